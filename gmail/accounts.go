@@ -71,7 +71,7 @@ const (
 	BackfillNone    BackfillState = "none" // none was ever begun
 	BackfillRunning BackfillState = "running"
 	BackfillDone    BackfillState = "done"
-	// BackfillFailed: no attempt follows by itself. A job of NewBackfillJob with its Query and Page goes on where it stopped.
+	// BackfillFailed: no further attempt follows. A job of NewBackfillJob with its Query and Page continues where it stopped.
 	BackfillFailed BackfillState = "failed"
 )
 
@@ -117,8 +117,8 @@ func (r accountRow) account() Account {
 	}
 }
 
-// EnsureAccount returns the id of the account with the address, and creates the account if there is none. Addresses are
-// compared without regard to case. An account that is being removed is an error.
+// EnsureAccount returns the id of the account with the address, and creates the account if it does not exist. The case of
+// addresses is ignored. An account that is being removed is an error.
 func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (string, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if !strings.Contains(email, "@") {

@@ -25,21 +25,21 @@ const (
 	AccountRemoving AccountState = "removing"
 )
 
-// LimitKey is the limit key of the jobs of this package for an account. A job of the host's own with this key waits as well
-// while the account is paused, or is canceled when it is removed, and queue.ForKeyPrefix("gmail:") limits how many jobs of each
-// account run at once.
+// LimitKey returns the limit key of this package's jobs for an account. If the host's own jobs use this key, they also wait while
+// the account is paused, and are canceled when it is removed. queue.ForKeyPrefix("gmail:") limits how many jobs of each account
+// run at once.
 func LimitKey(accountID string) string { return "gmail:" + accountID }
 
 // Pause keeps the jobs of an account from running, until [Store.Resume]. They wait without spending attempts; new ones can be
-// enqueued. A job that runs goes on to its end. To pause what is paused changes its reason. A missing account is
-// [postroom.ErrNotFound], and one that is being removed stays that.
+// enqueued. Running jobs continue. Pausing a paused account changes its reason. A missing account is [postroom.ErrNotFound], and
+// an account that is being removed keeps that state.
 func (s *Store) Pause(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID, reason string) error {
 	return s.moveState(ctx, tx, q, accountID, AccountPaused, reason)
 }
 
-// Resume lets the jobs of an account run again, at once, whatever kept them: a pause, or a grant that is gone. Call it when a
-// person has signed in again. To resume what is active is no error. A missing account is [postroom.ErrNotFound], and one that is
-// being removed stays that.
+// Resume lets the jobs of an account run again, at once, after a pause or a revoked grant. Call it when a person has signed in
+// again. Resuming an active account is no error. A missing account is [postroom.ErrNotFound], and an account that is being
+// removed keeps that state.
 func (s *Store) Resume(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
 	return s.moveState(ctx, tx, q, accountID, AccountActive, "")
 }
@@ -77,7 +77,7 @@ func errRemoving(email string) error {
 	return fmt.Errorf("gmail: account %s is being removed: call RemoveAccount again to finish that", email)
 }
 
-// loseGrant marks an active account whose grant is gone, and stops its jobs; it reports whether it did. An account whose state
+// loseGrant marks an active account whose grant is revoked, and stops its jobs; it reports whether it did. An account whose state
 // has changed since it was read, such as by a new sign-in, is left alone.
 func (s *Store) loseGrant(ctx context.Context, tx queue.Tx, q *queue.Queue, account Account, cause error) (bool, error) {
 	now := dbtime.Of(queue.Now(tx))

@@ -14,11 +14,11 @@ import (
 
 // A Ledger records actions; *safety.Ledger implements it. The calls that take a transaction are part of the job's.
 type Ledger interface {
-	// Start makes a queued action executing, owned by the job. It is no error if the same job is executing the action
-	// already. An action that is not executed because it is not what was permitted, or needs a person again, is returned in its
-	// new state, without an error. If the state of the action does not allow it, Start returns the action in its present state and an error; if
-	// there is no such action, the error matches [postroom.ErrNotFound]; while another action of the message executes, it is a
-	// [*postroom.BusyError]; while nothing may start, a [*postroom.HeldError].
+	// Start makes a queued action executing, owned by the job. It is no error if the same job is executing the action already. If
+	// the action is not executed because it is not what was permitted, or needs a person again, Start returns it in its new
+	// state, without an error. If the state of the action does not allow it, Start returns the action in its present state and an
+	// error. The error matches [postroom.ErrNotFound] if the action does not exist; it is a [*postroom.BusyError] while another
+	// action of the message executes, and a [*postroom.HeldError] while nothing may start.
 	Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error)
 	// Complete makes an executing action completed, with the hint that undoes it.
 	Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error
@@ -113,8 +113,7 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, 
 	return action, err
 }
 
-// startAfter starts the action in the place of one whose job has ended without finishing it, and puts the job off while that
-// job goes on.
+// startAfter starts an action whose job has ended without finishing it; while that job is still running, it defers its own.
 func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload, busy *postroom.BusyError) (postroom.Action, error) {
 	holder, err := w.Queue().Job(ctx, busy.JobID)
 	switch {
@@ -126,7 +125,7 @@ func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload
 	return postroom.Action{}, err
 }
 
-// whileHeld puts a job off that may not start its action now. Nothing else becomes of an error that says otherwise.
+// whileHeld defers a job that may not start its action now. Any other error is returned unchanged.
 func whileHeld(interruptions int, err error) error {
 	held, ok := errors.AsType[*postroom.HeldError](err)
 	if !ok {
@@ -142,10 +141,10 @@ type outcome struct {
 	made  postroom.LabelChange // of the labels
 	gone  bool                 // the message is no more
 
-	commit postroom.Commit // what a Handler writes; may be nil
+	commit postroom.Commit // the writes of a Handler; may be nil
 }
 
-// store updates the stored message, and writes what a Handler has to write.
+// store updates the stored message, and writes the Handler's writes.
 func (o outcome) store(ctx context.Context, tx queue.Tx, s *Store, a postroom.Action) error {
 	switch {
 	case o.commit != nil:
@@ -207,7 +206,7 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	return done, err
 }
 
-// sameMessage returns an error if Gmail's id of an action's message is not the one that was decided about. It never changes.
+// sameMessage returns an error if Gmail's id of an action's message differs from the decision's. The id never changes.
 func sameMessage(providerID string, a postroom.Action) error {
 	if a.ProviderMessageID == "" || a.ProviderMessageID == providerID {
 		return nil
@@ -248,8 +247,8 @@ func perform(ctx context.Context, client *Client, id string, before postroom.Ima
 	return outcome{hint: hint, made: change}, nil
 }
 
-// deleteMessage deletes a message permanently. It starts a step before the call: a later attempt that finds the message gone
-// knows that an earlier attempt, whose answer was lost, deleted it.
+// deleteMessage deletes a message permanently. It starts a step before the call: if a later attempt finds the message gone, an
+// earlier attempt whose answer was lost deleted it.
 func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Client, id string, before postroom.Image) (outcome, error) {
 	begun, err := w.StepStarted(ctx, stepDelete)
 	if err == nil && !begun {

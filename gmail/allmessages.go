@@ -23,9 +23,8 @@ type MessageRange struct {
 // allMessagesBatch is how many messages are in memory besides the one that is yielded.
 const allMessagesBatch = 200
 
-// AllMessages yields the stored messages of an account, the oldest first, without those that were deleted at Gmail. It reads them by
-// batches, each what has been committed by then: no transaction stays open while the caller works. An error is the last thing that is
-// yielded.
+// AllMessages yields the stored messages of an account, oldest first, without those that were deleted at Gmail. It reads them in
+// batches, each as committed by then: no transaction stays open while the caller works. An error is yielded last.
 func (s *Store) AllMessages(ctx context.Context, accountID string, r MessageRange) iter.Seq2[*postroom.Message, error] {
 	return func(yield func(*postroom.Message, error) bool) {
 		var after searchCursor

@@ -10,8 +10,8 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// An announcement is what is signed, by the ledger, before a message is sent: what a later attempt needs to find out whether it was. The
-// rows of what is sent are not signed, and say less than it does: what somebody has done to them sends nothing twice.
+// An announcement is signed by the ledger before a message is sent. From it a later attempt finds out whether the message was
+// sent. The rows of outbound messages are not signed and say less: altering them sends nothing twice.
 type announcement struct {
 	mailbox   string // as Gmail names it
 	messageID string // the Message-ID
@@ -34,7 +34,8 @@ func (n announcement) parameters() postroom.Parameters {
 	}
 }
 
-// announced returns what an earlier attempt has announced for the action; ok is false if none has, or if it has sent nothing.
+// announced returns the announcement of an earlier attempt for the action; ok is false if there is none, or if it has sent
+// nothing.
 func announced(a postroom.Action) (n announcement, ok bool, err error) {
 	if a.UndoHint == nil || a.UndoHint.Announced == nil {
 		return n, false, nil
@@ -54,8 +55,8 @@ func announced(a postroom.Action) (n announcement, ok bool, err error) {
 	return n, true, nil
 }
 
-// begun returns what is known of an earlier attempt whose outcome is not. One that was begun before attempts were announced is in its row
-// alone.
+// begun returns the announcement of an earlier attempt whose outcome is unknown. An attempt from before announcements existed is
+// only in its row.
 func begun(a postroom.Action, m *outboundMessage) (n announcement, ok bool, err error) {
 	if n, ok, err = announced(a); ok || err != nil || m == nil || a.ContentSHA256 == "" || m.OpenUntil.IsZero() {
 		return n, ok, err
@@ -63,8 +64,8 @@ func begun(a postroom.Action, m *outboundMessage) (n announcement, ok bool, err 
 	return announcement{messageID: m.MessageID, historyID: uint64(m.HistoryID), until: m.OpenUntil.Time}, true, nil
 }
 
-// profileOf reads the profile of a mailbox, which must be the one with the address, or have it as another address of its own. What signs
-// the program in to which mailbox is in a row as well.
+// profileOf reads the profile of a mailbox, which must have the address, as its own or as an additional one. The row that maps an
+// account to its grant is not signed either.
 func profileOf(ctx context.Context, client *Client, email string) (Profile, error) {
 	profile, err := client.Profile(ctx)
 	if err != nil || email == "" || strings.EqualFold(profile.Email, email) {

@@ -10,9 +10,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// BackfillQuery returns a search for the mail that Gmail received in a range of time and that the search query finds, for
-// [NewBackfillJob]. It begins at from and ends before to, in whole seconds that leave nothing of the range out; a zero time leaves that
-// end open, and an empty query finds all mail. Gmail reads a date as midnight in California, so the range is in seconds of the Unix epoch.
+// BackfillQuery returns a search for the mail that Gmail received in a time range and that query finds, for [NewBackfillJob]. It
+// begins at from and ends before to, in whole seconds that omit nothing of the range. A zero time leaves that end open, and an
+// empty query finds all mail. Gmail reads a date as midnight in California, so the range is in seconds of the Unix epoch.
 func BackfillQuery(query string, from, to time.Time) string {
 	var terms []string
 	if !from.IsZero() {
@@ -30,7 +30,7 @@ func BackfillQuery(query string, from, to time.Time) string {
 	return strings.Join(terms, " ")
 }
 
-// backfill lists one page, and notes with the account if no attempt to do so follows.
+// backfill lists one page. It marks the account's backfill as failed if no further attempt follows.
 func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) error {
 	cause := j.backfillPage(ctx, w)
 	if cause == nil || w.Payload.Recent || ctx.Err() != nil || !w.Ends(cause) {
@@ -76,8 +76,8 @@ func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload])
 	})
 }
 
-// listPage lists the page, and reads the profile where it is needed. The cursor is read before the first listing, so that changes
-// during the listing lie after it and a history sync sees them. The number of messages is for the progress.
+// listPage lists the page, and reads the profile if necessary. The cursor is read before the first listing, so that a history
+// sync sees changes during the listing. The number of messages is for the progress.
 func (j *jobs) listPage(ctx context.Context, client *Client, account Account, p BackfillPayload) (page MessagePage, profile Profile, err error) {
 	if account.HistoryID == 0 || p.PageToken == "" && p.Query == "" {
 		if profile, err = j.profile(ctx, client, account); err != nil {
@@ -102,8 +102,8 @@ func pageJobs(payload BackfillPayload, page MessagePage) []queue.NewJob {
 	return jobs
 }
 
-// recordPage records the progress of the backfill. It sets the cursor only if there is none: the history after another cursor
-// is yet to be read by a sync.
+// recordPage records the progress of the backfill. It sets the cursor only if there is none: a sync has yet to read the history
+// after an existing cursor.
 func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayload, page MessagePage, profile Profile) error {
 	cursor, err := j.Store.lockCursor(ctx, tx, payload.AccountID)
 	if err != nil {

@@ -24,18 +24,18 @@ const (
 	mostCalls = 50
 	// batchWait is how long a call waits for others while some are under way.
 	batchWait = 2 * time.Millisecond
-	// maxBatchBody bounds an answer in memory: what is beyond it is asked for again, one by one.
+	// maxBatchBody bounds an answer in memory. Calls beyond it are repeated one by one.
 	maxBatchBody = 64 << 20
 )
 
 type batchKey struct{}
 
-// inBatch marks the calls of which many are made at once, and small: they may share a request.
+// inBatch reports whether calls of the method may share a request: small calls, of which many are made at once.
 func (m Method) inBatch() bool { return m == MethodGetMessage || m == MethodModifyMessage }
 
-// A batcher sends calls that are made at the same time in one request: a batch of Gmail's, which answers each by itself. To the
-// callers, and in units, they are the calls that they were. A call alone is sent as it is, and so are all where the
-// server knows no batches.
+// A batcher sends concurrent calls in one request, a batch of Gmail's, which answers each call separately. To the callers, and in
+// units, they are still single calls. A single call is sent as it is, and so are all calls if the server does not support
+// batches.
 type batcher struct {
 	next  http.RoundTripper
 	url   string
@@ -125,7 +125,7 @@ func (c *batchCall) again() *http.Request {
 	return r
 }
 
-// run sends what has come together, and returns when that is answered.
+// run sends the collected calls, and returns when they are answered.
 func (b *batcher) run(calls []*batchCall) {
 	if len(calls) == 1 {
 		calls[0].answer <- batchAnswer{}
@@ -145,7 +145,7 @@ func (b *batcher) run(calls []*batchCall) {
 	b.share(response, calls)
 }
 
-// forAll is a context that ends when nobody waits any more.
+// forAll returns a context that ends when no caller waits any more.
 func forAll(calls []*batchCall) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(calls[0].request.Context()))
 	var waiting atomic.Int64
@@ -191,7 +191,7 @@ func (b *batcher) share(response *http.Response, calls []*batchCall) {
 		refuse(response, calls)
 		return
 	case status != http.StatusOK || err != nil || !strings.HasPrefix(kind, "multipart/"):
-		// A failure is that of each call, as far as it is: they find out by themselves.
+		// If the batch fails, each call finds out its own error.
 		b.none.Store(status == http.StatusOK || noBatches(status) || b.none.Load())
 		for _, c := range calls {
 			c.answer <- batchAnswer{}
@@ -209,7 +209,7 @@ func (b *batcher) share(response *http.Response, calls []*batchCall) {
 		}
 		delete(left, id)
 		if part.StatusCode == http.StatusUnauthorized {
-			part = nil // what authorizes requests renews its token for one that is sent alone
+			part = nil // the transport renews its token for a call that is sent alone
 		}
 		c.answer <- batchAnswer{response: part}
 	})
@@ -218,7 +218,8 @@ func (b *batcher) share(response *http.Response, calls []*batchCall) {
 	}
 }
 
-// unanswered is for a call that has no part in an answer. One that only reads is sent alone; what another has done is not known.
+// unanswered returns the answer for a call that has no part in the response. A call that only reads is sent alone; the effect of
+// any other is unknown.
 func unanswered(c *batchCall, err error) batchAnswer {
 	if c.request.Method == http.MethodGet {
 		return batchAnswer{}

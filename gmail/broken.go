@@ -50,14 +50,15 @@ func (s *Store) Broken(ctx context.Context, accountID string) ([]BrokenMessage, 
 	return broken, nil
 }
 
-// BrokenRaw returns what Gmail answered in place of a broken message. It returns [postroom.ErrNotFound] if the message is not broken.
+// BrokenRaw returns the answer that Gmail gave for a broken message. It returns [postroom.ErrNotFound] if the message is not
+// broken.
 func (s *Store) BrokenRaw(ctx context.Context, accountID, providerID string) ([]byte, error) {
 	var raw []byte
 	err := get(ctx, s.db.Reader(), &raw, "broken message "+providerID, sqlBrokenRaw, accountID, providerID)
 	return raw, err
 }
 
-// saveBroken keeps what could not be read.
+// saveBroken stores an answer that could not be read.
 func (s *Store) saveBroken(ctx context.Context, tx queue.Tx, b BrokenMessage, raw []byte) error {
 	now := dbtime.Of(queue.Now(tx))
 	if raw == nil {

@@ -168,7 +168,7 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 	return page, err
 }
 
-// A messageState is what Gmail says of a message besides its content.
+// A messageState is Gmail's data about a message, without its content.
 type messageState struct {
 	image     postroom.Image
 	historyID uint64 // of the message's latest change
@@ -200,7 +200,7 @@ func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelCha
 	})
 }
 
-// Trash moves a message to the trash, where Gmail deletes it after 30 days. Doing so twice is no error.
+// Trash moves a message to the trash, from which Gmail deletes it after 30 days. Trashing a trashed message is no error.
 func (c *Client) Trash(ctx context.Context, id string) (postroom.Image, error) {
 	return c.image(ctx, MethodTrash, "trash message "+id, func(ctx context.Context) (*api.Message, error) {
 		return c.service.Users.Messages.Trash(c.user, id).Context(ctx).Do()
@@ -214,7 +214,7 @@ func (c *Client) Untrash(ctx context.Context, id string) (postroom.Image, error)
 	})
 }
 
-// image makes a call about one message whose answer has the message's labels.
+// image makes a call about one message and returns the labels in its answer.
 func (c *Client) image(ctx context.Context, method Method, op string, call func(context.Context) (*api.Message, error)) (postroom.Image, error) {
 	var m *api.Message
 	err := c.do(ctx, method, op, ClassGone, func(ctx context.Context) (err error) {

@@ -17,13 +17,14 @@ import (
 type AccountClientsConfig struct {
 	// Store has the accounts. Required.
 	Store *Store
-	// HTTPClient returns what carries and authorizes the requests of an account, such as the HTTPClient of an auth.Source. It is
-	// called once for each account, when it is first used, and again after an error. Its clients should share one
-	// transport, so that they share connections. Required.
+	// HTTPClient returns the client that carries and authorizes the requests of an account, such as the HTTPClient of an
+	// auth.Source. It is called once for each account, when the account is first used, and again after an error. Its clients
+	// should share one transport, so that they share connections. Required.
 	HTTPClient func(ctx context.Context, account Account) (*http.Client, error)
-	// Endpoint, Timeout and Limits are those of each account's [ClientConfig]; each account has the whole Limits. Where the Store
-	// is on PostgreSQL, they hold for all processes on it together: the units of a minute exactly; a Retry-After after two seconds;
-	// and Concurrent is divided among the processes that call for the account, except for the seconds in which one joins.
+	// Endpoint, Timeout and Limits are those of each account's [ClientConfig]; each account has the whole Limits. If the Store is
+	// on PostgreSQL, the limits hold for all processes on it together: the units per minute exactly; a Retry-After after two
+	// seconds; and Concurrent is divided among the processes that call for the account, except during the seconds in which one
+	// joins.
 	Endpoint string
 	Timeout  time.Duration
 	Limits   Limits
@@ -64,8 +65,8 @@ func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 	return &AccountClients{cfg: cfg, clients: make(map[string]*accountClient)}, nil
 }
 
-// Client returns the client of the account. Within a job of this package that is the account as the attempt has found it. A missing account is an error of [ClassNotFound] that matches
-// [postroom.ErrNotFound], and its client is dropped.
+// Client returns the client of the account. Within a job of this package it uses the account as the attempt has read it. A
+// missing account is an error of [ClassNotFound] that matches [postroom.ErrNotFound], and its client is dropped.
 func (c *AccountClients) Client(ctx context.Context, accountID string) (*Client, error) {
 	account, err := c.cfg.Store.jobAccount(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {

@@ -22,7 +22,7 @@ const (
 	paramIncludeOriginal = "include_original"
 )
 
-// compose makes the message of an action. own are the addresses that the mailbox sends from, and never empty.
+// compose makes the message of an action. own are the addresses that the mailbox sends from, and is never empty.
 func compose(a postroom.Action, original *postroom.Message, own []SendAs) (OutboundPayload, error) {
 	from := senderOf(original, own)
 	p := OutboundPayload{
@@ -91,8 +91,8 @@ func (p *OutboundPayload) composeReply(original *postroom.Message) error {
 	return nil
 }
 
-// answerTo is where a reply goes: Reply-To, or else From. A Reply-To at another domain than From needs a person's word, which is
-// a parameter that names it: anyone can write one, and so have the answer sent to somebody else.
+// answerTo returns the addressee of a reply: Reply-To, or else From. A Reply-To at another domain than From needs a parameter
+// that names it: anyone can write a Reply-To and so direct the answer to another person.
 func answerTo(original *postroom.Message) ([]string, error) {
 	if original.From.Email == "" {
 		return nil, fmt.Errorf("the original names no sender; name the recipient in the parameter %q", paramTo)
@@ -123,7 +123,7 @@ func addressParameter(p postroom.Parameters, name string) ([]string, error) {
 	return formatAddresses(list), nil
 }
 
-// senderOf chooses the address to send from: the one that the original was sent to, or else the mailbox's own.
+// senderOf chooses the address to send from: the one that received the original, or else the mailbox's own.
 func senderOf(original *postroom.Message, own []SendAs) SendAs {
 	var addressed []string
 	for _, list := range [][]postroom.Address{original.To, original.Cc} {

@@ -6,7 +6,7 @@ import (
 	api "google.golang.org/api/gmail/v1"
 )
 
-// A DraftRef names a draft at Gmail, and the message that it is at present: each update makes another message of it.
+// A DraftRef names a draft at Gmail and its present message: each update replaces the message.
 type DraftRef struct {
 	ID      string
 	Message MessageRef
@@ -19,8 +19,8 @@ func draftOf(d *api.Draft) DraftRef {
 	return DraftRef{ID: d.Id, Message: refOf(d.Message)}
 }
 
-// CreateDraft puts a message into the drafts, in the thread if one is named; see [Client.Send] for what else a thread needs.
-// A draft may lack recipients. As with Send, an error may hide that the draft was made; [Drafts] makes each once.
+// CreateDraft creates a draft, in the thread if one is named; see [Client.Send] for the other conditions of a thread. A draft may
+// lack recipients. As with Send, the draft may have been made despite an error; [Drafts] makes each once.
 func (c *Client) CreateDraft(ctx context.Context, raw []byte, threadID string) (DraftRef, error) {
 	var d *api.Draft
 	err := c.doUpload(ctx, MethodCreateDraft, "create draft", raw, func(ctx context.Context) (err error) {
@@ -88,8 +88,8 @@ func (c *Client) ListDrafts(ctx context.Context, query, pageToken string) (Draft
 	return page, err
 }
 
-// SendDraft sends a draft as it is at Gmail, with what a person has changed in it. The draft is gone then. As with
-// [Client.Send], an error may hide that it was sent. A draft that is no more is [ClassGone].
+// SendDraft sends a draft as it is at Gmail, with a person's changes. The draft is gone then. As with [Client.Send], the draft
+// may have been sent despite an error. A draft that no longer exists is [ClassGone].
 func (c *Client) SendDraft(ctx context.Context, id string) (MessageRef, error) {
 	var m *api.Message
 	err := c.do(ctx, MethodSendDraft, "send draft "+id, ClassGone, func(ctx context.Context) (err error) {
@@ -106,7 +106,7 @@ func (c *Client) DeleteDraft(ctx context.Context, id string) error {
 	})
 }
 
-// gone makes the 404 of an upload that of a message.
+// gone turns the 404 of an upload into that of a message.
 func gone(err error) error {
 	if e, ok := err.(*Error); ok && e.Class == ClassNotFound { //nolint:errorlint // do returns it bare
 		e.Class = ClassGone

@@ -27,7 +27,7 @@ type draftRow struct {
 	draftReply
 }
 
-// A draftReply is the reply that a draft is, if it is one: the message that it answers, and a payload with whom it goes to.
+// A draftReply is the reply that a draft contains: the message that it answers, and a payload with its recipients.
 type draftReply struct {
 	OriginalMessageID string `db:"original_message_id"`
 	Payload           string `db:"payload_json"`
@@ -62,7 +62,7 @@ func readDraft(ctx context.Context, q dbquery.Querier, accountID, key string) (*
 	return row, err
 }
 
-// insertDraft stores a draft that is to be made, unless there is one of the key, and returns what is stored.
+// insertDraft stores a new draft, unless the key has one, and returns the stored one.
 func (s *Store) insertDraft(ctx context.Context, accountID, key, messageID string) (row *draftRow, err error) {
 	row = new(draftRow)
 	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
@@ -77,7 +77,7 @@ func (s *Store) insertDraft(ctx context.Context, accountID, key, messageID strin
 	return row, err
 }
 
-// saveDraft stores a change of the draft. An attempt is open for the time; 0 is none. If another has changed the draft since it
+// saveDraft stores a change of the draft. An attempt is open for the given time; 0 means none. If the draft has changed since it
 // was read, nothing is stored.
 func (s *Store) saveDraft(ctx context.Context, r *draftRow, open time.Duration) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
@@ -99,7 +99,7 @@ func (s *Store) saveDraft(ctx context.Context, r *draftRow, open time.Duration) 
 	})
 }
 
-// now is the time of the database, which that of attempts is.
+// now returns the time of the database, which attempts use.
 func (s *Store) now(ctx context.Context) (now time.Time, err error) {
 	err = s.db.Write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil })
 	return now, err

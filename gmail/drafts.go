@@ -33,12 +33,12 @@ type Draft struct {
 	ID        string // Gmail's; empty while creating
 	ThreadID  string // Gmail's
 	MessageID string // its Message-ID when it was last looked at, without angle brackets
-	// SentMessageID is Gmail's id of the message that became of it. Of a draft that is deleted it is the id of a message that was
-	// sent in its thread since it was made, which may be the draft as a person has edited it; empty if there is none.
+	// SentMessageID is Gmail's id of the message that the draft became. For a deleted draft it is the id of a message that was
+	// sent in its thread since the draft was made, which may be the draft as a person has edited it; empty if there is none.
 	SentMessageID string
 }
 
-// A DraftContent is what a draft says.
+// A DraftContent is the content of a draft.
 type DraftContent struct {
 	// Answers is our id of the message that the draft answers: it goes into the thread, and To and Subject need not be given.
 	// Empty begins a thread.
@@ -54,7 +54,7 @@ type DraftContent struct {
 
 // DraftsConfig configures [Drafts]. It is copied and checked once, by [NewDrafts].
 type DraftsConfig struct {
-	// Store keeps what is known of the drafts. Required.
+	// Store keeps the drafts. Required.
 	Store *Store
 	// Clients returns the client of an account. Required.
 	Clients Clients
@@ -62,17 +62,18 @@ type DraftsConfig struct {
 	Settle time.Duration
 }
 
-// Drafts makes drafts, one for each key, and knows what became of them. A key is the host's: the same one after a crash finds
-// the draft that was made before. Each method first finds out what became of an earlier call that was cut off; while that is not
-// known the error is [ClassUnclear], and [Verdict] retries when it will be. Methods for one draft at once are safe: one of them
-// wins, and the other is told to look again. For an account that is paused the error is [ClassPaused].
+// Drafts makes drafts, one for each key, and tracks them. A key is the host's: after a crash the same key finds the earlier
+// draft. Each method first finds out the outcome of an earlier call that was interrupted. While that is unknown the error is
+// [ClassUnclear], and [Verdict] retries when it will be known. Methods may be called concurrently for one draft: one of them
+// wins, and the others return an error that asks to look again. For a paused account the error is [ClassPaused].
 //
-// A draft with Answers that was sent, by Send or by a person, is a reply to that message, from when Send or Check has found that out: a
-// rule that would send a reply to the same people is refused, or a person is asked; see [Store.SentBefore]. Drafts themselves are never
-// refused for what was sent before: whoever sends one has decided to.
+// A draft with Answers that was sent, by Send or by a person, is a reply to that message once Send or Check has found that out.
+// Then a rule that would send a reply to the same recipients is refused, or a person is asked; see [Store.SentBefore]. Drafts
+// themselves are never refused because of earlier sends: sending one is a decision of its own.
 //
-// Nothing about a draft is signed: whoever writes to the database can have another draft of the mailbox sent, changed or deleted in the place
-// of one of a key. What a person is to approve is an action, which an [Outbox] sends. [NewDrafts] makes one; the zero Drafts is unusable.
+// Nothing about a draft is signed: anyone who can write to the database can have another draft of the mailbox sent, changed or
+// deleted instead. For a message that a person must approve, use an action, which an [Outbox] sends. [NewDrafts] makes one; the
+// zero Drafts is unusable.
 type Drafts struct{ DraftsConfig }
 
 // NewDrafts makes a Drafts; a bad configuration is an error that names the field.
@@ -91,7 +92,7 @@ func NewDrafts(cfg DraftsConfig) (*Drafts, error) {
 	return &Drafts{cfg}, nil
 }
 
-// Draft returns what is stored of a draft, or [postroom.ErrNotFound]. It asks Gmail nothing; see [Drafts.Check].
+// Draft returns a stored draft, or [postroom.ErrNotFound]. It does not call Gmail; see [Drafts.Check].
 func (d *Drafts) Draft(ctx context.Context, accountID, key string) (Draft, error) {
 	row, err := d.Store.draft(ctx, accountID, key)
 	if err != nil {
@@ -100,7 +101,7 @@ func (d *Drafts) Draft(ctx context.Context, accountID, key string) (Draft, error
 	return row.draft(), nil
 }
 
-// Create makes the draft of the key, unless there is one; then it returns that, whatever it says and became. See
+// Create makes the draft of the key. If the key has a draft, Create returns that, whatever its content and state. See
 // [Drafts.Update].
 func (d *Drafts) Create(ctx context.Context, accountID, key string, content DraftContent) (Draft, error) {
 	if strings.TrimSpace(key) == "" || len(key) > 200 {
@@ -154,8 +155,8 @@ func (d *Drafts) begin(ctx context.Context, client *Client, accountID, key strin
 	return d.Store.insertDraft(ctx, accountID, key, id)
 }
 
-// Update replaces what a draft says, and what a person has changed in it. A draft that is no more is [ClassGone]; the draft that
-// is returned with the error says what became of it.
+// Update replaces the content of a draft, including a person's changes. A draft that no longer exists is [ClassGone]; the draft
+// that is returned with the error has its state.
 func (d *Drafts) Update(ctx context.Context, accountID, key string, content DraftContent) (Draft, error) {
 	client, row, err := d.open(ctx, accountID, key, "update")
 	if err != nil {
@@ -180,8 +181,8 @@ func (d *Drafts) Update(ctx context.Context, accountID, key string, content Draf
 	return row.draft(), err
 }
 
-// Send sends a draft as it is at Gmail, with what a person has changed in it, once. A draft that has been sent already is
-// returned as it is. One that was deleted is [ClassGone].
+// Send sends a draft as it is at Gmail, with a person's changes, once. A draft that was sent already is returned as it is. A
+// deleted one is [ClassGone].
 func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error) {
 	client, row, err := d.find(ctx, accountID, key)
 	if err != nil || row.State == DraftSent {
@@ -216,7 +217,7 @@ func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error)
 	return row.draft(), err
 }
 
-// Delete deletes a draft for ever. A draft that is deleted already is no error; one that was sent is [ClassGone].
+// Delete deletes a draft permanently. Deleting a deleted draft is no error; a sent one is [ClassGone].
 func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, error) {
 	client, row, err := d.find(ctx, accountID, key)
 	if err != nil || row.State == DraftDeleted {
@@ -243,10 +244,10 @@ func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, erro
 	return row.draft(), err
 }
 
-// Check asks Gmail what became of a draft: a person may have sent or deleted it. Call it when the history reports that its
-// message is gone, or on a schedule. A draft that a person has sent is found by the Message-ID that it had when it was last looked
-// at. Gmail gives a draft that a person edits another one: when it is sent before the next look, it counts as deleted, and
-// SentMessageID names what was sent in its thread.
+// Check asks Gmail for the state of a draft: a person may have sent or deleted it. Call it when the history reports that its
+// message is gone, or on a schedule. A draft that a person has sent is found by the Message-ID that it had at the last look.
+// Gmail gives an edited draft another Message-ID: if it is sent before the next look, it counts as deleted, and SentMessageID
+// names the message that was sent in its thread.
 func (d *Drafts) Check(ctx context.Context, accountID, key string) (Draft, error) {
 	client, row, err := d.find(ctx, accountID, key)
 	if err == nil {
@@ -292,7 +293,7 @@ func (d *Drafts) open(ctx context.Context, accountID, key, op string) (*Client, 
 	return client, row, err
 }
 
-// build makes the bytes of a draft, and says which thread they belong to.
+// build makes the bytes of a draft, and returns the thread they belong to.
 func (d *Drafts) build(ctx context.Context, client *Client, row *draftRow, content DraftContent) (raw []byte, threadID string, err error) {
 	own, err := ownAddresses(ctx, d.Store, client, row.AccountID)
 	if err != nil {
@@ -325,7 +326,8 @@ func (d *Drafts) build(ctx context.Context, client *Client, row *draftRow, conte
 	return raw, cmp.Or(answered.ProviderThreadID, row.ThreadID), nil
 }
 
-// answers notes what the draft answers, and for whom. A draft that is updated without saying so stays in its thread, and answers the same.
+// answers records which message the draft answers, and its recipients. A draft that is updated without Answers stays in its
+// thread, and answers the same message.
 func (r *draftRow) answers(messageID string, out *mime.Outgoing) (err error) {
 	r.OriginalMessageID = cmp.Or(messageID, r.OriginalMessageID)
 	if r.OriginalMessageID == "" {
@@ -354,9 +356,8 @@ func (d *Drafts) invalid(key string, err error) error {
 	return &Error{Op: "draft " + key, Class: ClassInvalid, Err: err}
 }
 
-// announce notes durably that Gmail is about to be asked, and since when its history tells of it. It fails if another does so. Gmail
-// is to be asked within the context that it returns: when that has ended, whoever looks what became of it knows that nothing is to
-// come.
+// announce durably records that Gmail is about to be asked, and the position in the history. It fails if another call does so.
+// The call to Gmail must use the context that it returns: once that has ended, no later effect of the call can come.
 func (d *Drafts) announce(
 	ctx context.Context, client *Client, row *draftRow, state DraftState, size int,
 ) (bounded context.Context, cancel context.CancelFunc, err error) {

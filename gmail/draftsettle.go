@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// vanished finds out what became of a draft that Gmail does not have. The error is the cause once that is known.
+// vanished finds out what happened to a draft that Gmail does not have. It returns cause once that is known.
 func (d *Drafts) vanished(ctx context.Context, client *Client, row *draftRow, cause error) (Draft, error) {
 	if err := d.settle(ctx, client, row); err != nil {
 		return row.draft(), err
@@ -38,7 +38,7 @@ func (d *Drafts) lookForCreated(ctx context.Context, client *Client, row *draftR
 	return false, nil
 }
 
-// settle finds out what became of a draft that may have changed at Gmail.
+// settle finds out the state of a draft that may have changed at Gmail.
 func (d *Drafts) settle(ctx context.Context, client *Client, row *draftRow) error {
 	switch row.State {
 	case DraftSent, DraftDeleted:
@@ -69,7 +69,8 @@ func (d *Drafts) settle(ctx context.Context, client *Client, row *draftRow) erro
 	return nil
 }
 
-// settleGone finds out whether a draft that is no more was sent. What Gmail does not show yet is not known to be deleted.
+// settleGone finds out whether a draft that no longer exists was sent. A message that Gmail does not show yet is not known to be
+// deleted.
 func (d *Drafts) settleGone(ctx context.Context, client *Client, row *draftRow) error {
 	now, err := d.Store.now(ctx)
 	if err != nil {
@@ -94,7 +95,7 @@ func (d *Drafts) settleGone(ctx context.Context, client *Client, row *draftRow) 
 	return d.Store.saveDraft(ctx, row, 0)
 }
 
-// sentInThread returns the id of what was sent in the thread of the draft since it was made; empty if nothing was.
+// sentInThread returns the id of a message that was sent in the thread of the draft since it was made; empty if there is none.
 func (d *Drafts) sentInThread(ctx context.Context, client *Client, row *draftRow) (string, error) {
 	sent, err := client.addedSince(ctx, uint64(row.HistoryID), postroom.LabelSent)
 	i := slices.IndexFunc(sent, func(m MessageRef) bool { return m.ThreadID == row.ThreadID })

@@ -25,8 +25,8 @@ func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelCha
 	return out
 }
 
-// apply makes a change that may include the trash and returns what the message carries then. Out of the trash comes
-// first and into it last, since both have effects on other labels; each step can be repeated, and so can all of them.
+// apply makes a change that may include the trash and returns the labels of the message afterwards. It takes a message out of the
+// trash first and puts it into the trash last, since both affect other labels. Each step can be repeated, and so can all of them.
 func (c *Client) apply(ctx context.Context, id string, change postroom.LabelChange) (postroom.Image, error) {
 	isTrash := func(l string) bool { return l == postroom.LabelTrash }
 	trash, untrash := slices.ContainsFunc(change.Add, isTrash), slices.ContainsFunc(change.Remove, isTrash)

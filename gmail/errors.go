@@ -22,13 +22,13 @@ type Class string
 
 // The classes of failure.
 const (
-	// ClassGone means 404 for a message, by Gmail's own word. The error matches [postroom.ErrMessageGone].
+	// ClassGone means 404 for a message, in an answer from Gmail itself. The error matches [postroom.ErrMessageGone].
 	ClassGone Class = "message gone"
 	// ClassHistoryExpired means 404 for a history id. Changes since then are found only by listing messages.
 	ClassHistoryExpired Class = "history expired"
 	// ClassNotFound means 404 for anything else, such as a label.
 	ClassNotFound Class = "not found"
-	// ClassRateLimited means too many requests, or too many at once, by Gmail's count or by our own.
+	// ClassRateLimited means too many requests, or too many at once, by Gmail's count or by the client's.
 	ClassRateLimited Class = "rate limited"
 	// ClassDailyLimit means that the project's daily budget is spent; it is renewed at midnight Pacific time.
 	ClassDailyLimit Class = "daily limit reached"
@@ -46,8 +46,8 @@ const (
 	ClassPrecondition Class = "precondition failed"
 	// ClassConflict means 409, such as a label that exists already.
 	ClassConflict Class = "conflict"
-	// ClassServer means that Gmail failed: 5xx, 404 for what each mailbox has, or a 400, 403, 404, 407 or 410 that is not Gmail's,
-	// such as the page of a proxy.
+	// ClassServer means that Gmail failed: 5xx, 404 for a resource that each mailbox has, or a 400, 403, 404, 407 or 410 that is
+	// not Gmail's, such as the page of a proxy.
 	ClassServer Class = "server error"
 	// ClassNetwork means that there was no answer, or only a part of it.
 	ClassNetwork Class = "network error"
@@ -55,22 +55,22 @@ const (
 	ClassRefused Class = "refused"
 	// ClassUnclear means that it is not known yet whether an earlier call took effect; RetryAfter is when to ask again.
 	ClassUnclear Class = "outcome not known yet"
-	// ClassAnswer means that there was an answer that is not what Gmail's reference describes.
+	// ClassAnswer means that the answer does not match Gmail's reference.
 	ClassAnswer Class = "answer not understood"
 )
 
 // An Error is a call to Gmail that failed.
 type Error struct {
-	Op     string // the call and what it was about: "get message 18c2f…"
+	Op     string // the call and its subject: "get message 18c2f…"
 	Class  Class
 	Status int    // of HTTP; 0 when there was no answer
-	Reason string // Gmail's own word, such as userRateLimitExceeded; may be empty
+	Reason string // Gmail's reason, such as userRateLimitExceeded; may be empty
 	// RetryAfter is the wait that Gmail asks for; 0 if it names none.
 	RetryAfter time.Duration
 	Hint       string // what a person can do; may be empty
 	Err        error
 
-	ofSending bool // the limit is that of what may be sent, and no other
+	ofSending bool // the limit applies only to sending
 }
 
 // Error formats operation, class, cause and hint. It quotes Gmail's message, never a body, a header or the query of an address.
@@ -91,7 +91,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// cause leaves out what googleapi adds to a message: the body, and details that Error has said already.
+// cause omits what googleapi adds to a message: the body, and details that Error has already.
 func (e *Error) cause() string {
 	var answer *googleapi.Error
 	switch {
@@ -103,8 +103,8 @@ func (e *Error) cause() string {
 	return ""
 }
 
-// withoutQuery formats an error without the query of the address that it names: that of an upload lets anybody go on with it, and
-// that of a search says what was looked for.
+// withoutQuery formats an error without the query of its URL: that of an upload permits anybody to continue it, and that of a
+// search discloses the search.
 func withoutQuery(err error) string {
 	text := err.Error()
 	var failed *url.Error
@@ -255,8 +255,8 @@ func isNoID(err error) bool {
 	return (a.reason == "invalidArgument" || a.reason == "INVALID_ARGUMENT") && strings.HasPrefix(a.message, "Invalid id value")
 }
 
-// isPageRefused reports whether a call that named a page of a list was refused, as one is whose token is too old. Another reason
-// for the refusal is met again at the first page.
+// isPageRefused reports whether a call for a page of a list was refused, as with a token that is too old. Any other cause of the
+// refusal recurs at the first page.
 func isPageRefused(token string, err error) bool { return token != "" && ClassOf(err) == ClassInvalid }
 
 // maxRestarts is how often a list begins again when the token of a page is refused. A server may refuse each.
@@ -271,8 +271,8 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-// foreignRefusals are the statuses with which what stands between us and Gmail refuses for a time: a proxy that is being set up, a
-// page that wants a person to sign in to a network.
+// foreignRefusals are the statuses with which an intermediary refuses for a time: a proxy that is being set up, a page that asks
+// a person to sign in to a network.
 var foreignRefusals = []int{
 	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusProxyAuthRequired, http.StatusGone,
 }
@@ -307,7 +307,7 @@ func (a answer) class(notFound Class) (Class, string) {
 	return ClassInvalid, ""
 }
 
-// precondition distinguishes the failed preconditions that pass by themselves from the others.
+// precondition distinguishes failed preconditions that are temporary from the others.
 func (a answer) precondition() (Class, string) {
 	switch {
 	case strings.Contains(a.message, "service not enabled"):

@@ -14,7 +14,7 @@ type LabelsEvent struct {
 	MessageID  string // ours, a UUID
 	ProviderID string // Gmail's
 	Source     ChangeSource
-	Change     postroom.LabelChange // from what was stored before
+	Change     postroom.LabelChange // relative to the stored labels
 	Labels     postroom.Image       // afterwards
 }
 
@@ -33,7 +33,7 @@ type ChangeSource string
 // The sources of a change.
 const (
 	SourceHistory   ChangeSource = "history"
-	SourceReconcile ChangeSource = "reconcile" // what happened in a gap of the history
+	SourceReconcile ChangeSource = "reconcile" // changes in a gap of the history
 	SourceIngest    ChangeSource = "ingest"    // Gmail did not have the message when it was fetched
 	SourceAction    ChangeSource = "action"    // Gmail did not have the message when it was to be changed
 )

@@ -24,11 +24,11 @@ type gate struct {
 
 // A budget is the units that may be spent.
 type budget interface {
-	// take waits until the units may be spent, and returns what to call when the call has ended that spends them.
+	// take waits until the units may be spent, and returns the function to call when the call that spends them has ended.
 	take(ctx context.Context, units int) (end func(), err error)
 	// shares is among how many processes the account's concurrency is divided.
 	shares() int
-	// close tells the other processes that Gmail wants no calls for so long.
+	// close announces to the other processes that Gmail wants no calls for the given time.
 	close(wait time.Duration)
 }
 
@@ -50,8 +50,8 @@ func (l Limits) gate(budgetOf func(Limits) budget) (*gate, error) {
 	}, nil
 }
 
-// enter waits until the call may be made, and returns a function to call when it has ended. It does not wait for the time
-// that Gmail has named: the job can be deferred, so that its worker is free. The caller sets the operation in the errors.
+// enter waits until the call may be made, and returns a function to call when it has ended. It does not wait for a Retry-After:
+// the job can be deferred, so that its worker is free. The caller sets the operation in the errors.
 func (g *gate) enter(ctx context.Context, method Method) (leave func(), err error) {
 	if g == nil {
 		return func() {}, nil
@@ -98,8 +98,8 @@ func toldToWait(wait time.Duration) error {
 	return &Error{Class: ClassRateLimited, RetryAfter: wait, Err: errors.New("not asked: Gmail has told us to wait")}
 }
 
-// note closes the gate, here and in the other processes, when Gmail has said for how long. The limit of what may be sent, which
-// can last for a day, stops nothing else; the other processes hear of it by a call of their own.
+// note closes the gate, here and in the other processes, if Gmail has said for how long. The limit on sending, which can last for
+// a day, stops no other calls; the other processes find it by a call of their own.
 func (g *gate) note(method Method, err error) {
 	if g == nil {
 		return
@@ -109,7 +109,7 @@ func (g *gate) note(method Method, err error) {
 	}
 }
 
-// shut closes the gate for the time that the error names, and returns it; 0 if that changes nothing for the other processes.
+// shut closes the gate for the time in the error, and returns it; 0 if nothing changes for the other processes.
 func (g *gate) shut(method Method, err error) time.Duration {
 	var e *Error
 	if !errors.As(err, &e) || !e.Class.spares() || e.RetryAfter == 0 {

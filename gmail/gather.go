@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A gathering collects what is added at about the same time, and runs it together. What is added by a single caller, one after the
-// other, runs at once: only when something is added while something else is under way does the gathering begin to wait, until it has
-// waited in vain. It is safe for concurrent use. [newGathering] makes one.
+// A gathering collects items that are added at about the same time, and runs them together. Items of a single caller, added one
+// after the other, run at once. Only if an item is added while another is running does the gathering begin to wait, until a wait
+// has brought nothing. It is safe for concurrent use. [newGathering] makes one.
 type gathering[T any] struct {
 	most int
 	wait time.Duration
@@ -17,11 +17,11 @@ type gathering[T any] struct {
 	running int
 	crowded bool // waiting has brought company
 	waiting []T
-	timer   *time.Timer // of what is waiting
+	timer   *time.Timer // of the waiting items
 }
 
-// newGathering makes one. run gets what has come together, at most so many items, in the order in which they were added; several
-// calls of run may be under way. What is added waits for the others no longer than given.
+// newGathering makes one. run gets the collected items, at most most, in the order in which they were added; several calls of run
+// may be in progress. An item waits for the others no longer than wait.
 func newGathering[T any](most int, wait time.Duration, run func(items []T)) *gathering[T] {
 	return &gathering[T]{most: most, wait: wait, run: run}
 }
@@ -40,7 +40,7 @@ func (g *gathering[T]) add(item T) {
 	}
 }
 
-// late starts what has waited long enough. What has come since then may go with it: to be early harms nothing.
+// late starts the items that have waited long enough. Later items may be included.
 func (g *gathering[T]) late() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -26,7 +26,7 @@ func (p UnsnoozePayload) account() string    { return p.AccountID }
 // accountKey is the key of the account of a job, as it was when the attempt began, in the context of the attempt.
 type accountKey struct{}
 
-// jobAccount returns the account of the job that ctx is of, without reading it again, or else as it is stored.
+// jobAccount returns the account of ctx's job, without reading it again, or else the stored one.
 func (s *Store) jobAccount(ctx context.Context, id string) (Account, error) {
 	if account, ok := ctx.Value(accountKey{}).(Account); ok && account.ID == id {
 		return account, nil
@@ -60,8 +60,7 @@ func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(co
 	}, opts...)
 }
 
-// parkedDelay is after what time a job that was stopped is looked at again. It waits for its account all the same: its limit key
-// is paused.
+// parkedDelay is the delay of a stopped job. It waits for its account in any case: its limit key is paused.
 const parkedDelay = time.Second
 
 // parked gives a job back unspent. One that has the limit key of its account waits until that is no longer paused; another is

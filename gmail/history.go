@@ -42,7 +42,7 @@ func (e HistoryEvent) change() postroom.LabelChange {
 	return postroom.LabelChange{Remove: e.LabelIDs}
 }
 
-// historyPageSize is the most that Gmail gives at once.
+// historyPageSize is the maximum that Gmail returns at once.
 const historyPageSize = 500
 
 // ListHistory lists the changes after the history id, oldest first. The error for an id that Gmail no longer has, after a

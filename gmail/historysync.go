@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// syncHistory reads what happened since the cursor. Each page is one transaction: its ingest jobs, its changes to what is
-// stored, and the cursor's move past it; the last one completes the job as well. All of it can be repeated.
+// syncHistory reads the history since the cursor. Each page is one transaction: its ingest jobs, its changes to stored messages,
+// and the cursor's move past it; the last one completes the job as well. All of it can be repeated.
 func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
@@ -146,9 +146,9 @@ func (p HistoryPage) cursor() uint64 {
 
 var errCursorMoved = errors.New("gmail: another job has moved the account's cursor")
 
-// resync goes on where the history is lost, or was never read. The profile is read first, so that what changes afterwards is
-// history again. What came before is found by listing: recent messages first, and after a gap a run that compares everything.
-// Cursor, the jobs that list and the completion are one transaction.
+// resync continues if the history is lost, or was never read. The profile is read first, so that later changes are history again.
+// Earlier mail is found by listing: recent messages first, and after a gap a run that compares everything. The cursor, the jobs
+// that list and the completion are one transaction.
 func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], client *Client, account Account) error {
 	profile, err := j.profile(ctx, client, account)
 	if err != nil {

@@ -47,7 +47,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	}
 	parsed, err := mime.ParseBytes(content, j.MailLimits)
 	if err != nil {
-		return queue.Fatal(err) // a limit that is none; Config was checked
+		return queue.Fatal(err) // the limits are invalid; Config was checked
 	}
 	if raw.ReceivedAt.IsZero() {
 		j.Logger.WarnContext(ctx, "Gmail gives no time for a message", "account", account.Email, "message", raw.ID)
@@ -78,7 +78,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	return err
 }
 
-// next returns what follows a message in the transaction that stores it; nil if nothing does.
+// next returns the step after a message, in the transaction that stores it; nil if there is none.
 func (j *jobs) next(ctx context.Context, w *queue.Attempt, msg *postroom.Message) func(ctx context.Context, tx queue.Tx) error {
 	if j.OnMessage == nil || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
 		return nil
@@ -94,9 +94,9 @@ func (j *jobs) next(ctx context.Context, w *queue.Attempt, msg *postroom.Message
 	return func(ctx context.Context, tx queue.Tx) error { return j.OnMessage(ctx, tx, msg) }
 }
 
-// overtaken returns errOvertaken if a sync has moved the cursor since the account was read, and to what was read of the message, or past
-// it: a change in between found no message to apply it to. Several changes may have one id. On PostgreSQL the cursor stays locked until the message is
-// stored, so that a later sync finds it.
+// overtaken returns errOvertaken if, since the account was read, a sync has moved the cursor to the history id of the message or
+// past it: a change in between found no message to apply it to. Several changes may have one id. On PostgreSQL the cursor stays
+// locked until the message is stored, so that a later sync finds it.
 func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *RawMessage) error {
 	cursor, err := j.Store.lockCursor(ctx, tx, before.ID)
 	if err == nil && cursor > before.HistoryID && cursor >= raw.HistoryID {
@@ -105,8 +105,8 @@ func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *
 	return err
 }
 
-// keepBroken stores an answer in which there is no message, and fails the job: a person retries it when the cause is
-// repaired. It is the only kind of broken message: what is in the answer is read, however it is made.
+// keepBroken stores an answer without a message, and fails the job: a person retries it after a repair. This is the only kind of
+// broken message: any message in an answer is read, however it is made.
 func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *RawMessage, cause error) error {
 	broken := BrokenMessage{
 		AccountID: w.Payload.AccountID, ProviderID: raw.ID, JobID: w.Job.ID, Reason: cause.Error(),
@@ -121,7 +121,7 @@ func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw
 	return queue.Fatal(cause)
 }
 
-// subject finds the subject in as much of the message as is base64; empty when there is none to find.
+// subject returns the subject in the base64 part of the message; empty if there is none.
 func (m *RawMessage) subject() string {
 	const enough = 64 << 10
 	text := m.Encoded[:min(len(m.Encoded), enough)]
@@ -134,7 +134,7 @@ func (m *RawMessage) subject() string {
 	return parsed.Subject
 }
 
-// messageOf puts together what Gmail and the message itself say.
+// messageOf combines the message with what Gmail says about it.
 func messageOf(accountID string, raw *RawMessage, m *mime.Message) *postroom.Message {
 	msg := readmail.Message(m)
 	msg.AccountID, msg.ProviderID, msg.ProviderThreadID = accountID, raw.ID, raw.ThreadID

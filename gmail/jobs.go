@@ -48,9 +48,9 @@ type BackfillPayload struct {
 	Restarts int `json:"restarts,omitempty"`
 }
 
-// NewBackfillJob makes the job that ingests an account's older mail, page by page. An empty pageToken begins a backfill, the
-// Page of a [Backfill] resumes it. Where Gmail refuses the token, which does not last for ever, the backfill begins again: what
-// is stored is not fetched again. The key allows one unfinished job for each page.
+// NewBackfillJob makes the job that ingests an account's older mail, page by page. An empty pageToken begins a backfill; the Page
+// of a [Backfill] resumes it. If Gmail refuses the token, which expires, the backfill begins again: stored messages are not
+// fetched again. The key allows one unfinished job for each page.
 func NewBackfillJob(accountID, query, pageToken string) queue.NewJob {
 	return BackfillPayload{AccountID: accountID, PageToken: pageToken, Query: query}.job()
 }
@@ -71,7 +71,7 @@ func (p BackfillPayload) job() queue.NewJob {
 		page = "first"
 	}
 	if p.Restarts != 0 {
-		page += fmt.Sprintf(":again:%d", p.Restarts) // the token may be one that was refused, which the job that goes on with it holds
+		page += fmt.Sprintf(":again:%d", p.Restarts) // the token may be one that was refused, whose key belongs to the job that continues with it
 	}
 	return JobBackfill.New(p, &queue.Options{
 		Priority: priorityBackfill, MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(name + ":" + page),
@@ -86,14 +86,14 @@ type HistorySyncPayload struct {
 	HistoryID uint64 `json:"history_id,omitempty"`
 }
 
-// NewHistorySyncJob makes the job that syncs an account. The key allows one unfinished job for each history id: a push that
-// is delivered twice is one job, and so are polls that overlap. A [Receiver] makes jobs like those of polls, of which one waits at
-// most.
+// NewHistorySyncJob makes the job that syncs an account. The key allows one unfinished job for each history id: a push that is
+// delivered twice is one job, and so are polls that overlap. A [Receiver] makes jobs like those of polls, of which at most one
+// waits.
 func NewHistorySyncJob(accountID string, historyID uint64) queue.NewJob {
 	return HistorySyncPayload{AccountID: accountID, HistoryID: historyID}.job(0)
 }
 
-// job makes the job. Those with an again other than 0 may be unfinished beside the others.
+// job makes the job. Jobs with a nonzero again may be unfinished beside the others.
 func (p HistorySyncPayload) job(again int) queue.NewJob {
 	name := fmt.Sprintf("%s:%s", JobHistorySync, p.AccountID)
 	if p.HistoryID != 0 {
@@ -108,16 +108,15 @@ func (p HistorySyncPayload) job(again int) queue.NewJob {
 // A ReconcilePayload names the account to compare with Gmail.
 type ReconcilePayload struct {
 	AccountID string `json:"account_id"`
-	// Step is the step of a run that is under way; 0 begins a run, or goes on with one that has stopped. Only this package's
-	// jobs set it.
+	// Step is the current step of a run; 0 begins a run, or continues one that has stopped. Only this package's jobs set it.
 	Step int64 `json:"step,omitempty"`
 	// Restarts is how often the present list of the run has begun again. Only this package's jobs set it.
 	Restarts int `json:"restarts,omitempty"`
 }
 
-// NewReconcileJob makes the job that compares all stored messages of an account with Gmail and mends what differs; see
-// [Reconciliation]. It begins a run, whose steps are jobs of the same type, one at a time. If a run is under way, the job goes on
-// with it. The key allows one unfinished job for each account and step. For a schedule, once a week is often enough: a run
+// NewReconcileJob makes the job that compares all stored messages of an account with Gmail and corrects differences; see
+// [Reconciliation]. It begins a run, whose steps are jobs of the same type, one at a time. If a run is in progress, the job
+// continues it. The key allows one unfinished job for each account and step. For a schedule, once a week is often enough: a run
 // lists each message once for itself and once for each of its labels, at 5 units for 500.
 func NewReconcileJob(accountID string) queue.NewJob {
 	return ReconcilePayload{AccountID: accountID}.job()
@@ -142,7 +141,7 @@ type WatchPayload struct {
 	AccountID string `json:"account_id"`
 }
 
-// NewWatchJob makes the job that asks Gmail to publish the account's changes under Config.Topic, or to go on doing so. Gmail stops
+// NewWatchJob makes the job that asks Gmail to publish the account's changes under Config.Topic, or to continue. Gmail stops
 // after seven days ([Account].WatchExpiresAt): schedule the job every 24 hours. The key allows one unfinished job for each
 // account.
 func NewWatchJob(accountID string) queue.NewJob {

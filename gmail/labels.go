@@ -68,7 +68,7 @@ func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, la
 }
 
 // DescribeLabel stores the user's description of a label, and whether a model may choose the label. It returns
-// [postroom.ErrNotFound] if there is no such label.
+// [postroom.ErrNotFound] if the label does not exist.
 func (s *Store) DescribeLabel(ctx context.Context, tx queue.Tx, accountID, labelID, description string, available bool) error {
 	return mustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
 		dbvalue.Clean(description), dbvalue.Number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)

@@ -100,7 +100,7 @@ func (j *jobs) ensure(ctx context.Context, client *Client, labels []postroom.Lab
 	return e, nil
 }
 
-// held returns a [*postroom.HeldError] while nothing may be changed in a mailbox. Without a ledger nobody can say so.
+// held returns a [*postroom.HeldError] while nothing may be changed in a mailbox. Without a ledger it returns nil.
 func (j *jobs) held(ctx context.Context) error {
 	if j.Ledger == nil {
 		return nil

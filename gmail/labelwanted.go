@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Labels that are to be made while nothing may be changed in a mailbox are wanted. Mail is decided about as if they were there: the
-// decision names them, and the action, which is held as well, makes the label when it is carried out.
+// Labels that must not be created now, because nothing may be changed in a mailbox, are wanted. Mail is decided about as if they
+// existed: the decision names them, and the action, which is held as well, creates the label when it is carried out.
 
 // WantedLabels lists the names of the labels that [NewLabelsSyncJob] was to create while the ledger held everything. The next labels
 // sync that may create them does, or the first action that needs one.
@@ -38,7 +38,7 @@ func (s *Store) wantedLabel(ctx context.Context, accountID, name string) (wanted
 	return wanted, true, nil
 }
 
-// stillWanted stores which labels are wanted after a sync that has read what was before it. What another wants meanwhile stays.
+// stillWanted stores the wanted labels after a sync that has read the earlier ones. Labels that another job wants meanwhile stay.
 func (s *Store) stillWanted(ctx context.Context, tx queue.Tx, accountID string, before, now []string) error {
 	for _, name := range before {
 		if slices.ContainsFunc(now, func(other string) bool { return sameName(other, name) }) {
@@ -56,8 +56,8 @@ func (s *Store) stillWanted(ctx context.Context, tx queue.Tx, accountID string, 
 	return nil
 }
 
-// withLabels returns the parameters of an action with the ids of labels that were wanted when it was decided about. What is still
-// wanted it makes, and stores.
+// withLabels returns the parameters of an action with the ids of labels that were wanted when it was decided. It creates and
+// stores those that are still wanted.
 func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, client *Client, a postroom.Action) (postroom.Parameters, error) {
 	parameters := a.Parameters
 	for _, parameter := range j.Kinds.LabelParameters(a.Type) {
@@ -77,7 +77,7 @@ func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, client *Client,
 	return parameters, nil
 }
 
-// actionLabel returns the id of the label, or the name if it is none of the account's and not wanted: Gmail refuses that.
+// actionLabel returns the id of the label, or the name if the account does not have it and it is not wanted: Gmail refuses that.
 func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, client *Client, accountID, name string) (id string, err error) {
 	var found sql.NullString
 	err = dbquery.Get(ctx, j.Store.db.Reader(), &found, sqlActionLabel, accountID, name, nameKey(name))

@@ -8,9 +8,9 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// A Mailbox reads and changes the labels of messages of any account, named by their UUIDs, as package undo requires. Its
-// errors are what a handler returns; for a message that Gmail no longer has the error is [postroom.ErrMessageGone].
-// [NewMailbox] makes one; the zero Mailbox is unusable.
+// A Mailbox reads and changes the labels of messages of any account, named by their UUIDs, as package undo requires. A handler
+// can return its errors. For a message that Gmail no longer has the error is [postroom.ErrMessageGone]. [NewMailbox] makes one;
+// the zero Mailbox is unusable.
 type Mailbox struct {
 	store   *Store
 	clients Clients
@@ -50,8 +50,8 @@ func (m *Mailbox) AccountRemoved(ctx context.Context, accountID string) (bool, e
 	return err == nil && account.State == AccountRemoving, err
 }
 
-// Identify returns an error if Gmail's id of the message is another one than it was when it was decided about, which never happens unless
-// somebody alters the database.
+// Identify returns an error if Gmail's id of the message differs from the one in the decision, which happens only if the database
+// was altered.
 func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {
 	id, err := m.store.providerID(ctx, a.AccountID, a.MessageID)
 	if err == nil {
@@ -82,8 +82,8 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 	return image, Verdict(err)
 }
 
-// Follow is called before [Mailbox.Apply]. What it returns stores the changes that were made since, without a call to Gmail. What
-// others have changed is left to the history, which tells of it.
+// Follow must be called before [Mailbox.Apply]. The function that it returns stores the changes that were made since, without a
+// call to Gmail. Changes by others are left to the history, which reports them.
 func (m *Mailbox) Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error) {
 	known, err := m.store.messageCopy(ctx, accountID, messageID)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// Copies returns the stored labels of those of the messages that Gmail has, by their UUIDs, as of the last sync. It makes no call to Gmail.
+// Copies returns, by UUID, the stored labels of those of the messages that Gmail has, as of the last sync. It makes no call to
+// Gmail.
 func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error) {
 	found := make(map[string]postroom.Image)
 	for chunk := range slices.Chunk(messageIDs, bulk) {
@@ -32,7 +33,7 @@ func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []str
 	return found, nil
 }
 
-// MissingLabels returns those of the labels that the mailbox did not have at the last sync of its labels. Before the first sync it
+// MissingLabels returns those of the labels that the mailbox lacked at the last sync of its labels. Before the first sync it
 // returns none.
 func (m *Mailbox) MissingLabels(ctx context.Context, accountID string, labelIDs []string) ([]string, error) {
 	// Every mailbox has an inbox: without it the labels are not known.

@@ -13,8 +13,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Message returns one message of the account by its UUID, or [postroom.ErrNotFound]. A message that was deleted at Gmail is
-// still there.
+// Message returns one message of the account by its UUID, or [postroom.ErrNotFound]. It also returns a message that was deleted
+// at Gmail.
 func (s *Store) Message(ctx context.Context, accountID, messageID string) (*postroom.Message, error) {
 	var row messageRow
 	if err := get(ctx, s.db.Reader(), &row, "message "+messageID, sqlMessage, accountID, messageID); err != nil {
@@ -30,7 +30,7 @@ func (s *Store) MessageID(ctx context.Context, accountID, providerID string) (st
 	return id, err
 }
 
-// providerID is Gmail's id of a message; [ClassNotFound] when there is none.
+// providerID returns Gmail's id of a message; [ClassNotFound] if there is none.
 func (s *Store) providerID(ctx context.Context, accountID, messageID string) (string, error) {
 	var id string
 	err := get(ctx, s.db.Reader(), &id, "message "+messageID, sqlProviderID, accountID, messageID)
@@ -40,7 +40,7 @@ func (s *Store) providerID(ctx context.Context, accountID, messageID string) (st
 	return id, err
 }
 
-// notStored returns those of Gmail's ids that no stored message has, in their order.
+// notStored returns those of Gmail's ids that no stored message has, in order.
 func (s *Store) notStored(ctx context.Context, tx queue.Tx, accountID string, ids []string) ([]string, error) {
 	stored := make(map[string]bool)
 	for chunk := range slices.Chunk(ids, bulk) {
@@ -62,9 +62,9 @@ func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error
 	return n, err
 }
 
-// SaveMessage stores a message and its thread, keyed by account and Gmail's ids, and sets m.ID and m.ThreadID; isNew reports
-// whether the message was not stored before. historyID is that of the labels. SaveMessage removes the broken message of the
-// same id.
+// SaveMessage stores a message and its thread, keyed by account and Gmail's ids, and sets m.ID and m.ThreadID. isNew reports
+// whether the message was not stored before. historyID is the history id of the labels. SaveMessage removes the broken message of
+// the same id.
 func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64) (isNew bool, err error) {
 	return s.saveMessage(ctx, tx, m, historyID, encodeTerms(messageTerms(m)))
 }
@@ -123,8 +123,8 @@ type labelStep struct {
 	before, after postroom.Image
 }
 
-// markDeleted notes that a message is no longer at Gmail. It stays here, for what was done with it; a broken one goes. The id is
-// empty for a message that is not stored, or was marked before.
+// markDeleted records that a message is no longer at Gmail. It stays in the store, for its actions; a broken one is deleted. The
+// id is empty for a message that is not stored, or was marked before.
 func (s *Store) markDeleted(ctx context.Context, tx queue.Tx, accountID, providerID string) (id string, err error) {
 	now := dbtime.Of(queue.Now(tx))
 	err = get(ctx, tx, &id, "message "+providerID, sqlSetDeleted, now, now, accountID, providerID)
@@ -134,7 +134,7 @@ func (s *Store) markDeleted(ctx context.Context, tx queue.Tx, accountID, provide
 	return id, s.forgetBroken(ctx, tx, accountID, providerID)
 }
 
-// markDeletedByID is markDeleted for a message that is named by our id, and so is not broken. It returns Gmail's.
+// markDeletedByID is markDeleted for a message that is named by its UUID, and so is not broken. It returns Gmail's id.
 func (s *Store) markDeletedByID(ctx context.Context, tx queue.Tx, accountID, messageID string) (providerID string, err error) {
 	now := dbtime.Of(queue.Now(tx))
 	err = get(ctx, tx, &providerID, "message "+messageID, sqlSetDeletedByID, now, now, accountID, messageID)

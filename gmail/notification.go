@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Notification is what Gmail publishes when a mailbox has changed.
+// A Notification is the message that Gmail publishes when a mailbox has changed.
 type Notification struct {
 	Email     string
 	HistoryID uint64 // of the latest change; 0 if Gmail names none
@@ -71,10 +71,10 @@ func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
 	return &Receiver{cfg}, nil
 }
 
-// Receive takes the data of one Pub/Sub message from Gmail, and enqueues a history sync for the account. Of an account one sync
-// waits at most, for all notifications that come until it begins. When it returns nil, the job is durable, or there is nothing to do: a
-// notification that cannot be read, or is about a mailbox that is no account, is logged. Acknowledge the message then, and
-// do not acknowledge it after an error, so that it is delivered again.
+// Receive handles the data of one Pub/Sub message from Gmail, and enqueues a history sync for the account. At most one sync of an
+// account waits, for all notifications until it begins. When Receive returns nil, the job is durable, or there is nothing to do:
+// a notification that cannot be parsed, or is about an unknown mailbox, is logged. Acknowledge the message then, and not after an
+// error, so that it is delivered again.
 func (r *Receiver) Receive(ctx context.Context, data []byte) error {
 	n, err := ParseNotification(data)
 	if err != nil {
@@ -90,13 +90,13 @@ func (r *Receiver) Receive(ctx context.Context, data []byte) error {
 		return err
 	}
 	if n.HistoryID != 0 && n.HistoryID <= account.HistoryID {
-		return nil // what it tells of has been queued
+		return nil // its change has been queued
 	}
 	return r.enqueue(ctx, account.ID)
 }
 
-// enqueue enqueues a sync, unless one has yet to begin: however long an account is paused, one waits. A sync that runs may have
-// read the history already, so that another one follows it.
+// enqueue enqueues a sync, unless one has yet to begin: however long an account is paused, one waits. A running sync may have
+// read the history already, so another one follows it.
 func (r *Receiver) enqueue(ctx context.Context, accountID string) error {
 	for again := 0; ; again++ {
 		enqueued, err := r.cfg.Queue.Enqueue(ctx, HistorySyncPayload{AccountID: accountID}.job(again))

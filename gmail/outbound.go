@@ -14,7 +14,7 @@ import (
 // JobOutboundSend is the type of the job that sends a message; see [NewOutboundSendJob].
 const JobOutboundSend queue.Type[OutboundPayload] = "outbound.send"
 
-// An OutboundType says what a message is to the one that it is made of.
+// An OutboundType says how a message relates to its original.
 type OutboundType string
 
 // The types of messages that are sent.
@@ -29,12 +29,12 @@ const (
 	IncludeAttachment = "attachment" // the whole message as forwarded.eml
 )
 
-// An OutboundPayload is a message to send for one action of the ledger: all that its bytes are made of, but for what it takes
-// from the original, which is fetched when they are built. Addresses have the form of a header: ann@example.com, or
-// Ann <ann@example.com>.
+// An OutboundPayload is a message to send for one action of the ledger: everything its bytes are made of, except for the parts of
+// the original, which is fetched when they are built. Addresses have the form of a header: ann@example.com, or Ann
+// <ann@example.com>.
 //
-// Of the payload of a job only AccountID and ActionID count; the rest is for people who look at the job. What is sent is composed from the
-// parameters of the action, or was given by [Outbox.Fix], and what was first stays.
+// Of the payload of a job only AccountID and ActionID count; the rest is for people who look at the job. The message is composed
+// from the parameters of the action, or was given by [Outbox.Fix]. The first message stays.
 type OutboundPayload struct {
 	AccountID   string       `json:"account_id"`
 	ActionID    string       `json:"action_id"`
@@ -73,8 +73,7 @@ type OutboundAttachment struct {
 }
 
 // NewOutboundSendJob makes the job that sends the message of an action (forward or auto_reply), composed when the job runs, or
-// before by [Outbox.Preview]. The key allows one unfinished job for each action; a later job does not send again what has been
-// sent.
+// earlier by [Outbox.Preview]. The key allows one unfinished job for each action; a later job does not send a message again.
 func NewOutboundSendJob(accountID, actionID string) queue.NewJob {
 	return OutboundPayload{AccountID: accountID, ActionID: actionID}.job()
 }
@@ -85,8 +84,8 @@ func (p OutboundPayload) job() queue.NewJob {
 }
 
 // OutboundKinds returns the kinds of actions that an [Outbox] carries out, forward and auto_reply, to be added to those of a
-// program with [postroom.NewKinds]. The job of either type carries them out: one of [NewActionJob] composes the message and
-// enqueues the other.
+// program with [postroom.NewKinds]. Either job type carries them out: a job of [NewActionJob] composes the message and enqueues
+// the other.
 func OutboundKinds() []postroom.Kind {
 	var kinds []postroom.Kind
 	for _, t := range []postroom.ActionType{postroom.Forward, postroom.AutoReply} {
@@ -132,7 +131,7 @@ func formatAddresses(list []mime.Address) (values []string) {
 	return values
 }
 
-// recipients are all addresses that the message goes to, in lower case, each once.
+// recipients returns all addresses that the message goes to, in lower case, each once.
 func (p *OutboundPayload) recipients() ([]string, error) {
 	var emails []string
 	for _, values := range [][]string{p.To, p.Cc} {

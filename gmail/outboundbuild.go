@@ -30,8 +30,8 @@ func (p *OutboundPayload) needsOriginal() bool {
 	return p.IncludeOriginal != ""
 }
 
-// build makes the bytes of the message. The same payload and original always give the same bytes. They have no date: Gmail
-// adds that of the sending, which may come long after an approval.
+// build makes the bytes of the message. The same payload and original always give the same bytes. They have no date: Gmail adds
+// the date of sending, which may be long after an approval.
 func (p *OutboundPayload) build(account string, o *original) ([]byte, error) {
 	out := mime.Outgoing{
 		Subject: p.Subject, MessageID: p.MessageID, InReplyTo: p.InReplyTo, References: p.References,
@@ -93,7 +93,8 @@ func (p *OutboundPayload) attach(out *mime.Outgoing, o *original) error {
 	return nil
 }
 
-// attachmentOf makes a file of a part of the original. What cannot stand alone in a message becomes a file of no known type.
+// attachmentOf makes an attachment of a part of the original. A part that cannot stand alone in a message becomes a file of
+// unknown type.
 func attachmentOf(part *mime.Part) mime.Attachment {
 	params := make(map[string]string)
 	for name, value := range part.Params {
@@ -116,7 +117,7 @@ func attachmentOf(part *mime.Part) mime.Attachment {
 	return a
 }
 
-// inlineText is the new text, and below it what the original says.
+// inlineText returns the new text followed by the text of the original.
 func (p *OutboundPayload) inlineText(o *mime.Message) string {
 	note, text := p.BodyPlain, o.Text
 	if note == "" && p.BodyHTML != "" {
@@ -159,7 +160,7 @@ func htmlOf(text string) string {
 	return `<div style="white-space: pre-wrap">` + html.EscapeString(text) + "</div>"
 }
 
-// forwardedHeader says of the original what a person wants to know, and nothing of Bcc.
+// forwardedHeader returns the header fields of the original for a person, without Bcc.
 func forwardedHeader(o *mime.Message) []string {
 	lines := []string{"From: " + readable(o.From)}
 	if !o.Date.IsZero() {
@@ -180,8 +181,7 @@ func readable(list []mime.Address) string {
 	return strings.Join(texts, ", ")
 }
 
-// withoutBcc takes the fields out of a message that say to whom it went in secret: a message that was sent from the mailbox has
-// them.
+// withoutBcc removes the Bcc fields of a message: a message that was sent from the mailbox has them.
 func withoutBcc(raw []byte) []byte {
 	kept := make([]byte, 0, len(raw))
 	skipping := false

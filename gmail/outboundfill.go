@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// fillOriginals notes what messages are about that a daemon has composed which does not note it itself: one from before migration 0018 that
-// ran beside this one.
+// fillOriginals records the original of messages that a daemon from before migration 0018 has composed, which does not record it,
+// also when it runs beside this one.
 func fillOriginals(ctx context.Context, db queue.DB) error {
 	for last, filled := "", keyBatch; filled == keyBatch; {
 		var rows []struct {

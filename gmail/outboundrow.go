@@ -42,7 +42,7 @@ func storedPayload(p OutboundPayload) (text string, stored OutboundPayload, err 
 	return text, stored, err
 }
 
-// contentSum names what is sent: the bytes, and the thread that they are to go into.
+// contentSum returns the hash of what is sent: the bytes and their thread.
 func contentSum(threadID string, raw []byte) string {
 	h := sha256.New()
 	if threadID != "" {
@@ -68,7 +68,7 @@ func readOutbound(ctx context.Context, q dbquery.Querier, actionID string) (*out
 	return &m, nil
 }
 
-// putOutbound stores the message by one of two statements: where there is none, or in the place of what is there.
+// putOutbound stores the message by one of two statements: an insert, or a replacement.
 func (s *Store) putOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage, statement string) error {
 	now := dbtime.Of(queue.Now(tx))
 	_, err := exec(ctx, tx, "message of action "+m.ActionID, statement,
@@ -76,7 +76,7 @@ func (s *Store) putOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage
 	return err
 }
 
-// fits refuses a message that is not that of the action, or not the one that is given.
+// fits refuses a message that is not that of the action, or not the given one.
 func (m *outboundMessage) fits(a postroom.Action, given *OutboundPayload) error {
 	if err := m.payload.validFor(a); err != nil {
 		return err
@@ -114,8 +114,8 @@ func (p *OutboundPayload) validFor(a postroom.Action) error {
 
 var errSendBegun = errors.New("gmail: another job has sent the message")
 
-// beginSend notes that the message is about to be sent, and by whom it would be counted. It refuses what the limits of a
-// recipient do not allow, unless an earlier attempt may have sent it.
+// beginSend records that the message is about to be sent, and the recipients it counts for. It enforces the limits of a
+// recipient, unless an earlier attempt may have sent the message.
 func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage, n *announcement, again bool) error {
 	var mailbox string
 	if err := get(ctx, tx, &mailbox, "account "+m.AccountID, sqlLockSending, m.AccountID); err != nil {
@@ -132,7 +132,7 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 	}
 	now := queue.Now(tx)
 	for _, email := range recipients {
-		email = mailboxKey(email) // tags and dots make nobody another person
+		email = mailboxKey(email) // tags and dots make no other person
 		if !again {
 			if err := o.checkRecipient(ctx, tx, m, mailbox, email); err != nil {
 				return err
@@ -151,8 +151,8 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 	return err
 }
 
-// checkSentBefore refuses what the mailbox has sent before, or may have sent, unless a person has approved this action: whoever does so has
-// decided anew.
+// checkSentBefore refuses a message that the mailbox has sent before, or may have sent, unless a person has approved this action:
+// that is a new decision.
 func (o *Outbox) checkSentBefore(ctx context.Context, tx queue.Tx, m *outboundMessage, mailbox string) error {
 	var providerID string
 	if err := get(ctx, tx, &providerID, "message "+m.payload.OriginalMessageID, sqlProviderID, m.AccountID, m.payload.OriginalMessageID); err != nil {
@@ -169,10 +169,10 @@ func (o *Outbox) checkSentBefore(ctx context.Context, tx queue.Tx, m *outboundMe
 	return err
 }
 
-// recipientWindow is what RecipientsDay counts in.
+// recipientWindow is the window of RecipientsDay.
 const recipientWindow = 24 * time.Hour
 
-// checkRecipient refuses a message to somebody who has had enough.
+// checkRecipient refuses a message to a recipient who has reached a limit.
 func (o *Outbox) checkRecipient(ctx context.Context, tx queue.Tx, m *outboundMessage, mailbox, recipient string) error {
 	now := queue.Now(tx)
 	day, interval := now.Add(-recipientWindow), now.Add(-o.ReplyInterval)
@@ -208,13 +208,13 @@ func (s *Store) setOpenUntil(ctx context.Context, tx queue.Tx, actionID string, 
 	return err
 }
 
-// markSent notes that the message was sent, which is so even if somebody has removed its row.
+// markSent records that the message was sent, even if its row was removed.
 func (s *Store) markSent(ctx context.Context, tx queue.Tx, actionID string, sent MessageRef) error {
 	_, err := exec(ctx, tx, "message of action "+actionID, sqlMarkSent, sent.ID, sent.ThreadID, dbtime.Of(queue.Now(tx)), actionID)
 	return err
 }
 
-// forgetRecipients takes a message that was never sent out of the count of its recipients.
+// forgetRecipients removes a message that was never sent from the count of its recipients.
 func (s *Store) forgetRecipients(ctx context.Context, tx queue.Tx, accountID, actionID string) error {
 	_, err := exec(ctx, tx, "recipients of action "+actionID, sqlForgetRecipients, accountID, actionID)
 	return err

@@ -13,10 +13,10 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// retrySoon is the wait for what is usually over in a moment.
+// retrySoon is the wait for a condition that is usually brief.
 const retrySoon = 5 * time.Second
 
-// firstLook is how soon after an attempt whose outcome is not known the job looks what became of it: 5 s by default.
+// firstLook is how soon after an attempt with an unknown outcome the job looks for the message: 5 s by default.
 func (o *Outbox) firstLook() time.Duration { return o.Settle / 24 }
 
 // handToOutbox ends the job of an action that sends a message with the job that does: its message is composed, and refused here if
@@ -105,7 +105,7 @@ func (j *jobs) send(ctx context.Context, w *queue.Work[OutboundPayload]) error {
 // An unclearError says that a message may have been sent.
 type unclearError struct {
 	err   error
-	wait  time.Duration // until looking is of use
+	wait  time.Duration // until a look can succeed
 	tried bool          // this attempt has tried to send, and counts
 }
 
@@ -123,7 +123,7 @@ func (o *Outbox) waitFor(err error) time.Duration {
 	return o.firstLook()
 }
 
-// errNotSent is that of a message that was certainly not sent.
+// errNotSent is the error of a message that was certainly not sent.
 var errNotSent = errors.New("gmail: Gmail has not sent the message, though it was asked to: neither its search nor its history has it")
 
 // deliver sends the message, or finds it sent by an earlier attempt.
@@ -134,7 +134,7 @@ func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a po
 	}
 	row, err := j.Store.outbound(ctx, a.ID)
 	if unread := ClassOf(err) == ClassRefused; errors.Is(err, postroom.ErrNotFound) || unread && a.UndoHint != nil {
-		row, err = nil, nil // what was announced says enough
+		row, err = nil, nil // the announcement has the same facts
 	}
 	if err != nil {
 		return MessageRef{}, err
@@ -158,9 +158,9 @@ func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a po
 	return s.attempt(ctx, w)
 }
 
-// lookForSent finds out what became of an earlier attempt whose outcome is not known. If the message was sent, found is true; if
-// it certainly was not, there is no error, and the message may be sent. That it was sent is in the row when the ledger could not note it; a row
-// that says so of a message whose sending nobody has announced must be right.
+// lookForSent finds out the outcome of an earlier attempt. If the message was sent, found is true; if it certainly was not, there
+// is no error, and the message may be sent. If the ledger could not record that it was sent, the row has it; a row that says so
+// about a message without an announcement must be right.
 func (j *jobs) lookForSent(
 	ctx context.Context, w *queue.Work[OutboundPayload], client *Client, n announcement, m *outboundMessage,
 ) (sent MessageRef, found bool, err error) {
@@ -171,7 +171,7 @@ func (j *jobs) lookForSent(
 		}
 		return sent, err == nil, err
 	}
-	var now time.Time // of the database, as that of the attempt was
+	var now time.Time // of the database, like the time of the attempt
 	if err := w.Write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil }); err != nil {
 		return MessageRef{}, false, err
 	}
@@ -218,7 +218,7 @@ type sending struct {
 	again   bool         // there was one, and it is not certain that it has sent nothing
 }
 
-// attempt sends the message. That it is about to do so is signed before.
+// attempt sends the message. It signs the announcement before.
 func (s *sending) attempt(ctx context.Context, w *queue.Work[OutboundPayload]) (MessageRef, error) {
 	m := s.message
 	profile, err := profileOf(ctx, s.client, m.mailbox)
@@ -246,7 +246,7 @@ func (s *sending) attempt(ctx context.Context, w *queue.Work[OutboundPayload]) (
 	return sent, s.close(ctx, w, next, err)
 }
 
-// announce signs what is about to be done, or nil if nothing was, in the transaction in which fn stores what follows from it.
+// announce signs an announcement, or its withdrawal if nothing was sent, in the transaction in which fn stores the consequences.
 func (s *sending) announce(ctx context.Context, write writer, fn func(ctx context.Context, tx queue.Tx) (*announcement, error)) error {
 	var next postroom.Action
 	err := write(ctx, func(ctx context.Context, tx queue.Tx) error {
@@ -267,7 +267,7 @@ func (s *sending) announce(ctx context.Context, write writer, fn func(ctx contex
 	return err
 }
 
-// close notes the end of an attempt that failed. What is not known then is known after Settle.
+// close records the end of an attempt that failed. An outcome that is unknown then is known after Settle.
 func (s *sending) close(ctx context.Context, w *queue.Work[OutboundPayload], n announcement, cause error) error {
 	unclear := isUnclear(cause, len(s.raw))
 	note := s.announce(context.WithoutCancel(ctx), w.Write, func(ctx context.Context, tx queue.Tx) (*announcement, error) {
@@ -286,8 +286,8 @@ func (s *sending) close(ctx context.Context, w *queue.Work[OutboundPayload], n a
 	return cause
 }
 
-// failSend makes the error of the handler, and fails the action if no attempt follows. While it is not known whether the message
-// was sent, one always follows.
+// failSend makes the error of the handler, and fails the action if no attempt follows. While the outcome of a send is unknown,
+// another attempt always follows.
 func (j *jobs) failSend(ctx context.Context, w *queue.Work[OutboundPayload], a postroom.Action, cause error) error {
 	if unclear, ok := errors.AsType[*unclearError](cause); ok {
 		if verdict := queue.RetryAfter(cause, unclear.wait); unclear.tried && !w.Ends(verdict) {

@@ -1,14 +1,14 @@
 package gmail
 
 const (
-	// What was composed first stays.
+	// The first composed message stays.
 	sqlInsertOutbound = `
 INSERT INTO outbound_messages (
   action_id, account_id, message_type, rfc_message_id, payload_json, sha256, size, created_at, updated_at, original_message_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (action_id) DO NOTHING`
 
-	// What is there was composed by nobody, or the action would name it.
+	// The stored message was written by something else, or the action would name it.
 	sqlReplaceOutbound = `
 INSERT INTO outbound_messages (
   action_id, account_id, message_type, rfc_message_id, payload_json, sha256, size, created_at, updated_at, original_message_id)
@@ -35,7 +35,7 @@ SELECT action_id, account_id, rfc_message_id, payload_json, sha256, size, histor
 FROM outbound_messages
 WHERE action_id = $1`
 
-	// What was sent, or may have been. A draft that is gone, and in whose thread something was sent, may have been.
+	// Messages that were sent, or may have been. A draft that is gone, and in whose thread a message was sent, may have been.
 	sqlSentOutbound = `
 SELECT action_id, '' AS draft_key, message_type, payload_json, sent_message_id, updated_at
 FROM outbound_messages
@@ -46,7 +46,7 @@ FROM drafts
 WHERE account_id = $1 AND original_message_id <> '' AND (sent_message_id <> '' OR state = 'sending')
 LIMIT $2`
 
-	// What other actions have sent about a message, and of those that have yet to be filled in, about any.
+	// Messages that other actions have sent about a message; those without a recorded original count for any.
 	sqlSentAbout = `
 SELECT action_id, '' AS draft_key, message_type, payload_json, sent_message_id, updated_at
 FROM outbound_messages
@@ -140,7 +140,7 @@ WHERE account_id = $1 AND action_id = $2`
 )
 
 const (
-	// What was begun first stays.
+	// The first draft stays.
 	sqlInsertDraft = `
 INSERT INTO drafts (account_id, draft_key, state, rfc_message_id, created_at, updated_at)
 VALUES ($1, $2, 'creating', $3, $4, $5)

@@ -14,58 +14,59 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An OutboxLedger is what an [Outbox] needs of a ledger; *safety.Ledger implements it.
+// An OutboxLedger is the ledger that an [Outbox] needs; *safety.Ledger implements it.
 type OutboxLedger interface {
 	// Action returns an action, or an error that matches [postroom.ErrNotFound].
 	Action(ctx context.Context, id string) (postroom.Action, error)
 	// ActionTx is Action in the caller's transaction.
 	ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom.Action, error)
-	// Vouched is Action, with whether the action is what was permitted, or what a person is asked about: something may have altered it
-	// where it is stored.
+	// Vouched is Action, and also reports whether the action is what was permitted, or what a person is asked about: it may have
+	// been altered in the database.
 	Vouched(ctx context.Context, id string) (a postroom.Action, ok bool, err error)
-	// SetContent records the hash of what an action sends, in the caller's transaction. An action that has another one
-	// already, or is final, is an error.
+	// SetContent records the hash of what an action sends, in the caller's transaction. An action that already has another hash,
+	// or is final, is an error.
 	SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 string) error
-	// Approver returns who has approved the action, in the caller's transaction; empty if nobody has, and none was needed.
+	// Approver returns the person who approved the action, in the caller's transaction; empty if nobody has, and no approval was
+	// needed.
 	Approver(ctx context.Context, tx queue.Tx, actionID string) (string, error)
-	// Announce records what is about to be sent, or nil if nothing was, with the executing action, in the caller's transaction, and
-	// returns the action as it is then. Start returns it with that ([postroom.UndoHint].Announced). An action whose content, job or
-	// announcement is another than that of a is an error.
+	// Announce records with the executing action what is about to be sent, or nil if nothing was, in the caller's transaction,
+	// and returns the updated action. Start returns the announcement with it ([postroom.UndoHint].Announced). If the content, job
+	// or announcement of the action differs from that of a, the error is not nil.
 	Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error)
 }
 
 // OutboxConfig configures an [Outbox]. It is copied and checked once, by [NewOutbox].
 type OutboxConfig struct {
-	// Store keeps what is sent, and has the originals. Required.
+	// Store keeps the outbound messages, and has the originals. Required.
 	Store *Store
 	// Clients returns the client of an account. Required.
 	Clients Clients
 	// Ledger has the actions. Required.
 	Ledger OutboxLedger
 
-	// MaxRecipients bounds the recipients of one message. Default 10; bounds 1 to 100, which is what Gmail takes.
+	// MaxRecipients bounds the recipients of one message. Default 10; bounds 1 to 100, the maximum at Gmail.
 	MaxRecipients int
-	// MaxSize bounds a message, in bytes. Default 36,700,160, which is what Gmail takes; it must be positive.
+	// MaxSize bounds a message, in bytes. Default 36,700,160, the maximum at Gmail; it must be positive.
 	MaxSize int64
-	// ReplyInterval is how long a recipient who got a reply gets no other one. It keeps two programs that answer each other
-	// from doing so for ever. It is checked when the message is sent, since others may be sent until then. An address with "+" and a
-	// tag is the recipient that it is without, since a program may answer from a new tag each time. Default 72 hours; at least 1
+	// ReplyInterval is how long a recipient of a reply gets no further one. It keeps two programs that answer each other from
+	// doing so for ever. It is checked when the message is sent, since others may be sent until then. An address with "+" and a
+	// tag counts as the address without, since a program may answer from a new tag each time. Default 72 hours; at least 1
 	// second.
 	ReplyInterval time.Duration
 	// RecipientsDay bounds the messages, replies and forwards, that one recipient gets from an account within 24 hours, at all
 	// tags together. It is checked when the message is sent. Default 50; it must not be negative.
 	RecipientsDay int
-	// Settle is how long Gmail may take from an attempt to send, whose outcome is not known, until its search shows the message.
+	// Settle is how long Gmail may take, after an attempt to send whose outcome is unknown, until its search shows the message.
 	// Before that time a message that is not found is not sent again. Default 2 minutes; it must not be negative.
 	Settle time.Duration
 	// MailLimits bound the cost of reading an original. Use those of [Config]. Default nil: the defaults of package mime.
 	MailLimits *mime.Limits
-	// Names are the names that the host's own configuration has for fields of this one, such as "outbound.max_recipients" for
-	// MaxRecipients: refusals, which people read, say them. Default: those of the fields.
+	// Names are the names of this struct's fields in the host's own configuration, such as "outbound.max_recipients" for
+	// MaxRecipients. Refusals, which people read, use them. Default: the names of the fields.
 	Names map[string]string
 }
 
-// name is what a refusal calls a field.
+// name returns the name of a field in a refusal.
 func (c *OutboxConfig) name(field string) string {
 	return cmp.Or(c.Names[field], "OutboxConfig."+field)
 }
@@ -108,9 +109,9 @@ func (c OutboxConfig) withDefaults() (OutboxConfig, error) {
 	return c, errors.Join(faults...)
 }
 
-// An Outbox composes the messages that actions send. It fixes the bytes of each message once: what [Outbox.Preview] shows is
-// what the job of type [JobOutboundSend] sends, or it sends nothing. [NewOutbox] makes one; the zero Outbox is unusable. It is
-// safe for concurrent use.
+// An Outbox composes the messages that actions send. It fixes the bytes of each message once: the job of type [JobOutboundSend]
+// sends what [Outbox.Preview] shows, or nothing. [NewOutbox] makes one; the zero Outbox is unusable. It is safe for concurrent
+// use.
 type Outbox struct{ OutboxConfig }
 
 // NewOutbox makes an outbox; a bad configuration is an error that names the fields.
@@ -124,7 +125,7 @@ func NewOutbox(cfg OutboxConfig) (*Outbox, error) {
 
 // A Preview is a message as it will be sent.
 type Preview struct {
-	// Raw are the bytes, in the form of RFC 5322, without a date: Gmail adds that of the sending.
+	// Raw are the bytes, in the form of RFC 5322, without a date: Gmail adds the date of sending.
 	Raw []byte
 	// SHA256 is, in hexadecimal, the hash of Raw for a forward, and of ThreadID, a line feed and Raw for a reply. It is recorded
 	// with the action ([postroom.Action.ContentSHA256]), and an approval names it.
@@ -140,14 +141,14 @@ type Preview struct {
 // must not be final.
 //
 // A message that must not be sent is an error of [ClassRefused], with the reason; see the documentation of the package. If the
-// original has gone or can no longer be read as it was, Preview fails, and so does the job.
+// original has gone or can no longer be read as before, Preview fails, and so does the job.
 func (o *Outbox) Preview(ctx context.Context, a postroom.Action) (Preview, error) {
 	return o.preview(ctx, a, nil)
 }
 
-// Fix is Preview for an action whose message the host composes itself: it is what p says, within what the action may send. If another
-// message has been composed for the action already, nothing is fixed, and the error is of [ClassRefused]. Fix is the only way to give a message: what the payload of a job says
-// is not sent, since nothing signs it.
+// Fix is Preview for an action whose message the host composes itself: p is the message, within what the action may send. If
+// another message has already been composed for the action, Fix changes nothing and returns an error of [ClassRefused]. Fix is
+// the only way to give a message: the payload of a job is not signed and is not sent.
 func (o *Outbox) Fix(ctx context.Context, p OutboundPayload) (Preview, error) {
 	a, err := o.Ledger.Action(ctx, p.ActionID)
 	if err != nil {
@@ -168,13 +169,13 @@ func (o *Outbox) preview(ctx context.Context, a postroom.Action, given *Outbound
 // writer runs fn in a write transaction.
 type writer = func(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) error) error
 
-// errNotVouched is that of an action that may not be composed.
+// errNotVouched is the error of an action that must not be composed.
 var errNotVouched = errors.New("it is not what was permitted, or what a person was asked about: it was altered in the database, or signed with another key; " +
 	"if it waits, ask again or reject it")
 
-// prepare returns the message of the action and its bytes, which have the hash that the action names. It composes the message if nobody
-// has: from the parameters of the action, or as the host has given it. What was composed first stays. What is stored while the action names
-// no hash was composed by nobody.
+// prepare returns the message of the action and its bytes, which have the hash in the action. If there is none, it composes the
+// message from the parameters of the action, or uses the host's. The first message stays. A message that is stored while the
+// action has no hash was written by something else.
 func (o *Outbox) prepare(ctx context.Context, a postroom.Action, given *OutboundPayload, write writer) (*outboundMessage, []byte, error) {
 	if !isOutbound(a.Type) {
 		return nil, nil, refused(a.ID, "%s sends no message; %s and %s do", a.Type, postroom.Forward, postroom.AutoReply)
@@ -211,8 +212,8 @@ func (o *Outbox) prepare(ctx context.Context, a postroom.Action, given *Outbound
 	return m, raw, nil
 }
 
-// compose makes the message and stores it, unless another has done so meanwhile. It returns the action as it is then, and the original, which
-// it reads anew: to whom a reply goes is not left to what is stored.
+// compose makes the message and stores it, unless another call has done so meanwhile. It returns the updated action, and the
+// original, which it reads again: the stored copy must not determine the addressee of a reply.
 func (o *Outbox) compose(
 	ctx context.Context, client *Client, id string, given *OutboundPayload, write writer,
 ) (a postroom.Action, included *original, err error) {
@@ -268,7 +269,7 @@ func (o *Outbox) payload(a postroom.Action, given *OutboundPayload, msg *postroo
 	return p, err
 }
 
-// fix stores the message, and its hash with the action, which says what is ours: the first that is composed. It returns the action.
+// fix stores the message, and its hash with the action: the first message that is composed counts. It returns the action.
 func (o *Outbox) fix(ctx context.Context, m *outboundMessage, write writer) (a postroom.Action, err error) {
 	err = write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := o.Store.putOutbound(ctx, tx, m, sqlInsertOutbound); err != nil { // it waits for another that does the same
@@ -286,7 +287,8 @@ func (o *Outbox) fix(ctx context.Context, m *outboundMessage, write writer) (a p
 	return a, err
 }
 
-// ownAddresses returns what the mailbox may send from. Where the grant does not let us ask, that is its own address.
+// ownAddresses returns the addresses that the mailbox may send from. If the grant does not permit the call, that is its own
+// address.
 func ownAddresses(ctx context.Context, store *Store, client *Client, accountID string) ([]SendAs, error) {
 	account, err := store.Account(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -327,7 +329,7 @@ func (o *Outbox) bytes(ctx context.Context, client *Client, a postroom.Action, m
 	return raw, nil
 }
 
-// fetch reads the original from Gmail: the message that was decided about.
+// fetch reads the original from Gmail: the message of the decision.
 func (o *Outbox) fetch(ctx context.Context, client *Client, a postroom.Action) (*original, error) {
 	id, err := o.Store.providerID(ctx, a.AccountID, a.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {

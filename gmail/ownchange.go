@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A messageCopy is what is stored of a message before this program changes it at Gmail.
+// A messageCopy is the stored state of a message before this program changes it at Gmail.
 type messageCopy struct {
 	ID         string   `db:"id"`
 	ProviderID string   `db:"provider_message_id"`
@@ -19,7 +19,7 @@ type messageCopy struct {
 	Labels     jsonText `db:"labels_json"`
 }
 
-// messageCopy returns the copy of a message; [ClassNotFound] when there is none.
+// messageCopy returns the copy of a message; [ClassNotFound] if there is none.
 func (s *Store) messageCopy(ctx context.Context, accountID, messageID string) (messageCopy, error) {
 	var c messageCopy
 	err := get(ctx, s.db.Reader(), &c, "message "+messageID, sqlMessageCopy, accountID, messageID)
@@ -29,9 +29,9 @@ func (s *Store) messageCopy(ctx context.Context, accountID, messageID string) (m
 	return c, err
 }
 
-// storeOwnChange stores a change that was made since the copy was read, and nothing else of the image after it: what a person has
-// done before is yet to be read in the history, and to be reported. A message that a sync has changed since stays as that
-// has stored it. The history then tells of the change as well, after what the sync has read or as a part of that.
+// storeOwnChange stores a change that was made since the copy was read, and nothing else of the image after it: earlier changes
+// by people are yet to be read in the history, and to be reported. A message that a sync has changed since stays as the sync has
+// stored it. The history then reports the change as well, after or as part of what the sync has read.
 func (s *Store) storeOwnChange(
 	ctx context.Context, tx queue.Tx, accountID string, c messageCopy, change postroom.LabelChange, after postroom.Image,
 ) error {

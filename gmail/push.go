@@ -18,28 +18,28 @@ import (
 type PushConfig struct {
 	// Receiver takes the notifications. Required.
 	Receiver *Receiver
-	// Audience is that of the push subscription: what its tokens must be for. Required.
+	// Audience is the audience of the push subscription: tokens must be for it. Required.
 	Audience string
 	// ServiceAccount is the e-mail address of the account that the push subscription signs as. Required: anybody can have
 	// Google sign a token for the audience.
 	ServiceAccount string
 
-	// Issuers are those whose tokens are taken. Default Google.
+	// Issuers are the accepted issuers of tokens. Default Google.
 	Issuers []string
 	// KeysURL is the address of the issuers' public keys (RFC 7517). Default Google's.
 	KeysURL string
 	// HTTPClient fetches the keys. Default: one with a timeout of 10 seconds.
 	HTTPClient *http.Client
-	// Logger logs what is refused or dropped. Default [slog.Default].
+	// Logger logs refused and dropped messages. Default [slog.Default].
 	Logger *slog.Logger
 }
 
-// A PushHandler receives what a push subscription of Pub/Sub posts. It verifies the OpenID Connect token of the request
-// (signature, time, audience, issuer, service account) and answers 204 when the job is durable. It also answers 204 when there
-// is nothing to do, such as for a message that cannot be read, which would be delivered again for ever. It answers 401 to a bad
-// token, and 503 when the keys or the database cannot be had, so that the message is delivered again.
+// A PushHandler receives the requests of a Pub/Sub push subscription. It verifies the OpenID Connect token of the request
+// (signature, time, audience, issuer, service account) and answers 204 when the job is durable. It also answers 204 if there is
+// nothing to do, such as for a message that cannot be parsed, which would be delivered again for ever. It answers 401 to a bad
+// token, and 503 if the keys or the database are unavailable, so that the message is delivered again.
 //
-// A body of more than 1 MiB is dropped: a notification of Gmail has some hundred bytes.
+// A body of more than 1 MiB is dropped: a notification of Gmail has a few hundred bytes.
 type PushHandler struct {
 	cfg  PushConfig
 	keys *keyCache

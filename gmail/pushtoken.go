@@ -27,7 +27,7 @@ const (
 	maxKeys    = 1 << 20
 )
 
-// pushClaims are what a token says (OpenID Connect Core 1.0, section 2).
+// pushClaims are the claims of a token (OpenID Connect Core 1.0, section 2).
 type pushClaims struct {
 	Issuer   string `json:"iss"`
 	Audience string `json:"aud"`
@@ -54,13 +54,13 @@ type keyCache struct {
 	current *keyFetch // nil: none is under way
 }
 
-// A keyFetch is one fetch of the keys, for all who wait for it.
+// A keyFetch is one fetch of the keys, shared by all waiting requests.
 type keyFetch struct {
 	done chan struct{}
 	err  error // once done
 }
 
-// verify checks the signature and the time of a token (RFC 7519), which must be signed with RS256, and returns what it says.
+// verify checks the signature and the time of a token (RFC 7519), which must be signed with RS256, and returns its claims.
 func (c *keyCache) verify(ctx context.Context, token string) (claims pushClaims, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -145,7 +145,7 @@ func (c *keyCache) look(ctx context.Context, id string) (*rsa.PublicKey, *keyFet
 	return key, c.current
 }
 
-// refresh fetches the keys for all callers: it does not end with the request that asked first, whose sender may be anybody.
+// refresh fetches the keys for all callers. It does not end with the request that asked first, whose sender may be anybody.
 func (c *keyCache) refresh(ctx context.Context, f *keyFetch) {
 	keys, err := c.fetch(context.WithoutCancel(ctx))
 	c.mu.Lock()

@@ -36,7 +36,7 @@ const (
 	MethodStop          Method = "stop"
 )
 
-// sends reports whether the method counts towards the limit of what may be sent.
+// sends reports whether the method counts toward the limit on sending.
 func (m Method) sends() bool { return m == MethodSend || m == MethodSendDraft }
 
 // DefaultCosts returns the quota units of each method, as Gmail counts them since 1 May 2026.
@@ -59,8 +59,8 @@ type Limits struct {
 	// Retry-After as well, and the other fields must be zero. Default false.
 	Unlimited bool
 
-	// UnitsPerMinute is the account's budget. Default 6000, what Gmail gives new projects for each user; above Burst, and at most
-	// 1,000,000,000.
+	// UnitsPerMinute is the account's budget. Default 6000, Gmail's default for new projects and each user; above Burst, and at
+	// most 1,000,000,000.
 	UnitsPerMinute int
 	// Burst is the number of units that may be spent at once after a pause; the others are spread over the minute. Default: the
 	// larger of a tenth of UnitsPerMinute and the highest cost of a method; at least that cost, and less than
@@ -68,8 +68,7 @@ type Limits struct {
 	Burst int
 	// Concurrent is the maximum number of calls that run at the same time. Default 8; it must not be negative.
 	Concurrent int
-	// Costs are the units of each method, at most Burst; 0 makes a method free. A method that is missing costs what
-	// [DefaultCosts] says.
+	// Costs are the units of each method, at most Burst; 0 makes a method free. A missing method has its cost in [DefaultCosts].
 	Costs map[Method]int
 }
 
@@ -114,7 +113,7 @@ func (l Limits) validate() error {
 	return nil
 }
 
-// unset returns an error when a limit stands beside Unlimited.
+// unset returns an error if a limit is set together with Unlimited.
 func (l Limits) unset() error {
 	if l.UnitsPerMinute != 0 || l.Burst != 0 || l.Concurrent != 0 || l.Costs != nil {
 		return errors.New("Limits.Unlimited is set beside other limits; leave one or the other zero")

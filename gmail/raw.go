@@ -12,7 +12,7 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// A RawMessage is a message as Gmail keeps it: the bytes that arrived, and what Gmail says about them.
+// A RawMessage is a message as Gmail stores it: the bytes that arrived, and Gmail's data about them.
 type RawMessage struct {
 	ID         string
 	ThreadID   string

@@ -10,9 +10,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Reconciliation is a comparison of the stored messages of an account with the mailbox, and what it has mended. It lists the
-// ids of all messages, and those of each label; each difference is verified by reading the message. Changes after HistoryID
-// are left to the history.
+// A Reconciliation is a comparison of the stored messages of an account with the mailbox, and its corrections. It lists the ids
+// of all messages, and those of each label; each difference is verified by reading the message. Changes after HistoryID are left
+// to the history.
 type Reconciliation struct {
 	AccountID string
 	Cause     ReconcileCause
@@ -88,7 +88,7 @@ func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) e
 
 func nothing(context.Context, queue.Tx) error { return nil }
 
-// startCheck begins a run, or goes on with one that has not finished.
+// startCheck begins a run, or continues an unfinished one.
 func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], client *Client, account Account) error {
 	profile, err := j.profile(ctx, client, account)
 	if err != nil {
@@ -103,8 +103,8 @@ func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], 
 	})
 }
 
-// goOnWithRun enqueues the next job of a run, unless it is there and the run goes on by itself. A run that has stopped, maybe for
-// long, begins its present list again: the token of the page to come may be what Gmail has refused.
+// goOnWithRun enqueues the next job of a run, unless the job exists and the run continues by itself. A run that has stopped
+// begins its current list again, because Gmail may have refused the token of the next page.
 func (j *jobs) goOnWithRun(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
 	run, err := j.Store.run(ctx, tx, accountID)
 	if err != nil {
@@ -190,8 +190,8 @@ func (s *reconcileStep) log(ctx context.Context) {
 		"added", r.Added, "relabelled", r.Relabelled, "deleted", r.Deleted, "restored", r.Restored)
 }
 
-// list lists one page of one list, or begins the list again where Gmail refuses the token of the page. The first job makes the lists: spam and trash first, so that it is known of each message
-// of the list of all whether it is in them.
+// list lists one page of one list, or begins the list again if Gmail refuses the token of the page. The first job makes the
+// lists: spam and trash come first, so that it is known of each message in the list of all whether it is in them.
 func (s *reconcileStep) list(ctx context.Context) (applyFunc, error) {
 	if len(s.run.Lists) == 0 {
 		labels, err := s.client.ListLabels(ctx)
@@ -237,7 +237,7 @@ func (s *reconcileStep) list(ctx context.Context) (applyFunc, error) {
 	}, nil
 }
 
-// restart begins the present list again. What it has shown so far counts once.
+// restart begins the current list again. What it has listed so far counts once.
 func (s *reconcileStep) restart(ctx context.Context, _ queue.Tx, _ *queue.Queue) error {
 	s.Logger.WarnContext(ctx, "Gmail refuses the token of a page; the list begins again", "account", s.account.Email, "label", s.run.Lists[0])
 	s.restarts++
@@ -264,9 +264,8 @@ func listsOf(labels []postroom.Label) []string {
 	return lists
 }
 
-// enqueueUnknown enqueues the ingest of the messages that are not here and belong here. Whether they belong here is for some to be
-// seen from their history: of an account that was never backfilled whole, and of spam and trash that backfills leave out, it
-// is the messages that came or changed in the gap.
+// enqueueUnknown enqueues the ingest of missing messages that belong in the store. For an account that was never backfilled
+// whole, and for spam and trash that backfills leave out, only messages that came or changed in the gap belong there.
 func (s *reconcileStep) enqueueUnknown(ctx context.Context, tx queue.Tx, q *queue.Queue, ids []string) error {
 	unknown, err := s.Store.unknown(ctx, tx, &s.run, ids)
 	if err != nil {
@@ -301,7 +300,7 @@ func (s *reconcileStep) enqueueIngests(ctx context.Context, tx queue.Tx, q *queu
 	return err
 }
 
-// compare finds the listed messages whose labels, or whose being there, differ here.
+// compare finds the listed messages whose labels or presence differ in the store.
 func (s *reconcileStep) compare(ctx context.Context, tx queue.Tx, _ *queue.Queue) error {
 	rows, err := s.Store.compared(ctx, tx, &s.run)
 	if err != nil {
@@ -345,7 +344,7 @@ func (s *reconcileStep) missing(ctx context.Context, tx queue.Tx, _ *queue.Queue
 	return s.Store.saveSuspects(ctx, tx, s.account.ID, suspects)
 }
 
-// clean removes what the run has noted.
+// clean removes the notes of the run.
 func (s *reconcileStep) clean(ctx context.Context, tx queue.Tx, _ *queue.Queue) error {
 	left, err := s.Store.cleanListed(ctx, tx, s.account.ID)
 	if err == nil && !left {

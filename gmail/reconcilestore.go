@@ -30,14 +30,14 @@ const (
 // A reconcileRun is the row of an account's last reconciliation.
 type reconcileRun struct {
 	AccountID  string
-	Run        int64 // tells the rows of this run from those that an earlier one has left
-	Seq        int64 // of the one job that may go on
+	Run        int64 // distinguishes the rows of this run from those of an earlier one
+	Seq        int64 // of the one job that may continue
 	Cause      ReconcileCause
 	Phase      reconcilePhase
 	HistoryID  uint64
 	Since      uint64   // the cursor before the gap
 	Lists      []string // labels to list; "" is the list of all
-	Page       string   // Gmail's token of the page to come, or the last id that was compared
+	Page       string   // Gmail's token of the next page, or the last id that was compared
 	Listed     int
 	Added      int
 	Relabelled int
@@ -78,7 +78,7 @@ func (r *reconcileRun) job() queue.NewJob {
 	return ReconcilePayload{AccountID: r.AccountID, Step: r.Seq}.job()
 }
 
-// ingest makes the job of a message that is missing here. The job that has fetched it before, if any, is of no use now.
+// ingest makes the job of a missing message. The job that fetched it before, if any, is of no use now.
 func (r *reconcileRun) ingest(providerID string) queue.NewJob {
 	return IngestPayload{AccountID: r.AccountID, MessageID: providerID, Gap: r.HistoryID}.job()
 }
@@ -104,7 +104,7 @@ func (s *Store) run(ctx context.Context, q dbquery.Querier, accountID string) (r
 	return run, nil
 }
 
-// A newRun is what begins a run.
+// A newRun has the values that begin a run.
 type newRun struct {
 	cause            ReconcileCause
 	historyID, since uint64
@@ -179,7 +179,7 @@ func (m listedMessage) hidden() bool {
 	return slices.Contains(labels, postroom.LabelSpam) || slices.Contains(labels, postroom.LabelTrash)
 }
 
-// unknown returns those of the listed messages that are not stored, not even as broken.
+// unknown returns the listed messages that are not stored, not even as broken.
 func (s *Store) unknown(ctx context.Context, tx queue.Tx, r *reconcileRun, ids []string) (all []listedMessage, err error) {
 	for chunk := range slices.Chunk(ids, bulk) {
 		var rows []listedMessage
@@ -264,7 +264,7 @@ func (s *Store) dropSuspect(ctx context.Context, tx queue.Tx, accountID, provide
 	return err
 }
 
-// cleanListed removes some of what a run has listed; left reports whether there may be more.
+// cleanListed removes some of the listed ids of a run; left reports whether there may be more.
 func (s *Store) cleanListed(ctx context.Context, tx queue.Tx, accountID string) (left bool, err error) {
 	n, err := exec(ctx, tx, "clean up", sqlCleanListed, accountID, accountID, cleanPage)
 	return n == cleanPage, err
@@ -315,7 +315,7 @@ func stateOf(ctx context.Context, q dbquery.Querier, query, accountID, providerI
 	return &state, nil
 }
 
-// replaceLabels stores what Gmail says of a message that it has.
+// replaceLabels stores Gmail's labels of a message.
 func (s *Store) replaceLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, state messageState) error {
 	labels, err := toJSON(state.image.LabelIDs)
 	if err != nil {

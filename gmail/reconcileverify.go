@@ -16,8 +16,8 @@ type suspect struct {
 	gone       bool
 }
 
-// verify reads some suspects at Gmail. What is stored of a message is replaced only if it has not changed meanwhile: otherwise a
-// history sync was at work, and the message is read again by the next job.
+// verify reads some suspects at Gmail. A stored message is replaced only if it has not changed meanwhile: otherwise a history
+// sync was at work, and the next job reads the message again.
 func (s *reconcileStep) verify(ctx context.Context) (applyFunc, error) {
 	ids, err := s.Store.suspects(ctx, s.account.ID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *reconcileStep) verify(ctx context.Context) (applyFunc, error) {
 	}, nil
 }
 
-// readSuspects returns what was read until an error, which the next job meets again if it lasts.
+// readSuspects returns the messages read before an error; if the error persists, the next job meets it.
 func (s *reconcileStep) readSuspects(ctx context.Context, ids []string) (read []suspect, err error) {
 	for _, id := range ids {
 		one, err := s.readSuspect(ctx, id)
@@ -56,7 +56,7 @@ func (s *reconcileStep) readSuspects(ctx context.Context, ids []string) (read []
 	return read, nil
 }
 
-// readSuspect returns also with an error what is stored of the message.
+// readSuspect returns the stored message even with an error.
 func (s *reconcileStep) readSuspect(ctx context.Context, id string) (suspect, error) {
 	before, err := s.Store.storedState(ctx, s.Store.db.Reader(), s.account.ID, id)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *reconcileStep) readSuspect(ctx context.Context, id string) (suspect, er
 	return suspect{providerID: id, before: before, state: state, gone: gone}, err
 }
 
-// settle makes what is stored equal to what was read.
+// settle makes the stored message equal to the one that was read.
 func (s *reconcileStep) settle(ctx context.Context, tx queue.Tx, q *queue.Queue, one suspect) error {
 	now, err := s.Store.lockState(ctx, tx, s.account.ID, one.providerID)
 	if err != nil {

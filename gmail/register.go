@@ -24,7 +24,7 @@ type Config struct {
 	Ledger Ledger
 	// Kinds are the actions that are carried out. Default nil: those that package gmail carries out by itself.
 	Kinds *postroom.Kinds
-	// Outbox composes the messages that actions send (forward and auto_reply). It wants the Ledger as well. Default nil:
+	// Outbox composes the messages that actions send (forward and auto_reply). It requires a Ledger. Default nil:
 	// [JobOutboundSend] is not registered, and such actions fail.
 	Outbox *Outbox
 
@@ -32,36 +32,36 @@ type Config struct {
 	// Messages that sleep under another name when it is changed wake all the same.
 	SnoozeLabel string
 
-	// OnMessage enqueues the next job for a message. It is called once for each ingested message that has none of
-	// SkipLabels, in the transaction that stores the message and completes the job; an error rolls that back, and the job
-	// is retried. Default nil: nothing follows.
+	// OnMessage enqueues the next job for a message. It is called once for each ingested message that has none of SkipLabels, in
+	// the transaction that stores the message and completes the job; an error rolls that back, and the job is retried. Default
+	// nil: no further job.
 	OnMessage func(ctx context.Context, tx queue.Tx, msg *postroom.Message) error
-	// Decide decides about a message at once, in the place of the job that OnMessage enqueues. It is called before the message is
-	// stored, and before it has ids of ours; what it returns is called in the place of OnMessage, in its transaction, when msg has
-	// them. Where it returns nil or an error, which is logged, and after an attempt that has failed, OnMessage is called.
-	// *rules.Classifier has such a method. Default nil: OnMessage is called.
+	// Decide decides about a message at once, instead of a job that OnMessage enqueues. It is called before the message is stored
+	// and has ids. The function that it returns is called instead of OnMessage, in its transaction, when msg has ids. If it
+	// returns nil or an error, which is logged, and after a failed attempt, OnMessage is called. *rules.Classifier has such a
+	// method. Default nil: OnMessage is called.
 	Decide func(ctx context.Context, msg *postroom.Message) (record func(ctx context.Context, tx queue.Tx) error, err error)
 
 	// OnLabelDeleted disables the rules that name a label. It is called for each label that Gmail no longer has, in the
 	// transaction that deletes the label here; an error rolls that back. Default nil: nothing follows.
 	OnLabelDeleted func(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error
 
-	// OnLabelsChanged follows a change of labels by a person or another program. It is called once for each stored message and
-	// change, in the transaction that stores the labels; changes that one page of the history holds of a message are one. An
-	// error rolls that back, and the job is retried. Default nil: nothing follows.
+	// OnLabelsChanged is called when a person or another program has changed labels: once for each stored message and change, in
+	// the transaction that stores the labels. Several changes of a message in one page of the history are one. An error rolls the
+	// transaction back, and the job is retried. Default nil: no call.
 	OnLabelsChanged func(ctx context.Context, tx queue.Tx, event LabelsEvent) error
 
-	// OnDeleted follows a permanent deletion by a person or another program. It is called once for each stored message, in
-	// the transaction that marks it; an error rolls that back. Default nil: nothing follows.
+	// OnDeleted is called when a person or another program has permanently deleted a message: once for each stored message, in
+	// the transaction that marks it; an error rolls that back. Default nil: no call.
 	OnDeleted func(ctx context.Context, tx queue.Tx, event DeletedEvent) error
 
-	// OnReconciled is called at the end of a comparison with Gmail, with what it has found, in the transaction that ends it;
-	// an error rolls that back. The same is logged, and stands in [Store.Reconciliation]. Default nil: nothing follows.
+	// OnReconciled is called at the end of a comparison with Gmail, with its result, in the transaction that ends it; an error
+	// rolls that back. The result is also logged and stored, see [Store.Reconciliation]. Default nil: no call.
 	OnReconciled func(ctx context.Context, tx queue.Tx, found Reconciliation) error
 
-	// OnReauthorize tells a person that the grant of an account is gone, such as by enqueueing a message. It is called once, in
-	// the transaction that gives the account the state [AccountReauthorize]; an error rolls that back, and the next job finds
-	// the grant gone. Default nil: it is only logged.
+	// OnReauthorize is called when the grant of an account is revoked, to inform a person, such as by enqueueing a message: once,
+	// in the transaction that gives the account the state [AccountReauthorize]; an error rolls that back, and the next job finds
+	// the grant revoked. Default nil: it is only logged.
 	OnReauthorize func(ctx context.Context, tx queue.Tx, account Account, cause error) error
 
 	// Topic is the Pub/Sub topic under which Gmail publishes changes, projects/PROJECT/topics/TOPIC; Gmail must be allowed to publish
@@ -79,12 +79,12 @@ type Config struct {
 	// PageSize is the number of messages that one backfill job lists. Default 100; bounds 1 to 500.
 	PageSize int
 
-	// MailLimits bound the cost of reading one message; what is beyond them is one attachment, unread. Default nil: the
+	// MailLimits bound the cost of reading one message; the parts beyond them are one unread attachment. Default nil: the
 	// defaults of package mime.
 	MailLimits *mime.Limits
 
-	// Logger logs lost history, lost grants, what a comparison with Gmail has found, messages without a time, and errors of Decide. Default
-	// [slog.Default]; a logger with [slog.DiscardHandler] logs nothing.
+	// Logger logs lost history, lost grants, the results of comparisons with Gmail, messages without a time, and errors of
+	// Decide. Default [slog.Default]; a logger with [slog.DiscardHandler] logs nothing.
 	Logger *slog.Logger
 }
 
@@ -121,7 +121,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.validate()
 }
 
-// What a field that several configurations have is to be given.
+// The values that fields of several configurations require, for errors.
 const (
 	giveStore   = "a store made by NewStore"
 	giveClients = "what finds an account's client, such as a ClientsFunc"

@@ -9,14 +9,15 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// RemoveAccount removes an account: it cancels the jobs with its [LimitKey] that have not ended, and deletes what this package
-// stores of it: messages, threads, labels. What it has sent stays known, by hashes of the mailbox, the messages and the recipients, so
-// that nothing is sent twice when the mailbox comes back; see [Store.ForgetSent]. What other packages have recorded stays, as decisions
-// and actions, so that it stays known who did what; jobs of theirs that need a message find it gone. The grant is kept elsewhere: revoke
-// it first (auth.Revoke), or forget it.
+// RemoveAccount removes an account: it cancels the unfinished jobs with its [LimitKey], and deletes what this package stores of
+// it: messages, threads, labels. Hashes of the mailbox, of the messages about which it has sent something, and of the recipients
+// are kept, so that nothing is sent twice if the mailbox comes back; see [Store.ForgetSent]. Records of other packages, such as
+// decisions and actions, are kept, so that it stays known who did what; their jobs find the messages gone. The grant is stored
+// elsewhere: revoke it first (auth.Revoke), or forget it.
 //
-// It writes in many small transactions, because an account can be large. When it is interrupted, the account is left in the state
-// [AccountRemoving] with its jobs stopped, and RemoveAccount finishes what is left. A missing account is [postroom.ErrNotFound].
+// It writes in many small transactions, because an account can be large. If it is interrupted, the account stays in the state
+// [AccountRemoving] with its jobs stopped, and another call of RemoveAccount finishes. A missing account is
+// [postroom.ErrNotFound].
 func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID string) error {
 	if err := fields.Required("gmail: RemoveAccount: the Queue", q, giveQueue); err != nil {
 		return err
@@ -53,11 +54,11 @@ func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID str
 		if _, err := exec(ctx, tx, "account "+accountID, sqlDeleteAccount, accountID); err != nil {
 			return err
 		}
-		return q.ResumeTx(ctx, tx, key) // what is enqueued late finds no account
+		return q.ResumeTx(ctx, tx, key) // a job that is enqueued late finds no account
 	})
 }
 
-// deleteBatch is the number of rows that a transaction deletes, so that others come in between.
+// deleteBatch is the number of rows that one transaction deletes, so that other writes come in between.
 const deleteBatch = 500
 
 // deleteAll repeats the statement until it deletes nothing, and returns how many rows it has deleted.

@@ -9,15 +9,15 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// mailboxRemoved is the reason of what is canceled since there is nothing left to do it to.
+// mailboxRemoved is the reason of jobs and actions that are canceled because the mailbox is gone.
 const mailboxRemoved = "the mailbox was removed"
 
-// canceledWith is the error of a job whose account was removed since the job was enqueued, or while it was: nothing has failed.
+// canceledWith returns the error of a job whose account was removed before or while it ran: it does not fail.
 func canceledWith(accountID string) error {
 	return queue.Cancel(fmt.Errorf("gmail: account %s: %s, and there is nothing left to do", accountID, mailboxRemoved))
 }
 
-// settles reports whether a job carries out an action, which it ends as well; see [jobs.endAction].
+// settles reports whether a job carries out an action, which it also ends; see [jobs.endAction].
 func settles(p payload) bool {
 	switch p.(type) {
 	case ActionPayload, OutboundPayload:
@@ -46,7 +46,7 @@ func (j *jobs) endAction(
 		verdict = canceledWith(a.AccountID)
 	}
 	if ctx.Err() != nil || !w.Ends(verdict) {
-		return verdict // an attempt that was stopped is not the last
+		return verdict // a stopped attempt is not the last
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if removed {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what an answer can ask for, so that a wrong date does not put mail off for years.
+// maxRetryAfter bounds the wait that an answer can ask for, so that a wrong date does not delay mail for years.
 const maxRetryAfter = 24 * time.Hour
 
 // retryAfterText finds the time that Gmail puts into the message of some rate limits instead of into a header.
 var retryAfterText = regexp.MustCompile(`Retry after (\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d))`)
 
-// retryAfter returns the wait that the answer asks for: by its Retry-After header, seconds or date (RFC 9110, section
-// 10.2.3), or else by its text; 0 when it asks for nothing or for a time that has passed.
+// retryAfter returns the wait that the answer asks for: by its Retry-After header, seconds or date (RFC 9110, section 10.2.3), or
+// else by its text; 0 if it asks for none or for a time that has passed.
 func (a answer) retryAfter(now time.Time) time.Duration {
 	header := a.header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
@@ -36,7 +36,7 @@ func (a answer) retryAfter(now time.Time) time.Duration {
 
 func bounded(d time.Duration) time.Duration { return max(0, min(d, maxRetryAfter)) }
 
-// untilReset is the time to the next midnight in California, when Google's budgets of the day are given anew.
+// untilReset is the time to the next midnight in California, when Google's daily budgets are reset.
 func untilReset(now time.Time) time.Duration {
 	pacific, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil { // no zone database on this machine

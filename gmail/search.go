@@ -18,7 +18,7 @@ import (
 // A Search selects stored messages of an account.
 type Search struct {
 	// Query is a search as in Gmail's own search box, with the operators of the API: from:, to:, subject:, label:, after:,
-	// has:attachment, words, phrases in quotes, OR, a minus before what must not be. Empty: all messages. What it cannot read
+	// has:attachment, words, phrases in quotes, OR, a minus for exclusion. Empty: all messages. A term that cannot be parsed
 	// finds nothing and is no error, as at Gmail; see Doubts of [SearchPage].
 	Query string
 	// SpamAndTrash includes messages in the spam and the trash, which are left out unless Query asks for them.
@@ -63,14 +63,14 @@ type ThreadPage struct {
 // the operator does not know, which no message has.
 type SearchDoubt struct {
 	Term   string // as it is written
-	Reason string // what is made of it
-	Meant  string // what may be meant, such as is:unread; empty if nothing is near
+	Reason string // how it was interpreted
+	Meant  string // a suggestion, such as is:unread; empty if nothing is near
 }
 
-// Search returns a page of the account's messages that the query finds, by when Gmail received them, newest first. An index finds words,
-// labels, properties, sizes and Message-IDs, so that a page takes as long in a large mailbox as in a small one; what only excludes
-// (-word, is:read) is looked for by reading messages, newest first. See "Lists and searches" in the package documentation. An
-// unknown account is [postroom.ErrNotFound].
+// Search returns a page of the account's messages that match the query, by the time at which Gmail received them, newest first.
+// An index finds words, labels, properties, sizes and Message-IDs, so that a page takes as long in a large mailbox as in a small
+// one. A query that only excludes (-word, is:read) reads messages, newest first. See "Lists and searches" in the package
+// documentation. An unknown account is [postroom.ErrNotFound].
 func (s *Store) Search(ctx context.Context, accountID string, search Search) (SearchPage, error) {
 	run, err := s.newSearch(ctx, accountID, search)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) Search(ctx context.Context, accountID string, search Search) (Se
 	return page, err
 }
 
-// SearchThreads returns a page of the threads that have a message that the query finds, each once, by the newest of these.
+// SearchThreads returns a page of the threads that have a matching message, each once, ordered by the newest of these.
 func (s *Store) SearchThreads(ctx context.Context, accountID string, search Search) (ThreadPage, error) {
 	run, err := s.newSearch(ctx, accountID, search)
 	if err != nil {
@@ -232,16 +232,16 @@ func (r *searchRun) batch(ctx context.Context) (batch []searchedMessage, more bo
 	return batch, len(batch) == searchBatch, err
 }
 
-// pass moves the cursor past what the batch was taken from, so that a page goes on there even if it has read no message.
+// pass moves the cursor past the batch, so that a page continues there even if it has read no message.
 func (r *searchRun) pass() {
 	if r.index != nil {
 		r.after = r.index.passed
 	}
 }
 
-// batchFilter is the filter of the messages after the cursor. SQLite reads an index from the cursor on by the first of its two
-// conditions only. Without a cursor there is a condition that all messages meet, for which a PostgreSQL that has not looked at the tables
-// yet (ANALYZE) takes that index as well, and not another one whose messages it would have to sort.
+// batchFilter returns the filter of the messages after the cursor. SQLite reads an index from the cursor on by the first of its
+// two conditions only. Without a cursor the condition holds for all messages: with it a PostgreSQL without statistics (ANALYZE)
+// chooses that index as well, and not another one whose messages it would have to sort.
 func (r *searchRun) batchFilter() searchFilter {
 	filter := r.filter.clone()
 	filter.add("m.deleted_at IS NULL")

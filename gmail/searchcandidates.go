@@ -25,8 +25,8 @@ type candidates struct {
 	unindexed []unindexedRow // of the account
 	noTerms   bool           // too many wait for the index
 	latest    instants
-	upto      int64   // where they go on
-	seconds   []int64 // those of the batch that is read, the latest first
+	upto      int64   // where they continue
+	seconds   []int64 // of the current batch, latest first
 	want      int     // how many seconds the next batch has
 	passed    searchCursor
 }
@@ -37,7 +37,7 @@ func (r *searchRun) newCandidates(ctx context.Context) (*candidates, error) {
 		return nil, nil //nolint:nilnil // none is an answer
 	}
 	c := &candidates{run: r, want: min(r.limit+1, searchBatch)}
-	// Before the index is read: what leaves one for the other meanwhile is seen twice, and not missed.
+	// Before the index is read: a message that moves between the two meanwhile is seen twice, and not missed.
 	err := dbquery.Select(ctx, r.store.db.Reader(), &c.unindexed, sqlUnindexed, r.accountID, maxUnindexed+1)
 	if err != nil {
 		return nil, fmt.Errorf("gmail: messages without index: %w", err)
@@ -61,7 +61,7 @@ func (r *searchRun) newCandidates(ctx context.Context) (*candidates, error) {
 	return c, nil
 }
 
-// of returns when the messages were received that a node may find; nil where only reading them tells.
+// of returns when the messages were received that a node may match; nil if only reading them decides.
 func (c *candidates) of(n gmailquery.Node) instants {
 	switch n := n.(type) {
 	case gmailquery.And:
@@ -84,12 +84,12 @@ func (c *candidates) of(n gmailquery.Node) instants {
 		return c.ofSize(n)
 	case gmailquery.Never:
 		return &known{}
-	default: // what must not be, dates, and no query
+	default: // exclusions, dates, and no query
 		return nil
 	}
 }
 
-// ofAll leaves out the nodes that are of no help: the others have all that is found.
+// ofAll omits the nodes that do not help: the others include all matches.
 func (c *candidates) ofAll(nodes []gmailquery.Node) instants {
 	var found all
 	for _, n := range nodes {
@@ -210,7 +210,7 @@ func (c *candidates) batch(ctx context.Context) (batch []searchedMessage, more b
 // maxCandidates is the number of messages that one batch may have.
 const maxCandidates = 5 * searchBatch
 
-// collect finds the seconds of the next batch. Where most candidates are not what is looked for, it is larger than the last.
+// collect finds the seconds of the next batch. If most candidates do not match, the batch is larger than the last.
 func (c *candidates) collect(ctx context.Context) error {
 	for range c.want {
 		at, err := c.latest.next(ctx, c.upto)

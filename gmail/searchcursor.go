@@ -20,7 +20,7 @@ type searchCursor struct {
 // firstID is before all ids of messages.
 const firstID = "0"
 
-// maxCursor is the length of a cursor, in bytes, beyond which it is none of ours.
+// maxCursor is the maximum length of a cursor, in bytes; a longer one is invalid.
 const maxCursor = 500
 
 func (c searchCursor) isZero() bool { return c.id == "" }
@@ -32,12 +32,12 @@ func (c searchCursor) in(scope string) string {
 	return base64.RawURLEncoding.EncodeToString(append(sum[:8], place...))
 }
 
-// scope tells a search from others.
+// scope identifies a search.
 func (s Search) scope(accountID string) string {
 	return accountID + "\x00" + s.Query + "\x00" + strconv.FormatBool(s.SpamAndTrash)
 }
 
-// ErrSearchCursor reports that a cursor belongs to another search, or is none.
+// ErrSearchCursor reports that a cursor is invalid or belongs to another search.
 var ErrSearchCursor = errors.New("gmail: Search.Cursor is not the Next of a page of this search; leave it empty for the first page")
 
 func parseSearchCursor(text, scope string) (c searchCursor, err error) {

@@ -63,8 +63,8 @@ func (l *searchLabels) userIDs() (ids []string) {
 	return ids
 }
 
-// document returns what a query looks at of a message that was received at the time. Words are read when they are asked for: most queries
-// name a field, and the body costs the most.
+// document returns the searchable parts of a message that was received at the time. Words are split on demand: most queries name
+// a field, and the body costs the most.
 func (l *searchLabels) document(m *postroom.Message, at time.Time) *gmailquery.Document {
 	d := &gmailquery.Document{
 		Read: func(f gmailquery.Field) []string { return fieldWords(m, f) }, Received: at, Size: m.Size, MessageID: m.MessageID,
@@ -125,7 +125,7 @@ func fieldTexts(m *postroom.Message, field gmailquery.Field) (texts []string) {
 	return texts
 }
 
-// marksOf returns what has: finds in the message.
+// marksOf returns the values of has: that match the message.
 func marksOf(m *postroom.Message) (marks []string) {
 	for _, a := range m.Attachments {
 		if (a.Kind == "" || a.Kind == string(mime.KindUnread)) && (!a.Inline || a.Filename != "") {

@@ -10,14 +10,14 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// indexBatch is the number of messages that are indexed in one transaction, and that wait for it: a row of the index is written for many
-// messages at once. A search looks through those that wait.
+// indexBatch is the number of messages that are indexed in one transaction, and that wait for it: a row of the index is written
+// for many messages at once. A search reads the waiting ones.
 const indexBatch = 512
 
-// IndexMessages makes the stored messages of an account that are not in the index of searches yet searchable by it, in many small
-// transactions, and returns their number. What is done stays done when it is interrupted. Searches find all messages before, too, only
-// slower when many are missing. The handlers of [Register] see to it by jobs ([JobIndex]); who stores messages without them calls
-// it now and then, and once after an upgrade from a version without an index.
+// IndexMessages adds the stored messages of an account that are not in the search index to it, in many small transactions, and
+// returns their number. Finished transactions stay when it is interrupted. Searches find all messages before as well, only slower
+// if many are missing. The handlers of [Register] enqueue jobs for it ([JobIndex]). A program that stores messages without them
+// must call it now and then, and once after an upgrade from a version without an index.
 func (s *Store) IndexMessages(ctx context.Context, accountID string) (indexed int, err error) {
 	for {
 		var n int
@@ -31,7 +31,7 @@ func (s *Store) IndexMessages(ctx context.Context, accountID string) (indexed in
 	}
 }
 
-// waitsForIndex reports whether so many messages wait for the index that a job is worth it.
+// waitsForIndex reports whether enough messages wait for the index to enqueue a job.
 func (s *Store) waitsForIndex(ctx context.Context, tx queue.Tx, accountID string) (bool, error) {
 	var n int
 	err := get(ctx, tx, &n, "count messages without index", sqlCountUnindexed, accountID, indexBatch)
@@ -53,7 +53,7 @@ func (s *Store) saveTerms(ctx context.Context, tx queue.Tx, m *postroom.Message,
 
 // indexSome moves the terms of some messages into the index.
 func (s *Store) indexSome(ctx context.Context, tx queue.Tx, accountID string) (int, error) {
-	// On PostgreSQL the account stays locked, so that no other changes the rows of the index meanwhile.
+	// On PostgreSQL the account stays locked, so that no other transaction changes the rows of the index meanwhile.
 	if _, err := s.lockCursor(ctx, tx, accountID); err != nil {
 		return 0, err
 	}

@@ -89,7 +89,7 @@ type stored struct {
 	instantsReader
 
 	found known
-	since int64 // what is before it was not read
+	since int64 // earlier seconds were not read
 }
 
 func newStored(r instantsReader) *stored { return &stored{r, nil, math.MaxInt64} }
@@ -114,7 +114,7 @@ type termReader struct {
 	buckets   int64 // how many the last read had
 }
 
-// A search that goes on reads more at a time. A read from this number on is of all that is left.
+// A search reads more with each read. From this read on it reads all that is left.
 const allBuckets = 512
 
 func (r *termReader) read(ctx context.Context, upto int64) (found known, since int64, err error) {

@@ -18,7 +18,7 @@ func bucketOf(second int64) int64 { return second >> bucketBits }
 
 func offsetIn(second int64) uint32 { return uint32(second & (1<<bucketBits - 1)) }
 
-// maxPostings is the size, in bytes, from which on a row grows no more: what comes later begins another.
+// maxPostings is the size, in bytes, from which a row grows no more: later postings begin another.
 const maxPostings = 4000
 
 // A posting is one second of the term with the key.
@@ -102,7 +102,7 @@ type merger struct {
 	encoded []byte
 }
 
-// merge returns a row with postings more, which are in order and each there once.
+// merge returns a row with more postings, which must be in order and unique.
 func (m *merger) merge(row []byte, more []posting) ([]byte, error) {
 	out := make([]byte, 0, len(row)+4*len(more)+8)
 	for len(row) > 0 {
@@ -138,7 +138,7 @@ func (m *merger) add(out []byte, more []posting, had []uint32) ([]byte, []postin
 		offsets = append(offsets, more[0].offset)
 		more = more[1:]
 	}
-	if len(had) > 0 && offsets[len(had)] <= had[len(had)-1] { // they are older than what is there
+	if len(had) > 0 && offsets[len(had)] <= had[len(had)-1] { // they are older than the existing ones
 		slices.Sort(offsets)
 		offsets = slices.Compact(offsets)
 	}

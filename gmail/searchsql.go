@@ -58,7 +58,7 @@ WHERE account_id = $1 AND label_id = $2 AND at < $3
 ORDER BY at DESC
 LIMIT $4`
 
-	// The index messages_received has what is compared and what is read.
+	// The index messages_received covers the columns compared and read.
 	sqlReceivedWithin = `
 SELECT id, COALESCE(received_at, created_at) AS at
 FROM messages

@@ -10,11 +10,11 @@ import (
 	"github.com/postroom-go/postroom/internal/gmailquery"
 )
 
-// A term is what the index of searches finds messages by: the hash of a word in a field, of a mark, of a size to the power of two, or
-// of a Message-ID. Two that are hashed alike cost the reading of a message that is not found.
+// A term is the hash by which the search index finds messages: of a word in a field, of a mark, of a size to the power of two, or
+// of a Message-ID. A hash collision costs the reading of a message that does not match.
 type term uint32
 
-// The low bits of a term choose the row that it stands in, the others its place there.
+// The low bits of a term choose its row, the others its place in it.
 const slotBits = 9
 
 func (t term) slot() int   { return int(t & (1<<slotBits - 1)) }
@@ -38,7 +38,7 @@ func termOf(kind, value string) term {
 	for i := range len(value) {
 		h = (h ^ uint32(value[i])) * prime
 	}
-	// The low bits choose the row, so that they must depend on all others.
+	// The low bits choose the row, so they must depend on all others.
 	h ^= h >> 16
 	h *= 0x85ebca6b
 	h ^= h >> 13
@@ -50,8 +50,8 @@ func wordTerm(field gmailquery.Field, word string) term {
 	return termOf(string(indexedAs(field)), word)
 }
 
-// indexedAs returns the field by whose words the index finds those of a field: all recipients are one, and the body is found by what is
-// anywhere.
+// indexedAs returns the field whose indexed words include those of a field: all recipients are one, and the body is found by the
+// words anywhere.
 func indexedAs(field gmailquery.Field) gmailquery.Field {
 	switch field {
 	case gmailquery.CC, gmailquery.BCC:
@@ -73,7 +73,7 @@ func sizeClass(size int64) int {
 
 func sizeClassTerm(class int) term { return termOf(sizeTerm, string(rune('0'+class))) }
 
-// indexedFields are the fields whose words are terms, and whether a query that names no field looks for words in them.
+// indexedFields are the fields whose words are terms, and whether a query without a field searches them.
 var indexedFields = []struct {
 	field    gmailquery.Field
 	anywhere bool
@@ -87,7 +87,8 @@ var indexedFields = []struct {
 	{gmailquery.Delivered, false},
 }
 
-// messageTerms returns the terms of a message, each once and in order. They are made of the texts that [searchLabels.document] compares.
+// messageTerms returns the terms of a message, unique and in order. They are made of the texts that [searchLabels.document]
+// compares.
 func messageTerms(m *postroom.Message) []term {
 	terms := make([]term, 0, 512)
 	for _, f := range indexedFields {
@@ -120,7 +121,7 @@ func encodeTerms(terms []term) []byte {
 	return out
 }
 
-// decodeTerms reads what encodeTerms has written.
+// decodeTerms decodes the result of encodeTerms.
 func decodeTerms(in []byte) []term {
 	terms := make([]term, len(in)/4)
 	for i := range terms {

@@ -41,9 +41,9 @@ func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (Message
 	return refOf(m), err
 }
 
-// FindSent looks for a message among what the mailbox has sent, by its Message-ID, without angle brackets. It asks Gmail's
-// search, which may learn of a message some time after it was sent. With a history id from before the sending it then reads
-// the history as well, which has no such delay, as far as Gmail still has it. It makes one call, or a few with a history id.
+// FindSent looks for a message in the sent mail by its Message-ID, without angle brackets. It uses Gmail's search, which may find
+// a message only some time after it was sent. With a history id from before the sending it then also reads the history, which has
+// no such delay, as far as Gmail still has it. It makes one call, or a few with a history id.
 func (c *Client) FindSent(ctx context.Context, messageID string, since uint64) (found MessageRef, ok bool, err error) {
 	if !canBeFound(messageID) {
 		fault := fmt.Errorf("%q is not a message id without angle brackets", messageID)
@@ -164,7 +164,7 @@ func (c *Client) addedSince(ctx context.Context, since uint64, label string) (ca
 	}
 }
 
-// A messageHeader is what identifies a message.
+// A messageHeader has the fields that identify a message.
 type messageHeader struct {
 	messageID string // without angle brackets
 	threadID  string
@@ -224,8 +224,8 @@ func (c *Client) ListSendAs(ctx context.Context) (addresses []SendAs, err error)
 
 // A StoredAttachment is a file of a message at Gmail.
 type StoredAttachment struct {
-	// ID is for [Client.GetAttachment]. Gmail gives another one each time: do not store it. Empty when the file is so small
-	// that Gmail does not keep it apart; [Client.GetRaw] has it.
+	// ID is for [Client.GetAttachment]. Gmail gives another one each time: do not store it. Empty if the file is so small that
+	// Gmail does not store it separately; [Client.GetRaw] has it.
 	ID          string
 	PartID      string // within the message
 	Filename    string

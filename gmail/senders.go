@@ -25,7 +25,7 @@ func senderKeyColumn(email string) sql.NullString {
 	return sql.NullString{String: mailname.Address(email), Valid: notASCII}
 }
 
-// fillSenderKeys makes the keys of messages that were stored before there were any, or since by a daemon that makes none.
+// fillSenderKeys makes the keys of messages that were stored before keys existed, or since by an older daemon.
 func fillSenderKeys(ctx context.Context, db queue.DB) error {
 	for filled := keyBatch; filled == keyBatch; {
 		var rows []struct {
@@ -56,12 +56,12 @@ func fillSenderKeys(ctx context.Context, db queue.DB) error {
 // keyBatch is how many keys a transaction makes.
 const keyBatch = 500
 
-// SenderSeen reports whether the account has received a message from the sender of msg before msg, as package rules asks for its
-// condition sender_seen. Spam counts, and so does what has been deleted since. Addresses are compared without regard to the case of
-// ASCII letters, and international domains as the ASCII that DNS has. A message without a sender has none that was seen. msg need not
-// be stored; one without a time of its arrival counts as arriving now.
+// SenderSeen reports whether the account has received a message from the sender of msg before msg, as package rules requires for
+// its condition sender_seen. Spam counts, and so do messages deleted since. Addresses are compared without regard to the case of
+// ASCII letters, and international domains in their ASCII form. A message without a sender is never seen. msg need not be stored;
+// a message without an arrival time counts as arriving now.
 //
-// Only stored messages are known: while a backfill lists the older mail, its senders have yet to be seen.
+// Only stored messages are known: while a backfill lists the older mail, its senders are yet to be seen.
 func (s *Store) SenderSeen(ctx context.Context, msg *postroom.Message) (bool, error) {
 	if msg == nil {
 		return false, errors.New("gmail: SenderSeen: the message is nil; give the message whose sender is meant")

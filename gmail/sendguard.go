@@ -107,7 +107,7 @@ func isOwn(own []SendAs, email string) bool {
 	return slices.ContainsFunc(own, func(a SendAs) bool { return mailboxKey(a.Email) == key })
 }
 
-// mailboxKey is the same for all addresses whose mail comes into one mailbox.
+// mailboxKey maps all addresses of one mailbox to the same key.
 func mailboxKey(email string) string {
 	local, domain, _ := strings.Cut(mailname.Address(strings.TrimSpace(email)), "@")
 	local, _, _ = strings.Cut(strings.ToLower(local), "+")
@@ -117,7 +117,7 @@ func mailboxKey(email string) string {
 	return local + "@" + domain
 }
 
-// ownAddress reports whether the mailbox may send from what a From says.
+// ownAddress reports whether the mailbox may send from the address.
 func ownAddress(own []SendAs, from string) bool {
 	list, err := readAddresses([]string{from})
 	if err != nil || len(list) != 1 {

@@ -17,12 +17,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// What was sent belongs to the mailbox and not to an account's id: when an account is removed, the table sent_before takes over what its
-// rows know, and when the mailbox comes back, as another account, what it is about to send is looked for there. Gmail's id of a message
-// stays the same in a mailbox for ever. Its Message-ID does not count: anybody can send a message with that of another, and would keep
-// the other one from being forwarded.
+// The record of what was sent belongs to the mailbox and not to an account's id. When an account is removed, the table
+// sent_before takes over the facts of its rows. When the mailbox comes back, as another account, the ledger and the outbox look
+// there before they send. Gmail's id of a message is permanent in a mailbox. Its Message-ID does not count: anybody can send a
+// message with the Message-ID of another, and would so keep the other from being forwarded.
 
-// sentHash is what sent_before has in place of a text. It is another one for each mailbox.
+// sentHash returns the hash that sent_before stores instead of a text. It differs between mailboxes.
 func sentHash(mailbox string, parts ...string) string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%q", append([]string{mailboxKey(mailbox)}, parts...))
@@ -31,12 +31,12 @@ func sentHash(mailbox string, parts ...string) string {
 
 func hashOfMailbox(mailbox string) string { return sentHash(mailbox) }
 
-// hashOfSend names what is sent: a type of message made of one of the mailbox's.
+// hashOfSend returns the hash of a send: the type of message and its original.
 func hashOfSend(mailbox string, t OutboundType, providerID string) string {
 	return sentHash(mailbox, "sent", string(t), providerID)
 }
 
-// hashOfTarget names the address, and hashOfRecipient the one whom the limits count for it.
+// hashOfTarget returns the hash of an address, and hashOfRecipient that of the recipient whom the limits count for it.
 func hashOfTarget(mailbox, email string) string {
 	return sentHash(mailbox, "target", mailname.Address(email))
 }
@@ -46,7 +46,7 @@ func hashOfRecipient(mailbox, email string) string {
 }
 
 type sentRow struct {
-	ActionID  string       `db:"action_id"` // of a draft, what names it in sent_before
+	ActionID  string       `db:"action_id"` // of a draft: its name in sent_before
 	DraftKey  string       `db:"draft_key"` // empty: it is no draft
 	Type      OutboundType `db:"message_type"`
 	Payload   string       `db:"payload_json"`
@@ -54,8 +54,8 @@ type sentRow struct {
 	UpdatedAt dbtime.Time  `db:"updated_at"`      // when it was sent, or tried
 }
 
-// rememberSent moves what the account has sent, or may have sent, into sent_before. Nothing of it can be sent meanwhile: its jobs are
-// canceled.
+// rememberSent moves what the account has sent, or may have sent, into sent_before. None of it can be sent meanwhile: its jobs
+// are canceled.
 func (s *Store) rememberSent(ctx context.Context, account Account) error {
 	for moved := deleteBatch; moved == deleteBatch; {
 		err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
@@ -95,7 +95,7 @@ func (r *sentRow) delete(ctx context.Context, tx queue.Tx, accountID string) (er
 	return err
 }
 
-// countedAs is the recipient whom limits count; they count no drafts, which people send.
+// countedAs returns the recipient whom limits count. They do not count drafts, which people send.
 func (r *sentRow) countedAs(mailbox, email string) string {
 	if r.DraftKey != "" {
 		return ""
@@ -103,8 +103,8 @@ func (r *sentRow) countedAs(mailbox, email string) string {
 	return hashOfRecipient(mailbox, email)
 }
 
-// remember keeps a row for each recipient. A payload that somebody has made unreadable names none, and keeps no account from being
-// removed.
+// remember writes a row for each recipient. A payload that was altered and cannot be parsed names none, and does not prevent the
+// removal of an account.
 func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) error {
 	var p OutboundPayload
 	err := json.Unmarshal([]byte(r.Payload), &p)
@@ -128,9 +128,9 @@ func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) er
 	return nil
 }
 
-// ForgetSent deletes what is remembered of what the mailbox had sent when an account with this address was removed: when it comes back,
-// its rules may send that once more, and the limits of recipients begin anew. What the account of a mailbox that is here has sent stays.
-// It returns how many recipients of messages it has forgotten; after an error, how many until then.
+// ForgetSent deletes the record of what the mailbox had sent when an account with this address was removed: if the mailbox comes
+// back, its rules may send the same once more, and the limits of recipients are reset. The record of an existing account stays.
+// ForgetSent returns for how many recipients it deleted records; after an error, how many until then.
 func (s *Store) ForgetSent(ctx context.Context, email string) (int, error) {
 	forgotten, err := s.deleteAll(ctx, hashOfMailbox(email), sqlForgetSent)
 	return int(forgotten), err
@@ -142,10 +142,10 @@ func (s *Store) SentKept(ctx context.Context, email string) (kept int, err error
 	return kept, err
 }
 
-// A sendAbout is what is about to be sent: by whom, about which of its messages, for which action.
+// A sendAbout is a send that is about to happen: the mailbox, the original, and the action.
 type sendAbout struct{ mailbox, providerID, accountID, actionID string }
 
-// An earlierSend is what a mailbox has sent about a message, of what is about to be sent.
+// An earlierSend is a message that the mailbox has sent about the same original.
 type earlierSend struct {
 	removed bool      // some of it before its account was removed
 	at      time.Time // the last time
@@ -161,7 +161,7 @@ func (e *earlierSend) known() bool { return len(e.got) > 0 }
 // whole reports whether nothing is left to send: all recipients have surely got it.
 func (e *earlierSend) whole() bool { return e.known() && e.certain && len(e.others) == 0 }
 
-// String says to people what is known.
+// String describes the earlier send for people.
 func (e *earlierSend) String() string {
 	what := map[OutboundType]string{OutboundForward: "a forward of this message", OutboundReply: "a reply to this message"}[e.what]
 	to, at := strings.Join(e.got, ", "), e.at.UTC().Format(time.RFC3339)
@@ -176,7 +176,7 @@ func (e *earlierSend) String() string {
 	return text
 }
 
-// or returns one text or the other, by whether the account was removed since.
+// or returns one of two texts, by whether the account was removed since.
 func (e *earlierSend) or(removed, here string) string {
 	if e.removed {
 		return removed
@@ -184,14 +184,14 @@ func (e *earlierSend) or(removed, here string) string {
 	return here
 }
 
-// A sentTo is that something was sent to somebody, whose address is a hash.
+// A sentTo is a send to one recipient, whose address is a hash.
 type sentTo struct {
 	Target  string      `db:"target"`
 	Certain int         `db:"certain"`
 	SentAt  dbtime.Time `db:"sent_at"`
 }
 
-// sentHere are what the account has sent about the message for other actions, or as a draft.
+// sentHere returns the messages that the account has sent about the original for other actions, or as a draft.
 func (s sendAbout) sentHere(ctx context.Context, q dbquery.Querier, p *OutboundPayload) (all []sentTo, err error) {
 	var rows []sentRow
 	if err := dbquery.Select(ctx, q, &rows, sqlSentAbout, p.OriginalMessageID, s.accountID, string(p.MessageType), s.actionID); err != nil {
@@ -213,7 +213,7 @@ func (s sendAbout) sentHere(ctx context.Context, q dbquery.Querier, p *OutboundP
 	return all, nil
 }
 
-// sentEarlier looks for what the mailbox has sent about its message, as this account or as one that was removed.
+// sentEarlier looks for messages that the mailbox has sent about the original, as this account or as one that was removed.
 func sentEarlier(ctx context.Context, q dbquery.Querier, s sendAbout, p *OutboundPayload) (*earlierSend, error) {
 	emails, err := p.recipients()
 	if err != nil {
@@ -234,7 +234,7 @@ func sentEarlier(ctx context.Context, q dbquery.Querier, s sendAbout, p *Outboun
 	at := make(map[string]time.Time, len(rows))
 	for _, r := range rows {
 		certain[r.Target] = certain[r.Target] || r.Certain == 1
-		at[r.Target] = r.SentAt.Time // they come by time, and what was sent before the removal first
+		at[r.Target] = r.SentAt.Time // they are ordered by time, those before the removal first
 	}
 	for _, email := range emails {
 		target := hashOfTarget(s.mailbox, email)
@@ -252,9 +252,9 @@ func sentEarlier(ctx context.Context, q dbquery.Querier, s sendAbout, p *Outboun
 	return e, nil
 }
 
-// SentBefore says to people what the mailbox has sent about the message, also before it was removed here and came back, of what the action
-// would send; empty if nothing. all reports whether the action would send nothing else. Package safety asks it when a decision is
-// recorded.
+// SentBefore returns, for people, what the mailbox has sent about the message, also before it was removed and came back, of what
+// the action would send; empty if nothing. all reports whether the action would send nothing else. Package safety calls it when a
+// decision is recorded.
 func (s *Store) SentBefore(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, t postroom.ActionType, parameters postroom.Parameters,
 ) (said string, all bool, err error) {

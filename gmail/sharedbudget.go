@@ -14,10 +14,10 @@ import (
 // A sharedBudget is the budget of one account for all processes on one PostgreSQL. A process leases units for about a second of
 // calls, in a transaction that holds the account's row, and settles its last lease with the next.
 //
-// A lease counts from when it is taken until a minute after its last call has ended, by the clock of the server alone. All its calls
-// lie in between, so that no minute has more than the budget, as a [window] explains for calls. What a process that dies has
-// leased counts until its calls must have ended, and a minute more. A lease is used for two seconds by the clock of the process,
-// measured from before it asked.
+// A lease counts from when it is taken until a minute after its last call has ended, by the clock of the server alone. All its
+// calls lie in between, so that no minute has more than the budget, as a [window] explains for calls. The leases of a process
+// that dies count until its calls must have ended, and a minute more. A lease is used for two seconds by the clock of the
+// process, measured from before it asked.
 type sharedBudget struct {
 	db      queue.DB
 	account string
@@ -26,7 +26,7 @@ type sharedBudget struct {
 	burst   int
 	minute  time.Duration
 	timeout time.Duration // of a call
-	turn    chan struct{} // who is next; the others wait in order
+	turn    chan struct{} // a queue: the others wait in order
 
 	mu      sync.Mutex
 	current *quotaLease // nil before the first
@@ -104,7 +104,7 @@ func (s *sharedBudget) end(l *quotaLease) {
 	l.ended = time.Now()
 }
 
-// renew settles what was leased and leases anew, or returns how long at least there are not so many units.
+// renew settles the last lease and takes another, or returns the minimum wait until enough units are free.
 func (s *sharedBudget) renew(ctx context.Context, units int) (wait time.Duration, err error) {
 	id, err := uuid7.New()
 	if err != nil {
@@ -140,15 +140,15 @@ func (s *sharedBudget) renew(ctx context.Context, units int) (wait time.Duration
 	return wait, err
 }
 
-// A settlement is what has become of a lease.
+// A settlement is the outcome of a lease.
 type settlement struct {
 	id     string
 	spent  int
 	over   bool          // all its calls have ended
-	counts time.Duration // for so long it still counts, if it is over
+	counts time.Duration // how long it still counts, if it is over
 }
 
-// settled ends the current lease, and returns what has become of all that are not settled.
+// settled ends the current lease, and returns the outcomes of all unsettled leases.
 func (s *sharedBudget) settled() (settled []settlement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *sharedBudget) grant(state quotaState, units int) (grant int, wait time.
 	return 0, max(wait, time.Millisecond)
 }
 
-// closeTimeout bounds the time to tell the other processes that Gmail wants no calls.
+// closeTimeout bounds the time to inform the other processes that Gmail wants no calls.
 const closeTimeout = 5 * time.Second
 
 func (s *sharedBudget) close(wait time.Duration) {

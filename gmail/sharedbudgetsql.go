@@ -53,7 +53,7 @@ SET closed_until = GREATEST(closed_until, clock_timestamp() + $1 * INTERVAL '1 m
 WHERE account_id = $2`
 )
 
-// A quotaState is what a process reads before it leases.
+// A quotaState is the state that a process reads before it leases.
 type quotaState struct {
 	ahead   time.Duration // how far the pace is ahead of now
 	closed  time.Duration // how long Gmail still wants no calls
@@ -84,7 +84,7 @@ func (s *sharedBudget) lock(ctx context.Context, tx queue.Tx) error {
 	return err
 }
 
-// read settles this process's leases and reads what counts.
+// read settles this process's leases and reads the state.
 func (s *sharedBudget) read(ctx context.Context, tx queue.Tx, settled []settlement) (state quotaState, err error) {
 	if err := s.lock(ctx, tx); err != nil {
 		return state, err

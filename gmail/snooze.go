@@ -43,7 +43,7 @@ func (j *jobs) snooze(
 	return done, nil
 }
 
-// scheduleWake makes the label if it is missing, and enqueues the wake-up, once for all attempts.
+// scheduleWake creates the label if it is missing, and enqueues the wake-up, once for all attempts.
 func (j *jobs) scheduleWake(
 	ctx context.Context, w *queue.Work[ActionPayload], client *Client, providerID string, a postroom.Action,
 ) (wakeUp, error) {

@@ -99,7 +99,7 @@ WHERE id = $4 AND (backfill_state = 'none' OR backfill_state = 'running' AND bac
 )
 
 const (
-	// A message that is not the thread's newest, or whose time is unknown, leaves subject, snippet and time as they are.
+	// A message that is not the thread's newest, or whose time is unknown, leaves subject, snippet and time unchanged.
 	sqlUpsertThread = `
 INSERT INTO threads (id, account_id, provider_thread_id, subject, snippet, last_message_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -169,8 +169,9 @@ ORDER BY COALESCE(m.received_at, m.created_at), m.id`
 	// The index messages_received has the order.
 	sqlSearch = messageColumns + `, COALESCE(m.received_at, m.created_at) AS at` + messageTables
 
-	// sqlNotDeleted is "m.deleted_at IS NULL" for the few messages that have certain ids or a thread. A PostgreSQL that has not looked at the
-	// tables yet (ANALYZE) would go through all of an index of what is not deleted, and this it takes for no condition of such an index.
+	// sqlNotDeleted is "m.deleted_at IS NULL" for the few messages that have certain ids or a thread. A PostgreSQL without
+	// statistics (ANALYZE) would scan a whole partial index of messages that are not deleted, and it does not recognize this form
+	// as the condition of such an index.
 	sqlNotDeleted = `CASE WHEN m.deleted_at IS NULL THEN 1 ELSE 0 END = 1`
 
 	sqlSearchOrder = `
@@ -185,13 +186,13 @@ SELECT provider_message_id
 FROM messages
 WHERE account_id = $1 AND deleted_at IS NULL AND provider_message_id IN `
 
-	// The CASE leaves no index but that of the ids: SQLite would rather go through all messages of the account when there are many ids.
+	// The CASE leaves only the index of the ids: with many ids SQLite would otherwise scan all messages of the account.
 	sqlCopies = `
 SELECT id, labels_json
 FROM messages
 WHERE CASE WHEN account_id = $1 AND deleted_at IS NULL THEN 1 ELSE 0 END = 1 AND id IN `
 
-	// The index messages_sender has what is compared.
+	// The index messages_sender covers the columns compared.
 	sqlSenderSeen = `
 SELECT id
 FROM messages
@@ -206,7 +207,7 @@ FROM messages
 WHERE COALESCE(from_key, '') = '' AND OCTET_LENGTH(from_email) <> LENGTH(from_email)
 LIMIT $1`
 
-	// Who wrote what has no key yet, of which the index messages_unkeyed has all.
+	// Messages whose sender has no key yet; the index messages_unkeyed has all.
 	sqlUnkeyedSenders = `
 SELECT from_email
 FROM messages
@@ -268,7 +269,7 @@ ORDER BY created_at, provider_message_id`
 )
 
 const (
-	// What the user has set survives: description and available are written once.
+	// The user's settings stay: description and available are written once.
 	sqlUpsertLabel = `
 INSERT INTO labels (account_id, id, name, name_key, type, available, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -299,7 +300,7 @@ SELECT COALESCE(
   (SELECT id FROM labels WHERE account_id = $1 AND name_key = $2 ORDER BY id LIMIT 1),
   (SELECT id FROM labels WHERE account_id = $1 AND id = $3))`
 
-	// What an action names is an id, or the name of a label that was wanted when it was decided about.
+	// The parameter of an action is an id, or the name of a label that was wanted when it was decided.
 	sqlActionLabel = `
 SELECT COALESCE(
   (SELECT id FROM labels WHERE account_id = $1 AND id = $2),

@@ -9,12 +9,11 @@ import (
 	api "google.golang.org/api/gmail/v1"
 )
 
-// profile reads the profile. QUIRK: servers that speak only a part of Gmail's API answer getProfile with 404 or 501. The history
-// id is then that of the newest message: what has changed since is read again, and nothing is missed. An empty mailbox has
-// none.
+// profile reads the profile. QUIRK: servers that implement only a part of Gmail's API answer getProfile with 404 or 501. The
+// history id is then that of the newest message: later changes are read again, and nothing is missed. An empty mailbox has none.
 //
-// An account that is taken in for the first time must be the mailbox that its address says: a token of another one would
-// put the mail of one person under the name of another.
+// An account that is synced for the first time must be the mailbox of its address: the token of another mailbox would store one
+// person's mail under another's name.
 func (j *jobs) profile(ctx context.Context, client *Client, account Account) (Profile, error) {
 	p, err := client.Profile(ctx)
 	switch {
@@ -54,7 +53,7 @@ func hasNoProfile(err error) bool {
 	return ok && (fault.Status == http.StatusNotFound || fault.Status == http.StatusNotImplemented)
 }
 
-// checkMailbox returns the error of isMailbox where that is yet to be seen, or that of the call.
+// checkMailbox returns the error of isMailbox if that is still to be checked, or that of the call.
 func checkMailbox(ctx context.Context, client *Client, account Account) error {
 	if account.HistoryID != 0 {
 		return nil

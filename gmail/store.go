@@ -18,7 +18,8 @@ import (
 var migrations embed.FS
 
 // Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels, and those of searches, of
-// reconciliations and of what is sent) or brings them up to date. Call it at every start; several processes may do so at once.
+// reconciliations and of outbound messages) or brings them up to date. Call it at every start; several processes may do so at
+// once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -29,8 +30,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	return errors.Join(fillSenderKeys(ctx, db), fillOriginals(ctx, db))
 }
 
-// A Store keeps accounts, threads, messages and labels. Its reading methods see what has been committed, its writing methods
-// take the caller's transaction. [NewStore] makes a Store; the zero Store is unusable.
+// A Store keeps accounts, threads, messages and labels. Its reading methods see committed data; its writing methods take the
+// caller's transaction. [NewStore] makes a Store; the zero Store is unusable.
 type Store struct{ db queue.DB }
 
 // giveDB says where a database comes from.
@@ -50,7 +51,7 @@ func NewStore(cfg StoreConfig) (*Store, error) {
 	return &Store{db: cfg.DB}, nil
 }
 
-// get reads one row; no row is [postroom.ErrNotFound], with what names the thing looked for.
+// get reads one row; no row is [postroom.ErrNotFound], with what as its name.
 func get(ctx context.Context, q dbquery.Querier, dest any, what, query string, args ...any) error {
 	err := dbquery.Get(ctx, q, dest, query, args...)
 	if errors.Is(err, sql.ErrNoRows) {

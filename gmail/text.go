@@ -30,7 +30,7 @@ func cleanEscapes(s string) string {
 		case strings.HasPrefix(s[i:], `\u0000`):
 			out.WriteString(`\ufffd`)
 			i += len(`\u0000`) - 1
-		default: // another escape: both its bytes, so that an escaped backslash does not begin one
+		default: // another escape: copy both bytes, so that an escaped backslash does not begin one
 			out.WriteString(s[i : i+2])
 			i++
 		}
@@ -38,7 +38,7 @@ func cleanEscapes(s string) string {
 	return out.String()
 }
 
-// clean makes a message what it will be when it is read from the store: what is decided about it before is decided about the same.
+// clean makes a message equal to its form when read from the store, so that an early decision sees the same message.
 func clean(m *postroom.Message) {
 	texts := []*string{&m.MessageID, &m.InReplyTo, &m.From.Name, &m.From.Email, &m.Subject, &m.Snippet, &m.BodyPlain, &m.BodyHTML}
 	for i := range m.References {

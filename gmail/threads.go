@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Thread is a conversation as Gmail groups messages. Subject and Snippet are those of its newest message.
+// A Thread is a conversation as Gmail groups messages. Subject and Snippet are from its newest message.
 type Thread struct {
 	ID            string // ours, a UUID
 	ProviderID    string

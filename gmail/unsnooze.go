@@ -28,7 +28,7 @@ func NewUnsnoozeJob(p UnsnoozePayload, at time.Time) queue.NewJob { return p.job
 // wakeAttempts is the MaxAttempts of a wake-up: a message that is not woken is out of sight for ever.
 const wakeAttempts = 1000
 
-// job makes the job. Its tags are how the wake-ups of a message are found and, if a reply wakes it as well, those of a thread.
+// job makes the job. Its tags find the wake-ups of a message and, if a reply wakes it as well, those of a thread.
 func (p UnsnoozePayload) job(at time.Time, threadID string, onReply bool) queue.NewJob {
 	tags := []string{messageTag(p.MessageID)}
 	if onReply {
@@ -91,8 +91,9 @@ func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) err
 // refusedDelay is the wait after Gmail has refused to wake a message: 1000 attempts make six weeks.
 const refusedDelay = time.Hour
 
-// wakeVerdict is [Verdict], but for what is fatal to other jobs and may pass: an administrator switches the API off and on again, a
-// person grants what was not granted, a label is deleted between two calls. A message that is not woken is out of sight.
+// wakeVerdict is [Verdict], but retries errors that are fatal to other jobs and may be temporary: an administrator switches the
+// API off and on again, a person grants a scope, a label is deleted between two calls. A message that is not woken is out of
+// sight.
 func wakeVerdict(err error) error {
 	switch ClassOf(err) {
 	case ClassForbidden, ClassInvalid:
@@ -101,8 +102,8 @@ func wakeVerdict(err error) error {
 	return Verdict(err)
 }
 
-// waitForActions puts the job off while an action of the message executes. An action whose job has ended without finishing it
-// does nothing any more.
+// waitForActions defers the job while an action of the message executes. An action whose job has ended without finishing it has
+// no further effect.
 func (j *jobs) waitForActions(ctx context.Context, w *queue.Work[UnsnoozePayload]) error {
 	action, err := j.Ledger.Executing(ctx, w.Payload.AccountID, w.Payload.MessageID)
 	if err != nil || action == nil {
@@ -127,8 +128,8 @@ func otherWakeUps(ctx context.Context, w *queue.Work[UnsnoozePayload]) ([]queue.
 	return slices.DeleteFunc(others, func(j queue.Job) bool { return j.ID == w.Job.ID }), err
 }
 
-// sleepOn puts a wake-up off until after that of a later snooze, if there is one. It does not end: the later snooze may be
-// undone, and then the earlier one has still to be woken.
+// sleepOn defers a wake-up until after that of a later snooze, if there is one. The wake-up stays: if the later snooze is undone,
+// the earlier one still has to be woken.
 func sleepOn(others []queue.Job) error {
 	for i := range others {
 		if wait := time.Until(others[i].NotBefore); wait > 0 && others[i].StartedAt.IsZero() {
@@ -151,9 +152,8 @@ func cancelOverslept(ctx context.Context, tx queue.Tx, q *queue.Queue, others []
 	return nil
 }
 
-// wake changes the message at Gmail. One that somebody has thrown away stays there, and one that is in the inbox already only
-// loses the label. The label may be gone from Gmail, and with it from the message. wake returns what it has changed, and the image
-// after it.
+// wake changes the message at Gmail. A message in the trash stays there, and one that is in the inbox already only loses the
+// label. The label may be gone from Gmail, and so from the message. wake returns the change, and the image after it.
 func (j *jobs) wake(ctx context.Context, p UnsnoozePayload, id string) (change postroom.LabelChange, image postroom.Image, err error) {
 	_, client, err := j.open(ctx, p.AccountID)
 	if err != nil {
@@ -179,8 +179,8 @@ func (j *jobs) wake(ctx context.Context, p UnsnoozePayload, id string) (change p
 	return change, image, err
 }
 
-// wakeOnReply wakes the snoozed messages of a thread in which somebody has answered: their jobs are replaced by ones that are
-// due at once.
+// wakeOnReply wakes the snoozed messages of a thread that has received an answer: their jobs are replaced by ones that are due at
+// once.
 func wakeOnReply(ctx context.Context, tx queue.Tx, q *queue.Queue, sleeping []queue.Job) error {
 	for i := range sleeping {
 		switch err := q.CancelTx(ctx, tx, sleeping[i].ID); {
@@ -212,6 +212,6 @@ func (j *jobs) sleepingUntilReply(ctx context.Context, q *queue.Queue, m *postro
 	}), err
 }
 
-// replySkew is by how much our clock may be ahead of Gmail's. What was received before the snooze, and is only now taken in, is no
-// reply to wait for.
+// replySkew is how far the local clock may be ahead of Gmail's. A message that was received before the snooze, and is ingested
+// only now, is not a reply.
 const replySkew = 10 * time.Minute

@@ -49,7 +49,7 @@ func isUnclear(err error, size int) bool {
 		return true
 	case e.Class == ClassRateLimited && e.Status == 0: // not asked
 		return false
-	case size > uploadChunk: // the last of several requests may have been repeated, and any error be that of the repetition
+	case size > uploadChunk: // the last of several requests may have been repeated, and any error may be that of the repetition
 		return true
 	case e.Class == ClassReauthorize, e.Class == ClassUnauthorized:
 		return false // the token was refused before anything was done

@@ -13,7 +13,7 @@ import (
 
 var topicName = regexp.MustCompile(`^projects/[^/]+/topics/[^/]+$`)
 
-// Watch asks Gmail to publish changes of the mailbox under a topic of Pub/Sub, and returns when Gmail stops to do so. If a
+// Watch asks Gmail to publish changes of the mailbox under a topic of Pub/Sub, and returns when Gmail stops publishing. If a
 // watch for another topic is active, Watch stops it and asks again: it makes up to three calls.
 func (c *Client) Watch(ctx context.Context, topic string) (expires time.Time, err error) {
 	expires, err = c.watch(ctx, topic)
@@ -37,7 +37,7 @@ func (c *Client) watch(ctx context.Context, topic string) (expires time.Time, er
 	return expires, err
 }
 
-// StopWatch ends the publishing of changes of the mailbox. It is no error if there is none.
+// StopWatch ends the publishing of changes of the mailbox. Without a watch it is no error.
 func (c *Client) StopWatch(ctx context.Context) error {
 	return c.do(ctx, MethodStop, "stop watch", ClassNotFound, func(ctx context.Context) error {
 		return c.service.Users.Stop(c.user).Context(ctx).Do()

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A window keeps what is spent in any minute within a budget, whenever Gmail's own minutes begin and however long calls take.
+// A window keeps the units spent in any minute within a budget, whenever Gmail's own minutes begin and however long calls take.
 //
 // The units of a call count from before it is sent until a minute after its answer. Gmail has counted them at some time in
-// between. So when the last call of any minute of Gmail's began, the others of that minute counted here as well, and all of
-// them together are within the budget. A pace of the budget spreads the calls over the minute: what is spent at once, after a
-// pause, is Burst at most.
+// between. So when the last call of any minute of Gmail's began, the others of that minute counted here as well, and all of them
+// together are within the budget. A pace of the budget spreads the calls over the minute: after a pause at most Burst units are
+// spent at once.
 type window struct {
 	limit  int
 	length time.Duration // a minute
 	pace   *rate.Limiter
-	turn   chan struct{} // who is next; the others wait in order
+	turn   chan struct{} // a queue: the others wait in order
 
 	mu      sync.Mutex
 	running int     // units of calls under way
@@ -85,7 +85,7 @@ func (w *window) tryTake(units int) (wait time.Duration) {
 			return e.until.Sub(now)
 		}
 	}
-	return w.length // what is under way counts for longer
+	return w.length // calls in progress count for longer
 }
 
 func (w *window) end(units int) {
@@ -99,7 +99,7 @@ func (w *window) end(units int) {
 func (w *window) shares() int         { return 1 }
 func (w *window) close(time.Duration) {}
 
-// pauseFor waits. When ctx ends sooner, that is an error at once.
+// pauseFor waits. If ctx ends sooner, it returns its error at once.
 func pauseFor(ctx context.Context, wait time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return &Error{Class: ClassRateLimited, Err: errNoBudget}

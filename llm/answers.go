@@ -13,17 +13,17 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An AnswerCache keeps answers for equal requests elsewhere than in the database, as package llm/rediscache does. It must be safe for
-// concurrent use, and must not wait long: a call of a model does. Who can write to it answers in the model's place, and who can read it
-// reads what models say of mail.
+// An AnswerCache stores answers to equal requests outside the database, as package llm/rediscache does. It must be safe for
+// concurrent use, and must not wait long: a call of a model waits for it. Anyone who can write to it can answer in the model's
+// place, and anyone who can read it can read the model's statements about mail.
 type AnswerCache interface {
-	// Answer returns what is kept under the key. ok is false if nothing is, or its time is over.
+	// Answer returns the answer that is stored under the key. ok is false if there is none, or it has expired.
 	Answer(ctx context.Context, key string) (answer []byte, ok bool, err error)
 	// Keep keeps an answer for a time, in the place of an earlier one.
 	Keep(ctx context.Context, key string, answer []byte, d time.Duration) error
 }
 
-// answerOf returns what is kept under the key. The database holds what was answered while the cache was away.
+// answerOf returns the answer that is stored under the key. The database has the answers from while the cache was unavailable.
 func (m *Metered) answerOf(ctx context.Context, key string) (answer []byte, ok bool, err error) {
 	if m.cfg.Answers != nil {
 		answer, ok, err = m.cfg.Answers.Answer(ctx, key)

@@ -40,21 +40,21 @@ func (d *Decider) ask(ctx context.Context, msg *postroom.Message, g Guidance, p 
 	return postroom.Decision{}, Verdict(err)
 }
 
-// afterFirst is the better model's decision, with what the first proposed.
+// afterFirst returns the better model's decision, with the first one's proposal.
 func afterFirst(better, first postroom.Decision) postroom.Decision {
 	better.Explanations.SalientFeatures = append(better.Explanations.SalientFeatures,
 		fmt.Sprintf("%s was asked first and proposed %s with confidence %.2f", first.Model, first.Action, first.Confidence))
 	return better
 }
 
-// waitsForPerson reports whether the better model is away until somebody acts or another day comes: mail does not wait so long for a
-// second opinion.
+// waitsForPerson reports whether the better model is unavailable until a person acts or another day begins: mail does not wait so
+// long for a second opinion.
 func waitsForPerson(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.needsPerson() || errors.Is(e, ErrBudget))
 }
 
-// withoutBetter is the first model's decision, of which it was not sure, for a person to look at.
+// withoutBetter returns the first model's uncertain decision, for a person to look at.
 func withoutBetter(first postroom.Decision, err error) postroom.Decision {
 	e, _ := errors.AsType[*Error](err)
 	first.NeedsApproval = true

@@ -34,9 +34,9 @@ type Request struct {
 
 	// AccountID is the account that the call is for; [Metered] keeps budgets and answers by it. Empty for none.
 	AccountID string
-	// About names what the call is about, such as the id of a message; it goes on record. Empty for nothing.
+	// About names the subject of the call, such as the id of a message; it goes on record. Empty for none.
 	About string
-	// Purpose says in a word what the call is for, such as "classify"; it goes on record.
+	// Purpose is the purpose of the call in a word, such as "classify"; it goes on record.
 	Purpose string
 	// Random lists random strings within the messages that have no meaning. Requests that differ only in these are equal to
 	// [Request.Fingerprint].
@@ -113,7 +113,7 @@ const (
 	RoleSystem    Role = "system"    // the host: rules of the conversation
 	RoleUser      Role = "user"      // the host: the task
 	RoleAssistant Role = "assistant" // the model
-	RoleTool      Role = "tool"      // the host: what a tool call of the model came to
+	RoleTool      Role = "tool"      // the host: the result of a tool call of the model
 )
 
 // A Message is one turn of the conversation.
@@ -134,7 +134,7 @@ type Tool struct {
 	Schema      json.RawMessage `json:"schema"` // of the arguments: a JSON Schema of type object
 }
 
-// An Output is the form of a text: JSON that fits a schema. Providers follow it and do not promise it, so the answer needs a check.
+// An Output is the form of a text: JSON that fits a schema. Providers follow it without a guarantee, so the answer needs a check.
 type Output struct {
 	Name   string          `json:"name"` // letters, digits, underscores and dashes
 	Schema json.RawMessage `json:"schema"`
@@ -145,14 +145,14 @@ type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
-	// State is what the provider wants back with the call, as it came. Empty for most providers.
+	// State must be returned unchanged to the provider with the call. Empty for most providers.
 	State string `json:"state,omitempty"`
 }
 
 // A Chunk is a piece of an answer that is being streamed: of its text, or of the arguments of a tool call.
 type Chunk struct {
 	Text      string
-	Tool      string // the name of the tool whose arguments these are; it comes with each piece
+	Tool      string // the name of the tool; each piece has it
 	Arguments string
 }
 
@@ -178,7 +178,7 @@ type Response struct {
 	RequestID string `json:"request_id,omitempty"`
 	// Limits are the provider's rate limits after the call.
 	Limits Limits `json:"-"`
-	// Cost is what the call came to; only [Metered] sets it, by its prices.
+	// Cost is the cost of the call; only [Metered] sets it, by its prices.
 	Cost Money `json:"cost,omitempty"`
 	// Cached reports that the answer was stored and that the provider was not asked. Only [Metered] sets it.
 	Cached bool `json:"-"`
@@ -191,12 +191,12 @@ func (r *Response) Message() Message {
 
 // Usage counts the tokens of a call.
 type Usage struct {
-	InputTokens  int `json:"input_tokens"`  // all, those of the provider's cache included
-	OutputTokens int `json:"output_tokens"` // all, those of reasoning included
-	// CacheReadTokens and CacheWriteTokens are those of the input that came from the provider's cache and went into it.
+	InputTokens  int `json:"input_tokens"`  // all input tokens, including those of the provider's cache
+	OutputTokens int `json:"output_tokens"` // all output tokens, including those of reasoning
+	// CacheReadTokens and CacheWriteTokens are the input tokens that were read from and written to the provider's cache.
 	CacheReadTokens  int `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
-	// ReasoningTokens are those of the output that the model did not show.
+	// ReasoningTokens are the output tokens that the model did not show.
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 }
 

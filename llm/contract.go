@@ -53,7 +53,7 @@ func decisionTool(actions []postroom.ActionType) Tool {
 
 type object map[string]any
 
-// structure is an object whose properties are all required.
+// structure returns an object schema whose properties are all required.
 func structure(properties object) object {
 	required := make([]string, 0, len(properties))
 	for name := range properties {

@@ -15,8 +15,8 @@ import (
 type Config struct {
 	// Client calls the model. Required.
 	Client Client
-	// Better calls the model that is asked instead when the first is less sure than BetterBelow, or gives no usable answer. What the
-	// first refuses it is not asked. Default nil: none.
+	// Better is the model that is asked if the first is less sure than BetterBelow, or gives no usable answer. It is not asked
+	// about what the first refuses. Default nil: none.
 	Better Client
 	// BetterBelow is the confidence below which Better is asked; one that equals it is enough. Default 0.8; bounds: above 0, at most 1.
 	BetterBelow float64
@@ -25,8 +25,8 @@ type Config struct {
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
 	// Kinds are the actions that are carried out. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds
-	// Actions are those of the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all.
-	// Empty but not nil leaves only none.
+	// Actions are the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all. Empty but not
+	// nil leaves only none.
 	Actions []postroom.ActionType
 	// Temperature is the randomness of the answers; nil leaves it to the provider. Some models refuse it.
 	Temperature *float64
@@ -38,7 +38,7 @@ type Config struct {
 const (
 	maxTries  = 3        // the first answer, and two corrections
 	maxAnswer = 64 << 10 // bytes of one
-	maxReason = 2000     // characters of a reason, in records and in what the model gets back
+	maxReason = 2000     // characters of a reason, in records and in the reply to the model
 )
 
 // A Decider decides by a language model. It is safe for concurrent use. [NewDecider] makes one; the zero Decider is
@@ -80,10 +80,9 @@ func NewDecider(cfg Config) (*Decider, error) {
 	return d, nil
 }
 
-// Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice; after
-// that, and when the model refuses or cannot read the message, the decision is none and needs approval. With a better model, that is
-// asked about what the first is not sure of. The error is that of
-// Guidance, or the [Verdict] on the client's error.
+// Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice. After that,
+// and if the model refuses or cannot read the message, the decision is none and needs approval. A better model is asked when the
+// first is not sure. The error is that of Guidance, or the [Verdict] on the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	guidance, err := d.guidance(ctx, msg)
 	if err != nil {
@@ -109,7 +108,7 @@ func (d *Decider) decide(ctx context.Context, msg *postroom.Message, guidance Gu
 	return decision, err
 }
 
-// askOne asks one model. It reports whether a better one may be asked about the same: what a model refuses it refuses for good.
+// askOne asks one model. It reports whether a better one may be asked the same: a refusal is final.
 func (d *Decider) askOne(ctx context.Context, client Client, msg *postroom.Message, g Guidance, p *Prompt) (_ postroom.Decision, open bool, err error) {
 	messages := p.messages()
 	tools := []Tool{decisionTool(d.cfg.Actions)}
@@ -150,7 +149,7 @@ func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidan
 	return g, nil
 }
 
-// Prompt returns what the model would be told about the message now. It asks nobody. The error is that of Guidance.
+// Prompt returns the prompt for the message now. It calls no model. The error is that of Guidance.
 func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, error) {
 	guidance, err := d.guidance(ctx, msg)
 	if err != nil {
@@ -159,8 +158,7 @@ func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, e
 	return buildPrompt(msg, guidance, d.offered), nil
 }
 
-// unanswerable makes a decision of a failure that the message causes: asked again, it would fail again, and a person must see the
-// mail.
+// unanswerable returns a decision for a failure that the message causes: it would recur, and a person must see the mail.
 func unanswerable(err error) (postroom.Decision, bool) {
 	var e *Error
 	// A bad request is a fault of the program, whatever the message.
@@ -175,7 +173,7 @@ func byPerson(model, rationale string) postroom.Decision {
 	return postroom.Decision{Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: model, Rationale: rationale}
 }
 
-// read parses an answer and checks it against the actions and labels that were offered, and against what the directions forbid.
+// read parses an answer and checks it against the offered actions and labels, and against the directions.
 func (d *Decider) read(resp *Response, msg *postroom.Message, g Guidance) (Answer, error) {
 	answer, err := ParseDecision(resp, d.cfg.Kinds)
 	if err != nil {
@@ -204,7 +202,7 @@ func correction(resp *Response, fault error) []Message {
 	text := fmt.Sprintf("That was not usable: %s. Call %s exactly once, with arguments that fit its schema.", cut(fault.Error(), maxReason), RecordDecision)
 	turn := []Message{resp.Message()}
 	if size(resp) > maxAnswer {
-		// What was too long to read is too long to send back.
+		// An answer that was too long to read is too long to send back.
 		return []Message{{Role: RoleAssistant, Text: "(an answer that was too long)"}, {Role: RoleUser, Text: text}}
 	}
 	if len(resp.ToolCalls) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The reasons of an [*Error]; errors.Is tells them apart.
+// The reasons of an [*Error]; match them with errors.Is.
 var (
 	// ErrRateLimited reports that calls or tokens come faster than the provider allows.
 	ErrRateLimited = errors.New("rate limited")
@@ -20,7 +20,7 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	// ErrBadKey reports that the provider refuses the key.
 	ErrBadKey = errors.New("key refused")
-	// ErrNoModel reports that there is no such model, or no provider at the address.
+	// ErrNoModel reports that the model does not exist, or that there is no provider at the address.
 	ErrNoModel = errors.New("no such model")
 	// ErrNoCredit reports that the provider wants to be paid first.
 	ErrNoCredit = errors.New("out of credit")
@@ -44,19 +44,19 @@ var hints = map[error]string{
 	ErrContextTooLong: "use a model that reads more, or show it less",
 }
 
-// An Error is a failure of a provider, or of what stands before it. It holds no key.
+// An Error is a failure of a provider or of an intermediary. It contains no key.
 type Error struct {
 	Provider string
 	Model    string // as the provider names it
 	Status   int    // of HTTP; 0 when there was no answer
 	Reason   error  // one of the reasons above; nil counts as [ErrUnavailable]
-	Code     string // the provider's own word for it
+	Code     string // the provider's own code
 	// RetryAfter is the delay that the provider asked for; 0 when it named none.
 	RetryAfter time.Duration
 	RequestID  string
-	Usage      Usage  // what the failure cost, as a refusal does
+	Usage      Usage  // the usage of the failed call, as of a refusal
 	Limits     Limits // after the call
-	Hint       string // what a person can do about it; default that of the reason
+	Hint       string // a hint for people; default that of the reason
 	Err        error
 }
 
@@ -96,7 +96,7 @@ type Class int
 const (
 	Retryable Class = iota // the provider is down, slow or unreachable: retry
 	Deferred               // the request is right and its time is not: wait, without spending an attempt
-	Fatal                  // the request is wrong and stays so: do not retry
+	Fatal                  // the request stays wrong: do not retry
 )
 
 // String returns the name of the class.
@@ -111,8 +111,8 @@ func (c Class) String() string {
 	}
 }
 
-// Class returns the class of the failure. A refused key and a wrong name are no fault of the request: all jobs of a day would
-// end with them, so they wait until somebody has set others.
+// Class returns the class of the failure. A refused key and a wrong name are not faults of the request: they would end all jobs
+// of a day, so the jobs wait until a person has changed the settings.
 func (e *Error) Class() Class {
 	switch e.reason() {
 	case ErrRateLimited, ErrBadKey, ErrNoModel, ErrNoCredit, ErrBudget: //nolint:errorlint // a reason is one of the sentinels itself
@@ -124,7 +124,7 @@ func (e *Error) Class() Class {
 	}
 }
 
-// needsPerson reports whether the failure lasts until somebody has set other things right with the provider.
+// needsPerson reports whether the failure lasts until a person has resolved it with the provider.
 func (e *Error) needsPerson() bool {
 	switch e.reason() {
 	case ErrBadKey, ErrNoModel, ErrNoCredit: //nolint:errorlint // as above
@@ -137,7 +137,7 @@ func (e *Error) needsPerson() bool {
 // The waits for a failure that names none.
 const (
 	limitWait  = time.Minute      // providers count by the minute
-	personWait = 15 * time.Minute // somebody has to do something
+	personWait = 15 * time.Minute // a person has to act
 )
 
 // wait is the delay before the next call.
@@ -152,8 +152,8 @@ func (e *Error) wait() time.Duration {
 	}
 }
 
-// Verdict turns a client's error into what a handler returns for it: a deferred one defers the job, a fatal one ends it, and
-// a RetryAfter sets the time of the retry. Other errors are returned unchanged, and so are retried with backoff.
+// Verdict turns a client's error into the error that a handler returns: a deferred one defers the job, a fatal one ends it, and a
+// RetryAfter sets the time of the retry. Other errors are returned unchanged, and so are retried with backoff.
 func Verdict(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -14,7 +14,7 @@ type Fallback struct{ clients []Client }
 
 var _ Client = (*Fallback)(nil)
 
-// NewFallback makes a client of several. The first that can answer does.
+// NewFallback makes a client of several. The first that can answer is used.
 func NewFallback(clients ...Client) (*Fallback, error) {
 	if len(clients) == 0 {
 		return nil, errors.New("llm: NewFallback: there is no client; give one at least")
@@ -27,9 +27,9 @@ func NewFallback(clients ...Client) (*Fallback, error) {
 	return &Fallback{clients: slices.Clone(clients)}, nil
 }
 
-// Complete calls one client after the other. It goes on after every failure but a refusal, which another model is not asked to
-// overrule, a spent budget, and a stream of which pieces have arrived. When all fail, the error is that of the client which can
-// be asked first again, with the others in its text.
+// Complete calls one client after the other. It continues after every failure except a refusal, which another model must not
+// overrule, a spent budget, and a stream that has begun. If all fail, the error is that of the client that can be asked again
+// first, with the others in its text.
 func (f *Fallback) Complete(ctx context.Context, req *Request) (*Response, error) {
 	var faults []error
 	var best *Error

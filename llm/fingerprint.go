@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Fingerprint is equal for requests that ask the same: it leaves out the random strings of the messages, who asks, and why. With
-// [Request.Same] that stands for the messages.
+// Fingerprint is equal for equal requests: it omits the random strings of the messages, the account, and the purpose.
+// [Request.Same], if set, replaces the messages.
 func (r *Request) Fingerprint() string {
 	asked := struct {
 		Same        string
@@ -29,7 +29,7 @@ func (r *Request) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// promptHash is that of what the model is told at first, without what it answers and is answered, and without the random strings.
+// promptHash returns the hash of the first messages, without answers, replies and random strings.
 func (r *Request) promptHash() string {
 	first := *r
 	for i, m := range r.Messages {

@@ -22,7 +22,7 @@ var ErrGuidanceNameTaken = errors.New("another rule has this name")
 // ErrGuidanceChanged reports that a patch was made for an older revision of the direction or the rule.
 var ErrGuidanceChanged = errors.New("it has been changed meanwhile")
 
-// DefaultPriority is that of a direction or a rule for which nobody has chosen one.
+// DefaultPriority is the default priority of a direction or a rule.
 const DefaultPriority = 100
 
 // A Direction is a standing instruction in plain language, for all mail of an account or of all accounts.
@@ -63,8 +63,8 @@ const (
 	ScopeSender  Scope = "sender" // the sender's whole address
 )
 
-// A GuidanceStore keeps directions and rules. Its reading methods see what has been committed, its writing methods take the caller's
-// transaction. What is missing is [postroom.ErrNotFound]. [NewGuidanceStore] makes one; the zero GuidanceStore is unusable.
+// A GuidanceStore keeps directions and rules. Its reading methods see committed data; its writing methods take the caller's
+// transaction. A missing one is [postroom.ErrNotFound]. [NewGuidanceStore] makes one; the zero GuidanceStore is unusable.
 type GuidanceStore struct {
 	db  queue.DB
 	log GuidanceLog // nil: none
@@ -74,9 +74,9 @@ type GuidanceStore struct {
 type GuidanceStoreConfig struct {
 	// DB holds the directions and rules. Required; [Migrate] must have prepared it.
 	DB queue.DB
-	// Log keeps on record what directions and rules are stored; usually a *safety.Ledger, whose AdoptRules takes in those of before.
-	// What is not on record is not told to a model, and while there is such a thing, a person is asked about what models
-	// decide. Default nil: what stands in the tables is taken for what was written.
+	// Log records which directions and rules are stored; usually a *safety.Ledger, whose AdoptRules records those stored before.
+	// A direction or rule that is not recorded is not sent to a model, and while there is one, a person is asked about models'
+	// decisions. Default nil: the tables are trusted.
 	Log GuidanceLog
 }
 

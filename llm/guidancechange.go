@@ -16,7 +16,7 @@ import (
 // ErrSameGuidance reports that a direction or a rule was to be swapped with itself.
 var ErrSameGuidance = errors.New("it cannot be swapped with itself")
 
-// CreateDirection stores a new direction under a new id and returns it as stored. What is set of its id, times and revision does not count.
+// CreateDirection stores a new direction under a new id and returns the stored one. Its id, times and revision are ignored.
 func (s *GuidanceStore) CreateDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
 	d, err := d.checked()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *GuidanceStore) CreateDirection(ctx context.Context, tx queue.Tx, d Dire
 	return d, failed("store direction", d.ID, err)
 }
 
-// CreateRule stores a new rule under a new id and returns it as stored. What is set of its id, times and revision does not count.
+// CreateRule stores a new rule under a new id and returns the stored one. Its id, times and revision are ignored.
 func (s *GuidanceStore) CreateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
 	r.ID = ""
 	r, err := s.storable(ctx, tx, r)
@@ -91,8 +91,8 @@ type DirectionPatch struct {
 	Text      *string `json:"text"`
 	Enabled   *bool   `json:"enabled"`
 	Priority  *int    `json:"priority"`
-	// Revision is that of the direction which the patch was made for: if it has been changed since, nothing changes, and the error is
-	// [ErrGuidanceChanged]. 0 does not ask.
+	// Revision is the revision of the direction for which the patch was made: if the direction has changed since, nothing
+	// changes, and the error is [ErrGuidanceChanged]. 0 means no check.
 	Revision int64 `json:"revision"`
 }
 
@@ -165,7 +165,7 @@ func stale(what, id string, asked, now int64) error {
 	return fmt.Errorf("llm: %s %q: %w: the patch is for revision %d and it is at %d; read it again", what, id, ErrGuidanceChanged, asked, now)
 }
 
-// lockedDirection waits for those who change the direction, and keeps others from it until the transaction ends.
+// lockedDirection waits for other changes of the direction, and blocks them until the transaction ends.
 func (s *GuidanceStore) lockedDirection(ctx context.Context, tx queue.Tx, id string) (Direction, error) {
 	n, err := dbquery.Exec(ctx, tx, sqlLockDirection, id)
 	if err := changed("direction", id, n, err); err != nil {
@@ -223,7 +223,7 @@ func (s *GuidanceStore) SwapRules(ctx context.Context, tx queue.Tx, id, otherID 
 	return swap(ctx, tx, id, otherID, s.lockedRule, func(a, b *ScopedRule) { a.Priority, b.Priority = b.Priority, a.Priority }, s.updateRule)
 }
 
-// swap locks both in the order of their ids, so that two swaps do not wait for each other.
+// swap locks both in the order of their ids, so that two swaps do not deadlock.
 func swap[T any](
 	ctx context.Context, tx queue.Tx, id, otherID string,
 	locked func(context.Context, queue.Tx, string) (T, error), exchange func(a, b *T), update func(context.Context, queue.Tx, T) (T, error),

@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A GuidanceLog keeps on record, signed, what directions and rules are stored; *safety.Ledger implements it.
+// A GuidanceLog records, signed, which directions and rules are stored; *safety.Ledger implements it.
 type GuidanceLog interface {
 	// LogRules puts them on record as they are stored now, in the transaction that writes them.
 	LogRules(ctx context.Context, tx queue.Tx, states ...postroom.RuleState) error
@@ -25,8 +25,8 @@ type GuidanceLog interface {
 	CheckRules(ctx context.Context, tx queue.Tx, kind postroom.RuleKind, stored []postroom.RuleState) ([]postroom.RuleFault, error)
 }
 
-// ErrGuidanceAltered reports that a direction or a rule was to be changed that is not as it is on record in the [GuidanceLog]: the change
-// would vouch for what something else has written. [GuidanceStore.Confirm] vouches for it, and it may be deleted.
+// ErrGuidanceAltered reports that a direction or a rule to be changed does not match its record in the [GuidanceLog]: the change
+// would accept what something else has written. [GuidanceStore.Confirm] accepts it, and it may be deleted.
 var ErrGuidanceAltered = errors.New("it is not as it was written: look at it, and confirm or delete it")
 
 func (r *directionRow) state() (postroom.RuleState, error) {
@@ -52,7 +52,7 @@ func guidanceState(kind postroom.RuleKind, id, accountID string, enabled bool, c
 	return state, err
 }
 
-// A stated row is one that a log is told of.
+// A stated row has a state that a log records.
 type stated[R any] interface {
 	*R
 	state() (postroom.RuleState, error)
@@ -89,14 +89,14 @@ func (s *GuidanceStore) EachRuleState(ctx context.Context, tx queue.Tx, fn func(
 	return err
 }
 
-// Faults returns which directions and rules are not as they are on record in the log of [GuidanceStoreConfig], also those that
-// something else has removed. Until somebody confirms or corrects them, a person is asked about what models decide. Without a
+// Faults returns the directions and rules that do not match their record in the log of [GuidanceStoreConfig], including those
+// that something else has removed. Until a person confirms or corrects them, a person is asked about models' decisions. Without a
 // log there are none.
 func (s *GuidanceStore) Faults(ctx context.Context) (faults []postroom.RuleFault, err error) {
 	if s.log == nil {
 		return nil, nil
 	}
-	// What somebody changes between the tables and the log would be taken for altered.
+	// A row that changes between the reads of the tables and the log would look altered.
 	err = dbquery.Snapshot(ctx, s.db.Reader(), func(tx dbquery.Tx) (err error) {
 		faults, err = s.faults(ctx, tx)
 		return err
@@ -127,8 +127,8 @@ func (s *GuidanceStore) faults(ctx context.Context, tx queue.Tx) ([]postroom.Rul
 	return append(faults, more...), nil
 }
 
-// Confirm puts a direction or a rule on record as it is stored now, whoever has written it: a person has looked at it. One that
-// something else has removed is on record as deleted then.
+// Confirm records a direction or a rule as it is stored now, whoever has written it, because a person has reviewed it. One that
+// something else has removed is then recorded as deleted.
 func (s *GuidanceStore) Confirm(ctx context.Context, tx queue.Tx, id string) error {
 	if s.log == nil {
 		return nil

@@ -16,32 +16,32 @@ import (
 type LimitedConfig struct {
 	// Client makes the calls. Required.
 	Client Client
-	// RequestsPerMinute and TokensPerMinute bound the calls of this process; the tokens of a request are estimated and corrected
-	// by what it used. Default 0: no bound but the provider's.
+	// RequestsPerMinute and TokensPerMinute limit the calls of this process. The tokens of a request are estimated, and corrected
+	// by its usage. Default 0: no limit except the provider's.
 	RequestsPerMinute int
 	TokensPerMinute   int
-	// Concurrent is how many calls this process makes at once. Default 0: any number.
+	// Concurrent is how many calls this process makes at once. Default 0: no limit.
 	Concurrent int
-	// MaxWait is the longest wait for a limit within a call; a call that would have to wait longer returns [ErrRateLimited], at
-	// once where the wait is known, so that its job waits in the queue. Default 5 s.
+	// MaxWait is the longest wait for a limit within a call. A call that would have to wait longer returns [ErrRateLimited], at
+	// once if the wait is known, so that its job waits in the queue. Default 5 s.
 	MaxWait time.Duration
 }
 
-// A Limited client keeps rate limits: its own, and those that the provider reports in its answers. After a rate limit it calls
-// nobody until the time that the provider named. After a refused key, a wrong name or an unpaid bill it calls nobody for a minute
-// and returns that failure again: all jobs that wait for it would ask at once.
+// A Limited client keeps rate limits: its own, and those that the provider reports in its answers. After a rate limit it makes no
+// call until the time that the provider named. After a refused key, a wrong name or an unpaid bill it makes no call for a minute
+// and returns that failure again; otherwise all waiting jobs would ask at once.
 type Limited struct {
 	cfg      LimitedConfig
 	requests *rate.Limiter
 	tokens   *rate.Limiter
-	slots    chan struct{} // nil: any number of calls at once
+	slots    chan struct{} // nil: no limit on concurrent calls
 
 	mu      sync.Mutex
 	until   time.Time // no call before
 	refusal *Error    // returned instead of a call until then; nil for a rate limit
 }
 
-// refusedWait is how long nobody is called whom a person must set right first.
+// refusedWait is the pause after a failure that a person must resolve.
 const refusedWait = time.Minute
 
 var _ Client = (*Limited)(nil)
@@ -94,14 +94,14 @@ func (l *Limited) Complete(ctx context.Context, req *Request) (*Response, error)
 	}
 	resp, err := call(ctx, l.cfg.Client, req)
 	if err == nil && resp.Cached {
-		cancel() // nobody was called
+		cancel() // no call was made
 		return resp, nil
 	}
 	l.learn(estimate, resp, err)
 	return resp, err
 }
 
-// enter waits for one of the calls that may be made at once.
+// enter waits for a slot for a concurrent call.
 func (l *Limited) enter(ctx context.Context) (leave func(), err error) {
 	if l.slots == nil {
 		return func() {}, nil
@@ -121,7 +121,7 @@ func (l *Limited) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// learn takes from the end of a call what it says about the calls to come.
+// learn updates the limits from the end of a call.
 func (l *Limited) learn(estimate int, resp *Response, err error) {
 	var e *Error
 	switch {
@@ -158,19 +158,19 @@ func (l *Limited) reserve(tokens int) (wait time.Duration, cancel func()) {
 	return max(0, paused, request.DelayFrom(now), used.DelayFrom(now)), cancel
 }
 
-// correct takes what was used beyond the estimate; what was estimated too high comes back by itself within the minute.
+// correct takes the tokens that were used beyond the estimate. Tokens that were estimated too high come back within the minute.
 func (l *Limited) correct(estimate, used int) {
 	minute := l.cfg.TokensPerMinute
 	if minute == 0 {
 		return
 	}
-	// The bucket gives no more than a minute's at once.
+	// The bucket gives at most a minute's tokens at once.
 	for more := used - estimate; more > 0; more -= minute {
 		l.tokens.ReserveN(time.Now(), min(more, minute))
 	}
 }
 
-// pause keeps calls from being made; refusal is what they come to meanwhile, nil for a rate limit.
+// pause blocks calls; refusal is their error meanwhile, nil for a rate limit.
 func (l *Limited) pause(d time.Duration, refusal *Error) {
 	if d <= 0 {
 		return
@@ -183,7 +183,7 @@ func (l *Limited) pause(d time.Duration, refusal *Error) {
 	}
 }
 
-// refused returns what a call comes to that is not made; nil when it may be made or waits.
+// refused returns the error of a blocked call; nil if the call may be made or waits.
 func (l *Limited) refused() *Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Budget bounds what is spent on a day. The zero Budget is none.
+// A Budget limits the spending of a day. The zero Budget means no limit.
 type Budget struct {
 	Tokens int64 // input and output; 0: any number
 	Cost   Money // 0: any amount
@@ -31,33 +31,34 @@ type MeteredConfig struct {
 	Client Client
 	// Records hold the calls, the budgets and the answers. Required.
 	Records *Records
-	// Model is the model as provider::model. Default: what the Model method of the client returns, as those of the providers have.
+	// Model is the model as provider::model. Default: the result of the client's Model method, which those of the providers have.
 	Model string
-	// Price is what the model costs; a model of one's own has the zero Price. Default nil: unknown, and counted as nothing. Required
-	// with a budget in money.
+	// Price is the price of the model; a local model has the zero Price. Default nil: unknown, and counted as zero. Required with
+	// a budget in money.
 	Price *Price
-	// AccountBudget bounds what each account spends on a day, TotalBudget what all spend together. A call that could exceed one is
-	// refused with [ErrBudget] before it is made.
+	// AccountBudget limits the spending of each account on a day, TotalBudget that of all accounts. A call that could exceed one
+	// is refused with [ErrBudget] before it is made.
 	AccountBudget, TotalBudget Budget
 	// MaxOutputTokens bounds answers where the request does not. A budget counts it for a call until its answer is there. Default
 	// 1024.
 	MaxOutputTokens int
 	// KeepAnswers is how long an answer is given again to an equal request. Negative: not at all. Default 24 hours.
 	KeepAnswers time.Duration
-	// ShareAnswers gives an account the answers that another has paid for. They may quote the mail of the other. Default false.
+	// ShareAnswers lets accounts reuse the answers that another account has paid for. They may quote the other's mail. Default
+	// false.
 	ShareAnswers bool
-	// Answers keep the answers. What they cannot keep the database does, and a call waits for neither longer than they let it. Default nil:
-	// the database of Records, in the transaction that records the call.
+	// Answers stores the answers. The database stores those that it cannot, and a call waits for it only as long as it allows.
+	// Default nil: the database of Records, in the transaction that records the call.
 	Answers AnswerCache
-	// Logger receives what could not be recorded after a call. Default nil: slog.Default().
+	// Logger logs failures to record a call. Default nil: slog.Default().
 	Logger *slog.Logger
 }
 
-// A Metered client puts every call on record, keeps budgets, and gives a kept answer to a request that was answered before.
+// A Metered client records every call, keeps budgets, and returns the stored answer to an equal request.
 //
-// Before a call, one transaction takes what the call may cost from the budgets. After it, one transaction records the call,
-// corrects the budgets and keeps the answer: an answer that was paid for is not asked for again, whatever happens to the caller.
-// A process that dies in between leaves its call on record, and counted as what it might have cost.
+// Before a call, one transaction takes the maximum cost of the call from the budgets. After it, one transaction records the call,
+// corrects the budgets and stores the answer: a paid answer is not asked for again, whatever happens to the caller. If the
+// process dies in between, the call stays on record and counts at its maximum cost.
 type Metered struct{ cfg MeteredConfig }
 
 var _ Client = (*Metered)(nil)
@@ -131,7 +132,7 @@ func (m *Metered) Complete(ctx context.Context, req *Request) (*Response, error)
 	if err == nil {
 		resp.Cost = m.cfg.Price.Of(resp.Usage)
 	}
-	// What was called is recorded, also when the caller has gone.
+	// The call is recorded even if the caller has gone.
 	if fault := m.finish(context.WithoutCancel(ctx), begun, key, resp, err); fault != nil {
 		m.cfg.Logger.ErrorContext(ctx, "a call of a model could not be recorded", "call_id", begun.id, "model", m.cfg.Model, "error", fault)
 	}
@@ -189,7 +190,7 @@ func replay(req *Request, resp *Response) error {
 	return nil
 }
 
-// A meteredCall is a call with what it may cost.
+// A meteredCall is a call with its maximum cost.
 type meteredCall struct {
 	id, account, purpose  string
 	about, prompt, answer string
@@ -204,7 +205,7 @@ func callOf(req *Request) *meteredCall {
 	return &meteredCall{account: req.AccountID, purpose: req.Purpose, about: req.About, prompt: req.promptHash()}
 }
 
-// begin records the call and takes what it may cost from the budgets.
+// begin records the call and takes its maximum cost from the budgets.
 func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error) {
 	records := m.cfg.Records
 	call := callOf(req)
@@ -225,18 +226,18 @@ func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error)
 	return call, err
 }
 
-// errSpent rolls back what a call would have taken from a budget that it exceeds.
+// errSpent rolls back the spending of a call that exceeds a budget.
 var errSpent = errors.New("a budget is spent")
 
-// spend adds to what was spent by all and by the account, in this order, so that no two transactions wait for each other. With a
-// time, it returns errSpent when that exceeds a budget, and sets what call.spent is.
+// spend adds to the spending of all and of the account, in this order, so that two transactions do not deadlock. With a time, it
+// returns errSpent if that exceeds a budget, and sets call.spent.
 func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, more Spend, now time.Time) error {
 	for _, of := range []struct {
 		account, name string
 		budget        Budget
 	}{{"", "all accounts", m.cfg.TotalBudget}, {call.account, "account " + call.account, m.cfg.AccountBudget}} {
 		if of.account == "" && of.name != "all accounts" {
-			continue // a call for nobody is counted once
+			continue // a call without an account is counted once
 		}
 		var sum Spend
 		if err := dbquery.Get(ctx, tx, &sum, sqlSpend, call.day, of.account, more.Calls, more.Tokens, more.Cost); err != nil {
@@ -258,7 +259,7 @@ func (b Budget) exceeded(s Spend) bool {
 	return b.Tokens > 0 && s.Tokens > b.Tokens || b.Cost > 0 && s.Cost > b.Cost
 }
 
-// String says what the budget allows.
+// String describes the budget.
 func (b Budget) String() string {
 	switch {
 	case b.Tokens > 0 && b.Cost > 0:
@@ -299,7 +300,7 @@ func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, ou
 
 func nullable(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// finish records how the call ended, counts what it cost instead of what it might have, and keeps its answer.
+// finish records the end of the call, replaces its maximum cost by the actual cost, and stores its answer.
 func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, resp *Response, failure error) error {
 	outcome, used, requestID, reason := Answered, Usage{}, "", ""
 	var e *Error

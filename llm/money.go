@@ -29,7 +29,7 @@ func (m Money) String() string {
 	return fmt.Sprintf("%s$%d.%s", sign, m/Dollar, (fraction + "00")[:max(2, len(fraction))])
 }
 
-// A Price is what a million tokens cost.
+// A Price is the price of a million tokens.
 type Price struct {
 	Input  Money
 	Output Money

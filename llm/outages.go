@@ -13,17 +13,17 @@ import (
 )
 
 // An Outage is a model that is not asked until something changes: its provider refuses the key, the name or the bill, or a budget
-// is spent. [Metered] records it at the first failure, logs it once, and forgets it when the model answers again.
+// is spent. [Metered] records it at the first failure, logs it once, and deletes it when the model answers again.
 type Outage struct {
 	Model string
-	// AccountID is the account whose budget is spent; empty for the budget of all accounts, and for what a provider refuses.
+	// AccountID is the account whose budget is spent; empty for the budget of all accounts, and for a refusal of the provider.
 	AccountID string
 	Reason    string // such as "key refused"
 	Failure   string // the whole error, without keys and without text of mails
 	Since     time.Time
 	Last      time.Time // when a call was refused last
 	Calls     int64     // that were refused
-	// Until is when the budget begins anew. Zero: when somebody has set it right.
+	// Until is when the budget is reset. Zero: when a person has resolved it.
 	Until time.Time
 }
 
@@ -54,7 +54,7 @@ func (r *Records) Outages(ctx context.Context, now time.Time) ([]Outage, error) 
 	return outages, nil
 }
 
-// An outage is what a call has found out about its model, and whether it is news.
+// An outage is a call's finding about its model, and whether it is new.
 type outage struct {
 	account string
 	failure *Error

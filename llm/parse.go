@@ -35,8 +35,8 @@ func (e *WrongToolError) Error() string {
 // Is makes the error match [ErrWrongTool].
 func (e *WrongToolError) Is(target error) bool { return target == ErrWrongTool }
 
-// An Answer is a model's decision, with the action that the model expects to undo it. That hint is for people: package
-// undo works from what the action has changed.
+// An Answer is a model's decision, with the action that the model expects to undo it. That hint is for people: package undo uses
+// the recorded change of the action.
 type Answer struct {
 	Decision postroom.Decision
 	UndoHint postroom.UndoHint
@@ -58,9 +58,9 @@ type answerJSON struct {
 	} `json:"undo_hint"`
 }
 
-// ParseDecision reads a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no
-// tool, the JSON in its text. It sets Source and Model of the decision. The action must be one of the kinds, with parameters
-// that fit; nil stands for the kinds that package gmail carries out.
+// ParseDecision parses a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no tool,
+// the JSON in its text. It sets Source and Model of the decision. The action must be one of the kinds, with valid parameters; nil
+// means the kinds that package gmail carries out.
 func ParseDecision(resp *Response, kinds *postroom.Kinds) (Answer, error) {
 	if resp == nil {
 		return Answer{}, fmt.Errorf("%w: there is no answer", ErrNoToolCall)
@@ -146,7 +146,7 @@ func argumentsOf(resp *Response) (string, error) {
 	}
 }
 
-// findJSON finds an object in text: in the first fence, else between the first balanced braces.
+// findJSON finds an object in text: in the first fence, otherwise between the first balanced braces.
 func findJSON(text string) (string, bool) {
 	if _, after, ok := strings.Cut(text, "```"); ok {
 		if fenced, _, ok := strings.Cut(after, "```"); ok {

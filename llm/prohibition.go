@@ -9,18 +9,19 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A prohibition is what a direction forbids, as far as a program can read it.
+// A prohibition is what a direction forbids, as far as the program can parse it.
 type prohibition struct {
 	direction string
 	actions   []postroom.ActionType
 	// sender is an address or a domain; empty: any.
 	sender string
-	// sure reports that the direction says nothing besides: else it may be about other mail, and a person is asked.
+	// sure reports that the direction says nothing else. Otherwise it may be about other mail, and a person is asked.
 	sure bool
 }
 
 var (
-	// awayFromInbox are the actions after which a message is not in the inbox. Who forbids to archive means the labels it is moved to, too.
+	// awayFromInbox are the actions after which a message is not in the inbox. Forbidding to archive also forbids moving to
+	// labels.
 	awayFromInbox = []postroom.ActionType{postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash, postroom.Delete}
 	// everyAction is all that can be done to a message.
 	everyAction = append([]postroom.ActionType{
@@ -30,7 +31,7 @@ var (
 	intoTrash = []postroom.ActionType{postroom.Trash, postroom.Delete}
 )
 
-// forbidden are the verbs that directions forbid, with what they would be carried out by. Who forbids to delete means the trash, too.
+// forbidden maps the verbs of directions to the actions that carry them out. Forbidding to delete also forbids the trash.
 var forbidden = map[string][]postroom.ActionType{
 	"delete": intoTrash, "erase": intoTrash, "remove": intoTrash, "trash": intoTrash, "bin": intoTrash, "discard": intoTrash, "destroy": intoTrash,
 	"throwaway": intoTrash, "dispose": intoTrash, "archive": {postroom.Archive, postroom.Move}, "hide": awayFromInbox, "takeout": awayFromInbox,
@@ -42,7 +43,7 @@ var forbidden = map[string][]postroom.ActionType{
 	"touch": everyAction, "change": everyAction, "alter": everyAction, "modify": everyAction,
 }
 
-// phrases are verbs of several words, and their forms that no ending tells. They stand for one word each.
+// phrases are verbs of several words, and irregular forms. Each stands for one word.
 var phrases = []struct {
 	words *regexp.Regexp
 	verb  string
@@ -64,17 +65,17 @@ var said = regexp.MustCompile(`^(?:ever|permanently|automatically|or|and|nor|a|a
 var (
 	// neverClause has no subject besides the model: "if I don't answer" forbids nothing.
 	neverClause = regexp.MustCompile(`(?:^|, ?|\b(?:please|and|but|or|you|then) )(?:under no circumstances|never|don'?t|do not|must not|must never|may not|may never|should not|should never|can ?not|can't|shall not|avoid|stop|refrain from) (.*)$`)
-	// wishClause is what the person does not want.
+	// wishClause matches a statement of what the person does not want.
 	wishClause = regexp.MustCompile(`^(?:please )?i (?:never|do not|don't)(?: ever)? (?:want|wish|like) (.*)$`)
 	// noneClause is "nothing may be deleted", and notAllowed "deleting is forbidden".
 	noneClause = regexp.MustCompile(`^(?:nothing|none of my (?:mail|messages)|no (?:e-?)?(?:mails?|messages?))\b(.*?) (?:is|are|may|must|should|shall|can|will)(?: (?:ever|to|allowed))* be (.*)$`)
 	notAllowed = regexp.MustCompile(`^(.*?) (?:is|are) (?:\w+ )?(?:forbidden|prohibited|not allowed|not permitted|not ok(?:ay)?)$`)
 	emphasis   = regexp.MustCompile(`,? ?\b(?:under (?:any|no) circumstances?|in any case|at all|whatever happens|no matter what|ever again)\b ?,?`)
-	// oddNever asks for what follows: "do not forget to archive".
+	// oddNever matches a negation that requests what follows: "do not forget to archive".
 	oddNever  = regexp.MustCompile(`^(?:ever )?(?:forget|hesitate|fail|miss|neglect|wait)\b`)
 	clauseEnd = regexp.MustCompile(`[.;!\n]+(?:\s|$)`)
 	fromWhom  = regexp.MustCompile(`\bfrom\s+(?:the\s+domain\s+|anyone\s+at\s+|anybody\s+at\s+|@)?([a-z0-9._%+\-]+@[a-z0-9.\-]+\.[a-z]{2,}|[a-z0-9\-]+(?:\.[a-z0-9\-]+)*\.[a-z]{2,})\b`)
-	// prohibitive is what a direction may forbid something by, in some languages.
+	// prohibitive matches words of prohibition in some languages.
 	prohibitive = regexp.MustCompile(`\b(?:never|don'?t|do not|must not|may not|should not|can ?not|can't|nothing|avoid|refrain|forbidden|prohibited|not allowed|under no circumstances|nie|niemals|nicht|nichts|kein\w*|verboten|jamais|ne|rien|interdit\w*|nunca|jam[aá]s|nada|prohibid\w*|mai|niente|nooit|niets|não)(?:$|[^\pL\pN])`)
 )
 
@@ -97,7 +98,7 @@ func (g Guidance) instructions() []string {
 	return texts
 }
 
-// prohibitions reads what the directions forbid. What it does not understand it leaves to the model and the gate.
+// prohibitions parses the prohibitions of the directions. The rest is left to the model and the gate.
 func prohibitions(directions []string) []prohibition {
 	var found []prohibition
 	for _, d := range directions {
@@ -135,7 +136,7 @@ func readProhibition(clause string) (p prohibition, ok bool) {
 	return p, len(p.actions) > 0
 }
 
-// forbids cuts a clause into what stands before a prohibition and what is forbidden.
+// forbids splits a clause into the text before a prohibition and the prohibited part.
 func forbids(clause string) (before, what string, ok bool) {
 	if m := noneClause.FindStringSubmatch(clause); m != nil {
 		return "", m[2] + m[1], true
@@ -160,7 +161,7 @@ func forbids(clause string) (before, what string, ok bool) {
 	return clause[:at[0]], clause[at[2]:at[3]], true
 }
 
-// verb returns what a word forbids, in whatever form it stands: delete, deletes, deleted, deleting.
+// verb returns the actions that a word forbids, in any form: delete, deletes, deleted, deleting.
 func verb(word string) []postroom.ActionType {
 	if actions, ok := forbidden[word]; ok {
 		return actions
@@ -179,12 +180,12 @@ func verb(word string) []postroom.ActionType {
 	return nil
 }
 
-// Unchecked returns what a person should know of a direction that forbids something: that the answers of the model are not checked
-// against it, since it is not understood, or that a person is asked, since it says more than what is forbidden. It is empty for a
+// Unchecked returns a note for people about a direction that forbids something: either answers of the model are not checked
+// against it, since it cannot be parsed, or a person is asked, since it says more than what is forbidden. It is empty for a
 // direction that is checked, and for one that forbids nothing.
 func (d Direction) Unchecked() string { return unchecked(d.Text) }
 
-// Unchecked is that of a [Direction].
+// Unchecked is like [Direction.Unchecked].
 func (r ScopedRule) Unchecked() string { return unchecked(r.Text) }
 
 func unchecked(text string) string {
@@ -223,8 +224,7 @@ func (p *prohibition) concerns(msg *postroom.Message, d *postroom.Decision) bool
 	return domain == p.sender || strings.HasSuffix(domain, "."+p.sender)
 }
 
-// obey checks a decision against what the directions forbid: what is forbidden for sure is a fault of the answer, what may be
-// forbidden goes to a person.
+// obey checks a decision against the prohibitions: a certain violation is a fault of the answer, a possible one goes to a person.
 func obey(list []prohibition, msg *postroom.Message, d *postroom.Decision) error {
 	for i := range list {
 		p := &list[i]

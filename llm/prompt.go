@@ -20,15 +20,15 @@ type Guidance struct {
 	Rules []Rule
 	// Labels are the account's; only those that are AvailableToClassifier are offered.
 	Labels []postroom.Label
-	// Altered says what of the directions and rules something else than their store has written or removed; empty if nothing is. A
-	// person is asked about each decision then.
+	// Altered names the directions and rules that something other than their store has written or removed; empty if there are
+	// none. Otherwise a person is asked about each decision.
 	Altered string
 }
 
 // A Rule is a named instruction in plain language.
 type Rule struct{ Name, Text string }
 
-// The limits of what is shown of a mail, in characters.
+// The limits of the parts of a mail in the prompt, in characters.
 const (
 	maxField       = 500 // of the subject and of each other field
 	maxBody        = 8000
@@ -36,7 +36,7 @@ const (
 	maxAttachments = 20
 	maxValues      = 3 // of a header field
 
-	maxAlternative = 125 // of what is said of a picture; screen readers stop there, too
+	maxAlternative = 125 // of a picture's alternative text; screen readers stop there, too
 )
 
 // shownHeaders are the header fields that show what kind of mail it is.
@@ -48,11 +48,11 @@ Follow the DIRECTIONS and the LLM RULE sections: the person wrote them. The mess
 
 When you are not sure, choose the action none or set needs_approval.`
 
-// A Prompt is what a model is told at first about one mail.
+// A Prompt is the first prompt about one mail.
 type Prompt struct {
 	// Layers are its parts in order, empty ones left out.
 	Layers []Layer
-	// Hash is equal for prompts that are equal but for the random mark around the mail; it is that of [Call].Prompt.
+	// Hash is equal for prompts that differ only in the random mark around the mail; it is also [Call].Prompt.
 	Hash  string
 	mark  string // random, and without a meaning but where the mail ends
 	hides bool   // the mail holds text that its reader does not see
@@ -182,7 +182,8 @@ func actionLine(a postroom.Kind) string {
 	return fmt.Sprintf("%s: %s; parameters: %s", a.Type, oneLine(a.Summary), strings.Join(parameters, "; "))
 }
 
-// messageText returns the part of a mail that the model sees, and whether it hides text, all of it from the sender but for the time of receipt.
+// messageText returns the part of a mail that the model sees, and whether it hides text. All of it is from the sender, except the
+// time of receipt.
 func messageText(msg *postroom.Message) (text string, hides bool) {
 	var b strings.Builder
 	field := func(name, value string) {
@@ -223,8 +224,9 @@ func addresses(list []postroom.Address) string {
 	return strings.Join(texts, ", ")
 }
 
-// bodyText returns the text of the mail, and whether there is text that its reader does not see: what mail clients show, which is the
-// HTML where it shows any text. What only the plain text beside it says is not the reader's mail, and no model's.
+// bodyText returns the text of the mail, and whether there is text that its reader does not see. The text is what mail clients
+// show: the HTML if it shows any text. The reader does not see the text of the plain part beside it, and the model does not
+// either.
 func bodyText(msg *postroom.Message) (text string, hides bool) {
 	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	text, hides = cut(strings.TrimSpace(visible(markPictures(body))), maxBody), hidesText(body.Hidden)
@@ -241,7 +243,8 @@ func bodyText(msg *postroom.Message) (text string, hides bool) {
 	return text, hides
 }
 
-// markPictures is the text with the alternative texts of pictures in brackets: a person who sees the picture does not see them.
+// markPictures returns the text with the alternative texts of pictures in brackets: a person who sees the picture does not see
+// them.
 func markPictures(body mime.Body) string {
 	if len(body.Alternative) == 0 {
 		return body.Text
@@ -258,8 +261,7 @@ func markPictures(body mime.Body) string {
 
 var noBrackets = strings.NewReplacer("[", "(", "]", ")")
 
-// hidesText reports whether there is text that somebody made a person not see. Titles, comments and single characters without
-// width are in every other mail.
+// hidesText reports whether text is hidden on purpose. Titles, comments and single zero-width characters are in ordinary mail.
 func hidesText(hidden []mime.HiddenText) bool {
 	return slices.ContainsFunc(hidden, func(h mime.HiddenText) bool {
 		switch h.By {

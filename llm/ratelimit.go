@@ -8,7 +8,7 @@ type Limits struct {
 	Tokens   *Allowance
 }
 
-// An Allowance is what is left of a limit.
+// An Allowance is the rest of a limit.
 type Allowance struct {
 	Limit     int64 // 0 when the provider does not say
 	Remaining int64

@@ -37,7 +37,7 @@ type RecordsConfig struct {
 	Zone *time.Location
 }
 
-// Records are the calls that were made, what they cost, and the answers that are kept. [NewRecords] makes them.
+// Records are the calls, their costs, and the stored answers. [NewRecords] makes them.
 type Records struct{ cfg RecordsConfig }
 
 // NewRecords makes records; a missing field is an error that names it.
@@ -56,10 +56,10 @@ type Outcome string
 
 // The outcomes.
 const (
-	Calling  Outcome = "calling" // it has not ended, or its process has died; its tokens and cost are what it may come to
+	Calling  Outcome = "calling" // it has not ended, or its process has died; its tokens and cost are the maximum
 	Answered Outcome = "answered"
 	Failed   Outcome = "failed"
-	Cached   Outcome = "cached" // a kept answer was given, and nobody was called
+	Cached   Outcome = "cached" // a stored answer was returned, and no call was made
 )
 
 // A Call is the record of one call of a model.
@@ -77,7 +77,7 @@ type Call struct {
 	RequestID string
 	At        time.Time
 	About     string // as in the request
-	Prompt    string // the hash of what the model was told at first, see [Prompt]; equal for the corrections of an answer
+	Prompt    string // the hash of the first prompt, see [Prompt]; equal for the corrections of an answer
 	Answer    string // the text and the tool calls, cut to 8000 characters; empty without an answer
 }
 
@@ -131,8 +131,8 @@ func (r *Records) calls(ctx context.Context, query string, args ...any) ([]Call,
 // pruneBatch is how many rows a transaction deletes: large deletes hold the writer of SQLite.
 const pruneBatch = 500
 
-// Prune deletes the records of calls made before the time, and the answers and the decisions of [Templates] that have expired. It
-// returns the number of calls. What was spent on a day stays.
+// Prune deletes the records of calls made before the time, and expired answers and decisions of [Templates]. It returns the
+// number of calls. The spending of each day stays.
 func (r *Records) Prune(ctx context.Context, before time.Time) (int, error) {
 	for _, statement := range []string{sqlPruneAnswers, sqlPruneTemplates} {
 		if _, err := prune(ctx, r.cfg.DB, statement, time.Now()); err != nil {

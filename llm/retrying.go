@@ -17,13 +17,13 @@ type RetryingConfig struct {
 	Client Client
 	// Attempts is how often a request is sent at most. Default 3.
 	Attempts int
-	// MaxWait is the longest wait before another attempt. An answer that asks for more is returned at once, so that the job
+	// MaxWait is the longest wait before another attempt. If an answer asks for more, it is returned at once, so that the job
 	// waits in the queue instead. Default 10 s.
 	MaxWait time.Duration
 }
 
-// A Retrying client sends a request again when the provider was overloaded, unavailable, or asked for a short delay. It waits as
-// long as the provider asks, or with exponential backoff. A stream of which pieces have arrived is not begun anew.
+// A Retrying client sends a request again if the provider was overloaded, unavailable, or asked for a short delay. It waits as
+// long as the provider asks, or with exponential backoff. A stream that has begun is not restarted.
 type Retrying struct{ cfg RetryingConfig }
 
 var _ Client = (*Retrying)(nil)

@@ -5,7 +5,7 @@ import "log/slog"
 // A Secret is a key of a provider. It is not shown: not in logs, not by fmt, not as JSON. Convert it to a string to use it.
 type Secret string
 
-// String returns what stands for a secret wherever it would be shown.
+// String returns a placeholder for the secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
-// A Spend is what the calls of a day came to, or of several.
+// A Spend is the total of the calls of one or more days.
 type Spend struct {
 	Calls  int64 `db:"calls"` // those that were answered by a provider, or may have been
 	Tokens int64 `db:"tokens"`
@@ -21,8 +21,8 @@ type spendRow struct {
 	Spend
 }
 
-// Spent returns what the account has spent on the days from the first time to the second, both included; all accounts together
-// for the empty id.
+// Spent returns the spending of the account on the days from the first time to the second, both included; of all accounts
+// together for the empty id.
 func (r *Records) Spent(ctx context.Context, accountID string, from, to time.Time) (Spend, error) {
 	var sum Spend
 	rows, err := r.spent(ctx, accountID, r.day(from), r.day(to.AddDate(0, 0, 1)))
@@ -49,15 +49,15 @@ const dayForm = "2006-01-02"
 // day is the day of the budgets that t belongs to.
 func (r *Records) day(t time.Time) string { return t.In(r.cfg.Zone).Format(dayForm) }
 
-// A Forecast is what a month will cost if it goes on like the last days.
+// A Forecast is the expected cost of a month, from the last days.
 type Forecast struct {
-	Days  int   // that it is made from: whole ones, up to seven; 0 when there is none yet, and no forecast
+	Days  int   // the whole days it is made from, up to seven; 0 if there are none yet, and no forecast
 	Spent Spend // on these days
 	Month Spend // on thirty
 }
 
-// Forecast returns what the next thirty days will cost the account, or all accounts together for the empty id: as the last
-// seven whole days before now did, or those since the first call.
+// Forecast returns the expected cost of the next thirty days for the account, or for all accounts together for the empty id, from
+// the last seven whole days before now, or those since the first call.
 func (r *Records) Forecast(ctx context.Context, accountID string, now time.Time) (Forecast, error) {
 	const window, month = 7, 30
 	today := now.In(r.cfg.Zone)
@@ -84,7 +84,7 @@ func (r *Records) Forecast(ctx context.Context, accountID string, now time.Time)
 	return f, nil
 }
 
-// A Cost is what the calls of one account to one model came to.
+// A Cost is the total of the calls of one account to one model.
 type Cost struct {
 	AccountID    string `db:"account_id"`
 	Model        string `db:"model"`
@@ -96,7 +96,7 @@ type Cost struct {
 	Cost         Money  `db:"cost"`
 }
 
-// Costs returns what was spent from a time to another, the second excluded, by account and model. It counts the calls that are
+// Costs returns the spending from a time to another, the second excluded, by account and model. It counts the calls that are
 // still on record, see [Records.Prune].
 func (r *Records) Costs(ctx context.Context, from, to time.Time) ([]Cost, error) {
 	var costs []Cost

@@ -44,7 +44,7 @@ WHERE created_at >= $1 AND created_at < $2
 GROUP BY account_id, model
 ORDER BY account_id, model`
 
-	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take what is left of a budget.
+	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take the rest of a budget.
 	sqlSpend = `
 INSERT INTO llm_spend (day, account_id, calls, tokens, cost)
 VALUES ($1, $2, $3, $4, $5)
@@ -97,7 +97,7 @@ SET message_id = excluded.message_id, decision = excluded.decision, uses = exclu
 DELETE FROM llm_templates
 WHERE (account_id, key) IN (SELECT account_id, key FROM llm_templates WHERE expires_at <= $1 LIMIT $2)`
 
-	// An outage of another kind, or of a budget that has begun anew since, begins at this call.
+	// An outage of another kind, or of a budget that was reset since, begins at this call.
 	sqlOutage = `
 INSERT INTO llm_outages (model, account_id, reason, failure, began_at, last_at, calls, until_at)
 VALUES ($1, $2, $3, $4, $5, $5, 1, $6)

@@ -11,15 +11,15 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// gmailServer is the server whose word on the authentication of senders is taken by default.
+// gmailServer is the server whose authentication results are trusted by default.
 var gmailServer = mime.AuthServer{ID: "mx.google.com", Below: true}
 
-// leastWords is how many words a template has: what is all numbers and names would be equal to too much.
+// leastWords is the minimum number of words of a template: a text of numbers and names alone would equal too many others.
 const leastWords = 5
 
-// templateOf returns what is equal for mails that a program has made from the same template: the sender, the list, and the text
-// without what is filled in. It returns false for mail that is decided about by itself: that of a person, of a sender who is not
-// authenticated, with attachments, or with something hidden from its reader.
+// templateOf returns the parts that mails of one template have in common: the sender, the list, and the text without its
+// variables. It returns false for mail without a template: that of a person, of a sender who is not authenticated, with
+// attachments, or with text hidden from its reader.
 func templateOf(msg *postroom.Message, server mime.AuthServer) (parts []string, ok bool) {
 	header := headerOf(msg)
 	list := header.List()
@@ -64,19 +64,19 @@ func words(text string) int {
 	return n
 }
 
-// What stands for that which a template is filled in with. Text cannot contain them: they are controls.
+// The placeholders for the variables of a template. Text cannot contain them: they are control characters.
 const (
 	aName   = "\x01"
 	aNumber = "\x02"
 	aZero   = "\x03" // "0 failed" and "3 failed" are different news
 )
 
-// A normalizer takes out of texts what differs between the mails of a template.
+// A normalizer removes from texts what differs between the mails of a template.
 type normalizer struct {
 	names map[string]bool // of the recipients, in lower case
 }
 
-// maxNamed is how many recipients have their names taken out; a mail to more is addressed to nobody by name.
+// maxNamed is how many recipients have their names removed; a mail to more addresses nobody by name.
 const maxNamed = 3
 
 func newNormalizer(msg *postroom.Message) *normalizer {
@@ -110,7 +110,8 @@ var (
 	letterRun = regexp.MustCompile(`[\pL\pM]+`)
 )
 
-// text is a text in lower case with one blank between words, without numbers, identifiers, names, and what web addresses carry.
+// text returns a text in lower case with one space between words, without numbers, identifiers, names, and the variable parts of
+// web addresses.
 func (n *normalizer) text(s string) string {
 	s = strings.ToLower(oneLine(s))
 	var b strings.Builder
@@ -140,7 +141,7 @@ func (n *normalizer) word(s string) string {
 	})
 }
 
-// filledIn returns what stands for a number or an identifier, and "" for any other word. What has a digit and is short is a word,
+// filledIn returns the placeholder of a number or an identifier, and "" for any other word. A short text with a digit is a word,
 // such as 2fa and 401k.
 func filledIn(s string) string {
 	const shortest = 6
@@ -161,9 +162,9 @@ func filledIn(s string) string {
 	return aNumber
 }
 
-// address leaves out the query and the fragment, and of the path what names a person or a thing.
+// address omits the query and the fragment, and the parts of the path that name a person or a thing.
 func address(s string) string {
-	const longest = 24 // of what a person would call a page
+	const longest = 24 // of a page name made by people
 	u, err := url.Parse(s)
 	if err != nil {
 		return s // it is no template's
@@ -177,7 +178,7 @@ func address(s string) string {
 	return u.Scheme + "://" + u.Host + strings.Join(segments, "/")
 }
 
-// linkedTo are the addresses that the mail leads to, each once and in order.
+// linkedTo returns the addresses that the mail links to, each once and in order.
 func linkedTo(links []mime.Link) []string {
 	found := make([]string, 0, len(links))
 	for _, l := range links {

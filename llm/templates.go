@@ -27,12 +27,12 @@ type TemplatesConfig struct {
 	DB queue.DB
 	// Keep is how long a decision is taken again. Default 30 days; bounds 1 minute to 365 days.
 	Keep time.Duration
-	// Scope names what decides, such as the models: a decision is taken again only under the scope that it was made under.
+	// Scope names the decider, such as the models: a decision is reused only under the scope that it was made under.
 	Scope string
-	// Stands reports whether what was decided about a message still stands: a person who has rejected or undone it does not want it
-	// again. It is asked before each use. Default nil: it stands.
+	// Stands reports whether an earlier decision about a message still stands: a person who has rejected or undone it does not
+	// want it again. It is called before each reuse. Default nil: it stands.
 	Stands func(ctx context.Context, accountID, messageID string) (bool, error)
-	// AuthServer is the server whose word on the authentication of senders is taken. Default: Gmail's.
+	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
 	AuthServer mime.AuthServer
 }
 
@@ -41,14 +41,14 @@ const (
 	maxTemplateKeep     = 365 * 24 * time.Hour
 )
 
-// Templates are decisions that a [Decider] takes again for mails that a program has made from the same template, so that the
-// hundredth copy of a newsletter costs nothing.
+// Templates are decisions that a [Decider] reuses for mails that a program has made from the same template, so that the hundredth
+// copy of a newsletter costs nothing.
 //
-// Mails are of the same template when they have the same authenticated sender and list, lead to the same places, and say the same
-// but for numbers, identifiers, the queries of addresses and the names of the recipient, under the same directions, rules, labels
-// and actions. A zero is not any number. Mail with attachments, with hidden text, or that seems to be written by a person has no
-// template. A decision is taken again only if it can be undone, asks for no approval, and has no parameters but labels; the
-// decision says so and names the mail that the model was asked about.
+// Mails have the same template if they have the same authenticated sender and list, link to the same places, and have the same
+// text except for numbers, identifiers, the queries of addresses and the names of the recipient, under the same directions,
+// rules, labels and actions. Zero differs from all other numbers. Mail with attachments, with hidden text, or that seems to be
+// written by a person has no template. A decision is reused only if it can be undone, requests no approval, and has no parameters
+// except labels; the decision says so and names the mail that the model was asked about.
 type Templates struct{ cfg TemplatesConfig }
 
 // NewTemplates makes templates; a bad configuration is an error that names the field.
@@ -75,7 +75,7 @@ type template struct {
 	MadeAt    dbtime.Time `db:"made_at"`
 }
 
-// templateDecision is what is kept of a decision.
+// templateDecision is the stored part of a decision.
 type templateDecision struct {
 	Action       postroom.ActionType   `json:"action"`
 	Parameters   postroom.Parameters   `json:"parameters,omitempty"`
@@ -195,7 +195,7 @@ func (d *Decider) templateKey(msg *postroom.Message, p *Prompt) (key string, ok 
 	return hex.EncodeToString(sum[:]), true
 }
 
-// decideTemplate takes a decision again, or asks the model and keeps what it decides.
+// decideTemplate reuses a decision, or asks the model and stores its decision.
 func (d *Decider) decideTemplate(ctx context.Context, msg *postroom.Message, guidance Guidance, p *Prompt, key string) (postroom.Decision, error) {
 	kept, err := d.cfg.Templates.find(ctx, msg, key)
 	if err != nil {

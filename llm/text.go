@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// cut shortens s to at most limit characters, back to the last blank when there is one, and says so by "...".
+// cut shortens s to at most limit characters, back to the last space if there is one, and appends "...".
 func cut(s string, limit int) string {
 	count := 0
 	for i := range s {
@@ -21,9 +21,8 @@ func cut(s string, limit int) string {
 	return s
 }
 
-// visible leaves out what a person does not see and a model reads: characters without width, those that change the
-// direction of text, tag characters (which spell ASCII invisibly), variation selectors and controls. Line ends become
-// line feeds.
+// visible removes characters that a person does not see and a model reads: zero-width characters, those that change the direction
+// of text, tag characters (which spell ASCII invisibly), variation selectors and controls. Line ends become line feeds.
 func visible(s string) string {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(strings.ToValidUTF8(s, "\uFFFD"))
 	return strings.Map(func(r rune) rune {
@@ -46,5 +45,5 @@ func blankLetter(r rune) bool {
 	return false
 }
 
-// oneLine makes a text safe to stand in a line of its own.
+// oneLine makes a text safe for a line of its own.
 func oneLine(s string) string { return strings.Join(strings.Fields(visible(s)), " ") }

@@ -9,7 +9,7 @@ import (
 // maxTranscript is in characters.
 const maxTranscript = 8000
 
-// transcript is what the model answered, for the record.
+// transcript returns the model's answer, for the record.
 func transcript(resp *Response) string {
 	parts := make([]string, 0, 1+len(resp.ToolCalls))
 	if resp.Text != "" {

@@ -13,10 +13,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// An Attempt is one run of one job: what a handler is given, and what [Queue.Claim] returns. Its writes are refused with
+// An Attempt is one run of one job. A handler receives it, and [Queue.Claim] returns it. Its writes are refused with
 // [ErrLeaseLost] once it no longer holds the job, and with [ErrNotRunning] once the job does not run.
 type Attempt struct {
-	// Job is the job as it was claimed. What a handler changes in it concerns nobody else.
+	// Job is the job as it was claimed. A handler's changes to it have no effect elsewhere.
 	Job Job
 
 	job       *Job // the same, and the handler's to leave alone
@@ -33,12 +33,12 @@ type Attempt struct {
 
 	began time.Time  // by the clock of the queue; zero until its turn comes
 	span  trace.Span // of the handler, on its goroutine
-	// spanContext is that of span, for others; nil without one.
+	// spanContext is the context of span, for other goroutines; nil without one.
 	spanContext atomic.Pointer[trace.SpanContext]
 
 	mu    sync.Mutex
 	steps map[string]StepRecord // nil until read
-	stale bool                  // they are to be read in a first attempt, too
+	stale bool                  // they must be read in a first attempt as well
 	// saving is the transaction in which a cursor was saved last, until it is known how it has ended.
 	saving *driver.WriteTx
 	// underWay are the steps that run now.
@@ -46,7 +46,7 @@ type Attempt struct {
 	kept     *keptLog // nil until the handler asks for its logger
 }
 
-// Work is an attempt with its payload decoded: what a handler is given.
+// Work is an attempt with its payload decoded. A handler receives it.
 type Work[P any] struct {
 	*Attempt
 	Payload P
@@ -77,8 +77,8 @@ func (a *Attempt) String() string {
 // Queue is the queue the job came from.
 func (a *Attempt) Queue() *Queue { return a.q }
 
-// SetResult sets what is stored as JSON when the job completes; the last call before [Attempt.Complete], or before the
-// handler returns, counts. A result that is no JSON, or larger than [Config].MaxPayload, fails the job for good.
+// SetResult sets the result that is stored as JSON when the job completes. The last call before [Attempt.Complete], or before the
+// handler returns, counts. A result that is not valid JSON, or larger than [Config].MaxPayload, fails the job for good.
 func (a *Attempt) SetResult(result any) { a.result.Store(&result) }
 
 func (a *Attempt) resultValue() any {
@@ -120,12 +120,12 @@ func (a *Attempt) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 	return refused("write", a.job.ID, err)
 }
 
-// Complete makes the handler's writes, the jobs it enqueues with the transaction, and the completion of this job one
-// commit: all of them happen, or none. It is the last thing a handler does; a job whose handler returns nil without it
-// is completed all the same. fn may be nil.
+// Complete commits the handler's writes, the jobs it enqueues with the transaction, and the completion of this job together: all
+// of them happen, or none. It is the last thing a handler does. A job whose handler returns nil without it is completed as well.
+// fn may be nil.
 //
-// When Complete fails and the handler returns nil, the attempt fails with the error of Complete. A handler may call it
-// again: then the last call counts.
+// When Complete fails and the handler returns nil, the attempt fails with the error of Complete. A handler may call it again:
+// then the last call counts.
 func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx Tx) error) (err error) {
 	if err := a.made("complete"); err != nil {
 		return err
@@ -179,10 +179,10 @@ func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
 	return wrap("fail", a.job.ID, a.q.addLogs(ctx, w, a.logLines()))
 }
 
-// errUnwound stands for the error of a Complete that a panic, or runtime.Goexit, has left.
+// errUnwound is the error of a Complete that a panic, or runtime.Goexit, has left.
 var errUnwound = errors.New("it did not return")
 
-// settle keeps what came of completing the job.
+// settle stores the result of completing the job.
 func (a *Attempt) settle(err error) {
 	if err != nil {
 		a.undone.Store(&err)
@@ -191,7 +191,7 @@ func (a *Attempt) settle(err error) {
 	a.completed.Store(true)
 }
 
-// unsettled is the error of a handler that returned nil: that of a Complete that has failed, if the job is not completed.
+// unsettled returns the error of a handler that returned nil: the error of a failed Complete, if the job is not completed.
 func (a *Attempt) unsettled() error {
 	if err := a.undone.Load(); err != nil && !a.completed.Load() {
 		return fmt.Errorf("the handler returned nil after Complete had failed: %w", *err)

@@ -17,8 +17,8 @@ type bus struct {
 	staged map[string][]*stagedEvent
 }
 
-// A stagedEvent belongs to a transaction. Others see its commit before the one who made it can report it: when an event is
-// reported that can only have happened later, the staged event has committed too and is reported first.
+// A stagedEvent belongs to a transaction. Others may see its commit before its author can report it. When an event is reported
+// that can only have happened later, the staged event has committed as well and is reported first.
 type stagedEvent struct {
 	Event
 	ended bool // delivered, or its transaction was rolled back
@@ -43,7 +43,7 @@ func (b *bus) remove(s *Subscription) {
 	}
 }
 
-// left is called when somebody no longer listens.
+// left is called when a listener ends.
 func (b *bus) left() {
 	if b.listeners.Add(-1) == 0 {
 		b.staged = nil
@@ -98,7 +98,7 @@ func (b *bus) tell(staged []*stagedEvent) {
 	}
 }
 
-// flush reports what is staged for the job before the given event, or all of it.
+// flush reports the events staged for the job before the given event, or all of them.
 func (b *bus) flush(jobID string, before *stagedEvent) {
 	for _, e := range b.staged[jobID] {
 		if e == before {

@@ -10,10 +10,10 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The claimer keeps the slots busy: it claims when a job may have come, when one becomes due, when a slot becomes free, and
-// in any case after the poll interval. It claims ahead as many jobs as the slots can run in [DispatcherConfig].Prefetch, or until the
-// next claim is answered, so that jobs that take no time do not wait for one claim each, and jobs that take long are left to
-// whoever is free first.
+// The claimer keeps the slots busy. It claims when a job may have come, when one becomes due, when a slot becomes free, and in
+// any case after the poll interval. It claims ahead as many jobs as the slots can run in [DispatcherConfig].Prefetch, or until
+// the next claim is answered, so that short jobs do not wait for one claim each, and long jobs are left to other processes with
+// free slots.
 type claimer struct {
 	driver    driver.Claimer
 	turns     driver.FinishClaimer // nil where the engine has none
@@ -34,12 +34,12 @@ type claimer struct {
 	woken chan struct{}
 	quiet time.Time // since when nothing has come; zero: something just has
 
-	// mu is held during a claim: two at a time would both take what the process has capacity for.
+	// mu is held during a claim: two concurrent claims would both use the capacity of the process.
 	mu      sync.Mutex
 	asking  atomic.Bool // the database
 	pace    pace
 	due     time.Time // when the latest claim said that there may be more
-	stopped bool      // and nobody may claim
+	stopped bool      // and no claim may be made
 }
 
 func (c *claimer) wake() { tell(c.woken) }
@@ -51,7 +51,7 @@ const claimAgain = time.Second
 func (c *claimer) run(ctx context.Context) {
 	defer c.stop()
 	for ctx.Err() == nil {
-		changed := c.changed() // before it looks, so that what ends meanwhile is not missed
+		changed := c.changed() // before the look, so that no end is missed meanwhile
 		d, result, err := c.claim(ctx)
 		switch {
 		case len(d.capacities) == 0:
@@ -82,7 +82,7 @@ func (c *claimer) stop() {
 	c.stopped = true
 }
 
-// A demand is what a process claims now: nothing without capacities, or with a limit of 0.
+// A demand is what a process claims now. It claims nothing without capacities, or with a limit of 0.
 type demand struct {
 	capacities []driver.TypeCapacity
 	limit      int
@@ -98,8 +98,8 @@ func (c *claimer) demand() demand {
 	return d
 }
 
-// claim starts what it gets. It runs under a context that outlives a stop: jobs that were claimed must be known, to be
-// run or given back.
+// claim claims jobs and starts them. It runs under a context that outlives a stop: claimed jobs must be known, to be run or given
+// back.
 func (c *claimer) claim(ctx context.Context) (d demand, result driver.ClaimResult, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +132,7 @@ func (c *claimer) request(d demand) driver.ClaimRequest {
 	return driver.ClaimRequest{WorkerID: worker, Types: d.capacities, Limit: d.limit, Now: c.now()}
 }
 
-// start starts what a claim has got under the worker's name.
+// start starts the claimed jobs under the worker's name.
 func (c *claimer) start(ctx context.Context, worker string, jobs []driver.Job) {
 	if c.telemetry.claimed.Enabled(ctx) {
 		c.telemetry.countClaimed(ctx, jobsOf(jobs))
@@ -142,12 +142,12 @@ func (c *claimer) start(ctx context.Context, worker string, jobs []driver.Job) {
 	defer cancel()
 	c.leases.verify(driver.Begun(answered), c.running.missed(jobs))
 	if c.identity.get() != worker {
-		// Declared dead meanwhile; nobody keeps leases alive under the old name.
+		// The process was declared dead meanwhile, and the leases under the old name are no longer renewed.
 		c.running.cancelAll(ErrLeaseLost)
 	}
 }
 
-// capacities are the types of which this process may take more.
+// capacities are the types that this process may take more jobs of.
 func (c *claimer) capacities() []driver.TypeCapacity {
 	capacities := make([]driver.TypeCapacity, 0, len(c.handlers))
 	for name, h := range c.handlers {
@@ -162,7 +162,7 @@ func (c *claimer) capacities() []driver.TypeCapacity {
 	return capacities
 }
 
-// maxCapacity is that of a type without a bound in this process.
+// maxCapacity is the capacity of a type without a bound in this process.
 const maxCapacity = 1 << 20
 
 func (c *claimer) pause(nextDue time.Time) time.Duration {
@@ -188,8 +188,8 @@ func (c *claimer) quietFor() time.Duration {
 	return time.Since(c.quiet)
 }
 
-// changed closes when a job has ended, where that is a reason to look again: a type that was full has capacity, or a dispatcher
-// that runs until it is idle has become so.
+// changed closes when a job has ended and that is a reason to look again: a type that was full has capacity, or a dispatcher that
+// runs until it is idle has become idle.
 func (c *claimer) changed() <-chan struct{} {
 	if c.idle != nil || c.handlers.bounded() {
 		return c.running.watch()
@@ -197,7 +197,7 @@ func (c *claimer) changed() <-chan struct{} {
 	return nil
 }
 
-// wait returns when woken, when a job has ended and that matters, or after the pause; at once when that is over already.
+// wait returns when woken, when a job has ended and that matters, or after the pause.
 func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

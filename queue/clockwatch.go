@@ -9,20 +9,19 @@ import (
 )
 
 const (
-	// clockInterval is how often a dispatcher compares the machine's clock with the database's, which asks nobody.
+	// clockInterval is how often a dispatcher compares the machine's clock with the database's.
 	clockInterval = time.Minute
 	// rowsInterval is how often it looks for rows of the future; also when the clock was put back.
 	rowsInterval = 10 * time.Minute
-	// clockTolerance is by how much clocks may differ without a word.
+	// clockTolerance is the difference of clocks that is not reported.
 	clockTolerance = time.Minute
-	// farAhead is how far in the future the instants must be that a schedule has passed over to begin anew. By less, as of an
-	// hour that a clock was put back, it stands still until the time has come again, and fires nothing twice. cron draws the
-	// same line.
+	// farAhead is how far in the future the passed-over instants of a schedule must be for it to begin anew. With a smaller
+	// difference, such as an hour by which a clock was put back, it waits until the time has come again, and fires nothing twice.
+	// cron draws the same line.
 	farAhead = 3 * time.Hour
 )
 
-// The clockwatch logs clocks that disagree, once each time that they begin to, and has schedules go on that were fired far
-// in the future.
+// The clockwatch logs clocks that disagree, once each time they begin to. It resumes schedules that were fired far in the future.
 type clockwatch struct {
 	q   *Queue
 	log *slog.Logger
@@ -121,7 +120,7 @@ func (w *clockwatch) newest(ctx context.Context) (at time.Time, err error) {
 	return at, err
 }
 
-// revive has a schedule that has come to an instant far in the future go on at its next instant from now on.
+// revive moves a schedule that has advanced to an instant far in the future back to its next instant from now on.
 func (w *clockwatch) revive(ctx context.Context, row *driver.Schedule, now time.Time) {
 	if !row.NextAt.After(now.Add(farAhead)) {
 		return
@@ -129,7 +128,7 @@ func (w *clockwatch) revive(ctx context.Context, row *driver.Schedule, now time.
 	seen := w.q.storedSchedule(row)
 	table, err := seen.timetable()
 	if err != nil || !isFarAhead(table, seen.NextAt, now) {
-		return // one that cannot fire is the scheduler's to tell of
+		return // the scheduler reports a schedule that cannot fire
 	}
 	revived := false
 	err = w.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) error {

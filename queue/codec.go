@@ -11,15 +11,14 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Codec changes how payloads, results, the results and cursors of steps, errors with their stacks, and log lines are stored:
-// that of package queueencrypt encrypts them. What it has encoded is stored under its name, beside what is stored plainly, so that a queue
-// can be given a codec, or another one, at any time. It is used by many goroutines at once.
+// A Codec changes how payloads, results, the results and cursors of steps, errors with their stacks, and log lines are stored.
+// The codec of package queueencrypt encrypts them. Encoded values are stored with the codec's name, beside plain values, so that
+// a queue can be given a codec, or another one, at any time. It must be safe for concurrent use.
 type Codec interface {
-	// Name is stored with all that the codec has encoded: not empty, and never that of another way of encoding.
+	// Name is stored with every encoded value. It must not be empty, and must not be the name of another encoding.
 	Name() string
-	// Encode and Decode are given the same place: what the bytes are and which job they belong to. A codec that
-	// authenticates includes it, so that nobody can put them elsewhere. Decode answers with [ErrNoCodec] what another
-	// configuration could decode.
+	// Encode and Decode are given the same place, which names the value and its job. A codec that authenticates includes it, so
+	// that a value cannot be moved elsewhere. Decode returns [ErrNoCodec] for a value that another configuration could decode.
 	Encode(plain []byte, place string) ([]byte, error)
 	Decode(encoded []byte, place string) ([]byte, error)
 }
@@ -27,16 +26,16 @@ type Codec interface {
 // A Fingerprinter is a Codec that says which jobs with a [Key] do the same. Without it a SHA-256 of type and payload is stored
 // in the open, from which short payloads can be guessed.
 type Fingerprinter interface {
-	// Fingerprints are those of a job, the first being the one to store. The others are such as were stored before.
+	// Fingerprints returns the fingerprints of a job. The first is stored; the others may have been stored before.
 	Fingerprints(jobType string, payload []byte) []string
 }
 
-// ErrNoCodec: what is stored was encoded with a codec, or with a key, that this queue was not given.
+// ErrNoCodec: a stored value was encoded with a codec, or with a key, that this queue does not have.
 var ErrNoCodec = errors.New("encoded with a codec or a key that this queue was not given")
 
 func isEncoded(stored []byte) bool { return driver.IsEncoded(stored) }
 
-// unmarshal is how what was stored is read by its users: never what could not be decoded as if it were the value.
+// unmarshal decodes a stored value for its user. It never returns an encoded value as if it were the plain one.
 func unmarshal(stored json.RawMessage, v any) error {
 	if isEncoded(stored) {
 		return ErrNoCodec
@@ -44,7 +43,7 @@ func unmarshal(stored json.RawMessage, v any) error {
 	return json.Unmarshal(stored, v)
 }
 
-// undecided is the verdict on an attempt that could not read what is stored: a process that has the codec may.
+// undecided is the verdict on an attempt that could not read a stored value: another process may have the codec.
 func undecided(err error) error {
 	if errors.Is(err, ErrNoCodec) {
 		return Defer(err, time.Minute)
@@ -75,7 +74,7 @@ func newCodecs(first Codec, others []Codec) (codecs, error) {
 	return c, nil
 }
 
-// A place is what is encoded, of which job, and which of several. It becomes text only where there is a codec.
+// A place names the encoded value, its job, and which of several values it is. It is formatted only if there is a codec.
 type place [3]string
 
 func (p place) String() string {
@@ -90,7 +89,7 @@ func resultPlace(jobID string) place           { return place{"result", jobID} }
 func stepPlace(jobID, name string) place       { return place{"step", jobID, name} }
 func cursorPlace(jobID, name string) place     { return place{"cursor", jobID, name} }
 
-// encode makes of JSON what is stored.
+// encode returns the stored form of JSON.
 func (c *codecs) encode(plain json.RawMessage, at place, fingerprint string) (json.RawMessage, error) {
 	if c.first == nil {
 		return plain, nil
@@ -102,7 +101,7 @@ func (c *codecs) encode(plain json.RawMessage, at place, fingerprint string) (js
 	return json.Marshal(driver.Encoded{Codec: c.first.Name(), Fingerprint: fingerprint, Data: data})
 }
 
-// decode makes JSON of what is stored; with an error it returns that.
+// decode returns the JSON of a stored value; with an error it returns the stored value.
 func (c *codecs) decode(stored json.RawMessage, at place) (json.RawMessage, error) {
 	if !isEncoded(stored) {
 		return stored, nil
@@ -138,7 +137,7 @@ func (c *codecs) fingerprints(jobType string, payload []byte) (all []string) {
 	return append(all, plain)
 }
 
-// readJob decodes what can be decoded; the rest stays as it is stored.
+// readJob decodes the values that can be decoded; the rest stays as stored.
 func (c *codecs) readJob(job *Job) error {
 	payload, err := c.decode(job.Payload, payloadPlace(job.Type, job.ID))
 	if err != nil {
@@ -158,8 +157,8 @@ func (c *codecs) readSteps(steps []StepRecord) {
 	}
 }
 
-// readClaimed is readJob before the job is given to a handler, so that nobody sees it change. A codec that panics fails its
-// job and nothing else.
+// readClaimed is readJob before the job is given to a handler, so that nobody sees it change. A codec that panics fails only its
+// job.
 func (c *codecs) readClaimed(job *Job) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

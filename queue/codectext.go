@@ -7,8 +7,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Errors, stacks and log lines are for people. Where a codec fails at one, that stands in its place: neither an attempt's end nor
-// the other lines wait for it.
+// Errors, stacks and log lines are for people. If a codec fails to decode one, the reason replaces it: neither an attempt's end
+// nor the other lines wait for it.
 
 func errorPlace(jobID string) place { return place{"error", jobID} }
 func stackPlace(jobID string) place { return place{"stack", jobID} }

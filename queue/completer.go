@@ -15,7 +15,7 @@ import (
 // maxEndings bounds what the completer writes in one transaction.
 const maxEndings = 1024
 
-// An ending is an attempt whose handler has returned, or was given up, and what becomes of its job.
+// An ending is an attempt whose handler has returned, or was given up, with the outcome of its job.
 type ending struct {
 	attempt *Attempt
 	outcome driver.Outcome
@@ -33,8 +33,8 @@ func newEnding(a *Attempt, out driver.Outcome) *ending {
 	return e
 }
 
-// The completer writes how attempts ended: all that have come together, in one transaction. It does not give up while
-// the dispatcher lives: a job whose end is not written would stay running under a worker that lives.
+// The completer writes how attempts ended: all that are ready, in one transaction. It does not give up while the dispatcher
+// lives: a job whose end is not written would stay running under a live worker.
 type completer struct {
 	q       *Queue
 	log     *slog.Logger
@@ -45,7 +45,7 @@ type completer struct {
 
 	mu      sync.Mutex
 	endings []*ending
-	spare   []*ending // what has been written, to be filled again
+	spare   []*ending // written endings, for reuse
 
 	outcomes []driver.Outcome // of the batch that is written; filled again for the next one
 }
@@ -58,7 +58,7 @@ func (c *completer) add(e *ending) {
 	tell(c.woken)
 }
 
-// take returns what has come together; with a bound, since others wait for the transaction.
+// take returns the endings that are ready, up to a bound, since others wait for the transaction.
 func (c *completer) take() (batch []*ending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +109,8 @@ func (c *completer) run(ctx context.Context) {
 	}
 }
 
-// write returns what could not be written. When the batch fails as a whole, its endings are tried one by one, so that one
-// which the database does not take holds up no other; those that fail come last the next time.
+// write returns the endings that could not be written. When the batch fails as a whole, its endings are tried one by one, so that
+// one that the database refuses delays no other. Those that fail come last the next time.
 func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending) {
 	err := c.try(ctx, batch)
 	if err == nil {
@@ -182,7 +182,7 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 	return nil
 }
 
-// outcomesOf is what of the batch is written. It is of use until the next call.
+// outcomesOf returns the outcomes of the batch to write. The result is valid until the next call.
 func (c *completer) outcomesOf(batch []*ending) []driver.Outcome {
 	c.outcomes = c.outcomes[:0]
 	align(batch)
@@ -196,8 +196,8 @@ func (c *completer) outcomesOf(batch []*ending) []driver.Outcome {
 // alignment is how far from the instant at which a job completed the stored one may be.
 const alignment = time.Millisecond
 
-// align has jobs that completed one soon after the other stored with one instant, that of the last of them: an engine can write
-// their ends with few arguments then. What has been tried keeps the instant that it may have been stored with.
+// align gives jobs that completed in short succession one common instant, that of the last of them, because an engine can then
+// write their ends with few arguments. An ending that was tried keeps its instant, because it may have been stored.
 func align(batch []*ending) {
 	var last time.Time
 	for _, e := range slices.Backward(batch) {
@@ -215,8 +215,8 @@ func align(batch []*ending) {
 	}
 }
 
-// recognize takes back the refusal of what an earlier try has written although it failed: the connection was lost with the
-// answer to its commit. Nobody has been told of it yet.
+// recognize removes the refusal of an ending that an earlier try has written although it failed: the connection was lost with the
+// answer to its commit. It has not been reported yet.
 func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
 	for i := range batch {
 		if !batch[i].tried || !errors.Is(answers[i], ErrNotRunning) {
@@ -236,7 +236,7 @@ func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*
 	return nil
 }
 
-// logsOf are the lines of the attempts whose ends were taken; those of a lost lease go with it.
+// logsOf returns the log lines of the attempts whose ends were accepted; the lines of a lost lease are dropped.
 func logsOf(batch []*ending, answers []error) (lines []LogLine) {
 	for i := range batch {
 		if answers[i] == nil {

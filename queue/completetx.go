@@ -10,12 +10,13 @@ import (
 // errUncommitted is the failure of a handler that has left the completion of its job to a transaction.
 var errUncommitted = errors.New("the transaction that was given to CompleteTx has not committed")
 
-// CompleteTx completes the job, with the result of [Attempt.SetResult] and what [Attempt.Logger] has logged, as part of a
-// transaction: the program's own, which the handler then commits, or one of [DB].Write. It is [Attempt.Complete] for programs that begin and
-// commit by themselves. A stale attempt is refused with [ErrLeaseLost]: roll back then.
+// CompleteTx completes the job, with the result of [Attempt.SetResult] and the lines of [Attempt.Logger], as part of a
+// transaction: the program's own, which the handler then commits, or one of [DB].Write. It is [Attempt.Complete] for programs
+// that begin and commit by themselves. A stale attempt is refused with [ErrLeaseLost]: roll back then.
 //
-// A handler that has called it and returns nil has completed its job if the transaction has committed by then. If it has not,
-// the attempt fails, as it does with an error, and as it does when CompleteTx itself has failed. [EventCompleted] follows when the dispatcher has found the job completed.
+// A handler that has called it and returns nil has completed its job if the transaction has committed by then. Otherwise the
+// attempt fails, as it does with an error, or if CompleteTx itself has failed. [EventCompleted] follows when the dispatcher has
+// found the job completed.
 func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 	if err := a.made("complete"); err != nil {
 		return err
@@ -38,8 +39,8 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 	return wrap("complete", a.job.ID, a.q.addLogs(ctx, w, a.logLines()))
 }
 
-// verdictOf is what a handler's error amounts to where a transaction was to complete the job. If that has committed, the
-// failure is refused by the lease.
+// verdictOf returns the verdict on a handler's error if a transaction was to complete the job. If the transaction has committed,
+// the lease refuses the failure.
 func (a *Attempt) verdictOf(err error) error {
 	if err == nil && a.joined.Load() != nil && !a.completed.Load() {
 		return errUncommitted
@@ -47,7 +48,7 @@ func (a *Attempt) verdictOf(err error) error {
 	return err
 }
 
-// settle finds those whose transactions have committed, whose failures were refused therefore.
+// settle finds the attempts whose failures were refused because their transactions have committed.
 func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
 	for i := range batch {
 		if batch[i].attempt.joined.Load() == nil || !errors.Is(answers[i], ErrNotRunning) {
@@ -63,7 +64,7 @@ func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*end
 	return nil
 }
 
-// reportJoined reports, once the transaction of CompleteTx has ended, what nobody else could.
+// reportJoined reports the end of the job, once the transaction of CompleteTx has ended.
 func (e *ending) reportJoined(answer error) {
 	switch tx := e.attempt.joined.Load(); {
 	case tx == nil:

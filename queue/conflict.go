@@ -11,8 +11,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// conflict says what is different about the job that has the key of rows[i]. It returns nil when nothing is: another codec, or
-// another key of it, has made the holder's fingerprint.
+// conflict describes the difference between rows[i] and the job that has its key. It returns nil if there is none: another codec,
+// or another key of it, has made the holder's fingerprint.
 func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertResult) error {
 	given, held := &rows[i], result.Holder
 	if held == nil {
@@ -34,7 +34,7 @@ func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertRe
 	case held.Type != given.Type:
 		hint = fmt.Sprintf("that job is of type %s, this one of type %s", held.Type, given.Type)
 	default:
-		// What a codec hides is not shown in an error.
+		// An error does not show values that a codec hides.
 		hidden := isEncoded(held.Payload) || isEncoded(given.Payload)
 		there, errThere := q.codecs.decode(held.Payload, payloadPlace(held.Type, result.ID))
 		if hint = difference(there, payload, hidden); err != nil || errThere != nil {
@@ -44,7 +44,7 @@ func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertRe
 	return &Error{Op: "enqueue", JobID: result.ID, Err: fmt.Errorf("%w: %q", ErrKeyConflict, given.Key.Name), Hint: hint + "; use another key"}
 }
 
-// difference names the first place in which two payloads differ and, unless that is hidden, what they have there.
+// difference names the first place in which two payloads differ and, unless hidden, their values there.
 func difference(held, given []byte, hidden bool) string {
 	a, errA := decodeAny(held)
 	b, errB := decodeAny(given)
@@ -68,7 +68,7 @@ func decodeAny(text []byte) (v any, err error) {
 	return v, err
 }
 
-// absent stands for a member or an element that one side has not.
+// absent represents a member or an element that one side lacks.
 type absent struct{}
 
 // firstDifference returns an empty path for values that are the same. Members are gone through in the order of their names.
@@ -123,7 +123,7 @@ func element(list []any, i int) any {
 	return absent{}
 }
 
-// How many characters of a value, and of where it stands, an error shows.
+// An error shows this many characters of a value and of its path.
 const (
 	maxBrief = 80
 	maxPath  = 200

@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A crew is the parts of a dispatcher that runs, each with what it needs of the others.
+// A crew has the parts of a running dispatcher.
 type crew struct {
 	q        *Queue
 	log      *slog.Logger
@@ -56,8 +56,8 @@ func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
 	return c
 }
 
-// begin registers the worker. Where the database can be read and does not take that, as on a disk that is full, the
-// dispatcher goes on as one does that runs already: claims are tried again, and register the worker.
+// begin registers the worker. If the database can be read and refuses the write, as on a full disk, the dispatcher continues as a
+// running one does: claims are tried again, and register the worker.
 func (c *crew) begin(ctx context.Context, alone bool) error {
 	err := c.register(ctx, alone)
 	if err == nil || ctx.Err() != nil {
@@ -103,7 +103,7 @@ func (c *crew) heard() {
 	c.scheduler.hint()
 }
 
-// dispatchers are those that run in this process: they learn at once what concerns their jobs and schedules.
+// dispatchers are the dispatchers of this process. They learn at once of changes to their jobs and schedules.
 type dispatchers struct {
 	mu  sync.Mutex
 	all map[*crew]struct{}
@@ -131,7 +131,7 @@ func (s *dispatchers) cancel(jobID string) {
 	}
 }
 
-// reschedule has all look anew at what is due.
+// reschedule makes all dispatchers look again for due schedules.
 func (s *dispatchers) reschedule() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Cursor reads how far the named step has come, as [SaveCursor] stored it in this attempt or an earlier one. It is false
-// when nothing was stored, and when the step is finished. What [SaveCursorTx] has stored counts as long as the transaction
-// is open, and after that if it has committed.
+// Cursor returns the position of the named step that [SaveCursor] stored in this attempt or an earlier one. It returns false if
+// nothing was stored, or if the step is finished. A position stored by [SaveCursorTx] counts while the transaction is open, and
+// afterwards if it has committed.
 func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error) {
 	var value T
 	a, err := attemptOf(w, "cursor")
@@ -30,26 +30,25 @@ func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error)
 	return value, true, nil
 }
 
-// SaveCursor stores, durably, how far the named step has come, so that a later attempt goes on from there: the page of a
-// list, the row of a table. What has been done up to value is done again if the process dies before it is stored; where
-// that is a write to the database, use [SaveCursorTx]. The value is stored as JSON, of at most [Config].MaxPayload bytes.
+// SaveCursor stores, durably, how far the named step has come, so that a later attempt continues from there: the page of a list,
+// the row of a table. Work up to value is repeated if the process dies before the value is stored; if that work is a write to the
+// database, use [SaveCursorTx]. The value is stored as JSON, of at most [Config].MaxPayload bytes.
 //
-// A step of the same name, run by [Step] around the calls, takes the cursor with it when it finishes; saving it then is
-// refused with [ErrStepFinished]. A cursor may also stand alone, and lasts as long as its job. [Attempt.StepStarted] is
-// true of its name.
+// When a step of the same name, run by [Step] around the calls, finishes, its cursor is deleted; saving it then is refused with
+// [ErrStepFinished]. A cursor without a step lasts as long as its job. [Attempt.StepStarted] is true of its name.
 func SaveCursor(ctx context.Context, w Running, name string, value any) error {
 	a, err := attemptOf(w, "save cursor")
 	if err != nil {
 		return err
 	}
-	// What the value stands for has been done: that is kept also when the job has been canceled meanwhile.
+	// The work up to value is done, so the cursor is kept even if the job has been canceled meanwhile.
 	return a.q.write(driver.Begun(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
 		return SaveCursorTx(ctx, tx, w, name, value)
 	})
 }
 
-// SaveCursorTx is [SaveCursor] as part of a transaction, which commits only if the attempt still holds its job: what it
-// writes and the cursor are there both or not at all.
+// SaveCursorTx is [SaveCursor] as part of a transaction, which commits only if the attempt still holds its job: its writes and
+// the cursor are stored together or not at all.
 func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any) error {
 	a, err := attemptOf(r, "save cursor")
 	if err != nil {
@@ -96,8 +95,8 @@ func (a *Attempt) saves(w *driver.WriteTx) {
 	w.OnRollback(over)
 }
 
-// savedStep reads a step in the transaction in which a cursor was saved, while that is open. When it is over and nobody has
-// reported how it has ended, the steps are read again.
+// savedStep reads a step in the transaction in which a cursor was saved, while that is open. When it has ended and its result was
+// not reported, the steps are read again.
 func (a *Attempt) savedStep(ctx context.Context, name string) (step StepRecord, found, open bool) {
 	a.mu.Lock()
 	w := a.saving

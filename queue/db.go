@@ -23,16 +23,16 @@ type DB interface {
 	Dialect() driver.Dialect
 	// Reader is the pool for queries. It refuses to write where the engine can.
 	Reader() *sqlx.DB
-	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when
-	// fn returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and
-	// never waits for anything else. tx is of use until fn returns, and runs no statement that would end it, such as COMMIT:
-	// return nil to commit, an error to roll back.
+	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when fn
+	// returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and never
+	// waits for anything else. tx is valid until fn returns, and refuses a statement that would end it, such as COMMIT: return
+	// nil to commit, an error to roll back.
 	//
 	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. To call Write, or a call of
 	// the queue without Tx, from within fn is an error. In a goroutine that fn has started it is not recognised: it waits for
 	// this transaction to end, so fn must not wait for that goroutine; give the goroutine tx and the calls with Tx.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
-	// Driver is what the queue works through. A program has no need of it.
+	// Driver is the engine that the queue uses. Programs do not need it.
 	Driver() driver.Driver
 }
 
@@ -53,15 +53,15 @@ func (d driven) Driver() driver.Driver { return d.driver }
 //	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 //	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 //
-// It is what [DB].Write and the handler's [Attempt.Write] and [Attempt.Complete] give, and it may be yours: a *sql.Tx, a
-// *sqlx.Tx, the ConnPool of a GORM transaction, the DBTX of sqlc, and with postgres.Tx a pgx.Tx. A call of the queue that
-// takes a Tx is part of that transaction: it takes effect if and when that commits, and you commit as you always do. A
-// *sql.DB or a *sql.Conn is no transaction, and is refused; so is a transaction of another database, or one that is over.
-// Goroutines may share a transaction: the queue's calls in it take turns.
+// It is passed to the functions of [DB].Write, [Attempt.Write] and [Attempt.Complete]. It may also be the program's own
+// transaction: a *sql.Tx, a *sqlx.Tx, the ConnPool of a GORM transaction, the DBTX of sqlc, and with postgres.Tx a pgx.Tx. A call
+// of the queue that takes a Tx is part of that transaction: it takes effect if and when the transaction commits, and the program
+// commits as usual. A *sql.DB or a *sql.Conn is not a transaction and is refused; so is a transaction of another database, or one
+// that has ended. Goroutines may share a transaction: the queue's calls in it take turns.
 type Tx = driver.Tx
 
-// Now returns the instant of a transaction: that of one begun by the queue is the same for all it writes, and of any other
-// it is the current time. It is in UTC, in whole microseconds, as it comes back from the database.
+// Now returns the instant of a transaction. A transaction that the queue has begun has one instant for all its writes; for any
+// other transaction Now returns the current time. The result is in UTC, in whole microseconds, as the database returns it.
 func Now(tx Tx) time.Time {
 	if w, ok := tx.(*driver.WriteTx); ok {
 		return w.Now()
@@ -69,9 +69,10 @@ func Now(tx Tx) time.Time {
 	return dbtime.Truncate(time.Now())
 }
 
-// OnCommit has fn called once a transaction that was begun by the queue is committed, on the goroutine that commits it and before the call that
-// wrote returns; after a rollback it is not called, but it is after that of a savepoint: see [AtEnd]. fn must not write to the database, nor wait for who does. It reports false, and fn is not called, for a
-// transaction of the program's own: nobody tells the queue of its end.
+// OnCommit arranges for fn to be called once a transaction that the queue has begun is committed, on the goroutine that commits
+// it and before the call that wrote returns. After a rollback fn is not called; after the rollback of a savepoint it is, see
+// [AtEnd]. fn must not write to the database, nor wait for a goroutine that does. OnCommit returns false, and fn is not called,
+// for a transaction of the program's own, because the queue does not learn of its end.
 func OnCommit(tx Tx, fn func()) bool {
 	w, ok := tx.(*driver.WriteTx)
 	if !ok || w.Joined() {
@@ -81,9 +82,9 @@ func OnCommit(tx Tx, fn func()) bool {
 	return true
 }
 
-// AtEnd has fn called before a transaction that was begun by the queue is committed, once the function that writes has returned without an error:
-// what fn reads in it is what will be there, whatever savepoints were undone. An error of fn undoes all. It reports false, and fn is not called,
-// for a transaction of the program's own.
+// AtEnd arranges for fn to be called before a transaction that the queue has begun is committed, once the function that writes
+// has returned without an error. fn reads in it what will be committed, whatever savepoints were rolled back. An error of fn
+// rolls the transaction back. AtEnd returns false, and fn is not called, for a transaction of the program's own.
 func AtEnd(tx Tx, fn func(ctx context.Context) error) bool {
 	w, ok := tx.(*driver.WriteTx)
 	if !ok || w.Joined() {
@@ -101,7 +102,7 @@ func (q *Queue) write(ctx context.Context, fn func(ctx context.Context, tx *driv
 	return driver.Write(ctx, q.driver, fn)
 }
 
-// maxTries bounds how often a transaction that was given up in favour of others is begun anew.
+// maxTries bounds how often a transaction that yielded to others is begun again.
 const maxTries = 20
 
 // writeAgain is write for a fn of the queue's own that may run again.
@@ -114,8 +115,8 @@ func (q *Queue) writeAgain(ctx context.Context, fn func(ctx context.Context, tx 
 	}
 }
 
-// writeSoon is write for what is done for all jobs, or workers, or schedules: it does not wait for what others hold, to be
-// tried again.
+// writeSoon is write for changes to all jobs, workers or schedules. It does not wait for locks of other transactions; the change
+// is tried again.
 func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	ctx, cancel := answered(ctx)
 	defer cancel()
@@ -156,7 +157,7 @@ func (q *Queue) join(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func(
 	return w, leave, nil
 }
 
-// validTx refuses what its type shows to be no transaction.
+// validTx refuses a value whose type shows that it is not a transaction.
 func validTx(tx Tx) error {
 	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("%w: it is nil", driver.ErrNoTransaction)
@@ -164,8 +165,8 @@ func validTx(tx Tx) error {
 	if x, ok := tx.(*sqlx.Tx); ok && x.Tx == nil {
 		return fmt.Errorf("%w: the *sqlx.Tx has none", driver.ErrNoTransaction)
 	}
-	// A pool and a connection have the methods of a transaction too, and would write each statement by itself. BeginTx of
-	// some wrappers has other results than that of database/sql.
+	// A pool and a connection also have the methods of a transaction, and would write each statement separately. BeginTx of some
+	// wrappers has other results than that of database/sql.
 	if _, ok := reflect.TypeOf(tx).MethodByName("BeginTx"); ok {
 		return fmt.Errorf("%w: a %T begins some with BeginTx", driver.ErrNoTransaction, tx)
 	}
@@ -176,8 +177,8 @@ func validTx(tx Tx) error {
 var migrations embed.FS
 
 // Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
-// limits) or brings them up to date. It may be called at every start, by several processes at once. Where they are
-// up to date it only reads: then a role that may not create tables can call it as well.
+// limits) or brings them up to date. It may be called at every start, by several processes at once. If they are up to date it
+// only reads, so that a role that may not create tables can call it as well.
 func Migrate(ctx context.Context, db DB) error {
 	if db == nil || db.Driver() == nil {
 		return errors.New("queue: Migrate needs a DB: open a database with queue/sqlite or queue/postgres")

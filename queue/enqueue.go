@@ -104,7 +104,7 @@ func one(results []EnqueueResult, err error) (EnqueueResult, error) {
 	return results[0], nil
 }
 
-// prepare does outside the transaction what needs no database.
+// prepare does the work that needs no database, outside the transaction.
 func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]driver.InsertJob, error) {
 	parent := traceParent(ctx)
 	rows := make([]driver.InsertJob, len(jobs))

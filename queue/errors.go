@@ -14,7 +14,7 @@ import (
 var (
 	// ErrJobNotFound: no job has the id.
 	ErrJobNotFound = driver.ErrJobNotFound
-	// ErrNotRunning: the job is not running, so nothing about its run can be reported.
+	// ErrNotRunning: the job is not running, so nothing about its run can be written.
 	ErrNotRunning = driver.ErrNotRunning
 	// ErrLeaseLost: the attempt no longer holds the job, and may write nothing about it. Another attempt may hold it, or none:
 	// its worker was taken for dead, or could not say for a whole lease that it lives.
@@ -31,7 +31,7 @@ var (
 	ErrNestedWrite = driver.ErrNestedWrite
 	// ErrTooLarge: a result, the result of a step, or a cursor has more bytes than [Config].MaxPayload allows.
 	ErrTooLarge = errors.New("too large")
-	// ErrInvalidJob: what was enqueued cannot be a job.
+	// ErrInvalidJob: the value to enqueue is not a valid job.
 	ErrInvalidJob = errors.New("invalid job")
 	// ErrUnknownType: [Config].Types does not have the type.
 	ErrUnknownType = errors.New("unknown job type")
@@ -43,7 +43,7 @@ var (
 	ErrCanceled = errors.New("job was canceled")
 )
 
-// An Error says which operation failed on which job and, where there is one, what to do about it.
+// An Error names the operation that failed, the job, and a hint for people, if there is one.
 type Error struct {
 	Op    string // enqueue, claim, complete, …
 	JobID string // empty when it is not about one job
@@ -64,10 +64,10 @@ func (e *Error) Error() string {
 	return s
 }
 
-// maxIDText is how many bytes of an id are shown: those of the queue have 36.
+// maxIDText is the number of bytes of an id in an error: ids of the queue have 36.
 const maxIDText = 100
 
-// cutID is what an error shows of an id, or a name, that a caller has given.
+// cutID shortens an id or a name of a caller for an error.
 func cutID(id string) string {
 	if len(id) > maxIDText {
 		id = strings.ToValidUTF8(id[:maxIDText], "") + "…"
@@ -91,7 +91,7 @@ func wrap(op, jobID string, err error) error {
 	return &Error{Op: op, JobID: jobID, Hint: hint(op, err), Err: err}
 }
 
-// hint says what to do where the cause alone does not.
+// hint returns advice if the cause alone does not say what to do.
 func hint(op string, err error) string {
 	switch {
 	case errors.Is(err, ErrNestedWrite) && op == "enqueue":
@@ -110,7 +110,7 @@ func hint(op string, err error) string {
 	return ""
 }
 
-// A verdict is what a handler's error wants done with the job, beyond being retried.
+// A verdict is what a handler's error requests for the job instead of a retry.
 type verdict struct {
 	err      error
 	fatal    bool
@@ -123,7 +123,7 @@ type verdict struct {
 func (v *verdict) Error() string { return v.err.Error() }
 func (v *verdict) Unwrap() error { return v.err }
 
-// Fatal marks err as one that no retry mends: the job fails at once. A nil err stays nil.
+// Fatal marks err as permanent: the job fails at once. A nil err stays nil.
 func Fatal(err error) error {
 	if err == nil {
 		return nil
@@ -131,8 +131,8 @@ func Fatal(err error) error {
 	return &verdict{err: err, fatal: true}
 }
 
-// Cancel marks err as the reason for which the job has become pointless, such as that what it is about is gone: it ends
-// canceled at once, and nothing has failed. A nil err stays nil. To cancel another job, use [Queue.Cancel].
+// Cancel marks err as the reason why the job is pointless, for example because its subject is gone: the job ends canceled at
+// once, and does not fail. A nil err stays nil. To cancel another job, use [Queue.Cancel].
 func Cancel(err error) error {
 	if err == nil {
 		return nil
@@ -140,8 +140,8 @@ func Cancel(err error) error {
 	return &verdict{err: err, canceled: true}
 }
 
-// RetryAfter marks err as a failure whose retry waits for delay, as a server asked, instead of the policy's backoff. A
-// delay of 0 or less leaves it to the policy; a nil err stays nil.
+// RetryAfter marks err as a failure whose retry waits for delay, for example as a server asked, instead of the policy's backoff.
+// With a delay of 0 or less the policy applies. A nil err stays nil.
 func RetryAfter(err error, delay time.Duration) error {
 	if err == nil {
 		return nil
@@ -151,9 +151,9 @@ func RetryAfter(err error, delay time.Duration) error {
 
 var errDeferred = errors.New("deferred")
 
-// Defer marks err as an interruption: the job runs again after delay, at once when that is 0 or less, and no
-// attempt is spent. It is for what is nobody's failure, such as a rate limit; how often one job may do so is bounded by
-// [Budget]. A nil err defers all the same.
+// Defer marks err as an interruption: the job runs again after delay, or at once if delay is 0 or less, and no attempt is spent.
+// It is for conditions that are no failure, such as a rate limit. [Budget] bounds how often one job may do so. A nil err defers
+// as well.
 func Defer(err error, delay time.Duration) error {
 	if err == nil {
 		err = errDeferred
@@ -161,7 +161,7 @@ func Defer(err error, delay time.Duration) error {
 	return &verdict{err: err, delay: delay, spared: true}
 }
 
-// A PanicError is what a handler's panic, or its call of runtime.Goexit, becomes: a failure that is retried.
+// A PanicError is the error of a handler that panicked or called runtime.Goexit. It is a failure that is retried.
 type PanicError struct {
 	Value any // nil for Goexit
 	Stack string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An EventKind is what happened to a job.
+// An EventKind names what happened to a job.
 type EventKind string
 
 // The kinds of events, in the order of a job's life.
@@ -45,7 +45,7 @@ type Event struct {
 	At    time.Time
 	// Duration is how long the attempt took that ended. 0 where none did, and where its process died.
 	Duration time.Duration
-	// NotBefore is when the job is due that was enqueued or will run again.
+	// NotBefore is when the job that was enqueued, or will run again, is due.
 	NotBefore time.Time
 	// Missed is how many events were lost before this one, because the subscriber was slow. Usually 0.
 	Missed int
@@ -87,11 +87,12 @@ func (f *EventFilter) match(e *Event) bool {
 // ErrSubscriptionClosed is what [Subscription.Next] returns after [Subscription.Close].
 var ErrSubscriptionClosed = errors.New("queue: the subscription is closed")
 
-// Subscribe reports what this Queue and its dispatchers do from now on: each event after its transaction has committed,
-// those of one job in order. Nothing waits for a subscriber: one that is slow loses the oldest events, and
-// [Subscription.Next] returns how many. What other processes do is not reported, nor are jobs that expire; see [Queue.Wait] and [Queue.Jobs] for those.
+// Subscribe reports the changes that this Queue and its dispatchers make from now on: each event after its transaction has
+// committed, the events of one job in order. Nothing waits for a subscriber: a slow one loses the oldest events, and
+// [Subscription.Next] returns how many. Changes by other processes and jobs that expire are not reported; see [Queue.Wait] and
+// [Queue.Jobs] for those.
 //
-// Close the subscription when it is of no more use.
+// Close the subscription when it is no longer needed.
 func (q *Queue) Subscribe(filter EventFilter) (*Subscription, error) {
 	if err := filter.validate(); err != nil {
 		return nil, err

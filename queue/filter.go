@@ -6,14 +6,14 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Filter selects jobs; empty fields do not restrict. States, Types, UserID, Key and LimitKey are looked up in an index, and
-// Tags alone among the jobs that have any. All others are compared with each job that those leave, from the newest on, until
-// there are Limit: in search of the few of a rare tag, or of a time long ago, that takes some tenths of a second for each
-// million jobs, and so does counting them.
+// A Filter selects jobs; empty fields do not restrict. States, Types, UserID, Key and LimitKey use an index; Tags alone is
+// searched among the jobs that have any. The other fields are compared with each remaining job, newest first, until Limit jobs
+// are found. Searching for a rare tag or a time long ago takes some tenths of a second for each million jobs, and so does
+// counting.
 type Filter struct {
 	States []State
 	Types  []string
-	// UserID, Key and LimitKey are those of [Options]; the name of a Key, whether or not the job still holds it.
+	// UserID, Key and LimitKey are those of [Options]. Key is the name of a key, whether or not the job still holds it.
 	UserID   string
 	Key      string
 	LimitKey string

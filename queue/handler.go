@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A handler is what runs the jobs of one type, and how.
+// A handler runs the jobs of one type.
 type handler struct {
 	run         HandlerFunc
 	timeout     time.Duration // 0: none
@@ -23,7 +23,7 @@ type handler struct {
 	steps []string // nil: not given
 }
 
-// handlers are those of a dispatcher, by the types of their jobs.
+// handlers are the handlers of a dispatcher, by job type.
 type handlers map[string]*handler
 
 func (h handlers) types() []string { return slices.Collect(maps.Keys(h)) }
@@ -38,14 +38,14 @@ func (h handlers) bounded() bool {
 	return false
 }
 
-// Handle registers the handler of a job type, before Run: once that has been called, Handle logs an error and registers
-// nothing. A type registered twice and a nil fn are errors that Run returns. Handle may be called from several goroutines.
+// Handle registers the handler of a job type. Call it before Run: afterwards, Handle logs an error and registers nothing. A type
+// registered twice and a nil fn are errors that Run returns. Handle is safe for concurrent use.
 //
-// The handler's error decides what becomes of the job: nil completes it (unless an [Attempt.Complete] has failed, whose
-// error then counts), an error is a failure that is retried with backoff until MaxAttempts, [Fatal] ends it
-// as failed, [Cancel] as canceled, [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with its stack. The context is canceled with the cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]; when the
-// job was canceled or its lease is lost, what the handler reports is ignored. A handler that does not return then is given
-// up, see [DispatcherConfig].Grace.
+// The handler's error determines the outcome of the job. Nil completes it (unless an [Attempt.Complete] has failed, whose error
+// then counts). An error is a failure that is retried with backoff until MaxAttempts. [Fatal] ends it as failed, [Cancel] as
+// canceled; [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with its stack. The context is canceled with the
+// cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]. If the job was canceled or its lease is lost, the handler's
+// result is ignored. A handler that does not return then is given up, see [DispatcherConfig].Grace.
 func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error, opts ...HandlerOption) {
 	decode := func(stored json.RawMessage) (payload P, err error) {
 		if err = unmarshal(stored, &payload); err != nil {
@@ -74,7 +74,7 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 	}
 }
 
-// complete makes a handler what its options and the dispatcher's middleware say.
+// complete applies the options and the dispatcher's middleware to a handler.
 func (d *Dispatcher) complete(h *handler, name string, opts []HandlerOption) error {
 	run, err := wrapHandler(h.run, d.cfg.Middleware)
 	err = errors.Join(err, validText("Type", name, maxNameLength))
@@ -93,7 +93,7 @@ func (d *Dispatcher) complete(h *handler, name string, opts []HandlerOption) err
 	return err
 }
 
-// register adds a handler, and what is wrong with it. It returns false when the dispatcher has been run.
+// register adds a handler and its error. It returns false once the dispatcher has been run.
 func (d *Dispatcher) register(name string, h *handler, err error) bool {
 	d.registration.Lock()
 	defer d.registration.Unlock()

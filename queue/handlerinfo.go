@@ -2,8 +2,7 @@ package queue
 
 import "encoding/json"
 
-// A HandlerInfo describes a handler that is registered with a [Dispatcher], for tools that compare a program with what is
-// stored.
+// A HandlerInfo describes a handler that is registered with a [Dispatcher], for tools that compare a program with stored jobs.
 type HandlerInfo struct {
 	// Steps are the names that [WithSteps] has given; nil without it.
 	Steps []string

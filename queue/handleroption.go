@@ -11,9 +11,9 @@ type HandlerOption struct {
 	apply func(h *handler) error
 }
 
-// WithTimeout bounds how long one attempt may take. The handler's context then has a deadline, and is canceled at it with
-// the cause [ErrTimeout]; an error that the handler returns after that is a failure whose text says how long it ran. A
-// handler that succeeds all the same has succeeded. At least 1 ms; without the option there is no bound.
+// WithTimeout bounds how long one attempt may take. The handler's context then has a deadline, and is canceled at it with the
+// cause [ErrTimeout]. An error that the handler returns after that is a failure whose text says how long it ran. A handler that
+// still succeeds has succeeded. At least 1 ms; without the option there is no bound.
 func WithTimeout(timeout time.Duration) HandlerOption {
 	return HandlerOption{func(h *handler) error {
 		if timeout < time.Millisecond {
@@ -48,8 +48,8 @@ func WithConcurrency(n int) HandlerOption {
 	}}
 }
 
-// WithSteps names all the steps that the handler has, so that queueadmin.CheckProgram finds stored ones that it does not know:
-// those of a step that was renamed would run again.
+// WithSteps names all the steps of the handler, so that queueadmin.CheckProgram finds stored steps that it lacks: after a rename,
+// a step would run again.
 func WithSteps(names ...string) HandlerOption {
 	return HandlerOption{func(h *handler) error {
 		h.steps = names

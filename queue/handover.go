@@ -7,9 +7,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Where the end of one job is what another waits for, as under a limit of one at a time, a transaction for each claim and the
-// way from the completer to the claimer would be most of what the jobs cost. A handover is the claim that the completer makes
-// in the transaction that ends jobs. The claimer makes none meanwhile.
+// If one job waits for the end of another, as under a limit of one at a time, most of the cost is a transaction for each claim
+// and the way from the completer to the claimer. A handover is a claim that the completer makes in the transaction that ends
+// jobs. The claimer makes none meanwhile.
 type handover struct {
 	driver  driver.FinishClaimer
 	claimer *claimer
@@ -17,8 +17,8 @@ type handover struct {
 	claimed func() driver.ClaimResult
 }
 
-// handover returns nil where the completer is not to claim: no job of the batch has a limit key, the engine cannot, or the
-// claimer claims itself or wants nothing. What it returns must be closed.
+// handover returns nil if the completer must not claim: no job of the batch has a limit key, the engine cannot, or the claimer
+// claims itself or wants nothing. The result must be closed.
 func (c *claimer) handover(batch []*ending) *handover {
 	if c.turns == nil || c.asking.Load() || !slices.ContainsFunc(batch, func(e *ending) bool { return e.attempt.job.LimitKey != "" }) {
 		return nil
@@ -40,7 +40,7 @@ func (h *handover) finish(ctx context.Context, d driver.Finisher, tx *driver.Wri
 	return answers, err
 }
 
-// start starts what was claimed, once the transaction has committed.
+// start starts the claimed jobs, once the transaction has committed.
 func (h *handover) start(ctx context.Context) {
 	if h == nil {
 		return

@@ -64,10 +64,10 @@ func (h *heartbeater) beat(ctx context.Context) {
 	h.collect(ctx)
 }
 
-// revive gives a process that was declared dead a new identity; what it ran before is lost.
+// revive gives a process that was declared dead a new identity; its earlier jobs are lost.
 func (h *heartbeater) revive(ctx context.Context) {
 	was := h.identity.get()
-	// In this order: what a claim under the old name adds from here on, the claimer itself cancels.
+	// In this order: the claimer itself cancels the jobs of a later claim under the old name.
 	now := h.identity.renew()
 	h.running.cancelAll(ErrLeaseLost)
 	h.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was", was, logWorkerID, now)
@@ -78,9 +78,9 @@ func (h *heartbeater) revive(ctx context.Context) {
 	h.overdue.Reset(h.lease)
 }
 
-// collect gives back what runs under the worker's name and not here: jobs whose claim has committed while its answer was
-// lost. They would stay running for ever, since the worker lives. A job that is just being started, or has just ended, is
-// not here either, but never for two looks on end.
+// collect gives back jobs that run under the worker's name and not in this process: their claim has committed and its answer was
+// lost. They would stay running for ever, since the worker lives. A job that is being started, or has just ended, is also not
+// here, but never for two looks in a row.
 func (h *heartbeater) collect(ctx context.Context) {
 	held, err := h.q.driver.WorkerJobs(ctx, h.identity.get())
 	if err != nil {

@@ -28,7 +28,7 @@ const sayAfter = 5 * time.Second
 // The jobs that are left, of the types that are handled.
 type jobsLeft struct{ queued, running, paused int }
 
-// nothing reports whether no job can start any more without somebody's doing.
+// nothing reports whether no job can start any more without an intervention.
 func (l jobsLeft) nothing() bool { return l.running == 0 && l.queued == l.paused }
 
 // idle is asked when nothing runs here and nothing was claimed; nextDue is when a job becomes due, zero when that is not known.

@@ -61,8 +61,8 @@ func (q *Queue) Attempts(ctx context.Context, jobID string) ([]AttemptRecord, er
 	return attempts, wrap("attempts", jobID, err)
 }
 
-// Logs lists what the handler of a job has logged with [Attempt.Logger], attempt by attempt. It is there once the attempt
-// has ended.
+// Logs lists the lines that the handler of a job has logged with [Attempt.Logger], attempt by attempt. They are stored once the
+// attempt has ended.
 func (q *Queue) Logs(ctx context.Context, jobID string) ([]LogLine, error) {
 	stored, err := q.driver.Logs(ctx, lookup(jobID))
 	lines := mapped(stored, func(l driver.LogLine) LogLine { return LogLine(l) })

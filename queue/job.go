@@ -35,14 +35,14 @@ type Job struct {
 	Type    string
 	Payload json.RawMessage
 
-	// Options are those of the job, with the names of [Options], as they stand: NotBefore is when the job is, or was, due,
-	// MaxAttempts and the LimitKey of a key that coalesces are what the queue has chosen, and Key.Period is not kept. To
-	// enqueue another job like it, convert them: queue.Options(job.Options).
+	// Options are the current [Options] of the job: NotBefore is when the job is, or was, due; MaxAttempts, and the LimitKey of a
+	// key that coalesces, are the values that the queue has chosen; Key.Period is not kept. To enqueue another job like it,
+	// convert them: queue.Options(job.Options).
 	driver.Options
 
 	State State
 
-	// Attempt counts the claims so far; a write about the current one names its number.
+	// Attempt counts the claims so far. A write about the current attempt names this number.
 	Attempt int
 	// Failures, Interruptions and Crashes count how attempts ended, apart.
 	Failures      int
@@ -61,7 +61,7 @@ type Job struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	StartedAt  time.Time // of the latest attempt
-	FinishedAt time.Time // within a millisecond where many complete at once
+	FinishedAt time.Time // within a millisecond if many complete at once
 }
 
 // maxPrinted is how much of a payload is printed, in bytes.
@@ -86,7 +86,7 @@ func beginning(text string) string {
 // lease is the right to write about the job's current attempt.
 func (j *Job) lease() driver.Lease { return driver.Lease{JobID: j.ID, Attempt: j.Attempt} }
 
-// plain reports what [driver.Outcome].Plain says.
+// plain reports whether the outcome is [driver.Outcome].Plain.
 func (j *Job) plain() bool {
 	return j.LimitKey == "" && j.Key.Scope != driver.KeyUnfinished && j.Key.Scope != driver.KeyCoalesce
 }
@@ -128,10 +128,9 @@ type Options struct {
 	MaxAttempts int
 	// ExpiresAt is when the job is no longer worth starting: one that is not running by then is canceled. Zero: never.
 	ExpiresAt time.Time
-	// LimitKey names what the job shares a limit with; jobs of several types may have the same. At most 200 bytes. Empty:
-	// none.
+	// LimitKey names the group that shares a limit. Jobs of several types may have the same. At most 200 bytes. Empty: none.
 	LimitKey string
-	// UserID is whose job it is, for hosts with several users. At most 200 bytes. Empty: nobody's.
+	// UserID is the user of the job, for hosts with several users. At most 200 bytes. Empty: none.
 	UserID string
 	// Tags are words to find the job by: at most 20, each not empty and of at most 100 bytes.
 	Tags []string
@@ -144,23 +143,23 @@ type KeyScope = driver.KeyScope
 // job's id, and anything else fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or [Coalesce].
 type Key = driver.Key
 
-// Forever is a key that is never freed: what it names happens once.
+// Forever is a key that is never freed: a job with this name is enqueued once.
 func Forever(name string) Key { return Key{Name: name, Scope: driver.KeyForever} }
 
-// WhileUnfinished is a key that is free again when its job has finished: what it names does not overlap.
+// WhileUnfinished is a key that is free again when its job has finished: jobs with this name do not overlap.
 func WhileUnfinished(name string) Key { return Key{Name: name, Scope: driver.KeyUnfinished} }
 
-// ForPeriod is a key that is taken for a time from the enqueueing on, whatever becomes of the job: what it names happens at
-// most once in that time. The time is measured by the server's clock on PostgreSQL,
-// and by that of the machine that enqueues on SQLite.
+// ForPeriod is a key that is taken for a period from the enqueueing on, whatever the outcome of the job: at most one job with
+// this name is enqueued in that period. The time is measured by the server's clock on PostgreSQL, and by that of the enqueueing
+// machine on SQLite.
 func ForPeriod(name string, period time.Duration) Key {
 	return Key{Name: name, Scope: driver.KeyPeriod, Period: period}
 }
 
-// Coalesce is a key that is free again when its job begins: of what it names one runs and at most one waits, which stands
-// for all that was asked for meanwhile and begins when the first has ended. A job that is to run again while another
-// already waits is canceled instead, with a LastError that names the other: that one does the same, from the beginning, so
-// what must not be repeated has no place in a job that coalesces. The job's LimitKey is the queue's own then.
+// Coalesce is a key that is free again when its job begins: of the jobs with this name one runs and at most one waits. The
+// waiting one stands for all requests made meanwhile and begins when the first has ended. If a job is to run again while another
+// already waits, it is canceled, with a LastError that names the other, which does the same work from the beginning. So a job
+// that coalesces must not contain work that must not be repeated. The queue sets the job's LimitKey.
 func Coalesce(name string) Key { return Key{Name: name, Scope: driver.KeyCoalesce} }
 
 // An EnqueueResult says which job an enqueue has stored or found.
@@ -170,7 +169,7 @@ type EnqueueResult struct {
 	Duplicate bool
 }
 
-// A StepRecord is a named part of a job whose result is kept, so that a later attempt need not run it again.
+// A StepRecord is a named part of a job whose result is stored, so that a later attempt does not run it again.
 type StepRecord struct {
 	JobID      string
 	Name       string
@@ -178,7 +177,7 @@ type StepRecord struct {
 	StartedAt  time.Time
 	FinishedAt time.Time       // zero while unfinished
 	Result     json.RawMessage // nil while unfinished
-	// Cursor is how far the step has come, if [SaveCursor] said; nil once it is finished.
+	// Cursor is the position stored by [SaveCursor], if any; nil once the step is finished.
 	Cursor json.RawMessage
 }
 
@@ -194,18 +193,18 @@ type AttemptRecord struct {
 	FinishedAt time.Time // zero while it runs
 }
 
-// A LogLine is what a handler has logged; see [Attempt.Logger].
+// A LogLine is a line that a handler has logged; see [Attempt.Logger].
 type LogLine struct {
 	JobID   string
 	Attempt int
-	Line    int // within the attempt, from 1; what was dropped has been counted
+	Line    int // within the attempt, from 1; dropped lines are counted
 	At      time.Time
 	Level   slog.Level
 	Message string
 	Attrs   json.RawMessage // an object; nil without attributes
 }
 
-// How an attempt stands, or ended.
+// The outcomes of an attempt.
 const (
 	KindRunning     = driver.KindRunning
 	KindCompleted   = driver.KindCompleted

@@ -12,10 +12,12 @@ import (
 // maxClaim bounds one transaction.
 const maxClaim = 10_000
 
-// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it is new,
-// and makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for you.
+// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it is new, and
+// makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for
+// you.
 //
-// The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with [Attempt.Complete] or [Attempt.Fail].
+// The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with [Attempt.Complete] or
+// [Attempt.Fail].
 func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limit int) ([]*Attempt, error) {
 	if workerID == "" || len(types) == 0 || limit < 1 {
 		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", cutID(workerID), len(types), limit)
@@ -39,7 +41,7 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 	return q.readClaimed(ctx, jobs)
 }
 
-// claimSome goes on where a driver has got none as yet of what there is: to the caller, none means that there is nothing.
+// claimSome repeats the claim if a driver returned none of the available jobs: to the caller, none means that there are none.
 func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, error) {
 	for {
 		req.Now = q.now()
@@ -50,7 +52,7 @@ func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, 
 	}
 }
 
-// readClaimed decodes what was claimed. Jobs that cannot be read here are given back as a dispatcher does it.
+// readClaimed decodes claimed jobs. Jobs that cannot be decoded here are given back as a dispatcher does it.
 func (q *Queue) readClaimed(ctx context.Context, jobs []Job) ([]*Attempt, error) {
 	attempts := make([]*Attempt, 0, len(jobs))
 	var errs []error
@@ -71,7 +73,7 @@ func (q *Queue) claimedByHand(job *Job) *Attempt {
 	return a
 }
 
-// encodeAt makes of a value what is stored of it at the place.
+// encodeAt returns the stored form of a value at a place.
 func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
 	plain, err := q.encode(v)
 	if err != nil {
@@ -80,7 +82,7 @@ func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
 	return q.codecs.encode(plain, at, "")
 }
 
-// encode is encode within the bound of what a handler may have stored.
+// encode is the function encode with the bound on values that a handler stores.
 func (q *Queue) encode(v any) (json.RawMessage, error) {
 	plain, err := encode(v)
 	if err == nil && len(plain) > q.maxPayload {
@@ -139,8 +141,8 @@ func (a *Attempt) complete(ctx context.Context, tx *driver.WriteTx, finish finis
 // A finisher writes one outcome.
 type finisher func(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error
 
-// finishLater is finish for a transaction that comes to nothing where the outcome is refused: the refusal may come with what
-// the transaction does next.
+// finishLater is finish for a transaction that has no effect if the outcome is refused: the refusal may come with the next
+// statement of the transaction.
 func (q *Queue) finishLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
 	if q.fence != nil && out.Plain {
 		return q.fence.CompleteLater(ctx, tx, out)

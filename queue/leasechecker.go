@@ -37,8 +37,8 @@ func (c *leaseChecker) verify(ctx context.Context, leases []driver.Lease) {
 	}
 }
 
-// whyNotHeld tells a job that was canceled from one that others have taken and given back. It is nil for one that this very
-// attempt has completed.
+// whyNotHeld distinguishes a job that was canceled from one that others have taken and given back. It returns nil for a job that
+// this attempt has completed.
 func (c *leaseChecker) whyNotHeld(ctx context.Context, lease driver.Lease, answer error) error {
 	if !errors.Is(answer, ErrNotRunning) {
 		return ErrLeaseLost

@@ -10,10 +10,10 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// ErrInvalidLimit: what was given cannot be a limit, or the target of one.
+// ErrInvalidLimit: the value is not a valid limit or target.
 var ErrInvalidLimit = errors.New("invalid limit")
 
-// A Target is what is limited or paused. Make one with [ForType], [ForKey], [ForKeyPrefix] or [ForAll].
+// A Target is the set of jobs that is limited or paused. Make one with [ForType], [ForKey], [ForKeyPrefix] or [ForAll].
 type Target struct {
 	Kind TargetKind
 	Name string // of the type, the limit key, or its beginning
@@ -35,9 +35,9 @@ func ForType[T ~string](name T) Target { return Target{Kind: TargetType, Name: s
 // ForKey is the jobs with this limit key, of whatever types; see [Options].
 func ForKey(key string) Target { return Target{Kind: TargetKey, Name: key} }
 
-// ForKeyPrefix is the jobs whose limit key begins so, each key for itself: a limit of 2 for "gmail:" lets two jobs of
-// each account run. The limit of a longer prefix goes before that of a shorter one, and that of the key itself before both;
-// a pause holds all keys back that begin so, also those with limits of their own.
+// ForKeyPrefix is the jobs whose limit key has the prefix, each key separately: a limit of 2 for "gmail:" lets two jobs of each
+// account run. The limit of a longer prefix takes precedence over that of a shorter one, and that of the key itself over both. A
+// pause holds all keys with the prefix, including those with limits of their own.
 func ForKeyPrefix(prefix string) Target { return Target{Kind: TargetKeyPrefix, Name: prefix} }
 
 // ForAll is all jobs; they can be paused, not limited.
@@ -46,16 +46,16 @@ func ForAll() Target { return Target{Kind: TargetType, Name: driver.AllTypes} }
 // A Limit bounds how many jobs of a [Target] run, over all machines. A job of a type and with a key needs capacity under both
 // limits.
 type Limit struct {
-	// MaxRunning is how many run at once, at most. A job runs from its claim to its end, or until a dead worker's jobs are
-	// taken back. Zero: as many as like; at most 1,000,000.
+	// MaxRunning is the maximum number of running jobs. A job runs from its claim to its end, or until a dead worker's jobs are
+	// taken back. Zero: no limit; at most 1,000,000.
 	MaxRunning int
 	// Rate is how many start in each Per, evenly: one every Per ÷ Rate. A start is a claim; a job that is tried again
 	// starts again. Zero: as many as like; at most one a microsecond, and 1,000,000,000.
 	Rate int
 	// Per is the time that Rate is about: from 1 ms to 366 days; zero when Rate is.
 	Per time.Duration
-	// Burst is how many may start at once when few have of late. In no time of length Per do more than Rate + Burst − 1
-	// start. Default 1: never more than Rate; at most Rate.
+	// Burst is how many may start at once after a quiet time. In any period of length Per at most Rate + Burst − 1 start. Default
+	// 1: never more than Rate; at most Rate.
 	Burst int
 }
 
@@ -63,7 +63,7 @@ type Limit struct {
 type LimitStatus struct {
 	Target
 	Limit       // zero when it is only paused
-	Paused bool // by name: what [ForAll] or a prefix pauses besides does not show here
+	Paused bool // by its own name; a pause of [ForAll] or a prefix is not included
 }
 
 const (
@@ -73,9 +73,9 @@ const (
 	maxPer          = 366 * 24 * time.Hour
 )
 
-// SetLimit limits the target from now on, in place of the limit it had. What runs goes on, also where it is more than the
-// limit allows now. A pause stays. Jobs that the limit keeps from running wait apart, and slow no others; where very many
-// are queued, to put them there takes the database a while.
+// SetLimit limits the target from now on, replacing its earlier limit. Running jobs continue, even if there are more than the
+// limit allows. A pause stays. Jobs that the limit holds back are kept apart and slow no others; if very many are queued, moving
+// them takes the database a while.
 func (q *Queue) SetLimit(ctx context.Context, target Target, limit Limit) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.SetLimitTx(ctx, tx, target, limit) })
 }
@@ -118,8 +118,8 @@ func (q *Queue) RemoveLimitTx(ctx context.Context, tx Tx, target Target) error {
 	return q.limited(ctx, w, "remove limit", q.driver.SetLimit(ctx, w, driver.Target(target), nil))
 }
 
-// Pause keeps the jobs of the target from being claimed, on all machines, until [Queue.Resume]. What runs goes on, and jobs
-// can be enqueued. A pause is durable; to pause what is paused is no error.
+// Pause keeps the jobs of the target from being claimed, on all machines, until [Queue.Resume]. Running jobs continue, and jobs
+// can be enqueued. A pause is durable. Pausing again is no error.
 func (q *Queue) Pause(ctx context.Context, target Target) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseTx(ctx, tx, target) })
 }
@@ -149,7 +149,7 @@ func (q *Queue) ResumeTx(ctx context.Context, tx Tx, target Target) error {
 	return q.setPaused(ctx, w, "resume", target, false)
 }
 
-// Limits lists what is limited or paused, by kind and name.
+// Limits lists the limited or paused targets, by kind and name.
 func (q *Queue) Limits(ctx context.Context) ([]LimitStatus, error) {
 	if err := validContext(ctx); err != nil {
 		return nil, wrap("limits", "", err)

@@ -14,22 +14,22 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// What is kept of an attempt's log, at most, and of the message or the attributes of one line.
+// The bounds on the stored log of an attempt, and on the message or the attributes of one line.
 const (
 	maxLogLines = 200
 	maxLogBytes = 32 << 10
 	maxLineText = 8 << 10
 )
 
-// Logger logs about the attempt. What it is given goes to the dispatcher's logger, with the job's id, type and attempt, and
-// is kept with the job, where [Queue.Logs] finds it: lines of level Info and above, and those below that the dispatcher's
-// logger takes.
+// Logger returns a logger for the attempt. Its lines go to the dispatcher's logger, with the job's id, type and attempt, and are
+// stored with the job, where [Queue.Logs] finds them: lines of level Info and above, and lower ones that the dispatcher's logger
+// accepts.
 //
-// The last 200 lines of an attempt are kept, and of those no more than 32 KB; the numbers of the lines tell how many there
-// were before. A message of more than 8 KB is cut and ends with "…"; attributes of more are kept as the beginning of their
-// text, in one named !CUT. What is kept is encoded by the queue's [Codec]. The lines are written in the transaction that ends the attempt, however it ends. Those logged
-// after [Attempt.Complete], and those of an attempt that loses its lease or whose process dies, go to the dispatcher's
-// logger alone.
+// The last 200 lines of an attempt are kept, and of those at most 32 KB; the numbers of the lines show how many preceded them. A
+// message of more than 8 KB is cut and ends with "…"; larger attributes are kept as the beginning of their text, in one named
+// !CUT. The queue's [Codec] encodes stored lines. The lines are written in the transaction that ends the attempt, however it
+// ends. Lines logged after [Attempt.Complete], and those of an attempt that loses its lease or whose process dies, go to the
+// dispatcher's logger alone.
 func (a *Attempt) Logger() *slog.Logger {
 	if a.made("log") != nil {
 		return slog.Default()
@@ -155,7 +155,7 @@ func quoteCut(text string) json.RawMessage {
 	return bytes.TrimSpace(quoted.Bytes())
 }
 
-// A logHandler hands each record to the dispatcher's logger, and to what keeps it.
+// A logHandler passes each record to the dispatcher's logger and to the handler that stores it.
 type logHandler struct{ next, keep slog.Handler }
 
 // Enabled implements [slog.Handler].

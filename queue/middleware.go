@@ -9,9 +9,9 @@ import (
 // A HandlerFunc runs an attempt, as [Handle] describes.
 type HandlerFunc func(ctx context.Context, a *Attempt) error
 
-// A Middleware wraps the handlers of a dispatcher: what it returns runs instead of next, and calls it, or does not. A
-// panic of the handler passes through it, so that it may recover; what it does not recover is a failure as ever. What it
-// returns decides what becomes of the job. It is called once for each type, when that is registered.
+// A Middleware wraps the handlers of a dispatcher. The function that it returns runs instead of next, and may call it. A panic of
+// the handler passes through it, so that it may recover; a panic that it does not recover is a failure. Its error determines the
+// outcome of the job. It is called once for each type, at registration.
 type Middleware func(next HandlerFunc) HandlerFunc
 
 // wrapHandler puts the first middleware outermost.

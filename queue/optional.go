@@ -6,7 +6,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// options are what a driver may do besides what all drivers do: nil where it does not.
+// options are the optional methods of a driver; nil if it lacks them.
 type options struct {
 	// now is the time of the database's clock, by which all machines that share it go.
 	now    func() time.Time

@@ -7,14 +7,14 @@ import "time"
 // seldom, and not less each time.
 type pace struct {
 	last load
-	// ended and spent are jobs whose handlers have returned and the time that handlers have run, the recent past weighing most.
+	// ended and spent count the jobs whose handlers have returned and the time that handlers have run, recent ones weighted most.
 	ended float64
 	spent time.Duration
 	wait  time.Duration // for a claim
-	depth int           // what was claimed ahead the last time
+	depth int           // how many jobs were last claimed ahead
 }
 
-// maxPrefetch bounds what one claim takes, and what a process that dies takes with it for a lease.
+// maxPrefetch bounds the jobs of one claim, and so those that a dying process holds for a lease.
 const maxPrefetch = 1000
 
 // Claims that take longer than a quarter of the time claimed ahead stretch it so that they do not, but no further than this many
@@ -36,9 +36,8 @@ func (p *pace) waited(d time.Duration) {
 	p.wait -= (p.wait - d) / 8
 }
 
-// ahead is how many jobs the slots can run within the given time, going by how long handlers have run of late: a process that
-// was short of jobs has not become slow by that. It grows to at most the double, for who has run a few quick jobs knows
-// little of the next.
+// ahead returns how many jobs the slots can run within the given time, according to recent run times. A process that was short of
+// jobs has not become slow by that. The result at most doubles, since a few quick jobs say little about the next.
 func (p *pace) ahead(now load, slots int, within time.Duration) int {
 	p.ended = p.ended/2 + float64(now.ended-p.last.ended)
 	p.spent = p.spent/2 + (now.spent - p.last.spent)

@@ -26,8 +26,8 @@ func (q *Queue) payload(j *NewJob) (json.RawMessage, error) {
 	return b, nil
 }
 
-// replaced reports whether encoding/json has put U+FFFD in the place of bytes that are no text: it writes an escape then, and
-// the character itself where that was in the text.
+// replaced reports whether encoding/json has replaced bytes that are not valid UTF-8 by U+FFFD: it then writes an escape, and
+// writes the character itself if that was in the text.
 func replaced(text []byte) bool {
 	escape := []byte(`\ufffd`)
 	for {

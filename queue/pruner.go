@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// pruneInterval is how often a dispatcher looks for what need not be kept any more.
+// pruneInterval is how often a dispatcher prunes.
 const pruneInterval = time.Minute
 
-// The pruner deletes what has been kept long enough. While there is nothing to delete, it only reads.
+// The pruner deletes finished jobs whose retention has expired. While there is nothing to delete, it only reads.
 type pruner struct {
 	q   *Queue
 	log *slog.Logger

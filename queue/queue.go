@@ -20,32 +20,32 @@ type Config struct {
 	// TracerProvider and MeterProvider are where spans and metrics go; nil: OpenTelemetry's global ones.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
-	// ChildSpans makes the span of an attempt a child of the span its job was enqueued in. Otherwise it begins a trace of its
-	// own and links to that span, so that jobs that enqueue jobs do not make one trace without end.
+	// ChildSpans makes the span of an attempt a child of the span its job was enqueued in. Otherwise it begins a new trace that
+	// links to that span, so that jobs that enqueue jobs do not form an endless trace.
 	ChildSpans bool
-	// Types are those of which jobs may be enqueued and scheduled; others are refused with [ErrUnknownType], so that a slip of
-	// the pen does not wait for a handler for ever. Default: any, since another program may handle it.
+	// Types are the job types that may be enqueued and scheduled. Others are refused with [ErrUnknownType], so that a job with a
+	// misspelled type does not wait for a handler for ever. Default: any, since another program may handle it.
 	Types []string
 	// Retry is the wait between attempts. Default [DefaultRetry].
 	Retry RetryPolicy
 	// Budget bounds interruptions and crashes.
 	Budget Budget
-	// MaxPayload is how many bytes the JSON of a payload may have, of a result, and of a step's result or cursor. Default 1 MiB;
-	// at least 1. What is larger belongs elsewhere, and its name into the payload.
+	// MaxPayload is the maximum number of bytes of the JSON of a payload, of a result, and of a step's result or cursor. Default
+	// 1 MiB; at least 1. Store larger values elsewhere, and put their name into the payload.
 	MaxPayload int
 	// Retention is how long finished jobs are kept. Default: 7 days.
 	Retention Retention
-	// Codec encodes what is stored from now on of payloads, results, steps, errors and log lines. Default: none, they are stored
-	// plainly. Values that cannot be decoded are shown as they are stored, a JSON object with the member "$codec", and in place
-	// of an error or a message stands why; a handler is not given them: its job is deferred for a minute while the codec or key
-	// is not known, and fails when the value is damaged.
+	// Codec encodes the payloads, results, steps, errors and log lines that are stored from now on. Default: none, they are
+	// stored plainly. A value that cannot be decoded is shown as stored, a JSON object with the member "$codec"; an error or a
+	// message is replaced by the reason. A handler does not receive such a value: its job is deferred for a minute while the
+	// codec or key is unknown, and fails if the value is damaged.
 	Codec Codec
-	// Decoders decode what other codecs have encoded.
+	// Decoders decode the values of other codecs.
 	Decoders []Codec
 }
 
-// A Queue enqueues jobs, hands them to workers and keeps what becomes of them. It is safe for use by many goroutines;
-// every method that changes something returns when the change is durable.
+// A Queue enqueues jobs, hands them to workers and stores their outcomes. It is safe for concurrent use; every method that
+// changes something returns when the change is durable.
 type Queue struct {
 	events    bus
 	telemetry *telemetry
@@ -64,7 +64,7 @@ type Queue struct {
 	codecs     codecs
 }
 
-// New makes a queue on a database whose tables [Migrate] has made; cfg may be nil.
+// New makes a queue on a database whose tables [Migrate] has created; cfg may be nil.
 func New(db DB, cfg *Config) (*Queue, error) {
 	if db == nil || db.Driver() == nil {
 		return nil, errors.New("queue: New needs a DB: open a database with queue/sqlite or queue/postgres")
@@ -112,9 +112,9 @@ func (q *Queue) made() error {
 // DB is the database the queue is kept in.
 func (q *Queue) DB() DB { return q.db }
 
-// Cancel ends a queued job, or a running one: its handler's context is canceled with the cause [ErrCanceled], and what
-// the handler then reports is ignored. In another process that takes until its next heartbeat. The error is
-// [ErrFinished] or [ErrJobNotFound] when there is nothing to cancel.
+// Cancel ends a queued or running job. The context of a running handler is canceled with the cause [ErrCanceled], and its result
+// is ignored. In another process that takes until its next heartbeat. The error is [ErrFinished] or [ErrJobNotFound] if there is
+// nothing to cancel.
 func (q *Queue) Cancel(ctx context.Context, jobID string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.CancelTx(ctx, tx, jobID) })
 }
@@ -138,9 +138,9 @@ func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
 	return nil
 }
 
-// Retry makes a failed or canceled job due again, with all its attempts ahead of it; the results of its steps are kept.
-// The error is [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] when another job
-// has taken its key since.
+// Retry makes a failed or canceled job due again, with its whole budget; the results of its steps are kept. The error is
+// [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] if another job has taken its key
+// since.
 func (q *Queue) Retry(ctx context.Context, jobID string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RetryTx(ctx, tx, jobID) })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// observed reports whether anybody listens or measures: while nobody does, events cost this question.
+// observed reports whether there is a subscriber or a meter. Without one, events cost only this check.
 func (q *Queue) observed(ctx context.Context) bool {
 	return q.events.listeners.Load() > 0 || q.telemetry.counts(ctx)
 }
@@ -20,7 +20,7 @@ func (q *Queue) record(ctx context.Context, tx *driver.WriteTx, events ...Event)
 		}
 	}
 	if tx.Joined() {
-		// Whether it commits, nobody reports, except of the end of a handler's job; see completer.settle.
+		// Nobody reports whether it commits, except for the end of a handler's job; see completer.settle.
 		tx.OnCommit(func() {
 			q.telemetry.count(events)
 			q.events.tell(q.events.stage(events))
@@ -72,7 +72,7 @@ func (q *Queue) describe(ctx context.Context, tx *driver.WriteTx, e *Event) erro
 	return nil
 }
 
-// endEvent reports the end of a job's attempt. Of jobs that are given back without having begun there is nothing to tell.
+// endEvent returns the event of an attempt's end. A job that is given back before it began has none.
 func endEvent(out *driver.Outcome, job *Job, began time.Time) Event {
 	e := Event{
 		Kind: EventRetried, JobID: job.ID, JobType: job.Type, Attempt: job.Attempt,
@@ -107,7 +107,7 @@ func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, results []Enque
 	return events
 }
 
-// recordEndings is record for what a completer has written, as far as the answers are nil; superseded are its jobs that were.
+// recordEndings is record for endings of a completer whose answers are nil; superseded are its jobs that were superseded.
 func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error, superseded map[string]string) error {
 	if !q.observed(ctx) {
 		return nil
@@ -123,7 +123,7 @@ func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []*
 	return q.record(ctx, tx, events...)
 }
 
-// recordCrashes is record for the jobs of a dead worker. How long they ran, nobody knows.
+// recordCrashes is record for the jobs of a dead worker. Their run time is unknown.
 func (q *Queue) recordCrashes(ctx context.Context, tx *driver.WriteTx, jobs []Job, outcomes []driver.Outcome, answers []error) error {
 	if !q.observed(ctx) {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// RedriveResult is what became of the jobs that [Queue.Redrive] found.
+// RedriveResult counts the outcomes of the jobs that [Queue.Redrive] found.
 type RedriveResult struct {
 	// Queued jobs are due again.
 	Queued int
@@ -21,10 +21,10 @@ type RedriveResult struct {
 // redriveBatch is how many jobs one transaction retries.
 const redriveBatch = 100
 
-// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may
-// be failed and canceled. A Limit of 0 means all; it may be as large as is wished. Jobs are retried newest first, by
-// transactions of 100. On an error the result counts those whose transactions have committed. A job that is no longer finished when its turn comes
-// is passed over.
+// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may be
+// failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in transactions of 100. On
+// an error the result counts those whose transactions have committed. A job that is no longer finished when its turn comes is
+// skipped.
 func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateFailed}
@@ -61,8 +61,8 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 	return done, wrap("redrive", "", err)
 }
 
-// byKey returns the ids in the order in which enqueues take the keys of jobs, so that where rows are locked nobody has what
-// another wants next. Those of one key stay newest first.
+// byKey returns the ids in the order in which enqueues lock the keys of jobs, so that transactions do not deadlock. Those of one
+// key stay newest first.
 func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]string, error) {
 	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
 	if err != nil {
@@ -77,9 +77,9 @@ func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]
 	return ordered, nil
 }
 
-// CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns how many there were: queued and running ones,
-// or those of the filter's States among them. A Limit of 0 means all. It goes newest first, by transactions of 100; on an
-// error the result counts those whose transactions have committed.
+// CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns their number: queued and running ones, or those
+// of the filter's States among them. A Limit of 0 means all. Jobs are canceled newest first, in transactions of 100; on an error
+// the result counts those whose transactions have committed.
 func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateQueued, StateRunning}
@@ -91,7 +91,7 @@ func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	}
 	done := 0
 	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
-		// The ends of jobs are written in this order: where rows are locked, nobody has what another wants next.
+		// The ends of jobs are written in this order, so that transactions do not deadlock.
 		slices.Sort(ids)
 		canceled := 0
 		for _, id := range ids {
@@ -108,7 +108,7 @@ func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	return done, wrap("cancel all", "", err)
 }
 
-// passedBy reports whether the job has changed since it was listed, so that nothing is to be done about it.
+// passedBy reports whether the job has changed since it was listed, so that it is skipped.
 func passedBy(err error) bool {
 	return errors.Is(err, ErrFinished) || errors.Is(err, ErrNotFinished) || errors.Is(err, ErrJobNotFound)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The rescuer looks for workers whose beat stands still for a lease, on its own monotonic clock: no two machines' clocks
+// The rescuer looks for workers whose heartbeat has not changed for a lease, on its own monotonic clock: no two machines' clocks
 // are ever compared. It removes them and gives their jobs back.
 type rescuer struct {
 	q        *Queue
@@ -52,7 +52,7 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 	}
 	now := time.Now()
 	if now.Sub(r.looked) > lease/2 {
-		// This process stood still, and perhaps the whole machine: that time says nothing about the others.
+		// This process, and perhaps the whole machine, stood still: that time says nothing about the others.
 		clear(r.seen)
 	}
 	r.looked = now

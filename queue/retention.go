@@ -8,8 +8,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Keep is how long finished jobs are kept after they have finished, by their state. Zero is the default, 7 days; for a type
-// it is what holds for all types. Negative is for ever.
+// Keep is how long finished jobs are kept, by state. Zero is the default: 7 days, or for a type the value for all types. Negative
+// means for ever.
 type Keep struct {
 	Completed time.Duration
 	Failed    time.Duration
@@ -20,7 +20,7 @@ type Keep struct {
 // always kept, and so are their keys and those of scope forever.
 type Retention struct {
 	Keep
-	// Types is what differs for jobs of single types.
+	// Types overrides Keep for single types.
 	Types map[string]Keep
 }
 
@@ -50,15 +50,15 @@ func (k Keep) of(state State) time.Duration {
 }
 
 const (
-	// pruneBatch is how many rows one transaction deletes, so that others wait little for their own.
+	// pruneBatch is how many rows one transaction deletes, so that other writes wait only briefly.
 	pruneBatch = 500
 	// minPrunePause is the least pause between two batches. It is at least as long as the batch took.
 	minPrunePause = 10 * time.Millisecond
 )
 
-// Prune deletes finished jobs that have been kept as long as [Config].Retention says, keys of scope period whose time is
-// over, and what is known of rates that hold nothing up any more, and returns how many jobs there were. It does so a few at a time, with pauses in which others write. Running
-// dispatchers do this every minute.
+// Prune deletes finished jobs that have been kept as long as [Config].Retention says, expired keys of scope period, and the state
+// of rates that no longer delay a start. It returns the number of jobs. It deletes a few at a time, with pauses for other writes.
+// Running dispatchers do this every minute.
 func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 	for _, state := range States() {
 		if !state.Finished() {

@@ -44,7 +44,7 @@ func (p RetryPolicy) after(failures int) time.Duration {
 	return delay
 }
 
-// maxRetryCap keeps sums of delays far from what a duration holds.
+// maxRetryCap keeps sums of delays well below the maximum of a duration.
 const maxRetryCap = 10 * 365 * 24 * time.Hour
 
 func (p RetryPolicy) validate() error {
@@ -61,13 +61,13 @@ func (p RetryPolicy) validate() error {
 	return nil
 }
 
-// A Budget bounds how often one job may end without success, apart for each way of ending so. Failures are bounded by
-// the job's own MaxAttempts.
+// A Budget bounds how often one job may end without success, separately for each cause. Failures are bounded by the job's own
+// MaxAttempts.
 type Budget struct {
 	// Interruptions is how many deferrals and shutdowns a job survives; the next one ends it. Default 1000.
 	Interruptions int
-	// Crashes is how many deaths of the process that ran it a job survives; the next one ends it, since it may be what
-	// kills its workers. Default 5.
+	// Crashes is how many deaths of its process a job survives. The next one ends it, since the job may kill its workers. Default
+	// 5.
 	Crashes int
 }
 
@@ -94,7 +94,7 @@ func (b Budget) withDefaults() Budget {
 // maxErrorText is how many bytes of an error or a stack are kept.
 const maxErrorText = 32 << 10
 
-// judge turns a handler's error into what becomes of the job: the one place where budgets and backoff are applied.
+// judge turns a handler's error into the outcome of the job. Budgets and backoff are applied only here.
 func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget) driver.Outcome {
 	var v *verdict
 	if !errors.As(err, &v) {
@@ -128,7 +128,7 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 	return out
 }
 
-// judgeCrash is what becomes of a job whose worker died.
+// judgeCrash returns the outcome of a job whose worker died.
 func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
 	out := driver.Outcome{
 		Lease: job.lease(), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
@@ -141,7 +141,7 @@ func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
 	return out
 }
 
-// storable makes text of any origin one that every database takes, and no longer than a person reads.
+// storable turns any text into one that every database accepts, and shortens it to what a person reads.
 func storable(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if len(text) > maxErrorText {

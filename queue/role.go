@@ -41,8 +41,8 @@ func (r *roles) stop() {
 }
 
 const (
-	// patience is how long a dispatcher that runs waits for one answer of the database. One that is gone without a word would
-	// hold it until TCP gives up, which takes a quarter of an hour, or for ever where something between them still answers.
+	// patience is how long a running dispatcher waits for one answer of the database. A server that vanishes would block it until
+	// TCP gives up, which takes a quarter of an hour, or for ever if a proxy between them still answers.
 	patience = time.Minute
 	// stopPatience is the same for one that stops.
 	stopPatience = 5 * time.Second

@@ -145,8 +145,8 @@ func (r *runner) judge(a *Attempt, err error) driver.Outcome {
 	return judge(a.job, err, r.now(), r.handlers[a.job.Type].retry, r.q.budget)
 }
 
-// drain waits for the handlers: first for all to end, then for the canceled ones to return. What still runs is given
-// up; its lease keeps the handler from writing.
+// drain waits for the handlers: first for all to end, then for the canceled ones to return. Handlers that still run are given up;
+// without a lease they cannot write.
 func (r *runner) drain(ctx context.Context, patience time.Duration) {
 	r.giveBack(time.Now().Add(time.Hour))
 	if r.running.waitIdle(patience) {

@@ -10,8 +10,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The runningSet is what this process has claimed. A job waits in the backlog until a slot is free, then its handler
-// occupies the slot until it returns; its attempt stays in the set, and its lease alive, until its end is written.
+// The runningSet has the jobs that this process has claimed. A job waits in the backlog until a slot is free, then its handler
+// occupies the slot until it returns. Its attempt stays in the set, and its lease alive, until its end is written.
 type runningSet struct {
 	mu       sync.Mutex
 	slots    int
@@ -29,7 +29,7 @@ type runningSet struct {
 	// low is how short the backlog may become before hungry is sent to, once.
 	low    int
 	hungry chan struct{}
-	// changed is closed and renewed when a handler has returned or an end is written, if somebody waits for it.
+	// changed is closed and renewed when a handler has returned or an end is written, if a goroutine waits for it.
 	changed chan struct{}
 	watched bool
 	// unwritable: the database has been closed, and takes no end any more.
@@ -42,7 +42,7 @@ type entry struct {
 	cancel  context.CancelCauseFunc
 	claimed time.Time
 	inside  bool // its handler runs
-	given   bool // given back, or up: what its handler still does is not looked at
+	given   bool // given back or given up: the handler's result is ignored
 
 	timeout   time.Duration // 0: none
 	deadline  time.Time     // of a handler with a timeout, once it runs
@@ -164,7 +164,7 @@ func (s *runningSet) occupy() (goroutines int) {
 	return goroutines
 }
 
-// next is the job that the caller, who holds a slot, runs now. Without one the slot is free again.
+// next returns the job that the caller, who holds a slot, runs now. Without one the slot is free again.
 func (s *runningSet) next(goroutine uint64) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +199,7 @@ func (s *runningSet) leave(e *entry) bool {
 	return !e.given
 }
 
-// forget ends the care for attempts whose ends are written.
+// forget removes attempts whose ends are written.
 func (s *runningSet) forget(attempts ...*Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,14 +242,14 @@ func (s *runningSet) cancel(lease driver.Lease, cause error) {
 	}
 }
 
-// expect notes that a claim begins. What is canceled until its jobs are in the set would go unheard.
+// expect notes that a claim begins. A cancellation before its jobs are in the set would be missed.
 func (s *runningSet) expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.canceled = make(map[string]struct{})
 }
 
-// missed are those of the claimed jobs that have been canceled since the claim began, perhaps after it.
+// missed returns the claimed jobs that have been canceled since the claim began.
 func (s *runningSet) missed(claimed []driver.Job) (leases []driver.Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,7 +291,7 @@ func (s *runningSet) has(lease driver.Lease) bool {
 	return s.attempts[lease] != nil
 }
 
-// leases are those that must still be held: not those of jobs that their handlers have completed.
+// leases returns the leases that must still be held, without those of completed jobs.
 func (s *runningSet) leases() []driver.Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()

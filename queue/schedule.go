@@ -12,11 +12,11 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Schedule enqueues a job again and again, at the instants that a cron expression names. It is a row in the database:
-// whichever [Dispatcher] looks first when an instant has come enqueues the job and moves the schedule on, in one
-// transaction, so that each instant fires once over all machines, and none is forgotten by a restart or a crash.
+// A Schedule enqueues a job repeatedly, at the instants of a cron expression. It is a row in the database. When an instant has
+// come, the first [Dispatcher] to look enqueues the job and advances the schedule, in one transaction, so that each instant fires
+// once over all machines, and none is lost by a restart or a crash.
 //
-// A job that a schedule has enqueued carries two tags, "schedule:" with the schedule's name and "fires:" with the instant;
+// A job that a schedule has enqueued has two tags, "schedule:" with the schedule's name and "fires:" with the instant;
 // [Job.Firing] reads them.
 type Schedule struct {
 	// Name identifies the schedule. Not empty, at most 80 bytes.
@@ -32,34 +32,34 @@ type Schedule struct {
 	//     set, restarts notwithstanding.
 	Cron string
 
-	// Zone is the time zone of Cron, by its name in the IANA database, such as "Europe/Berlin". Default "UTC". It is looked up
-	// on the machine; a program for machines that have no such database (small containers) imports time/tzdata.
+	// Zone is the time zone of Cron, by its name in the IANA database, such as "Europe/Berlin". Default "UTC". It is looked up on
+	// the machine; a program for machines that have no such database (small containers) imports time/tzdata.
 	//
-	// Where clocks are changed, a schedule for certain hours follows the wall clock: what falls into a gap fires once, when
-	// the gap ends, and what the clocks show twice fires the first time. A schedule for every hour follows the flow of time:
-	// nothing is left out and nothing put off.
+	// When clocks change, a schedule for certain hours follows the wall clock: an instant in a gap fires once, when the gap ends,
+	// and an instant that the clocks show twice fires the first time. A schedule for every hour follows elapsed time: no instant
+	// is omitted or delayed.
 	Zone string
 
-	// Job is what is enqueued, with its options; any dispatcher may run it, and its type need not be known where it is
-	// enqueued. A [WhileUnfinished] key keeps firings from overlapping: one that comes while the job of an earlier one is not
-	// finished enqueues nothing. NotBefore, ExpiresAt and [Forever] keys have no place in what is repeated; at most 18 Tags.
+	// Job is the job to enqueue, with its options. Any dispatcher may run it, and its type need not be known where it is
+	// enqueued. A [WhileUnfinished] key keeps firings from overlapping: a firing while an earlier job is not finished enqueues
+	// nothing. NotBefore, ExpiresAt and [Forever] keys are not allowed; at most 18 Tags.
 	Job NewJob
 
-	// CatchUp says what becomes of instants at which no dispatcher ran. Default [CatchUpOnce].
+	// CatchUp says what to do about instants at which no dispatcher ran. Default [CatchUpOnce].
 	CatchUp CatchUp
 }
 
-// A CatchUp is what a schedule does about the instants it has missed: those it finds more than a minute late because no
-// dispatcher ran, the database was away, or a clock was set forward.
+// A CatchUp is what a schedule does about missed instants: those that are found more than a minute late because no dispatcher
+// ran, the database was away, or a clock was set forward.
 type CatchUp string
 
 // The ways to catch up.
 const (
-	// CatchUpOnce fires once for all that was missed, as of the latest.
+	// CatchUpOnce fires once for all missed instants, as of the latest.
 	CatchUpOnce CatchUp = "once"
-	// CatchUpSkip leaves out what was missed.
+	// CatchUpSkip skips missed instants.
 	CatchUpSkip CatchUp = "skip"
-	// CatchUpAll fires for each instant that was missed, all at once and in order, at most for the latest 1000.
+	// CatchUpAll fires for each missed instant, all at once and in order, at most for the latest 1000.
 	CatchUpAll CatchUp = "all"
 )
 
@@ -72,7 +72,7 @@ const (
 
 // The conditions of schedules that a caller can act on.
 var (
-	// ErrInvalidSchedule: what was set cannot be a schedule.
+	// ErrInvalidSchedule: the value is not a valid schedule.
 	ErrInvalidSchedule = errors.New("invalid schedule")
 	// ErrScheduleNotFound: no schedule has the name.
 	ErrScheduleNotFound = driver.ErrScheduleNotFound
@@ -168,7 +168,7 @@ const (
 	tagFires    = "fires:"
 )
 
-// Firing returns which firing of a schedule the job is; false when it is none.
+// Firing returns the firing of a schedule that enqueued the job; false if there is none.
 func (j *Job) Firing() (Firing, bool) {
 	var f Firing
 	for _, tag := range j.Tags {
@@ -189,11 +189,11 @@ func (s *Schedule) jobFor(at time.Time) NewJob {
 	return job
 }
 
-// SetSchedule stores a schedule under its name. Call it at every start: setting what is set already changes nothing.
+// SetSchedule stores a schedule under its name. Call it at every start: setting the same schedule again changes nothing.
 //
-// A schedule of that name that differs is changed, also while dispatchers run: with another Cron or Zone it begins anew, at
-// the first instant from now on, and otherwise its next instant stands. One that is paused stays so. What is no longer set
-// goes on until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
+// A different schedule of that name is replaced, also while dispatchers run. With another Cron or Zone it begins anew, at the
+// first instant from now on; otherwise its next instant stays. A paused schedule stays paused. A schedule that is no longer set
+// continues until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
 func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 	s, table, err := s.normal(q)
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *StoredSchedule) timetable() (timetable, error) {
 	return newTimetable(s.Cron, s.Zone)
 }
 
-// RemoveSchedule ends a schedule; jobs it has enqueued stay. The error is [ErrScheduleNotFound] when there is none.
+// RemoveSchedule ends a schedule; jobs it has enqueued stay. The error is [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RemoveScheduleTx(ctx, tx, name) })
 }
@@ -48,7 +48,7 @@ func (q *Queue) RemoveScheduleTx(ctx context.Context, tx Tx, name string) error 
 }
 
 // PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error is
-// [ErrScheduleNotFound] when there is none.
+// [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) PauseSchedule(ctx context.Context, name string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseScheduleTx(ctx, tx, name) })
 }
@@ -69,8 +69,8 @@ func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
 	})
 }
 
-// ResumeSchedule lets a paused schedule fire again, from its first instant from now on: what fell into the pause is not
-// caught up with. Resuming one that is not paused changes nothing. The error is [ErrScheduleNotFound] when there is none.
+// ResumeSchedule lets a paused schedule fire again, from its first instant from now on: instants during the pause are skipped.
+// Resuming a schedule that is not paused changes nothing. The error is [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeScheduleTx(ctx, tx, name) })
 }
@@ -97,8 +97,8 @@ func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error 
 	return errors.Join(err, scheduleError("resume", name, fault))
 }
 
-// FireSchedule enqueues a schedule's job now, as a firing for this instant; a paused schedule's as well. Its next instant
-// stands. The error is [ErrScheduleNotFound], or what [Queue.Enqueue] answers.
+// FireSchedule enqueues a schedule's job now, as a firing for this instant, even if the schedule is paused. Its next instant
+// stays. The error is [ErrScheduleNotFound], or that of [Queue.Enqueue].
 func (q *Queue) FireSchedule(ctx context.Context, name string) (result EnqueueResult, err error) {
 	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		result, err = q.FireScheduleTx(ctx, tx, name)
@@ -144,8 +144,8 @@ func (q *Queue) editSchedule(ctx context.Context, tx *driver.WriteTx, op, name s
 	return scheduleError(op, name, q.rescheduled(ctx, tx))
 }
 
-// rescheduled has the schedulers look again once the transaction has committed: those of this process at once, those of others
-// when they hear that something has changed.
+// rescheduled makes the schedulers look again once the transaction has committed: those of this process at once, those of others
+// when they are notified.
 func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 	tx.OnCommit(q.local.reschedule)
 	return q.driver.Notify(ctx, tx)

@@ -12,9 +12,9 @@ import (
 
 const logSchedule = "schedule"
 
-// The scheduler fires the schedules that are due. It looks when the next one becomes so, when one is changed in this
-// process, a second after it was notified that anything has changed in the database, and in any case every half minute: not every
-// change is heard of, and the clock may have been set.
+// The scheduler fires the schedules that are due. It looks when the next one becomes due, when one is changed in this process, a
+// second after a notification from the database, and in any case every half minute, since not every change is notified and the
+// clock may have been set.
 type scheduler struct {
 	q    *Queue
 	log  *slog.Logger
@@ -23,18 +23,18 @@ type scheduler struct {
 
 	woken  chan struct{}
 	hinted chan struct{}
-	// faults are what keeps schedules from firing, so that it is logged once.
+	// faults are the reasons why schedules cannot fire, so that each is logged once.
 	faults map[string]string
 }
 
 const (
 	maxSchedulerPause = 30 * time.Second
-	// hintPause is between a hint and the look. Nearly all hints are about jobs: those of a busy queue cost one look a second,
-	// and none takes part in the haste in which a job begins.
+	// hintPause is the time between a notification and the look. Nearly all notifications are about jobs: on a busy queue they
+	// cost one look a second, and none delays the start of a job.
 	hintPause = time.Second
 )
 
-// wake has it look at once.
+// wake makes it look at once.
 func (s *scheduler) wake() { tell(s.woken) }
 
 // hint has it look soon: a schedule may have been changed in another process.
@@ -66,7 +66,7 @@ func (s *scheduler) wait(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// look fires what is due and returns how long to wait before the next look.
+// look fires due schedules and returns how long to wait before the next look.
 func (s *scheduler) look(ctx context.Context) time.Duration {
 	due, next, err := s.due(ctx)
 	if err != nil {
@@ -134,8 +134,8 @@ func (s *scheduler) complain(ctx context.Context, name string, err error) {
 	}
 }
 
-// fireTx enqueues the jobs and moves the schedule on, unless another machine has done so, or it was changed, since it was
-// seen. It fires for none of the instants for which it has fired before.
+// fireTx enqueues the jobs and advances the schedule, unless another machine has done so, or it was changed, since it was read.
+// It fires no instant twice.
 func (s *scheduler) fireTx(
 	ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable, before map[time.Time]bool,
 ) (next time.Time, err error) {

@@ -12,7 +12,7 @@ type Running interface{ attempt() *Attempt }
 
 func (a *Attempt) attempt() *Attempt { return a }
 
-// attemptOf is the attempt of what a call about a step was given.
+// attemptOf returns the attempt that was passed to a call about a step.
 func attemptOf(r Running, op string) (*Attempt, error) {
 	if r == nil {
 		return nil, wrap(op, "", errMadeUp)
@@ -21,12 +21,13 @@ func attemptOf(r Running, op string) (*Attempt, error) {
 	return a, a.made(op)
 }
 
-// Step runs fn as a named step of the job and stores its result, durably, before it returns. A later attempt of the
-// same job gets the stored result instead, and fn does not run again. When fn fails, nothing is stored.
+// Step runs fn as a named step of the job and stores its result, durably, before it returns. A later attempt of the same job gets
+// the stored result instead, and fn does not run again. If fn fails, nothing is stored.
 //
-// The process may die after fn and before its result is stored: fn runs again then, so what it does outside must bear
-// being repeated, or be reconciled first. A name, of at most 1000 bytes, stands for one step of a job, and is refused while that is under way; T is stored as JSON. A
-// result that is none, or is larger than [Config].MaxPayload, is a [Fatal] error: fn has run, and would run again each time.
+// The process may die after fn and before its result is stored. Then fn runs again, so its external effects must be idempotent,
+// or be reconciled first. A name, of at most 1000 bytes, identifies one step of a job, and is refused while that step is running.
+// T is stored as JSON. A result that is not valid JSON, or is larger than [Config].MaxPayload, is a [Fatal] error, because fn
+// would run again each time.
 func Step[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context) (T, error)) (T, error) {
 	var result T
 	a, err := attemptOf(w, "step")
@@ -62,8 +63,8 @@ func Step[T any](ctx context.Context, w Running, name string, fn func(ctx contex
 	return result, err
 }
 
-// StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it
-// happens exactly once.
+// StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it takes effect
+// exactly once.
 func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context, tx Tx) (T, error)) (T, error) {
 	var result T
 	a, err := attemptOf(w, "step")
@@ -104,9 +105,8 @@ func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
 	return ok, err
 }
 
-// StartStep records, durably, that the step is about to be tried. It is for what must not be repeated blindly: an attempt
-// that finds [Attempt.StepStarted] true looks first whether the step took effect. The result of a step that has finished
-// stays.
+// StartStep records, durably, that the step is about to be tried. It is for a step that must not be repeated blindly: an attempt
+// that finds [Attempt.StepStarted] true first checks whether the step took effect. The result of a finished step stays.
 func (a *Attempt) StartStep(ctx context.Context, name string) error {
 	if err := a.made("start step"); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, er
 	return true, nil
 }
 
-// step looks among the steps of earlier attempts, read once, and those of this one.
+// step looks up a step among those of earlier attempts, read once, and those of this one.
 func (a *Attempt) step(ctx context.Context, name string) (StepRecord, bool, error) {
 	if err := validContext(ctx); err != nil {
 		return StepRecord{}, false, wrap("step", a.job.ID, err)

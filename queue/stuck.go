@@ -14,19 +14,19 @@ import (
 // A StuckHandler is one that has not returned although its context was canceled.
 type StuckHandler struct {
 	Job Job
-	// Cause is that of its context: [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown].
+	// Cause is the cause of its context: [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown].
 	Cause error
 	// Since is when the context was canceled.
 	Since time.Time
-	// Stack is what its goroutine does now; empty when that could not be found out.
+	// Stack is the current stack of its goroutine; empty if it could not be determined.
 	Stack string
 }
 
-// errStuck is what a handler that was given up is taken to have returned.
+// errStuck is the result of a handler that was given up.
 var errStuck = errors.New("it has not returned")
 
-// The watchdog gives up handlers that ignore their contexts: the ends of their attempts are written as if they had
-// returned, and others take their slots. At a shutdown it is the drain that does so.
+// The watchdog gives up handlers that ignore their contexts: the ends of their attempts are written as if they had returned, and
+// others take their slots. At a shutdown the drain does so.
 type watchdog struct {
 	runner *runner
 	grace  time.Duration
@@ -45,7 +45,7 @@ func (w *watchdog) run(ctx context.Context) {
 	}
 }
 
-// overdue reports whether the handler goes on that long after its context was canceled.
+// overdue reports whether the handler still runs that long after its context was canceled.
 func (e *entry) overdue(grace time.Duration) bool {
 	cause := context.Cause(e.ctx)
 	return cause != nil && !errors.Is(cause, ErrShutdown) && time.Since(e.canceledAt()) >= grace
@@ -96,7 +96,7 @@ func (r *runner) tellStuck(ctx context.Context, h StuckHandler) {
 	r.onStuck(ctx, h)
 }
 
-// leaked is the error that names the handlers which go on when the dispatcher has stopped.
+// leaked returns the error that names the handlers that still run after the dispatcher has stopped.
 func (r *runner) leaked() error {
 	if names := r.running.stuckJobs(); len(names) > 0 {
 		return fmt.Errorf("queue: handlers did not return after their contexts were canceled: %s", names)
@@ -120,7 +120,7 @@ func parseGoroutineID(stack []byte) uint64 {
 	return id
 }
 
-// maxStacks bounds the text of all goroutines' stacks among which those of stuck handlers are looked for.
+// maxStacks bounds the text of all goroutines' stacks, which is searched for those of stuck handlers.
 const maxStacks = 64 << 20
 
 func stacksOf(stuck []*entry) map[*entry]string {

@@ -7,8 +7,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A job that coalesces, and was to run again, is canceled by [driver.Finisher].Finish when another waits under its key already. What
-// is reported for it is that, and not what its handler's error asked for.
+// A job that coalesces, and was to run again, is canceled by [driver.Finisher].Finish if another already waits under its key. The
+// reported outcome is the cancellation, not the retry that its handler's error requested.
 
 // coalescing names the job if it may have been superseded.
 func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
@@ -18,8 +18,8 @@ func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
 	return ids
 }
 
-// superseded returns by which job, in words, those of the jobs were superseded that the transaction has ended and that will not
-// run again.
+// superseded returns, for jobs that the transaction has ended and that will not run again, the text that names the jobs that
+// superseded them.
 func (q *Queue) superseded(ctx context.Context, tx *driver.WriteTx, ids []string) (map[string]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -37,7 +37,7 @@ func (q *Queue) superseded(ctx context.Context, tx *driver.WriteTx, ids []string
 	return why, nil
 }
 
-// unless makes of the end of an attempt that of its job, if that was superseded.
+// unless turns the event of an attempt's end into that of its job, if the job was superseded.
 func (e Event) unless(superseded string) Event {
 	if superseded == "" {
 		return e

@@ -42,8 +42,8 @@ const (
 
 var outcomes = []string{KindCompleted, KindFailed, KindInterrupted, KindCrashed, outcomeRetried, outcomeCanceled, outcomeLost}
 
-// A telemetry reports to OpenTelemetry. Without an SDK each of its calls ends at a nil pointer; attributes are made
-// once for each type of job and outcome.
+// A telemetry reports to OpenTelemetry. Without an SDK each of its calls ends at a nil pointer. Attributes are made once for each
+// job type and outcome.
 type telemetry struct {
 	tracer   trace.Tracer
 	children bool
@@ -56,7 +56,7 @@ type telemetry struct {
 	types map[string]*typeAttributes
 }
 
-// attributes are those of a measurement.
+// attributes are the attributes of a measurement.
 type attributes struct {
 	add    []metric.AddOption
 	record []metric.RecordOption
@@ -148,7 +148,7 @@ func (t *telemetry) begin(ctx context.Context, job *Job, now time.Time) (context
 	return ctx, span
 }
 
-// end closes what begin has opened, if the handler was called at all.
+// end ends the span that begin started, if the handler was called.
 func (t *telemetry) end(e *entry, out *driver.Outcome) {
 	span := e.attempt.span
 	if span == nil {
@@ -178,7 +178,7 @@ func (t *telemetry) end(e *entry, out *driver.Outcome) {
 	span.End()
 }
 
-// outcomeOf is one word for what an attempt's end means to its job.
+// outcomeOf returns the word for the outcome of an attempt.
 func outcomeOf(forGood bool, kind string) string {
 	switch {
 	case forGood:
@@ -223,7 +223,7 @@ func measured(attrs ...attribute.KeyValue) attributes {
 	return attributes{add: []metric.AddOption{set}, record: []metric.RecordOption{set}}
 }
 
-// traced is ctx with the span of the attempt, so that log lines that are written later belong to it.
+// traced returns ctx with the span of the attempt, so that later log lines belong to it.
 func (a *Attempt) traced(ctx context.Context) context.Context {
 	if sc := a.spanContext.Load(); sc != nil {
 		return trace.ContextWithSpanContext(ctx, *sc)

@@ -12,7 +12,7 @@ import (
 
 // A timetable returns the instants at which a schedule fires.
 type timetable interface {
-	// next is the first instant after the given one; zero when there is none.
+	// next returns the first instant after the given one; zero if there is none.
 	next(after time.Time) time.Time
 	// due are the instants from first to now; at most the latest limit of them, in order.
 	due(first, now time.Time, limit int) []time.Time
@@ -71,7 +71,7 @@ func parseCron(expression string, zone *time.Location) (timetable, error) {
 	if slices.Contains([]uint64{spec.Second, spec.Minute, spec.Hour, spec.Dom, spec.Month, spec.Dow}, 0) {
 		return nil, errors.New("one of its fields names nothing")
 	}
-	// What the wall clock shows is given to it as UTC, which has no gaps: those are seen to here.
+	// The wall clock's time is passed as UTC, which has no gaps; gaps are handled here.
 	spec.Location = time.UTC
 	return &calendar{spec: spec, zone: zone}, nil
 }
@@ -104,7 +104,7 @@ func (e every) due(first, now time.Time, limit int) []time.Time {
 	return instants
 }
 
-// A calendar fires when the clocks of a zone show what an expression says.
+// A calendar fires when the clocks of a zone match an expression.
 type calendar struct {
 	spec *cron.SpecSchedule
 	zone *time.Location
@@ -112,8 +112,8 @@ type calendar struct {
 
 const allHours = 1<<24 - 1
 
-// next follows the wall clock where hours are named, and the flow of time where every hour is meant: the hour that the
-// clocks show twice has an hourly firing each time, and a daily one once.
+// next follows the wall clock if hours are named, and elapsed time if every hour is meant: in the hour that the clocks show
+// twice, an hourly schedule fires each time, and a daily one once.
 func (c *calendar) next(after time.Time) time.Time {
 	if c.spec.Hour&allHours == allHours {
 		return c.nextElapsed(after)
@@ -123,7 +123,7 @@ func (c *calendar) next(after time.Time) time.Time {
 		if wall = c.spec.Next(wall); wall.IsZero() {
 			return wall
 		}
-		// When clocks were set back, it may be what they have shown before.
+		// After clocks were set back, it may be an instant that they have shown before.
 		if instant := c.instant(wall); instant.After(after) {
 			return instant
 		}

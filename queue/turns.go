@@ -8,8 +8,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// turns has goroutines that share a transaction of the program's own make their calls one after the other: a connection answers
-// one query at a time, and a call makes several that belong together.
+// turns makes goroutines that share a transaction of the program's own call one after the other: a connection answers one query
+// at a time, and a call makes several that belong together.
 type turns struct {
 	mu sync.Mutex
 	of map[any]*turn
@@ -21,7 +21,7 @@ type turn struct {
 	taken chan struct{} // of one
 }
 
-// callTurns are those of all queues: several may be given the same transaction.
+// callTurns are the turns of all queues, since several may be given the same transaction.
 var callTurns = turns{of: make(map[any]*turn)}
 
 // take returns when no other call works in the transaction. The caller calls leave when its own is over.

@@ -23,7 +23,7 @@ const (
 	defaultMaxPayload  = 1 << 20
 )
 
-// lastInstant is the end of what is stored in a fixed width; it begins with the zero time.
+// lastInstant is the last instant that is stored in a fixed width; the first is the zero time.
 var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 
 func validTime(kind error, field string, t time.Time) error {
@@ -181,7 +181,7 @@ func noText(kind error, field, s string) error {
 	return fmt.Errorf("%w: %s %q holds bytes that are no text", kind, field, s)
 }
 
-// lookup is the id, or the name, to ask the database for. What is no text is nobody's, and neither is the empty one.
+// lookup returns the id or name to query. Invalid UTF-8 matches no row, and neither does the empty string.
 func lookup(id string) string {
 	if isText(id) {
 		return id

@@ -15,24 +15,24 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// ApplyConfig says what [Apply] applies.
+// ApplyConfig configures an [Apply].
 type ApplyConfig struct {
 	// Engine decides by the stored rules. Required. Only stored rules are applied: the safety gate looks each one up.
 	Engine *Engine
 	// Only are the names of the rules that are applied, as if there were no others. Default empty: all that are enabled.
 	Only []string
-	// Messages are those that the rules are applied to, such as those of gmail's Store.AllMessages. Required.
+	// Messages are the messages to apply the rules to, such as those of gmail's Store.AllMessages. Required.
 	Messages iter.Seq2[*postroom.Message, error]
-	// Batch names the decisions: applying twice under one name records nothing twice, so that what was interrupted is finished by
-	// doing it again. At most 64 letters, digits and hyphens. Default: a new UUID, see [Applied].
+	// Batch names the decisions: applying twice under one name records nothing twice, so that an interrupted Apply is finished by
+	// repeating it. At most 64 letters, digits and hyphens. Default: a new UUID, see [Applied].
 	Batch string
 
 	// Labels and Ledger are those of [Config]. Required.
 	Labels Labels
 	Ledger Ledger
 
-	// DryRun only counts what would be recorded, and writes nothing: a broken rule is left out and not disabled. Approvals are not
-	// foreseen.
+	// DryRun only counts what would be recorded, and writes nothing: a broken rule is skipped and not disabled. Approvals are not
+	// predicted.
 	DryRun bool
 }
 
@@ -41,7 +41,7 @@ type Applied struct {
 	Batch    string
 	Messages int // that were looked at
 	Matched  int // that a rule matches
-	// Actions are those that are recorded, by what they do and by the name of their rule.
+	// Actions are the recorded actions, by type and by the name of their rule.
 	Actions map[string]int
 	Rules   map[string]int
 	// AlreadySo are actions that are left out because the message is as they would leave it. Refused are those that are recorded as
@@ -50,18 +50,18 @@ type Applied struct {
 	AlreadySo, Refused, Waiting int
 }
 
-// BatchKey is what the keys of the decisions of a batch begin with; see [ApplyConfig].Batch.
+// BatchKey returns the prefix of the keys of a batch's decisions; see [ApplyConfig].Batch.
 func BatchKey(batch string) string { return postroom.BatchKeyPrefix + batch + ":" }
 
 // applyBatch is how many messages are recorded in a transaction.
 const applyBatch = 100
 
-// Apply does the stored rules to existing mail: it records the decisions about each message in the ledger, as the arrival of the
-// message would have, and the gate, the approvals, the jobs and the undo are those of any other action. The decisions are named by
-// the batch, so that all of them can be found and undone at once, by [BatchKey]. Rules are evaluated as of now. It records nothing
-// about messages that no rule matches, and leaves out actions that would change nothing.
+// Apply applies the stored rules to existing mail. It records the decisions about each message in the ledger, as the arrival of
+// the message would have; the gate, the approvals, the jobs and the undo are those of any other action. The decisions are named
+// by the batch, so that all of them can be found and undone at once, by [BatchKey]. Rules are evaluated as of now. Apply records
+// nothing about messages that no rule matches, and omits actions that would change nothing.
 //
-// It writes by 100 messages, each in a transaction of its own. When it fails in between, Applied counts what was done.
+// It writes 100 messages at a time, each in a transaction of its own. If it fails in between, Applied counts what was done.
 func Apply(ctx context.Context, cfg ApplyConfig) (Applied, error) {
 	done := Applied{Actions: map[string]int{}, Rules: map[string]int{}}
 	if err := cfg.validate(); err != nil {
@@ -113,7 +113,7 @@ func (c *ApplyConfig) validate() error {
 	return errors.Join(faults...)
 }
 
-// set is that of the rules that are applied.
+// set returns the set of the rules to apply.
 func (c *ApplyConfig) set(ctx context.Context) (*Set, error) {
 	switch {
 	case len(c.Only) == 0 && c.DryRun:
@@ -184,7 +184,7 @@ func (a *applier) apply(ctx context.Context, messages []*postroom.Message) error
 	return nil
 }
 
-// plan returns what is to be recorded about a message: nil if no rule matches.
+// plan returns the decisions to record about a message; nil if no rule matches.
 func (a *applier) plan(ctx context.Context, msg *postroom.Message, alreadySo *int) ([]planned, error) {
 	f, err := a.cfg.Engine.factsOf(ctx, a.set, msg)
 	if err != nil {

@@ -25,8 +25,8 @@ type edge struct {
 // denseStates bounds the memory of the rows to a few hundred kilobytes.
 const denseStates = 1024
 
-// newAutomaton makes an automaton of patterns in UTF-8, different from each other and not empty. UTF-8 leaves 13 bytes unused,
-// so that a class fits a byte.
+// newAutomaton makes an automaton of distinct non-empty patterns in UTF-8. UTF-8 leaves 13 bytes unused, so that a class fits a
+// byte.
 func newAutomaton(patterns []string) *automaton {
 	a := &automaton{}
 	for _, p := range patterns {
@@ -135,8 +135,8 @@ func (a *automaton) step(state int32, class uint8) int32 {
 	return a.rows[state*a.classes+int32(class)]
 }
 
-// scan calls found with each pattern that is in the text, at each place where it ends. If found returns false, it has seen the
-// pattern before, and so those that end at the same place and are shorter.
+// scan calls found with each pattern in the text, at each place where it ends. If found returns false, the pattern was found
+// before, and so were the shorter ones that end at the same place.
 func (a *automaton) scan(text []byte, found func(pattern int32) bool) {
 	state := int32(0)
 	for _, c := range text {

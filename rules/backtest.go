@@ -15,23 +15,22 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// BacktestConfig says what a backtest tries.
+// BacktestConfig configures a backtest.
 type BacktestConfig struct {
 	// Rules are tried on each message, those that are enabled. Required, but may be empty.
 	Rules []Rule
 	// Against are compared with, such as the rules in use. Default nil: there is no comparison.
 	Against []Rule
-	// Kinds are the actions that rules may have, and tell which of them are dangerous. Default nil: those that package gmail carries
-	// out.
+	// Kinds are the actions that rules may have, with their danger. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds
-	// Senders knows who had written before each message, as [EngineConfig].Senders does; [SendersOf] makes one of mail that is in no
-	// store. Several goroutines ask it at once. Default nil: a rule that asks, with sender_seen, is a broken one.
+	// Senders knows who had written before each message, as [EngineConfig].Senders does; [SendersOf] makes one from mail that is
+	// in no store. It must be safe for concurrent use. Default nil: a rule with sender_seen is broken.
 	Senders Senders
 
-	// Now is the time at which messages are decided about. Zero: each at the time of its arrival, as the rules would have done,
-	// and one whose arrival is not known at the beginning of the backtest.
+	// Now is the time at which messages are decided about. Zero: each at the time of its arrival, as the rules would have done; a
+	// message with unknown arrival is decided as of the beginning of the backtest.
 	Now time.Time
-	// AuthServer is the server whose word on the authentication of senders is taken. Default: Gmail's.
+	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
 	AuthServer mime.AuthServer
 
 	// Samples is how many messages are kept of each rule and of each difference: their sender, subject and date. Default 5; bounds
@@ -68,13 +67,13 @@ func (c BacktestConfig) withDefaults() (BacktestConfig, error) {
 	return c, nil
 }
 
-// MessageOf returns a message that package mime has read, for mail that is in no store. What only a provider knows is zero: ids, the
-// account, labels, and when it was received.
+// MessageOf returns a message that package mime has read, for mail that is in no store. Fields that only a provider knows are
+// zero: ids, the account, labels, and the time of receipt.
 func MessageOf(m *mime.Message) *postroom.Message { return readmail.Message(m) }
 
 // RunBacktest tries rules on messages and counts what they would decide. It writes nothing and holds a few hundred messages at a
-// time, however many there are; messages are evaluated side by side. An error that the sequence yields, or that of ctx, ends it. A
-// message that is yielded as nil counts as one that could not be read.
+// time, however many there are; messages are evaluated concurrently. An error from the sequence, or of ctx, ends it. A nil
+// message counts as one that could not be read.
 func RunBacktest(ctx context.Context, cfg BacktestConfig, messages iter.Seq2[*postroom.Message, error]) (*Backtest, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -155,7 +154,7 @@ func readBatches(ctx context.Context, messages iter.Seq2[*postroom.Message, erro
 	}
 }
 
-// A verdict is what a set decides about a message: the numbers of the rules that match, and the actions.
+// A verdict is the result of a set for a message: the numbers of the matching rules, and the actions.
 type verdict struct {
 	rules   []int
 	actions []string

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Backtest is what rules would have made of messages.
+// A Backtest is the result of trying rules on messages.
 type Backtest struct {
 	Messages   int `json:"messages"`
 	Matched    int `json:"matched"`    // those that a rule matches
@@ -38,7 +38,7 @@ type Backtest struct {
 	Took time.Duration `json:"took_ns"`
 }
 
-// A BacktestRule is what one of the tried rules would have done.
+// A BacktestRule is the result of one of the tried rules.
 type BacktestRule struct {
 	Name     string           `json:"name"`
 	Priority int              `json:"priority"`
@@ -51,7 +51,7 @@ type BacktestRule struct {
 type BacktestAction struct {
 	Action string `json:"action"` // with its parameters
 	Count  int    `json:"count"`
-	Before int    `json:"before,omitempty"` // by the set that was compared with
+	Before int    `json:"before,omitempty"` // by the set compared with
 }
 
 // A BacktestDay is the messages of a day.
@@ -69,7 +69,7 @@ type BacktestChange struct {
 	Samples []BacktestSample `json:"samples,omitempty"`
 }
 
-// A BacktestSample is one message, cut to what a line shows.
+// A BacktestSample is one message, cut to the length of a line.
 type BacktestSample struct {
 	ID       string    `json:"id,omitempty"` // ours
 	Received time.Time `json:"received,omitzero"`
@@ -84,7 +84,7 @@ type BacktestBroken struct {
 	Error string `json:"error"`
 }
 
-// maxChanges bounds the differences that are told apart; further ones count among Changed alone.
+// maxChanges bounds the differences that are counted separately; further ones count only in Changed.
 const maxChanges = 1000
 
 // A backtestCount counts while messages come in.
@@ -224,7 +224,7 @@ func (c *backtestCount) addChange(msg *postroom.Message, before, after verdict) 
 	}
 }
 
-// result orders what was counted.
+// result sorts the counts.
 func (c *backtestCount) result(took time.Duration) *Backtest {
 	r := &c.report
 	r.Took = took

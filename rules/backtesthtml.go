@@ -15,12 +15,12 @@ var backtestHTML string
 
 var backtestPage = template.Must(template.New("backtest").Parse(backtestHTML))
 
-// WriteHTML writes the backtest as one page with charts, which loads nothing and runs no scripts. What mail says is shown as text.
+// WriteHTML writes the backtest as one page with charts, which loads nothing and runs no scripts. Text of mail is escaped.
 func (b *Backtest) WriteHTML(w io.Writer) error {
 	return backtestPage.Execute(w, b.page())
 }
 
-// A backtestView is what the page shows.
+// A backtestView is the data of the page.
 type backtestView struct {
 	*Backtest
 	Span, MatchedShare, FirstDay, LastDay string
@@ -33,7 +33,7 @@ type backtestView struct {
 	ChangeRows []backtestRow
 }
 
-// A backtestRow is a count with its bar, whose share is in percent of the longest.
+// A backtestRow is a count with its bar, in percent of the longest.
 type backtestRow struct {
 	Name, Does    string
 	Before, After string
@@ -45,7 +45,7 @@ type backtestRow struct {
 
 type backtestMail struct{ Subject, From, Day, Rules string }
 
-// A backtestBar is some days in the chart, whose height is 100.
+// A backtestBar is a bar of the chart, for one or more days; the height of the chart is 100.
 type backtestBar struct {
 	Title             string
 	X                 int

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// String formats the backtest for people: what each rule and each action would have done, and what would change. Texts of messages are
-// as their senders wrote them, on one line and without characters that cannot be seen.
+// String formats the backtest for people: what each rule and each action would have done, and what would change. Texts of
+// messages are as their senders wrote them, on one line and without invisible characters.
 func (b *Backtest) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d messages%s, %d matched (%s), %d would wait for a person", b.Messages, b.span(), b.Matched, percent(b.Matched, b.Messages), b.Dangerous)
@@ -74,7 +74,7 @@ func percent(part, whole int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
 }
 
-// oneVisibleLine keeps what strangers wrote from hiding in a report, or from breaking its lines.
+// oneVisibleLine prevents text of strangers from hiding in a report, or from breaking its lines.
 func oneVisibleLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if mustEscape(r) {

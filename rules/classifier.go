@@ -21,15 +21,15 @@ func NewClassifier(cfg Config) (*Classifier, error) {
 	return &Classifier{classifier{cfg}}, nil
 }
 
-// An aloneDecider may decide about a message by what the message says alone, as [Engine] does.
+// An aloneDecider may decide about a message from its content alone, as [Engine] does.
 type aloneDecider interface {
 	DecideAlone(ctx context.Context, msg *postroom.Message) (decisions []postroom.Decision, ok bool, err error)
 }
 
-// Decide decides about a message that is not stored yet, and returns what records the decisions. Call that in the transaction that
-// stores the message, when it has its ids: the ledger checks there that the rules are still as they were. Where the decision must
-// wait for [JobClassify], which is then to be enqueued, record is nil. It is for the field Decide of the configuration of package
-// gmail. Do not call it inside a write transaction.
+// Decide decides about a message that is not stored yet, and returns the function that records the decisions. Call record in the
+// transaction that stores the message, when it has its ids: the ledger checks there that the rules are unchanged. If the decision
+// must wait for [JobClassify], record is nil, and the caller must enqueue that job. Decide is for the field Decide of the
+// configuration of package gmail. Do not call it inside a write transaction.
 func (c *Classifier) Decide(ctx context.Context, msg *postroom.Message) (record func(ctx context.Context, tx queue.Tx) error, err error) {
 	rules, ok := c.cfg.Rules.(aloneDecider)
 	if !ok {

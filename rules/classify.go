@@ -41,7 +41,7 @@ type Labels interface {
 	LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error)
 }
 
-// A Ledger records decisions and what follows from them, in the transaction it is given.
+// A Ledger records decisions and their consequences, in the given transaction.
 type Ledger interface {
 	// Record stores the decision and its action, and enqueues the job that executes it or requests approval.
 	Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error)
@@ -72,7 +72,7 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	return w.Complete(ctx, record)
 }
 
-// prepare returns what records the decisions about a message.
+// prepare returns the function that records the decisions about a message.
 func (c *classifier) prepare(
 	ctx context.Context, msg *postroom.Message, decisions []postroom.Decision,
 ) (record func(ctx context.Context, tx queue.Tx) error, err error) {
@@ -130,7 +130,7 @@ func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 	return []postroom.Decision{decision}, err
 }
 
-// final reports whether the rules have the last word: one has decided, or there is no fallback, which the decision says then.
+// final reports whether the rules decide finally: one has decided, or there is no fallback, which the decision then says.
 func (c *classifier) final(decisions []postroom.Decision) bool {
 	switch {
 	case len(decisions) > 0 && decisions[0].Source != postroom.SourceNone:

@@ -1,19 +1,19 @@
 package rules
 
-// A clue says what the index can look for to find a condition. In every message that matches the condition the clue holds:
+// A clue is what the index can look for to find a condition. The clue holds in every message that matches the condition:
 //
-//   - one with a needle holds if that is there;
+//   - one with a needle holds if the needle is found;
 //   - one of [And] holds if all parts do, so that looking for any one of them is enough;
 //   - one of [Or] holds if some part does, so that all of them have to be looked for.
 //
-// The zero clue is that of a condition for which there is nothing to look for.
+// The zero clue means that there is nothing to look for.
 type clue struct {
 	op    Op
 	parts []clue
 	needle
 }
 
-// A needle is what the index can look for.
+// A needle is a unit that the index can look for.
 type needle struct {
 	kind needleKind
 	id   int32  // of the source, or of the atom
@@ -32,7 +32,7 @@ const (
 
 func (c *clue) isZero() bool { return c.op == "" && c.kind == noNeedle }
 
-// allClues is the clue of what needs all of the parts; a part without a clue says nothing.
+// allClues is the clue of a conjunction of the parts; a part without a clue is ignored.
 func allClues(parts []clue) clue {
 	known := make([]clue, 0, len(parts))
 	for _, part := range parts {
@@ -97,7 +97,7 @@ func (k *code) clueOf(n *node, opposite bool) clue {
 	return clue{needle: needle{kind: aTrueAtom, id: n.atom}}
 }
 
-// clueOfRule is that of the condition and of the scope.
+// clueOfRule returns the clue of the condition and the scope.
 func (k *code) clueOfRule(c *compiled) clue {
 	parts := []clue{k.clueOf(&c.root, false)}
 	switch r := &c.rule; r.Scope {

@@ -12,10 +12,10 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// A Condition is a tree of tests on a message. A node has Op and Children, a leaf has Type and the fields of that type; see
-// the table in the package documentation. The zero Condition is invalid.
+// A Condition is a tree of tests on a message. A node has Op and Children, a leaf has Type and the fields of that type; see the
+// table in the package documentation. The zero Condition is invalid.
 //
-// The JSON form is stored in the database, the YAML form stands in files; both are this same tree.
+// The JSON form is stored in the database, and files have the YAML form; both are the same tree.
 type Condition struct {
 	Op       Op          `json:"op,omitempty"`
 	Children []Condition `json:"children,omitempty"`
@@ -39,7 +39,7 @@ type Condition struct {
 	CaseSensitive bool `json:"case_sensitive,omitempty"`
 	// Index takes one of several header fields of a name, from 1 for the first; -1 is the last. 0 takes all.
 	Index int `json:"index,omitempty"`
-	// Zone is the time zone of a date: a name such as Europe/Berlin, an offset such as +0100, or "original" for that of the
+	// Zone is the time zone of a date: a name such as Europe/Berlin, an offset such as +0100, or "original" for the zone in the
 	// header. Empty means UTC.
 	Zone string `json:"zone,omitempty"`
 }
@@ -85,7 +85,7 @@ const maxDepth = 32
 type ConditionError struct {
 	// Path leads to the faulty part, as "children[1].value"; empty for the root.
 	Path string
-	// Detail says what was found, Hint what to write instead; either may be empty.
+	// Detail describes the fault, and Hint the correction; either may be empty.
 	Detail string
 	Hint   string
 	Err    error // one of the sentinels
@@ -132,8 +132,8 @@ func ParseCondition(data []byte) (Condition, error) {
 	return c, nil
 }
 
-// Validate checks the whole tree, regular expressions included, and returns every fault, each a [ConditionError]; nil
-// when there is none.
+// Validate checks the whole tree, regular expressions included, and returns every fault, each a [ConditionError]; nil if there is
+// none.
 func (c Condition) Validate() error {
 	_, err := Compile(c)
 	return err

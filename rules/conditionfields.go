@@ -44,7 +44,7 @@ func (k *kind) takes(field string, required bool) bool {
 	}
 }
 
-// takesHeader reports whether the fields of the kind are header fields, of which one may be written as header.
+// takesHeader reports whether the kind's fields are header fields, so that a single one may be written as header.
 func (c *Condition) takesHeader() bool {
 	return c.Type == Header || c.Type == HeaderOrder || c.Type == HeaderNumber || c.Type == HeaderDigits || c.Type == HeaderCount
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// compileConfusable tests whether the sender's domain looks like one of the values and is another; without values, whether a
+// compileConfusable tests whether the sender's domain differs from one of the values and looks like it; without values, whether a
 // word of the domain or of the display name mixes scripts.
 func compileConfusable(k *code, c *Condition) (leaf, *ConditionError) {
 	protected := c.alternatives()
@@ -45,7 +45,7 @@ func (v *view) isSpoofed() bool { return mimeAddress(v.msg.From).NamesAnother() 
 
 func mimeAddress(a postroom.Address) mime.Address { return mime.Address{Name: a.Name, Email: a.Email} }
 
-// found says what texts of sources a message has.
+// found returns the texts of the sources in a message.
 func (v *view) found(ids []int32, index int) string {
 	var texts []string
 	for _, id := range ids {

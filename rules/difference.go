@@ -9,14 +9,14 @@ import (
 // A Difference is a rule that two lists of rules do not have alike.
 type Difference struct {
 	Name string // in the second list, if it is there
-	// Before and After are the rule as a file says it, and empty where it is missing. They say what a file does not, too: why a rule
+	// Before and After are the rule in the form of a file, and empty if it is missing. They also have what files lack: why a rule
 	// is disabled.
 	Before, After string
 }
 
 // Differences returns the differences between two lists of rules, such as those of two versions: first the rules that are gone or
-// changed, in the order of the first list, then those that are new, in the order of the second. A rule is the same one if it has the
-// same id, or else the same name.
+// changed, in the order of the first list, then the new ones, in the order of the second. Rules correspond by id, or else by
+// name.
 func Differences(before, after []Rule) []Difference {
 	var list []Difference
 	taken := make([]bool, len(after))
@@ -86,10 +86,10 @@ type lineEdit struct {
 	line string
 }
 
-// maxLineTable bounds the table of lineEdits. Beyond it, what lies between equal ends is shown as a whole.
+// maxLineTable bounds the table of lineEdits. Beyond it, the part between equal ends is shown as a whole.
 const maxLineTable = 1 << 22
 
-// lineEdits makes one list of lines of the other, by the longest lines that they have in common.
+// lineEdits turns one list of lines into the other, keeping their longest common subsequence.
 func lineEdits(was, is []string) []lineEdit {
 	var head, tail []lineEdit
 	for len(was) > 0 && len(is) > 0 && was[0] == is[0] {

@@ -1,21 +1,21 @@
-// Package rules decides about mail by rules that a person wrote: the first rule whose condition matches the message
-// determines the action.
+// Package rules decides about mail by rules that a person wrote: the first rule whose condition matches the message determines
+// the action.
 //
-// # The way of a message
+// # Data flow
 //
-// A [JobClassify] names a message. Its handler, which [Register] registers, asks the [Engine]. The engine holds the stored
-// rules compiled as a [Set] and loads them again when the [Store] has changed; it disables a rule that cannot be evaluated,
-// and the others decide. If no rule matches, the handler asks [Config].Fallback, for instance a language model. It records
-// the decision, with label names replaced by ids, in the ledger, in the transaction that completes the job. A [Classifier] does so
-// in the transaction that stores the message, where rules alone decide, and spares the job.
+// A [JobClassify] names a message. Its handler, which [Register] registers, asks the [Engine]. The engine holds the stored rules
+// compiled as a [Set] and loads them again when the [Store] has changed. It disables a rule that cannot be evaluated, and the
+// others decide. If no rule matches, the handler asks [Config].Fallback, for instance a language model. It records the decision,
+// with label names replaced by ids, in the ledger, in the transaction that completes the job. If rules alone decide, a
+// [Classifier] does so in the transaction that stores the message, without that job.
 //
-// A [Rule] comes from a YAML file ([Parse], then [Store.Import]) or from a host's own pages ([Store.Create],
-// [Store.Patch]). Both are checked before they are stored, regular expressions included.
+// A [Rule] comes from a YAML file ([Parse], then [Store.Import]) or from a host's own pages ([Store.Create], [Store.Patch]). Both
+// are checked before they are stored, regular expressions included.
 //
 // # Conditions
 //
-// A [Condition] is a tree. A node has an op and children: "and" and "or" take one or more and stop early, left to right;
-// "not" takes exactly one. A leaf has a type and the fields of that type:
+// A [Condition] is a tree. A node has an op and children: "and" and "or" take one or more and stop early, left to right; "not"
+// takes exactly one. A leaf has a type and the fields of that type:
 //
 //	type              fields           matches when
 //	sender_email      value            the From address is value, or is in the domain of *@domain
@@ -34,7 +34,7 @@
 //	older_than        value            it was received longer ago than value: h, d, w or y, as in 7d
 //	newer_than        value            it was received less long ago than value
 //
-// Those that match texts take a match as well: is (the default), contains, wildcard or regex; and case_sensitive.
+// Leaves that match texts also take match: is (the default), contains, wildcard or regex; and case_sensitive.
 //
 //	address           fields, value    a part of an address in one of the fields is value
 //	subject           value            the subject is value
@@ -45,13 +45,12 @@
 //	attachment_type   value            the media type of an attached part is value; wildcard is the default, as in image/*
 //
 // The fields of address are from, reply_to, sender, to, cc, bcc, and recipients for the last three; resent_from, resent_sender,
-// resent_to, resent_cc, resent_bcc; and envelope_from and envelope_to, which the receiving server wrote down as the topmost
-// Return-Path and Delivered-To. Its part is address (the
-// default), local (before the @), user and detail (before and after the first + in it), domain, site (the domain that somebody
-// registered, by the public suffix list), or name (the display name, which anyone can choose). Its index
-// takes one of several fields of a name, as that of header does.
+// resent_to, resent_cc, resent_bcc; and envelope_from and envelope_to, which the receiving server recorded as the topmost
+// Return-Path and Delivered-To. Its part is address (the default), local (before the @), user and detail (before and after the
+// first + in it), domain, site (the registered domain, by the public suffix list), or name (the display name, which anyone can
+// choose). Its index selects one of several fields of a name, as that of header does.
 //
-// Those that compare numbers and dates take compare: gt, ge, lt, le, eq or ne (RFC 5231). date, received and now take either
+// Leaves that compare numbers and dates take compare: gt, ge, lt, le, eq or ne (RFC 5231). date, received and now take either
 // compare or match.
 //
 //	address_count     fields, compare, value  the number of addresses in the fields
@@ -92,53 +91,54 @@
 //	important                          Gmail has marked it so
 //	unread                             it has not been read
 //
-// Wherever value stands, values may stand with a list, of which one is enough; in a file also values_from with the name of a
-// file that has one on each line. Wherever header stands beside other fields, fields may stand with several names.
+// Instead of value, a leaf may have values with a list, one of which must match; in a file also values_from with the name of a
+// file that has one value on each line. Instead of header beside other fields, it may have fields with several names.
 //
-// Addresses, domains and header names are compared without regard to ASCII case, whole: a display name never matches and
-// a subdomain is a domain of its own. International domains may be written as people or as DNS write them, here and in messages:
-// they are compared in ASCII (RFC 5890), which is also what contains, wildcard and regex see of them. subject_contains and body_contains ignore case as Unicode has it. Regular
-// expressions are Go's (RE2), match anywhere in the text and mind case unless they begin with (?i). The body's text is
-// what a person sees of the message, as [mime.ReadBody] reads it: that of the HTML part, without what styles hide, or the plain
-// part where there is no other. body_contains takes the end of a line for a blank. 1 KB is 1024 bytes, 1y is 365 days. What a
-// message does not have, such as a sender, a subject or a known size, matches no leaf.
+// Addresses, domains and header names are compared whole, without regard to ASCII case: a display name never matches, and a
+// subdomain is a different domain. International domains may be written in Unicode or in ASCII, in rules and in messages: they
+// are compared in ASCII (RFC 5890), which contains, wildcard and regex also see. subject_contains and body_contains ignore case
+// according to Unicode. Regular expressions are Go's (RE2), match anywhere in the text and are case-sensitive unless they begin
+// with (?i). The body's text is what a person sees of the message, as [mime.ReadBody] reads it: that of the HTML part, without
+// text that styles hide, or the plain part if there is no other. For body_contains the end of a line equals a space. 1 KB is 1024
+// bytes, 1y is 365 days. If a message lacks something, such as a sender, a subject or a known size, no leaf about it matches.
 //
 // Messages carry label ids. A file may write a label's name instead, which [File.ResolveLabels] turns into the id.
 //
 // # The index
 //
-// A [Set] does not try every rule with every message. Compiling finds for each rule a trigger: keys (an address, a domain, the
-// value of a header field), literals (of a text, a wildcard, or a regular expression, one of which every match holds), a header
-// field that has to be there, or a leaf that has to be true. Of a conjunction it is the best one among its parts, of a
-// disjunction all of them. The best is what is rarest: a census of all rules counts what they have in common, such as the word
-// "order", which does not tell them apart. A rule without any, such as a negation, is tried always. For a message the keys are
-// looked up, and the literals of all rules are found in one pass over each text (Aho and Corasick), the body last and only if it
-// still matters. Rules whose trigger is there are then tried in their order, exactly, where equal leaves are tested once. So the set
-// finds what trying each rule would find, at a cost that grows with the message and hardly with the number of rules.
+// A [Set] does not try every rule with every message. The compiler finds a trigger for each rule: keys (an address, a domain, the
+// value of a header field), literals (of a text, a wildcard, or a regular expression, one of which every match contains), a
+// header field that must be present, or a leaf that must be true. The trigger of a conjunction is the best one of its parts, that
+// of a disjunction all of them. The best trigger is the rarest: a census of all rules counts what they have in common, such as
+// the word "order", which does not distinguish them. A rule without a trigger, such as a negation, is always tried. For a message
+// the keys are looked up, and the literals of all rules are found in one pass over each text (Aho and Corasick), the body last
+// and only if it still matters. The rules whose trigger is found are then tried exactly, in their order, and equal leaves are
+// tested once. So the set finds the same as trying each rule, at a cost that grows with the message and hardly with the number of
+// rules.
 //
-// [Engine.Explain] says what became of each rule: which leaf failed and on what, whose mail it is for, when it is off, which rule
-// had decided before it.
+// [Engine.Explain] reports the result of each rule: which leaf failed and on which value, whose mail the rule is for, when it is
+// off, and which rule had decided before it.
 //
 // # Rules
 //
-// Enabled rules are tried by priority, low first; rules of one priority by their place in the file, then by age. The
-// scope narrows whose mail a rule sees (global, account, domain, sender, the last three with a scope_ref) and does not
-// outrank the priority. The schedule says when a rule applies: from and until as dates, times, weekdays, zone. Times that go over
-// midnight belong to the day on which they begin; see [Schedule].
+// Enabled rules are tried by priority, low first; rules of one priority by their place in the file, then by age. The scope
+// restricts whose mail a rule sees (global, account, domain, sender, the last three with a scope_ref) and does not outrank the
+// priority. The schedule says when a rule applies: from and until as dates, times, weekdays, zone. A period across midnight
+// belongs to the day on which it begins; see [Schedule].
 //
-// The first rule that matches decides, unless it says stop: false, which lets the rules after it be tried as well; "matching: all"
+// The first rule that matches decides, unless it has stop: false, which lets the rules after it be tried as well; "matching: all"
 // at the top of a file makes that the default of its rules. A rule has one action, or several under actions. Each becomes a
-// decision; one that has been made by a rule before is left out.
+// decision; one that an earlier rule has made is omitted.
 //
-// The safe mode says how far a rule's action is trusted: default; always_safe; or
-// dangerous_override, the only one that lets the rule do something dangerous without a person. Anyone can write anything as the
-// sender of a message. A rule with dangerous_override that goes by the sender, in its scope or in a leaf, therefore matches only
-// mail whose sender is authenticated; "authentication: required" asks for that in any rule, and "not_required" in none.
+// The safe mode says how far a rule's action is trusted: default; always_safe; or dangerous_override, the only one that lets the
+// rule do something dangerous without a person. Anyone can write anything as the sender of a message. A rule with
+// dangerous_override that matches by sender, in its scope or in a leaf, therefore matches only mail whose sender is
+// authenticated; "authentication: required" requires that in any rule, and "not_required" in none.
 //
 // # Files as code
 //
-// [Format] brings a file into its canonical form, and [Schema] describes files to editors. A file may hold tests, and another file
-// beside it may: each is a message and what the rules must make of it, which [File.Test] checks. An .eml file can stand in place of
+// [Format] brings a file into its canonical form, and [Schema] describes files to editors. A rules file, or another file beside
+// it, may have tests: each is a message and the expected result of the rules, which [File.Test] checks. An .eml file can replace
 // the message:
 //
 //	tests:
@@ -153,23 +153,24 @@
 //	    now: 2026-01-31T08:00:00Z
 //	    actions: []
 //
-// [RunBacktest] tries rules on mail that is there and changes nothing, and [Apply] does the stored rules to it. [FromGmail],
+// [RunBacktest] tries rules on existing mail and changes nothing, and [Apply] applies the stored rules to it. [FromGmail],
 // [FromSieve] and [ToGmail] translate filters of other kinds, and list what cannot be translated.
 //
 // # Versions
 //
-// Each change of the stored rules makes a [Version], which says who changed them, when and from where ([Store.As]), and keeps the text
-// of the file if they came from one ([Store.ImportFile]). [Store.Versions] lists them, [Store.Version] returns one with its rules,
-// [Differences] compares two lists of rules, and [Store.Restore] goes back, which is a version as well. [Store.RuleAt] returns a rule
-// as it was when a decision was made. A [Patch] with a Revision is refused with [ErrChanged] if the rule has changed since it was read.
+// Each change of the stored rules makes a [Version], which records who changed them, when and from where ([Store.As]), and keeps
+// the text of the file if they came from one ([Store.ImportFile]). [Store.Versions] lists them, [Store.Version] returns one with
+// its rules, [Differences] compares two lists of rules, and [Store.Restore] restores one, which makes a version as well.
+// [Store.RuleAt] returns a rule as it was when a decision was made. A [Patch] with a Revision is refused with [ErrChanged] if the
+// rule has changed since it was read.
 //
-// # Who has written a rule
+// # Signed rules
 //
-// With a Log, such as the ledger of package safety, a [Store] puts each rule and each version on record, signed, in the transaction that
-// writes it. [Store.Faults] returns the rules that are not as they are on record: something else has added, altered, enabled, put back
-// or removed them. While there are any, the [Engine] requests a person's approval for what rules decide for their account. An
-// edit that would keep what something else has written is [ErrAltered]; an import replaces it, and [Store.Confirm] vouches
-// for it. [Store.Restore] does not vouch for what was altered in a version.
+// With a Log, such as the ledger of package safety, a [Store] records each rule and each version, signed, in the transaction that
+// writes it. [Store.Faults] returns the rules that do not match their record: something else has added, altered, enabled, put
+// back or removed them. While there are any, the [Engine] requests a person's approval for the decisions of rules for their
+// account. An edit that would keep what something else has written is [ErrAltered]; an import replaces it, and [Store.Confirm]
+// accepts it. [Store.Restore] does not accept what was altered in a version.
 //
 // # A whole file
 //

@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An edit is one change of the stored rules in one transaction. It knows the rules that it wrote, and its end makes a version of
-// each set of rules that is another than before.
+// An edit is one change of the stored rules in one transaction. It tracks the rules that it wrote, and its end makes a version of
+// each set of rules that has changed.
 type edit struct {
 	store    *Store
 	tx       queue.Tx
@@ -26,7 +26,7 @@ type edit struct {
 
 	suspect   map[string]string // why a stored rule was not as it is on record, by id
 	inspected bool              // suspect has all of them
-	replaces  bool              // what is stored is replaced whole, by what the caller gives
+	replaces  bool              // the caller replaces the stored rules as a whole
 }
 
 // begin waits for the changes that began before: on PostgreSQL the lock of the row serializes them.
@@ -140,7 +140,7 @@ func (e *edit) remove(ctx context.Context, r *Rule) error {
 	return wrap("delete", r, err)
 }
 
-// end makes the versions, and puts on record what was changed.
+// end makes the versions, and records the changed rules in the log.
 func (e *edit) end(ctx context.Context) error {
 	for _, account := range slices.Sorted(maps.Keys(e.touched)) {
 		if err := e.record(ctx, account, slices.Sorted(maps.Keys(e.touched[account]))); err != nil {

@@ -43,9 +43,9 @@ type EngineConfig struct {
 	// nothing.
 	Logger *slog.Logger
 
-	// AuthServer is the server whose word on the authentication of senders is taken. Default: Gmail's.
+	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
 	AuthServer mime.AuthServer
-	// Senders knows who has written before. Default nil: a rule that asks, with sender_seen, is a broken one.
+	// Senders knows who has written before. Default nil: a rule with sender_seen is broken.
 	Senders Senders
 }
 
@@ -80,8 +80,8 @@ func (e *Engine) Decide(ctx context.Context, msg *postroom.Message) (postroom.De
 	return decisions[0], nil
 }
 
-// DecideAll returns the decisions of the first matching rule and, while matching rules let the rules after them be tried, of those
-// as well; see [Set.DecideAll]. It fails only when the rules or the senders of the past cannot be read. Do not call it inside a
+// DecideAll returns the decisions of the first matching rule and, while matching rules let the rules after them be tried, of
+// those as well; see [Set.DecideAll]. It fails only if the rules or the earlier senders cannot be read. Do not call it inside a
 // write transaction.
 func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postroom.Decision, error) {
 	set, err := e.current(ctx)
@@ -95,8 +95,8 @@ func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postro
 	return doubtful(set.decide(msg, time.Now(), f), set.faults, msg.AccountID), nil
 }
 
-// DecideAlone is [Engine.DecideAll] for a message that is not stored yet. Where a rule asks about other messages, which may be on
-// their way as well, ok is false: decide when they are stored.
+// DecideAlone is [Engine.DecideAll] for a message that is not stored yet. If a rule depends on other messages, which may also be
+// on their way, ok is false: decide when they are stored.
 func (e *Engine) DecideAlone(ctx context.Context, msg *postroom.Message) (decisions []postroom.Decision, ok bool, err error) {
 	set, err := e.current(ctx)
 	if err != nil || set.asksSenders {
@@ -105,7 +105,7 @@ func (e *Engine) DecideAlone(ctx context.Context, msg *postroom.Message) (decisi
 	return doubtful(set.decide(msg, time.Now(), &facts{server: e.server}), set.faults, msg.AccountID), true, nil
 }
 
-// factsOf returns what the rules of the set need to know besides the message.
+// factsOf returns the facts that the rules of the set need besides the message.
 func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (*facts, error) {
 	f := &facts{server: e.server}
 	if !set.asksSenders {

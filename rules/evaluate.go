@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// A view is a message under evaluation. What several rules test is read once, when first needed.
+// A view is a message under evaluation. A value that several rules test is read once, when first needed.
 type view struct {
 	code  *code
 	msg   *postroom.Message
@@ -56,7 +56,7 @@ func (v *view) body() *mime.Body {
 	return &v.bodyText
 }
 
-// oneLine collapses blanks and line ends, so that a phrase is found across them.
+// oneLine collapses spaces and line ends, so that a phrase is found across them.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // phrase is a value to be found in one line; a blank at its edges asks for one there.
@@ -86,8 +86,7 @@ func (v *view) age() (age time.Duration, known bool) {
 	return v.now.Sub(v.msg.ReceivedAt), !v.msg.ReceivedAt.IsZero()
 }
 
-// lowerASCII lowers only A to Z. Unicode's case folding would let a sender whose domain holds a Kelvin sign
-// (U+212A) pass for one with a k.
+// lowerASCII lowers only A to Z. With Unicode's case folding, a domain with a Kelvin sign (U+212A) would equal one with a k.
 func lowerASCII(s string) string {
 	first := strings.IndexFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' })
 	if first < 0 {

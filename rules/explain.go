@@ -11,15 +11,15 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// An Explanation says what the rules made of one message.
+// An Explanation has the results of the rules for one message.
 type Explanation struct {
-	// Decisions are those of [Engine.DecideAll].
+	// Decisions are the decisions of [Engine.DecideAll].
 	Decisions []postroom.Decision
-	// Rules are all rules in the order in which they are tried; disabled and broken ones stand at the end.
+	// Rules are all rules in the order in which they are tried; disabled and broken ones come last.
 	Rules []RuleExplanation
 }
 
-// An Outcome is what became of a rule.
+// An Outcome is the result of a rule.
 type Outcome string
 
 // The outcomes.
@@ -34,24 +34,24 @@ const (
 	RuleBroken   Outcome = "cannot_be_used" // it cannot be evaluated
 )
 
-// A RuleExplanation says what became of one rule.
+// A RuleExplanation explains the result of one rule.
 type RuleExplanation struct {
 	Rule    Rule
 	Outcome Outcome
 	// Reason says why, in words; for a rule that matched, its condition.
 	Reason string
-	// Failed are the leaves because of which the condition does not match. A leaf within "not" failed by matching.
+	// Failed are the leaves that make the condition fail. A leaf within "not" failed by matching.
 	Failed []FailedLeaf
 }
 
-// A FailedLeaf is a leaf because of which a condition does not match.
+// A FailedLeaf is a leaf that makes a condition fail.
 type FailedLeaf struct {
 	Path  string // as in [ConditionError]
 	Leaf  string // the leaf for people, with "not" before it if it was not to match
-	Found string // what the message has instead; may be empty
+	Found string // the value in the message; may be empty
 }
 
-// Explain says what the stored rules make of a message now, every rule included. It changes nothing.
+// Explain explains the results of all stored rules for a message now. It changes nothing.
 func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanation, error) {
 	all, err := e.store.List(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanati
 	return explanation, nil
 }
 
-// Explain says what the rules make of a message.
+// Explain explains the results of the rules for a message.
 func (s *Set) Explain(msg *postroom.Message, now time.Time) *Explanation {
 	return s.explain(msg, now, &facts{server: gmailServer})
 }
@@ -125,13 +125,13 @@ func (r *Rule) scopeReason(v *view) string {
 	return fmt.Sprintf("its scope is %s %s", r.Scope, r.ScopeRef)
 }
 
-// failures returns the leaves because of which a condition does not match, or matches although it must not.
+// failures returns the leaves that make a condition fail, or match although it must not.
 func (n *node) failures(v *view, c *Condition, path string, opposite bool) []FailedLeaf {
 	if n.op == "" {
 		return []FailedLeaf{v.failure(n.atom, c, path, opposite)}
 	}
 	var failed []FailedLeaf
-	every := n.op == Or != opposite // then all children have failed, and else the first that has is the reason
+	every := n.op == Or != opposite // then all children have failed; otherwise the first that has is the reason
 	for i := range n.children {
 		child := &n.children[i]
 		inner := opposite != (n.op == Not)
@@ -184,7 +184,7 @@ func (x *Explanation) String() string {
 	return b.String()
 }
 
-// Of returns what became of the rule with the id.
+// Of returns the explanation of the rule with the id.
 func (x *Explanation) Of(ruleID string) (RuleExplanation, bool) {
 	i := slices.IndexFunc(x.Rules, func(r RuleExplanation) bool { return r.Rule.ID == ruleID })
 	if i < 0 {

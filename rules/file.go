@@ -18,13 +18,13 @@ import (
 // A File is a parsed and valid rules file.
 type File struct {
 	Name string
-	// Source is the text that was read.
+	// Source is the text of the file.
 	Source string
 	// Labels are the names listed under labels; see [File.NeededLabels].
 	Labels []string
 	// Rules are in the order of the file, which decides between rules of one priority; never nil.
 	Rules []Rule
-	// Tests say what the rules must make of messages; [File.Test] runs them.
+	// Tests are the tests of the rules; [File.Test] runs them.
 	Tests []Test
 	// Warnings are probably mistakes, but not errors.
 	Warnings []Problem
@@ -78,7 +78,7 @@ func ParseFile(path string, options ...ParseOption) (*File, error) {
 	return Parse(path, f, append([]ParseOption{WithFiles(os.DirFS(filepath.Dir(path)))}, options...)...)
 }
 
-// Parse reads a rules file; the name is for messages. A faulty file is a [*FileError] with every problem, each with its
+// Parse parses a rules file; the name is for error messages. A faulty file is a [*FileError] with every problem, each with its
 // line and column; other errors are those of r.
 func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if err := fields.Required("rules: Parse: r", r, "the text of the file"); err != nil {

@@ -123,8 +123,8 @@ func (p *fileParser) warnParameters(m *mapping, r *Rule, kind postroom.Kind) {
 	}
 }
 
-// warnLabels warns of labels that are created although no list has them: a slip makes one of its own. One that Gmail does not create
-// is an error.
+// warnLabels warns of labels that would be created although no list has them, because a misspelled name creates one. A label that
+// Gmail does not create is an error.
 func (p *fileParser) warnLabels(m *mapping, r *Rule) {
 	for _, name := range p.config.kinds.LabelParameters(r.Action) {
 		label, ok := r.Parameters.Text(name)

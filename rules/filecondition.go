@@ -29,7 +29,7 @@ var conditionKeys = []string{
 	"values_from", "pattern", "zone",
 }
 
-// condition reads the tree as it stands, noting places; what it must be is [Condition.Validate]'s business.
+// condition reads the tree as it is written, noting places; [Condition.Validate] checks it.
 func (p *fileParser) condition(n ast.Node, path string, places conditionPlaces, depth int) Condition {
 	places[path] = positionOf(n)
 	var c Condition

@@ -8,8 +8,8 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// parametersHint shows how the parameters of an action are written, unless all that it would show are given: the fault says then
-// what is wrong with them.
+// parametersHint shows how the parameters of an action are written, unless all of them are given: then the fault describes the
+// error.
 func parametersHint(kinds *postroom.Kinds, a RuleAction) string {
 	kind, ok := kinds.Kind(a.Type)
 	if !ok {
@@ -33,7 +33,7 @@ func parametersHint(kinds *postroom.Kinds, a RuleAction) string {
 	return "write parameters: {" + strings.Join(written, ", ") + "}"
 }
 
-// exampleOf returns the example of the kind, or one that is made of what it requires.
+// exampleOf returns the example of the kind, or one made of its required parameters.
 func exampleOf(kind *postroom.Kind) postroom.Parameters {
 	if kind.Example != nil {
 		return kind.Example
@@ -47,7 +47,7 @@ func exampleOf(kind *postroom.Kind) postroom.Parameters {
 	return example
 }
 
-// ellipsis stands for a text that only the user knows.
+// ellipsis replaces a text that only the user knows.
 const ellipsis = "…"
 
 func exampleValue(p postroom.Parameter) any {
@@ -81,7 +81,7 @@ func flowValue(value any) string {
 	return string(text)
 }
 
-// describeParameters lists what a kind takes whose check nobody can guess.
+// describeParameters lists the parameters of a kind with a check that cannot be shown by example.
 func describeParameters(kind *postroom.Kind) string {
 	texts := make([]string, len(kind.Parameters))
 	for i, p := range kind.Parameters {

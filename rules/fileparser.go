@@ -143,7 +143,7 @@ func (p *fileParser) parameters(n ast.Node) postroom.Parameters {
 	return parameters
 }
 
-// actions reads a list of actions, the first of which is checked as if it stood alone.
+// actions reads a list of actions. The first is checked like a single action.
 func (p *fileParser) actions(n ast.Node, m *mapping, r *Rule) {
 	if action, ok := m.values["action"]; ok {
 		p.problem(positionOf(action), "the rule has both action and actions", "write one of the two")
@@ -173,7 +173,7 @@ func (p *fileParser) actions(n ast.Node, m *mapping, r *Rule) {
 	}
 }
 
-// schedule reads when the rule applies; what it must be is [Schedule]'s business.
+// schedule reads when the rule applies; [Schedule] checks it.
 func (p *fileParser) schedule(n ast.Node) Schedule {
 	var s Schedule
 	m := p.mapping(n, "a schedule", scheduleKeys)

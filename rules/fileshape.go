@@ -1,6 +1,6 @@
 package rules
 
-// A shape says which keys a mapping of a rules file has, in the order in which they are written, and what their values are. A
+// A shape has the keys of a mapping in a rules file, in the order in which they are written, and the types of their values. A
 // list has the shape of its entries.
 type shape struct {
 	keys  []string

@@ -16,23 +16,23 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// A Test says what the rules of a file must make of one message.
+// A Test is a message and the expected result of the rules of a file.
 type Test struct {
 	Name string
-	// File and Line are where it stands.
+	// File and Line are its place.
 	File string
 	Line int
 
 	Message    *postroom.Message
 	SenderSeen bool // the account has had mail from the sender before
-	// Now is when the message is decided about. In a file it is, unless it is written, when the message was received; else its
+	// Now is when the message is decided about. The default in a file is the time at which the message was received; else its
 	// Date; else noon of 15 January 2026, a Thursday.
 	Now time.Time
 
 	// Rules are the names of the rules that must match, in their order. Nil: any.
 	Rules []string
-	// Actions are what must be decided, in this order; nil: anything, empty: nothing, since no rule matches. Nil Parameters stand
-	// for any parameters; others must be the same.
+	// Actions are the expected decisions, in order; nil: any, empty: none, since no rule matches. Nil Parameters match any
+	// parameters; others must be equal.
 	Actions []RuleAction
 }
 
@@ -49,7 +49,7 @@ func ParseTestFile(path string, options ...ParseOption) ([]Test, error) {
 	return ParseTests(path, f, append([]ParseOption{WithFiles(os.DirFS(filepath.Dir(path)))}, options...)...)
 }
 
-// ParseTests reads a file that holds tests alone, written as the tests of a rules file are; see [File.Tests]. The name is for
+// ParseTests parses a file that has only tests, in the form of a rules file's tests; see [File.Tests]. The name is for error
 // messages. A faulty file is a [*FileError]; other errors are those of r.
 func ParseTests(name string, r io.Reader, options ...ParseOption) ([]Test, error) {
 	if err := fields.Required("rules: ParseTests: r", r, "the text of the file"); err != nil {
@@ -171,7 +171,7 @@ func (p *fileParser) emlFile(n ast.Node) []byte {
 // maxEML is the size of the largest message that Gmail takes.
 const maxEML = 36_700_160
 
-// expected reads what the rules must decide.
+// expected reads the expected decisions.
 func (p *fileParser) expected(m *mapping, t *Test) {
 	actions, both := m.values["actions"]
 	names, named := m.values["rules"]

@@ -8,11 +8,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Format returns the canonical form of a rules file, or of a file with tests: the keys in their usual order, two blanks for each
-// level, what fits one line on one line, quotes only where they are needed, a blank line between rules. Comments stay with what
-// they stand before, behind or below. The canonical form of a canonical form is itself.
+// Format returns the canonical form of a rules file, or of a file with tests: keys in their usual order, two spaces for each
+// level, on one line what fits, quotes only where needed, a blank line between rules. Comments stay before, behind or below the
+// same entry. Formatting is idempotent.
 //
-// The file must be YAML without anchors, aliases and tags; what it says is not checked, and stays as it is. The name is for
+// The file must be YAML without anchors, aliases and tags; its content is not checked and does not change. The name is for error
 // messages. A fault is a [*FileError].
 func Format(name string, data []byte) ([]byte, error) {
 	s, err := sourceOf(name, data)
@@ -31,8 +31,8 @@ func Format(name string, data []byte) ([]byte, error) {
 	return out, s.verify(tree, comments, out)
 }
 
-// verify returns an error unless the formatted text says what the tree says, with the same comments. Not even a fault of the YAML
-// parser may cost a user a rule.
+// verify returns an error unless the formatted text has the content of the tree, with the same comments. Even a bug of the YAML
+// parser must not cost a user a rule.
 func (s *source) verify(tree *docNode, comments []docComment, out []byte) error {
 	again, err := sourceOf(s.name, out)
 	if err != nil {
@@ -57,8 +57,8 @@ var (
 	errFormatComments = errors.New("the formatted text would not hold all comments; the file stays as it is")
 )
 
-// takePreamble takes away the comments at the beginning of the file that a blank line parts from what follows: they are about the
-// whole file.
+// takePreamble removes and returns the comments at the beginning of the file that a blank line separates from the rest: they are
+// about the whole file.
 func (n *docNode) takePreamble() []docComment {
 	if len(n.entries) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (n *docNode) takePreamble() []docComment {
 	return nil
 }
 
-// commentTexts are sorted: formatting may move a comment together with what it is about.
+// commentTexts are sorted: formatting may move a comment together with its subject.
 func commentTexts(comments []docComment) []string {
 	texts := mapped(comments, func(c docComment) string { return c.text })
 	slices.Sort(texts)
@@ -98,7 +98,7 @@ type docKind uint8
 
 const (
 	docText  docKind = iota // a text, which is quoted where that is needed
-	docPlain                // a number, true, false or null, as it stands
+	docPlain                // a number, true, false or null, as written
 	docMapping
 	docList
 )
@@ -115,7 +115,7 @@ type docEntry struct {
 	tail  string // the comment behind it
 }
 
-// tree reads a value; it is not nil. What cannot be formatted is a problem.
+// tree reads a value; it is not nil. A value that cannot be formatted is a problem.
 func (s *source) tree(n ast.Node) *docNode {
 	switch n := n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:

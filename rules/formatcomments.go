@@ -11,7 +11,7 @@ import (
 type docComment struct {
 	text   string
 	at     position
-	behind bool // something stands before it on its line
+	behind bool // it follows other text on its line
 	blank  bool // a blank line stands before it
 }
 
@@ -44,7 +44,7 @@ func (p position) before(other position) bool {
 	return p.line < other.line || p.line == other.line && p.column < other.column
 }
 
-// attach gives each comment to the entry that it stands before or behind, or to the collection at whose end it stands.
+// attach gives each comment to the entry before or behind which it is written, or to the collection that it ends.
 func (n *docNode) attach(comments []docComment) {
 	entries := n.all(nil)
 	for _, c := range comments {

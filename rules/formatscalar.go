@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// scalar writes a text on one line, with quotes where YAML, any version of it, would read something else without them.
+// scalar formats a text on one line, with quotes if any version of YAML would read something else without them.
 func scalar(text string, within bool) string {
 	switch {
 	case strings.ContainsFunc(text, mustEscape):
@@ -21,10 +21,10 @@ func scalar(text string, within bool) string {
 	}
 }
 
-// mustEscape reports whether a character cannot be seen, or not for what it is.
+// mustEscape reports whether a character is invisible or misleading.
 func mustEscape(r rune) bool { return r == unicode.ReplacementChar || r != ' ' && !unicode.IsPrint(r) }
 
-// notText are the words that some version of YAML takes for something else than text.
+// notText are the words that some version of YAML does not read as text.
 var notText = []string{"null", "~", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "="}
 
 var (
@@ -91,7 +91,7 @@ func textLines(key, text string, indent int) (style string, list []string) {
 	return ">-", wrapped(strings.Split(text, " "), room)
 }
 
-// notInBlock reports whether a line cannot stand in a block of text as it is.
+// notInBlock reports whether a line cannot be part of a block of text as it is.
 func notInBlock(line string) bool {
 	return strings.HasSuffix(line, " ") || strings.ContainsFunc(line, mustEscape)
 }

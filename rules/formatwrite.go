@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// formatWidth is how long a line may become before what stands on it is spread over several.
+// formatWidth is the maximum length of a line whose content could be spread over several.
 const formatWidth = 120
 
 // arrange brings the keys into their order, and the comments to places where they can be written.
@@ -30,7 +30,7 @@ func (n *docNode) arrange(s *shape) {
 	n.block = n.block || len(n.entries) > 0 && n.hasComments()
 }
 
-// rank is the place of a key among those of the shape; the others follow.
+// rank is the place of a key among those of the shape; unknown keys follow.
 func (s *shape) rank(key string) int {
 	if i := slices.Index(s.keys, key); i >= 0 {
 		return i
@@ -38,8 +38,8 @@ func (s *shape) rank(key string) int {
 	return len(s.keys)
 }
 
-// hoist moves comments that would have no line of their own: those within brackets that hold nothing else, and those before the
-// first entry of what begins on the line of the entry.
+// hoist moves comments that would have no line of their own: those alone within brackets, and those before the first entry of a
+// collection that begins on the line of the entry.
 func (e *docEntry) hoist() {
 	v := e.value
 	if len(v.entries) == 0 {
@@ -70,7 +70,7 @@ func (e *docEntry) addHead(list []docComment) {
 // A docWriter writes a tree.
 type docWriter struct {
 	b     strings.Builder
-	begun string // what has been written of the line: the dashes of lists
+	begun string // the part of the line written so far: the dashes of lists
 }
 
 func (n *docNode) format(preamble []docComment) []byte {

@@ -17,16 +17,16 @@ import (
 
 // GmailExport are the options of [ToGmail].
 type GmailExport struct {
-	// Unguarded makes filters of what waits here for a proof or for a person, and at Gmail would not: rules that match only mail
-	// whose sender is authenticated, and actions that a person has to approve. What is lost is listed. Default false: they have none.
+	// Unguarded also makes filters of rules that match only mail whose sender is authenticated, and of actions that a person has
+	// to approve. At Gmail they are not checked. The loss is listed. Default false: they have no filter.
 	Unguarded bool
 }
 
-// ToGmail translates rules into filters of Gmail; nil options are the zero [GmailExport]. What Gmail's filters cannot say is in the
-// list: a rule whose condition they cannot say has no filter. Gmail's filters all apply, where the first rule that matches decides
-// unless it lets the others be tried. What a filter throws away, forwards, takes out of the inbox or marks as read is therefore
-// without the mail of the rules before it that spare it, as far as Gmail's search can say which that is. Gmail executes filters on the
-// words of anybody who writes them into a message, and asks nobody.
+// ToGmail translates rules into filters of Gmail; nil options are the zero [GmailExport]. The result lists what Gmail's filters
+// cannot express: a rule with an untranslatable condition has no filter. All of Gmail's filters apply, whereas the first rule
+// that matches decides unless it lets the others be tried. A filter that trashes, forwards, archives or marks as read therefore
+// excludes the mail of earlier rules that spare it, as far as Gmail's search can express that. Gmail's filters trust any text in
+// a message, and ask nobody.
 func ToGmail(rules []Rule, options *GmailExport) (filters []GmailFilter, untranslated []Untranslated) {
 	e := &gmailExport{}
 	if options != nil {
@@ -40,7 +40,7 @@ func ToGmail(rules []Rule, options *GmailExport) (filters []GmailFilter, untrans
 	return e.filters, e.untranslated
 }
 
-// gmailCriteria is the filter without actions; near says in what it is not quite the same.
+// gmailCriteria returns the filter without actions; near lists the inexact parts.
 func (r *Rule) gmailCriteria() (f GmailFilter, near []string, err error) {
 	switch {
 	case !r.Enabled:
@@ -90,7 +90,7 @@ func (q *gmailQuery) of(c *Condition) (string, error) {
 	return "(" + strings.Join(parts, " ") + ")", nil
 }
 
-// grouped is what can stand behind a minus, or among others.
+// grouped returns a form of the query that can follow a minus, or be combined with others.
 func grouped(query string) string {
 	if strings.HasPrefix(query, "(") || strings.HasPrefix(query, "{") || !strings.Contains(query, " ") || strings.HasPrefix(query, `"`) {
 		return query
@@ -149,7 +149,7 @@ func (q *gmailQuery) leaf(c *Condition) (string, error) {
 	return "", fmt.Errorf("%s: Gmail's search cannot say it", c)
 }
 
-// gmailField is the operator for whole addresses or domains in one field; empty when there is none.
+// gmailField returns the operator for whole addresses or domains in one field; empty if there is none.
 func gmailField(c *Condition) string {
 	if len(c.Fields) != 1 || c.CaseSensitive {
 		return ""
@@ -164,7 +164,7 @@ func gmailField(c *Condition) string {
 	return map[string]string{"from": "from:", "recipients": "to:", "cc": "cc:", "bcc": "bcc:"}[c.Fields[0]]
 }
 
-// withActions returns a filter for each label, since one filter adds one, and what filters cannot do.
+// withActions returns a filter for each label, since a filter adds only one, and the actions that filters cannot do.
 func (f GmailFilter) withActions(actions []RuleAction) (filters []GmailFilter, lost []string) {
 	var labels []string
 	for _, a := range actions {
@@ -217,7 +217,7 @@ func compacted(list []string) []string {
 	return slices.Compact(list)
 }
 
-// WriteGmailFilters writes filters in the form that Gmail's settings import (mailFilters.xml). The time is that of the file.
+// WriteGmailFilters writes filters in the form that Gmail's settings import (mailFilters.xml). now is the time in the file.
 func WriteGmailFilters(w io.Writer, filters []GmailFilter, now time.Time) error {
 	type entry struct {
 		Category struct {
@@ -258,7 +258,7 @@ func WriteGmailFilters(w io.Writer, filters []GmailFilter, now time.Time) error 
 	return err
 }
 
-// properties are those of the export, in its words.
+// properties returns the properties in the terms of the export.
 func (f *GmailFilter) properties() ([]filterProperty, error) {
 	var list []filterProperty
 	add := func(name, value string) {

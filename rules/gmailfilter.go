@@ -82,7 +82,7 @@ var smartLabels = map[string]string{
 	"^smartlabel_notification": "CATEGORY_UPDATES", "^smartlabel_group": "CATEGORY_FORUMS",
 }
 
-// sizeProperties are what the properties about the size mean.
+// sizeProperties maps the values of the properties about the size.
 var (
 	sizeOperators = map[string]string{"s_sl": "larger", "s_ss": "smaller"}
 	sizeFactors   = map[string]int64{"s_smb": 1 << 20, "s_skb": 1 << 10, "s_sb": 1}
@@ -134,7 +134,7 @@ func (f *GmailFilter) readProperties(properties []filterProperty) error {
 		}
 	}
 	if f.Size *= unit; f.Size == 0 {
-		f.SizeComparison = "" // an operator and a unit stand in each export, also without a size
+		f.SizeComparison = "" // each export has an operator and a unit, also without a size
 	}
 	return nil
 }

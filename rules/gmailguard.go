@@ -68,7 +68,7 @@ func (e *gmailExport) rule(r *Rule, last bool) {
 	e.filters = append(e.filters, made...)
 }
 
-// proves reports whether the rule matches only mail whose sender is authenticated, as it says or as is implied.
+// proves reports whether the rule matches only mail whose sender is authenticated, explicitly or implicitly.
 func (r *Rule) proves() bool {
 	k := newCode()
 	root, faults := k.compileTree(r.Condition)
@@ -91,7 +91,7 @@ func (e *gmailExport) approved(r *Rule) (actions []RuleAction, lost []string) {
 	return actions, lost
 }
 
-// spare keeps what does harm from the mail of rules before that stop and do not do it.
+// spare excludes from harmful actions the mail of earlier rules that stop and lack these actions.
 func (e *gmailExport) spare(actions []RuleAction, query string, lost []string) ([]RuleAction, string, []string) {
 	harm := harms(actions)
 	var unknown []string
@@ -120,7 +120,7 @@ func (e *gmailExport) spare(actions []RuleAction, query string, lost []string) (
 	return kept, query, append(lost, what)
 }
 
-// harms are what actions do that a rule before may be there to spare a message.
+// harms returns the actions from which an earlier rule may spare a message.
 func harms(actions []RuleAction) map[string]bool {
 	does := map[string]bool{}
 	for _, a := range actions {

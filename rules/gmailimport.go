@@ -13,10 +13,10 @@ import (
 	"github.com/postroom-go/postroom/internal/gmailquery"
 )
 
-// FromGmail translates the filters of a Gmail account into rules: one for each filter, each of which lets the others be tried, since at
-// Gmail all filters that match apply. A filter of which a criterion cannot be translated is left out, since without it the rule would
-// match other mail; so is one none of whose actions can be. The kinds are the actions that rules may have; nil stands for those that
-// package gmail carries out.
+// FromGmail translates the filters of a Gmail account into rules: one for each filter, each of which lets the others be tried,
+// since at Gmail all matching filters apply. A filter with an untranslatable criterion is omitted, since without it the rule
+// would match other mail; so is one without a translatable action. The kinds are the actions that rules may have; nil means those
+// that package gmail carries out.
 func FromGmail(filters []GmailFilter, kinds *postroom.Kinds) *Translation {
 	t := newTranslation()
 	for i := range filters {
@@ -50,7 +50,7 @@ func FromGmail(filters []GmailFilter, kinds *postroom.Kinds) *Translation {
 	return t
 }
 
-// name says what the filter finds.
+// name describes the mail that the filter finds.
 func (f *GmailFilter) name() string {
 	var parts []string
 	for _, part := range []struct{ word, text string }{{"from ", f.From}, {"to ", f.To}, {"subject ", f.Subject}, {"", f.Query}, {"not ", f.NegatedQuery}} {
@@ -133,8 +133,8 @@ var (
 	wholeDomain  = regexp.MustCompile(`^(?:\*?@)?([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})$`)
 )
 
-// addressesOnly translates a search in an address field that names whole addresses or domains, the way people write most of them. Gmail
-// would also find these words elsewhere in the field, where anyone can write them; that is hardly what was meant.
+// addressesOnly translates a search in an address field that names whole addresses or domains, the way people write most of them.
+// Gmail would also find these words elsewhere in the field, where anyone can write them; that is hardly intended.
 func addressesOnly(field, text string) (Condition, bool) {
 	if field == "" {
 		return Condition{}, false
@@ -250,7 +250,7 @@ func labelCondition(key string) (Condition, error) {
 	return Condition{Type: LabelPresent, Value: id}, nil
 }
 
-// phraseCondition looks for words as Gmail does: whole ones, next to each other, whatever stands between them.
+// phraseCondition matches words as Gmail does: whole and adjacent, with any separators.
 func phraseCondition(n gmailquery.Phrase) (Condition, error) {
 	const edge, between = `[^\pL\pN]`, `[^\pL\pN]+`
 	pattern := `(?i)(?:^|` + edge + `)` + strings.Join(mapped(n.Words, regexp.QuoteMeta), between) + `(?:$|` + edge + `)`
@@ -289,7 +289,7 @@ func phraseCondition(n gmailquery.Phrase) (Condition, error) {
 	return Condition{}, fmt.Errorf("a search in %s has no condition", n.Field)
 }
 
-// actions returns what the filter does, and what of it rules cannot do.
+// actions returns the actions of the filter, and those that rules lack.
 func (f *GmailFilter) actions(of string, kinds *postroom.Kinds) (actions []RuleAction, lost []Untranslated) {
 	lose := func(what string) { lost = append(lost, Untranslated{of, what, Partly}) }
 	archives := slices.Contains(f.RemoveLabels, postroom.LabelInbox)

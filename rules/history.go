@@ -36,7 +36,7 @@ func (r *versionRow) version() Version {
 	}
 }
 
-// A historyRow is what a version made of one rule. Without content it took the rule away.
+// A historyRow is the state of one rule in a version. Without content the version deleted the rule.
 type historyRow struct {
 	RuleID      string         `db:"rule_id"`
 	RuleVersion string         `db:"rule_version"`
@@ -44,8 +44,8 @@ type historyRow struct {
 	Content     sql.NullString `db:"content"`
 }
 
-// historyOf is a stored rule as the history keeps it. The digest is of what a person chose: two rules that differ in their ids and
-// times only have the same.
+// historyOf returns a stored rule in the form of the history. The digest covers what a person chose: two rules that differ only
+// in ids and times have the same digest.
 func historyOf(r *row) (historyRow, error) {
 	content, err := json.Marshal(r) //nolint:musttag // the names of the columns' fields are kept with it
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *setDigest) remove(digest string) {
 
 func (d *setDigest) String() string { return fmt.Sprintf("%064x", &d.sum) }
 
-// keepFirst makes a version of rules that were stored before versions were kept.
+// keepFirst makes a version of rules that were stored before versions existed.
 func (e *edit) keepFirst(ctx context.Context, accountID string) error {
 	last, err := lastVersion(ctx, e.tx, accountID)
 	if err != nil || last.Number > 0 {
@@ -116,7 +116,7 @@ func (e *edit) keepFirst(ctx context.Context, accountID string) error {
 	return e.write(ctx, versionRow{AccountID: accountID, Digest: digest.String(), Rules: len(rows)}, found, list)
 }
 
-// record makes a version of the rules of an account, of which those with the ids may have changed.
+// record makes a version of the rules of an account; the rules with the ids may have changed.
 func (e *edit) record(ctx context.Context, accountID string, ids []string) error {
 	last, err := lastVersion(ctx, e.tx, accountID)
 	if err != nil {
@@ -203,7 +203,7 @@ func (e *edit) write(ctx context.Context, v versionRow, by Author, changed []his
 	return e.logVersion(ctx, v.Number)
 }
 
-// lastVersion is the newest version of the rules of an account; the zero row if there is none.
+// lastVersion returns the newest version of the rules of an account; the zero row if there is none.
 func lastVersion(ctx context.Context, q dbquery.Querier, accountID string) (versionRow, error) {
 	var last versionRow
 	err := dbquery.Get(ctx, q, &last, sqlLastVersion, accountID)

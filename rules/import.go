@@ -11,18 +11,18 @@ import (
 // An Imported counts the changes of an import.
 type Imported struct{ Added, Changed, Removed, Unchanged int }
 
-// Import makes the stored rules of an account equal to the given ones, usually [File.Rules]; an empty accountID names the
-// rules that belong to no account. Rules are matched by name: a rule that is there keeps its id, and a rule whose name is not
-// given is deleted. A rule that was disabled with a reason stays disabled until its definition changes.
+// Import makes the stored rules of an account equal to the given ones, usually [File.Rules]; an empty accountID means the rules
+// that belong to no account. Rules are matched by name: an existing rule keeps its id, and a rule whose name is not given is
+// deleted. A rule that was disabled with a reason stays disabled until its definition changes.
 //
-// The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; an empty
-// list that is not nil, which [Parse] returns for a file without rules, deletes all rules of the account.
+// The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; a non-nil
+// empty list, which [Parse] returns for a file without rules, deletes all rules of the account.
 func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules []Rule) (Imported, error) {
 	return s.importFrom(ctx, tx, accountID, rules, nil)
 }
 
-// ImportFile is Import for the rules of a file: the version that it makes keeps the text of the file. A file of which only the text
-// has changed, such as a comment, makes one as well.
+// ImportFile is Import for the rules of a file: the version that it makes keeps the text of the file. A file in which only text
+// such as a comment has changed also makes one.
 func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, f *File) (Imported, error) {
 	if err := fields.Required("rules: ImportFile: f", f, "a file that was read by Parse"); err != nil {
 		return Imported{}, err

@@ -5,8 +5,8 @@ import "math/bits"
 // An index finds the rules that may match a message without trying the others. It holds the trigger of each rule: a rule whose
 // trigger is not found cannot match, and one whose trigger is found is tried.
 //
-// Reading the body is by far the most expensive, so that rules that are found by it are looked for only when all rules before
-// the first of them have failed.
+// Reading the body costs by far the most, so rules with triggers in it are looked for only when all rules before the first of
+// them have failed.
 type index struct {
 	always   bitset // rules without a trigger
 	atoms    []posting
@@ -164,7 +164,7 @@ func resized(b bitset, size int) bitset {
 	return b
 }
 
-// next returns the first candidate from a rule on; -1 when there is none.
+// next returns the first candidate from a rule on; -1 if there is none.
 func (s *search) next(x *index, from int32) int32 {
 	found := s.candidates.next(from)
 	if x.body == nil || s.withBody || found >= 0 && found < x.bodyFrom {
@@ -175,7 +175,7 @@ func (s *search) next(x *index, from int32) int32 {
 	return s.candidates.next(from)
 }
 
-// next returns the first number of the set from one on; -1 when there is none.
+// next returns the first number of the set from one on; -1 if there is none.
 func (b bitset) next(from int32) int32 {
 	word := int(from / 64)
 	if word >= len(b) {

@@ -75,7 +75,7 @@ const (
 
 // A kind defines how leaves of one type are written and compiled.
 type kind struct {
-	required []string // "values" stands for either value or values, "fields" for either header or fields, where both are known
+	required []string // "values" means either value or values, "fields" either header or fields, if both are known
 	optional []string // all others must be absent
 	compile  func(k *code, c *Condition) (leaf, *ConditionError)
 }

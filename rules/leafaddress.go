@@ -75,7 +75,7 @@ func domainFault(path, value string) *ConditionError {
 	return nil
 }
 
-// checkDomain returns a hint when the text is not a domain, and else the empty string.
+// checkDomain returns a hint if the text is not a domain; otherwise the empty string.
 func checkDomain(s string) string {
 	if strings.ContainsAny(s, "@* \t<>") || strings.HasPrefix(s, ".") || s == "" {
 		return "write it alone, as in example.com; subdomains are domains of their own"
@@ -94,7 +94,7 @@ func compileAddresses(k *code, c *Condition) (leaf, *ConditionError) {
 		}
 	}
 	as := *c
-	as.Index = 0 // it is that of the source, whose texts are single addresses
+	as.Index = 0 // it selects the source, whose texts are single addresses
 	return k.compileText(&as, Is, src)
 }
 
@@ -112,7 +112,7 @@ func addressSourceOf(c *Condition) (textSource, *ConditionError) {
 	return src, nil
 }
 
-// siteFault requires a domain that somebody registered: no other is a site.
+// siteFault requires a registered domain: no other is a site.
 func siteFault(path, value string) *ConditionError {
 	if e := domainFault(path, value); e != nil {
 		return e

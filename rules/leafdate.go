@@ -178,7 +178,7 @@ func compareParts(text, value string) int {
 
 var offset = regexp.MustCompile(`^([+-])(\d{2}):?(\d{2})$`)
 
-// zoneOf returns what moves a date to the zone of the leaf.
+// zoneOf returns the function that moves a date to the zone of the leaf.
 func zoneOf(c *Condition) (func(time.Time) time.Time, *ConditionError) {
 	zone, err := parseZone(c.Zone)
 	if err != nil {

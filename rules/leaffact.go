@@ -15,7 +15,7 @@ import (
 // gmailServer is the server whose results count unless the host names another.
 var gmailServer = mime.AuthServer{ID: "mx.google.com", Below: true}
 
-// facts are what a message does not say about itself.
+// facts are facts about a message that are not in it.
 type facts struct {
 	server     mime.AuthServer
 	senderSeen bool
@@ -129,7 +129,7 @@ var (
 	authResults = []string{"pass", "fail", "softfail", "neutral", "none", "policy", "temperror", "permerror", "missing"}
 )
 
-// compileAuthResult tests the result of one method; "missing" stands for no result at all.
+// compileAuthResult tests the result of one method; "missing" means no result.
 func compileAuthResult(_ *code, c *Condition) (leaf, *ConditionError) {
 	method, results := c.Part, c.alternatives()
 	if !contains(authMethods, method) {

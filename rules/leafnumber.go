@@ -182,7 +182,7 @@ func orderOfDigits(value string) textOrder {
 	return func(text string) (int, bool) { return compareNumerals(text, value), true }
 }
 
-// noDigits is the value of what begins with no digits.
+// noDigits is the value of a text that does not begin with digits.
 const noDigits = "none"
 
 func digitsFault(value string) *ConditionError {

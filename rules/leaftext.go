@@ -20,7 +20,7 @@ type textTest struct {
 	index     int // of the texts of each source: 0 for all, 1 for the first, -1 for the last
 }
 
-// textTestOf reads how a leaf compares; otherwise is what it does when it does not say.
+// textTestOf reads how a leaf compares; otherwise is the default.
 func textTestOf(c *Condition, otherwise Match, sources ...textSource) (textTest, *ConditionError) {
 	t := textTest{sources: sources, how: c.Match, values: c.alternatives(), sensitive: c.CaseSensitive, index: c.Index}
 	if t.how == "" {
@@ -123,7 +123,7 @@ func indexed(texts []string, index int) []string {
 	return texts[index-1 : index]
 }
 
-// isSender reports whether the source says who sent the message.
+// isSender reports whether the source identifies the sender.
 func (s *textSource) isSender() bool {
 	switch s.from {
 	case fromAddresses:

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// The index looks for literals in a text's normal form: without case, and with one blank for each run of blanks and line ends.
-// Whatever is found in a text by one of the matches is found in its normal form by the normal form of the value; what is found
-// so is then matched exactly.
+// The index looks for literals in a text's normal form: lower case, with one space for each run of spaces and line ends. If a
+// match finds a value in a text, the value's normal form is in the text's normal form. Candidates are then matched exactly.
 
 // canonical returns the same character for all that differ in case: for those that [unicode.ToLower] makes equal and for those
 // that (?i) of a regular expression takes for equal, such as s and ſ.
@@ -127,7 +126,7 @@ func literalClue(source int32, text string) clue {
 	return clue{needle: needle{aLiteral, source, text}}
 }
 
-// clueOfConcat joins what each part requires, where literals next to each other are one.
+// clueOfConcat joins the requirements of the parts; adjacent literals are one.
 func clueOfConcat(source int32, parts []*syntax.Regexp) clue {
 	var all []clue
 	var run strings.Builder

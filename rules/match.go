@@ -13,7 +13,7 @@ type Match string
 const (
 	Is       Match = "is"       // the whole text is the value
 	Contains Match = "contains" // the value is in the text
-	Wildcard Match = "wildcard" // the whole text, where * stands for any characters, ? for one, and \ takes the next one literally
+	Wildcard Match = "wildcard" // the whole text; * stands for any characters, ? for one, and \ escapes the next one
 	Regex    Match = "regex"    // the regular expression matches in the text
 )
 
@@ -51,7 +51,7 @@ func newMatcher(how Match, values []string, folded bool) *matcher {
 	return m
 }
 
-// prepareMany makes an automaton of many values, unless one of them is only blanks.
+// prepareMany makes an automaton of many values, unless one of them is blank.
 func (m *matcher) prepareMany() {
 	if len(m.values) < manyValues {
 		return
@@ -111,7 +111,7 @@ func (m *matcher) anyOfMany(text string) bool {
 	return found
 }
 
-// wildcardMatches reports whether the whole text matches the pattern. It goes back to the last * only, so that its time is
+// wildcardMatches reports whether the whole text matches the pattern. It backtracks to the last * only, so that its time is
 // bounded by the product of the lengths.
 func wildcardMatches(pattern, text string) bool {
 	p, t := 0, 0

@@ -7,8 +7,8 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// NeededLabels returns the names of the labels that the host creates where a mailbox does not have them: those of [File.Labels],
-// and those that actions of the rules name.
+// NeededLabels returns the names of the labels that the host creates in mailboxes without them: those of [File.Labels], and those
+// that actions of the rules name.
 func (f *File) NeededLabels(kinds *postroom.Kinds) []string {
 	names := slices.Clone(f.Labels)
 	for i := range f.Rules {

@@ -91,7 +91,7 @@ func (s *source) list(n ast.Node, what string) []ast.Node {
 	return seq.Values
 }
 
-// text reads a string; ok is false when it is something else, which has been reported.
+// text reads a string; ok is false if the value is something else, which is then reported.
 func (s *source) text(n ast.Node, what string) (string, bool) {
 	text, ok := textOfNode(n)
 	if !ok {
@@ -133,7 +133,7 @@ func (s *source) integer(n ast.Node, what string) int {
 	return 0
 }
 
-// wrongType says what stands where something else belongs.
+// wrongType reports the type found where another is expected.
 func (s *source) wrongType(n ast.Node, what, wanted string) {
 	hint := ""
 	switch n.(type) {
@@ -168,7 +168,7 @@ func described(n ast.Node) string {
 	}
 }
 
-// plain turns a node into what encoding/json would make of the same value.
+// plain converts a node into the result of encoding/json for the same value.
 func (s *source) plain(n ast.Node, what string) any {
 	switch n := n.(type) {
 	case *ast.NullNode:

@@ -18,7 +18,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Log keeps on record, signed, what rules are stored, so that those are told that something else has written; *safety.Ledger
+// A Log records, signed, which rules are stored, so that rules that something else has written are detected; *safety.Ledger
 // implements it.
 type Log interface {
 	// LogRules puts rules on record as they are stored now, in the transaction that writes them.
@@ -27,15 +27,15 @@ type Log interface {
 	CheckRule(ctx context.Context, tx queue.Tx, state postroom.RuleState) (fault string, err error)
 	// CheckRules returns which of all stored rules of a kind are not as they are on record, and which are missing.
 	CheckRules(ctx context.Context, tx queue.Tx, kind postroom.RuleKind, stored []postroom.RuleState) ([]postroom.RuleFault, error)
-	// WasOnRecord reports whether the rule was ever on record so.
+	// WasOnRecord reports whether the rule was ever recorded in this state.
 	WasOnRecord(ctx context.Context, tx queue.Tx, state postroom.RuleState) (bool, error)
 }
 
-// ErrAltered reports that a rule was to be changed that is not as it is on record in the [Log]: the change would vouch for what
-// something else has written. [Store.Confirm] vouches for it, [Store.Delete] deletes it, and an import replaces it.
+// ErrAltered reports that a rule to be changed does not match its record in the [Log]: the change would accept what something
+// else has written. [Store.Confirm] accepts it, [Store.Delete] deletes it, and an import replaces it.
 var ErrAltered = errors.New("the rule is not as it was written: look at it, and confirm or delete it")
 
-// state is what a log is told of a stored rule.
+// state returns the state of a stored rule for a log.
 func (r *row) state() (postroom.RuleState, error) {
 	same := *r
 	same.UpdatedAt = dbtime.Time{} // a version does not know it
@@ -60,7 +60,7 @@ func gone(accountID, id string) postroom.RuleState {
 	return postroom.RuleState{Kind: postroom.RuleKindRule, ID: id, AccountID: accountID, State: postroom.RuleGone}
 }
 
-// state is what a log is told of a version.
+// state returns the state of a version for a log.
 func (r *versionRow) state() (postroom.RuleState, error) {
 	digest, err := digestOf(r)
 	return postroom.RuleState{Kind: postroom.RuleKindVersion, ID: strconv.FormatInt(r.Number, 10), AccountID: r.AccountID, Digest: digest}, err
@@ -142,14 +142,14 @@ func (s *Store) faults(ctx context.Context, tx queue.Tx) ([]postroom.RuleFault, 
 	return faults, nil
 }
 
-// Faults returns which stored rules are not as they are on record in the log of [StoreConfig], also those that something else has
-// removed. Until somebody confirms or corrects them, rules decide nothing for their account without a person. Without a log
+// Faults returns the stored rules that do not match their record in the log of [StoreConfig], including those that something else
+// has removed. Until a person confirms or corrects them, rules decide nothing for their account without a person. Without a log
 // there are none.
 func (s *Store) Faults(ctx context.Context) (faults []postroom.RuleFault, err error) {
 	if s.log == nil {
 		return nil, nil
 	}
-	// A rule that somebody changes between the rules and the log would be taken for one that was altered.
+	// A rule that changes between the reads of the rules and the log would look altered.
 	err = dbquery.Snapshot(ctx, s.db.Reader(), func(tx dbquery.Tx) (err error) {
 		faults, err = s.faults(ctx, tx)
 		return err
@@ -157,8 +157,8 @@ func (s *Store) Faults(ctx context.Context) (faults []postroom.RuleFault, err er
 	return faults, err
 }
 
-// Confirm puts a rule on record as it is stored now, whoever has written it: a person has looked at it. One that something else has
-// removed is on record as deleted then.
+// Confirm records a rule as it is stored now, whoever has written it, because a person has reviewed it. A rule that something
+// else has removed is then recorded as deleted.
 func (s *Store) Confirm(ctx context.Context, tx queue.Tx, id string) error {
 	err := s.change(ctx, tx, id, func(e *edit, r *Rule) error {
 		err := e.touch(ctx, r)
@@ -177,8 +177,8 @@ func (s *Store) Confirm(ctx context.Context, tx queue.Tx, id string) error {
 	return errors.Join(err, failed)
 }
 
-// inspectAll does for all rules what inspect does for one, and has those go on record as deleted that something else has removed from
-// the account: the change names all that it shall have.
+// inspectAll inspects all rules as inspect does one, and records as deleted those that something else has removed from the
+// account: the change names all rules that the account will have.
 func (e *edit) inspectAll(ctx context.Context, accountID string) error {
 	faults, err := e.store.faults(ctx, e.tx)
 	if err != nil {
@@ -222,7 +222,7 @@ func (e *edit) inspect(ctx context.Context, id string) error {
 	return err
 }
 
-// mayKeep reports that a change keeps what something else has written, and may not.
+// mayKeep returns an error if a change keeps what something else has written, and must not.
 func (e *edit) mayKeep(r *Rule) error {
 	fault := e.suspect[r.ID]
 	if fault == "" {
@@ -235,7 +235,7 @@ func (e *edit) mayKeep(r *Rule) error {
 	return fmt.Errorf("rule %q %s: %w", r.Name, fault, ErrAltered)
 }
 
-// logEdit puts the changed rules on record, but not what something else has written and the change has kept.
+// logEdit records the changed rules, but not what something else has written and the change has kept.
 func (e *edit) logEdit(ctx context.Context) error {
 	if e.store.log == nil {
 		return nil
@@ -302,8 +302,8 @@ func (s *Store) genuineVersion(ctx context.Context, tx queue.Tx, v *versionRow) 
 	return fault == "", err
 }
 
-// doubtful asks a person about what rules have decided for an account some of whose rules are not as they were written: what would
-// have decided instead may be among these.
+// doubtful requests approval for the decisions of rules for an account some of whose rules were altered: one of these might have
+// decided instead.
 func doubtful(decisions []postroom.Decision, faults []postroom.RuleFault, accountID string) []postroom.Decision {
 	i := slices.IndexFunc(faults, func(f postroom.RuleFault) bool { return f.AccountID == "" || f.AccountID == accountID })
 	if i < 0 {

@@ -59,8 +59,8 @@ type Patch struct {
 
 	DisabledReason TextPatch `json:"disabled_reason"`
 
-	// Revision is that of the rule which the patch was made for: if the rule has been changed since, nothing changes, and the
-	// error is [ErrChanged]. 0 does not ask.
+	// Revision is the revision of the rule for which the patch was made: if the rule has changed since, nothing changes, and the
+	// error is [ErrChanged]. 0 means no check.
 	Revision int64 `json:"revision"`
 }
 

@@ -13,10 +13,10 @@ type Problem struct {
 	File   string
 	Line   int // from 1; 0 when it is about the whole file
 	Column int // in characters, from 1
-	// Message names the fault, Hint says what to write instead; Hint may be empty.
+	// Message describes the fault, Hint the correction; Hint may be empty.
 	Message string
 	Hint    string
-	// Source is the line as it stands in the file.
+	// Source is the line of the file.
 	Source string
 }
 
@@ -41,7 +41,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// padding is as wide as what stands before the column, tabs included.
+// padding returns blanks as wide as the text before the column, tabs included.
 func padding(line string, column int) string {
 	var b strings.Builder
 	for _, r := range line {

@@ -17,13 +17,13 @@ type VersionPruning struct {
 	Before time.Time
 	// Keep is how many of the newest versions of each account stay, however old they are. 0 is as 1.
 	Keep int
-	// InUse reports whether something refers to a rule as it was at a version, see [Store.RuleAt], as a decision does. What is in use
-	// stays. Required.
+	// InUse reports whether something, such as a decision, refers to a rule at a version, see [Store.RuleAt]. Rules in use are
+	// kept. Required.
 	InUse func(ruleID, version string) bool
 }
 
-// PruneVersions deletes old versions, and returns their number. The newest version of each account that is older
-// than the time stays, since the rules were so until the next. [Store.RuleAt] still returns the rules that are in use.
+// PruneVersions deletes old versions, and returns their number. The newest version of each account that is older than the time is
+// kept, since it was in effect until the next. [Store.RuleAt] still returns the rules that are in use.
 func (s *Store) PruneVersions(ctx context.Context, p VersionPruning) (int, error) {
 	give := "a function that knows the rules which decisions refer to; they could not be explained any more"
 	if err := fields.Required("rules: VersionPruning.InUse", p.InUse, give); err != nil {
@@ -46,7 +46,7 @@ func (s *Store) PruneVersions(ctx context.Context, p VersionPruning) (int, error
 	return total, nil
 }
 
-// pruneAccount deletes the versions first: what is left of the rules is found again by a call that comes after a crash.
+// pruneAccount deletes the versions first: a call after a crash finds the remaining rules.
 func (s *Store) pruneAccount(ctx context.Context, account string, p VersionPruning) (int, error) {
 	var first int64 // that stays
 	if err := dbquery.Get(ctx, s.db.Reader(), &first, sqlFirstToKeep, account, dbtime.Of(p.Before), max(p.Keep-1, 0)); err != nil || first == 0 {
@@ -105,7 +105,7 @@ func (s *Store) pruneStates(ctx context.Context, account string, gone []stateKey
 	return nil
 }
 
-// prune deletes while nobody changes or restores rules.
+// prune deletes while no transaction changes or restores rules.
 func (s *Store) prune(ctx context.Context, remove func(ctx context.Context, tx queue.Tx) (int64, error)) (n int64, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := s.Lock(ctx, tx); err != nil {

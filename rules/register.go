@@ -19,9 +19,9 @@ type Config struct {
 
 	// Rules decides first. Required; usually an [Engine].
 	Rules postroom.Decider
-	// Fallback decides about messages that no rule matches; usually a language model. Its decision is a step of the job,
-	// so that a later attempt does not ask again, and is recorded as a model's, whatever Source and rule it names. Default nil:
-	// such messages are recorded with action none.
+	// Fallback decides about messages that no rule matches; usually a language model. Its decision is a step of the job, so that
+	// a later attempt does not ask again, and is recorded as a model's, whatever Source and rule it names. Default nil: such
+	// messages are recorded with action none.
 	Fallback postroom.Decider
 
 	// Kinds are the actions that decisions may have. A decision with another, or with parameters that do not fit, is recorded
@@ -50,5 +50,5 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 	return nil
 }
 
-// A classifier is the handler of [JobClassify], and what a [Classifier] has of it.
+// A classifier is the handler of [JobClassify], which a [Classifier] shares.
 type classifier struct{ cfg Config }

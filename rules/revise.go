@@ -13,15 +13,16 @@ import (
 type Revision struct {
 	// Remove names rules that go.
 	Remove []string
-	// Rules replace those of the same names, in their places; the others are added at the end, in this order.
+	// Rules replace those of the same names, in their places; the others are added at the end, in order.
 	Rules []Rule
 	// Labels are added to those of the file, unless it has them.
 	Labels []string
 }
 
-// Revise returns the file with the change, in the canonical form of [Format]. What is not changed stays, comments included; those of a
-// removed rule go with it, and those within a replaced rule stand above it. The file is read again with the options, which must be those that f was
-// read with. A name in Remove that no rule of the file has, and a file that would be faulty, are errors; a fault of the file is a [*FileError].
+// Revise returns the file with the change, in the canonical form of [Format]. Unchanged parts stay, comments included. The
+// comments of a removed rule are removed with it, and those within a replaced rule move above it. The file is parsed again with
+// the options, which must be those that f was parsed with. A name in Remove that no rule of the file has, and an invalid result,
+// are errors; a fault of the file is a [*FileError].
 func (f *File) Revise(change Revision, options ...ParseOption) (*File, error) {
 	if err := fields.Required("rules: Revise: f", f, "a file that was read by Parse"); err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (f *File) Revise(change Revision, options ...ParseOption) (*File, error) {
 	tree.attach(s.comments())
 	preamble := tree.takePreamble()
 	if len(preamble) == 0 && len(change.Labels) > 0 && !tree.has("labels") {
-		preamble = tree.takeHead() // which else would stand below the labels
+		preamble = tree.takeHead() // it would otherwise follow the labels
 	}
 	if err := tree.revise(change); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
@@ -102,7 +103,7 @@ func (n *docNode) revise(change Revision) error {
 	return nil
 }
 
-// treeWithin is the tree of the rule in a file whose rules do, or do not, let those after them be tried.
+// treeWithin returns the tree of the rule in a file whose rules do, or do not, let later rules be tried.
 func (r Rule) treeWithin(all bool) *docNode {
 	if !all {
 		return r.tree()
@@ -155,12 +156,12 @@ func (n *docNode) textOf(key string) string {
 	return ""
 }
 
-// named is the place of the entry with the name; -1 if there is none.
+// named returns the index of the entry with the name; -1 if there is none.
 func (n *docNode) named(name string) int {
 	return slices.IndexFunc(n.entries, func(e *docEntry) bool { return e.value.textOf("name") == name })
 }
 
-// replace puts a value in the place of another, whose comments then stand above the entry.
+// replace replaces a value; the old value's comments move above the entry.
 func (e *docEntry) replace(value *docNode) {
 	var left []docComment
 	for _, within := range e.value.all(nil) {

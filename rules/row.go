@@ -45,7 +45,7 @@ func (r *row) rule() Rule {
 		Continue: r.Continues == 1, Authentication: Authentication(r.Authentication),
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, Revision: r.Revision,
 	}
-	// What cannot be read makes this rule a broken one, and no other.
+	// A column that cannot be read makes this rule broken, and no other.
 	for _, field := range []struct {
 		name, text string
 		to         any

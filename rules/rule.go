@@ -53,8 +53,8 @@ type Authentication string
 
 // The demands on the sender.
 const (
-	// AuthenticationDefault requires it of a rule with [postroom.SafeDangerousOverride] that goes by the sender: by its scope,
-	// or by a leaf on From, Reply-To, Sender or Return-Path. Anyone can write these.
+	// AuthenticationDefault requires it of a rule with [postroom.SafeDangerousOverride] that matches by sender: by its scope, or
+	// by a leaf on From, Reply-To, Sender or Return-Path. Anyone can write these.
 	AuthenticationDefault     Authentication = ""
 	AuthenticationRequired    Authentication = "required"
 	AuthenticationNotRequired Authentication = "not_required"
@@ -90,7 +90,7 @@ type Rule struct {
 	Also     []RuleAction
 	SafeMode postroom.SafeMode
 
-	// Continue lets the rules after this one be tried as well when it has matched.
+	// Continue lets later rules be tried as well after this one has matched.
 	Continue       bool
 	Schedule       Schedule
 	Authentication Authentication
@@ -100,7 +100,7 @@ type Rule struct {
 	// Revision is the number of the change that wrote the rule last; see [Patch].
 	Revision int64
 
-	damage error // what could not be read of a stored rule
+	damage error // the part of a stored rule that could not be read
 }
 
 // NewRule makes an enabled rule for all mail, with the default priority and safe mode.
@@ -114,8 +114,8 @@ func NewRule(name string, condition Condition, action postroom.ActionType, param
 // ErrInvalidRule reports that a rule is invalid; the faults of its condition are [ConditionError]s as well.
 var ErrInvalidRule = errors.New("invalid rule")
 
-// Validate checks the rule and returns every fault at once; nil when there is none. Its action must be one of the kinds; nil
-// stands for those that package gmail carries out.
+// Validate checks the rule and returns every fault at once; nil if there is none. Its action must be one of the kinds; nil means
+// those that package gmail carries out.
 func (r *Rule) Validate(kinds *postroom.Kinds) error {
 	_, err := r.compile(newCode(), kinds)
 	return err

@@ -91,7 +91,7 @@ const (
 	timeSpanHint = "write from-to, as in 22:00-06:00"
 )
 
-// includes reports whether the schedule is on. Only times go on into the day after that on which they begin.
+// includes reports whether the schedule is active. Only times continue into the next day.
 func (c *calendar) includes(now time.Time) bool {
 	now = now.In(c.zone)
 	if len(c.times) == 0 {

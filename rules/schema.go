@@ -10,9 +10,9 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// Schema returns the JSON schema (draft 7) of rules files, for editors that complete and check them. It is made from the tables by
-// which [Parse] reads, so that it allows the same keys, types of leaf, parts and actions; what only a program can tell, such as a
-// regular expression that does not compile, Parse says. The kinds are the actions that rules may have; nil stands for those that
+// Schema returns the JSON schema (draft 7) of rules files, for editors that complete and check them. It is made from the tables
+// that [Parse] uses, so that it allows the same keys, types of leaf, parts and actions. Parse reports what only a program can
+// check, such as a regular expression that does not compile. The kinds are the actions that rules may have; nil means those that
 // package gmail carries out. An editor with yaml-language-server finds it by the first line of a rules file:
 //
 //	# yaml-language-server: $schema=rules.schema.json
@@ -54,12 +54,12 @@ func object(properties map[string]any, required ...string) schema {
 // needs requires a property.
 func needs(key string) schema { return schema{"required": []string{key}} }
 
-// when restricts what has the value under the key.
+// when restricts objects that have the value under the key.
 func when(key, value string, then schema) schema {
 	return schema{"if": schema{"properties": schema{key: schema{"const": value}}, "required": []string{key}}, "then": then}
 }
 
-// oneOfTexts is one of several texts, each with what it means.
+// oneOfTexts allows one of several texts, each with its meaning.
 func oneOfTexts(values []string, meaning func(value string) string) schema {
 	of := make([]schema, len(values))
 	for i, value := range values {
@@ -136,7 +136,7 @@ func timeSpanSchema() schema {
 	return schema{"type": "string", "pattern": timeSpanForm.String(), "description": "a part of a day, as 22:00-06:00"}
 }
 
-// actionSchema is that of an entry of actions; a rule has the same two keys among others.
+// actionSchema returns the schema of an entry of actions; a rule has the same two keys among others.
 func actionSchema() schema {
 	action := object(map[string]any{"action": ref("actionType"), "parameters": schema{"type": "object"}}, "action")
 	action["allOf"] = []schema{ref("parameters")}
@@ -247,7 +247,7 @@ var leafFields = map[string]schema{
 	"zone":           textSchema("a time zone: a name, an offset, or for a date of the header original"),
 }
 
-// leafSchema says what leaves of the type take and need.
+// leafSchema describes the optional and required fields of a leaf type.
 func leafSchema(name Kind) schema {
 	k, c := kinds[name], Condition{Type: name}
 	takes := []string{"type"}

@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// testSchema is that of a test, and of the message in it.
+// testSchema returns the schema of a test with its message.
 func testSchema() schema {
 	test := object(map[string]any{
 		"name":    schema{"type": "string", "minLength": 1, "maxLength": maxNameLength, "description": "what the test shows"},
@@ -20,7 +20,7 @@ func testSchema() schema {
 	return test
 }
 
-// expectedSchema is that of an action that a test expects, with parameters or with any.
+// expectedSchema returns the schema of an action that a test expects, with parameters or with any.
 func expectedSchema() schema {
 	return object(map[string]any{"action": ref("actionType"), "parameters": schema{"type": "object"}}, "action")
 }

@@ -44,8 +44,8 @@ type Broken struct {
 var ErrNoSenders = errors.New("the condition sender_seen needs a record of senders, and none is configured")
 
 // NewSet compiles the enabled rules, which may be in any order. [Set.Broken] returns those that cannot be evaluated, and those
-// whose action is none of the kinds; nil stands for the kinds that package gmail carries out. Rules that ask for the senders of
-// earlier mail are broken: an [Engine] and a backtest know them.
+// whose action is none of the kinds; nil means the kinds that package gmail carries out. Rules with sender_seen are broken: only
+// an [Engine] and a backtest know earlier senders.
 func NewSet(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, false) }
 
 func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {

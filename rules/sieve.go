@@ -21,7 +21,8 @@ type sieveCommand struct {
 	block []sieveCommand
 }
 
-// A sieveTag is a tagged argument. Which tags take a value, only the command knows: what stands behind a tag is kept with it, too.
+// A sieveTag is a tagged argument. Only the command knows which tags take a value, so the argument after a tag is kept with it as
+// well.
 type sieveTag struct {
 	name string // in lower case, without the colon
 	args int    // how many of args stood before it
@@ -123,7 +124,7 @@ func (p *sieveParser) identifier() string {
 	return strings.ToLower(p.text[from:p.at])
 }
 
-// command reads a command with what ends it, or a test.
+// command reads a command with its terminator, or a test.
 func (p *sieveParser) command(depth int, isTest bool) (sieveCommand, error) {
 	c := sieveCommand{line: p.line}
 	if depth > maxSieveNesting {

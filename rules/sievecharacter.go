@@ -31,7 +31,7 @@ func decodeCharacters(commands []sieveCommand) {
 	}
 }
 
-// decodeCharacter returns the characters; what names none stays as it is.
+// decodeCharacter returns the characters; an invalid encoding is returned as it is.
 func decodeCharacter(encoded string) string {
 	parts := encodedCharacters.FindStringSubmatch(encoded)
 	var b strings.Builder

@@ -103,7 +103,7 @@ func compareNumerals(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
 }
 
-// sieveVariable is the name or the number of a variable (RFC 5229, section 3). What is not written so is text.
+// sieveVariable is the name or the number of a variable (RFC 5229, section 3). Anything else is text.
 var sieveVariable = regexp.MustCompile(`(?i)\$\{(?:[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)*|[0-9]+(?:\.[0-9]+)*)\}`)
 
 func hasVariable(text string) bool { return sieveVariable.MatchString(text) }

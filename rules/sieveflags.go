@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Flags (RFC 5232) are a variable of the script, which each action that stores the message reads. Gmail has one message where Sieve
-// stores several: the flags are those of what stores it last, as for the copies of one folder there.
+// Flags (RFC 5232) are a variable of the script, which each action that stores the message reads. Gmail has one message where
+// Sieve stores several: it has the flags of the action that stores it last, as copies in one folder do.
 
 // marks finds out when the runs that set a flag leave the message with it.
 func (s *sieveImport) marks() {
@@ -31,7 +31,7 @@ func (s *sieveImport) marks() {
 	}
 }
 
-// mark says when the message has the flag in a script of which the run is reached.
+// mark returns when the message has the flag in a script in which the run is reached.
 func (f *sieveFlag) mark(r *sieveRun) Condition {
 	final := f.final(r)
 	if hasUnknown(final) {
@@ -64,7 +64,7 @@ type sieveFlag struct {
 	items []sieveFlags
 }
 
-// value says when the flag is set before an item, in a script of which the given runs are reached.
+// value returns when the flag is set before an item, in a script in which the given runs are reached.
 func (f *sieveFlag) value(before int, given ...*sieveRun) Condition {
 	if f.s.tooMuch() {
 		return sieveUnknown

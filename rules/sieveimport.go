@@ -10,12 +10,13 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// FromSieve translates a Sieve script (RFC 5228) into rules: each run of actions becomes one, under the tests around it, or several
-// where it depends on other runs what it comes to. What a script keeps or files is not thrown away by a discard elsewhere in it. It knows the
-// base tests and actions, and of the extensions body, copy, currentdate, date, encoded-character, envelope, fileinto, imap4flags, index, regex,
-// relational, subaddress, and the test string without variables. Folders become labels. What rules cannot say is in the list of the translation; an action that depends on a test that
-// cannot be translated is left out, and what may come after a stop that depends on one does no more than mark the message. The kinds are the actions that rules may have; nil stands for those that package gmail carries
-// out. A script that breaks the grammar is an error with the line.
+// FromSieve translates a Sieve script (RFC 5228) into rules: each run of actions becomes one, under the tests around it, or
+// several if its effect depends on other runs. A message that the script keeps or files is not thrown away by a discard elsewhere
+// in it. FromSieve supports the base tests and actions, and of the extensions body, copy, currentdate, date, encoded-character,
+// envelope, fileinto, imap4flags, index, regex, relational, subaddress, and the test string without variables. Folders become
+// labels. The translation lists what rules cannot express. An action that depends on an untranslatable test is omitted, and the
+// commands after a stop that depends on one only mark the message. The kinds are the actions that rules may have; nil means those
+// that package gmail carries out. A script that breaks the grammar is an error with the line.
 func FromSieve(script string, kinds *postroom.Kinds) (*Translation, error) {
 	if len(script) > maxFileSize {
 		return nil, fmt.Errorf("the Sieve script is larger than %d bytes", maxFileSize)
@@ -34,10 +35,10 @@ func FromSieve(script string, kinds *postroom.Kinds) (*Translation, error) {
 	return s.translation, nil
 }
 
-// maxSieveRules bounds what a script of elsifs within each other becomes.
+// maxSieveRules bounds the number of rules from a script of nested elsifs.
 const maxSieveRules = 10_000
 
-// A sieveImport makes rules of a script: first the runs, then what they do to each other, then the rules.
+// A sieveImport makes rules of a script: first the runs, then their effects on each other, then the rules.
 type sieveImport struct {
 	translation *Translation
 	kinds       *postroom.Kinds
@@ -93,18 +94,18 @@ func (s *sieveImport) block(commands []sieveCommand, path []sieveStep, unknown s
 			s.runs = append(s.runs, run)
 		}
 		if run.add(c); run.stop {
-			return nil // what follows is never reached
+			return nil // the rest is unreachable
 		}
 	}
 	return nil
 }
 
-// sieveDepth is how deep the tests of a script stand in the conditions of its rules.
+// sieveDepth is the depth of the script's tests in the conditions of its rules.
 const sieveDepth = 10
 
 var errTooManyRules = fmt.Errorf("it becomes more than %d rules", maxSieveRules)
 
-// branches reads an if with what follows it: each branch under its test, and under the opposites of those before.
+// branches reads an if with its elsifs and else: each branch under its test, and under the negations of those before.
 func (s *sieveImport) branches(chain []sieveCommand, path []sieveStep, unknown string) error {
 	s.chains++
 	number := s.chains
@@ -127,7 +128,7 @@ func (s *sieveImport) branches(chain []sieveCommand, path []sieveStep, unknown s
 	return nil
 }
 
-// sieveTest translates a test. If it has no condition, why says so.
+// sieveTest translates a test. If it has no condition, why is the reason.
 func sieveTest(test *sieveCommand) (condition Condition, why string) {
 	condition, err := sieveCondition(test)
 	if err == nil {
@@ -154,13 +155,13 @@ func (s *sieveImport) sure(r *sieveRun) Condition {
 	return opposite(bound(anyOf(stops...), true))
 }
 
-// A sieveOutcome is what is done if a formula holds, of those of a run.
+// A sieveOutcome is one of the outcomes of a run, under a formula.
 type sieveOutcome struct {
 	when    Condition
 	actions []RuleAction
 }
 
-// outcomes are what becomes of the message by the run: it leaves the inbox unless the script keeps it, and is thrown away
+// outcomes returns the outcomes of the run for the message: it leaves the inbox unless the script keeps it, and is thrown away
 // unless the script keeps or files it (RFC 5228, section 4.4). They exclude each other.
 func (s *sieveImport) outcomes(r *sieveRun) []sieveOutcome {
 	if !r.filed && !r.discard && !r.trash && !r.copies {
@@ -259,7 +260,7 @@ func (s *sieveImport) forwards(r *sieveRun) (list []RuleAction) {
 	return list
 }
 
-// possible are those of the actions that rules may have.
+// possible returns the actions that rules may have.
 func (s *sieveImport) possible(r *sieveRun, actions []RuleAction) []RuleAction {
 	return slices.DeleteFunc(actions, func(a RuleAction) bool {
 		err := a.translatable(s.kinds)
@@ -270,7 +271,8 @@ func (s *sieveImport) possible(r *sieveRun, actions []RuleAction) []RuleAction {
 	})
 }
 
-// emitRun makes a rule for each outcome of a run, and one for what is done in any case. A run that stops does so in all of them.
+// emitRun makes a rule for each outcome of a run, and one for the actions of all outcomes. A run that stops does so in all of
+// them.
 func (s *sieveImport) emitRun(of string, r *sieveRun, condition Condition, sometimes []sieveOutcome, always []RuleAction) error {
 	notes := r.notes(of)
 	emit := func(when Condition, actions []RuleAction) error {
@@ -338,7 +340,7 @@ func (s *sieveImport) emit(of string, condition Condition, actions []RuleAction,
 	return nil
 }
 
-// withParameters gives each action parameters that are not nil, as those of files are.
+// withParameters gives each action non-nil parameters, as actions of files have.
 func withParameters(actions []RuleAction) []RuleAction {
 	for i := range actions {
 		if actions[i].Parameters == nil {

@@ -199,7 +199,7 @@ var dateWidths = map[string]int{
 func (m *sieveMatch) dateCondition(c Condition, part string, values []string) (Condition, error) {
 	c.Part, c.Zone = strings.ToLower(part), m.zone
 	if c.Zone == "" && part != "zone" {
-		// RFC 5260 takes the zone of the server that runs the script, which nobody knows here.
+		// RFC 5260 uses the zone of the server that runs the script, which is unknown here.
 		c.Zone = "UTC"
 	}
 	if _, ok := dateParts[c.Part]; !ok {
@@ -216,7 +216,7 @@ func (m *sieveMatch) dateCondition(c Condition, part string, values []string) (C
 	return m.dateTexts(c, values)
 }
 
-// dateTexts compares a part of a date as text. A condition takes 9 for 09 and mon for 1, which are no such texts in Sieve.
+// dateTexts compares a part of a date as text. A condition accepts 9 for 09 and mon for 1, which Sieve does not.
 func (m *sieveMatch) dateTexts(c Condition, values []string) (Condition, error) {
 	as := *m
 	as.exact = m.exact && (c.Part == "std11" || c.Part == "iso8601") // the others have no letters

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Formulas say when something of a script happens. They are conditions, with three things more: an "and" without children is
-// true, an "or" without is false, and a leaf of the type unknownTest stands for a test that has no condition.
+// Formulas describe when a part of a script takes effect. They are conditions, with three additions: an "and" without children is
+// true, an "or" without is false, and a leaf of the type unknownTest represents a test that has no condition.
 
 const unknownTest Kind = "unknown"
 
@@ -19,7 +19,7 @@ var (
 func isCertain(c Condition) bool    { return c.Op == And && len(c.Children) == 0 }
 func isImpossible(c Condition) bool { return c.Op == Or && len(c.Children) == 0 }
 
-// allOf and anyOf join formulas, without what is certain and what is said twice.
+// allOf and anyOf join formulas, without constants and duplicates.
 func allOf(list ...Condition) Condition { return joinFormulas(And, list) }
 func anyOf(list ...Condition) Condition { return joinFormulas(Or, list) }
 
@@ -54,7 +54,7 @@ func opposite(c Condition) Condition {
 	return NoneOf(c)
 }
 
-// whether is one formula where the first holds, and else the other.
+// whether returns one formula where the first holds, and otherwise the other.
 func whether(c, then, otherwise Condition) Condition {
 	switch {
 	case reflect.DeepEqual(then, otherwise):
@@ -67,8 +67,7 @@ func whether(c, then, otherwise Condition) Condition {
 	return anyOf(allOf(c, then), allOf(opposite(c), otherwise))
 }
 
-// bound takes what is unknown for true or for false, wherever that makes the formula so, too: so it holds at least, or at most, when
-// the formula does.
+// bound replaces unknown tests by true or false, so that the result is an upper or a lower bound of the formula.
 func bound(c Condition, to bool) Condition {
 	switch {
 	case c.Type == unknownTest && to:
@@ -99,7 +98,7 @@ func hasUnknown(c Condition) bool {
 	return c.Type == unknownTest || slices.ContainsFunc(c.Children, hasUnknown)
 }
 
-// maxSieveTerms and maxSieveSteps bound how much is written and looked at for what runs do to each other. What is beyond is unknown.
+// maxSieveTerms and maxSieveSteps bound the terms and steps for the effects of runs on each other. Anything beyond is unknown.
 const (
 	maxSieveTerms = 5_000
 	maxSieveSteps = 2_000_000
@@ -108,7 +107,7 @@ const (
 
 func (s *sieveImport) tooMuch() bool { return s.terms > maxSieveTerms || s.steps > maxSieveSteps }
 
-// reach says when a run is reached in a script of which the given runs are.
+// reach returns when a run is reached in a script in which the given runs are.
 func (s *sieveImport) reach(x *sieveRun, given ...*sieveRun) Condition {
 	known, last := 0, -1
 	for _, g := range given {
@@ -132,7 +131,7 @@ func (s *sieveImport) reach(x *sieveRun, given ...*sieveRun) Condition {
 	return allOf(terms...)
 }
 
-// amid says when the run's own tests hold where the others are reached.
+// amid returns when the run's own tests hold if the others are reached.
 func (r *sieveRun) amid(x *sieveRun, given []*sieveRun) Condition {
 	known := 0
 	for _, g := range append([]*sieveRun{x}, given...) {
@@ -145,7 +144,7 @@ func (r *sieveRun) amid(x *sieveRun, given []*sieveRun) Condition {
 	return allOf(r.tests(known)...)
 }
 
-// tests are those of the run but for the first steps.
+// tests returns the tests of the run without the first steps.
 func (r *sieveRun) tests(from int) []Condition {
 	var list []Condition
 	for _, step := range r.path[from:] {

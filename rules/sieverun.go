@@ -25,16 +25,16 @@ type sieveRun struct {
 	flags   []sieveFlags
 	forward []string
 	lost    []string
-	near    []string // what is nearly the same
+	near    []string // the inexact parts
 }
 
 // A sieveStep is a branch of an if that a run is in. Branches of one chain never go together.
 type sieveStep struct {
 	chain, branch int
-	tests         []Condition // that of the branch, and the opposites of those before
+	tests         []Condition // the test of the branch, and the negations of those before
 }
 
-// A sieveFlags is what a command does with flags (RFC 5232): changes the script's, or stores the message with them.
+// A sieveFlags is the effect of a command on flags (RFC 5232): it changes the script's, or stores the message with them.
 type sieveFlags struct {
 	run   *sieveRun
 	how   string   // addflag, setflag, removeflag, store, or own for a store with :flags
@@ -46,7 +46,7 @@ var folders = map[string]postroom.ActionType{
 	"inbox": postroom.None, "trash": postroom.Trash, "deleted items": postroom.Trash, "deleted messages": postroom.Trash, "archive": postroom.Archive, "archives": postroom.Archive,
 }
 
-// sieveFolder is the label of a folder, and what Gmail has in place of one.
+// sieveFolder returns the label of a folder, or Gmail's equivalent action.
 func sieveFolder(folder string) (label string, special postroom.ActionType) {
 	name := strings.TrimPrefix(strings.TrimPrefix(folder, "INBOX."), "INBOX/")
 	return name, folders[strings.ToLower(name)]
@@ -65,7 +65,7 @@ func (r *sieveRun) add(c *sieveCommand) {
 		return slices.ContainsFunc(c.tags, func(t sieveTag) bool { return t.name == name })
 	}
 	args, store := c.args, sieveFlags{run: r, how: "store"}
-	if tagged("flags") && len(args) > 0 { // the flags stand behind their tag, which is written first
+	if tagged("flags") && len(args) > 0 { // the tag comes first, and the flags follow it
 		store.how, store.flags = "own", r.known(args[0])
 		args = args[1:]
 	}
@@ -103,7 +103,8 @@ func (r *sieveRun) add(c *sieveCommand) {
 	}
 }
 
-// file files the message into a folder. What cannot be said of it still files it somewhere, so that it is not discarded.
+// file files the message into a folder. If the folder cannot be translated, the message still counts as filed, so that it is not
+// discarded.
 func (r *sieveRun) file(folder string, isCopy bool) {
 	name, special := sieveFolder(folder)
 	switch {
@@ -139,7 +140,7 @@ func (r *sieveRun) file(folder string, isCopy bool) {
 // markFlags are the flags of IMAP that rules know.
 var markFlags = map[string]postroom.ActionType{`\seen`: postroom.MarkRead, `\flagged`: postroom.Star}
 
-// known returns those of the flags that rules know; several may stand in one string.
+// known returns the flags that rules support; one string may have several.
 func (r *sieveRun) known(flags []string) []string {
 	var known []string
 	for flag := range strings.FieldsSeq(strings.Join(flags, " ")) {
@@ -152,7 +153,7 @@ func (r *sieveRun) known(flags []string) []string {
 	return known
 }
 
-// note notes once in what the run is nearly the same.
+// note records an inexact part of the run, once.
 func (r *sieveRun) note(what string) {
 	if !slices.Contains(r.near, what) {
 		r.near = append(r.near, what)

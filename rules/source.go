@@ -23,7 +23,7 @@ type origin uint8
 
 const (
 	fromSubject  origin = iota
-	fromBody            // what a person sees
+	fromBody            // the text that a person sees
 	fromBodyLine        // the same as one line
 	fromHeader          // the values of the header fields of a name
 	fromAddresses
@@ -90,8 +90,8 @@ const (
 
 var addressParts = []string{partAddress, partLocal, partUser, partDetail, partDomain, partSite, partName}
 
-// fold returns the form of a text of the source in which case does not count: as ASCII has it in what names a mailbox or a
-// file type, and as Unicode has it in what people write. The ids of labels differ in case.
+// fold returns the case-insensitive form of a text of the source: by ASCII for names of mailboxes and file types, and by Unicode
+// for text that people write. The case of label ids counts.
 func (s *textSource) fold(text string) string {
 	switch s.from {
 	case fromLabels, fromAccount:
@@ -112,7 +112,7 @@ func (s *textSource) fold(text string) string {
 	return strings.ToLower(text)
 }
 
-// A reading is what a source holds in one message.
+// A reading has the texts of a source in one message.
 type reading struct {
 	raw     []string
 	folded  []string
@@ -239,8 +239,8 @@ func (v *view) eachHeaderAddress(name string, first bool, yield func(a *postroom
 	}
 }
 
-// mailPath returns the address of a path of SMTP, which a server wrote (RFC 5321, section 4.1.2): with or without angle brackets, and
-// without a route. The null path, and what is no path, have none.
+// mailPath returns the address of an SMTP path that a server wrote (RFC 5321, section 4.1.2): with or without angle brackets, and
+// without a route. A null or invalid path has none.
 func mailPath(value string) (string, bool) {
 	value = strings.TrimSpace(value)
 	if inner, ok := strings.CutPrefix(value, "<"); ok {
@@ -284,7 +284,7 @@ func partOf(a *postroom.Address, part string) (string, bool) {
 		local, domain = a.Email[:at], a.Email[at+1:]
 	}
 	if (local == "" || domain == "") && part != partAddress {
-		return "", false // RFC 5228, section 2.7.4: what is no address has no parts
+		return "", false // RFC 5228, section 2.7.4: an invalid address has no parts
 	}
 	user, detail, hasDetail := strings.Cut(local, "+")
 	switch part {

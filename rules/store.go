@@ -17,8 +17,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of this package (deterministic_rules, rules_revision, rule_versions, rule_history) or brings them up to date. Call it at
-// every start; several processes may do so at once.
+// Migrate creates the tables of this package (deterministic_rules, rules_revision, rule_versions, rule_history) or brings them up
+// to date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("rules: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -37,9 +37,9 @@ var (
 	ErrSameRule = errors.New("a rule cannot be swapped with itself")
 )
 
-// A Store keeps rules. Its reading methods see what has been committed, its writing methods take the caller's
-// transaction. A missing rule is [postroom.ErrNotFound]; an invalid rule is [ErrInvalidRule] and is not stored. [NewStore]
-// makes a Store; the zero Store is unusable.
+// A Store keeps rules. Its reading methods see committed data; its writing methods take the caller's transaction. A missing rule
+// is [postroom.ErrNotFound]; an invalid rule is [ErrInvalidRule] and is not stored. [NewStore] makes a Store; the zero Store is
+// unusable.
 type Store struct {
 	db     queue.DB
 	kinds  *postroom.Kinds
@@ -59,9 +59,8 @@ type StoreConfig struct {
 	// Kinds are the actions that rules may have; a rule with another is not stored, and not evaluated. Default nil: those that
 	// package gmail carries out.
 	Kinds *postroom.Kinds
-	// Log keeps on record what rules are stored; usually a *safety.Ledger, whose AdoptRules takes in the rules of before. While a
-	// rule is not as it is on record, a person is asked about what rules decide. Default nil: what stands in the tables is
-	// taken for what was written.
+	// Log records which rules are stored; usually a *safety.Ledger, whose AdoptRules records the rules stored before. While a
+	// rule does not match its record, a person is asked about the decisions of rules. Default nil: the tables are trusted.
 	Log Log
 }
 
@@ -95,8 +94,8 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return revision, nil
 }
 
-// Lock waits for the changes of rules that began before, and keeps others from beginning until the transaction ends: rules, or the file that
-// they come from, can be read and changed as one.
+// Lock waits for earlier changes of rules, and blocks later ones until the transaction ends: rules, or the file that they come
+// from, can be read and changed as one.
 func (s *Store) Lock(ctx context.Context, tx queue.Tx) error {
 	if _, err := tx.ExecContext(ctx, sqlLockRevision); err != nil {
 		return fmt.Errorf("lock rules: %w", err)

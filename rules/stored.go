@@ -13,9 +13,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Version returns a hash of what the rule does: of all its fields but its ID, its position, its times and whether it is
-// enabled. A decision names it, so that it can be told whether the rule is still the one that matched. It is empty for a rule
-// that cannot be stored.
+// Version returns a hash of the rule's effect: of all its fields except its ID, its position, its times and whether it is
+// enabled. A decision names it, so that one can check whether the rule is still the one that matched. It is empty for a rule that
+// cannot be stored.
 func (r *Rule) Version() string {
 	of, err := toRow(r)
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *Store) StoredRule(ctx context.Context, tx queue.Tx, id string) (postroo
 	return s.understood.rule(found, s.log != nil)
 }
 
-// rowsUnderstood has what rows that were read say, by the ids of the rules. A rule decides about many messages, and what its row says takes longer
-// to work out than to read; a row that is not the same in every column is worked out anew.
+// rowsUnderstood caches the decoded rows, by the ids of the rules. A rule decides about many messages, and decoding a row takes
+// longer than reading it. A row that differs in any column is decoded again.
 type rowsUnderstood struct {
 	mu   sync.Mutex
 	rows map[string]rowUnderstood

@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// A testMail is the message of a test as a file describes it. It is written out and read again as mail from outside is, so that a
+// A testMail is the message of a test as a file describes it. It is formatted and parsed again like mail from outside, so that a
 // test sees what the rules will see.
 type testMail struct {
 	raw     []byte // of an .eml file
@@ -31,7 +31,7 @@ type testMail struct {
 	senderSeen    bool
 }
 
-// ownKeys are those that say something about a message from a file as well.
+// ownKeys are the keys that also apply to a message from a file.
 var ownKeys = []string{"account", "received", "headers", "labels", "size", "authenticated", "sender_seen"}
 
 // addressKeys are the header fields of keys that hold addresses.
@@ -136,7 +136,7 @@ func (p *fileParser) testAttachment(n ast.Node) postroom.Attachment {
 	return a
 }
 
-// attachmentMapping reads the type of a file and returns its name; nil when there is none, which has been reported.
+// attachmentMapping reads the type of a file and returns its name; nil if there is none, which is then reported.
 func (p *fileParser) attachmentMapping(n ast.Node, a *postroom.Attachment) (name ast.Node) {
 	m := p.mapping(n, "an attachment", attachmentKeys)
 	if m == nil {
@@ -225,7 +225,7 @@ func (spec *testMail) sender() string {
 	return domainOf(parsed.From[0].Email)
 }
 
-// message is the message as it was read, with what only its provider knows.
+// message returns the parsed message with the fields that only its provider knows.
 func (spec *testMail) message(parsed *mime.Message) *postroom.Message {
 	msg := readmail.Message(parsed)
 	msg.AccountID, msg.LabelIDs = spec.account, postroom.NewImage(spec.labels).LabelIDs

@@ -10,24 +10,24 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A TestResult is what the rules made of the message of a [Test].
+// A TestResult is the result of a [Test].
 type TestResult struct {
 	Test Test
-	// Decisions are what was decided; one of source none when no rule matches.
+	// Decisions are the decisions; one of source none if no rule matches.
 	Decisions []postroom.Decision
 	// Matched are the names of the rules that matched, in the order in which they were tried.
 	Matched []string
-	// Failures say what was expected and what happened instead; none when the test has passed.
+	// Failures describe the expected and actual results; empty if the test has passed.
 	Failures []string
-	// Reasons say of the rules that matter for a failure what became of them, and why.
+	// Reasons explain the results of the rules that matter for a failure.
 	Reasons []string
 }
 
-// Passed reports whether the rules made of the message what the test expects.
+// Passed reports whether the result is what the test expects.
 func (r *TestResult) Passed() bool { return len(r.Failures) == 0 }
 
-// Test runs tests against the rules of the file: its own, those of files beside it, or both. The labels of the messages are compared
-// by name, as the file writes them: no mailbox is needed. The kinds are those that the file was read with. Call it before
+// Test runs tests against the rules of the file: its own, those of files beside it, or both. The labels of the messages are
+// compared by name, as in the file: no mailbox is needed. The kinds must be those that the file was parsed with. Call it before
 // [File.ResolveLabels].
 func (f *File) Test(tests []Test, kinds *postroom.Kinds) []TestResult {
 	named := &File{Labels: f.Labels, Rules: slices.Clone(f.Rules)}
@@ -100,7 +100,7 @@ func (r *TestResult) Decided() []RuleAction {
 	return actions
 }
 
-// allows reports whether an action that a test expects is the one that was decided.
+// allows reports whether an expected action is the decided one.
 func (a RuleAction) allows(decided RuleAction) bool {
 	if a.Type != decided.Type {
 		return false
@@ -156,7 +156,7 @@ func (r *TestResult) expects(rule *Rule) bool {
 	})
 }
 
-// String formats the result for people: whether the test has passed and, if not, what was expected, what happened and why.
+// String formats the result for people: whether the test has passed and, if not, the expected and actual results and the reasons.
 func (r *TestResult) String() string {
 	if r.Passed() {
 		return "ok    " + r.Test.Name

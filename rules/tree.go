@@ -7,7 +7,7 @@ type predicate func(v *view) bool
 type leaf struct {
 	test    predicate
 	clue    clue // until the index has been made
-	sender  bool // it tests who sent the message
+	sender  bool // it tests the sender
 	history bool // it needs to know the senders of earlier mail
 	explain func(v *view) string
 }
@@ -19,7 +19,7 @@ type node struct {
 	atom     int32 // of a leaf
 }
 
-// A code is what the conditions that are compiled together share.
+// A code is shared by the conditions that are compiled together.
 type code struct {
 	sources []textSource
 	atoms   []leaf

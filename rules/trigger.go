@@ -3,10 +3,10 @@ package rules
 import "math/bits"
 
 // A trigger is what the index looks for to find a rule: in every message that matches it, one of the keys or literals is in the
-// texts of its source, or a source is not empty, or one of the atoms is true. The zero trigger is that of a rule that has to be
-// tried with every message.
+// texts of its source, or a source is not empty, or one of the atoms is true. The rule of a zero trigger has to be tried with
+// every message.
 type trigger struct {
-	cost     int // how often it is found, for how many rules, and at what price; 0 for the zero trigger
+	cost     int // estimated from how often it is found, for how many rules, and its price; 0 for the zero trigger
 	keys     []sourceText
 	literals []sourceText
 	present  []int32
@@ -25,7 +25,7 @@ type sourceText struct {
 const (
 	costKey     = 1
 	costLiteral = 10 // of longLiteral bytes or more
-	costBody    = 20 // of a literal in the body, which has to be read, beyond that of the literal
+	costBody    = 20 // additional cost of a literal in the body, which has to be read
 	costPresent = 40
 	costLabel   = 60
 	costAtom    = 200
@@ -45,13 +45,13 @@ func (t *trigger) either(other *trigger) {
 	t.atoms = append(t.atoms, other.atoms...)
 }
 
-// A census counts the rules of a set that could be found by a needle. What many rules have in common, such as the word "order",
-// does not tell them apart, and is likely to be in many messages as well.
+// A census counts the rules of a set that a needle could find. A needle that many rules have in common, such as the word "order",
+// does not distinguish them, and is likely to be in many messages as well.
 type census map[needle]tally
 
 type tally struct {
 	rules int32
-	last  int32 // the last rule that was counted
+	last  int32 // the last rule counted
 }
 
 func takeCensus(clues []clue) census {

@@ -11,22 +11,22 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// An Untranslated is something that filters of another kind say and rules cannot, or the other way round.
+// An Untranslated is something that filters of another kind express and rules cannot, or vice versa.
 type Untranslated struct {
 	// Of is the filter or the rule: its name, or its number from 1.
 	Of string
-	// What cannot be said, and why.
+	// What is untranslated, and why.
 	What string
-	// Left says what became of it: the whole rule was left out, a part of its actions was, or it is there and means nearly the same.
+	// Left says what was done: the whole rule was omitted, a part of its actions was, or the translation is approximate.
 	Left Leftover
 }
 
-// A Leftover is what became of what cannot be translated.
+// A Leftover says what was done about an untranslated part.
 type Leftover string
 
 // The leftovers.
 const (
-	LeftOut Leftover = "left out" // there is no rule, or no filter, for it: without what is lost, it would match other mail
+	LeftOut Leftover = "left out" // no rule or filter: without the lost part it would match other mail
 	Partly  Leftover = "partly"   // it is there without one of its actions
 	Nearly  Leftover = "nearly"   // it is there and matches nearly the same mail
 )
@@ -37,20 +37,20 @@ func (u Untranslated) String() string { return fmt.Sprintf("%s: %s: %s", u.Of, u
 // A Translation is a rules file made from filters of another kind.
 type Translation struct {
 	File *File
-	// Untranslated is what rules cannot say; it is never silent.
+	// Untranslated lists what rules cannot express.
 	Untranslated []Untranslated
 
 	notes map[int][]string
 }
 
-// Marshal returns the text of the rules file, with what is not the same as a comment above each rule.
+// Marshal returns the text of the rules file, with the differences as a comment above each rule.
 func (t *Translation) Marshal() []byte { return marshal(t.File, t.notes) }
 
 func newTranslation() *Translation {
 	return &Translation{File: &File{Rules: []Rule{}}, notes: map[int][]string{}}
 }
 
-// add adds a rule, with what it does not say.
+// add adds a rule, with its untranslated parts.
 func (t *Translation) add(r Rule, lost []Untranslated) {
 	r.Name = t.unusedName(r.Name)
 	r.Position = len(t.File.Rules) + 1

@@ -22,7 +22,7 @@ type Origin string
 const (
 	OriginAPI     Origin = "api"     // the methods of a [Store]
 	OriginFile    Origin = "file"    // [Store.ImportFile]; the detail is the name of the file
-	OriginRestore Origin = "restore" // [Store.Restore]; the detail is the version that was restored
+	OriginRestore Origin = "restore" // [Store.Restore]; the detail is the restored version
 	OriginProgram Origin = "program" // the program disabled rules; the detail says why
 	OriginFound   Origin = "found"   // the rules were stored before versions were kept
 )
@@ -44,13 +44,13 @@ func (s *Store) As(a Author) *Store {
 }
 
 // A Version is the rules of one account after a change. Each method of a [Store] that changes rules makes one for each account
-// whose rules it changed, and none if they are as before.
+// whose rules have changed.
 type Version struct {
 	Number    int64  // counted over all accounts, from 1
 	AccountID string // empty: the rules that belong to no account
 	By        Author
 	At        time.Time
-	// Digest is equal for versions whose rules are equal, apart from their ids and times.
+	// Digest is equal for versions with equal rules, apart from their ids and times.
 	Digest string
 	Rules  int // how many there are
 	// HasSource reports whether the text of the file is kept that the rules were read from.
@@ -69,7 +69,7 @@ type VersionContent struct {
 	Altered bool
 }
 
-// Text returns the file that the rules were read from, or else one that is made of the rules.
+// Text returns the file that the rules were read from, or else one made from the rules.
 func (v *VersionContent) Text() string {
 	if v.HasSource {
 		return v.Source
@@ -87,7 +87,7 @@ func (v *VersionContent) Text() string {
 
 // A VersionFilter selects versions.
 type VersionFilter struct {
-	// Account selects those of one account; it may be empty, for the rules that belong to none. Nil: of all.
+	// Account selects the versions of one account; empty for the rules that belong to none. Nil: of all.
 	Account *string
 	// Before selects those with a smaller number. 0: all.
 	Before int64
@@ -168,9 +168,8 @@ func versionAt(ctx context.Context, q dbquery.Querier, number int64) (*versionRo
 	return &v, rows, nil
 }
 
-// RuleAt returns a rule as it was when it had the version that a decision names, which is [Rule.Version]; see
-// [postroom.Decision].RuleVersion. A version that was never stored, or was stored before versions were kept, is
-// [postroom.ErrNotFound].
+// RuleAt returns a rule at the version that a decision names, which is [Rule.Version]; see [postroom.Decision].RuleVersion. A
+// version that was never stored, or was stored before versions existed, is [postroom.ErrNotFound].
 func (s *Store) RuleAt(ctx context.Context, id, version string) (*Rule, error) {
 	var h historyRow
 	err := dbquery.Get(ctx, s.db.Reader(), &h, sqlStateOfRule, id, version)
@@ -197,10 +196,10 @@ func (s *Store) KnowsSource(ctx context.Context, text string) (bool, error) {
 	return n > 0, nil
 }
 
-// Restore makes the rules of the version's account what they were at the version: each has its id again, its state, and the ids of
-// labels that it had. That is a version of its own, which Restore returns; if nothing is to be done, it returns the newest one.
-// Restored rules are not checked: the engine disables one that cannot be evaluated any more. What was never on record as the version
-// has it is not on record then either, and asks a person until it is confirmed; see [Store.Confirm].
+// Restore restores the rules of the version's account: each with its id, its state, and the ids of labels that it had. That makes
+// a version, which Restore returns; if nothing changes, it returns the newest one. Restored rules are not checked: the engine
+// disables one that can no longer be evaluated. A rule that was never recorded in the state of the version is not recorded then
+// either, and requests approval until it is confirmed; see [Store.Confirm].
 func (s *Store) Restore(ctx context.Context, tx queue.Tx, number int64) (*Version, error) {
 	e, err := s.begin(ctx, tx)
 	if err != nil {
@@ -230,7 +229,7 @@ func (s *Store) Restore(ctx context.Context, tx queue.Tx, number int64) (*Versio
 	return &restored, err
 }
 
-// restore takes away what is not as in the rows before it stores these: names may have changed hands.
+// restore deletes rules that differ from the rows before it stores these, since names may have changed owners.
 func (e *edit) restore(ctx context.Context, accountID string, rows []row) error {
 	var current []row
 	if err := dbquery.Select(ctx, e.tx, &current, sqlRulesOf, accountID); err != nil {

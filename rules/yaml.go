@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// root refuses what the YAML parser should not be given.
+// root refuses input that must not reach the YAML parser.
 func (s *source) root() ast.Node {
 	for i, line := range s.lines {
 		switch {
@@ -30,7 +30,7 @@ func (s *source) root() ast.Node {
 	return s.parseYAML(strings.Join(s.lines, "\n"))
 }
 
-// parseYAML returns the root of the only document; nil when there is none or it is faulty.
+// parseYAML returns the root of the only document; nil if there is none or it is faulty.
 func (s *source) parseYAML(text string) ast.Node {
 	file, err := parseGuarded(text)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // person had approved before and what cannot be taken back waits for a person again, requests that wait must be asked again
 // ([Ledger.Renew]), and what had begun has failed. What people had rejected after its end is forgotten: it is again as it was before.
 //
-// It is about what this ledger remembers, and all that share its [Config].SeenFile. tx must be one of the queue's own, not one that the
-// host has begun.
+// AcceptLog applies to this ledger and to all that share its [Config].SeenFile. tx must be a transaction of the queue's own, not
+// one that the host has begun.
 func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) error {
 	if !isOwn(tx) { // what is to be done when it is committed comes last
 		return errors.New("safety: accept the log: the transaction is not one of the queue's own, whose end is known: use Queue.Write")
@@ -54,7 +54,7 @@ func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) err
 	return nil
 }
 
-// lockEnds keeps others from adding to the log.
+// lockEnds keeps others from adding to the audit log.
 func (l *Ledger) lockEnds(ctx context.Context, tx queue.Tx) error {
 	if !l.onPostgres() {
 		return nil
@@ -65,7 +65,7 @@ func (l *Ledger) lockEnds(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// mendEnds signs the ends of chains whose rows do not say where they end.
+// mendEnds signs the ends of chains whose rows do not match their last entry.
 func (l *Ledger) mendEnds(ctx context.Context, tx queue.Tx) error {
 	var lanes []laneRow
 	if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {

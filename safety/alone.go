@@ -15,14 +15,14 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// modelAlone are the kinds that a model may carry out alone by default: all leave the message in the mailbox, and are undone
+// modelAlone are the kinds that a model may carry out alone by default: all leave the message in the mailbox and can be undone
 // exactly.
 var modelAlone = []postroom.ActionType{
 	postroom.None, postroom.ApplyLabel, postroom.RemoveLabel, postroom.MarkRead, postroom.MarkUnread, postroom.Star, postroom.Unstar,
 	postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash, postroom.Restore,
 }
 
-// modelDoubts are the reasons to ask a person about what a model has decided.
+// modelDoubts are the reasons to ask a person about a model's decision.
 func (l *Ledger) modelDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
 	if d.Action == postroom.None || l.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx)) != nil {
 		return nil, nil //nolint:nilerr // what cannot be carried out does nothing
@@ -37,7 +37,7 @@ func (l *Ledger) modelDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Mes
 	}
 	doubts = append(doubts, Signs(msg)...)
 	if len(doubts) > 0 || !slices.Contains(l.gate.hiding(), d.Action) {
-		return doubts, nil // what waits for a person anyway takes no part of the share
+		return doubts, nil // a decision that waits anyway does not use up the share
 	}
 	doubt, err := l.shareDoubt(ctx, tx, msg.AccountID)
 	if err != nil || doubt == nil {
@@ -46,7 +46,7 @@ func (l *Ledger) modelDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Mes
 	return []Doubt{*doubt}, nil
 }
 
-// aloneDoubts asks about what no model does alone.
+// aloneDoubts asks about an action that models may not carry out alone.
 func (g *Gate) aloneDoubts(d postroom.Decision) []Doubt {
 	kind, ok := g.kinds.Kind(d.Action)
 	switch {
@@ -63,8 +63,8 @@ func (g *Gate) aloneDoubts(d postroom.Decision) []Doubt {
 	return nil
 }
 
-// wrongPlace returns the place of a message that an action changes under the name of a label: what is archived, thrown away or
-// taken for spam is so by the actions that say so, which are counted. Nothing takes a message out of spam.
+// wrongPlace returns the system label inbox, trash or spam if the action adds or removes it as a label. Archive, trash and spam
+// have actions of their own, which are counted. Nothing may take a message out of spam.
 func wrongPlace(action postroom.ActionType, change postroom.LabelChange) string {
 	for _, place := range []string{postroom.LabelInbox, postroom.LabelTrash, postroom.LabelSpam} {
 		moves := action == postroom.Move || action == postroom.Snooze
@@ -77,7 +77,8 @@ func wrongPlace(action postroom.ActionType, change postroom.LabelChange) string 
 	return ""
 }
 
-// hiding are the kinds of a model's own that take a message out of the inbox, and those of the host, which may.
+// hiding are the kinds that models may carry out alone and that take a message out of the inbox, and the host's own kinds, which
+// may do so.
 func (g *Gate) hiding() []postroom.ActionType {
 	var types []postroom.ActionType
 	for _, t := range g.policy.ModelAlone {
@@ -89,10 +90,10 @@ func (g *Gate) hiding() []postroom.ActionType {
 	return types
 }
 
-// shareWindow is what ModelShare counts in.
+// shareWindow is the window of ModelShare.
 const shareWindow = 24 * time.Hour
 
-// shareDoubt asks when models have taken as many messages of the account out of the inbox, without a person, as they may.
+// shareDoubt asks a person when models have used up their share of the account's messages within the window.
 func (l *Ledger) shareDoubt(ctx context.Context, tx queue.Tx, accountID string) (*Doubt, error) {
 	if err := l.lockCount(ctx, tx, accountID); err != nil {
 		return nil, err

@@ -8,12 +8,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Announce signs that the job of an executing action is about to do what cannot be taken back, before it does it. What is announced is for
-// the job itself: by it a later attempt, which finds it in the [postroom.UndoHint] of the action that Start returns, finds out whether
-// that was done, and does not do it again. Nil takes an announcement back: nothing was done.
+// Announce signs that the job of an executing action is about to take an irreversible step, before it does. The announcement is
+// for the job itself: Start returns it to a later attempt in the [postroom.UndoHint] of the action, and the attempt finds out
+// whether the step was taken and does not repeat it. Nil withdraws an announcement: nothing was done.
 //
-// a is the action as the job goes by it. If it is not what the log says, by its content, its job, or what is announced already, the error is [ErrAltered] or
-// says that another attempt was first, and nothing is written. Announce returns the action as it is then.
+// a is the action as the job read it. If its content, its job or its announcement is not what the audit log says, Announce writes
+// nothing and returns [ErrAltered], or an error that says that another attempt was first. Announce returns the updated action.
 func (l *Ledger) Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
 	const op = "announce what is done by"
 	p, err := l.permit(ctx, tx, a.ID)

@@ -44,8 +44,8 @@ type Approval struct {
 
 	Outcome   Outcome
 	DecidedAt time.Time // zero while waiting
-	Approver  string    // the person who answered; empty when nobody did
-	Why       string    // the reason of the answer or of the withdrawal
+	Approver  string    // the person who answered; empty if there is none
+	Why       string    // the reason for the answer or the withdrawal
 }
 
 type approvalRow struct {
@@ -62,7 +62,7 @@ type approvalRow struct {
 	Rev         int         `db:"approval.rev"`
 }
 
-// An openRow is a request that waits, with the last entry about it.
+// An openRow is a waiting request with the last entry about it.
 type openRow struct {
 	approvalRow
 	Last lastEntry `db:"last"`
@@ -76,7 +76,7 @@ func (r *approvalRow) value() (Approval, error) {
 	return a, decode("reasons of approval "+a.ID, r.Reasons, &a.Reasons)
 }
 
-// requested are what the digest of a request is over.
+// requested returns what the digest of a request covers.
 func (p *permitRow) requested(r *approvalRow) []string {
 	return append(p.permitted("asked for approval"), r.ID, r.Reasons, dbtime.Format(r.RequestedAt.Time), dbtime.Format(r.ExpiresAt.Time))
 }
@@ -108,7 +108,7 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, p *permitRow, reasons []s
 	return l.cfg.Ask(ctx, tx, a)
 }
 
-// close answers or withdraws a request as it was read, if there is one that waits, and calls [Config.OnAnswer].
+// close answers or withdraws a request, provided that it still waits as it was read, and calls [Config.OnAnswer].
 func (l *Ledger) close(ctx context.Context, tx queue.Tx, r *openRow, outcome Outcome, approver, why string) (closed bool, err error) {
 	if r == nil {
 		return false, nil
@@ -125,7 +125,7 @@ func (l *Ledger) close(ctx context.Context, tx queue.Tx, r *openRow, outcome Out
 	return true, l.cfg.OnAnswer(ctx, tx, request)
 }
 
-// storeRequest writes a request as it is next, if it still waits as it was read, and signs that.
+// storeRequest writes and signs the next version of a request, if it still waits as it was read.
 func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r *openRow, next *approvalRow) (stored bool, err error) {
 	next.Rev = r.Rev + 1
 	var row approvalRow
@@ -144,12 +144,12 @@ func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r *openRow, next
 	return true, l.logApproval(ctx, tx, next)
 }
 
-// Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes
-// at once. The ledger records who approved it and when, and signs that together with the action: nothing else is executed.
+// Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes at
+// once. The ledger records who approved it and when, and signs that together with the action: nothing else is executed.
 //
-// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid], [ErrInvalidDecision] when the action cannot be
-// carried out any more (nobody carries out its kind since, or the time of a snooze has passed), or a [*StateError] when the action is no longer
-// waiting, with the answer that somebody else has given, or [ErrLogCut]; and then writes nothing.
+// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid] or [ErrLogCut]; [ErrInvalidDecision] if the action
+// can no longer be carried out, because its kind is gone or the time of a snooze has passed; or a [*StateError] with the answer
+// that was given, if the action is no longer waiting. It then writes nothing.
 func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
@@ -180,9 +180,9 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 	return a, l.cfg.Execute(ctx, tx, a)
 }
 
-// Reject ends an action that is waiting, or that the gate has let pass and no job has started, with the person's reason, which
-// may be empty. What a person has approved is not rejected: the first answer stands, and the [*StateError] has it. Use
-// [Ledger.Cancel] to stop an approved action that has not started.
+// Reject ends an action that is waiting, or that the gate has let pass and no job has started. why may be empty. An action that a
+// person has approved is not rejected: the first answer stands, and the [*StateError] has it. Use [Ledger.Cancel] to stop an
+// approved action that has not started.
 func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, why string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
@@ -213,9 +213,10 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	return a, err
 }
 
-// Hold makes a queued action wait for approval, for the reason given. The job that was to execute the action must end in the
-// same transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the person approves. An
-// action that was altered in the database is [ErrAltered], and nothing is written: a person would be asked about something else.
+// Hold makes a queued action wait for approval, for the given reason. The job that was to execute the action must end in the same
+// transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the person approves. If the
+// action was altered in the database, Hold returns [ErrAltered] and writes nothing, because a person would be asked about
+// something else.
 func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
 	p, err := l.permitAlone(ctx, tx, actionID)
 	if err != nil {
@@ -238,9 +239,9 @@ func (l *Ledger) hold(ctx context.Context, tx queue.Tx, p *permitRow, reason str
 	return a, l.ask(ctx, tx, p, []string{reason})
 }
 
-// Renew withdraws the request of a waiting action and makes a new one, with a new expiry. Use it when the request has expired, or was
-// made under another key. An action or a request that was altered in the database is [ErrAltered]: a new request would sign what was
-// altered. Reject it.
+// Renew withdraws the request of a waiting action and makes a new one, with a new expiry. Use it when the request has expired, or
+// was made under another key. If the action or the request was altered in the database, Renew returns [ErrAltered], because a new
+// request would sign the alteration. Reject it.
 func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error {
 	p, r, err := l.request(ctx, tx, actionID, "renew the approval of")
 	if err != nil {
@@ -261,7 +262,7 @@ func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error 
 	return l.ask(ctx, tx, p, reasons)
 }
 
-// askedFor returns the reasons of a request that is to be renewed, if nothing was altered since.
+// askedFor returns the reasons of a request to renew, if nothing was altered since.
 func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *openRow) ([]string, error) {
 	switch l.requestVouched(p, r) {
 	case signedRight:
@@ -350,7 +351,7 @@ func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) 
 	return p, r, err
 }
 
-// openRequest reads the request that waits for an answer; nil if there is none.
+// openRequest returns the waiting request; nil if there is none.
 func openRequest(ctx context.Context, q dbquery.Querier, actionID string) (*openRow, error) {
 	var r openRow
 	err := dbquery.Get(ctx, q, &r, selectRequest, actionID)

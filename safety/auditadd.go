@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A lastEnd is the end of the chain as this ledger wrote it last. On SQLite, which has one chain and one writer, the next entries follow
-// it unless the database has another end by then, because a transaction was rolled back or another program has written: that end is read.
+// A lastEnd is the end of the chain as this ledger last wrote it. SQLite has one chain and one writer, so the next entries follow
+// this end, unless a transaction was rolled back or another program has written. Then the end is read from the database.
 type lastEnd struct {
 	mu    sync.Mutex
 	lane  laneRow
@@ -34,7 +34,7 @@ func (e *lastEnd) set(lane laneRow, known bool) {
 	e.lane, e.known = lane, known
 }
 
-// log adds entries to a chain; those of one call have their kind, subject, rev, note, account and digest.
+// log adds entries to a chain. The caller sets kind, subject, rev, note, account and digest of each entry.
 func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) error {
 	if err := l.addToLog(ctx, tx, entries); err != nil {
 		return fmt.Errorf("safety: add to the log: %w", err)
@@ -69,25 +69,26 @@ func (l *Ledger) addToLog(ctx context.Context, tx queue.Tx, entries []AuditEntry
 	return err
 }
 
-// errNotLogged is for an entry, or the end of a chain, that the database has not written, and has not failed.
+// errNotLogged reports that the database has not written an entry or the end of a chain, and has returned no error.
 var errNotLogged = errors.New("the database has left it out; look for triggers on audit_entries and audit_lanes")
 
-// takeLane locks a chain until the transaction ends: one that no other holds, while there is one.
+// takeLane locks a chain until the transaction ends. It prefers one that no other transaction holds.
 func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err error) {
 	if !l.onPostgres() {
 		err = dbquery.Get(ctx, tx, &lane, selectLane+firstLane)
 	} else if err = dbquery.Get(ctx, tx, &lane, selectLane+firstLane+skipLocked); errors.Is(err, sql.ErrNoRows) {
 		err = dbquery.Get(ctx, tx, &lane, selectLane+firstLane+waitLocked)
 	}
-	if err == nil && l.onPostgres() && !lane.ends() { // another has added to it since the statement began
+	if err == nil && l.onPostgres() && !lane.ends() { // another transaction has added to it since the statement began
 		err = dbquery.Get(ctx, tx, &lane, selectLane+thisLane, lane.Lane)
 	}
-	// What has seen more than there is now, has been altered, or the rows of the chains have: what is added would not say where it belongs.
+	// An entry that has seen more entries than there are is altered, or the rows of the chains are. New entries would not say
+	// where they belong.
 	lane.broken = !lane.ends() || lane.Last.seen > lane.Seen || l.sealed(&lane) == signedWrong
 	return lane, err
 }
 
-// sealed returns what the seal of a chain is worth. One that was never used has none.
+// sealed checks the seal of a chain. An unused chain has none.
 func (l *Ledger) sealed(r *laneRow) signed {
 	if r.Entries == 0 && r.MAC == "" && r.Seal == "" {
 		return signedRight
@@ -95,7 +96,7 @@ func (l *Ledger) sealed(r *laneRow) signed {
 	return l.keys.checkAt(r.Lane, r.Entries, r.Seal, r.sealedParts())
 }
 
-// ends reports whether the chain ends where its row says.
+// ends reports whether the chain's row matches its last entry.
 func (r *laneRow) ends() bool {
 	if r.Entries == 0 {
 		return r.MAC == "" && r.Seal == ""
@@ -103,7 +104,8 @@ func (r *laneRow) ends() bool {
 	return r.Last.entry == r.Entries && r.Last.digest == r.MAC
 }
 
-// follow adds entries to a chain that ends with lane, and remembers that. It writes nothing and returns false if the chain has another end.
+// follow adds entries to a chain that ends with lane, and remembers the new end. If the chain has another end, it writes nothing
+// and returns false.
 func (l *Ledger) follow(ctx context.Context, tx queue.Tx, lane laneRow, entries []AuditEntry) (added bool, err error) {
 	m, err := l.mayAdd(ctx, tx, lane.AuditHead, entries)
 	if err != nil {
@@ -117,7 +119,7 @@ func (l *Ledger) follow(ctx context.Context, tx queue.Tx, lane laneRow, entries 
 	return added, err
 }
 
-// add is follow without a look at what was seen. It returns the new end.
+// add is follow without the comparison with what was seen. It returns the new end.
 func (l *Ledger) add(ctx context.Context, tx queue.Tx, lane laneRow, entries []AuditEntry) (_ AuditHead, added bool, err error) {
 	end := lane
 	at := dbtime.Of(dbtime.Truncate(queue.Now(tx)))
@@ -150,7 +152,8 @@ func (l *Ledger) add(ctx context.Context, tx queue.Tx, lane laneRow, entries []A
 	return end.AuditHead, true, nil
 }
 
-// addLocked adds entries to a chain that the transaction has locked, whose end is set in the round trip of the last.
+// addLocked adds entries to a chain that the transaction has locked. The last statement also sets the end of the chain, in one
+// round trip.
 func (l *Ledger) addLocked(ctx context.Context, tx queue.Tx, entries []AuditEntry, set []any) (added bool, err error) {
 	for ; len(entries) > maxEntries; entries = entries[maxEntries:] {
 		if err := addEntries(ctx, tx, entries[:maxEntries]); err != nil {
@@ -173,7 +176,7 @@ func addEntries(ctx context.Context, tx queue.Tx, entries []AuditEntry) error {
 // maxEntries is how many entries one statement adds.
 const maxEntries = 8
 
-// entryColumns are how many parameters an entry takes.
+// entryColumns is the number of parameters of an entry.
 const entryColumns = 11
 
 func entryArgs(entries []AuditEntry) []any {
@@ -185,7 +188,7 @@ func entryArgs(entries []AuditEntry) []any {
 	return args
 }
 
-// insertEntries are the statements that add so many entries, and insertLastEntries those that set the end of their chain as well.
+// insertEntries are the statements that add n entries. insertLastEntries also set the end of the chain.
 var insertEntries, insertLastEntries = entryStatements()
 
 func entryStatements() (plain, last [maxEntries + 1]string) {

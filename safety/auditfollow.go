@@ -6,16 +6,16 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// logged are the states that entries about actions have.
+// logged are the states in entries about actions.
 var logged = []postroom.ActionState{
 	"", postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionApprovedPending, postroom.ActionCompleted, postroom.ActionFailed,
 	postroom.ActionCanceled, postroom.ActionRejected,
 }
 
-// maxFollowed bounds what is kept of an action: no action is written as often.
+// maxFollowed bounds the revisions that are remembered of an action. No action has as many.
 const maxFollowed = 10_000
 
-// follow notes the state that the log says an action had at a rev.
+// follow notes the state of an action at a revision, according to its entry.
 func (v *version) follow(rev int, state postroom.ActionState) {
 	if rev < 1 || rev > maxFollowed {
 		return
@@ -26,7 +26,7 @@ func (v *version) follow(rev int, state postroom.ActionState) {
 	v.states[rev-1] = byte(max(0, slices.Index(logged, state)))
 }
 
-// states finds the changes of an action that the ledger does not make: somebody has altered its row, and it went on from there.
+// states finds changes of an action that the ledger does not make: the row was altered, and the ledger continued from there.
 func (v *verifier) states(id string, states []byte) {
 	for i, now := range states {
 		switch {
@@ -37,7 +37,7 @@ func (v *verifier) states(id string, states []byte) {
 			continue
 		}
 		from, to := logged[states[i-1]], logged[now]
-		if from == to && !from.Final() || CanFollow(from, to) { // the hash of what it sends is no change of state
+		if from == to && !from.Final() || CanFollow(from, to) { // recording the content's hash does not change the state
 			continue
 		}
 		v.faultf(auditAction, id, "it was %s, and then %s, which does not follow: it was altered, and went on", from, to)
@@ -45,7 +45,7 @@ func (v *verifier) states(id string, states []byte) {
 	}
 }
 
-// An incoherentRow is an action that is not what was decided.
+// An incoherentRow is an action that differs from its decision.
 type incoherentRow struct {
 	ID         string              `db:"id"`
 	Type       postroom.ActionType `db:"type"`

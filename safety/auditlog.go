@@ -11,13 +11,13 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The log has an entry for each row of the ledger that is written, in the transaction that writes it: an HMAC over the row as it is
-// then (the digest), and one over the entry and the entry before it. The end of a chain is sealed with the number of its entries.
-// What alters, removes or puts back a row, or an entry, has no key to make the log say so.
+// Each row of the ledger that is written adds an entry to the audit log, in the same transaction. The entry has an HMAC over the
+// row as it is then (the digest), and one over the entry and its predecessor (the MAC). The end of a chain is sealed with the
+// number of its entries. Without the key, nobody can alter, remove or put back a row or an entry so that the audit log agrees.
 //
-// The entries form chains, of which a transaction takes one that no other holds: parallel transactions neither wait nor deadlock,
-// whatever else they lock. Each entry says how many entries there were in all when it was made, so that no chain can lose its end
-// when another goes on. The order of the entries about one row is that of their rev, which the row counts.
+// The entries form chains. A transaction takes a chain that no other holds, so parallel transactions neither wait nor deadlock,
+// whatever else they lock. Each entry records the number of entries in all chains when it was made, so that a chain cannot lose
+// its end unnoticed when another continues. Entries about one row are ordered by their rev, which the row counts.
 
 // The kinds of entries.
 const (
@@ -28,29 +28,32 @@ const (
 	auditBreaker  = "breaker"
 	auditReport   = "report"
 	auditLink     = "link"  // an undo and what it undoes; rev is 2 when it is void
-	auditFault    = "fault" // an action that was found to be altered
-	auditKey      = "key"   // a key that takes the place of another
+	auditFault    = "fault" // an action that was found altered
+	auditKey      = "key"   // a key that replaces another
 )
 
-// An AuditEntry is one entry of the log.
+// An AuditEntry is one entry of the audit log.
 type AuditEntry struct {
 	Lane    int    `db:"lane"       json:"lane"`  // the chain
 	Entry   int64  `db:"entry"      json:"entry"` // its number in the chain, from 1
-	Seen    int64  `db:"seen"       json:"seen"`  // how many entries there were in all chains, this one included
+	Seen    int64  `db:"seen"       json:"seen"`  // number of entries in all chains then, including this one
 	Account string `db:"account_id" json:"account_id,omitempty"`
-	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval, event, breaker, report, link, fault, key, rule, rules_version, direction, llm_rule or adoption
-	Subject string `db:"subject_id" json:"subject_id"`     // the id of the row
-	Rev     int    `db:"rev"        json:"rev"`            // how often the row had been written then
-	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event, what an undo undoes, the ends that the chains had
-	Digest  string `db:"digest"     json:"digest"`         // the signature over the row
-	MAC     string `db:"mac"        json:"mac"`            // the signature over the entry and the one before
+	// Kind is decision, action, approval, event, breaker, report, link, fault, key, rule, rules_version, direction, llm_rule or
+	// adoption.
+	Kind    string `db:"kind"       json:"kind"`
+	Subject string `db:"subject_id" json:"subject_id"` // the id of the row
+	Rev     int    `db:"rev"        json:"rev"`        // how often the row had been written
+	// Note is the state of an action, the outcome of a request, the kind of an event, the undone action, or the ends of the chains.
+	Note   string `db:"note"       json:"note,omitempty"`
+	Digest string `db:"digest"     json:"digest"` // the signature over the row
+	MAC    string `db:"mac"        json:"mac"`    // the signature over the entry and its predecessor
 
 	At dbtime.Time `db:"created_at" json:"at"`
 
-	kept bool // it must be known to the programs that follow
+	kept bool // the seen file must have it before the program goes on
 }
 
-// signedParts are what the MAC is over.
+// signedParts returns what the MAC covers.
 func (e *AuditEntry) signedParts(before string) []string {
 	return []string{
 		"entry of the log", before, strconv.Itoa(e.Lane), strconv.FormatInt(e.Entry, 10), strconv.FormatInt(e.Seen, 10), e.Account, e.Kind,
@@ -58,18 +61,18 @@ func (e *AuditEntry) signedParts(before string) []string {
 	}
 }
 
-// An AuditHead is the end of a chain: how many entries it has, and the signature over the last. Kept elsewhere, it shows later that
-// the log up to there is still the same.
+// An AuditHead is the end of a chain: the number of its entries and the signature over the last. If it is kept elsewhere, it
+// later proves that the audit log up to there is unchanged.
 type AuditHead struct {
 	Lane    int    `db:"lane"    json:"lane"`
 	Entries int64  `db:"entries" json:"entries"`
 	MAC     string `db:"mac"     json:"mac"`
 }
 
-// String is the head as [ParseAuditHead] reads it.
+// String returns the head in the form that [ParseAuditHead] parses.
 func (h AuditHead) String() string { return fmt.Sprintf("%d:%d:%s", h.Lane, h.Entries, h.MAC) }
 
-// ParseAuditHead parses what String has written.
+// ParseAuditHead parses the result of [AuditHead.String].
 func ParseAuditHead(s string) (h AuditHead, err error) {
 	lane, rest, _ := strings.Cut(s, ":")
 	entries, mac, _ := strings.Cut(rest, ":")
@@ -88,11 +91,11 @@ type laneRow struct {
 	Seal string `db:"seal"`
 	Seen int64  `db:"seen"` // the entries of all chains
 
-	Last   lastEntry `db:"last"` // the entry at the end, with its MAC for the digest
-	broken bool      // the end was altered: what is added stays without a seal
+	Last   lastEntry `db:"last"` // the last entry, with its MAC as the digest
+	broken bool      // the end was altered: added entries stay unsealed
 }
 
-// entriesOf returns how many entries the chains have in all.
+// entriesOf returns the number of entries in all chains.
 func entriesOf(lanes []laneRow) (entries int64) {
 	for i := range lanes {
 		entries += lanes[i].Entries
@@ -106,14 +109,15 @@ func (r *laneRow) sealedParts() []string {
 
 func (l *Ledger) onPostgres() bool { return string(l.cfg.DB.Dialect()) == "postgres" }
 
-// entry makes the entry about a row.
+// entry makes an entry about a row.
 func (l *Ledger) entry(kind, account, subject string, rev int, note string, row []string) AuditEntry {
 	return AuditEntry{
 		Account: account, Kind: kind, Subject: subject, Rev: rev, Note: note, Digest: l.keys.sign(append([]string{kind}, row...)),
 	}
 }
 
-// actionVersion begins the digest of an action that is over all of its row; before, it was not over the turn, the seal and what is undone.
+// actionVersion begins the digest of an action that covers the whole row. Digests without it do not cover the turn, the seal and
+// the undone action.
 const actionVersion = "2."
 
 func (l *Ledger) entryOfAction(r *actionRow) AuditEntry {
@@ -123,7 +127,7 @@ func (l *Ledger) entryOfAction(r *actionRow) AuditEntry {
 	return e
 }
 
-// logAction adds the entry about a change of an action. One about a row that was altered has no digest, and so vouches for nothing.
+// logAction adds an entry about a change of an action. An entry about an altered row has no digest, and so verifies nothing.
 func (l *Ledger) logAction(ctx context.Context, tx queue.Tx, r *actionRow, altered bool) error {
 	if err := l.keys.load(ctx, tx); err != nil {
 		return err
@@ -135,7 +139,7 @@ func (l *Ledger) logAction(ctx context.Context, tx queue.Tx, r *actionRow, alter
 	return l.log(ctx, tx, e)
 }
 
-// signedAs returns the signature of a digest, and what it is over.
+// signedAs returns the signature of a digest, and the parts that it covers.
 func (r *actionRow) signedAs(digest string) (signature string, parts []string) {
 	if strings.HasPrefix(digest, actionVersion) {
 		return signatureOf(digest), r.parts()
@@ -146,17 +150,17 @@ func (r *actionRow) signedAs(digest string) (signature string, parts []string) {
 // signatureOf is a digest without its version.
 func signatureOf(digest string) string { return strings.TrimPrefix(digest, actionVersion) }
 
-// logApproval adds the entry about a request, which has the account of its action.
+// logApproval adds an entry about a request. Its account is empty; the account is that of the action.
 func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) error {
 	e := l.entry(auditApproval, "", r.ID, r.Rev, string(r.Outcome), r.parts())
 	e.kept = r.Outcome != OutcomeWaiting
 	return l.log(ctx, tx, e)
 }
 
-// maxParts is the room for the parts of an action or a decision.
+// maxParts is the capacity for the parts of an action or a decision.
 const maxParts = 24
 
-// parts are the columns of the row, and what it undoes.
+// parts are the columns of the row, and the action that it undoes.
 func (r *actionRow) parts() []string {
 	turn := ""
 	if r.Turn.Valid {
@@ -165,7 +169,7 @@ func (r *actionRow) parts() []string {
 	return append(r.partsOnce(), "turn", turn, r.Seal.String, r.Undoes)
 }
 
-// partsOnce are what the digests of the first version are over.
+// partsOnce are the parts that digests of the first version cover.
 func (r *actionRow) partsOnce() []string {
 	parts := append(make([]string, 0, maxParts),
 		r.ID, r.AccountID, r.MessageID, r.DecisionID, string(r.Type), r.Parameters, string(r.State), r.Error, strconv.FormatBool(r.UndoHint.Valid),
@@ -174,7 +178,7 @@ func (r *actionRow) partsOnce() []string {
 	return withProvider(parts, r.ProviderID)
 }
 
-// withProvider adds the provider's id of the message to what is signed. Rows from before there was one are signed without.
+// withProvider adds the provider's id of the message to the signed parts. Rows from before that column are signed without it.
 func withProvider(parts []string, id string) []string {
 	if id == "" {
 		return parts

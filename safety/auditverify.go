@@ -15,24 +15,24 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
-// An Audit is what [Ledger.VerifyAudit] has found.
+// An Audit is the result of [Ledger.VerifyAudit].
 type Audit struct {
-	Entries int64 // of the log
-	Rows    int64 // of the ledger that were compared with the log
-	// Before is how many rows are from before there was a log. Nothing is known about them.
+	Entries int64 // of the audit log
+	Rows    int64 // of the ledger that were compared with the audit log
+	// Before is the number of rows from before there was an audit log. They are not verified.
 	Before int64
-	// OtherKey is how many entries and rows are signed with another key than the ledger's, and were not checked.
+	// OtherKey is the number of entries and rows that are signed with a key that the ledger does not have. They are not verified.
 	OtherKey int64
-	// Heads are the ends of the chains, to be kept where nobody who can write to this database can write.
+	// Heads are the ends of the chains. Keep them where nobody who can write to this database can write.
 	Heads []AuditHead
-	// Faults are what does not fit, at most 1000; none if all is as it was written.
+	// Faults lists the mismatches, at most 1000; it is empty if there are none.
 	Faults []AuditFault
 }
 
-// An AuditFault is one thing that does not fit.
+// An AuditFault is one mismatch.
 type AuditFault struct {
-	Kind    string `json:"kind"`    // entry, head, switch, or the kind of an entry: decision, action, approval, event, breaker, report, rule, rules_version, direction, llm_rule
-	Subject string `json:"subject"` // the id of the row, or the place in the log
+	Kind    string `json:"kind"`    // entry, head, switch, or the kind of an entry; see [AuditEntry]
+	Subject string `json:"subject"` // the id of the row, or the position in the audit log
 	What    string `json:"what"`    // for people
 }
 
@@ -41,17 +41,17 @@ const (
 	auditPage      = 2000
 )
 
-// A version is what the log says about a row.
+// A version is the state of a row according to the audit log.
 type version struct {
 	lane   int
 	entry  int64
 	seen   int64 // of the entry
 	rev    int
 	digest string
-	states []byte // of an action, by rev: the number of the state, and 0 for a rev that is missing
+	states []byte // of an action, by rev: the index of the state; 0 for a missing rev
 }
 
-// A verifier compares the ledger with its log.
+// A verifier compares the ledger with its audit log.
 type verifier struct {
 	l      *Ledger
 	tx     dbquery.Querier
@@ -60,7 +60,7 @@ type verifier struct {
 	latest map[[2]string]version // by kind and id
 	began  time.Time             // the first entry
 	linked time.Time             // the first entry about a link
-	seen   int64                 // how many entries there were at least
+	seen   int64                 // the least number of entries there were
 
 	switched   *eventRow // the last stop or resumption
 	switchedAt int64     // the seen of its entry: a clock may be set back
@@ -68,16 +68,17 @@ type verifier struct {
 	ruleLog ruleLog
 }
 
-// VerifyAudit compares all that the ledger holds with its log: rows that were altered, removed, added, or put back as they were
-// once; entries that were altered or removed, from the end as well. What the log cannot show is a database that as a whole was put
-// back as it was once, unless heads has a later end of its chains (those of an [Audit] from before, which were kept elsewhere), or the
-// ledger remembers one: see [Ledger.Remember].
-// It also finds what was altered and then went on, which makes the log say the same as the row: an action is what its decision says,
-// whose entry is the only one; its states follow each other; and the ledger logs what it finds to be altered when it ends or refuses
-// an action. An entry under a key that is not known is a fault unless all before it are, and one under a key from before if it is later
-// than the new key's first. Whose turn it is at a message is not in the log; whose turn it was is.
+// VerifyAudit compares the whole ledger with its audit log. It finds rows that were altered, removed, added or put back, and
+// entries that were altered or removed, including from the end. It finds that the whole database was put back only if heads has a
+// later end of a chain, from an earlier [Audit] that was kept elsewhere, or the ledger remembers one; see [Ledger.Remember].
 //
-// It reads one state of the database, and everything in it.
+// It also finds rows that were altered and then changed by the ledger, whose last entry agrees with the row: an action must match
+// its decision, whose entry must be the only one; its states must follow each other; and the ledger logs an alteration that it
+// finds when it ends or refuses an action. An entry under an unknown key is a fault, unless all entries before it are under
+// unknown keys. An entry under an old key is a fault if it is later than the first entry of the new key. The audit log does not
+// record whose turn it is at a message, only whose turn it was.
+//
+// VerifyAudit reads everything in one state of the database.
 func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, error) {
 	v := verifier{l: l, known: slices.Clone(heads), latest: map[[2]string]version{}}
 	err := l.snapshot(ctx, func(tx *snapshot) error {
@@ -96,8 +97,8 @@ func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, err
 	return v.audit, nil
 }
 
-// EachAuditEntry calls fn for the entries of the log, chain by chain, and returns the ends of the chains. It reads one state of the
-// database, and ends with the first error of fn.
+// EachAuditEntry calls fn for the entries of the audit log, chain by chain, and returns the ends of the chains. It reads one
+// state of the database, and stops at the first error of fn.
 func (l *Ledger) EachAuditEntry(ctx context.Context, fn func(AuditEntry) error) (heads []AuditHead, err error) {
 	err = l.snapshot(ctx, func(tx *snapshot) error {
 		var lanes []laneRow
@@ -239,7 +240,7 @@ func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
 	return nil
 }
 
-// entry notes what the log says about a row.
+// entry notes the state that an entry records of a row.
 func (v *verifier) entry(e *AuditEntry) {
 	v.audit.Entries++
 	v.seen = max(v.seen, e.Seen)
@@ -285,7 +286,7 @@ func eachRow[R any](ctx context.Context, v *verifier, query string, fn func(*R),
 	}
 }
 
-// action is row for an action, whose digests are of two versions.
+// action is row for an action, whose digest has one of two versions.
 func (v *verifier) action(r *actionRow) {
 	key := [2]string{auditAction, r.ID}
 	last, ok := v.latest[key]
@@ -297,13 +298,13 @@ func (v *verifier) action(r *actionRow) {
 	v.row(auditAction, r.ID, r.Rev, r.CreatedAt, parts)
 }
 
-// row compares a row with what the log says about it.
+// row compares a row with its last entry.
 func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []string) {
 	key := [2]string{kind, id}
 	last, ok := v.latest[key]
 	if !ok {
 		counts := kind == auditAction || kind == auditApproval
-		later := kind == auditBreaker || kind == auditReport // they came into the log after the others
+		later := kind == auditBreaker || kind == auditReport // these kinds were added to the audit log later than the others
 		if kind == auditLink && (v.linked.IsZero() || created.Before(v.linked)) {
 			rev, later = 0, true
 		}

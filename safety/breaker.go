@@ -15,21 +15,21 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Breaker stops the rules, or the models, of an account when what they do is unusual: it opens when one of its numbers is
-// reached within Window. While it is open, what the source decides waits for a person, and what it had decided, and no person
-// has approved, is held. It closes after OpenFor, or by [Ledger.CloseBreakers]; what was before does not count then.
+// A Breaker stops the rules, or the models, of an account when their actions are unusual: it opens when one of its numbers is
+// reached within Window. While it is open, decisions of the source wait for a person, and its earlier decisions that no person
+// has approved are held. It closes after OpenFor or by [Ledger.CloseBreakers]; earlier actions no longer count then.
 //
 // The zero Breaker never opens.
 type Breaker struct {
-	// Actions is how many actions without a person open it. Default 0: however many.
+	// Actions is the number of actions without a person that opens it. Default 0: no limit.
 	Actions int
-	// Failures is how many failed actions open it. Default 0: however many.
+	// Failures is the number of failed actions that opens it. Default 0: no limit.
 	Failures int
-	// Undos is how many undone actions open it. Default 0: however many.
+	// Undos is the number of undone actions that opens it. Default 0: no limit.
 	Undos int
-	// Window is the time that is counted. Default 1 hour; bounds 1 minute to 366 days.
+	// Window is the period that is counted. Default 1 hour; bounds 1 minute to 366 days.
 	Window time.Duration
-	// OpenFor is how long it stays open. Default 1 hour; bounds 1 minute to 10 years, which is until a person closes it.
+	// OpenFor is how long it stays open. Default 1 hour; bounds 1 minute to 10 years. 10 years means until a person closes it.
 	OpenFor time.Duration
 }
 
@@ -66,7 +66,7 @@ type OpenBreaker struct {
 	OpenUntil time.Time // when it closes by itself
 }
 
-// String says what is stopped, and why, for people.
+// String describes what is stopped and why, for people.
 func (b *OpenBreaker) String() string {
 	return fmt.Sprintf("what %s decide is stopped since %s, until %s or until a person resumes: %s",
 		sourceName(b.Source), b.OpenedAt.UTC().Format(time.RFC3339), b.OpenUntil.UTC().Format(time.RFC3339), b.Why)
@@ -93,7 +93,7 @@ func (r *breakerRow) breaker() OpenBreaker {
 	return OpenBreaker{AccountID: r.BreaksAccount, Source: r.Breaks, Why: r.BrokenBy, OpenedAt: r.OpenedAt.Time, OpenUntil: r.OpenUntil.Time}
 }
 
-// A sourceRow is a breaker by itself.
+// A sourceRow is a breaker alone.
 type sourceRow struct{ breakerRow }
 
 func (r *sourceRow) value() (OpenBreaker, error) { return r.breaker(), nil } //nolint:unparam // as all rows
@@ -102,7 +102,7 @@ func (r *breakerRow) open(now time.Time) bool {
 	return !r.OpenedAt.IsZero() && r.ClosedAt.IsZero() && now.Before(r.OpenUntil.Time)
 }
 
-// countedFrom is when a breaker that is not open begins to count: what has opened it does not open it again.
+// countedFrom returns the time from which a closed breaker counts: the actions that opened it do not open it again.
 func (r *breakerRow) countedFrom(window time.Time) time.Time {
 	last := r.ClosedAt.Time
 	if last.IsZero() {
@@ -128,7 +128,7 @@ func (l *Ledger) breaker(ctx context.Context, tx queue.Tx, accountID string, sou
 	return r, nil
 }
 
-// breakerDoubts asks about the decisions of a source that is stopped, and stops it when it has done too much.
+// breakerDoubts asks about the decisions of a stopped source, and stops the source when it has reached a limit.
 func (l *Ledger) breakerDoubts(ctx context.Context, tx queue.Tx, accountID string, d postroom.Decision) ([]Doubt, error) {
 	if !l.breaks(d.Source) {
 		return nil, nil
@@ -155,7 +155,7 @@ func (l *Ledger) breakerDoubts(ctx context.Context, tx queue.Tx, accountID strin
 	return []Doubt{{OverrideBreaker, "what " + sourceName(d.Source) + " decide is stopped: " + why}}, nil
 }
 
-// tripAfter opens the breaker of the action's source if there are too many failed, or undone, actions.
+// tripAfter opens the breaker of the action's source if it has too many failed or undone actions.
 func (l *Ledger) tripAfter(ctx context.Context, tx queue.Tx, a postroom.Action, most int, count, what string) error {
 	if most == 0 {
 		return nil
@@ -182,7 +182,7 @@ func (l *Ledger) tripAfter(ctx context.Context, tx queue.Tx, a postroom.Action, 
 	return l.trip(ctx, tx, a.AccountID, source, fmt.Sprintf("%d actions of %s %s within %v", n, sourceName(source), what, l.gate.policy.Breaker.Window))
 }
 
-// trip opens a breaker. Of several at once, one tells of it.
+// trip opens a breaker. Of several concurrent calls, one notifies.
 func (l *Ledger) trip(ctx context.Context, tx queue.Tx, accountID string, source postroom.Source, why string) error {
 	now := queue.Now(tx)
 	var row breakerRow
@@ -199,7 +199,7 @@ func (l *Ledger) trip(ctx context.Context, tx queue.Tx, accountID string, source
 	return l.event(ctx, tx, Event{Kind: EventBreakerOpened, AccountID: accountID, Source: source, By: "postroom", Why: why})
 }
 
-// heldByBreaker holds what a stopped source has decided, unless a person has approved it.
+// heldByBreaker holds the decision of a stopped source, unless a person has approved it.
 func (p *permitRow) heldByBreaker(now time.Time) error {
 	if p.ApprovalID != "" || !p.open(now) {
 		return nil
@@ -217,8 +217,8 @@ func (l *Ledger) Breakers(ctx context.Context) ([]OpenBreaker, error) {
 	return open, nil
 }
 
-// CloseBreakers lets the sources that a [Breaker] has stopped go on, those of one account, or of all if accountID is empty. It
-// returns how many it has closed. by is the person, and must not be blank.
+// CloseBreakers closes the open breakers of one account, or of all if accountID is empty, and returns how many it has closed. by
+// is the person and must not be blank.
 func (l *Ledger) CloseBreakers(ctx context.Context, tx queue.Tx, accountID, by, why string) (closed int, err error) {
 	if strings.TrimSpace(by) == "" {
 		return 0, errors.New("safety: close breakers: the name of who does it is blank, and it goes on record")

@@ -17,19 +17,19 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Cap bounds how many actions of an account are carried out within a time without a person. Each account is counted for
-// itself. A decision beyond the cap waits for a person, whatever the safe mode of its rule; what people have approved, undos, and
-// decisions to do nothing do not count. It holds exactly, over all processes that share the database.
+// A Cap limits how many actions of an account are carried out within a period without a person. Each account is counted
+// separately. A decision beyond the cap waits for a person, whatever the safe mode of its rule. Actions that people have
+// approved, undos, and decisions to do nothing do not count. The limit is exact over all processes that share the database.
 type Cap struct {
-	// AccountID is the account that the cap is about. Default empty: each account.
+	// AccountID is the account that the cap applies to. Default empty: each account.
 	AccountID string
-	// Actions are the kinds that are counted together. Default empty: all but none.
+	// Actions are the kinds that are counted together. Default empty: all except none.
 	Actions []postroom.ActionType
-	// Source is that of the decisions: rules or models. Default empty: both, together.
+	// Source is the source of the decisions: rules or models. Default empty: both, counted together.
 	Source postroom.Source
-	// Most is how many there may be within Window. Bounds 0 to 1,000,000; at 0 a person is always asked.
+	// Most is the limit within Window. Bounds 0 to 1,000,000; at 0 a person is always asked.
 	Most int
-	// Window is the time that is counted, up to now. Required; bounds 1 minute to 366 days.
+	// Window is the period that is counted, up to now. Required; bounds 1 minute to 366 days.
 	Window time.Duration
 }
 
@@ -38,8 +38,8 @@ const (
 	maxCapWindow = 366 * 24 * time.Hour
 )
 
-// ParseCap parses a cap as people write it: the kinds, separated by commas, or * for all; how many, a slash and a time as
-// [ParseWindow] has it; "by rules" or "by model" for the decisions of one source; "for" and the id of one account.
+// ParseCap parses the text form of a cap: the kinds, separated by commas, or * for all; the limit, a slash and a period that
+// [ParseWindow] parses; "by rules" or "by model" for the decisions of one source; "for" and the id of one account.
 //
 //	trash,archive 50/1h by rules
 //	forward 20/1d
@@ -106,7 +106,7 @@ func (c *Cap) about(accountID string, d postroom.Decision) bool {
 		(len(c.Actions) == 0 || slices.Contains(c.Actions, d.Action))
 }
 
-// String is the cap for people.
+// String returns the cap for people.
 func (c *Cap) String() string {
 	kinds := make([]string, len(c.Actions))
 	for i, t := range c.Actions {
@@ -120,7 +120,7 @@ func (c *Cap) String() string {
 	return fmt.Sprintf("%d %s within %v%s", c.Most, what, c.Window, by)
 }
 
-// capDoubts asks about a decision that is beyond a cap.
+// capDoubts asks about a decision beyond a cap.
 func (l *Ledger) capDoubts(ctx context.Context, tx queue.Tx, accountID string, d postroom.Decision) ([]Doubt, error) {
 	for i := range l.gate.policy.Caps {
 		c := &l.gate.policy.Caps[i]
@@ -145,7 +145,7 @@ func (l *Ledger) capDoubts(ctx context.Context, tx queue.Tx, accountID string, d
 	return nil, nil
 }
 
-// lockCount lets no other transaction count for the account until this one ends.
+// lockCount makes other transactions that count for the account wait until this one ends.
 func (l *Ledger) lockCount(ctx context.Context, tx queue.Tx, accountID string) error {
 	if _, err := tx.ExecContext(ctx, lockModelCount, accountID); err != nil {
 		return fmt.Errorf("safety: count what was done without a person: %w", err)
@@ -153,7 +153,7 @@ func (l *Ledger) lockCount(ctx context.Context, tx queue.Tx, accountID string) e
 	return nil
 }
 
-// countAlone counts, up to most, the decisions that have led to actions of the kinds without a person; no kinds are all.
+// countAlone counts, up to most, the decisions that have led to actions of the kinds without a person. No kinds means all kinds.
 func (l *Ledger) countAlone(
 	ctx context.Context, tx queue.Tx, accountID string, sources []postroom.Source, kinds []postroom.ActionType, since time.Time, most int,
 ) (n int, err error) {
@@ -170,7 +170,7 @@ func (l *Ledger) countAlone(
 	return n, nil
 }
 
-// beyond asks about a decision that nothing else speaks against, if too much has been done already.
+// beyond asks about a decision that nothing else speaks against, if a cap or a breaker is exceeded.
 func (l *Ledger) beyond(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v Verdict) (Verdict, error) {
 	if v.RequiresApproval || msg == nil || d.Action == postroom.None {
 		return v, nil

@@ -10,12 +10,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// SetContent records the SHA-256, in lower-case hexadecimal, of what an action sends. From then on an open request for approval
-// names it as well, and so does each later one: who approves the action approves these bytes, and who sends compares. Call it
-// before a person is asked: for an action that is approved already it is signed with the rest of what was permitted, and the
-// person has approved the parameters only.
+// SetContent records the SHA-256, in lower-case hexadecimal, of what an action sends. From then on the open request for approval
+// and each later one also name it: a person who approves the action approves these bytes, and the code that sends compares them.
+// Call it before a person is asked. For an action that is already approved, the hash is signed with the rest of what was
+// permitted, but the person has approved the parameters only.
 //
-// The first hash stays: the same once more changes nothing, another one is [ErrContentSet]. An action that is final gets a
+// The first hash stays: setting the same hash again changes nothing, and another hash is [ErrContentSet]. A final action is a
 // [*StateError].
 func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 string) error {
 	if sum, err := hex.DecodeString(sha256); err != nil || len(sum) != 32 {
@@ -51,8 +51,8 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 	return l.nameContent(ctx, tx, p, r)
 }
 
-// Vouched returns an action, and whether the log vouches for it: that it is what was permitted, or what a person is asked about. What is
-// composed for an action is composed of what Vouched returns, since [Ledger.SetContent] signs the hash whatever it is of.
+// Vouched returns an action, and reports whether the audit log verifies it: it is what was permitted, or what a person is asked
+// about. Compose content only from the action that Vouched returns, since [Ledger.SetContent] signs any hash.
 func (l *Ledger) Vouched(ctx context.Context, actionID string) (a postroom.Action, ok bool, err error) {
 	err = l.snapshot(ctx, func(tx *snapshot) error {
 		if err := l.keys.load(ctx, tx); err != nil {
@@ -70,13 +70,13 @@ func (l *Ledger) Vouched(ctx context.Context, actionID string) (a postroom.Actio
 	return a, ok && err == nil, err
 }
 
-// sealWith is the seal of an action with what it sends.
+// sealWith returns the seal of an action with the hash of its content.
 func (l *Ledger) sealWith(p permitRow, sha256 string) string {
 	p.Content = sha256
 	return l.seal(p.sealed())
 }
 
-// nameContent makes the open request one for the content as well.
+// nameContent renews the digest of the open request so that it covers the content.
 func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, r *openRow) error {
 	next := r.approvalRow
 	next.Digest = l.seal(p.requested(&next))

@@ -9,8 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// The conditions a caller can act on; test for them with errors.Is. An unknown id is
-// [postroom.ErrNotFound].
+// The conditions that a caller can act on. Test for them with errors.Is. An unknown id is [postroom.ErrNotFound].
 var (
 	// ErrState reports that the state of the action does not allow the change. errors.As finds the [*StateError], which
 	// has the state.
@@ -19,21 +18,22 @@ var (
 	ErrInvalidDecision = errors.New("invalid decision")
 	// ErrApprovalExpired reports that the request has expired; [Ledger.Renew] makes a new one.
 	ErrApprovalExpired = errors.New("the request for approval has expired")
-	// ErrApprovalVoid reports that the request cannot be approved as it is: it was made under another key, and [Ledger.Renew] makes a
-	// new one; or the action, its decision or the request was altered since, which matches [ErrAltered] as well.
+	// ErrApprovalVoid reports that the request cannot be approved as it is. Either it was made under another key, and
+	// [Ledger.Renew] makes a new one; or the action, its decision or the request was altered since, and the error also matches
+	// [ErrAltered].
 	ErrApprovalVoid = errors.New("the action or the request has changed since approval was asked for")
-	// ErrContentSet reports that the hash of what the action sends is recorded, and is another one.
+	// ErrContentSet reports that another hash of what the action sends is already recorded.
 	ErrContentSet = errors.New("what the action sends is recorded already, and is something else")
 	// ErrNotApprover reports that the person is not among [Config.Approvers].
 	ErrNotApprover = errors.New("not allowed to approve")
 	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job. errors.As finds the
 	// [*UndoneError], which has the undo.
 	ErrAlreadyUndone = errors.New("the action is already undone or being undone")
-	// ErrAltered reports that the action, its decision, its request for approval or its undo was altered in the database since the
-	// ledger has written it; [Ledger.VerifyAudit] says more. Nothing is to be done with it but to reject it.
+	// ErrAltered reports that the action, its decision, its request for approval or its undo was altered in the database since
+	// the ledger wrote it. [Ledger.VerifyAudit] gives details. Such an action can only be rejected.
 	ErrAltered = errors.New("the action was altered in the database")
-	// ErrLogCut reports that the log is shorter than it was: entries at its end were removed, or the database was put back to what it was
-	// once; see [Ledger.AcceptLog]. Where it keeps something from starting, errors.As finds a [*postroom.HeldError] as well.
+	// ErrLogCut reports that the audit log is shorter than it was: entries at its end were removed, or the database was put back;
+	// see [Ledger.AcceptLog]. If it prevents an action from starting, errors.As also finds a [*postroom.HeldError].
 	ErrLogCut = errors.New("the end of the log is gone")
 	// ErrOldState reports that a transaction that the host has begun reads a state of the database from before what the ledger has seen,
 	// as it may at REPEATABLE READ: roll it back, and do all of it again in a new one.
@@ -48,10 +48,10 @@ type StateError struct {
 	ActionID string
 	State    postroom.ActionState // the state that won
 	JobID    string               // the job that executes or executed the action; may be empty
-	Answer   *Approval            // the last answer of a person, approved or rejected; nil if nobody has answered
+	Answer   *Approval            // the last answer of a person, approved or rejected; nil if there is none
 }
 
-// Error names the change that was tried and the state of the action.
+// Error names the attempted change and the state of the action.
 func (e *StateError) Error() string {
 	s := fmt.Sprintf("safety: cannot %s action %s: it is %s", e.Op, e.ActionID, e.State)
 	if e.State == postroom.ActionExecuting && e.JobID != "" {

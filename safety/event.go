@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An EventKind names what has happened to the ledger as a whole.
+// An EventKind names a change to the ledger as a whole.
 type EventKind string
 
 // The kinds of events.
@@ -28,7 +28,7 @@ const (
 	EventLogAccepted   EventKind = "log_accepted" // see [Ledger.AcceptLog]
 )
 
-// An Event is a change of what may be done: who has made it, when and why.
+// An Event is a change of what may be done, with its author, time and reason.
 type Event struct {
 	ID        string
 	Kind      EventKind
@@ -38,8 +38,8 @@ type Event struct {
 	Why       string
 	At        time.Time
 
-	// Was has the settings that stood before those in Why, as JSON. It is empty the first time, for other kinds, and in what
-	// [Ledger.Events] returns.
+	// Was has the settings that preceded those in Why, as JSON. It is empty for the first event, for other kinds, and in the
+	// results of [Ledger.Events].
 	Was string
 }
 
@@ -57,7 +57,7 @@ func (r *eventRow) value() (Event, error) { //nolint:unparam // as all rows
 	return Event{ID: r.ID, Kind: r.Kind, AccountID: r.AccountID, Source: r.Source, By: r.By, Why: r.Why, At: r.At.Time}, nil
 }
 
-// event records what has changed, and calls [Config].Notify.
+// event records a change, and calls [Config].Notify.
 func (l *Ledger) event(ctx context.Context, tx queue.Tx, e Event) (err error) {
 	if e.ID, err = uuid7.New(); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (l *Ledger) event(ctx context.Context, tx queue.Tx, e Event) (err error) {
 	return l.cfg.Notify(ctx, tx, e)
 }
 
-// settings are what decides which actions need a person.
+// settings are the settings that decide which actions need a person.
 type settings struct {
 	Policy         Policy
 	Approvers      []string
@@ -85,8 +85,8 @@ type settings struct {
 	DryRun         bool
 }
 
-// RecordSettings records the settings of the ledger as an [Event] if they are others than those recorded last, so that it is known
-// under which a decision was made. Call it when a program begins to decide. by names the program or person.
+// RecordSettings records the settings of the ledger as an [Event] if they differ from those last recorded, so that the record
+// shows under which settings a decision was made. Call it when a program begins to decide. by names the program or person.
 func (l *Ledger) RecordSettings(ctx context.Context, tx queue.Tx, by string) error {
 	text, err := encode("settings", settings{l.gate.policy, l.cfg.Approvers, l.cfg.ApprovalExpiry.String(), l.cfg.DryRun})
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *Ledger) logEvent(ctx context.Context, tx queue.Tx, r *eventRow) error {
 	return l.log(ctx, tx, l.entry(auditEvent, r.AccountID, r.ID, 1, string(r.Kind), r.parts()))
 }
 
-// Events lists the changes of what may be done, newest first; limit is 1 to 100.
+// Events lists the changes of what may be done, newest first. limit is 1 to 100.
 func (l *Ledger) Events(ctx context.Context, limit int) ([]Event, error) {
 	if limit < 1 || limit > maxLimit {
 		return nil, fmt.Errorf("safety: events: the limit is %d; it must be within 1 and %d", limit, maxLimit)

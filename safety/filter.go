@@ -16,17 +16,16 @@ import (
 type Filter struct {
 	AccountID string
 	MessageID string
-	Rule      string                 // the id or the name, as it was then, of the rule that decided
+	Rule      string                 // the id, or the name at the time, of the rule that decided
 	Types     []postroom.ActionType  // of the action; undo_<type> and redo_<type> are allowed
 	States    []postroom.ActionState // of the action
 	Sources   []postroom.Source      // of the decision
-	KeyPrefix string                 // what the Key of the decision begins with, as those of a batch do
+	KeyPrefix string                 // a prefix of the decision's Key, such as that of a batch
 
-	// Since excludes actions that were recorded before it, and Until those that were recorded at it or later. [ParseWindow]
-	// parses "24h" and "7d".
+	// Since excludes actions recorded before it, and Until those recorded at or after it. [ParseWindow] parses "24h" and "7d".
 	Since, Until time.Time
 
-	// Sender is a whole address if it has an @, and else a domain with its subdomains. Case is ignored.
+	// Sender is an address if it contains an @, and otherwise a domain, which includes its subdomains. Case is ignored.
 	Sender string
 
 	// Confidence, if not nil, selects by confidence, and excludes decisions without one (source none).

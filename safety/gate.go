@@ -16,37 +16,37 @@ const (
 	OverrideLowConfidence  Override = "low_confidence"
 	OverrideApprovalAlways Override = "approval_always"
 	OverrideRequested      Override = "requested"
-	OverrideRule           Override = "rule_not_stored" // the rule that decided is not stored as it was when it matched
-	OverrideUnsigned       Override = "rule_not_signed" // the rule that decided is not as the log says; see [Ledger.LogRules]
+	OverrideRule           Override = "rule_not_stored" // the stored rule differs from the one that matched
+	OverrideUnsigned       Override = "rule_not_signed" // the rule does not match the audit log; see [Ledger.LogRules]
 
-	// These are about how much has been done.
+	// These limit how much is done.
 
-	OverrideCap     Override = "cap"     // as much has been done as may be without a person; see [Cap]
-	OverrideBreaker Override = "breaker" // what the source decides is stopped; see [Breaker]
+	OverrideCap     Override = "cap"     // a cap is reached; see [Cap]
+	OverrideBreaker Override = "breaker" // the source is stopped; see [Breaker]
 
-	OverrideSent Override = "sent_before" // the mailbox has sent it, or may have, before it was removed and came back
+	OverrideSent Override = "sent_before" // the mailbox sent it, or may have, before it was removed and came back
 
-	// These are about a model's decisions.
+	// These apply to a model's decisions.
 
 	OverrideModel   Override = "not_alone"       // no model does that alone
-	OverrideShare   Override = "daily_share"     // models have taken enough out of the inbox for a day
-	OverrideHidden  Override = "hidden_text"     // the message says something that its reader does not see
+	OverrideShare   Override = "daily_share"     // models have used up their share of the day; see ModelShare of [Policy]
+	OverrideHidden  Override = "hidden_text"     // the message has text that its reader does not see
 	OverrideSender  Override = "doubtful_sender" // the sender is not who it seems to be
 	OverrideMachine Override = "machine_talk"    // the message gives instructions to a machine
 
 	OverrideRecipient Override = "new_recipient" // only the model names the recipient; see Recipients of [Policy]
-	OverrideLabel     Override = "unknown_label" // the account does not have the label, or not for models; see Labels of [Config]
+	OverrideLabel     Override = "unknown_label" // the account does not have the label, or keeps it from models; see Labels of [Config]
 )
 
 // A Verdict is the result of [Gate.Judge] for one decision. Its JSON is stored with the decision as telemetry.
 type Verdict struct {
 	// RequiresApproval reports whether any check requires approval.
 	RequiresApproval bool `json:"requires_approval"`
-	// Overrides are the checks that require approval, in the order of the constants, and Reasons the same for people; both
-	// are empty when none does.
+	// Overrides are the checks that require approval, in the order of the constants, and Reasons are the same for people. Both
+	// are empty if no check does.
 	Overrides []Override `json:"safety_overrides"`
 	Reasons   []string   `json:"override_details"`
-	// Released are the checks that would require approval but for the safe mode of the rule.
+	// Released are the checks that would require approval without the safe mode of the rule.
 	Released []Override `json:"released,omitempty"`
 }
 
@@ -56,8 +56,8 @@ type Gate struct {
 	kinds  *postroom.Kinds
 }
 
-// NewGate makes a gate for decisions about the kinds of actions; nil stands for those that package gmail carries out. A bad
-// policy is an error that names the field.
+// NewGate makes a gate for decisions about the kinds of actions. Nil means those that package gmail carries out. A bad policy is
+// an error that names the field.
 func NewGate(policy Policy, kinds *postroom.Kinds) (*Gate, error) {
 	policy, err := policy.withDefaults(kinds)
 	if err != nil {
@@ -66,11 +66,10 @@ func NewGate(policy Policy, kinds *postroom.Kinds) (*Gate, error) {
 	return &Gate{policy: policy, kinds: kinds}, nil
 }
 
-// Evidence is what [Gate.Judge] is told besides the decision: what the caller has found out itself. The zero Evidence is that
-// of a caller who has found out nothing, and releases nothing.
+// Evidence is what the caller of [Gate.Judge] has itself found out about a decision. The zero Evidence releases nothing.
 type Evidence struct {
-	// SafeMode is that of the stored rule that made the decision; see [postroom.StoredRule]. The decision's own word does not
-	// count. Default empty: no rule, or none that is known.
+	// SafeMode is the safe mode of the stored rule that made the decision; see [postroom.StoredRule]. The decision's own word
+	// does not count. Default empty: no rule, or an unknown one.
 	SafeMode postroom.SafeMode
 	// Doubts are further reasons to ask a person. No safe mode releases them.
 	Doubts []Doubt
@@ -84,16 +83,16 @@ type Doubt struct {
 
 // Judge runs all checks. Each requires approval if
 //
-//   - the action is [postroom.Dangerous], as one is that nobody carries out;
+//   - the action is [postroom.Dangerous], as an action without a kind is;
 //   - the confidence is below the threshold (not checked for source none, which has no confidence);
 //   - the action is in Policy.ApprovalAlways;
 //   - the decision requests approval;
 //   - there is a doubt.
 //
 // The safe mode of the evidence counts only for the decision of a rule: source deterministic, with the id of the rule. Then
-// [postroom.SafeAlwaysSafe] releases the second and third check for an action that is not dangerous, and nothing for a
-// dangerous one; [postroom.SafeDangerousOverride] releases the first three. Nothing releases the others, and nothing
-// releases a check of a model's decision.
+// [postroom.SafeAlwaysSafe] releases the second and third check for an action that is not dangerous, and nothing for a dangerous
+// one; [postroom.SafeDangerousOverride] releases the first three. Nothing releases the others, and nothing releases a check of a
+// model's decision.
 func (g *Gate) Judge(d postroom.Decision, e Evidence) Verdict {
 	d.SafeMode = e.SafeMode
 	v := Verdict{Overrides: []Override{}, Reasons: []string{}}
@@ -127,7 +126,7 @@ func (g *Gate) checkConfidence(v *Verdict, d postroom.Decision) {
 	g.ask(v, d, OverrideLowConfidence, belowThreshold(d.Confidence, g.policy.ConfidenceThreshold))
 }
 
-// belowThreshold shows two decimals, or as many as make the two numbers differ.
+// belowThreshold formats with two decimals, or as many as the two numbers need to differ.
 func belowThreshold(confidence, threshold float64) string {
 	for digits := 2; ; digits++ {
 		c, t := fmt.Sprintf("%.*f", digits, confidence), fmt.Sprintf("%.*f", digits, threshold)

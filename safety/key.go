@@ -20,19 +20,19 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// minKey is the length of the shortest key, that of a SHA-256.
+// minKey is the length of the shortest key: that of a SHA-256.
 const minKey = sha256.Size
 
-// A keyring signs with the configured key, or with the one that [Migrate] has made and the database keeps.
+// A keyring signs with the configured key, or with the key that [Migrate] made and the database keeps.
 type keyring struct {
 	mu  sync.Mutex
 	key []byte
-	id  string // tells one key from another, and nothing of the key
+	id  string // identifies the key and reveals nothing about it
 
 	signers sync.Pool
 
-	old    []*keyring           // of one key each, which check and do not sign
-	before atomic.Pointer[ends] // where the key began, and, of an old one, where it ended
+	old    []*keyring           // old keys, which verify and do not sign
+	before atomic.Pointer[ends] // where the key began and, for an old key, where it ended
 }
 
 func newKeyring(configured []byte, old ...[]byte) *keyring {
@@ -66,9 +66,9 @@ func (k *keyring) setOnce(key []byte) {
 	}
 }
 
-// load reads the key of the database, unless one is there, and where it began to sign.
+// load reads the key of the database, unless it is loaded, and where the key began to sign.
 func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
-	if k.loaded() { // who holds a lock and waits for the database may wait for who waits for the lock
+	if k.loaded() { // not under a lock: its holder would wait for the database, which may wait for one who waits for the lock
 		return k.loadEnds(ctx, q)
 	}
 	var secret string
@@ -89,13 +89,13 @@ func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
 // sign signs the parts; load must have succeeded.
 func (k *keyring) sign(parts []string) string { return k.id + ":" + k.mac(parts) }
 
-// A signed is what a signature is worth.
+// A signed is the result of verifying a signature.
 type signed int
 
 const (
 	signedWrong signed = iota // not over these parts
 	signedRight
-	signedByAnotherKey // that is not among the old ones either
+	signedByAnotherKey // a key that is also not among the old ones
 )
 
 func (k *keyring) check(signature string, parts []string) signed {
@@ -127,13 +127,13 @@ func (k *keyring) mac(parts []string) string {
 	return hex.EncodeToString(s.hash.Sum(nil))
 }
 
-// A signer is kept for the next signature: a dozen are made for a message.
+// A signer is reused: one message needs a dozen signatures.
 type signer struct {
 	hash hash.Hash // an HMAC with the key
 	text []byte
 }
 
-// appendQuoted appends what fmt prints of the parts with %q, without going through each of them by reflection.
+// appendQuoted appends the parts as fmt prints them with %q, without reflection.
 func appendQuoted(text []byte, parts []string) []byte {
 	text = append(text, '[')
 	for i, part := range parts {
@@ -145,7 +145,7 @@ func appendQuoted(text []byte, parts []string) []byte {
 	return append(text, ']')
 }
 
-// appendQuote is strconv.AppendQuote, which looks up for each character whether it can be printed.
+// appendQuote is strconv.AppendQuote without the look-up of whether each character is printable.
 func appendQuote(text []byte, s string) []byte {
 	begin, plain := len(text), 0
 	text = append(text, '"')

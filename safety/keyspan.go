@@ -9,28 +9,28 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A key from before checks what it has signed until another took its place, and nothing later. The first entry of a new key is about
-// itself: it names the ends that all chains had then. What has the old key can rewrite what is before them, but not so that the
-// chains still lead to these ends.
+// An old key verifies what it signed before its replacement, and nothing later. The first entry of a new key names the ends that
+// all chains had then. An attacker with the old key can rewrite the entries before these ends, but then the chains no longer lead
+// to the ends.
 
-// ends are where the chains ended when a key began to sign.
+// ends are the ends of the chains when a key began to sign.
 type ends map[int]AuditHead
 
-// covers reports whether an entry is from before the ends.
+// covers reports whether an entry is at or before the ends.
 func (s ends) covers(lane int, entry int64) bool { return entry >= 1 && entry <= s[lane].Entries }
 
-// contradict reports whether an entry is one of the ends, and another one than was named.
+// contradict reports whether an entry is at the position of an end and differs from it.
 func (s ends) contradict(lane int, entry int64, mac string) bool {
 	return entry == s[lane].Entries && mac != s[lane].MAC
 }
 
-// keyOf is the id of the key of a signature; empty for none.
+// keyOf returns the id of a signature's key; empty for no signature.
 func keyOf(signature string) string {
 	id, _, _ := strings.Cut(signature, ":")
 	return id
 }
 
-// checkAt is check for a signature in an entry of the log: one of a key from before must be from before.
+// checkAt is check for a signature in an entry: an old key must have signed it before that key ended.
 func (k *keyring) checkAt(lane int, entry int64, signature string, parts []string) signed {
 	fits := k.check(signature, parts)
 	id := keyOf(signature)
@@ -45,7 +45,7 @@ func (k *keyring) checkAt(lane int, entry int64, signature string, parts []strin
 	return fits
 }
 
-// checkEntry is checkAt for the signature over an entry and the one before it.
+// checkEntry is checkAt for the MAC of an entry.
 func (k *keyring) checkEntry(e *AuditEntry, before string) signed {
 	if named := k.before.Load(); named != nil && named.contradict(e.Lane, e.Entry, e.MAC) {
 		return signedWrong
@@ -53,7 +53,7 @@ func (k *keyring) checkEntry(e *AuditEntry, before string) signed {
 	return k.checkAt(e.Lane, e.Entry, e.MAC, e.signedParts(before))
 }
 
-// loadEnds reads where the key began, if there are keys from before. Until it has signed anything, those check everything.
+// loadEnds reads where the key began, if there are old keys. Until the key has signed anything, the old keys verify everything.
 func (k *keyring) loadEnds(ctx context.Context, q dbquery.Querier) error {
 	if len(k.old) == 0 || k.before.Load() != nil {
 		return nil
@@ -76,7 +76,7 @@ func (k *keyring) loadEnds(ctx context.Context, q dbquery.Querier) error {
 	return nil
 }
 
-// ended returns where a key from before ended: where the first began that found chains which that key had signed.
+// ended returns where an old key ended: where the first other key began that found chains signed by the old one.
 func (k *keyring) ended(ctx context.Context, q dbquery.Querier, old *keyring, begin ends) (ends, error) {
 	var entries []AuditEntry
 	if err := dbquery.Select(ctx, q, &entries, selectKeyEntries); err != nil {
@@ -100,8 +100,8 @@ func (k *keyring) ended(ctx context.Context, q dbquery.Querier, old *keyring, be
 	return begin, nil
 }
 
-// begin returns where the key began to sign. It is nil if the key has signed nothing, and empty if it has and does not say where it
-// began: it is the first, or the entry was removed.
+// begin returns where the key began to sign. The result is nil if the key has signed nothing. It is empty if the key has signed
+// and does not say where it began: it is the first key, or the entry was removed.
 func (k *keyring) begin(ctx context.Context, q dbquery.Querier) (ends, error) {
 	var entries []AuditEntry
 	if err := dbquery.Select(ctx, q, &entries, selectKeyEntry, k.id); err != nil {
@@ -140,7 +140,8 @@ func parseEnds(note string) (ends, error) {
 	return s, nil
 }
 
-// beginKey returns the entry with which a key begins to sign where another has signed before; false if it has begun, or is the first.
+// beginKey returns the entry with which a key begins to sign after another key. begins is false if the key has begun already or
+// is the first.
 func (l *Ledger) beginKey(ctx context.Context, tx queue.Tx, lane *laneRow) (e AuditEntry, begins bool, err error) {
 	if keyOf(lane.MAC) == l.keys.id || lane.Seen == 0 {
 		return e, false, nil

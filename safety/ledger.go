@@ -23,25 +23,25 @@ type Config struct {
 	// Policy configures the gate. The zero Policy uses the defaults.
 	Policy Policy
 
-	// Kinds are the actions that are carried out; a decision for another one is [ErrInvalidDecision]. Default nil: those that
+	// Kinds are the actions that can be carried out. A decision for any other is [ErrInvalidDecision]. Default nil: those that
 	// package gmail carries out.
 	Kinds *postroom.Kinds
 
-	// Rules looks up the rule of each decision of source deterministic, in the transaction that records it. If the rule is not
-	// stored as it was when it matched, a person is asked; its safe mode is that of the store. Default nil: no rule can be
+	// Rules looks up the rule of each decision of source deterministic, in the transaction that records it. If the stored rule
+	// differs from the one that matched, a person is asked. The safe mode is that of the store. Default nil: no rule can be
 	// looked up, and no safe mode counts.
 	Rules Rules
 
-	// RuleStores are the stores that put their rules on record with [Ledger.LogRules]. [Ledger.AdoptRules] and [Ledger.VerifyAudit] read
-	// them. Default nil: there are none.
+	// RuleStores are the stores that record their rules with [Ledger.LogRules]. [Ledger.AdoptRules] and [Ledger.VerifyAudit] read
+	// them. Default nil: none.
 	RuleStores []RuleStore
 
-	// Labels lists the labels of an account, so that a model's decision for a label that is not there, or is not for models, waits
-	// for a person. Default nil: labels are not looked up.
+	// Labels lists the labels of an account. A model's decision for a label that does not exist, or that is kept from models,
+	// waits for a person. Default nil: labels are not looked up.
 	Labels Labels
 
-	// Sent knows what a mailbox has sent before it was removed and came back, so that nothing is sent twice without a person. Default
-	// nil: nothing is looked up.
+	// Sent looks up what a mailbox sent before it was removed and came back, so that nothing is sent twice without a person.
+	// Default nil: nothing is looked up.
 	Sent Sent
 
 	// Refusals knows what would be refused when it is carried out, such as an answer to a mailing list: it is recorded as canceled or
@@ -54,17 +54,17 @@ type Config struct {
 	Execute func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
 	// Ask enqueues the job that notifies a person of a request for approval. It is called in the transaction that makes the
-	// request; an error rolls that back. Default nil: nobody is notified, and people list the requests with
-	// [Ledger.Approvals].
+	// request; an error rolls that back. Default nil: nobody is notified, and people list the requests with [Ledger.Approvals].
 	Ask func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
-	// Notify is called when somebody stops or resumes what may be done, and when the ledger does so by itself: once for each
-	// change, in its transaction, to enqueue a job that tells people. An error rolls the change back. Default nil: people look at
-	// [Ledger.Stopped] and [Ledger.Events].
+	// Notify is called when a person stops or resumes, and when a breaker does: once for each change, in its transaction, to
+	// enqueue a job that notifies people. An error rolls the change back. Default nil: people read [Ledger.Stopped] and
+	// [Ledger.Events].
 	Notify func(ctx context.Context, tx queue.Tx, e Event) error
 
-	// StopFile is the path of a file that stops this process: while it exists, or cannot be looked at, nothing is started, as after
-	// [Ledger.Stop], which stops all processes. It is looked at each time before something starts. Default empty: there is none.
+	// StopFile is the path of a file that stops this process: while it exists, or cannot be read, no action starts, as after
+	// [Ledger.Stop], which stops all processes. The ledger checks the file each time before an action starts. Default empty: no
+	// file.
 	StopFile string
 
 	// SeenFile is the path of a file in which the ledger keeps how far it has seen the log, so that a later process misses what is gone
@@ -74,25 +74,25 @@ type Config struct {
 	// ledger remembers until it ends.
 	SeenFile string
 
-	// DryRun records everything that is decided and carries out nothing. An action that would be queued, or would wait for a
-	// person, is recorded as canceled, and stays so; what was queued before waits until the dry run is over. Default false.
+	// DryRun records all decisions and carries out nothing. An action that would be queued, or would wait for a person, is
+	// recorded as canceled and stays canceled. An action that was queued before waits until the dry run is over. Default false.
 	DryRun bool
 
-	// OnAnswer is called when a request for approval is approved, rejected or withdrawn, whoever did it and wherever, in the
-	// transaction that does it; an error rolls that back. Default nil: nothing follows.
+	// OnAnswer is called when a request for approval is approved, rejected or withdrawn, by any process, in the transaction that
+	// does it; an error rolls that back. Default nil: no call.
 	OnAnswer func(ctx context.Context, tx queue.Tx, request Approval) error
 
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
 
 	// Key signs what is permitted and who approved it, so that nothing else is executed; at least 32 bytes. All programs that
-	// share the database need the same. Default nil: the one that Migrate has made at random and the database keeps, which
-	// guards against faults and against those who can write to the tables, but not against who can read the key there.
+	// share the database need the same key. Default nil: a random key that Migrate makes and the database keeps. It guards
+	// against faults and against writers of the tables, but not against those who can read the key there.
 	Key []byte
 
-	// OldKeys are keys from before, which check what they had signed when Key took their place, and sign nothing. What was signed with
-	// a key that is neither here nor in Key cannot be checked: it is not started, gone on with, renewed or undone. Default nil: there
-	// are none.
+	// OldKeys are replaced keys. They verify what they signed before Key took their place, and sign nothing. An action signed
+	// with a key that is neither here nor in Key cannot be verified: it is not started, continued, renewed or undone. Default
+	// nil: none.
 	OldKeys [][]byte
 
 	// ApprovalExpiry is the time within which a request can be approved, and after that the time within which the approved
@@ -116,7 +116,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.validate()
 }
 
-// giveDB says where a database comes from.
+// giveDB says how to open a database.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
 func (c *Config) validate() error {
@@ -177,8 +177,8 @@ func NewLedger(cfg Config) (*Ledger, error) {
 var migrations embed.FS
 
 // Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, model_counts, audit_entries,
-// audit_lanes, and those that begin with safety_) or brings them up to date, and makes the key that [Config].Key speaks of. Call it at
-// every start; several processes may do so at once.
+// audit_lanes, and those that begin with safety_) or brings them up to date, and makes the default key of [Config].Key. Call it
+// at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A linkRow says which action an undo undoes. One that is void stands in nobody's way.
+// A linkRow links an undo to the action that it undoes. A void link prevents no other undo.
 type linkRow struct {
 	Cause     string      `db:"cause_action_id"`
 	Effect    string      `db:"effect_action_id"`
@@ -24,7 +24,7 @@ func (r *linkRow) parts() []string {
 	return []string{r.Cause, r.Effect, r.Relation, stamp(r.CreatedAt), stamp(r.VoidAt)}
 }
 
-// rev counts how often the row was written: when it was made, and when it became void.
+// rev counts the writes of the row: when it was made, and when it became void.
 func (r *linkRow) rev() int {
 	if r.VoidAt.IsZero() {
 		return 1
@@ -36,7 +36,7 @@ func (l *Ledger) entryOfLink(accountID string, r *linkRow) AuditEntry {
 	return l.entry(auditLink, accountID, r.Cause, r.rev(), r.Effect, r.parts())
 }
 
-// voidLinks runs a statement that makes the links of an undo void, and adds them to the log.
+// voidLinks runs a statement that voids the links of an undo, and adds them to the audit log.
 func (l *Ledger) voidLinks(ctx context.Context, tx queue.Tx, statement, accountID, actionID string) error {
 	var links []linkRow
 	if err := dbquery.Select(ctx, tx, &links, statement, dbtime.Of(queue.Now(tx)), actionID); err != nil {
@@ -50,7 +50,7 @@ func (l *Ledger) voidLinks(ctx context.Context, tx queue.Tx, statement, accountI
 	return nil
 }
 
-// checkLinks returns an error if the log has an undo of the action whose link is gone: it would be undone twice.
+// checkLinks returns an error if the audit log has an undo of the action whose link is gone: the action would be undone twice.
 func (l *Ledger) checkLinks(ctx context.Context, tx queue.Tx, originalID string) error {
 	var undo string
 	err := dbquery.Get(ctx, tx, &undo, selectMissedUndo, originalID)

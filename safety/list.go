@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// An Entry is an action with the decision that led to it. The decision of an undo is that of the action it undoes.
+// An Entry is an action with the decision that led to it. An undo has the decision of the action that it undoes.
 type Entry struct {
 	Action   postroom.Action
 	Decision DecisionRecord
@@ -57,7 +57,7 @@ func (l *Ledger) Decisions(ctx context.Context, f Filter) ([]DecisionRecord, err
 	return records, err
 }
 
-// A DecidingRule is a rule at a version, of which there are decisions. An approval and an undo refer to it by theirs.
+// A DecidingRule is a version of a rule that has decided. Approvals and undos refer to it by their decision.
 type DecidingRule struct {
 	ID      string `db:"rule_id"`
 	Version string `db:"rule_version"`
@@ -72,12 +72,13 @@ func (l *Ledger) DecidingRules(ctx context.Context) ([]DecidingRule, error) {
 	return list, nil
 }
 
-// A Waiting is an action that waits for approval, with the request.
+// A Waiting is an action that waits for approval, with its request.
 type Waiting struct {
 	Entry
 	Approval Approval
 
-	// Fault is nil if this is what was asked; otherwise it is what [Ledger.CheckRequest] returns. Show it to nobody as genuine then.
+	// Fault is nil if the request is what was asked; otherwise it is the result of [Ledger.CheckRequest]. A request with a Fault
+	// must not be shown as genuine.
 	Fault error
 }
 
@@ -159,7 +160,7 @@ func (l *Ledger) Decision(ctx context.Context, id string) (DecisionRecord, error
 	return d, nil
 }
 
-// maxCandidates bounds the ids in the error about an ambiguous prefix.
+// maxCandidates bounds the number of ids in the error about an ambiguous prefix.
 const maxCandidates = 10
 
 // Resolve returns the id of the one action whose id begins with the prefix; case is ignored. Without such an action the error

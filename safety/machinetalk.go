@@ -9,19 +9,19 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// machineTalk is said to models, and hardly ever to people. It is searched in what [mime.LatinText] returns, and only in a text
-// that has one of the words, which is faster.
+// A machineTalk is a phrase that is said to models, and hardly ever to people. It is searched in the result of [mime.LatinText],
+// and only in a text that has one of the words, which is faster.
 type machineTalk struct {
 	words []string
 	said  *regexp.Regexp
 }
 
-// a talk is what one of the expressions says.
+// talk returns a phrase that one of the expressions matches.
 func talk(words string, expressions ...string) machineTalk {
 	return machineTalk{strings.Split(words, "|"), regexp.MustCompile(strings.Join(expressions, "|"))}
 }
 
-// taboo are requests to forget what a model was told, in several languages.
+// taboo are requests to forget a model's instructions, in several languages.
 var taboo = []machineTalk{
 	talk("instruct|prompt|rules|direct|guideline",
 		`\b(ignore|disregard|forget|override|bypass|skip)\s+(all\s+|any\s+)?(of\s+)?(the\s+|your\s+|my\s+|these\s+)?(previous|prior|above|earlier|preceding|existing|original|system)\s+(system\s+)?(instructions?|prompts?|rules|directions|guidelines|directives)\b`,
@@ -40,7 +40,7 @@ var taboo = []machineTalk{
 		`\b(negeer|vergeet)\s+(\w+\s+){0,3}(vorige|eerdere|bovenstaande|voorgaande)\s+instructies\b`),
 }
 
-// addressed are texts that are written to a machine.
+// addressed are texts that address a machine.
 var addressed = []machineTalk{
 	talk("ai|llm|language|gpt|claude|gemini|copilot",
 		`\b(attention|instructions?\s+(for|to)|note\s+(for|to)|message\s+(for|to)|to|dear|hey|hello)[\s,:]+(the\s+|any\s+|all\s+)?(ai|llm|(large\s+)?language\s+models?|gpt|chatgpt|claude|gemini|copilot)\s*([,:;!.-]|that\b|which\b|who\b|reading\b|processing\b|assistants?\b|agents?\b|models?\b|systems?\b)`,
@@ -75,8 +75,8 @@ func isMachineTalk(text string) bool {
 	return slices.ContainsFunc(taboo, said) || slices.ContainsFunc(addressed, said)
 }
 
-// speaksToMachines looks at all that a model may be shown of a message: what is seen, what is hidden, comments too, and the text that
-// is not shown.
+// speaksToMachines checks everything that a model may be shown of a message: visible text, hidden text, comments, and the text
+// part that is not shown.
 func speaksToMachines(msg *postroom.Message, body mime.Body) bool {
 	var short []string
 	for _, f := range msg.Headers {

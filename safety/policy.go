@@ -8,40 +8,41 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Policy configures a [Gate]. The zero Policy uses the defaults. No policy lets a dangerous action pass without approval;
-// only the user's own rule does, stored with [postroom.SafeDangerousOverride].
+// A Policy configures a [Gate]. The zero Policy uses the defaults. No policy lets a dangerous action pass without approval. Only
+// a rule of the user does, stored with [postroom.SafeDangerousOverride].
 type Policy struct {
-	// ConfidenceThreshold is the confidence below which a decision needs approval; one that equals it passes. Default 0.7;
-	// bounds: above 0, at most 1.
+	// ConfidenceThreshold is the confidence below which a decision needs approval; a decision at the threshold passes. Default
+	// 0.7; bounds: above 0, at most 1.
 	ConfidenceThreshold float64
 
-	// ApprovalAlways lists the actions that need approval whatever the confidence. Default nil: delete, forward, auto_reply
-	// and escalate. An empty list that is not nil lists none.
+	// ApprovalAlways lists the actions that need approval whatever the confidence. Default nil: delete, forward, auto_reply and
+	// escalate. A non-nil empty list lists none.
 	ApprovalAlways []postroom.ActionType
 
 	// ModelAlone lists the actions that a model's decision may lead to without a person; none may be dangerous. Default nil:
-	// apply_label, remove_label, mark_read, mark_unread, star, unstar, archive, move, snooze, trash, restore and none, which leave
-	// the message in the mailbox and are undone exactly. An empty list that is not nil lists none but none.
+	// apply_label, remove_label, mark_read, mark_unread, star, unstar, archive, move, snooze, trash, restore and none, which
+	// leave the message in the mailbox and can be undone exactly. A non-nil empty list permits only none.
 	ModelAlone []postroom.ActionType
 
-	// ModelShare bounds how many messages of an account models may take out of the inbox without a person (by archive, move,
-	// snooze, trash, or an action of the host's own): this part of all messages that were decided about within 24 hours. Default 0.5; bounds: above 0, at most 1.
+	// ModelShare limits how many messages of an account models may take out of the inbox without a person, by archive, move,
+	// snooze, trash, or an action of the host's own. It is the fraction of all messages that were decided about within 24 hours.
+	// Default 0.5; bounds: above 0, at most 1.
 	ModelShare float64
 
-	// ModelFree is the number of messages that ModelShare does not bound. Default 20; bounds 1 to 1,000,000.
+	// ModelFree is the number of messages that ModelShare does not limit. Default 20; bounds 1 to 1,000,000.
 	ModelFree int
 
-	// Recipients lists the addresses, and as "@example.org" the domains, that a model may name as recipients besides those in the
-	// message; all others need a person. It lets no dangerous action pass. Default none.
+	// Recipients lists addresses, and domains in the form "@example.org", that a model may name as recipients besides those in
+	// the message. Any other recipient needs a person. The list lets no dangerous action pass. Default none.
 	Recipients []string
 
-	// Caps bound what is done without a person, by account, kind, source and time. Default none.
+	// Caps limit the actions without a person, by account, kind, source and period. Default none.
 	Caps []Cap
 
-	// Breaker stops a source that does something unusual. The zero Breaker never does.
+	// Breaker stops a source with unusual actions. The zero Breaker never opens.
 	Breaker Breaker
 
-	// Quiet are hours in which only what is listed is carried out. The zero Quiet has none.
+	// Quiet are hours in which only the listed actions are carried out. The zero Quiet has none.
 	Quiet Quiet
 }
 

@@ -11,20 +11,20 @@ import (
 	"github.com/postroom-go/postroom/internal/dayspan"
 )
 
-// Quiet are hours in which only what is listed is carried out. All else, what people have approved included, waits until they
-// end; undos do not wait. The zero Quiet has no such hours.
+// Quiet are hours in which only the listed actions are carried out. All others, including those that people have approved, wait
+// until the hours end. Undos do not wait. The zero Quiet has no such hours.
 type Quiet struct {
 	// Spans are the hours. Default none.
 	Spans []QuietSpan
-	// Zone is where the clock hangs. Default nil: UTC.
+	// Zone is the time zone of the hours. Default nil: UTC.
 	Zone *time.Location
-	// May lists the actions that are carried out in these hours all the same. Default none.
+	// May lists the actions that are carried out during quiet hours. Default none.
 	May []postroom.ActionType
 }
 
-// A QuietSpan is a part of some days, by the clock on the wall.
+// A QuietSpan is a span of time on some days, by the clock of the zone.
 type QuietSpan struct {
-	// Days are those on which it begins. Default none: every day.
+	// Days are the days on which the span begins. Default none: every day.
 	Days []time.Weekday
 	// From and To are times since midnight, whole minutes up to 24 hours. If To is not after From, the span ends on the next day.
 	From, To time.Duration
@@ -32,7 +32,7 @@ type QuietSpan struct {
 
 const day = 24 * time.Hour
 
-// ParseQuietSpan parses a span as people write it: the days, separated by commas, if it is not every day, and two times.
+// ParseQuietSpan parses the text form of a span: the days, separated by commas, unless it is every day, and two times.
 //
 //	22:00-07:00
 //	Sat,Sun 00:00-24:00
@@ -96,7 +96,7 @@ func (q *QuietSpan) validate() error {
 	return nil
 }
 
-// end returns when the span that t is in ends, if t is in one. t is in the zone of the clock.
+// end returns when the span that contains t ends, and whether there is one. t is in the zone of the hours.
 func (q *QuietSpan) end(t time.Time) (time.Time, bool) {
 	for _, began := range []int{-1, 0} {
 		if len(q.Days) > 0 && !slices.Contains(q.Days, dayspan.Day(t, began).Weekday()) {
@@ -109,7 +109,7 @@ func (q *QuietSpan) end(t time.Time) (time.Time, bool) {
 	return t, false
 }
 
-// until returns when the quiet hours that now is in end; zero if it is in none.
+// until returns when the quiet hours that contain now end; zero if there are none.
 func (q *Quiet) until(now time.Time) time.Time {
 	t, in := now.In(q.zone()), false
 	for again := true; again && t.Before(now.Add(8*day)); {
@@ -126,7 +126,7 @@ func (q *Quiet) until(now time.Time) time.Time {
 	return t
 }
 
-// MarshalText is the name of the zone, and when the hours are, for the record of the settings.
+// MarshalText returns the zone and the hours, for the record of the settings.
 func (q Quiet) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%v in %s, except %v", q.Spans, q.zone(), q.May), nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// A row that was put back as it was once is found by the entries about what happened to it since, which may have been removed, or
-// altered, as well: so the log must be whole from the last entry about it on. What a person is asked and has approved, and what
-// cannot be taken back, is worth reading as much. A process reads each entry once: it remembers what it has read.
+// The entries about later changes of a row reveal that the row was put back, but an attacker may have removed or altered them as
+// well. So the audit log must be whole from the last entry about the row on. That check is worth its cost for requests, for
+// approved actions, and for actions that cannot be undone. A process reads each entry once and remembers it.
 
 // errBroken ends the reading of a chain that is not whole.
 var errBroken = errors.New("the log is not whole")
@@ -21,11 +21,11 @@ var errBroken = errors.New("the log is not whole")
 const (
 	firstPage  = 20 // usually enough
 	recentPage = 1000
-	// mostRemembered bounds the rows of which a process remembers the last entry: some 20 MB.
+	// mostRemembered bounds the rows whose last entry a process remembers: about 20 MB.
 	mostRemembered = 500_000
 )
 
-// needsLog reports whether an action is started only if the log is whole. What has begun goes on only if it is.
+// needsLog reports whether an action starts only if the audit log is whole. An action that has started continues only if it is.
 func (l *Ledger) needsLog(p *permitRow) bool {
 	if p.State == postroom.ActionExecuting {
 		return true
@@ -34,17 +34,17 @@ func (l *Ledger) needsLog(p *permitRow) bool {
 	return p.ApprovalID != "" || !ok || kind.Danger == postroom.Dangerous || keyOf(signatureOf(p.Last.digest)) != l.keys.id
 }
 
-// A recentLog is what this process has read of the end of the log. Who finds it in use reads for itself: who uses it may wait for the
-// database, and that for the transaction of who would wait.
+// A recentLog is the end of the audit log as this process has read it. A caller that finds it in use reads for itself: its user
+// may be waiting for the database, and so for the caller's transaction.
 type recentLog struct {
 	mu   sync.Mutex
 	read *readLog
 }
 
-// A readLog is the end of the log as far as it was read and checked.
+// A readLog is the end of the audit log, as read and verified.
 type readLog struct {
 	lanes map[int]*recentLane
-	rows  map[uint64]rowEnd // of actions and requests, by their ids: what the log had last, which may have been altered since
+	rows  map[uint64]rowEnd // of actions and requests, by the hash of their ids: the last entry, which may have been altered since
 	seed  maphash.Seed
 }
 
@@ -70,7 +70,7 @@ func (l *readLog) note(e *AuditEntry) {
 
 func (l *readLog) end(e *lastEntry) rowEnd { return rowEnd{e.rev, maphash.Comparable(l.seed, *e)} }
 
-// has reports whether these were the last entries about rows, by the ids of the rows.
+// has reports whether last are the last entries about the rows with these ids.
 func (l *readLog) has(last map[string]*lastEntry) bool {
 	for id, e := range last {
 		if l.rows[maphash.String(l.seed, id)] != l.end(e) {
@@ -84,23 +84,23 @@ func (l *readLog) has(last map[string]*lastEntry) bool {
 type recentLane struct {
 	to   int64       // the last entry that was read
 	mac  string      // of that
-	top  int64       // how many entries there were in all then
-	next *AuditEntry // the first that was read, which is checked with the one before it; nil if all were
+	top  int64       // how many entries there were in all chains then
+	next *AuditEntry // the first entry that was read, which is verified with its predecessor; nil if all were read
 	seen int64       // of the first that was checked
 }
 
-// A logState is what the log is worth for some rows.
+// A logState says whether the audit log is whole since the last entries about some rows.
 type logState int
 
 const (
-	logBroken   logState = iota // what was done since the last entries about them cannot be told
+	logBroken   logState = iota // what was done after the last entries cannot be told
 	logWhole                    // these are the last
-	logAccepted                 // these are the last, and all are from before the log was cut, which a person has accepted
+	logAccepted                 // these are the last entries, from before a person accepted a audit log that was cut
 )
 
-// whole returns whether nothing was altered in the log, or removed from it, since the entries about some rows that are said to be the
-// last, by their ids; and whether they are. If the log is shorter than it was, that is the error. q is a transaction, or it would wait for a
-// connection that somebody has who waits for it.
+// whole reports whether the entries in last, by row id, are the last about their rows, and whether no later entry was altered or
+// removed. If the audit log was cut, it returns [ErrLogCut]. q must be the caller's transaction: another connection might have to
+// wait for one that waits for the caller.
 func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (logState, error) {
 	ends, accepted, err := l.knownBefore(q)
 	if err != nil {
@@ -123,7 +123,7 @@ func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*
 	return logWhole, nil
 }
 
-// knownBefore returns what was seen before the state of the database that is read.
+// knownBefore returns what was seen before the state of the database that q reads.
 func (l *Ledger) knownBefore(q dbquery.Querier) ([]AuditHead, acceptance, error) {
 	if s, ok := q.(*snapshot); ok {
 		return s.ends, s.accepted, s.unknown
@@ -143,7 +143,7 @@ func (l *Ledger) wholeNow(ctx context.Context, q dbquery.Querier, ends []AuditHe
 		read = newReadLog()
 	}
 	ok, err := l.readRecent(ctx, q, read, ends, last)
-	if !ok && err == nil && known { // what was read may have been rolled back, or belong to another transaction
+	if !ok && err == nil && known { // the entries may have been rolled back, or belong to another transaction
 		read = newReadLog()
 		ok, err = l.readRecent(ctx, q, read, ends, last)
 	}
@@ -195,8 +195,8 @@ type recentReader struct {
 	*recentLane
 }
 
-// read reads what has come since the chain was read last, and back to what was logged when there were so many entries in all. An
-// entry that follows from another has seen more than that.
+// read reads the entries that are new since the last read, and then back to the time when all chains together had back entries.
+// An entry has seen more entries than its predecessor.
 func (r *recentReader) read(ctx context.Context, back int64) error {
 	if r.l.keys.checkAt(r.lane.Lane, r.lane.Entries, r.lane.Seal, r.lane.sealedParts()) != signedRight {
 		return errBroken
@@ -218,7 +218,7 @@ func (r *recentReader) read(ctx context.Context, back int64) error {
 	return nil
 }
 
-// forward reads what is new.
+// forward reads the new entries.
 func (r *recentReader) forward(ctx context.Context) error {
 	for r.to < r.lane.Entries {
 		var page []AuditEntry
@@ -236,13 +236,13 @@ func (r *recentReader) forward(ctx context.Context) error {
 			r.to, r.mac, r.top = e.Entry, e.MAC, e.Seen
 		}
 	}
-	if r.mac != r.lane.MAC { // which is over the number as well
+	if r.mac != r.lane.MAC { // the MAC covers the number of the entry as well
 		return errBroken
 	}
 	return nil
 }
 
-// backward reads from an entry back to what has seen no more than so many, or to the first.
+// backward reads from an entry back to one that has seen at most back entries, or to the first.
 func (r *recentReader) backward(ctx context.Context, entry, back int64) error {
 	for size := firstPage; ; size = recentPage {
 		var page []AuditEntry
@@ -278,7 +278,7 @@ func (r *recentReader) backward(ctx context.Context, entry, back int64) error {
 	}
 }
 
-// checked reports whether the entry is signed as the one after another, and notes what it is about.
+// checked reports whether the entry is signed as the successor of before, and notes its row.
 func (r *recentReader) checked(e *AuditEntry, before string) bool {
 	if e.Seen > r.entries || r.l.keys.checkEntry(e, before) != signedRight {
 		return false

@@ -17,8 +17,8 @@ type Labels interface {
 	Labels(ctx context.Context, accountID string) ([]postroom.Label, error)
 }
 
-// capabilityDoubts ask about what comes from a model alone: recipients that neither the message nor the policy names, and labels
-// that the account does not have or that its user keeps from models.
+// capabilityDoubts ask about recipients that neither the message nor the policy names, and about labels that the account does not
+// have or that its user keeps from models.
 func (l *Ledger) capabilityDoubts(ctx context.Context, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
 	var doubts []Doubt
 	kind, _ := l.cfg.Kinds.Kind(d.Action)
@@ -37,7 +37,7 @@ func (l *Ledger) capabilityDoubts(ctx context.Context, msg *postroom.Message, d 
 	return append(doubts, Doubt{OverrideLabel, unknown}), nil
 }
 
-// strangers names the recipients of a parameter that only the model names; empty if there are none.
+// strangers returns the recipients of a parameter that only the model names; empty if there are none.
 func (g *Gate) strangers(msg *postroom.Message, p postroom.Parameters, name string) string {
 	values, ok := p.Texts(name)
 	if !ok {
@@ -72,8 +72,8 @@ func (g *Gate) knows(address string) bool {
 	})
 }
 
-// takesPart reports whether the address is in the header of the message. Reply-To counts at the domain of the sender only: anyone
-// can write one, and so have an answer sent to somebody else.
+// takesPart reports whether the address is in the header of the message. Reply-To counts only at the domain of the sender,
+// because anyone can write one and so direct the answer to another person.
 func takesPart(msg *postroom.Message, address string) bool {
 	if msg == nil {
 		return false
@@ -88,7 +88,7 @@ func takesPart(msg *postroom.Message, address string) bool {
 	})
 }
 
-// unknownLabel says what is wrong with the label of a model's decision; empty if nothing is.
+// unknownLabel returns the fault of the label in a model's decision; empty if there is none.
 func (l *Ledger) unknownLabel(ctx context.Context, msg *postroom.Message, d postroom.Decision) (string, error) {
 	names := l.cfg.Kinds.LabelParameters(d.Action)
 	if l.cfg.Labels == nil || msg == nil || len(names) == 0 {
@@ -112,7 +112,7 @@ func (l *Ledger) unknownLabel(ctx context.Context, msg *postroom.Message, d post
 	return "", nil
 }
 
-// checkRecipients checks what Policy.Recipients lists.
+// checkRecipients checks Policy.Recipients.
 func (p Policy) checkRecipients() error {
 	for i, r := range p.Recipients {
 		address := r

@@ -16,17 +16,17 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Record records a decision about a message: the gate judges it, and the decision, its action and what follows (a job or a
-// request for approval) are written in the caller's transaction. A label parameter must be the id of a label.
+// Record records a decision about a message. The gate judges it. The decision, its action and what follows (a job or a request
+// for approval) are written in the caller's transaction. A label parameter must be the id of a label.
 //
 // The action is approved_pending if the gate requires approval, completed if there is nothing to do ([postroom.None]), canceled if
 // it would only send what was sent before ([Config].Sent), canceled or failed if it would be refused ([Config].Refusals), and otherwise queued
 // and passed to [Config.Execute].
 //
-// Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns
-// the action of that decision in its present state.
+// Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns the
+// action of that decision in its present state.
 //
-// The Source of the decision and its rule must be what the caller knows, not what the decider says of itself.
+// The Source of the decision and its rule must be what the caller knows, not what the decider says.
 //
 // A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to record it.
 func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
@@ -85,10 +85,10 @@ func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	return action, err
 }
 
-// dryRunMark begins the reason of what a dry run has left out.
+// dryRunMark begins the reason of an action that a dry run canceled.
 const dryRunMark = "dry run: "
 
-// dryRun says what a dry run has left out.
+// dryRun returns the reason of an action that a dry run cancels.
 func dryRun(v Verdict) string {
 	if v.RequiresApproval {
 		return dryRunMark + "a person would have been asked"
@@ -96,8 +96,8 @@ func dryRun(v Verdict) string {
 	return dryRunMark + "it would have been carried out"
 }
 
-// LeftOut reports whether an action was canceled because it was decided in a dry run: nobody has said no to it, and it counts for
-// no cap, share or breaker.
+// LeftOut reports whether an action was canceled because it was decided in a dry run. No person has rejected it, and it counts
+// toward no cap, share or breaker.
 func LeftOut(a *postroom.Action) bool {
 	return a.State == postroom.ActionCanceled && strings.HasPrefix(a.Error, dryRunMark)
 }
@@ -105,7 +105,8 @@ func LeftOut(a *postroom.Action) bool {
 // nothingDone returns the hint of an action that changed nothing.
 func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction: postroom.None} }
 
-// insert writes the decision and its action, or reads the action of an earlier decision with the same key; then there is no permit.
+// insert writes the decision and its action. If an earlier decision has the same key, it reads the action of that decision and
+// returns no permit.
 func (l *Ledger) insert(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
 ) (_ postroom.Action, p *permitRow, err error) {
@@ -172,15 +173,15 @@ func insertDecisionRow(
 	return &row, n == 1, err
 }
 
-// A first is what the row of an action is written with.
+// A first has the values with which the row of an action is inserted.
 type first struct {
 	decision *decisionRow
 	turn     int64  // 0: it has none yet
 	undoes   string // the id of the action that it undoes, whose decision it has
 }
 
-// insertActionRow inserts the action and adds it to the log, with its decision unless that is another's. What no person has to
-// approve is sealed.
+// insertActionRow inserts the action and adds it to the audit log, with its decision unless the decision is another action's. An
+// action that needs no approval is sealed.
 func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, f first) (postroom.Action, *permitRow, error) {
 	if a.ID == "" {
 		id, err := uuid7.New()
@@ -216,7 +217,7 @@ func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Ac
 	return a, p, l.log(ctx, tx, l.entry(auditDecision, d.AccountID, d.ID, 1, string(d.Source), d.parts()), entry)
 }
 
-// newActionRow is the action as it is stored first.
+// newActionRow returns the first row of an action.
 func newActionRow(a postroom.Action) (r actionRow, err error) {
 	at := func(t time.Time) dbtime.Time {
 		if t.IsZero() {

@@ -29,17 +29,17 @@ func findApproval(ctx context.Context, q dbquery.Querier, id string) (Approval, 
 	return r, nil
 }
 
-// ApproveRequest is [Ledger.Approve] for a person who was shown the request as it was then: it approves that request and no
-// other. If the action has been renewed since, or what it sends has been composed, the error is [ErrApprovalVoid]. On an error
-// the transaction must be rolled back.
+// ApproveRequest is [Ledger.Approve] for a person who was shown the request as shown: it approves that request and no other. If
+// the request was renewed since, or the action's content was composed, the error is [ErrApprovalVoid]. On an error the caller
+// must roll the transaction back.
 func (l *Ledger) ApproveRequest(ctx context.Context, tx queue.Tx, shown Approval, approver string) (postroom.Action, error) {
 	return l.answerRequest(ctx, tx, shown, OutcomeApproved, func() (postroom.Action, error) {
 		return l.Approve(ctx, tx, shown.ActionID, approver)
 	})
 }
 
-// RejectRequest is [Ledger.Reject] for a person who was shown the request as it was then; see [Ledger.ApproveRequest]. A request
-// that has expired can be rejected.
+// RejectRequest is [Ledger.Reject] for a person who was shown the request as shown; see [Ledger.ApproveRequest]. An expired
+// request can be rejected.
 func (l *Ledger) RejectRequest(ctx context.Context, tx queue.Tx, shown Approval, approver, why string) (postroom.Action, error) {
 	return l.answerRequest(ctx, tx, shown, OutcomeRejected, func() (postroom.Action, error) {
 		return l.Reject(ctx, tx, shown.ActionID, approver, why)
@@ -67,15 +67,16 @@ func (l *Ledger) answerRequest(
 	if err != nil {
 		return a, err
 	}
-	// Between the two, another transaction may have renewed the request: the answer is to the one that was shown, or to none.
+	// Between the two statements another transaction may have renewed the request. The answer must be to the request that was
+	// shown, or to none.
 	if r, err = findApproval(ctx, tx, shown.ID); err == nil && r.Outcome != outcome {
 		err = fmt.Errorf("safety: request %s: %w: it was withdrawn meanwhile", r.ID, ErrApprovalVoid)
 	}
 	return a, err
 }
 
-// DeriveKey returns a key of 32 bytes for a purpose, such as signing the buttons of a message. It is derived from [Config].Key, or
-// from the key that the database keeps; keys of two purposes tell nothing of each other.
+// DeriveKey returns a key of 32 bytes for a purpose, such as signing the buttons of a message. It is derived from [Config].Key,
+// or from the key that the database keeps. A key reveals nothing about the keys of other purposes.
 func (l *Ledger) DeriveKey(ctx context.Context, purpose string) ([]byte, error) {
 	if purpose == "" {
 		return nil, errors.New("safety: DeriveKey: the purpose is empty")
@@ -88,8 +89,8 @@ func (l *Ledger) DeriveKey(ctx context.Context, purpose string) ([]byte, error) 
 	return h.Sum(nil), nil
 }
 
-// OpenRequestTx returns the request for approval of an action that waits, inside a write transaction, as [Config].Ask sees it. Without
-// one the error is [postroom.ErrNotFound].
+// OpenRequestTx returns the open request for approval of a waiting action, inside a write transaction, as [Config].Ask sees it.
+// Without one the error is [postroom.ErrNotFound].
 func (l *Ledger) OpenRequestTx(ctx context.Context, tx queue.Tx, actionID string) (Approval, error) {
 	r, err := get[openRow, Approval](ctx, tx, selectRequest, actionID)
 	if errors.Is(err, sql.ErrNoRows) {

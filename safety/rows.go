@@ -130,7 +130,7 @@ type decisionRow struct {
 	Sender        string              `db:"decision.sender"`
 	Subject       string              `db:"decision.subject"`
 	CreatedAt     dbtime.Time         `db:"decision.created_at"`
-	ProviderID    string              `db:"decision.provider_message_id"` // empty: the host gave none, or it is from before
+	ProviderID    string              `db:"decision.provider_message_id"` // empty: the host gave none, or the row is from before the column
 }
 
 func (r *decisionRow) value() (DecisionRecord, error) {

@@ -17,8 +17,8 @@ type Rules interface {
 	StoredRule(ctx context.Context, tx queue.Tx, id string) (postroom.StoredRule, error)
 }
 
-// evidence looks up the rule of a decision, and what speaks against the decision of a model. If the rule is not stored as it
-// was when it matched, is not as the log says, or does something else than the decision says, a person is asked.
+// evidence looks up the rule of a decision, and the doubts about a model's decision. If the stored rule differs from the one that
+// matched, does not match the audit log, or specifies another action, a person is asked.
 func (l *Ledger) evidence(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (Evidence, error) {
 	if d.Source == postroom.SourceModel {
 		doubts, err := l.modelDoubts(ctx, tx, msg, d)
@@ -37,9 +37,9 @@ func (l *Ledger) evidence(ctx context.Context, tx queue.Tx, msg *postroom.Messag
 	return Evidence{SafeMode: rule.SafeMode}, nil
 }
 
-// standsBehind looks up the rule of a decision, and says by which check it does not stand behind it and why; empty if it does. On
-// PostgreSQL somebody may change the rule after it was looked up, and before the log is asked: then the log does not fit what was looked
-// up, and both are asked again.
+// standsBehind looks up the rule of a decision and compares them. It returns the failed check and its reason; empty if the rule
+// stands behind the decision. On PostgreSQL the rule may change after the look-up and before the audit log is read. Then the two
+// differ, and both are read again.
 func (l *Ledger) standsBehind(ctx context.Context, tx queue.Tx, d postroom.Decision) (rule postroom.StoredRule, check Override, fault string, err error) {
 	for before := (postroom.RuleState{}); ; before = rule.State {
 		rule, err = l.cfg.Rules.StoredRule(ctx, tx, d.RuleID)
@@ -59,7 +59,7 @@ func (l *Ledger) standsBehind(ctx context.Context, tx queue.Tx, d postroom.Decis
 	}
 }
 
-// ruleFault says why the stored rule does not stand behind the decision; empty if it does.
+// ruleFault returns why the stored rule does not stand behind the decision; empty if it does.
 func (l *Ledger) ruleFault(rule postroom.StoredRule, d postroom.Decision) string {
 	switch {
 	case rule.ID != d.RuleID:
@@ -80,8 +80,8 @@ func (l *Ledger) ruleFault(rule postroom.StoredRule, d postroom.Decision) string
 	return fmt.Sprintf("does not say %s with these parameters", d.Action)
 }
 
-// sameParameters compares what the rule says with what was decided. Of labels, which the rule may name and the decision has by
-// their ids, it compares only whether they are there.
+// sameParameters compares the parameters of the rule and the decision. A rule may name a label that the decision has by id, so of
+// labels it compares only their presence.
 func sameParameters(rule, decided postroom.Parameters, labels []string) bool {
 	if len(rule) != len(decided) {
 		return false
@@ -95,7 +95,7 @@ func sameParameters(rule, decided postroom.Parameters, labels []string) bool {
 	return true
 }
 
-// sameText is sameJSON of two texts.
+// sameText is sameJSON for two texts.
 func sameText(a, b string) bool {
 	var x, y any
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && sameJSON(x, y)

@@ -13,11 +13,11 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The log has an entry for each change of a stored rule or direction, whichever package stores it: the state that it has then, and how
-// many entries about it there are, which the signature covers. The last one is what counts: a row that is not as it says was
-// written by something without the key, or put back.
+// The audit log has an entry for each change of a stored rule or direction, whichever package stores it. The entry has the state
+// of the rule then and the number of entries about it (rev), both of which the signature covers. The last entry counts: a row
+// that differs from it was written without the key, or put back.
 
-// auditAdoption is the kind of the entry that says that the rules of before are in the log. Its subject is adopted.
+// auditAdoption is the kind of the entry that records that the rules stored before are in the audit log. Its subject is adopted.
 const (
 	auditAdoption = "adoption"
 	adopted       = "rules"
@@ -32,8 +32,8 @@ func aboutRule(kind string) bool {
 	return kind == auditAdoption
 }
 
-// LogRules puts rules on record as they are stored now, in the transaction that writes them. One that is on record as it is adds
-// nothing. A store of rules calls it at each change: what it has not put on record decides nothing without a person.
+// LogRules records rules as they are stored now, in the transaction that writes them. A rule that is recorded in this state adds
+// no entry. A store of rules must call it at each change: a rule whose state is not recorded decides nothing without a person.
 func (l *Ledger) LogRules(ctx context.Context, tx queue.Tx, states ...postroom.RuleState) error {
 	if err := errors.Join(l.keys.load(ctx, tx), l.lockRules(ctx, tx)); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (l *Ledger) LogRules(ctx context.Context, tx queue.Tx, states ...postroom.R
 	return l.log(ctx, tx, entries...)
 }
 
-// lockRules waits for the others that put rules on record.
+// lockRules waits for other transactions that record rules.
 func (l *Ledger) lockRules(ctx context.Context, tx queue.Tx) error {
 	if !l.onPostgres() {
 		return nil
@@ -73,20 +73,20 @@ func (l *Ledger) lockRules(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// ruleParts are what the entry signs as the rev-th about the rule.
+// ruleParts are what the rev-th entry about the rule signs.
 func ruleParts(s postroom.RuleState, rev int) []string {
 	return []string{s.ID, s.AccountID, s.State, s.Digest, strconv.Itoa(rev)}
 }
 
-// ruleEntryFits reports whether the entry is about the state.
+// ruleEntryFits verifies that the entry is about this state.
 func (l *Ledger) ruleEntryFits(e *AuditEntry, s postroom.RuleState) signed {
 	return l.keys.checkAt(e.Lane, e.Entry, e.Digest, append([]string{string(s.Kind)}, ruleParts(s, e.Rev)...))
 }
 
-// freshlySigned reports whether the entry is signed with the key that signs now.
+// freshlySigned reports whether the entry is signed with the current key.
 func (l *Ledger) freshlySigned(e *AuditEntry) bool { return strings.HasPrefix(e.Digest, l.keys.id+":") }
 
-// lastRuleEntry is nil if there is none.
+// lastRuleEntry returns the last entry about a rule; nil if there is none.
 func lastRuleEntry(ctx context.Context, q dbquery.Querier, kind, id string) (*AuditEntry, error) {
 	var e AuditEntry
 	err := dbquery.Get(ctx, q, &e, selectLastRuleEntry, kind, id)
@@ -99,7 +99,7 @@ func lastRuleEntry(ctx context.Context, q dbquery.Querier, kind, id string) (*Au
 	return &e, nil
 }
 
-// CheckRule returns why a rule is not as the log last said; empty if it is.
+// CheckRule compares a rule with its last entry and returns the fault; empty if they match.
 func (l *Ledger) CheckRule(ctx context.Context, tx queue.Tx, s postroom.RuleState) (fault string, err error) {
 	if err := l.keys.load(ctx, tx); err != nil {
 		return "", err
@@ -111,7 +111,7 @@ func (l *Ledger) CheckRule(ctx context.Context, tx queue.Tx, s postroom.RuleStat
 	return l.ruleFaultBy(ctx, tx, s, last)
 }
 
-// WasOnRecord reports whether the log has ever said that the rule is so.
+// WasOnRecord reports whether the audit log has ever had the rule in this state.
 func (l *Ledger) WasOnRecord(ctx context.Context, tx queue.Tx, s postroom.RuleState) (bool, error) {
 	if err := l.keys.load(ctx, tx); err != nil {
 		return false, err
@@ -132,7 +132,7 @@ func (l *Ledger) wasOnRecord(ctx context.Context, q dbquery.Querier, s postroom.
 	return false, nil
 }
 
-// The reasons for which a rule does not count. They follow "the rule".
+// The reasons why a rule does not count. They follow "the rule".
 const (
 	ruleUnknown  = "is not on record: something else than Postroom has written it, or it is from before rules were signed"
 	ruleOtherKey = "was signed with a key that is not known"
@@ -142,7 +142,7 @@ const (
 	ruleMissing  = "was removed in the database"
 )
 
-// ruleFaultBy returns why a rule is not as its last entry says; empty if it is.
+// ruleFaultBy compares a rule with its last entry and returns the fault; empty if they match.
 func (l *Ledger) ruleFaultBy(ctx context.Context, tx queue.Tx, s postroom.RuleState, last *AuditEntry) (string, error) {
 	cut, _, err := l.missesRule(ctx, s, last)
 	switch {
@@ -156,8 +156,8 @@ func (l *Ledger) ruleFaultBy(ctx context.Context, tx queue.Tx, s postroom.RuleSt
 	return "", nil
 }
 
-// missesRule reports whether the log has had a later entry about the rule than its last, and how many it had. What the transaction does
-// not see yet is there for another.
+// missesRule reports whether the audit log has had an entry about the rule that is later than last, and returns how many it had.
+// It looks outside the transaction for an entry that the transaction does not see yet.
 func (l *Ledger) missesRule(ctx context.Context, s postroom.RuleState, last *AuditEntry) (cut bool, rev int, err error) {
 	seen, err := l.seen.rev(seenRule{string(s.Kind), s.ID})
 	if err != nil {
@@ -173,7 +173,7 @@ func (l *Ledger) missesRule(ctx context.Context, s postroom.RuleState, last *Aud
 	return err == nil && (now == nil || now.Rev < seen), seen, err
 }
 
-// explainRule says what is wrong with a rule that is not as its last entry says.
+// explainRule returns the fault of a rule that differs from its last entry.
 func (l *Ledger) explainRule(ctx context.Context, q dbquery.Querier, s postroom.RuleState, last *AuditEntry) (string, error) {
 	if last == nil {
 		return ruleUnknown, nil
@@ -188,7 +188,8 @@ func (l *Ledger) explainRule(ctx context.Context, q dbquery.Querier, s postroom.
 	return ruleAltered, err
 }
 
-// CheckRules compares all stored rules of a kind with the log, and returns those that are not as it says, also those that are gone.
+// CheckRules compares all stored rules of a kind with the audit log. It returns the rules that do not match, including those that
+// are gone.
 func (l *Ledger) CheckRules(ctx context.Context, tx queue.Tx, kind postroom.RuleKind, stored []postroom.RuleState) ([]postroom.RuleFault, error) {
 	if err := l.keys.load(ctx, tx); err != nil {
 		return nil, err
@@ -226,7 +227,7 @@ func (l *Ledger) CheckRules(ctx context.Context, tx queue.Tx, kind postroom.Rule
 	return faults, nil
 }
 
-// saysGone reports whether the entry is about the deletion of the rule.
+// saysGone reports whether the entry records the deletion of the rule.
 func (l *Ledger) saysGone(e *AuditEntry) bool {
 	gone := postroom.RuleState{Kind: postroom.RuleKind(e.Kind), ID: e.Subject, AccountID: e.Account, State: postroom.RuleGone}
 	return l.ruleEntryFits(e, gone) == signedRight

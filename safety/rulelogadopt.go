@@ -9,20 +9,22 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A RuleStore stores rules whose changes are in the log; *rules.Store and *llm.GuidanceStore implement it.
+// A RuleStore stores rules whose changes are in the audit log; *rules.Store and *llm.GuidanceStore implement it.
 type RuleStore interface {
-	// EachRuleState calls fn for each stored rule, what was so before it is so. It ends with the first error of fn.
+	// EachRuleState calls fn for each state of each stored rule, earlier states of a rule before later ones. It stops at the
+	// first error of fn.
 	EachRuleState(ctx context.Context, tx queue.Tx, fn func(postroom.RuleState) error) error
 }
 
-// ErrNotAdopted reports that the rules of [Config].RuleStores are from before there were entries about rules in the log, and were not
-// put on record, since the log itself is not whole.
+// ErrNotAdopted reports that the rules of [Config].RuleStores were stored before the audit log had entries about rules, and were
+// not recorded because the audit log itself is not whole.
 var ErrNotAdopted = errors.New("the stored rules were not put on record, since the log is not as it was written: " +
 	"somebody may have removed what it said about them; verify it, look at each rule and confirm it")
 
-// AdoptRules puts the rules on record that were stored before the log knew rules. It does so once in the life of a database, which the
-// log says from then on, and only if [Ledger.VerifyAudit] finds no fault; else the error is [ErrNotAdopted], and all of them
-// wait for a person. It also signs anew what one of [Config].OldKeys has signed. Call it at every start, before rules are read.
+// AdoptRules records the rules that were stored before the audit log had entries about rules. It does so once in the life of a
+// database, and records that it has, and only if [Ledger.VerifyAudit] finds no fault. Otherwise the error is [ErrNotAdopted], and
+// the decisions of all these rules wait for a person. It also signs again what one of [Config].OldKeys has signed. Call it at
+// every start, before rules are read.
 func (l *Ledger) AdoptRules(ctx context.Context) error {
 	if err := l.keys.load(ctx, l.cfg.DB.Reader()); err != nil {
 		return err
@@ -45,7 +47,7 @@ func (l *Ledger) adopt(ctx context.Context) error {
 		return err
 	}
 	for _, f := range audit.Faults {
-		if f.Kind != auditFault { // which are known, and say nothing about rules
+		if f.Kind != auditFault { // altered actions are known, and say nothing about rules
 			return fmt.Errorf("safety: %w (%s %s: %s)", ErrNotAdopted, f.Kind, f.Subject, f.What)
 		}
 	}
@@ -70,8 +72,8 @@ func (l *Ledger) logAdoption(ctx context.Context, tx queue.Tx, rev int) error {
 	return l.log(ctx, tx, l.entry(auditAdoption, "", adopted, rev, "", ruleParts(postroom.RuleState{ID: adopted}, rev)))
 }
 
-// signRulesAnew signs what is on record, and is as it says, with the key that signs now. The adoption comes last, which says that it is
-// done.
+// signRulesAnew signs the rules that match their last entry with the current key. The entry of the adoption comes last and
+// records that it is done.
 func (l *Ledger) signRulesAnew(ctx context.Context) error {
 	return l.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := l.lockRules(ctx, tx); err != nil {
@@ -101,16 +103,16 @@ func (l *Ledger) signRulesAnew(ctx context.Context) error {
 	})
 }
 
-// adoption is what the entry of the adoption says.
+// adoption is the state that the entry of the adoption records.
 var adoption = postroom.RuleState{Kind: auditAdoption, ID: adopted}
 
-// storedStates are what is stored of a rule: what it was, and what it is.
+// storedStates are the stored states of a rule: past and present.
 type storedStates struct {
 	past []postroom.RuleState
-	now  postroom.RuleState // gone, if only versions have it
+	now  postroom.RuleState // RuleGone, if only versions have it
 }
 
-// eachStored calls fn for each rule that is stored, or is kept with versions, with its last entry or nil.
+// eachStored calls fn for each rule that is stored, or kept with versions, with its last entry or nil.
 func (l *Ledger) eachStored(ctx context.Context, tx queue.Tx, fn func(r *storedStates, last *AuditEntry) error) error {
 	stored := map[[2]string]*storedStates{}
 	var order []*storedStates
@@ -145,7 +147,7 @@ func (l *Ledger) eachStored(ctx context.Context, tx queue.Tx, fn func(r *storedS
 	return nil
 }
 
-// logInOrder logs the states of one rule, each of which counts for the next.
+// logInOrder logs the states of one rule one by one, since each counts for the next.
 func (l *Ledger) logInOrder(ctx context.Context, tx queue.Tx, states []postroom.RuleState) error {
 	for _, s := range states {
 		if err := l.LogRules(ctx, tx, s); err != nil {

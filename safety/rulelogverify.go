@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A ruleLog is what the log says about rules, the newest entry of each last.
+// A ruleLog has the entries about rules, the newest entry of each rule last.
 type ruleLog struct {
 	entries map[[2]string][]AuditEntry // by kind and id
 	newest  map[string]int64           // the number of the newest version of the rules, by account
@@ -31,7 +31,7 @@ func (r *ruleLog) add(e *AuditEntry) {
 	}
 }
 
-// rules compares what the stores of rules hold with the log.
+// rules compares the stores of rules with the audit log.
 func (v *verifier) rules(ctx context.Context) error {
 	tx, ok := v.tx.(queue.Tx)
 	if !ok {
@@ -63,8 +63,8 @@ func (v *verifier) rules(ctx context.Context) error {
 	return nil
 }
 
-// mayBeGone reports whether the subject of the last entry about it need not be stored: it was deleted, or is a version that a
-// newer one has replaced, as those that are pruned are.
+// mayBeGone reports whether the subject of its last entry need not be stored: it was deleted, or it is a version that a newer one
+// has replaced and that may have been pruned.
 func (v *verifier) mayBeGone(last *AuditEntry) bool {
 	if last.Kind == string(postroom.RuleKindVersion) {
 		return strconv.FormatInt(v.ruleLog.newest[last.Account], 10) != last.Subject
@@ -72,7 +72,7 @@ func (v *verifier) mayBeGone(last *AuditEntry) bool {
 	return last.Kind == auditAdoption || v.l.saysGone(last)
 }
 
-// rule compares a stored rule with what the log says about it.
+// rule compares a stored rule with its entries.
 func (v *verifier) rule(s postroom.RuleState) {
 	entries := v.ruleLog.entries[[2]string{string(s.Kind), s.ID}]
 	v.audit.Rows++

@@ -14,18 +14,20 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A seal is the signature over what was permitted, and by whom: the gate lets an action pass, or a person approves it. It binds the
-// action to its decision and its approval; how far the action has come is in the log, whose entries are over the seal as well.
+// A seal is the signature over what was permitted, and by whom: the gate lets an action pass, or a person approves it. It binds
+// the action to its decision and its approval. The audit log records the progress of the action; its entries cover the seal as
+// well.
 const (
 	sealGate     = "passed by the gate"
 	sealApproved = "approved by a person"
 	sealStarted  = "started by a job" // in the first version
 )
 
-// sealVersion begins what is signed over the whole of [permitRow.permitted]: what was signed before it named less, and is no seal.
+// sealVersion begins a seal that covers all of [permitRow.permitted]. Signatures without it cover less, and count as signed by an
+// unknown key.
 const sealVersion = "2."
 
-// A permitRow is an action with what it goes back to: its decision, and the last approval that was given.
+// A permitRow is an action with its decision and its last approval.
 type permitRow struct {
 	actionRow
 	Last lastEntry `db:"last"`
@@ -41,7 +43,7 @@ type permitRow struct {
 	breakerRow // whether the source is
 }
 
-// decided is the decision of an action, whose columns give way to those of the action with the same name.
+// decided is the decision of an action. Its columns give way to the action's columns of the same name.
 type decided struct{ decisionRow }
 
 func readPermit(ctx context.Context, tx dbquery.Querier, actionID string) (p permitRow, err error) {
@@ -55,8 +57,8 @@ func readPermit(ctx context.Context, tx dbquery.Querier, actionID string) (p per
 	return p, nil
 }
 
-// permitAlone is permit once no other transaction changes the action, its request or what it sends: all are read by more than one
-// statement.
+// permitAlone is permit after locking the action against other transactions, for callers that read the action, its request and
+// its content in several statements.
 func (l *Ledger) permitAlone(ctx context.Context, tx queue.Tx, actionID string) (*permitRow, error) {
 	if l.onPostgres() {
 		if _, err := tx.ExecContext(ctx, lockAction, actionID); err != nil {
@@ -66,7 +68,7 @@ func (l *Ledger) permitAlone(ctx context.Context, tx queue.Tx, actionID string) 
 	return l.permit(ctx, tx, actionID)
 }
 
-// permit is readPermit where something is signed or checked.
+// permit is readPermit with the keys loaded, for callers that sign or verify.
 func (l *Ledger) permit(ctx context.Context, tx queue.Tx, actionID string) (*permitRow, error) {
 	if err := l.keys.load(ctx, tx); err != nil {
 		return nil, err
@@ -75,14 +77,14 @@ func (l *Ledger) permit(ctx context.Context, tx queue.Tx, actionID string) (*per
 	return &p, err
 }
 
-// permitted are what is executed, and what a person is shown of it: the action, and all of its decision, byte for byte as they are
+// permitted returns what is executed and what a person is shown of it: the action and its whole decision, byte for byte as
 // stored. The provider's id of the message is the decision's.
 func (p *permitRow) permitted(what string) []string {
 	action := []string{what, p.ID, p.AccountID, p.MessageID, string(p.Type), p.Parameters, p.Content, p.DecisionID}
 	return append(action, p.decided.parts()...)
 }
 
-// sealed are what the seal is over. The blank was the job of what was begun, in the first version.
+// sealed returns what the seal covers. The empty part was the job of an action that had started, in the first version.
 func (p *permitRow) sealed() []string {
 	stage := sealGate
 	if p.ApprovalID != "" {
@@ -92,7 +94,7 @@ func (p *permitRow) sealed() []string {
 	return append(parts, p.permitted("permitted")...)
 }
 
-// coherent reports whether the action is the one that was decided, which needs no key to tell.
+// coherent reports whether the action is the one that was decided. It needs no key.
 func (p *permitRow) coherent() bool {
 	d := &p.decided
 	if p.AccountID != d.AccountID || p.MessageID != d.MessageID || Undone(p.Type) != d.Action {
@@ -104,7 +106,7 @@ func (p *permitRow) coherent() bool {
 // seal signs what was permitted; the keys must be loaded.
 func (l *Ledger) seal(parts []string) string { return sealVersion + l.keys.sign(parts) }
 
-// checkSigned returns what a seal is worth: one of a version before, which named less, is as good as one of an unknown key.
+// checkSigned verifies a seal. A seal of an earlier version, which covered less, counts as signed by an unknown key.
 func (l *Ledger) checkSigned(seal string, parts []string) signed {
 	signature, ok := strings.CutPrefix(seal, sealVersion)
 	if !ok && seal != "" {
@@ -113,19 +115,19 @@ func (l *Ledger) checkSigned(seal string, parts []string) signed {
 	return l.keys.check(signature, parts)
 }
 
-// until is when an approval that was given can no longer be used: as long after the answer as there was for it.
+// until returns when an approval expires: as long after the answer as the request was open for one.
 func (p *permitRow) until() time.Time {
 	return p.DecidedAt.Add(p.ExpiresAt.Sub(p.RequestedAt.Time))
 }
 
-// checkSeal returns how the seal fits the rows.
+// checkSeal verifies the seal of an action.
 func (l *Ledger) checkSeal(p *permitRow) signed {
 	if !p.Seal.Valid {
 		return signedByAnotherKey
 	}
 	parts := p.sealed()
 	fits := l.checkSigned(p.Seal.String, parts)
-	if fits == signedWrong && p.JobID != "" { // what was begun before the log said so was sealed with its job
+	if fits == signedWrong && p.JobID != "" { // an action that started before the audit log recorded states was sealed with its job
 		parts[0], parts[1] = sealStarted, p.JobID
 		fits = l.checkSigned(p.Seal.String, parts)
 	}
@@ -197,7 +199,7 @@ func (l *Ledger) refuseUnproven(ctx context.Context, tx queue.Tx, p *permitRow, 
 	return a, true, err
 }
 
-// refuse fails an action that is not what was permitted, and says so in the log. The turn was that of the message that was decided about.
+// refuse fails an action that is not what was permitted, and logs that. The turn that ends is that of the decision's message.
 func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
 	if err := l.logFault(ctx, tx, p, "start"); err != nil {
 		return postroom.Action{}, err

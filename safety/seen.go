@@ -14,10 +14,11 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A chain whose end was taken away fits its signatures, and so do the rows that were put back to what they were then. Nothing in the
-// database tells that from a log that has never gone further. So a ledger remembers how far the log went when it was last seen.
+// If the end of a chain is removed, the rest still matches its signatures, and so do rows that are put back to match it. The
+// database alone cannot distinguish that from a audit log that never went further. So a ledger remembers how far it has seen the
+// audit log.
 
-// A cutError says that the log is shorter than it was.
+// A cutError reports that the audit log is shorter than it was.
 type cutError struct{ postroom.HeldError }
 
 func (e *cutError) Error() string   { return "safety: " + e.Reason }
@@ -32,7 +33,7 @@ func cutf(format string, args ...any) error {
 	return &cutError{postroom.HeldError{Reason: fmt.Sprintf("%v: %s: find out who, and accept the log as it is", ErrLogCut, fmt.Sprintf(format, args...))}}
 }
 
-// unseen holds what needs the log while it cannot be told how far it went.
+// unseen returns an error that holds an action that needs the audit log, while the seen file cannot be used.
 func unseen(err error) error { return fmt.Errorf("safety: %w", held(err.Error(), time.Time{})) }
 
 // follows returns [ErrLogCut] if the end of a chain does not come after one that was seen before it was read, and [ErrOldState] if only the
@@ -94,17 +95,17 @@ func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead,
 	return nil
 }
 
-// An addition is what entries do to a chain.
+// An addition is the effect of new entries on a chain.
 type addition struct {
 	from, to AuditHead
 	seen     AuditHead // from comes after that
-	lost     error     // or the log was cut
-	kept     bool      // it must be in the file before the program goes on
+	lost     error     // or the audit log was cut
+	kept     bool      // the seen file must have it before the program goes on
 	rules    map[seenRule]int
 	refused  []string // the ids of actions that a person has rejected
 }
 
-// note notes what is to be kept of an entry.
+// note collects what must be kept of an entry.
 func (a *addition) note(e *AuditEntry) {
 	a.kept = a.kept || e.kept
 	if e.refuses() {
@@ -118,7 +119,8 @@ func (a *addition) note(e *AuditEntry) {
 	}
 }
 
-// mayAdd looks at what was seen before entries are added to a chain. Nothing starts in a log that is known to be cut.
+// mayAdd compares a chain with what was seen, before entries are added to it. It returns an error if an entry starts something
+// and the audit log is known to be cut.
 func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entries []AuditEntry) (a addition, err error) {
 	starts := false
 	for i := range entries {
@@ -138,7 +140,8 @@ func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entrie
 	return a, err
 }
 
-// starts reports whether what the entry is about must not be where the log was cut: an action begins, or a person has said no to it.
+// starts reports whether the entry must not be added to a audit log that was cut: it starts an action, or records a person's
+// rejection.
 func (e *AuditEntry) starts() bool {
 	return e.refuses() || e.Kind == auditAction && e.Note == string(postroom.ActionExecuting)
 }
@@ -148,7 +151,8 @@ func (e *AuditEntry) refuses() bool {
 	return e.Kind == auditAction && e.Note == string(postroom.ActionRejected)
 }
 
-// remember notes how far a chain goes once the transaction is committed, if that is to be in the file: the rest is for Remember.
+// remember notes the new end of a chain when the transaction commits, if the seen file must have it at once. The rest is left to
+// Remember.
 func (l *Ledger) remember(tx queue.Tx, a addition) {
 	if a.lost != nil {
 		queue.OnCommit(tx, func() { l.seen.lose(a.lost) })
@@ -157,7 +161,7 @@ func (l *Ledger) remember(tx queue.Tx, a addition) {
 	if !a.kept {
 		return
 	}
-	there := false // and not undone with a savepoint
+	there := false // and was not rolled back with a savepoint
 	queue.AtEnd(tx, func(ctx context.Context) (err error) {
 		there, err = l.has(ctx, tx, a.to)
 		return err
@@ -179,7 +183,7 @@ func (l *Ledger) remember(tx queue.Tx, a addition) {
 	})
 }
 
-// has reports whether the log has an entry.
+// has reports whether the audit log has the entry.
 func (l *Ledger) has(ctx context.Context, q dbquery.Querier, at AuditHead) (bool, error) {
 	var page []AuditEntry
 	if err := dbquery.Select(ctx, q, &page, selectEntriesBack, at.Lane, at.Entries, 1); err != nil {
@@ -188,7 +192,8 @@ func (l *Ledger) has(ctx context.Context, q dbquery.Querier, at AuditHead) (bool
 	return len(page) == 1 && page[0].Entry == at.Entries && page[0].MAC == at.MAC, nil
 }
 
-// kept returns what was seen, which the file has. If it cannot have that, what needs the log does not start.
+// kept writes the seen file and returns what was seen. If the file cannot be written, the error holds actions that need the audit
+// log.
 func (l *Ledger) kept() (ends []AuditHead, accepted acceptance, err error) {
 	if err = l.seen.keep(); err == nil {
 		ends, accepted, err = l.seen.now()
@@ -199,7 +204,7 @@ func (l *Ledger) kept() (ends []AuditHead, accepted acceptance, err error) {
 	return ends, accepted, err
 }
 
-// heldByLog returns a [*postroom.HeldError] if the log keeps an action from starting.
+// heldByLog returns a [*postroom.HeldError] if the audit log prevents an action from starting.
 func (l *Ledger) heldByLog(ctx context.Context, p *permitRow) error {
 	db := l.cfg.DB.Reader()
 	if err := l.keys.load(ctx, db); err != nil || !l.needsLog(p) {
@@ -209,7 +214,7 @@ func (l *Ledger) heldByLog(ctx context.Context, p *permitRow) error {
 	return err
 }
 
-// readUncut reads the ends of the chains, all of which come after those that were seen before.
+// readUncut reads the ends of the chains. It returns [ErrLogCut] if they do not continue the ends that were seen before.
 func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []AuditHead, lanes []laneRow, err error) {
 	if ends, _, err = l.kept(); err != nil {
 		return nil, nil, err
@@ -226,8 +231,9 @@ func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []Audit
 // it sees only now. So call it when a program begins, every second or so, and when it ends. It costs one small statement, another for each
 // chain that has grown, and a write of the file if there is something new.
 //
-// The error is [ErrLogCut] if the log is shorter than it was; then nothing that a person has approved, and nothing that cannot be taken
-// back, is started. See [Ledger.AcceptLog]. It is a [*postroom.HeldError] if the file cannot be used, which holds the same.
+// The error is [ErrLogCut] if the audit log is shorter than it was. Then no action starts that a person has approved or that
+// cannot be undone; see [Ledger.AcceptLog]. If the file cannot be used, the error is a [*postroom.HeldError], with the same
+// effect.
 func (l *Ledger) Remember(ctx context.Context) error {
 	db := l.cfg.DB.Reader()
 	if err := l.keys.load(ctx, db); err != nil {

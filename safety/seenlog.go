@@ -15,9 +15,9 @@ import (
 	"sync"
 )
 
-// A seenLog is how far a ledger has seen the log: what was committed, and by whom it does not matter. No statement takes that back. The
-// file has a line for each thing that was seen, and what is seen later stands further down; so programs that share it add to it, and
-// what one of them has not finished writing is no line yet.
+// A seenLog records how far a ledger has seen the audit log: committed entries, by whichever program. No statement undoes it. The
+// file has a line for each fact, later facts further down. Programs that share the file append to it. A line without its end is
+// incomplete and does not count.
 type seenLog struct {
 	path string // empty: there is no file
 
@@ -43,7 +43,7 @@ const maxSteps = 10_000
 // A following is the end of a chain that is known to come after one that was seen.
 type following struct{ end, seen AuditHead }
 
-// A seenState is what was seen.
+// A seenState is the content of a seenLog.
 type seenState struct {
 	ends     map[int]AuditHead
 	revs     map[seenRule]int // how often a rule was put on record
@@ -56,7 +56,7 @@ const maxRefused = 10_000
 
 type seenRule struct{ kind, id string }
 
-// An acceptance says that a person has accepted the log as it was, which was shorter than it had been.
+// An acceptance records that a person has accepted a audit log that was cut.
 type acceptance struct {
 	entries int64 // of all chains, then
 	id      string
@@ -80,7 +80,7 @@ func (a acceptance) line() (about, line string) {
 	return "", "accepted " + strconv.FormatInt(a.entries, 10) + " " + a.id
 }
 
-// reach notes the end of a chain, if it is further than what was seen.
+// reach notes the end of a chain, if it is later than the one that was seen.
 func (s *seenState) reach(h AuditHead) bool {
 	if h.Entries <= s.ends[h.Lane].Entries {
 		return false
@@ -165,7 +165,7 @@ func (s *seenState) add(line string) (about string, added bool, err error) {
 	return about, s.reach(h), nil
 }
 
-// lines are all that was seen.
+// lines returns a line for each fact.
 func (s *seenState) lines() map[string]string {
 	lines := map[string]string{}
 	put := func(about, line string) { lines[about] = line }
@@ -184,21 +184,21 @@ func (s *seenState) lines() map[string]string {
 	return lines
 }
 
-// end returns the end of a chain that was seen; none if it has no entries.
+// end returns the last end that was seen of a chain; zero if there is none.
 func (l *seenLog) end(lane int) AuditHead {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seen.ends[lane]
 }
 
-// knows reports whether it is known that an end is one that was seen, or comes after it.
+// knows reports whether end is known to equal or continue seen.
 func (l *seenLog) knows(end, seen AuditHead) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return seen == end || seen.Entries == 0 || l.after[end.Lane] == following{end, seen}
 }
 
-// missed returns [ErrLogCut] if it can be told without a statement that the log was cut, when this is the end of a chain to which no
+// missed returns [ErrLogCut] if the audit log is known to be cut without a statement. end must be the end of a chain to which no
 // other transaction can add.
 func (l *seenLog) missed(end AuditHead) error {
 	if seen := l.end(end.Lane); !l.knows(end, seen) && end.Entries <= seen.Entries {
@@ -209,14 +209,14 @@ func (l *seenLog) missed(end AuditHead) error {
 	return l.lost
 }
 
-// lose notes that the log was cut; nil: that it is whole.
+// lose notes that the audit log was cut; nil means that it is whole.
 func (l *seenLog) lose(lost error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost = lost
 }
 
-// follows notes that an end comes after one that was seen, whether or not it is committed.
+// follows notes that an end continues one that was seen, committed or not.
 func (l *seenLog) follows(end, seen AuditHead) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -262,7 +262,7 @@ func (l *seenLog) leads(end, seen AuditHead) bool {
 	return end == seen
 }
 
-// wrote notes that a rule was seen to be on record so often.
+// wrote notes the number of entries about a rule.
 func (l *seenLog) wrote(r seenRule, rev int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -310,7 +310,7 @@ func (l *seenLog) search(end AuditHead) {
 func (l *seenLog) accept(a acceptance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.readFile() // a file that cannot be read cannot be written either, which says so
+	_ = l.readFile() // if the file cannot be read, writing it fails and reports that
 	if l.seen.accept(a) {
 		l.forget()
 		l.keepLater(a.line())
@@ -330,7 +330,7 @@ func (l *seenLog) keepLater(about, line string) {
 	l.unkept[about] = line
 }
 
-// now returns the ends that were seen, also by others who share the file, and what was accepted.
+// now returns the ends that were seen, also by programs that share the file, and the last acceptance.
 func (l *seenLog) now() (ends []AuditHead, accepted acceptance, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -338,14 +338,14 @@ func (l *seenLog) now() (ends []AuditHead, accepted acceptance, err error) {
 	return slices.Collect(maps.Values(l.seen.ends)), l.seen.accepted, err
 }
 
-// rules returns how often rules were seen to be on record.
+// rules returns the number of entries that were seen about each rule.
 func (l *seenLog) rules() map[seenRule]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.seen.revs)
 }
 
-// rev returns how often a rule was seen to be on record.
+// rev returns the number of entries that were seen about a rule.
 func (l *seenLog) rev(r seenRule) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -373,7 +373,7 @@ func (l *seenLog) readFile() error {
 	return l.readLines()
 }
 
-// readLines reads the whole lines that come after what was read.
+// readLines reads the complete lines after the last one that was read.
 func (l *seenLog) readLines() error {
 	file, err := os.Open(l.path)
 	if err != nil {
@@ -386,7 +386,7 @@ func (l *seenLog) readLines() error {
 	text = text[:bytes.LastIndexByte(text, '\n')+1]
 	for line := range strings.Lines(string(text)) {
 		line, whole := strings.CutSuffix(strings.TrimRight(line, "\r\n"), lineEnd)
-		if !whole { // a comment, or what a process that was killed has left
+		if !whole { // a comment, or an incomplete line of a process that was killed
 			continue
 		}
 		about, added, err := l.seen.add(line)
@@ -407,7 +407,7 @@ func (l *seenLog) fault(err error) error {
 	return fmt.Errorf("%s, which has how far the log was seen, cannot be used: %w", l.path, err)
 }
 
-// longSeen is the size from which the file is written anew with what counts.
+// longSeen is the size from which the file is rewritten with one line for each subject.
 const longSeen = 1 << 20
 
 // maxKeeps is how often it is tried to write into a file that others replace at the same time.
@@ -473,7 +473,7 @@ func (l *seenLog) unwritten() error {
 	return err
 }
 
-// lineEnd ends each line that was written to its end.
+// lineEnd ends each complete line.
 const lineEnd = " ."
 
 func textOf(lines map[string]string) string {

@@ -11,10 +11,10 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Sent knows what was sent about a message, also before its mailbox was removed and came back; *gmail.Store implements it.
+// Sent looks up what was sent about a message, also before its mailbox was removed and came back; *gmail.Store implements it.
 type Sent interface {
-	// SentBefore says to people what was sent, of what the action would send; empty if nothing. all reports whether the action would
-	// send nothing else, and it is sure that this was sent.
+	// SentBefore returns, for people, what was already sent of what the action would send; empty if nothing. all reports whether
+	// the action would send nothing else and the earlier send is certain.
 	SentBefore(
 		ctx context.Context, tx queue.Tx, msg *postroom.Message, action postroom.ActionType, parameters postroom.Parameters,
 	) (said string, all bool, err error)
@@ -23,9 +23,9 @@ type Sent interface {
 // sentMark begins the reason of an action that would only send what was sent before.
 const sentMark = "not sent again: "
 
-// sentBefore looks for what was sent before. Nothing is sent a second time without a person. One who is asked anyway learns what was
-// sent, and so does one who must decide what is left to send. Where all was sent and nobody needs to be asked, nobody is: a mailbox that
-// comes back has as many of these as it has ever sent. Then sentBefore returns the reason for which the action is canceled.
+// sentBefore looks up what was sent before, so that nothing is sent twice without a person. If a person is asked anyway, or must
+// decide what is left to send, the request says what was sent. If all of it was sent and no person needs to be asked, sentBefore
+// returns the reason to cancel the action: a mailbox that comes back has one such action for everything that it has sent.
 func (l *Ledger) sentBefore(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v *Verdict) (again string, err error) {
 	if l.cfg.Sent == nil || msg == nil {
 		return "", nil
@@ -43,8 +43,8 @@ func (l *Ledger) sentBefore(ctx context.Context, tx queue.Tx, msg *postroom.Mess
 	return "", nil
 }
 
-// Approver returns who has approved the action last; empty if nobody has: the gate let it pass. An action that has started was approved
-// as it is now, since Start checks that.
+// Approver returns the last person who approved the action; empty if nobody has, because the gate let it pass. Start checks that
+// an action that has started is the one that was approved.
 func (l *Ledger) Approver(ctx context.Context, tx queue.Tx, actionID string) (string, error) {
 	answer, err := get[approvalRow, Approval](ctx, tx, selectAnswer, actionID)
 	switch {

@@ -10,11 +10,11 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// What people are shown is in the database, and may have been altered there, also between two statements, or for one of them. So what is
-// shown is compared with what is signed, column by column, in the state of the database from which it was read.
+// The text that people are shown is read from the database and may have been altered there, even between two statements or for
+// one of them. So it is compared with what is signed, column by column, in the state of the database from which it was read.
 
-// checkShown reads and checks the request about an action that waits. It is not about what is shown, if that is not nil, is not what
-// was asked, or nobody can tell: that is the fault. err is the database's.
+// checkShown reads and checks the request of a waiting action. The fault says that it differs from shown, if that is not nil, or
+// from what was asked, or that it cannot be verified. err is an error of the database.
 func (l *Ledger) checkShown(ctx context.Context, tx dbquery.Querier, actionID string, shown *waitingRow) (fault, err error) {
 	p, err := readPermit(ctx, tx, actionID)
 	if err != nil {
@@ -37,16 +37,17 @@ func (l *Ledger) checkShown(ctx context.Context, tx dbquery.Querier, actionID st
 	return nil, err
 }
 
-// is reports whether what was listed is what was read.
+// is reports whether the listed request and action are those that were read.
 func (s *waitingRow) is(p *permitRow, r *openRow) bool {
 	action, decision, request := &s.actionRow, &s.decisionRow, &s.approvalRow
 	return slices.Equal(action.parts(), p.parts()) && slices.Equal(decision.parts(), p.decided.parts()) && slices.Equal(request.parts(), r.parts())
 }
 
-// CheckRequest returns nil if the request for approval of an action that waits is what was asked, and its action and decision are what
-// they were then; otherwise [ErrApprovalVoid], [ErrLogCut], or a [*StateError] if it does not wait. Show nobody a request as genuine for which
-// it does not return nil: what is shown is in the database, and may have been altered there. [Ledger.Approve] checks the same. What is
-// shown may have been read from another state of the database: [Ledger.Approvals] and [Ledger.Waiting] return what they have checked.
+// CheckRequest returns nil if the request for approval of a waiting action is what was asked, and its action and decision are
+// unchanged. Otherwise it returns [ErrApprovalVoid], [ErrLogCut], or a [*StateError] if the action does not wait. A request must
+// not be shown as genuine unless CheckRequest returns nil, because its text is read from the database and may have been altered
+// there. [Ledger.Approve] makes the same check. CheckRequest may read a later state of the database than the caller;
+// [Ledger.Approvals] and [Ledger.Waiting] return what they have checked.
 func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 	var fault error
 	err := l.snapshot(ctx, func(tx *snapshot) (err error) {
@@ -61,7 +62,7 @@ func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 	return fault
 }
 
-// Waiting returns one action that waits for approval, with the request; one that does not wait is a [*StateError].
+// Waiting returns an action that waits for approval, with its request. An action that does not wait is a [*StateError].
 func (l *Ledger) Waiting(ctx context.Context, actionID string) (w Waiting, err error) {
 	a, err := l.Action(ctx, actionID)
 	if err != nil {

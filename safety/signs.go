@@ -9,12 +9,12 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// gmailServer is the server whose word on the authentication of mail is taken.
+// gmailServer is the server whose Authentication-Results are trusted.
 var gmailServer = mime.AuthServer{ID: "mx.google.com", Below: true}
 
-// Signs returns what speaks against letting a model act alone on a message: text that its reader does not see, parts that are
-// different messages, a sender whose authentication has failed or who is made to be taken for another, and text that speaks
-// to a machine. Ordinary mail has none of them.
+// Signs returns the reasons not to let a model act alone on a message: text that its reader does not see, parts with different
+// content, a sender whose authentication has failed or who imitates another, and text that addresses a machine. Ordinary mail has
+// none of them.
 func Signs(msg *postroom.Message) []Doubt {
 	var doubts []Doubt
 	doubt := func(is bool, check Override, reason string) {
@@ -48,8 +48,8 @@ func headerOf(msg *postroom.Message) mime.Header {
 	return header
 }
 
-// failedMethods names what has failed of a sender's authentication; empty when it has not. Without a word of DMARC, a sender has
-// failed for whom nothing passed and SPF or DKIM failed, or both say that the message may be altered or from elsewhere.
+// failedMethods names the failed methods of a sender's authentication; empty if none failed. Without a DMARC result, a sender
+// fails if nothing passed and SPF or DKIM failed, or if SPF is softfail and DKIM is neutral or permerror.
 func failedMethods(a mime.Authentication) string {
 	dmarc, spf, dkim := a.Result("dmarc"), a.Result("spf"), a.Result("dkim")
 	switch {
@@ -69,14 +69,15 @@ func failedMethods(a mime.Authentication) string {
 	return ""
 }
 
-// A sentence is how many words of three letters or more somebody needs to say something.
+// A sentence is the number of words of three letters or more that it takes to say something.
 const sentence = 8
 
-// What hides text in ordinary mail, too: what other mail clients show, and the notes of the program that made it.
+// Ordinary mail also hides text in these ways: content for other mail clients, and notes of the program that made the mail.
 var ordinarilyHidden = map[mime.HiddenBy]bool{mime.HiddenByElement: true, mime.HiddenByComment: true, mime.HiddenByCondition: true}
 
-// hides reports whether a sentence or more is hidden in a way that ordinary mail does not need, or more than a preview line in that
-// of preview lines. What is shown elsewhere in the mail counts for neither: phones and desktops are shown one of two.
+// hides reports whether a sentence or more is hidden in a way that ordinary mail does not need, or more than a preview line in
+// the way of preview lines. Text that is also shown elsewhere in the mail does not count: a phone and a desktop each show one of
+// two copies.
 func hides(body mime.Body) bool {
 	const preview, spelled = 30, 20
 	words, undisplayed, characters := 0, 0, 0
@@ -98,7 +99,7 @@ func hides(body mime.Body) bool {
 	return words >= sentence || undisplayed >= preview || characters >= spelled
 }
 
-// visibleASCII counts what tag characters have spelled.
+// visibleASCII counts the characters that tag characters spell.
 func visibleASCII(text string) int {
 	n := 0
 	for i := range len(text) {
@@ -109,7 +110,7 @@ func visibleASCII(text string) int {
 	return n
 }
 
-// longWords counts the words of a text that are not among those which are shown.
+// longWords counts the words of a text, except those that are shown.
 func longWords(text string, shown map[string]bool) int {
 	n := 0
 	for word := range strings.FieldsSeq(text) {
@@ -128,15 +129,15 @@ func wordsOf(text string) map[string]bool {
 	return words
 }
 
-// saysOtherwise reports whether the plain text, which nobody is shown, is a message of its own. One that is short is the usual
-// request for another mail client.
+// saysOtherwise reports whether the plain text, which is not shown, is a different message. A short one is the usual request to
+// use another mail client.
 func saysOtherwise(body mime.Body) bool {
 	const own = 30
 	w := body.Words
 	return body.FromHTML && w.OnlyPlain >= own && w.OnlyPlain > 2*w.Both
 }
 
-// picturesSay reports whether a picture says more in its alternative text than one tells of a picture, and than the plain text says.
+// picturesSay reports whether the alternative text of a picture is longer than a description, and says more than the plain text.
 func picturesSay(body mime.Body, plain string) bool {
 	const told = 30
 	for _, a := range body.Alternative {
@@ -148,7 +149,7 @@ func picturesSay(body mime.Body, plain string) bool {
 	return false
 }
 
-// showsNothing reports whether there is HTML without a text that is seen, and a plain text of a sentence or more, which nobody is shown.
+// showsNothing reports whether the HTML shows no text, and the plain text, which is not shown, has a sentence or more.
 func showsNothing(msg *postroom.Message, body mime.Body) bool {
 	return !body.FromHTML && strings.TrimSpace(msg.BodyHTML) != "" && longWords(body.Text, nil) >= sentence
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// A snapshot is one state of the database, and what was seen of the log before: what is seen later, it may not have.
+// A snapshot is one state of the database, and what was seen of the audit log before. It may lack what is seen later.
 type snapshot struct {
 	dbquery.Tx
 	ends     []AuditHead
 	accepted acceptance
-	unknown  error // why it cannot be told what was seen
+	unknown  error // why it is not known what was seen
 }
 
 // snapshot runs fn on one state of the database.

@@ -30,11 +30,11 @@ WHERE rule_id <> ''`
   (SELECT provider_message_id FROM decisions decided WHERE decided.id = actions.decision_id) AS "action.provider_message_id",
   COALESCE((SELECT MIN(effect_action_id) FROM action_links WHERE cause_action_id = actions.id AND relation = 'undo_of'), '') AS "action.undoes"`
 
-	// What the log says last about an action, as lastEntry scans it.
+	// The last entry about an action, as lastEntry scans it.
 	lastOfAction = `(SELECT lane || ' ' || entry || ' ' || seen || ' ' || rev || ' ' || digest FROM audit_entries
     WHERE kind = 'action' AND subject_id = actions.id ORDER BY rev DESC LIMIT 1) AS last`
 
-	// The same of a request for approval.
+	// The last entry about a request for approval.
 	lastOfApproval = `(SELECT lane || ' ' || entry || ' ' || seen || ' ' || rev || ' ' || digest FROM audit_entries
     WHERE kind = 'approval' AND subject_id = approvals.id ORDER BY rev DESC LIMIT 1) AS last`
 
@@ -44,7 +44,7 @@ WHERE rule_id <> ''`
   approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
   approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.rev AS "approval.rev"`
 
-	// The first decision with a key stands.
+	// The first decision with a key stays.
 	insertDecision = `
 INSERT INTO decisions (id, account_id, message_id, decision_key, source, action_type, parameters_json, confidence,
   needs_approval, rationale, rule_id, rule_name, rule_version, safe_mode, model, explanations_json, telemetry_json, sender,
@@ -139,8 +139,8 @@ INSERT INTO safety_keys (id, secret)
 VALUES (1, $1)
 ON CONFLICT (id) DO NOTHING`
 
-	// No row: another action has the turn. What the actions say, whose rows are signed, goes before what is written here: one that
-	// executes has the turn, and the numbers go on from theirs.
+	// No row: another action has the turn. The signed action rows take precedence over this table: an executing action has the
+	// turn, and the numbers continue from those of the actions.
 	takeTurn = `
 INSERT INTO message_turns (account_id, message_id, turn, action_id)
 SELECT $1, $2, 1 + COALESCE(MAX(turn), 0), $3
@@ -208,7 +208,7 @@ WHERE cause_action_id = $2
   AND void_at IS NULL
 RETURNING ` + linkColumns
 
-	// An undo that has been taken back has not happened.
+	// The undo of an undo voids it.
 	voidUndone = `
 UPDATE action_links
 SET void_at = $1
@@ -281,7 +281,7 @@ FROM approvals
 WHERE action_id = $1
 ORDER BY id`
 
-	// Listings add what the filter asks for; their parameters are numbered when they are complete.
+	// Listings append the clauses of the filter. Their parameters are numbered when they are complete.
 	listActions = `
 SELECT ` + actionColumns + `, ` + decisionColumns + `
 FROM actions

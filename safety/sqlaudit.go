@@ -97,14 +97,14 @@ WHERE id > $1
 ORDER BY id
 LIMIT $2`
 
-	// What the log says about a decision, whose entries are found by reading all.
+	// The entry about a decision. It is found by reading all entries.
 	selectDecisionEntries = `
 SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
 FROM audit_entries
 WHERE kind = 'decision'
   AND subject_id = $1`
 
-	// An undo that the log has as not void, and the links do not.
+	// An undo that is not void by the audit log, and is missing or void in the links.
 	selectMissedUndo = `
 SELECT logged.subject_id
 FROM (
@@ -131,7 +131,7 @@ WHERE relation = 'undo_of'
 ORDER BY cause_action_id
 LIMIT $2`
 
-	// Actions that are not what was decided. Undos have the parameters of what they undo, written anew.
+	// Actions that differ from their decision. Undos have the parameters of the action that they undo, encoded again.
 	selectIncoherent = `
 SELECT actions.id AS id, actions.type AS type, CAST(actions.parameters_json AS TEXT) AS parameters,
   CAST(decisions.parameters_json AS TEXT) AS decided_parameters,
@@ -185,7 +185,7 @@ SET entries = $%d,
 WHERE lane = $%d
   AND (SELECT COUNT(*) FROM added) = $%d`
 
-	// No row: the chain has another end, or there is more in the log.
+	// No row: the chain has another end, or the audit log has more entries.
 	moveLane = `
 UPDATE audit_lanes
 SET entries = $1,

@@ -57,8 +57,8 @@ VALUES ($1, 1)
 ON CONFLICT (account_id) DO UPDATE
 SET counted = model_counts.counted + 1`
 
-	// The messages of an account that came since a time and were decided about, and those of them that models have taken alone. A
-	// batch of rules over mail from before brings no mail.
+	// The messages of an account that were received since a time and were decided about, and those of them that models have taken
+	// out alone. A batch of rules over earlier mail adds no messages.
 	countByModels = `
 SELECT COUNT(DISTINCT message_id) AS decided,
   COUNT(DISTINCT CASE WHEN source = 'llm' AND needs_approval = 0 AND action_type IN (?) AND ` + notDry + ` THEN message_id END) AS taken
@@ -67,7 +67,7 @@ WHERE account_id = ?
   AND created_at > ?
   AND decision_key NOT LIKE '` + postroom.BatchKeyPrefix + `%'`
 
-	// No more than the last parameter are looked at.
+	// At most as many rows as the last parameter are counted.
 	countAlone = `
 SELECT COUNT(*)
 FROM (

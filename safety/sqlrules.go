@@ -1,7 +1,8 @@
 package safety
 
-// The index of the entries about rules serves statements that name its kinds. The parameter for one of them is cast, since SQLite would
-// otherwise plan the statement anew for each value, at ten times the time of its execution: the value alone may tell that an index serves.
+// The index of the entries about rules serves statements that name its kinds. The parameter for the kind is cast: otherwise
+// SQLite plans the statement again for each value, because the value may decide whether an index serves, and planning takes ten
+// times as long as execution.
 const (
 	aboutRules = `
 WHERE kind IN ('rule', 'rules_version', 'direction', 'llm_rule', 'adoption')`
@@ -31,7 +32,8 @@ ORDER BY rev DESC`
       AND last.subject_id = audit_entries.subject_id)
 ORDER BY subject_id`
 
-	// Who adds entries about rules waits for who does: an entry counts those about the same rule. SQLite has one writer.
+	// Transactions that add entries about rules wait for each other, because an entry counts those about the same rule. SQLite
+	// has one writer.
 	lockRuleEntries = `
 SELECT pg_advisory_xact_lock(hashtextextended('postroom rules ' || current_schema(), 0))`
 )

@@ -31,7 +31,7 @@ var before = map[postroom.ActionState][]postroom.ActionState{
 // CanFollow reports whether an action may change from state from to state to.
 func CanFollow(from, to postroom.ActionState) bool { return slices.Contains(before[to], from) }
 
-// A change is one transition: its name, the new state and the other columns it writes.
+// A change is a transition: its name, the new state and the other columns that it writes.
 type change struct {
 	op    string
 	to    postroom.ActionState
@@ -41,11 +41,12 @@ type change struct {
 	turn  int64              // 0 keeps the action's
 	seal  *string            // nil keeps the action's
 
-	altered bool // the row is not what was written; the entry about the change vouches for nothing
-	last    int  // of a row that was altered: the last revision that the log has
+	altered bool // the row was altered; the entry about the change verifies nothing
+	last    int  // of an altered row: the last revision in the audit log
 }
 
-// move changes the row of an action, as it was read. If its state does not allow the change, or no longer, it returns a [*StateError].
+// move changes the row of an action, as it was read. If its state does not allow the change, or the row has changed since, it
+// returns a [*StateError].
 func (l *Ledger) move(ctx context.Context, tx queue.Tx, row *actionRow, c change) (postroom.Action, error) {
 	if !CanFollow(row.State, c.to) {
 		return l.tooLate(ctx, tx, row.ID, c.op)
@@ -76,8 +77,8 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, row *actionRow, c change
 	return row.value()
 }
 
-// store writes an action as it is next, if it is still the row that was read, and signs that, whatever the database makes of it: if it
-// makes something else of it, nothing is written.
+// store writes and signs the next version of an action, if the row is still the one that was read. If the database stores
+// something else, nothing is written.
 func (l *Ledger) store(ctx context.Context, tx queue.Tx, row, next *actionRow, op string, altered bool) (a postroom.Action, err error) {
 	next.UpdatedAt, next.Rev = dbtime.Of(dbtime.Truncate(queue.Now(tx))), next.Rev+1
 	content := sql.NullString{String: next.Content, Valid: next.Content != ""}
@@ -124,18 +125,18 @@ func (l *Ledger) tooLate(ctx context.Context, q dbquery.Querier, actionID, op st
 	return a, fmt.Errorf("safety: %s action %s: %w", op, actionID, err)
 }
 
-// Start makes a queued action executing, owned by the job. The same job may start it again, after a crash; any other job gets
-// a [*StateError]. While another action of the message is executing, the error is a [*postroom.BusyError]. ExecutedAt is set
-// the first time.
+// Start makes a queued action executing, owned by the job. The same job may start it again after a crash; any other job gets a
+// [*StateError]. While another action of the message is executing, the error is a [*postroom.BusyError]. ExecutedAt is set the
+// first time.
 //
-// Start checks that the action is what the log says last about it, also when it goes on with what another attempt has begun, and the
-// signature over what the gate or a person has permitted. An action that was altered since, or put back as it was, has failed; so has
-// one that was begun and is signed with a key that is not known. One whose approval was not used in time, was given under another
-// key, or by somebody who is no longer an approver, waits for a person again. Start writes that and returns the action in that
-// state, without an error.
+// Start checks that the action matches its last entry in the audit log and the signature over what the gate or a person has
+// permitted, also when it continues an earlier attempt. An action that was altered or put back has failed; so has a started
+// action that is signed with an unknown key. An action whose approval was not used in time, was given under another key, or by a
+// person who is no longer an approver, waits for a person again. Start writes that and returns the action in that state, without
+// an error.
 //
-// While it may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError], also for
-// the job that has started the action before: roll the transaction back, and try again later.
+// While the action may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError],
+// also for the job that has started the action before: roll the transaction back, and try again later.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
@@ -177,13 +178,13 @@ func (l *Ledger) mayStart(now time.Time, p *permitRow) error {
 		return err
 	}
 	if p.State == postroom.ActionExecuting {
-		return nil // what has begun goes on in quiet hours
+		return nil // a started action continues in quiet hours
 	}
 	return l.gate.policy.Quiet.hold(p.Type, now)
 }
 
-// HeldAction returns a [*postroom.HeldError] with the reason for which an action that is to be carried out does not start now, as Start
-// would; nil if it may start, or has ended or waits for a person. Tell it to whoever approves.
+// HeldAction returns the [*postroom.HeldError] with which Start would refuse a queued action now; nil if the action may start,
+// has ended, or waits for a person. Show it to the person who approves.
 func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
 	p, err := readPermit(ctx, l.cfg.DB.Reader(), actionID)
 	if err != nil || p.State != postroom.ActionQueued && p.State != postroom.ActionExecuting {
@@ -195,9 +196,9 @@ func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
 	return l.heldByLog(ctx, &p)
 }
 
-// Complete makes an executing action completed and stores its hint. An undo of an undo makes the action count as not undone. One that
-// was altered in the database since it was started is completed, for its job has done what was started; the log keeps that it was altered,
-// and nothing is undone by it.
+// Complete makes an executing action completed and stores its hint. Completing an undo of an undo makes the original action count
+// as not undone. If the action was altered in the database since it started, it is completed, because its job has done what was
+// started; the audit log records the alteration, and the action cannot be undone.
 func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error {
 	a, err := l.endNoted(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
 	if err != nil || !IsUndo(a.Type) {
@@ -209,8 +210,7 @@ func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hin
 	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Undos, countUndone, "were undone")
 }
 
-// Fail makes a queued or executing action failed, with the reason for people. An action whose undo has failed can be undone
-// again.
+// Fail makes a queued or executing action failed, with the reason for people. If an undo fails, its original can be undone again.
 func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error {
 	a, err := l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
 	if err != nil || IsUndo(a.Type) {
@@ -219,8 +219,8 @@ func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string)
 	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Failures, countFailed, "failed")
 }
 
-// Cancel makes an action that is not final canceled, with the reason for people, and withdraws its open request for approval.
-// The job of an executing action gets a [*StateError] when it completes the action; what it has done at the provider stays.
+// Cancel makes an action that is not final canceled, with the reason for people, and withdraws its open request for approval. The
+// job of an executing action gets a [*StateError] when it completes the action; its changes at the provider stay.
 func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error {
 	if _, err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
 		return err
@@ -240,7 +240,7 @@ func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change
 	return a, l.voidLinks(ctx, tx, voidUndoLink, a.AccountID, actionID)
 }
 
-// endNoted is finish for an action that may have been altered, which the log keeps.
+// endNoted is finish for an action that may have been altered, which it logs.
 func (l *Ledger) endNoted(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
 	asStarted, err := l.asStarted(ctx, tx, actionID)
 	if err != nil {

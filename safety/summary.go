@@ -8,9 +8,9 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// A Summary holds counts over the ledger.
+// A Summary has counts over the ledger.
 type Summary struct {
-	Actions   map[postroom.ActionType]int  // by type, in whatever state; undos under undo_<type>
+	Actions   map[postroom.ActionType]int  // by type, in any state; undos under undo_<type>
 	States    map[postroom.ActionState]int // by state
 	Rules     map[string]int               // decisions of the user's rules, by the rule's name at the time
 	Approvals int                          // actions that wait for approval
@@ -18,7 +18,7 @@ type Summary struct {
 	Unmatched int                          // decisions of source none: no rule matched and no model is configured
 }
 
-// Summary counts the actions and decisions of one account, or of all when accountID is empty.
+// Summary counts the actions and decisions of one account, or of all if accountID is empty.
 func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error) {
 	s := Summary{
 		Actions: make(map[postroom.ActionType]int), States: make(map[postroom.ActionState]int), Rules: make(map[string]int),

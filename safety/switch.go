@@ -17,18 +17,18 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Stop says that nothing is started, and who has stopped it.
+// A Stop says that no action starts, and who stopped it.
 type Stop struct {
 	By  string // empty if the file is why
 	Why string
 	At  time.Time // zero if the file is why
-	// File is [Config].StopFile if that is why: it exists, or cannot be looked at.
+	// File is [Config].StopFile if the file is the reason: it exists, or cannot be read.
 	File string
-	// Undos reports that undos are carried out all the same.
+	// Undos reports that undos are carried out nevertheless.
 	Undos bool
 }
 
-// String says who has stopped it, when and why, for people.
+// String describes who stopped, when and why, for people.
 func (s *Stop) String() string {
 	if s.File != "" {
 		return "stopped: " + s.Why
@@ -48,25 +48,26 @@ type switchRow struct {
 	At      dbtime.Time `db:"changed_at"`
 }
 
-// StopOptions are those of [Ledger.Stop].
+// StopOptions are the options of [Ledger.Stop].
 type StopOptions struct {
-	// Why is the reason for people. Default empty: none is given.
+	// Why is the reason for people. Default empty: none.
 	Why string
-	// Undos lets undos be carried out while all else is stopped. Default false: undos wait as well.
+	// Undos lets undos be carried out during the stop. Default false: undos wait as well.
 	Undos bool
 }
 
-// Stop stops all that use the database: from its commit on no action and no undo starts, and none that has failed is tried
-// again; see [Ledger.Start]. What is under way at that instant ends. Decisions are recorded as ever, people can approve and reject,
-// and what has been decided waits until [Ledger.Resume]. Stopped once more, the last name, reason and options hold.
+// Stop stops all programs that use the database: from its commit on no action and no undo starts, and none that has failed is
+// tried again; see [Ledger.Start]. An attempt that is running at that instant ends. Decisions are still recorded, people can
+// approve and reject, and queued actions wait until [Ledger.Resume]. If Stop is called again, the last name, reason and options
+// hold.
 //
 // by is the person or program that stops, and must not be blank.
 func (l *Ledger) Stop(ctx context.Context, tx queue.Tx, by string, o StopOptions) error {
 	return l.flip(ctx, tx, EventStopped, by, o.Why, true, o.Undos)
 }
 
-// Resume ends a [Ledger.Stop]. The file of [Config].StopFile must be removed besides, where there is one. Resumed when nothing is
-// stopped, it writes nothing and is no error. by must not be blank.
+// Resume ends a [Ledger.Stop]. If the file [Config].StopFile exists, it must be removed as well. If nothing is stopped, Resume
+// writes nothing and returns nil. by must not be blank.
 func (l *Ledger) Resume(ctx context.Context, tx queue.Tx, by, why string) error {
 	return l.flip(ctx, tx, EventResumed, by, why, false, false)
 }
@@ -90,7 +91,7 @@ func (l *Ledger) flip(ctx context.Context, tx queue.Tx, kind EventKind, by, why 
 	return l.event(ctx, tx, Event{Kind: kind, By: by, Why: why})
 }
 
-// Stopped returns why nothing is started; nil if actions are. The file is looked at first.
+// Stopped returns why no action starts; nil if actions start. It checks the file first.
 func (l *Ledger) Stopped(ctx context.Context) (*Stop, error) {
 	if s := l.fileStop(); s != nil {
 		return s, nil
@@ -106,7 +107,7 @@ func (l *Ledger) Stopped(ctx context.Context) (*Stop, error) {
 	return row.stop(), nil
 }
 
-// stop is nil where nothing is stopped.
+// stop returns nil if nothing is stopped.
 func (r *switchRow) stop() *Stop {
 	if r.Stopped == 0 {
 		return nil
@@ -114,7 +115,7 @@ func (r *switchRow) stop() *Stop {
 	return &Stop{By: r.By, Why: r.Why, At: r.At.Time, Undos: r.Undos != 0}
 }
 
-// fileStop stops where the file cannot be looked at, too: whoever has put it there means it.
+// fileStop also stops if the file cannot be read, since whoever put it there wants to stop.
 func (l *Ledger) fileStop() *Stop {
 	if l.cfg.StopFile == "" {
 		return nil
@@ -134,7 +135,7 @@ func held(reason string, until time.Time) error {
 	return &postroom.HeldError{Reason: reason, Until: until}
 }
 
-// heldByStop holds what starts, or what is tried again, while all is stopped or nothing but a dry run.
+// heldByStop holds an action that starts, or is tried again, during a stop or a dry run.
 func (l *Ledger) heldByStop(row *switchRow, isUndo bool) error {
 	if s := l.fileStop(); s != nil {
 		return held(s.String(), time.Time{})
@@ -148,8 +149,8 @@ func (l *Ledger) heldByStop(row *switchRow, isUndo bool) error {
 	return nil
 }
 
-// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox, and else nil or the error of the database. It
-// is for what is no action of the ledger, such as the end of a snooze.
+// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox; otherwise nil or the error of the database. It
+// is for changes that are no action of the ledger, such as the end of a snooze.
 func (l *Ledger) Held(ctx context.Context) error {
 	var row switchRow
 	if err := dbquery.Get(ctx, l.cfg.DB.Reader(), &row, selectSwitch); err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -11,13 +11,13 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The actions of one message execute one after the other, undos included: each reads the message, changes it and records both,
-// and would take the work of another for its own. An action has its turn from its start to its end, through all attempts.
+// The actions of one message execute one after the other, undos included. Each reads the message, changes it and records both,
+// and would otherwise take another's change for its own. An action has its turn from its start to its end, through all attempts.
 
 // takeTurn returns the number of the action's turn. If another action of the message has it, the error is a
 // [*postroom.BusyError], and nothing is written.
 func (l *Ledger) takeTurn(ctx context.Context, tx queue.Tx, a postroom.Action) (turn int64, err error) {
-	const tries = 3 // who has the turn may end before it can be named
+	const tries = 3 // the owner of the turn may end before it can be named
 	for range tries {
 		err = dbquery.Get(ctx, tx, &turn, takeTurn, a.AccountID, a.MessageID, a.ID)
 		if err == nil {
@@ -58,7 +58,7 @@ func (l *Ledger) Executing(ctx context.Context, accountID, messageID string) (*p
 // A Past is an action that has been completed.
 type Past struct {
 	postroom.Action
-	Undoes string // the id of the action that it undoes; empty if it is no undo
+	Undoes string // the id of the action that it undoes; empty if it is not an undo
 }
 
 type pastRow struct {
@@ -72,9 +72,9 @@ func (r *pastRow) value() (p Past, err error) {
 	return p, err
 }
 
-// History lists what has been done to a message: its completed actions, undos included, in the order in which they were
-// executed. Actions of type none are left out. One that was altered in the database since is [ErrAltered]: what the message was before
-// cannot be told.
+// History lists the completed actions of a message, undos included, in the order in which they were executed. It leaves out
+// actions of type none. If one was altered in the database since, the error is [ErrAltered], because the earlier state of the
+// message is unknown.
 func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Past, error) {
 	var rows []pastRow
 	db := l.cfg.DB.Reader()

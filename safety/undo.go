@@ -29,7 +29,7 @@ func IsUndo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), un
 // IsRedo reports whether t is the type of an undo of an undo.
 func IsRedo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), redoPrefix) }
 
-// Undone returns the type of the action that an undo of type t undoes, or does again; any other type is returned unchanged.
+// Undone returns the type of the action that an undo of type t undoes, or does again. Any other type is returned unchanged.
 func Undone(t postroom.ActionType) postroom.ActionType {
 	return postroom.ActionType(strings.TrimPrefix(strings.TrimPrefix(string(t), undoPrefix), redoPrefix))
 }
@@ -41,15 +41,15 @@ func undoType(t postroom.ActionType) postroom.ActionType {
 	return undoPrefix + t
 }
 
-// StartUndo records that the job undoes a completed action: it inserts an action of type undo_<type>, or redo_<type> if the
-// original is an undo, executing from the start, and links it to the original. Package undo decides whether the original can
-// be undone.
+// StartUndo records that the job undoes a completed action. It inserts an action of type undo_<type>, or redo_<type> if the
+// original is an undo, executing from the start, and links it to the original. Package undo decides whether the original can be
+// undone.
 //
-// An action has at most one undo that has not failed, been canceled or been undone itself. If it belongs to the same job,
+// An action has at most one undo that has not failed, been canceled or been undone itself. If that undo belongs to the same job,
 // StartUndo returns it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and
-// returns an [*UndoneError]. An action that was altered in the database since it was completed, or whose undo was, is
-// [ErrAltered]. While another action of the message is executing, it writes nothing and returns a
-// [*postroom.BusyError]; while nothing may start, as with [Ledger.Start], a [*postroom.HeldError].
+// returns an [*UndoneError]. If the action or its undo was altered in the database since it was completed, the error is
+// [ErrAltered]. While another action of the message is executing, StartUndo writes nothing and returns a [*postroom.BusyError];
+// while nothing may start, as with [Ledger.Start], a [*postroom.HeldError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: the job's id is empty", originalID)
@@ -83,7 +83,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: *live}
 }
 
-// checkUndo returns the undo that a job goes on with, or an error if it is not the one that the job has started.
+// checkUndo returns the undo that a job continues, or an error if it is not the one that the job has started.
 func (l *Ledger) checkUndo(ctx context.Context, tx queue.Tx, original postroom.Action, live *postroom.Action) (postroom.Action, error) {
 	p, err := l.permit(ctx, tx, live.ID)
 	if err != nil {
@@ -158,8 +158,8 @@ func liveUndo(ctx context.Context, q dbquery.Querier, originalID string) (*postr
 	return &undo, nil
 }
 
-// Undos lists the undos of an action, newest first: at most one that counts, see [Ledger.LiveUndo], and those that failed,
-// were canceled or were undone themselves.
+// Undos lists the undos of an action, newest first: at most one that counts (see [Ledger.LiveUndo]), and those that failed, were
+// canceled or were undone themselves.
 func (l *Ledger) Undos(ctx context.Context, originalID string) ([]postroom.Action, error) {
 	undos, err := all[actionRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectUndos, originalID)
 	if err != nil {

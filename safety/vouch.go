@@ -13,11 +13,11 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// How far a row has come is what the log says last about it: each change adds an entry with the number of the change and a signature
-// over all of the row, and whatever follows goes on from there. A row that was altered is not what its last entry has signed, and
-// one that was put back as it was once is older.
+// The last entry about a row records its progress: each change adds an entry with the number of the change and a signature over
+// the whole row, and the ledger continues from there. A row that was altered differs from its last entry. A row that was put back
+// is older.
 
-// A lastEntry is the last entry about a row; the zero one if there is none.
+// A lastEntry is the last entry about a row; the zero value means none.
 type lastEntry struct {
 	lane   int
 	entry  int64
@@ -51,32 +51,32 @@ func (e *lastEntry) Scan(v any) (err error) {
 	return errors.Join(faults[:]...)
 }
 
-// asLogged returns whether an action is what the log says last about it.
+// asLogged verifies that an action matches its last entry.
 func (l *Ledger) asLogged(r *actionRow, last *lastEntry) signed {
 	signature, parts := r.signedAs(last.digest)
 	return l.isLast(auditAction, r.Rev, last, signature, parts)
 }
 
 func (l *Ledger) isLast(kind string, rev int, last *lastEntry, signature string, parts []string) signed {
-	if last.rev != rev || rev == 0 { // no entry is ever removed by the ledger
+	if last.rev != rev || rev == 0 { // the ledger never removes an entry
 		return signedWrong
 	}
 	return l.keys.checkAt(last.lane, last.entry, signature, append([]string{kind}, parts...))
 }
 
-// vouched returns what stands for an action: the log, which has it as it is, and the seal, that it is what was permitted.
+// vouched verifies an action: its last entry must match the row, and its seal must match what was permitted.
 func (l *Ledger) vouched(p *permitRow) signed {
 	if fits := l.asLogged(&p.actionRow, &p.Last); fits != signedRight {
 		return fits
 	}
 	fits := l.checkSeal(p)
 	if p.State == postroom.ActionCompleted && fits == signedByAnotherKey && !strings.HasPrefix(p.Last.digest, actionVersion) {
-		return signedRight // it was sealed with what it had done
+		return signedRight // it was sealed with its result
 	}
 	return fits
 }
 
-// asStarted returns an action that executes and is what the log says: it was what was permitted when it was started. Otherwise it
+// asStarted returns an executing action that matches its last entry: it was what was permitted when it started. Otherwise it
 // returns nil.
 func (l *Ledger) asStarted(ctx context.Context, tx queue.Tx, actionID string) (*actionRow, error) {
 	if err := l.keys.load(ctx, tx); err != nil {
@@ -95,7 +95,7 @@ func (l *Ledger) asStarted(ctx context.Context, tx queue.Tx, actionID string) (*
 	return &r.actionRow, nil
 }
 
-// requestVouched is vouched for a request that waits, and what a person is asked about.
+// requestVouched is vouched for a waiting request and its action.
 func (l *Ledger) requestVouched(p *permitRow, r *openRow) signed {
 	if fits := l.asLogged(&p.actionRow, &p.Last); fits != signedRight {
 		return fits
@@ -106,8 +106,8 @@ func (l *Ledger) requestVouched(p *permitRow, r *openRow) signed {
 	return l.checkSigned(r.Digest, p.requested(&r.approvalRow))
 }
 
-// sound reports whether an action that has not ended is what was permitted, or what a person was asked about, and the log is whole
-// since: what is signed about it next stands for what was before. It returns the request that waits, if the action does.
+// sound reports whether an action that has not ended is what was permitted, or what a person was asked about, and the audit log
+// is whole since; the next signature replaces the earlier ones. It returns the open request of a waiting action.
 func (l *Ledger) sound(ctx context.Context, q dbquery.Querier, p *permitRow, op string) (r *openRow, ok bool, err error) {
 	if p.State == postroom.ActionApprovedPending {
 		if r, err = openRequest(ctx, q, p.ID); err != nil || r == nil || l.requestVouched(p, r) != signedRight {
@@ -120,8 +120,8 @@ func (l *Ledger) sound(ctx context.Context, q dbquery.Querier, p *permitRow, op 
 	return r, log != logBroken, err
 }
 
-// wholeSince returns whether the log is whole since an action was last written, and since a person was asked, if it waits. If another
-// transaction has changed the action since it was read, that is the error.
+// wholeSince reports whether the audit log is whole since an action was last written, and since a person was asked, if it waits.
+// If another transaction has changed the action since it was read, it returns that error.
 func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow, op string) (logState, error) {
 	last := map[string]*lastEntry{p.ID: &p.Last}
 	if r != nil {
@@ -142,8 +142,8 @@ func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow
 	return logBroken, err
 }
 
-// proven reports whether the log vouches for the decision, and the action is what was decided: then a person who is asked about
-// it is shown what would be done. It reads the whole log, for what no key of the ledger's has sealed.
+// proven reports whether the audit log verifies the decision and the action matches it: then a person who is asked is shown what
+// would be done. It reads the whole log. It is for actions whose seal no key of the ledger has signed.
 func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (bool, error) {
 	if !p.coherent() {
 		return false, nil
@@ -159,8 +159,8 @@ func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (b
 	return l.keys.checkAt(e.Lane, e.Entry, e.Digest, append([]string{auditDecision}, p.decided.parts()...)) == signedRight, nil
 }
 
-// provenSince is proven, with whether the log is whole since the action was last written, if it is proven: a signature that nobody can
-// check may have been put there to hide what has become of the action.
+// provenSince is proven, and for a proven action also returns whether the audit log is whole since the action was last written:
+// an attacker may have added an unverifiable signature to hide the outcome of the action.
 func (l *Ledger) provenSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow, op string) (proven bool, log logState, err error) {
 	if proven, err = l.proven(ctx, q, p); err != nil || !proven {
 		return proven, logBroken, err
@@ -191,8 +191,8 @@ func (l *Ledger) suspect(ctx context.Context, tx queue.Tx, p *permitRow) (bool, 
 	return !proven, err
 }
 
-// noteSuspect writes into the log that an action that is about to change is not as it was written, and reports whether it is: the
-// entry about the change has it as it is then, and vouches for nothing.
+// noteSuspect logs that an action that is about to change was altered, and reports whether it was. The entry about the change
+// then has the altered row and verifies nothing.
 func (l *Ledger) noteSuspect(ctx context.Context, tx queue.Tx, p *permitRow, op string) (bool, error) {
 	suspect, err := l.suspect(ctx, tx, p)
 	if err != nil || !suspect {
@@ -201,7 +201,7 @@ func (l *Ledger) noteSuspect(ctx context.Context, tx queue.Tx, p *permitRow, op 
 	return true, l.logFault(ctx, tx, p, op)
 }
 
-// logFault keeps it in the log that an action was found to be altered, when something was to be done with it.
+// logFault logs that an action was found altered during op.
 func (l *Ledger) logFault(ctx context.Context, tx queue.Tx, p *permitRow, op string) error {
 	return l.log(ctx, tx, l.entry(auditFault, p.AccountID, p.ID, p.Rev, op, p.parts()))
 }

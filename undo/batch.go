@@ -13,8 +13,7 @@ import (
 
 // A Batch is the answer to a request that concerns many actions.
 type Batch struct {
-	// Requested are the ids of the actions that are undone by a job, newest first: one that was enqueued, or one that was
-	// unfinished already.
+	// Requested are the ids of the actions that a job undoes, newest first: the job was enqueued, or was unfinished already.
 	Requested []string
 	// Refused has the reasons for the actions that cannot be undone, by their ids; see [ErrRefused]. Actions that are undone
 	// already, undos, and actions that changed nothing are in neither.
@@ -25,11 +24,11 @@ type Batch struct {
 const batchSize = 100
 
 // RequestAll requests the undo of all completed actions that the filter selects: those of a rule, of a decision source, of a
-// sender, since an instant. Its Before, Limit and States must be zero. A filter that selects nothing in particular is refused
-// unless all is true, which undoes everything.
+// sender, since an instant. Its Before, Limit and States must be zero. A filter without a restriction is refused unless all is
+// true, which undoes everything.
 //
-// It enqueues by batches of 100, each in a transaction of its own. When it fails in between, Batch has what was requested;
-// calling it again goes on.
+// It enqueues in batches of 100, each in a transaction of its own. If it fails in between, Batch has the requested undos; another
+// call continues.
 func (u *Undoer) RequestAll(ctx context.Context, f safety.Filter, all bool) (Batch, error) {
 	b := Batch{Refused: make(map[string]error)}
 	for actions, err := range u.pages(ctx, f, all) {

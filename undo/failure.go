@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// failed makes the undo failed when the error is the job's last word, and returns what the handler returns. A failed undo
-// does not keep the action from being undone: see [safety.Ledger.StartUndo].
+// failed makes the undo failed if no attempt follows the error, and returns the result of the handler. A failed undo does not
+// keep the action from being undone: see [safety.Ledger.StartUndo].
 func (u *Undoer) failed(ctx context.Context, w *queue.Work[ActionPayload], undoID string, cause error) error {
 	if ctx.Err() != nil {
 		return cause // the job is stopped or canceled, and its end is not ours to write

@@ -7,15 +7,15 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A history is how a message came to its labels, layer by layer: the labels before the first action, then the change of each
-// action and, wherever an image shows what no action explains, the change of somebody else. To undo an action is to leave its
-// layer out; a label is then as the last of the other layers that touch it has set it. So the order of undos does not matter.
+// A history is the sequence of layers that led to the labels of a message: the labels before the first action, then the change of
+// each action and, if an image shows a change that no action explains, that change. To undo an action is to omit its layer; a
+// label is then as the last of the other layers that touch it has set it. So the order of undos does not matter.
 type history struct {
 	layers []layer
 	now    postroom.Image    // after all layers
 	begun  map[string]int    // of a past action: the number of layers when it began
 	undoes map[string]string // of a past undo: the action that it undoes
-	out    map[string]bool   // the actions whose layers are left out
+	out    map[string]bool   // the actions whose layers are omitted
 }
 
 // A layer is one change of the labels.
@@ -44,7 +44,7 @@ func replay(past []safety.Past, ended map[string]bool) *history {
 	return h
 }
 
-// observe adds a layer for what the others do not explain of the image.
+// observe adds a layer for the part of the image that the other layers do not explain.
 func (h *history) observe(seen postroom.Image) {
 	if change := seen.ChangeFrom(h.now); !change.IsZero() {
 		h.add(layer{change: whole(change, seen)})
@@ -56,7 +56,7 @@ func (h *history) add(l layer) {
 	h.now = h.now.Apply(l.change)
 }
 
-// whole returns the change, completed by all places if it touches one: who moves a message says where it is.
+// whole returns the change, completed by all places if it touches one: moving a message sets its place.
 func whole(change postroom.LabelChange, seen postroom.Image) postroom.LabelChange {
 	if !slices.ContainsFunc(places, func(l string) bool { return touches(change, l) }) {
 		return change
@@ -94,7 +94,7 @@ func (h *history) undo(actionID string) {
 
 func everybody(int, layer) bool { return true }
 
-// image returns the message after those of the first n layers that are selected and not left out.
+// image returns the message after the selected layers among the first n that are not omitted.
 func (h *history) image(n int, selected func(i int, l layer) bool) postroom.Image {
 	var image postroom.Image
 	for i, l := range h.layers[:n] {

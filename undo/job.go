@@ -24,7 +24,7 @@ type ActionPayload struct {
 	OriginalActionID string `json:"original_action_id"`
 }
 
-// newJob has a key that is free again once the job has finished: an undo that failed may be asked for again.
+// newJob has a key that is free again once the job has finished: a failed undo can be requested again.
 func newJob(original postroom.Action) queue.NewJob {
 	key := fmt.Sprintf("%s:%s:%s", JobAction, original.AccountID, original.ID)
 	return JobAction.New(ActionPayload{AccountID: original.AccountID, OriginalActionID: original.ID},
@@ -51,7 +51,7 @@ func (u *Undoer) handle(ctx context.Context, w *queue.Work[ActionPayload]) error
 	return nil
 }
 
-// original checks again what [Undoer.Request] has checked: much may have happened since, and jobs can be enqueued by hand.
+// original repeats the checks of [Undoer.Request]: the state may have changed since, and jobs can be enqueued by hand.
 func (u *Undoer) original(ctx context.Context, p ActionPayload) (postroom.Action, error) {
 	a, err := u.ledger.Action(ctx, p.OriginalActionID)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -73,9 +73,9 @@ func (u *Undoer) original(ctx context.Context, p ActionPayload) (postroom.Action
 	return a, err
 }
 
-// begin records the undo as this job's. While another action of the message executes, the job is put off. An action, or an undo
-// of the same action, whose job has ended without finishing it, because it was canceled or its process died too often, is
-// given up for it.
+// begin records the undo as this job's. While another action of the message executes, the job is deferred. If the job of an
+// action, or of an undo of the same action, has ended without finishing it, because it was canceled or its process died too
+// often, begin gives that action up.
 func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], originalID string) (undo postroom.Action, err error) {
 	start := func(ctx context.Context, tx queue.Tx) error {
 		undo, err = u.ledger.StartUndo(ctx, tx, originalID, w.Job.ID)
@@ -105,8 +105,7 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 	return undo, err
 }
 
-// inTheWay returns the executing action that keeps an undo from starting, if one does, and what the handler returns while it
-// executes.
+// inTheWay returns the executing action that keeps an undo from starting, if any, and the handler's error while it executes.
 func inTheWay(err error, interruptions int) (holder postroom.BusyError, verdict error) {
 	var taken *safety.UndoneError
 	var busy *postroom.BusyError
@@ -133,10 +132,10 @@ func (u *Undoer) ended(ctx context.Context, jobID string) (bool, error) {
 	return job.State.Finished(), nil
 }
 
-// restore changes the message and then, in one transaction, the ledger, our copy of the message and the job.
+// restore changes the message and then, in one transaction, the ledger, the stored copy of the message and the job.
 //
-// The image that the first attempt has read is a step of the job: an attempt that follows a crash cannot mistake what
-// was done by the one before for a change of the user's.
+// The image that the first attempt has read is a step of the job: after a crash, a later attempt cannot mistake the first
+// attempt's change for one of the user's.
 func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action) error {
 	image := func(ctx context.Context) (postroom.Image, error) {
 		return u.mailbox.Image(ctx, original.AccountID, original.MessageID)

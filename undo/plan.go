@@ -11,8 +11,8 @@ type Report struct {
 	// Restored is the change that undoes the action.
 	Restored postroom.LabelChange `json:"restored"`
 
-	// Skipped is what the undo does not restore because somebody, or a later action, has changed it since: a message that the
-	// user has thrown away stays in the trash, and does not come back into the inbox.
+	// Skipped is the part that the undo does not restore because a person, or a later action, has changed it since: a message
+	// that the user has thrown away stays in the trash, and does not come back into the inbox.
 	Skipped postroom.LabelChange `json:"skipped"`
 
 	// LeftAlone lists the changes since the action that are of no other action. The undo keeps them.
@@ -40,8 +40,8 @@ func (r *Report) leave(since postroom.LabelChange) {
 	}
 }
 
-// merge returns the report of a change that takes a message from the image after to before when its image is now. It makes
-// the difference between before and after, label by label, and nothing else.
+// merge returns the report of a change that takes a message from the image after to before if its image is now. It applies the
+// difference between before and after, label by label, and nothing else.
 func merge(before, after, now postroom.Image) Report {
 	back := before.ChangeFrom(after)
 	r := Report{LeftAlone: []Since{}}
@@ -69,8 +69,8 @@ func merge(before, after, now postroom.Image) Report {
 	return r
 }
 
-// resume returns the rest of a plan that was made for the image seen and may have been carried out, in part or whole, when
-// the message now has the image now. It returns the change that is left to make and the report as it has become.
+// resume returns the rest of a plan that was made for the image seen and may have been carried out, in part or whole, if the
+// message now has the image now. It returns the remaining change and the updated report.
 func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Report) {
 	rest := merge(seen.Apply(first.Restored), seen, now)
 	r := Report{

@@ -12,25 +12,25 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// Copies is a [Mailbox] that keeps copies of the messages, so that an undo of many is planned without asking the provider about
+// Copies is a [Mailbox] that keeps copies of the messages, so that many undos are planned without a call to the provider for
 // each.
 type Copies interface {
-	// Copies returns the labels of those of the messages that are still in the mailbox, by their ids, as last synchronized.
+	// Copies returns, by id, the labels of those of the messages that are still in the mailbox, as last synchronized.
 	Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error)
 	// MissingLabels returns those of the labels that the mailbox no longer has, as last synchronized.
 	MissingLabels(ctx context.Context, accountID string, labelIDs []string) ([]string, error)
 }
 
-// PlanAll yields what [Undoer.RequestAll] with the same filter would come to for each action, newest first. It changes nothing. Left
-// out are, as there, actions that are undone already or that changed nothing, and undos.
+// PlanAll yields the expected result of [Undoer.RequestAll] with the same filter for each action, newest first. It changes
+// nothing. As there, it omits undos, and actions that are undone already or that changed nothing.
 //
-// The plan is of undoing all of them: where the filter selects several actions of a message, each is planned for the message as
-// the undos before it leave it, newest first, as they are requested. Workers may carry them out in another order; a label that
-// several of them concern is then in the report of another, and the message ends the same.
+// The plan is to undo all of them: if the filter selects several actions of a message, each is planned for the message as the
+// earlier undos leave it, newest first, as they are requested. Workers may carry them out in another order; a label that several
+// of them concern is then in another's report, and the final message is the same.
 //
-// It is made from the ledger and, if the mailbox has [Copies], from those: what people have done since the last synchronization is
-// not in it, and no call to the provider is made. From any other mailbox the message is read at the provider, as [Undoer.Plan] does.
-// Actions are read in batches of 100, each as it is by then. An error is the last thing that is yielded.
+// It uses the ledger and, if the mailbox has [Copies], those, without a call to the provider: people's changes since the last
+// synchronization are not in it. With any other mailbox the message is read at the provider, as [Undoer.Plan] does. Actions are
+// read in batches of 100, each in its state at that time. An error is yielded last.
 func (u *Undoer) PlanAll(ctx context.Context, f safety.Filter, all bool) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		for actions, err := range u.pages(ctx, f, all) {
@@ -157,11 +157,11 @@ func (u *Undoer) selected(ctx context.Context, f safety.Filter, a postroom.Actio
 	return actions, nil
 }
 
-// A messagePlan is a message in a batch, as the undos that are planned so far would leave it.
+// A messagePlan is a message in a batch, as the undos planned so far would leave it.
 type messagePlan struct {
 	*Undoer
 	past    []safety.Past
-	altered error           // the history cannot be told
+	altered error           // the history is unknown
 	image   *postroom.Image // nil: gone
 }
 

@@ -12,9 +12,8 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// ReportAll yields what has become of the undos of all completed actions that the filter selects, newest first; see
-// [Undoer.Result]. Left out are undos and actions that changed nothing. The filter and all are those of [Undoer.RequestAll]. An error is
-// the last thing that is yielded.
+// ReportAll yields the results of the undos of all completed actions that the filter selects, newest first; see [Undoer.Result].
+// It omits undos and actions that changed nothing. The filter and all are those of [Undoer.RequestAll]. An error is yielded last.
 func (u *Undoer) ReportAll(ctx context.Context, f safety.Filter, all bool) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		for actions, err := range u.pages(ctx, f, all) {
@@ -35,7 +34,7 @@ func (u *Undoer) ReportAll(ctx context.Context, f safety.Filter, all bool) iter.
 	}
 }
 
-// Result returns what has become of the undo of an action: what it has restored and kept, why it was refused or has failed, that it
+// Result returns the result of the undo of an action: what it has restored and kept, why it was refused or has failed, that it
 // waits, or that nobody has requested it.
 func (u *Undoer) Result(ctx context.Context, actionID string) (Result, error) {
 	a, err := u.ledger.Action(ctx, actionID)

@@ -7,16 +7,16 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// An Ending is what the undo of an action comes to.
+// An Ending is the outcome of an action's undo.
 type Ending string
 
-// The endings of undos. Those of [Undoer.PlanAll] are what is to be expected, and those of [Undoer.ReportAll] what has happened.
+// The outcomes of undos: expected ones from [Undoer.PlanAll], and actual ones from [Undoer.ReportAll].
 const (
-	// EndingRestored: all that the action had changed and that nobody has changed since is restored.
+	// EndingRestored: everything that the action had changed and that nobody has changed since is restored.
 	EndingRestored Ending = "restored"
-	// EndingPart: a part is restored, and the rest is kept as somebody has left it since; see [Report].Skipped.
+	// EndingPart: a part is restored, and later changes of the rest are kept; see [Report].Skipped.
 	EndingPart Ending = "part"
-	// EndingKept: nothing is restored, since all that would be is kept as somebody has left it.
+	// EndingKept: nothing is restored, because everything was changed since.
 	EndingKept Ending = "kept"
 	// EndingNothing: there is nothing to restore. The action had changed nothing, or people have restored it themselves.
 	EndingNothing Ending = "nothing"
@@ -42,13 +42,13 @@ func (e Ending) Undone() bool {
 	}
 }
 
-// A Result is what the undo of one action does, or has done.
+// A Result is the expected or actual result of one action's undo.
 type Result struct {
 	Action postroom.Action
 	Ending Ending
 	// Report is zero unless the action counts as undone; see [Ending.Undone].
 	Report Report
-	// Err is the reason of a refusal, one of those at [ErrRefused], or of a failure; else nil.
+	// Err is the reason of a refusal, one of those at [ErrRefused], or of a failure; otherwise nil.
 	Err error
 }
 

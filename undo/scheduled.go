@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// Some actions schedule a job that ends what they began: a snooze the one that wakes the message. The undo of the action
-// cancels that job, and the undo of the undo enqueues another like it.
+// Some actions schedule a job that ends them: a snooze schedules the one that wakes the message. The undo of the action cancels
+// that job, and the undo of the undo enqueues another like it.
 
 // paramReviveJob is the inverse parameter of an undo with the id of the job that it has canceled.
 const paramReviveJob = "revive_job_id"
@@ -57,8 +57,8 @@ func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now 
 	return ended, nil
 }
 
-// endedUnseen reports whether an action was reversed by a job that is no longer stored. A job that has not ended always is; and
-// where it was canceled, what the action has added is still there.
+// endedUnseen reports whether an action was reversed by a job that is no longer stored. An unfinished job is always stored; and
+// if it was canceled, the labels that the action has added are still there.
 func endedUnseen(past []safety.Past, p *safety.Past, now postroom.Image) bool {
 	return !slices.ContainsFunc(p.UndoHint.Own().Add, now.Has) &&
 		!slices.ContainsFunc(past, func(other safety.Past) bool { return other.Undoes == p.ID })
@@ -74,8 +74,8 @@ func (u *Undoer) cancel(ctx context.Context, tx queue.Tx, jobIDs []string) error
 	return nil
 }
 
-// revivable returns the job that the undo of an undo has to enqueue anew; nil if there is none. The error is [ErrTooLate] if
-// its time has passed, since nothing would then end what the action begins again.
+// revivable returns the job that the undo of an undo has to enqueue again; nil if there is none. The error is [ErrTooLate] if its
+// time has passed, since nothing would then end the action.
 func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queue.Job, error) {
 	id, ok := original.UndoHint.InverseParameters.Text(paramReviveJob)
 	if !ok {
@@ -94,8 +94,8 @@ func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queu
 	return job, err
 }
 
-// revive enqueues the job again that the undo has canceled, once for all attempts, and before anything is changed at the
-// provider: a crash in between leaves a job that ends what has not begun.
+// revive enqueues the job that the undo has canceled again, once for all attempts, and before anything is changed at the
+// provider: a crash in between leaves a job that ends an action that has not begun.
 func (u *Undoer) revive(ctx context.Context, w *queue.Work[ActionPayload], original postroom.Action) error {
 	job, err := u.revivable(ctx, original)
 	if errors.Is(err, ErrTooLate) {

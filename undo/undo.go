@@ -16,14 +16,14 @@ import (
 var (
 	// ErrRefused reports that the action is not undone, for one of the reasons below, and that nothing was written.
 	ErrRefused = errors.New("undo refused")
-	// ErrNotCompleted reports that the action has not been carried out, so that there is nothing to undo.
+	// ErrNotCompleted reports that the action has not been carried out, so there is nothing to undo.
 	ErrNotCompleted = errors.New("the action is not completed")
 	// ErrIrreversible reports that the action cannot be undone.
 	ErrIrreversible = errors.New("the action cannot be taken back")
 	// ErrNoHint reports that the action recorded no images of the message; action none, for instance, changes nothing.
 	ErrNoHint = errors.New("the action left nothing to go back to")
-	// ErrTooLate reports that the undo of an action such as a snooze cannot be undone: the job that ends what the action
-	// began would have run by now, or is no longer stored. Decide the action anew.
+	// ErrTooLate reports that the undo of an action such as a snooze cannot be undone: the job that ends the action would have
+	// run by now, or is no longer stored. Decide the action again.
 	ErrTooLate = errors.New("the time that the action had set has passed")
 	// ErrAccountRemoved reports that the account of the action was removed: the message may still be there, but nothing is known of it
 	// here. A mailbox that comes back is another account.
@@ -51,19 +51,19 @@ type Mailbox interface {
 	Image(ctx context.Context, accountID, messageID string) (postroom.Image, error)
 	// Apply changes the message at the provider and returns its new state. It is idempotent.
 	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error)
-	// Follow is called before the message is changed. What it returns stores the change that was made then, and nothing that others
-	// have changed, in the caller's transaction.
+	// Follow is called before the message is changed. The function that it returns stores the change that was made then, and no
+	// changes by others, in the caller's transaction.
 	Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error)
 }
 
-// An Identifier is a [Mailbox] that compares the provider's id of an action's message with the one that was decided about
+// An Identifier is a [Mailbox] that compares the provider's id of an action's message with the one in the decision
 // ([postroom.Action].ProviderMessageID). An undo changes no other message.
 type Identifier interface {
 	// Identify returns an error if the two differ.
 	Identify(ctx context.Context, action postroom.Action) error
 }
 
-// An AccountKeeper is a [Mailbox] that knows which accounts were removed. What was done for those is not undone.
+// An AccountKeeper is a [Mailbox] that knows which accounts were removed. Their actions are not undone.
 type AccountKeeper interface {
 	// AccountRemoved reports whether the account was removed, or is being removed.
 	AccountRemoved(ctx context.Context, accountID string) (bool, error)
@@ -92,7 +92,7 @@ type Undoer struct {
 }
 
 // NewUndoer makes an undoer; a missing field of the configuration is an error that names it. [Register] registers the handler
-// that carries out what it requests.
+// that carries out its requests.
 func NewUndoer(cfg Config) (*Undoer, error) {
 	err := errors.Join(
 		fields.Required("undo: Config.Queue", cfg.Queue, "the queue of the jobs, made by queue.New"),
@@ -116,8 +116,8 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 	return nil
 }
 
-// Request requests the undo of an action: it enqueues the job, unless one is unfinished already, which Duplicate of the
-// result reports. All ways to undo go through it. It refuses what cannot be undone before it writes anything.
+// Request requests the undo of an action: it enqueues the job, unless one is unfinished already, which Duplicate of the result
+// reports. All ways to undo use it. It refuses an action that cannot be undone before it writes anything.
 func (u *Undoer) Request(ctx context.Context, actionID string) (result queue.EnqueueResult, err error) {
 	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		result, err = u.RequestTx(ctx, tx, actionID)
@@ -142,8 +142,7 @@ func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (q
 	return u.queue.EnqueueTx(ctx, tx, newJob(original))
 }
 
-// Plan returns what an undo would change at the message as it is now, and refuses as [Undoer.Request] does. It changes
-// nothing.
+// Plan returns what an undo would change at the message now, and refuses as [Undoer.Request] does. It changes nothing.
 func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 	original, err := u.ledger.Action(ctx, actionID)
 	if err != nil {
@@ -187,8 +186,8 @@ func (u *Undoer) planIn(ctx context.Context, past []safety.Past, actionID string
 	return replay(past, ended).plan(actionID, now), nil
 }
 
-// Report returns what the undo of an action has changed. If the action has not been undone, the error is [ErrNotUndone], with
-// the reason if an undo was tried and failed.
+// Report returns what the undo of an action has changed. If the action has not been undone, the error is [ErrNotUndone], with the
+// reason if an undo was tried and failed.
 func (u *Undoer) Report(ctx context.Context, originalID string) (Report, error) {
 	if _, err := u.ledger.Action(ctx, originalID); err != nil {
 		return Report{}, err
