@@ -117,7 +117,7 @@ func TestDashboardShowsAndRetriesJobs(t *testing.T) {
 	require.Greater(t, after.Attempt, before.Attempt, "it has been tried again")
 	require.NoError(t, h.close())
 	require.Equal(t, 0, d.stop(), "to be interrupted then is how it ends")
-	require.Contains(t, d.stdout.String(), "Sorted ")
+	require.Contains(t, d.stdout.String(), "Took in ")
 	_, err = http.Get(d.url) //nolint:bodyclose // nobody is there
 	require.Error(t, err)
 }

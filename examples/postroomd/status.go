@@ -223,7 +223,7 @@ func (s *statusView) print(w io.Writer) error {
 		f.add("  undecided", count(s.Undecided, "message waits", "messages wait")+" for a model")
 	}
 	if s.Held > 0 {
-		f.add("waiting", fmt.Sprintf("%s, until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for", count(s.Held, "message", "messages")))
+		f.add("waiting", count(s.Held, "message", "messages")+", until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for")
 	}
 	return f.flush()
 }
