@@ -75,6 +75,16 @@
 // so that the history that follows reports what a person has done at the same time, and nothing else. An action that is still
 // executing when a sync reads its change is reported: ask the ledger where that matters.
 //
+// # What cannot be taken back
+//
+// A stored message is a copy, which nothing signs. So before an action starts that is [postroom.Dangerous], and that no person has approved, its
+// job reads the message at Gmail, by the id that the ledger has signed, and asks Config.Confirm whether it is decided about in the same way. If not,
+// the action waits for a person. The labels are those that the message had before the first action of this program since the decision,
+// as the ledger has signed them; what people and Gmail have changed since counts. Of rules, the Confirm of the engine of package rules tries all as they are now,
+// as of the time of the decision: times and ages are those of then. Whether the sender has written before is asked of the
+// stored mail again, which is not signed: a rule with sender_seen that deletes or sends on its own goes by that. A label counts as Gmail has
+// it, also if a rule has put it there.
+//
 // # Sending
 //
 // An [Outbox] composes the message of an action, and fixes its bytes before the first attempt to send and before a person is

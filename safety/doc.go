@@ -64,6 +64,8 @@
 //     unless the entries about the undo are altered as well, which VerifyAudit finds.
 //   - Announce signs, with the action and before it is done, what a job cannot take back. The next attempt gets it from Start, and so does not
 //     do it again. It is refused to a job that has another content than the action.
+//   - Permit says what an action rests on. Package gmail decides by it again, about the message as Gmail has it, before it starts what cannot be
+//     taken back and no person has approved: what is recorded here was decided about a message that is stored.
 //   - Hold and Renew refuse what was altered, which a new request would sign.
 //   - Entries can be removed, or altered so that they seem to be about something else. Before a request is shown as genuine, answered
 //     or renewed, before something is composed, and before what a person has approved or what cannot be taken back starts or goes on, the
