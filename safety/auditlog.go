@@ -38,10 +38,10 @@ type AuditEntry struct {
 	Entry   int64  `db:"entry"      json:"entry"` // its number in the chain, from 1
 	Seen    int64  `db:"seen"       json:"seen"`  // how many entries there were in all chains, this one included
 	Account string `db:"account_id" json:"account_id,omitempty"`
-	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval, event, breaker, report, link, fault, key, rule, rules_version, direction, llm_rule or adoption
+	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval, event, breaker, report, link, fault, key, undo, rule, rules_version, direction, llm_rule or adoption
 	Subject string `db:"subject_id" json:"subject_id"`     // the id of the row
 	Rev     int    `db:"rev"        json:"rev"`            // how often the row had been written then
-	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event, what an undo undoes, the ends that the chains had
+	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event, what an undo undoes and who requests it, the ends that the chains had
 	Digest  string `db:"digest"     json:"digest"`         // the signature over the row
 	MAC     string `db:"mac"        json:"mac"`            // the signature over the entry and the one before
 

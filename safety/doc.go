@@ -61,7 +61,7 @@
 //   - Approve answers no request that has been answered, and that waits again because somebody wrote so.
 //   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the log says so, and signs nothing.
 //   - StartUndo undoes, and History goes by, what the log says was done, in the order in which it was done; and nothing is undone twice,
-//     unless the entries about the undo are altered as well, which VerifyAudit finds.
+//     unless the entries about the undo are altered as well, which VerifyAudit finds. It undoes what RequestUndo has signed for its job, once.
 //   - Announce signs, with the action and before it is done, what a job cannot take back. The next attempt gets it from Start, and so does not
 //     do it again. It is refused to a job that has another content than the action.
 //   - Permit says what an action rests on. Package gmail decides by it again, about the message as Gmail has it, before it starts what cannot be

@@ -91,6 +91,14 @@ WHERE kind = 'decision'
   AND subject_id = $1`
 
 	// An undo that the log has as not void, and the links do not.
+	selectUndoRequest = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
+FROM audit_entries
+WHERE kind = 'undo'
+  AND subject_id = $1
+ORDER BY rev DESC
+LIMIT 1`
+
 	selectMissedUndo = `
 SELECT logged.subject_id
 FROM (

@@ -19,7 +19,8 @@
 // # One way
 //
 // [Undoer.Request] is the one way to request an undo, for a command line, a page and a program alike: it refuses what cannot
-// be undone before it writes anything, and enqueues the [JobAction]. [Undoer.Plan] shows beforehand what the job would do,
+// be undone before it writes anything, puts on record in the ledger who has requested it ([Undoer.As]), and enqueues the [JobAction], which
+// undoes nothing that is not on record so. [Undoer.Plan] shows beforehand what the job would do,
 // [Undoer.Report] afterwards what it has done. [Undoer.RequestAll] requests the undo of all actions that a filter selects;
 // [Undoer.PlanAll] and [Undoer.ReportAll] say the same of each of them, and why one cannot be undone: see [Result].
 //

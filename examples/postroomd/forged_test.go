@@ -11,6 +11,8 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/undo"
 )
 
 // What somebody can do who writes to the database, and has no key.
@@ -102,5 +104,23 @@ func TestRuleDeletesForGoodWhatItHasItselfChanged(t *testing.T) {
 	runOnce(t, m.where...)
 	require.Equal(t, 2, m.server.Counts()[gmailtest.MessagesDelete], m.postroomd("actions").stdout)
 	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 8}, m.states())
+	m.verified()
+}
+
+// TestNothingIsDoneAgainByAJob: a person has taken an archive back, and somebody inserts a job that takes that back.
+func TestNothingIsDoneAgainByAJob(t *testing.T) {
+	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
+	runOnce(t, m.where...)
+	r := m.postroomd("undo", m.actions()[0].ID)
+	require.Equal(t, 0, r.status, r.stderr)
+	runOnce(t, m.where...)
+	undone, err := m.open().ledger.Undos(t.Context(), m.actions()[len(m.actions())-1].ID)
+	require.NoError(t, err)
+	require.Len(t, undone, 1)
+	m.insertJob(undo.JobAction.New(undo.ActionPayload{AccountID: undone[0].AccountID, OriginalActionID: undone[0].ID}, nil))
+	runOnce(t, m.where...)
+	for _, a := range m.actions() {
+		require.False(t, safety.IsRedo(a.Action), a)
+	}
 	m.verified()
 }
