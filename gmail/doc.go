@@ -182,6 +182,6 @@
 //     is announced by a step as well: a retry that finds the message gone knows that it did it.
 //   - A snoozed message: the job that wakes it is stored before the message leaves the inbox, and stays when the snooze fails,
 //     since nobody knows then whether the message sleeps. It waits for the actions of the message that execute, so that it never
-//     comes before their effect. It leaves a message in the trash or the spam where it is.
+//     comes before their effect. It goes by the signed action, and without one wakes only what sleeps under Config.SnoozeLabel. It leaves a message in the trash or the spam where it is.
 //   - An action that fails for good, or for the last time, is failed in the ledger before its job is failed.
 package gmail

@@ -3,10 +3,12 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
@@ -101,6 +103,7 @@ func TestRuleDeletesForGoodWhatItHasItselfChanged(t *testing.T) {
     schedule: {until: 2100-01-01}
     safe_mode: dangerous_override
 `)
+	m.where = append(m.where, "--set", "app.workers=1") // in their order
 	runOnce(t, m.where...)
 	require.Equal(t, 2, m.server.Counts()[gmailtest.MessagesDelete], m.postroomd("actions").stdout)
 	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 8}, m.states())
@@ -122,5 +125,22 @@ func TestNothingIsDoneAgainByAJob(t *testing.T) {
 	for _, a := range m.actions() {
 		require.False(t, safety.IsRedo(a.Action), a)
 	}
+	m.verified()
+}
+
+// TestNoMessageIsWokenThatDoesNotSleep: somebody inserts a job that puts archived mail back into the inbox, and takes a label off.
+func TestNoMessageIsWokenThatDoesNotSleep(t *testing.T) {
+	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
+	runOnce(t, m.where...)
+	archived, err := m.open().ledger.Action(t.Context(), m.actions()[0].ID)
+	require.NoError(t, err)
+	before := m.server.Counts()[gmailtest.MessagesModify]
+	for _, id := range []string{"none", archived.ID} {
+		m.insertJob(gmail.NewUnsnoozeJob(gmail.UnsnoozePayload{
+			AccountID: archived.AccountID, MessageID: archived.MessageID, ActionID: id, SnoozeLabelID: postroom.LabelUnread,
+		}, time.Now()))
+	}
+	runOnce(t, m.where...)
+	require.Equal(t, before, m.server.Counts()[gmailtest.MessagesModify])
 	m.verified()
 }
