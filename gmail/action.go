@@ -22,14 +22,19 @@ type Ledger interface {
 	Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error)
 	// Complete makes an executing action completed, with the hint that undoes it.
 	Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error
-	// Fail makes an executing action failed, with a reason for people.
+	// Fail makes a queued or executing action failed, with a reason for people.
 	Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error
-	// Cancel makes an executing action canceled, with a reason for people: nothing has failed, and there is nothing left to do.
+	// Cancel makes a queued or executing action canceled, with a reason for people: nothing has failed, and there is nothing left to do.
 	Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error
 	// Executing returns the action of a message that is executing, undos included; nil if none is.
 	Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error)
 	// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox.
 	Held(ctx context.Context) error
+	// Permit returns what an action may be carried out by, with its decision and its approver; an error that matches
+	// [postroom.ErrNotFound] if there is no such action.
+	Permit(ctx context.Context, actionID string) (postroom.Permit, error)
+	// Hold makes a queued action wait for a person, with a reason for people.
+	Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error)
 }
 
 // The steps of an action.
@@ -54,7 +59,7 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 	}
 	done, err := j.perform(ctx, w, action)
 	if err != nil {
-		return j.failAction(ctx, w, action, err)
+		return j.failAction(ctx, w.Attempt, action, err)
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.Ledger.Complete(ctx, tx, action.ID, done.hint); err != nil {
@@ -68,11 +73,16 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 // is nothing to do. An action that has failed, or that another job executes, is an error. While another action of the message
 // executes, the job is put off.
 func (j *jobs) startAction(ctx context.Context, w *queue.Attempt, p ActionPayload) (postroom.Action, error) {
-	action, err := j.tryStart(ctx, w, p, "")
-	if busy, ok := errors.AsType[*postroom.BusyError](err); ok {
-		if action, err = j.startAfter(ctx, w, p, busy); err != nil {
-			return action, err
+	action, err := j.startInTurn(ctx, w, p, false)
+	if errors.Is(err, errUnseen) {
+		held, failed := j.lookAgain(ctx, w, p.ActionID)
+		switch {
+		case failed != nil:
+			return postroom.Action{}, failed
+		case held != nil:
+			return *held, nil
 		}
+		action, err = j.startInTurn(ctx, w, p, true)
 	}
 	switch {
 	case err == nil:
@@ -91,8 +101,18 @@ func (j *jobs) startAction(ctx context.Context, w *queue.Attempt, p ActionPayloa
 	return action, err
 }
 
+// startInTurn starts the action when no other of the message executes. One that cannot be taken back has to be seen before, or the
+// error is errUnseen.
+func (j *jobs) startInTurn(ctx context.Context, w *queue.Attempt, p ActionPayload, seen bool) (postroom.Action, error) {
+	action, err := j.tryStart(ctx, w, p, "", seen)
+	if busy, ok := errors.AsType[*postroom.BusyError](err); ok {
+		return j.startAfter(ctx, w, p, busy, seen)
+	}
+	return action, err
+}
+
 // tryStart fails the action that is abandoned, if one is named, in the same transaction.
-func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, abandoned string) (action postroom.Action, err error) {
+func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, abandoned string, seen bool) (action postroom.Action, err error) {
 	err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if abandoned != "" {
 			if err := j.Ledger.Fail(ctx, tx, abandoned, "its job ended before it did"); err != nil {
@@ -107,6 +127,8 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, 
 			return w.CompleteTx(ctx, tx)
 		case action.State == postroom.ActionExecuting && action.AccountID != p.AccountID:
 			return queue.Fatal(fmt.Errorf("gmail: action %s is of account %s, not of %s", action.ID, action.AccountID, p.AccountID))
+		case action.State == postroom.ActionExecuting && !seen && j.Kinds.Danger(action.Type) == postroom.Dangerous:
+			return errUnseen
 		}
 		return nil
 	})
@@ -114,11 +136,11 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, 
 }
 
 // startAfter starts an action whose job has ended without finishing it; while that job is still running, it defers its own.
-func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload, busy *postroom.BusyError) (postroom.Action, error) {
+func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload, busy *postroom.BusyError, seen bool) (postroom.Action, error) {
 	holder, err := w.Queue().Job(ctx, busy.JobID)
 	switch {
 	case errors.Is(err, queue.ErrJobNotFound), err == nil && holder.State.Finished():
-		return j.tryStart(ctx, w, p, busy.ActionID)
+		return j.tryStart(ctx, w, p, busy.ActionID, seen)
 	case err == nil:
 		err = queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
 	}
@@ -265,8 +287,8 @@ func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Cl
 }
 
 // failAction ends the action if no attempt follows, and returns the error of the handler.
-func (j *jobs) failAction(ctx context.Context, w *queue.Work[ActionPayload], a postroom.Action, cause error) error {
-	return j.endAction(ctx, w.Attempt, a, cause, func(ctx context.Context, tx queue.Tx) error {
+func (j *jobs) failAction(ctx context.Context, w *queue.Attempt, a postroom.Action, cause error) error {
+	return j.endAction(ctx, w, a, cause, func(ctx context.Context, tx queue.Tx) error {
 		if ClassOf(cause) != ClassGone {
 			return nil
 		}

@@ -74,6 +74,16 @@
 // own change when it is made, and no other, so that the following history reports only what a person has done at the same time.
 // If an action is still executing when a sync reads its change, the change is reported: ask the ledger where that matters.
 //
+// # What cannot be taken back
+//
+// A stored message is a copy, which nothing signs. So before an action starts that is [postroom.Dangerous], and that no person has approved, its
+// job reads the message at Gmail, by the id that the ledger has signed, and asks Config.Confirm whether it is decided about in the same way. If not,
+// the action waits for a person. The labels are those that the message had before the first action of this program since the decision,
+// as the ledger has signed them; what people and Gmail have changed since counts. Of rules, the Confirm of the engine of package rules tries all as they are now,
+// as of the time of the decision: times and ages are those of then. Whether the sender has written before is asked of the
+// stored mail again, which is not signed: a rule with sender_seen that deletes or sends on its own goes by that. A label counts as Gmail has
+// it, also if a rule has put it there.
+//
 // # Sending
 //
 // An [Outbox] composes the message of an action, and fixes its bytes before the first attempt to send and before a person is
@@ -178,6 +188,6 @@
 //     announced by a step as well: a retry that finds the message gone knows that it deleted it.
 //   - The job that wakes a snoozed message is stored before the message leaves the inbox, and stays if the snooze fails, since it
 //     is then unknown whether the message sleeps. It waits for the executing actions of the message, so that it never precedes
-//     their effect. It leaves a message in the trash or the spam where it is.
+//     their effect. It uses the signed action; without one it wakes only a message under Config.SnoozeLabel. It leaves a message in the trash or the spam where it is.
 //   - An action that fails for good, or for the last time, is failed in the ledger before its job is failed.
 package gmail

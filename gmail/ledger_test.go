@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +21,11 @@ type testLedger struct {
 	db       queue.DB
 	complete func() error // called before an action completes
 	approver string       // of every action
-	held     func() error // called before one starts, and by Held; may be nil
+
+	// What Permit says: that no person has approved any, that it does not vouch for them, and what their messages were before.
+	alone, unvouched bool
+	before           *postroom.Image
+	held             func() error // called before one starts, and by Held; may be nil
 }
 
 var (
@@ -95,17 +100,20 @@ func (l *testLedger) Complete(ctx context.Context, tx queue.Tx, id string, hint 
 }
 
 func (l *testLedger) Fail(ctx context.Context, tx queue.Tx, id, reason string) error {
-	_, err := l.change(ctx, tx, id, postroom.ActionExecuting, func(a *postroom.Action) {
-		a.State, a.Error = postroom.ActionFailed, reason
-	})
-	return err
+	return l.end(ctx, tx, id, postroom.ActionFailed, reason)
+}
+
+func (l *testLedger) end(ctx context.Context, tx queue.Tx, id string, state postroom.ActionState, reason string) error {
+	a, err := readAction(ctx, tx, id)
+	if err != nil || a.State.Final() {
+		return cmp.Or(err, fmt.Errorf("action %s is %s", id, a.State))
+	}
+	a.State, a.Error = state, reason
+	return l.put(ctx, tx, a)
 }
 
 func (l *testLedger) Cancel(ctx context.Context, tx queue.Tx, id, reason string) error {
-	_, err := l.change(ctx, tx, id, postroom.ActionExecuting, func(a *postroom.Action) {
-		a.State, a.Error = postroom.ActionCanceled, reason
-	})
-	return err
+	return l.end(ctx, tx, id, postroom.ActionCanceled, reason)
 }
 
 func (l *testLedger) Action(ctx context.Context, id string) (postroom.Action, error) {
@@ -146,6 +154,21 @@ func (l *testLedger) SetContent(ctx context.Context, tx queue.Tx, id, sha256 str
 
 func (l *testLedger) Approver(context.Context, queue.Tx, string) (string, error) {
 	return l.approver, nil
+}
+
+func (l *testLedger) Permit(ctx context.Context, id string) (postroom.Permit, error) {
+	a, err := l.Action(ctx, id)
+	p := postroom.Permit{Vouched: !l.unvouched, Action: a, Approver: "ada", Before: l.before}
+	if l.alone {
+		p.Approver = ""
+	}
+	return p, err
+}
+
+func (l *testLedger) Hold(ctx context.Context, tx queue.Tx, id, reason string) (postroom.Action, error) {
+	return l.change(ctx, tx, id, postroom.ActionQueued, func(a *postroom.Action) {
+		a.State, a.Error = postroom.ActionApprovedPending, reason
+	})
 }
 
 func (l *testLedger) Held(context.Context) error {

@@ -69,7 +69,7 @@ func (j *jobs) failQueued(ctx context.Context, w *queue.Work[ActionPayload], cau
 	if err != nil || action.State != postroom.ActionExecuting {
 		return errors.Join(cause, err)
 	}
-	return j.failAction(ctx, w, action, cause)
+	return j.failAction(ctx, w.Attempt, action, cause)
 }
 
 // send sends the message of an action, once.

@@ -341,6 +341,11 @@ func (o *Outbox) fetch(ctx context.Context, client *Client, a postroom.Action) (
 	if err != nil {
 		return nil, err
 	}
+	return readOriginal(ctx, client, a, id, o.MailLimits)
+}
+
+// readOriginal reads the message of an action from Gmail, by Gmail's id.
+func readOriginal(ctx context.Context, client *Client, a postroom.Action, id string, limits *mime.Limits) (*original, error) {
 	m, err := client.GetRaw(ctx, id)
 	if err != nil {
 		return nil, err
@@ -349,7 +354,7 @@ func (o *Outbox) fetch(ctx context.Context, client *Client, a postroom.Action) (
 	if err != nil {
 		return nil, &Error{Op: "read the original " + id, Class: ClassAnswer, Err: err}
 	}
-	parsed, err := mime.ParseBytes(raw, o.MailLimits)
+	parsed, err := mime.ParseBytes(raw, limits)
 	if err != nil {
 		return nil, err
 	}

@@ -93,6 +93,7 @@ func TestAnAnswerThatASyncHasOvertaken(t *testing.T) {
 		"undo":   func(w *world, message string) { w.undo(message, remove("INBOX")) },
 		"wake-up": func(w *world, message string) {
 			label := w.userLabel("Asleep")
+			w.cfg.SnoozeLabel = "Asleep"
 			w.modify(w.theirs(message), postroom.LabelChange{Add: []string{label}, Remove: []string{"INBOX"}})
 			w.run(NewHistorySyncJob(w.account, 0))
 			w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: "a", SnoozeLabelID: label}, time.Now()))

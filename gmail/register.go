@@ -28,6 +28,12 @@ type Config struct {
 	// [JobOutboundSend] is not registered, and such actions fail.
 	Outbox *Outbox
 
+	// Confirm decides again about a message, as Gmail has it and with the labels that it had before this program changed any since, and
+	// returns why the decision of the permit is not made about it; empty if it is. It is called before an action starts that cannot be
+	// taken back and that no person has approved, since a stored message can be altered; with a reason, a person is asked. *rules.Engine has such a
+	// method. Default nil: a person is asked about each such action.
+	Confirm func(ctx context.Context, msg *postroom.Message, p postroom.Permit) (fault string, err error)
+
 	// SnoozeLabel is the name of the label of snoozed messages. It is created when it is missing. Default "Postroom/Snoozed".
 	// Messages that sleep under another name when it is changed wake all the same.
 	SnoozeLabel string

@@ -13,6 +13,9 @@ import (
 // stepWake is the step of a snooze that enqueues the job which wakes the message. Its result is a wakeUp.
 const stepWake = "wake"
 
+// paramSnoozeLabel is the parameter of the undo hint that names the label under which the message sleeps.
+const paramSnoozeLabel = "snooze_label_id"
+
 // A wakeUp is how a snoozed message comes back.
 type wakeUp struct {
 	Until   time.Time `json:"until"`
@@ -37,7 +40,7 @@ func (j *jobs) snooze(
 	maps.Copy(inverse, postroom.Parameters{
 		"add_labels": []string{postroom.LabelInbox}, "remove_labels": []string{wake.LabelID},
 		postroom.ParamCancelJob: wake.JobID, postroom.ParamCancelKey: wakeKey(a.AccountID, a.ID), "unsnooze_job_id": wake.JobID,
-		"snooze_until": wake.Until.Format(time.RFC3339), "snooze_label": j.SnoozeLabel, "snooze_label_id": wake.LabelID,
+		"snooze_until": wake.Until.Format(time.RFC3339), "snooze_label": j.SnoozeLabel, paramSnoozeLabel: wake.LabelID,
 	})
 	done.hint.InverseParameters = inverse
 	return done, nil

@@ -217,6 +217,32 @@ func TestUnsnoozeOfAMessageThatIsGone(t *testing.T) {
 	require.Zero(t, n)
 }
 
+// TestAWakeUpThatSomebodyHasInsertedWakesNothingElse: no message that does not sleep, and from no other label.
+func TestAWakeUpThatSomebodyHasInsertedWakesNothingElse(t *testing.T) {
+	w := sleepy(t)
+	message, providerID := w.known("UNREAD", "STARRED")
+	_, archived := w.act(message, postroom.Archive, "")
+	other, _ := w.known("INBOX")
+	snoozed := w.snooze(other)
+	require.Equal(t, postroom.ActionCompleted, snoozed.State)
+	_, err := w.queue.CancelAll(t.Context(), queue.Filter{Types: []string{string(JobUnsnooze)}})
+	require.NoError(t, err)
+	require.NoError(t, w.queue.Resume(t.Context(), naps))
+	for _, action := range []string{"none", archived.ID, snoozed.ID} {
+		for _, label := range []string{"UNREAD", "STARRED", ""} {
+			w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: action, SnoozeLabelID: label}, time.Now()))
+			atGmail, here := w.labels(providerID)
+			require.Equal(t, []string{"STARRED", "UNREAD"}, atGmail)
+			require.Equal(t, atGmail, here)
+		}
+	}
+	asleep := w.labelNamed("Postroom/Snoozed").ID
+	w.modify(providerID, postroom.LabelChange{Add: []string{asleep}})
+	w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: "from before", SnoozeLabelID: "UNREAD"}, time.Now()))
+	atGmail, _ := w.labels(providerID)
+	require.Equal(t, []string{"INBOX", "STARRED", "UNREAD"}, atGmail, "what sleeps wakes, whatever is known of its snooze")
+}
+
 // TestUnsnoozeAfterTheNameHasChanged: a message wakes from the label under which it sleeps.
 func TestUnsnoozeAfterTheNameHasChanged(t *testing.T) {
 	for name, alter := range map[string]func(p *UnsnoozePayload){

@@ -17,7 +17,7 @@ type UnsnoozePayload struct {
 	AccountID string `json:"account_id"`
 	MessageID string `json:"message_id"` // ours
 	ActionID  string `json:"action_id"`  // the snooze
-	// SnoozeLabelID is the label to remove. Empty: the one that Config.SnoozeLabel names.
+	// SnoozeLabelID is the label under which the message sleeps, for people: the one that is removed is that of the signed action.
 	SnoozeLabelID string `json:"snooze_label_id,omitempty"`
 }
 
@@ -152,20 +152,41 @@ func cancelOverslept(ctx context.Context, tx queue.Tx, q *queue.Queue, others []
 	return nil
 }
 
-// wake changes the message at Gmail. A message in the trash stays there, and one that is in the inbox already only loses the
-// label. The label may be gone from Gmail, and so from the message. wake returns the change, and the image after it.
+// asleep returns the label under which the message of a wake-up sleeps: that of its snooze, if the ledger vouches for it; the job is a
+// row, which anybody can write. A snooze that has failed, or that is from before there were signatures, has none that is signed: then it
+// is the label that the settings name, and only a message that Gmail has under it sleeps.
+func (j *jobs) asleep(ctx context.Context, client *Client, p UnsnoozePayload) (label string, sure bool, err error) {
+	permit, err := j.Ledger.Permit(ctx, p.ActionID)
+	if err = notMissing(err); err != nil {
+		return "", false, err
+	}
+	a := &permit.Action
+	if permit.Vouched && a.Type == postroom.Snooze && a.AccountID == p.AccountID && a.MessageID == p.MessageID && a.State == postroom.ActionCompleted {
+		if label, sure = a.UndoHint.InverseParameters.Text(paramSnoozeLabel); sure {
+			return label, true, nil
+		}
+	}
+	labels, err := client.ListLabels(ctx)
+	i := slices.IndexFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, j.SnoozeLabel) })
+	if err != nil || i < 0 {
+		return "", false, err
+	}
+	return labels[i].ID, false, nil
+}
+
+// wake changes the message at Gmail. One that somebody has thrown away stays there, and one that is in the inbox already only
+// loses the label. The label may be gone from Gmail, and with it from the message. wake returns what it has changed, and the image
+// after it.
 func (j *jobs) wake(ctx context.Context, p UnsnoozePayload, id string) (change postroom.LabelChange, image postroom.Image, err error) {
 	_, client, err := j.open(ctx, p.AccountID)
 	if err != nil {
 		return change, image, err
 	}
-	label := p.SnoozeLabelID
-	if label == "" {
-		if label, _, err = j.Store.LabelID(ctx, p.AccountID, j.SnoozeLabel); err != nil {
-			return change, image, err
-		}
-	}
 	if image, err = client.GetImage(ctx, id); err != nil {
+		return change, image, err
+	}
+	label, sure, err := j.asleep(ctx, client, p)
+	if err != nil || !sure && !image.Has(label) {
 		return change, image, err
 	}
 	change = remove(label)

@@ -38,12 +38,13 @@ type AuditEntry struct {
 	Entry   int64  `db:"entry"      json:"entry"` // its number in the chain, from 1
 	Seen    int64  `db:"seen"       json:"seen"`  // number of entries in all chains then, including this one
 	Account string `db:"account_id" json:"account_id,omitempty"`
-	// Kind is decision, action, approval, event, breaker, report, link, fault, key, rule, rules_version, direction, llm_rule or
+	// Kind is decision, action, approval, event, breaker, report, link, fault, key, undo, rule, rules_version, direction, llm_rule or
 	// adoption.
 	Kind    string `db:"kind"       json:"kind"`
 	Subject string `db:"subject_id" json:"subject_id"` // the id of the row
 	Rev     int    `db:"rev"        json:"rev"`        // how often the row had been written
-	// Note is the state of an action, the outcome of a request, the kind of an event, the undone action, or the ends of the chains.
+	// Note is the state of an action, the outcome of a request, the kind of an event, the undone action,
+	// who requests an undo of which action, or the ends of the chains.
 	Note   string `db:"note"       json:"note,omitempty"`
 	Digest string `db:"digest"     json:"digest"` // the signature over the row
 	MAC    string `db:"mac"        json:"mac"`    // the signature over the entry and its predecessor

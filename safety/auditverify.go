@@ -252,7 +252,7 @@ func (v *verifier) entry(e *AuditEntry) {
 	case e.Kind == auditFault:
 		v.faultf(auditFault, e.Subject, "it had been altered when it came to %s it, on %s", e.Note, e.At.Format(time.RFC3339))
 		return
-	case e.Kind == auditKey: // it is about no row
+	case e.Kind == auditKey, e.Kind == auditUndo: // it is about no row
 		return
 	case e.Kind == auditLink && (v.linked.IsZero() || e.At.Before(v.linked)):
 		v.linked = e.At.Time

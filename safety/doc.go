@@ -63,14 +63,17 @@
 // its turn and the action that it undoes. The ledger continues only from a row that matches its last entry and its seal:
 //
 //   - Start executes and continues no other action. An action that was altered, forged, copied from another, or put back has
-//     failed, with the reason. So an approval is used once; see The audit log about a audit log that was cut.
+//     failed, with the reason. So an approval is used once; see The audit log about an audit log that was cut.
 //   - Approve does not answer a request that was answered and that waits again because its row was altered.
 //   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the audit log records that and signs
 //     nothing.
 //   - StartUndo and History use what the audit log says was done, in the order in which it was done. Nothing is undone twice,
-//     unless the entries about the undo are altered as well, which VerifyAudit finds.
+//     unless the entries about the undo are altered as well, which VerifyAudit finds. StartUndo undoes what RequestUndo has signed
+//     for its job, once.
 //   - Announce signs an irreversible step with the action, before the job takes it. Start returns the announcement to the next
 //     attempt, which therefore does not repeat the step. Announce refuses a job whose content differs from the action's.
+//   - Permit returns what permits an action. What the ledger records was decided about a stored message, which is not signed. So
+//     before package gmail starts an irreversible action that no person has approved, it decides again about the message at Gmail.
 //   - Hold and Renew refuse an altered action, because a new request would sign it.
 //   - Entries can be removed, or altered so that they seem to be about something else. So the audit log must be whole from the
 //     last change of the action on: before a request is shown as genuine, answered or renewed, before content is composed, and

@@ -257,6 +257,11 @@ FROM approvals
 WHERE action_id = $1
   AND outcome = 'waiting'`
 
+	selectLoggedApproval = `
+SELECT ` + approvalColumns + `, ` + lastOfApproval + `
+FROM approvals
+WHERE id = $1`
+
 	// The last answer that a person gave, by the log.
 	selectAnswer = `
 SELECT ` + approvalColumns + `

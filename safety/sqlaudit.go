@@ -104,6 +104,14 @@ FROM audit_entries
 WHERE kind = 'decision'
   AND subject_id = $1`
 
+	selectUndoRequest = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
+FROM audit_entries
+WHERE kind = 'undo'
+  AND subject_id = $1
+ORDER BY rev DESC
+LIMIT 1`
+
 	// An undo that is not void by the audit log, and is missing or void in the links.
 	selectMissedUndo = `
 SELECT logged.subject_id

@@ -204,7 +204,8 @@ func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hin
 	if err != nil || !IsUndo(a.Type) {
 		return err
 	}
-	if err = l.voidLinks(ctx, tx, voidUndone, a.AccountID, actionID); err != nil || IsRedo(a.Type) {
+	err = errors.Join(l.voidLinks(ctx, tx, voidUndone, a.AccountID, actionID), l.endRequest(ctx, tx, a))
+	if err != nil || IsRedo(a.Type) {
 		return err
 	}
 	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Undos, countUndone, "were undone")
@@ -222,7 +223,11 @@ func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string)
 // Cancel makes an action that is not final canceled, with the reason for people, and withdraws its open request for approval. The
 // job of an executing action gets a [*StateError] when it completes the action; its changes at the provider stay.
 func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error {
-	if _, err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
+	a, err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason})
+	if err == nil && IsUndo(a.Type) {
+		err = l.endRequest(ctx, tx, a)
+	}
+	if err != nil {
 		return err
 	}
 	r, err := openRequest(ctx, tx, actionID)

@@ -24,6 +24,9 @@ func (d *desk) resume(by string) error {
 
 func (d *desk) undo(id, job string) (postroom.Action, error) {
 	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		if err := d.ledger.RequestUndo(ctx, tx, id, job, "ann"); err != nil {
+			return postroom.Action{}, err
+		}
 		return d.ledger.StartUndo(ctx, tx, id, job)
 	})
 }

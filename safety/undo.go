@@ -43,7 +43,8 @@ func undoType(t postroom.ActionType) postroom.ActionType {
 
 // StartUndo records that the job undoes a completed action. It inserts an action of type undo_<type>, or redo_<type> if the
 // original is an undo, executing from the start, and links it to the original. Package undo decides whether the original can be
-// undone.
+// undone. If [Ledger.RequestUndo] has not requested the undo for this job, or the job has already carried it out, the error is
+// [ErrNotRequested], and nothing is written.
 //
 // An action has at most one undo that has not failed, been canceled or been undone itself. If that undo belongs to the same job,
 // StartUndo returns it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and
@@ -77,7 +78,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 		return postroom.Action{}, err
 	case live == nil:
 		return l.insertUndo(ctx, tx, p, original, jobID)
-	case live.JobID == jobID:
+	case live.JobID == jobID && live.State == postroom.ActionExecuting:
 		return l.checkUndo(ctx, tx, original, live)
 	}
 	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: *live}
@@ -89,7 +90,7 @@ func (l *Ledger) checkUndo(ctx context.Context, tx queue.Tx, original postroom.A
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if p.State == postroom.ActionExecuting && (l.vouched(p) != signedRight || p.Type != undoType(original.Type) || p.DecisionID != original.DecisionID) {
+	if l.vouched(p) != signedRight || p.Type != undoType(original.Type) || p.DecisionID != original.DecisionID {
 		return postroom.Action{}, fmt.Errorf("safety: go on with the undo of action %s: %w", original.ID, ErrAltered)
 	}
 	return p.value()
@@ -99,6 +100,13 @@ func (l *Ledger) checkUndo(ctx context.Context, tx queue.Tx, original postroom.A
 func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, original postroom.Action, jobID string) (postroom.Action, error) {
 	if err := l.checkLinks(ctx, tx, original.ID); err != nil {
 		return postroom.Action{}, err
+	}
+	request, err := l.undoRequest(ctx, tx, original.ID, jobID)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	if !request.open {
+		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w", original.ID, ErrNotRequested)
 	}
 	id, err := uuid7.New()
 	if err != nil {

@@ -13,8 +13,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// startUndo is what follows when somebody requests an undo.
 func (d *desk) startUndo(originalID, job string) (postroom.Action, error) {
 	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		if err := d.ledger.RequestUndo(ctx, tx, originalID, job, "ann"); err != nil {
+			return postroom.Action{}, err
+		}
 		return d.ledger.StartUndo(ctx, tx, originalID, job)
 	})
 }

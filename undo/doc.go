@@ -18,8 +18,9 @@
 //
 // # Requests
 //
-// All undos are requested with [Undoer.Request], by a command line, a page or a program: it refuses an action that cannot be
-// undone before it writes anything, and enqueues the [JobAction]. [Undoer.Plan] returns beforehand what the job would do,
+// All undos are requested with [Undoer.Request], by a command line, a page or a program. It refuses an action that cannot be
+// undone before it writes anything, records in the ledger who has requested the undo ([Undoer.As]), and enqueues the [JobAction].
+// The job undoes nothing without that record. [Undoer.Plan] returns beforehand what the job would do,
 // [Undoer.Report] afterwards what it has done. [Undoer.RequestAll] requests the undo of all actions that a filter selects;
 // [Undoer.PlanAll] and [Undoer.ReportAll] return the same for each of them, and why one cannot be undone: see [Result].
 //

@@ -85,7 +85,7 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 	if held, ok := errors.AsType[*postroom.HeldError](err); ok {
 		return undo, queue.Defer(held, attempts.Held(w.Job.Interruptions, held.Until, time.Now()))
 	}
-	if errors.Is(err, safety.ErrAltered) {
+	if errors.Is(err, safety.ErrAltered) || errors.Is(err, safety.ErrNotRequested) {
 		return undo, queue.Fatal(err)
 	}
 	holder, verdict := inTheWay(err, w.Job.Interruptions)
@@ -102,6 +102,9 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 		}
 		return start(ctx, tx)
 	})
+	if errors.Is(err, safety.ErrNotRequested) {
+		err = queue.Fatal(err)
+	}
 	return undo, err
 }
 

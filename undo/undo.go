@@ -89,6 +89,14 @@ type Undoer struct {
 	ledger  *safety.Ledger
 	mailbox Mailbox
 	kinds   *postroom.Kinds
+	by      string // who requests
+}
+
+// As returns an undoer that puts its requests on record as those of the person or program with the name.
+func (u *Undoer) As(name string) *Undoer {
+	as := *u
+	as.by = name
+	return &as
 }
 
 // NewUndoer makes an undoer; a missing field of the configuration is an error that names it. [Register] registers the handler
@@ -117,7 +125,8 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 }
 
 // Request requests the undo of an action: it enqueues the job, unless one is unfinished already, which Duplicate of the result
-// reports. All ways to undo use it. It refuses an action that cannot be undone before it writes anything.
+// reports, and records the request in the ledger; a job without that record undoes nothing. All ways to undo use it. It refuses an
+// action that cannot be undone before it writes anything.
 func (u *Undoer) Request(ctx context.Context, actionID string) (result queue.EnqueueResult, err error) {
 	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		result, err = u.RequestTx(ctx, tx, actionID)
@@ -139,7 +148,11 @@ func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (q
 	if err := u.mayUndo(ctx, original, live); err != nil {
 		return queue.EnqueueResult{}, err
 	}
-	return u.queue.EnqueueTx(ctx, tx, newJob(original))
+	result, err := u.queue.EnqueueTx(ctx, tx, newJob(original))
+	if err != nil {
+		return result, err
+	}
+	return result, u.ledger.RequestUndo(ctx, tx, original.ID, result.ID, u.by)
 }
 
 // Plan returns what an undo would change at the message now, and refuses as [Undoer.Request] does. It changes nothing.

@@ -42,6 +42,10 @@ func (h *host) connect(ctx context.Context) error {
 		return err
 	}
 	h.undoing = undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: mailbox, Kinds: kinds}
-	h.undoer, err = undo.NewUndoer(h.undoing)
-	return err
+	undoer, err := undo.NewUndoer(h.undoing)
+	if err != nil {
+		return err
+	}
+	h.undoer = undoer.As(me())
+	return nil
 }

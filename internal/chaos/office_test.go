@@ -70,6 +70,7 @@ type office struct {
 	queue  *queue.Queue
 	mail   *gmail.Store
 	rules  *rules.Store
+	engine *rules.Engine
 	ledger *safety.Ledger
 	drafts *gmail.Drafts
 	undoer *undo.Undoer
@@ -127,11 +128,10 @@ func (o *office) openStores(p place, kinds *postroom.Kinds) (err error) {
 	if err != nil {
 		return err
 	}
-	engine, err := rules.NewEngine(rules.EngineConfig{Store: o.rules, Logger: silent})
-	if err != nil {
+	if o.engine, err = rules.NewEngine(rules.EngineConfig{Store: o.rules, Logger: silent}); err != nil {
 		return err
 	}
-	o.classify = rules.Config{Messages: o.mail, Labels: o.mail, Ledger: o.ledger, Rules: engine, Kinds: kinds}
+	o.classify = rules.Config{Messages: o.mail, Labels: o.mail, Ledger: o.ledger, Rules: o.engine, Kinds: kinds}
 	if p.Obedient {
 		o.classify.Fallback, err = llm.NewDecider(llm.Config{Client: llmtest.Obedient{}, Kinds: kinds, Guidance: o.offerAll})
 		if err != nil {
@@ -181,7 +181,7 @@ func (o *office) connect(endpoint string, transport http.RoundTripper, kinds *po
 		return err
 	}
 	o.gmail = gmail.Config{
-		Store: o.mail, Clients: clients, Ledger: o.ledger, Kinds: kinds, Outbox: outbox, Decide: o.decide, OnMessage: o.arrived,
+		Store: o.mail, Clients: clients, Ledger: o.ledger, Kinds: kinds, Outbox: outbox, Decide: o.decide, Confirm: o.engine.Confirm, OnMessage: o.arrived,
 		Topic: topic, SpamAndTrash: true, PageSize: 20, Logger: silent,
 	}
 	o.undo = undo.Config{Queue: o.queue, Ledger: o.ledger, Mailbox: mailbox, Kinds: kinds}

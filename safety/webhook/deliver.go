@@ -33,7 +33,7 @@ const (
 // JobDeliver sends one event.
 const JobDeliver queue.Type[Event] = "approval.webhook"
 
-// An Event is what a [JobDeliver] sends.
+// An Event names what a [JobDeliver] sends. Nothing signs it: what is sent is what the ledger has on record about the request.
 type Event struct {
 	Type       string    `json:"type"`
 	ApprovalID string    `json:"approval_id"`
@@ -48,12 +48,23 @@ func Jobs(request safety.Approval) []queue.NewJob {
 		expiry := newJob(EventExpired, request.ID, request.ExpiresAt)
 		expiry.NotBefore = request.ExpiresAt
 		return []queue.NewJob{newJob(EventRequested, request.ID, request.RequestedAt), expiry}
-	case safety.OutcomeApproved:
-		return []queue.NewJob{newJob(EventApproved, request.ID, request.DecidedAt)}
-	case safety.OutcomeRejected:
-		return []queue.NewJob{newJob(EventRejected, request.ID, request.DecidedAt)}
+	default:
+		return []queue.NewJob{newJob(eventOf(request.Outcome), request.ID, request.DecidedAt)}
 	}
-	return []queue.NewJob{newJob(EventWithdrawn, request.ID, request.DecidedAt)}
+}
+
+// eventOf is the event that is told of a request with the outcome.
+func eventOf(o safety.Outcome) string {
+	switch o {
+	case safety.OutcomeWaiting:
+		return EventRequested
+	case safety.OutcomeApproved:
+		return EventApproved
+	case safety.OutcomeRejected:
+		return EventRejected
+	default:
+		return EventWithdrawn
+	}
 }
 
 func newJob(event, approvalID string, at time.Time) queue.NewJob {
@@ -89,42 +100,46 @@ type data struct {
 
 // deliver is the handler of [JobDeliver].
 func (s *Sender) deliver(ctx context.Context, w *queue.Work[Event]) error {
-	request, err := s.cfg.Ledger.Approval(ctx, w.Payload.ApprovalID)
+	told, err := s.cfg.Ledger.Request(ctx, w.Payload.ApprovalID)
+	event, request := w.Payload.Type, &told.Approval
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
 		return queue.Fatal(err)
 	case err != nil:
 		return err
-	case w.Payload.Type == EventExpired && request.Outcome != safety.OutcomeWaiting:
+	case errors.Is(told.Fault, safety.ErrLogCut):
+		return told.Fault
+	case told.Fault != nil:
+		return queue.Fatal(told.Fault)
+	case event == EventExpired && request.Outcome != safety.OutcomeWaiting:
 		return nil // it was answered before
+	case event == EventExpired && time.Now().Before(request.ExpiresAt):
+		return queue.Defer(errors.New("webhook: the request has not expired yet"), time.Until(request.ExpiresAt))
+	case event != EventExpired && event != EventRequested && event != eventOf(request.Outcome):
+		return queue.Fatal(fmt.Errorf("webhook: request %s is %s, and %s is not to be told of it", request.ID, request.Outcome, event))
 	}
-	body, err := s.body(ctx, w.Payload, request)
+	body, err := bodyOf(event, &told)
 	if err != nil {
-		return err
+		return queue.Fatal(err)
 	}
 	return s.send(ctx, "msg_"+w.Job.ID, time.Now(), body)
 }
 
-// body says of a request what the event is about: a request that was answered since was waiting when it was made.
-func (s *Sender) body(ctx context.Context, e Event, request safety.Approval) ([]byte, error) {
-	action, err := s.cfg.Ledger.Action(ctx, request.ActionID)
-	if err != nil {
-		return nil, err
-	}
-	decision, err := s.cfg.Ledger.Decision(ctx, action.DecisionID)
-	if err != nil {
-		return nil, err
-	}
-	m := message{Type: e.Type, Timestamp: e.At, Data: data{
+// bodyOf says of a request what the event is about: a request that was answered since was waiting when it was made.
+func bodyOf(event string, told *safety.Waiting) ([]byte, error) {
+	request, action, decision := &told.Approval, &told.Action, &told.Decision
+	m := message{Type: event, Data: data{
 		ApprovalID: request.ID, ActionID: action.ID, AccountID: action.AccountID, MessageID: action.MessageID, Action: action.Type,
 		Source: decision.Decision.Source, Rule: decision.Decision.RuleName, Model: decision.Decision.Model, Reasons: request.Reasons,
 		RequestedAt: request.RequestedAt.UTC(), ExpiresAt: request.ExpiresAt.UTC(), Outcome: string(safety.OutcomeWaiting),
 	}}
-	switch e.Type {
+	switch event {
 	case EventRequested:
+		m.Timestamp = m.Data.RequestedAt
 	case EventExpired:
-		m.Data.Outcome = "expired"
+		m.Timestamp, m.Data.Outcome = m.Data.ExpiresAt, "expired"
 	default:
+		m.Timestamp = request.DecidedAt.UTC()
 		m.Data.Outcome, m.Data.DecidedAt = string(request.Outcome), request.DecidedAt.UTC()
 		m.Data.Approver, m.Data.Why = request.Approver, request.Why
 	}

@@ -21,6 +21,9 @@
 // approver and why are left out where there are none. There is no text of mail in it, no address, no parameter of an action and no
 // secret: the receiver asks for what it may see. Events may come more than once, and in another order than they happened.
 //
+// What is sent is compared with the log of the ledger before it is signed. Of a request that something has altered in the database, or
+// answered there, nothing is sent, and the job fails.
+//
 // # Delivery
 //
 // Each event is a job. An answer of 2xx ends it, 410 (gone) fails it, and everything else is tried again, after Retry-After where

@@ -22,6 +22,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/webhook"
 )
@@ -111,8 +112,21 @@ func (f *fixture) write(fn func(ctx context.Context, tx queue.Tx) error) {
 
 func (f *fixture) ask() postroom.Action {
 	f.t.Helper()
+	return f.askAt(time.Now())
+}
+
+// writeAt is write at another time.
+func (f *fixture) writeAt(at time.Time, fn func(ctx context.Context, tx queue.Tx) error) {
+	f.t.Helper()
+	f.write(func(ctx context.Context, tx queue.Tx) error {
+		return fn(ctx, driver.NewWriteTx(tx, f.db.Dialect(), at))
+	})
+}
+
+func (f *fixture) askAt(at time.Time) postroom.Action {
+	f.t.Helper()
 	var a postroom.Action
-	f.write(func(ctx context.Context, tx queue.Tx) (err error) {
+	f.writeAt(at, func(ctx context.Context, tx queue.Tx) (err error) {
 		msg := &postroom.Message{ID: uuid.NewString(), AccountID: "account-1", From: postroom.Address{Email: "ann@example.com"}, Subject: "Very private"}
 		a, err = f.ledger.Record(ctx, tx, msg, postroom.Decision{
 			Action: postroom.Delete, Parameters: postroom.Parameters{"note": "hunter2"}, Confidence: 1, Rationale: "it says: hunter2",
@@ -150,7 +164,7 @@ func (f *fixture) due() bool {
 	jobs, err := f.queue.Jobs(f.t.Context(), queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}})
 	require.NoError(f.t, err)
 	for _, j := range jobs {
-		if j.Attempt > 0 || time.Until(j.NotBefore) < time.Hour {
+		if time.Until(j.NotBefore) < time.Hour {
 			return true
 		}
 	}
@@ -224,27 +238,82 @@ func TestExpiryIsTold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		for _, answered := range []bool{false, true} {
 			f := newFixture(t, db)
-			a := f.ask()
-			f.work()
-			f.write(func(ctx context.Context, tx queue.Tx) (err error) {
-				if answered {
-					_, err = f.ledger.Approve(ctx, tx, a.ID, "ann")
-				}
-				if err == nil {
-					_, err = tx.ExecContext(ctx, "UPDATE jobs SET not_before = created_at WHERE state = 'queued'")
-				}
-				return err
-			})
+			asked := time.Now().Add(-8 * 24 * time.Hour)
+			a := f.askAt(asked)
+			if answered {
+				f.writeAt(asked.Add(time.Hour), func(ctx context.Context, tx queue.Tx) error {
+					_, err := f.ledger.Approve(ctx, tx, a.ID, "ann")
+					return err
+				})
+			}
 			f.work()
 			want := "approval.expired"
 			if answered {
 				want = "approval.approved"
 			}
-			got := f.deliveries()
-			require.Len(t, got, 2)
-			require.Equal(t, want, got[1].body["type"])
+			require.ElementsMatch(t, []string{"approval.requested", want}, f.types())
 		}
 	})
+}
+
+// types are those of the events that have arrived.
+func (f *fixture) types() (types []string) {
+	for _, d := range f.deliveries() {
+		types = append(types, d.body["type"].(string))
+	}
+	return types
+}
+
+// TestNothingIsSignedThatTheLogDoesNotSay: rows say that somebody has approved, or something else was asked; and jobs say what they want.
+func TestNothingIsSignedThatTheLogDoesNotSay(t *testing.T) {
+	for name, c := range map[string]struct {
+		statement, event string
+		fault            string // empty: it waits
+	}{
+		"approved in the row": {
+			"UPDATE approvals SET outcome = 'approved', approver = 'ada', decided_at = requested_at", webhook.EventApproved, "altered in the database",
+		},
+		"approved with its revision": {
+			"UPDATE approvals SET outcome = 'approved', approver = 'ada', decided_at = requested_at, rev = rev + 1", webhook.EventApproved, "altered in the database",
+		},
+		"approved in the job":     {"", webhook.EventApproved, "is waiting, and approval.approved is not to be told of it"},
+		"another action":          {"UPDATE actions SET type = 'archive'", webhook.EventRequested, "altered in the database"},
+		"another decision":        {"UPDATE decisions SET model = 'another'", webhook.EventRequested, "altered in the database"},
+		"other reasons":           {`UPDATE approvals SET reasons_json = '["no reason"]'`, webhook.EventRequested, "altered in the database"},
+		"an answer is gone":       {"DELETE FROM audit_entries WHERE kind = 'approval'", webhook.EventRequested, "altered in the database"},
+		"no event":                {"", "approval.invented", "approval.invented is not to be told of it"},
+		"expired before its time": {"", webhook.EventExpired, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db queue.DB) {
+				f := newFixture(t, db)
+				a := f.ask()
+				f.work()
+				n := len(f.deliveries())
+				requests, err := f.ledger.ApprovalsOf(t.Context(), a.ID)
+				require.NoError(t, err)
+				var job queue.EnqueueResult
+				f.write(func(ctx context.Context, tx queue.Tx) error {
+					if c.statement != "" {
+						_, err := tx.ExecContext(ctx, c.statement)
+						require.NoError(t, err)
+					}
+					job, err = f.queue.EnqueueTx(ctx, tx, webhook.JobDeliver.New(webhook.Event{Type: c.event, ApprovalID: requests[0].ID, At: time.Now()}, nil))
+					return err
+				})
+				f.work()
+				require.Len(t, f.deliveries(), n)
+				left, err := f.queue.Job(t.Context(), job.ID)
+				require.NoError(t, err)
+				if c.fault == "" {
+					require.Equal(t, queue.StateQueued, left.State)
+					return
+				}
+				require.Equal(t, queue.StateFailed, left.State)
+				require.Contains(t, left.LastError, c.fault)
+			})
+		})
+	}
 }
 
 func TestOnlyPublicAddressesAreCalled(t *testing.T) {
