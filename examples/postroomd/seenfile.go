@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -38,7 +37,7 @@ func postgresID(ctx context.Context, dsn string, db queue.DB) (string, error) {
 		return "", usage("paths.database: %w", err)
 	}
 	var schema string
-	if err := dbquery.Get(ctx, db.Reader(), &schema, "SELECT COALESCE(current_schema(), '')"); err != nil {
+	if err := db.Reader().GetContext(ctx, &schema, "SELECT COALESCE(current_schema(), '')"); err != nil {
 		return "", fmt.Errorf("read the schema of the database: %w", err)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{c.Host, strconv.Itoa(int(c.Port)), c.Database, schema}))
