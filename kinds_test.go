@@ -245,7 +245,7 @@ func TestRecipientsAreAddresses(t *testing.T) {
 		"an address": "bob@example.com", "with a name": "Bob <bob@example.com>", "with a name beyond ASCII": "Jörg Bücher <j@example.com>",
 		"a domain beyond ASCII": "info@bücher.example", "several in a text": "bob@example.com, Ann <ann@example.com>",
 		"a list": []any{"bob@example.com", `"Bob, the boss" <boss@example.com>`}, "texts": []string{"bob@example.com"},
-		"a mailbox of this machine": "root@localhost", "a tag": "bob+post@example.com",
+		"with semicolons": "bob@example.com; Ann <ann@example.com>;", "a mailbox of this machine": "root@localhost", "a tag": "bob+post@example.com",
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, k.Check(postroom.Forward, postroom.Parameters{"to": to}, decidedAt))
@@ -260,6 +260,7 @@ func TestRecipientsAreAddresses(t *testing.T) {
 		"a name":              {"bob", `"bob"`},
 		"one of a list":       {[]any{"bob@example.com", "x"}, `"x"`},
 		"one of a text":       {"bob@example.com, x", `"bob@example.com, x"`},
+		"one of several":      {"bob@example.com; x", `"bob@example.com; x"`},
 		"another field":       {"a@b.c\r\nBcc: x@y.z", `"a@b.c\r\nBcc: x@y.z"`},
 		"a line of its own":   {"a@b.c\nx@y.z", `"a@b.c\nx@y.z"`},
 		"a NUL":               {"a\x00@b.c", `"a\u0000@b.c"`},

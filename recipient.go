@@ -17,8 +17,17 @@ func notRecipient(text string) bool {
 	if strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(text, "=?") {
 		return true
 	}
+	if isAddressList(text) {
+		return false
+	}
+	// QUIRK: RFC 5322, section 3.4, has commas between addresses, and Outlook's users write semicolons.
+	several := strings.Split(strings.TrimSuffix(strings.TrimSpace(text), ";"), ";")
+	return len(several) < 2 || slices.ContainsFunc(several, func(one string) bool { return !isAddressList(one) })
+}
+
+func isAddressList(text string) bool {
 	list, err := mail.ParseAddressList(text)
-	return err != nil || len(list) == 0 || slices.ContainsFunc(list, func(a *mail.Address) bool { return !sendable(a.Address) })
+	return err == nil && len(list) > 0 && !slices.ContainsFunc(list, func(a *mail.Address) bool { return !sendable(a.Address) })
 }
 
 // sendable reports whether mail can be sent to an address: not where the local part is beyond ASCII, which needs an extension of
