@@ -33,7 +33,7 @@ var internalPackages = map[string]struct {
 	},
 	"internal/mailname": {users: []string{"gmail", "rules", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "rules/ruleschat", "safety", "safety/discord"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd"},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
 	// The words of the root, from a message that package mime has read.
