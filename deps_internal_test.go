@@ -15,9 +15,9 @@ var internalPackages = map[string]struct {
 	users   []string
 	imports []string
 }{
-	"internal/attempts": {users: []string{"examples/postroomd", "gmail", "rules", "safety/discord", "safety/webhook", "undo"}},
+	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd"}},
 	"internal/dbquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd"},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
 	"internal/dbvalue": {users: []string{"internal/dbquery", "gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord"}},
@@ -33,7 +33,7 @@ var internalPackages = map[string]struct {
 	},
 	"internal/mailname": {users: []string{"gmail", "rules", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
-		users: []string{"examples/postroomd", "gmail", "gmail/gmailtest", "llm", "queue", "rules", "rules/ruleschat", "safety", "safety/discord"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd"},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
 	// The words of the root, from a message that package mime has read.

@@ -106,7 +106,7 @@ func TestApprovalsAreAnsweredAtDiscord(t *testing.T) {
 	require.Equal(t, 3, left, "one was deleted")
 	status := statusOf(t, m.where...)
 	require.Equal(t, &discordStatus{Channel: server.Channel(), People: 1, Posted: 1}, status.Discord)
-	require.Contains(t, m.postroomd("status").stdout, "1 posted to channel "+server.Channel()+", for 1 people to answer")
+	require.Contains(t, m.postroomd("status").stdout, "1 posted to channel "+server.Channel()+", for 1 person to answer")
 	r.stop()
 	require.NotContains(t, r.log(), "hunter3")
 }

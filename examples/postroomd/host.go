@@ -79,7 +79,7 @@ func openDatabase(ctx context.Context, s *site) (database, error) {
 	db, err := sqlite.Open(ctx, s.database(), nil)
 	if err != nil {
 		if fault := tryWrite(s.database()); fault != nil {
-			return nil, fmt.Errorf("%s cannot be opened: postroomd has to write there, and cannot: %w (%w)", s.database(), fault, err)
+			return nil, fmt.Errorf("%s cannot be opened: postroomd has to write there, and cannot: %w", s.database(), fault)
 		}
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (m *mailboxRun) print(t *tally, several bool) {
 	case m.State == gmail.AccountPaused:
 		t.linef("%s is paused%s, and nothing is done there until 'postroomd accounts resume %s'.", email, unless(m.Reason == "", " ("+printable(m.Reason)+")"), email)
 	case several:
-		t.linef("%s: %d messages are stored.", email, m.Messages)
+		t.linef("%s: %s stored.", email, count(m.Messages, "message is", "messages are"))
 	}
 }
 

@@ -92,7 +92,9 @@ func rootCommand(args []string) *cobra.Command {
 		return flagFault(cmd, err)
 	})
 	namesArguments(root)
-	completes(root)
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		completes(root) // a shell asks; cobra keeps for good what is registered
+	}
 	return root
 }
 

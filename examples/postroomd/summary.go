@@ -166,7 +166,7 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 	t.linef("")
 	t.linef("%s matched no rule; %s for approval.", count(s.Unmatched, "message", "messages"), count(s.Approvals, "action waits", "actions wait"))
 	if s.Undecided > 0 {
-		t.linef("%s for a model to decide, and stay in the queue.", count(s.Undecided, "message waits", "messages wait"))
+		t.linef("%s in the queue.", count(s.Undecided, "message waits for a model to decide about it; it stays", "messages wait for a model to decide about them; they stay"))
 		for _, o := range s.Outages {
 			t.linef("  %s", printable(o.String()))
 		}

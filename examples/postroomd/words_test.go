@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
-// What is said where something is missing names what brings it.
+// Where something is missing it is said what brings it.
 
 func TestWithoutAMailboxItIsSaidWhatAddsOne(t *testing.T) {
 	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
@@ -115,7 +115,7 @@ func TestAnUndoThatFailsSaysWhy(t *testing.T) {
 	r.stop()
 }
 
-// A folder that another person's program keeps is not empty.
+// A folder that may not be read, or not be written, is named as that.
 func TestAFolderWithoutPermission(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may read everything")
