@@ -45,9 +45,9 @@ type AuditEntry struct {
 	Rev     int    `db:"rev"        json:"rev"`        // how often the row had been written
 	// Note is the state of an action, the outcome of a request, the kind of an event, the undone action,
 	// who requests an undo of which action, or the ends of the chains.
-	Note   string `db:"note"       json:"note,omitempty"`
-	Digest string `db:"digest"     json:"digest"` // the signature over the row
-	MAC    string `db:"mac"        json:"mac"`    // the signature over the entry and its predecessor
+	Note   string `db:"note"   json:"note,omitempty"`
+	Digest string `db:"digest" json:"digest"` // the signature over the row
+	MAC    string `db:"mac"    json:"mac"`    // the signature over the entry and its predecessor
 
 	At dbtime.Time `db:"created_at" json:"at"`
 
