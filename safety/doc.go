@@ -60,7 +60,7 @@
 // its turn and the action that it undoes. The ledger continues only from a row that matches its last entry and its seal:
 //
 //   - Start executes and continues no other action. An action that was altered, forged, copied from another, or put back has
-//     failed, with the reason. So an approval is used once; see The audit log about a audit log that was cut.
+//     failed, with the reason. So an approval is used once; see The audit log about an audit log that was cut.
 //   - Approve does not answer a request that was answered and that waits again because its row was altered.
 //   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the audit log records that and signs
 //     nothing.
