@@ -18,7 +18,7 @@ const maxSnooze = 365 * 24 * time.Hour
 
 var snoozeUnits = map[string]time.Duration{"minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour}
 
-// snoozeKind has the effect of a snooze once the label is known: package gmail adds it as the parameter [ParamLabel].
+// snoozeKind has the effect of a snooze once package gmail has added the label as the parameter [ParamLabel].
 var snoozeKind = Kind{
 	Summary: "take the message out of the inbox until a time, when it comes back", Danger: Reversible, Job: ActionJob,
 	Parameters: []Parameter{
@@ -39,8 +39,8 @@ var snoozeKind = Kind{
 }
 
 // SnoozeUntil returns when a message that is snoozed at now comes back. The parameters are those of [Snooze]: either until, or
-// amount and units. The time must be after now and at most 365 days later; with a zero now, which is for the check of a rule,
-// until may be any time.
+// amount and units. The time must be after now and at most 365 days later. A zero now is for the check of a rule; until may then
+// be any time.
 func SnoozeUntil(p Parameters, now time.Time) (time.Time, error) {
 	_, hasUntil := p.Text(paramUntil)
 	units, hasUnits := p.Text(paramUnits)
