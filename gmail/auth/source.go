@@ -61,7 +61,7 @@ type flight struct {
 	err   error
 }
 
-// NewSource makes a source; a bad configuration is an error that names the field. It sends nothing.
+// NewSource makes a source. It returns an error that names the field of a bad configuration. It sends nothing.
 func NewSource(cfg SourceConfig) (*Source, error) {
 	app := cfg.App.withDefaults()
 	err := errors.Join(app.validate(), fields.Required("auth: SourceConfig.Tokens", cfg.Tokens, giveTokens))
