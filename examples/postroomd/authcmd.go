@@ -85,7 +85,7 @@ func kept(kind tokenstore.Kind) string {
 	return "the keychain"
 }
 
-// adopt makes the account of a mailbox, and lets its jobs run.
+// adopt creates the account of a mailbox, and lets its jobs run.
 func (h *host) adopt(ctx context.Context, email string) error {
 	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		id, err := h.mail.EnsureAccount(ctx, tx, email)

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// An outageView is a model that is not asked, and why.
+// An outageView is a model that is not called, and the reason.
 type outageView struct {
 	Model   string    `json:"model"`
 	Mailbox string    `json:"mailbox,omitempty"` // the address of the one whose budget is spent
@@ -23,7 +23,7 @@ type outageView struct {
 	Until   time.Time `json:"until,omitzero"`
 }
 
-// String is one line for people.
+// String returns one line for people.
 func (o outageView) String() string {
 	text := o.Model + " since " + clock(o.Since)
 	if !o.Until.IsZero() {
@@ -35,7 +35,7 @@ func (o outageView) String() string {
 	return text + ": " + o.Failure
 }
 
-// outages returns the models that are configured and are not asked.
+// outages returns the configured models that are not called.
 func (h *host) outages(ctx context.Context) ([]outageView, error) {
 	found, err := h.records.Outages(ctx, time.Now())
 	if err != nil {
@@ -66,13 +66,13 @@ func viewOutage(o llm.Outage, email string) outageView {
 	return outageView{Model: o.Model, Mailbox: email, Reason: o.Reason, Failure: o.Failure, Since: o.Since, Calls: o.Calls, Until: o.Until}
 }
 
-// countUndecided counts the messages about which a model could not decide yet.
+// countUndecided counts the messages that wait for a model.
 func (h *host) countUndecided(ctx context.Context) (int, error) {
 	ids, err := h.undecided(ctx)
 	return len(ids), err
 }
 
-// undecided lists the jobs that wait for a model.
+// undecided returns the jobs that wait for a model.
 func (h *host) undecided(ctx context.Context) (ids []string, err error) {
 	filter := queue.Filter{Types: []string{string(rules.JobClassify)}, States: []queue.State{queue.StateQueued}, Limit: laterPage}
 	for now := time.Now(); ; {
@@ -92,7 +92,7 @@ func (h *host) undecided(ctx context.Context) (ids []string, err error) {
 	}
 }
 
-// askAgain makes the jobs due that wait for a model: who has set a key right starts the program anew.
+// askAgain makes the jobs due that wait for a model: a person who has corrected a key restarts the program.
 func (h *host) askAgain(ctx context.Context) error {
 	ids, err := h.undecided(ctx)
 	if err != nil {
@@ -121,8 +121,8 @@ func (h *host) askAgain(ctx context.Context) error {
 	return nil
 }
 
-// waitsForModel reports whether a job has been deferred: only a model defers one that decides about a message. One that was
-// interrupted otherwise is due at once.
+// waitsForModel reports whether a job was deferred: of the jobs that decide about a message, only those that wait for a model
+// are. A job that was interrupted otherwise is due at once.
 func waitsForModel(j *queue.Job, now time.Time) bool {
 	return j.Type == string(rules.JobClassify) && j.State == queue.StateQueued && j.Interruptions > 0 && j.NotBefore.After(now)
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 )
 
-// kinds are the actions that this program carries out: those of package gmail, and those that send messages.
+// kinds are the actions that this program carries out: the default kinds of package gmail, and those that send messages.
 var kinds = newKinds()
 
 func newKinds() *postroom.Kinds {
 	all, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
 	if err != nil {
-		panic(err) // the kinds are constants: a fault is one of this program
+		panic(err) // the kinds are constants: an error is a bug
 	}
 	return all
 }
 
-// newOutbox makes what composes the messages that actions send.
+// newOutbox makes the outbox that composes the messages of actions.
 func (h *host) newOutbox() (*gmail.Outbox, error) {
 	return gmail.NewOutbox(gmail.OutboxConfig{
 		Store: h.mail, Clients: h.clients, Ledger: h.ledger, MaxRecipients: h.cfg.Outbound.MaxRecipients,
@@ -28,8 +28,8 @@ func (h *host) newOutbox() (*gmail.Outbox, error) {
 	})
 }
 
-// preview returns the message that an action sends, whose bytes are fixed from then on, and reports whether the action sends
-// one. What must not be sent is the fault of what was asked for.
+// preview returns the message that an action sends, whose bytes are final from then on, and reports whether the action sends one.
+// A message that must not be sent is a usage error.
 func (h *host) preview(ctx context.Context, a postroom.Action) (p gmail.Preview, sends bool, err error) {
 	if kind, _ := kinds.Kind(a.Type); kind.Job != string(gmail.JobOutboundSend) {
 		return p, false, nil
@@ -41,7 +41,7 @@ func (h *host) preview(ctx context.Context, a postroom.Action) (p gmail.Preview,
 	return p, true, err
 }
 
-// fixContent composes what a waiting action sends, so that the approval names its bytes.
+// fixContent composes the content of a waiting action, so that the approval covers its bytes.
 func (h *host) fixContent(ctx context.Context, actionID string) error {
 	a, err := h.ledger.Action(ctx, actionID)
 	if err != nil || a.State != postroom.ActionApprovedPending {

@@ -17,7 +17,7 @@ import (
 // A pipeline sorts one mailbox: that of the demo, or those of run.
 type pipeline struct {
 	*host
-	rules     *rules.File // nil: the stored rules stay
+	rules     *rules.File // nil: the stored rules are unchanged
 	out       *progress
 	accountID string
 }
@@ -44,7 +44,7 @@ func (p *pipeline) once(ctx context.Context, cutShort error) (*summary, error) {
 	return p.summarize(ctx, before, cutShort)
 }
 
-// onlyAccount returns the configured account, or the one that is signed in to.
+// onlyAccount returns the configured account, or the only one that is signed in to.
 func (h *host) onlyAccount(ctx context.Context) (accountID string, err error) {
 	if h.cfg.Gmail.Address != "" {
 		return h.openAccount(ctx)
@@ -62,7 +62,7 @@ func (h *host) onlyAccount(ctx context.Context) (accountID string, err error) {
 	return accounts[0].ID, nil
 }
 
-// openAccount makes the configured account, or returns the one that is there.
+// openAccount creates the configured account, or returns the existing one.
 func (h *host) openAccount(ctx context.Context) (accountID string, err error) {
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		accountID, err = h.mail.EnsureAccount(ctx, tx, h.cfg.Gmail.Address)
@@ -71,8 +71,8 @@ func (h *host) openAccount(ctx context.Context) (accountID string, err error) {
 	return accountID, err
 }
 
-// sort starts the pipeline: first the labels that the rules need, then what a backfill lists, then what has changed since that
-// began. The job of the labels is awaited, since rules name labels by their ids.
+// sort starts the pipeline: first the labels that the rules need, then a backfill, then the changes since it began. It waits for
+// the labels' job, since rules refer to labels by their ids.
 func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, queue.NewJob) error) error {
 	if err := p.takeRules(ctx, await); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, 
 	return start(ctx, gmail.NewHistorySyncJob(p.accountID, 0))
 }
 
-// process enqueues a job and works until nothing is left to do.
+// process enqueues a job and runs jobs until nothing is left to do.
 func (p *pipeline) process(ctx context.Context, job queue.NewJob) error {
 	if _, err := p.queue.Enqueue(ctx, job); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (p *pipeline) process(ctx context.Context, job queue.NewJob) error {
 	return p.runJobs(ctx)
 }
 
-// takeRules has the labels made that the user's rules name, and stores the rules. It reads again what has been changed meanwhile.
+// takeRules creates the labels of the user's rules, and stores the rules. It reads the file again if that has changed meanwhile.
 func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, queue.NewJob) error) error {
 	for {
 		var labels []string
@@ -128,8 +128,8 @@ func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, qu
 
 var errOtherRules = errors.New("the rules file has been changed since it was read")
 
-// importRules turns the names of labels in the user's rules into ids and stores the rules, unless the file has been changed since it was
-// read: what a person has accepted meanwhile is not taken back. See changeRules.
+// importRules converts label names in the user's rules to ids and stores the rules, unless the file has changed since it was
+// read: a proposal that a person has accepted meanwhile is not reverted. See changeRules.
 func (p *pipeline) importRules(ctx context.Context) error {
 	id, err := p.labelIDs(ctx, p.accountID)
 	if err != nil {
@@ -153,7 +153,7 @@ func (p *pipeline) importRules(ctx context.Context) error {
 	})
 }
 
-// labelIDs returns what finds the id of a label of the account by its name.
+// labelIDs returns a function that finds the id of a label of the account by its name.
 func (h *host) labelIDs(ctx context.Context, accountID string) (id func(name string) (string, bool), err error) {
 	labels, err := h.mail.Labels(ctx, accountID)
 	if err != nil {
@@ -205,7 +205,7 @@ func (p *pipeline) watch(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// known returns the number of messages that the pipeline has ingested, broken ones included.
+// known returns the number of messages that the pipeline has ingested, including broken ones.
 func (p *pipeline) known(ctx context.Context) (int, error) { return p.countMail(ctx, p.accountID) }
 
 func (h *host) countMail(ctx context.Context, accountID string) (int, error) {

@@ -15,7 +15,7 @@ import (
 //go:embed rules.yaml
 var sampleRules []byte
 
-// readRules reads the user's rules, or the sample ones when no file is named.
+// readRules reads the user's rules, or the sample rules if no file is given.
 func readRules(path string) (*rules.File, error) {
 	var file *rules.File
 	var err error

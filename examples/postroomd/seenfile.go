@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// seenFile is the path of the file that keeps how far the log was seen; empty where there is neither a setting nor a place for one.
-// Each database has its own: to what was seen in another, a log would always seem to be cut.
+// seenFile returns the path of the seen file; empty if there is neither a setting nor a place for one. Each database has its own:
+// with the file of another database, an audit log would always seem to be cut.
 func (s *site) seenFile() (string, error) {
 	database := s.cfg.Paths.Database
 	switch {
@@ -29,7 +29,8 @@ func (s *site) seenFile() (string, error) {
 	return s.folder.seenFile(), nil
 }
 
-// whichPostgres tells databases apart, and their schemas, whatever password a URL has and however it is written.
+// whichPostgres returns an identifier of a database and its schema that does not depend on the password or the spelling of the
+// URL.
 func whichPostgres(dsn string) (string, error) {
 	c, err := pgconn.ParseConfig(dsn)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A summary is the output of the demo and of run --once; scripts rely on its JSON.
+// A summary is the output of the demo and of run --once. Scripts rely on its JSON.
 type summary struct {
 	Messages  int                         `json:"messages"` // taken in, broken ones too
 	New       int                         `json:"new"`      // of these, by this run
@@ -40,7 +40,7 @@ type brokenMessage struct {
 	JobID   string `json:"job_id,omitempty"` // the job that can be retried; none for what Gmail itself refuses
 }
 
-// summarize counts what was done; cutShort is why the mailbox could not be read to its end, if so.
+// summarize counts the results. cutShort is the reason why the mailbox could not be read to its end, if so.
 func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*summary, error) {
 	counts, err := p.ledger.Summary(ctx, p.accountID)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *pipeline) broken(ctx context.Context) (list []brokenMessage, refused in
 	return list, refused, err
 }
 
-// number asks the demo's Gmail for the places of messages in the mailbox, and for those that it has refused.
+// number gets from the demo's Gmail the positions of messages in the mailbox, and the refused ones.
 func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
 	for i := range *list {
 		b := &(*list)[i]
@@ -113,7 +113,7 @@ func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused i
 	return len(problems), err
 }
 
-// print writes the summary for a person; program is the command by which they call this program, and flags name the data.
+// print writes the summary for a person. program is the command that runs this program, and flags select the data.
 func (s *summary) print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
 	t.linef("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
@@ -192,7 +192,7 @@ func (t *tally) linef(format string, args ...any) {
 	}
 }
 
-// counted prints what there is most of first.
+// counted prints the most frequent entries first.
 func counted[K ~string](t *tally, title string, counts map[K]int) {
 	if len(counts) == 0 {
 		return

@@ -15,13 +15,13 @@ import (
 	"github.com/postroom-go/postroom/safety/webhook"
 )
 
-// How often it is looked whether only jobs are left that are for later, and how many are read at a time.
+// The interval of checks whether only jobs for later are left, and the number of jobs that are read at a time.
 const (
 	laterInterval = 250 * time.Millisecond
 	laterPage     = 200
 )
 
-// runJobs works until nothing is left to do but what is for later, such as the wake-up of a snoozed message.
+// runJobs works until nothing is left to do except jobs for later, such as the wake-up of a snoozed message.
 func (h *host) runJobs(ctx context.Context) error {
 	d, err := h.dispatcher()
 	if err != nil {
@@ -34,7 +34,8 @@ func (h *host) runJobs(ctx context.Context) error {
 		again := time.NewTicker(laterInterval)
 		defer again.Stop()
 		for working.Err() == nil {
-			if later, err := h.onlyLater(working, slices.Collect(maps.Keys(d.Handlers()))); later && err == nil { // the dispatcher reports a database that fails
+			// The dispatcher reports a failing database.
+			if later, err := h.onlyLater(working, slices.Collect(maps.Keys(d.Handlers()))); later && err == nil {
 				stop()
 			}
 			select {
@@ -47,14 +48,14 @@ func (h *host) runJobs(ctx context.Context) error {
 	err = d.RunUntilIdle(working)
 	stop()
 	looking.Wait()
-	// A run that was interrupted stops in good order, and that is no error to the dispatcher.
+	// An interrupted run stops in an orderly way, which is not an error of the dispatcher.
 	return errors.Join(err, ctx.Err())
 }
 
-// onlyLater reports whether there are jobs of the types, and all of them were enqueued for a time to come, may not start now, or
-// wait for a model that is not asked. Any other one that is tried again is not for later.
+// onlyLater reports whether there are jobs of the types, and all of them were enqueued for a future time, are held, or wait for a
+// model that is not called. Any other job that is retried is not for later.
 func (h *host) onlyLater(ctx context.Context, types []string) (bool, error) {
-	// While jobs run there is no need to go through those that wait, which are many then.
+	// While jobs run, the waiting ones, which are many then, need not be read.
 	counts, err := h.queue.Counts(ctx, queue.Filter{Types: types, States: []queue.State{queue.StateRunning}})
 	if err != nil || counts[queue.StateRunning] > 0 {
 		return false, err
@@ -79,7 +80,7 @@ func (h *host) onlyLater(ctx context.Context, types []string) (bool, error) {
 	}
 }
 
-// isPaused reports whether nobody may start the job until somebody resumes what it is of.
+// isPaused reports whether nobody may start the job until its target is resumed.
 func isPaused(j *queue.Job, limits []queue.LimitStatus) bool {
 	return j.State == queue.StateQueued && slices.ContainsFunc(limits, func(l queue.LimitStatus) bool {
 		switch {
@@ -94,7 +95,7 @@ func isPaused(j *queue.Job, limits []queue.LimitStatus) bool {
 	})
 }
 
-// tells are the jobs that only tell people of requests: whom they do not reach now, the next run tells.
+// tells are the jobs that only notify people of requests: the next run notifies people who cannot be reached now.
 var tells = []string{string(discord.JobNotify), string(discord.JobExpire), string(discord.JobDigest), string(webhook.JobDeliver)}
 
 func isLater(j *queue.Job, now time.Time) bool {
@@ -108,5 +109,5 @@ func isLater(j *queue.Job, now time.Time) bool {
 	return j.State == queue.StateQueued && (j.Attempt == 0 || held) && j.NotBefore.After(now)
 }
 
-// modelPatience is how long a run that is to end waits for a model: the minute of a rate limit, and no spent budget or refused key.
+// modelPatience is how long a finite run waits for a model: the minute of a rate limit, but no spent budget or refused key.
 const modelPatience = 2 * time.Minute
