@@ -262,7 +262,7 @@ func shown(v any) string {
 	_, _ = fmt.Fprintf(&b, "%v %+v %#v %s", v, v, v, v)
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "v", v)
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "v", v)
-	encoded, _ := json.Marshal(v) // a value that cannot be encoded prints nothing
+	encoded, _ := json.Marshal(v) //nolint:errchkjson // a value that cannot be encoded prints nothing
 	return b.String() + string(encoded)
 }
 

@@ -163,7 +163,7 @@ func encoded(query url.Values) template.URL {
 	if query.Get("trail") == "" {
 		query.Del("trail")
 	}
-	return template.URL(query.Encode()) // nothing in it has a special meaning
+	return template.URL(query.Encode()) //nolint:gosec // nothing in it has a special meaning
 }
 
 // find redirects to the job with an id.
