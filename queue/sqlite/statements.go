@@ -64,8 +64,8 @@ func newStatements(conn *sqlx.Conn) *statements {
 	return &statements{conn: conn, prepared: make(map[string]prepared), held: openHeld()}
 }
 
-// prepare returns no statement for what is better run directly: several statements in one text, of which SQLite would prepare
-// the first alone, and what it refuses to prepare, so that the caller gets the error where it expects it.
+// prepare returns no statement for texts that are better run directly: several statements in one text, of which SQLite would
+// prepare only the first, and texts that SQLite refuses to prepare, so that the caller gets the error from running it.
 func (s *statements) prepare(query string) prepared {
 	if p, ok := s.prepared[query]; ok {
 		return p
@@ -111,7 +111,7 @@ func (s *statements) watch() error {
 	})
 }
 
-// gone reports whether the transaction that began last has ended. What is written next would commit by itself.
+// gone reports whether the transaction that began last has ended. Later writes would commit by themselves.
 func (s *statements) gone() bool { return s.rolledBack.Load() }
 
 func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -125,8 +125,8 @@ func (s *statements) ExecContext(ctx context.Context, query string, args ...any)
 	}
 }
 
-// exhaust executes what has rows that nobody wants. The driver would leave a prepared statement standing at the first of
-// them: none of the connection's transactions could commit, or none would give up what it has read.
+// exhaust executes a statement whose rows are not needed. The driver would leave a prepared statement at its first row: no
+// transaction of the connection could then commit, or release its snapshot.
 func (s *statements) exhaust(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	rows, err := s.QueryContext(ctx, query, args...)
 	if err != nil {
