@@ -76,7 +76,7 @@ func (m *matcher) showsPlaceholder(element *identity) truth {
 	}
 }
 
-// isWritten reports whether a person can write in an element (or, for read-only, cannot).
+// isWritten reports whether a person can write in an element or, unless wanted, cannot.
 func (m *matcher) isWritten(element *identity, wanted bool) truth {
 	if m.has(element, "contenteditable") {
 		return unsure

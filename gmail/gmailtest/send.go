@@ -99,8 +99,8 @@ func parseAddresses(value string) ([]string, error) {
 	return addresses, err
 }
 
-// sender ensures that the message is from its sender. An address that the owner may not send from is replaced and recorded, as at
-// Gmail.
+// sender ensures that the message is from its sender. As at Gmail, an address that the owner may not send from is replaced, and
+// moved to the field X-Google-Original-From.
 func sender(owner *Account, addresses []string, raw []byte, header rawmail.Header) (completed []byte, from string, err error) {
 	value := header.Get("From")
 	if value == "" {

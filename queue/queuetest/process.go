@@ -102,7 +102,7 @@ func (p *process) claim(ctx context.Context, db driver.Driver, req driver.ClaimR
 	return result, nil
 }
 
-// counts returns nil once the attempt is over: the process is done.
+// counts reports no jobs once the attempt is over: the process is done.
 func (p *process) counts(ctx context.Context, db driver.Driver, filter driver.Filter) (map[driver.State]int, error) {
 	job := p.claimed()
 	if job == nil {
