@@ -69,7 +69,7 @@ func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
 	if err := db.sameDatabase(ctx, tx); err != nil {
 		return err
 	}
-	// Inside a transaction BEGIN fails, and what follows it is not run.
+	// Inside a transaction BEGIN fails, and the statements after it are not run.
 	if _, err := tx.ExecContext(ctx, "BEGIN; END"); err == nil {
 		return fmt.Errorf("%w: what a %T writes commits by itself", driver.ErrNoTransaction, tx)
 	}

@@ -38,13 +38,14 @@ type lent struct {
 
 var _ driver.Tx = (*lent)(nil)
 
-// end takes the connection back. It reports whether the transaction has ended, or returns why what the caller wrote is undone.
+// end takes the connection back. It reports whether the transaction has ended, or returns the reason why the caller's writes are
+// undone.
 func (l *lent) end() (gone bool, failed error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = true
 	for _, rows := range l.open {
-		_ = rows.Close() // what reading on would have said is of no use to anyone
+		_ = rows.Close() // an error of further reads is of no use to anyone
 	}
 	l.open = nil
 	l.statements.lent.Store(false)

@@ -48,7 +48,7 @@ func (l *lookout) watch() <-chan struct{} {
 	return long
 }
 
-// look has all who wait look again where before, who had the turn then, has it still. One timer does for all of them.
+// look makes all waiting writes check again if the write that had the turn before still has it. One timer serves all of them.
 func (l *lookout) look(before *request) {
 	l.armed.Store(false)
 	switch now := l.running.Load(); {

@@ -27,7 +27,7 @@ const maxStatements = 500
 type statements struct {
 	conn     *sqlx.Conn
 	prepared map[string]prepared
-	held     *sql.DB // makes rows of what has been read
+	held     *sql.DB // makes rows of values that have been read
 
 	// SQLite itself reports, whatever the text that it executes, when a transaction ends.
 	lent       atomic.Bool // to a caller: nobody may commit
@@ -87,7 +87,7 @@ var silent = []string{
 	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
 }
 
-// yields reports whether a statement may have rows; where that is not known, it may.
+// yields reports whether a statement may have rows; it returns true if that is unknown.
 func yields(query string) bool {
 	words := strings.Fields(strings.ToUpper(query))
 	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query), "RETURNING")
@@ -143,7 +143,7 @@ func (s *statements) exhaust(ctx context.Context, query string, args ...any) (sq
 	return r, err
 }
 
-// changes are what an INSERT, UPDATE or DELETE has done.
+// changes are the result of an INSERT, UPDATE or DELETE.
 type changes struct{ rows, id int64 }
 
 func (c changes) RowsAffected() (int64, error) { return c.rows, nil }

@@ -56,7 +56,7 @@ type request struct {
 	taken   atomic.Bool
 	turn    chan struct{} // closed when the caller may run its function, or, without a tx, when it is refused
 	ran     chan struct{} // closed when the function has ended
-	done    chan struct{} // closed when the fate of what it wrote is known
+	done    chan struct{} // closed when the fate of its writes is known
 	tx      *driver.WriteTx
 	jobs    []driver.InsertJob // to be inserted, in the place of a function
 	err     error
@@ -258,8 +258,8 @@ func tell(c chan<- struct{}) {
 	}
 }
 
-// finishCheckpoint copies what little the checkpointer has left of the log, which nobody makes longer meanwhile: the next
-// commit begins it anew. Where another process has made it long again, that is left to the checkpointer.
+// finishCheckpoint copies the few pages that the checkpointer has left in the log, while nobody adds to it: the next commit
+// restarts the log. If another process has made it long again, the checkpointer copies it.
 func (w *writer) finishCheckpoint() {
 	ctx := context.Background()
 	frames, left, err := walCheckpoint(ctx, w.statements, "NOOP")
@@ -267,7 +267,7 @@ func (w *writer) finishCheckpoint() {
 		return
 	}
 	if _, err := w.conn.ExecContext(ctx, w.file.limitLog()); err == nil {
-		_, _, _ = walCheckpoint(ctx, w.statements, "PASSIVE") // what it says, the next look at the log says as well
+		_, _, _ = walCheckpoint(ctx, w.statements, "PASSIVE") // the next check of the log finds an error as well
 	}
 }
 
@@ -433,8 +433,8 @@ func (w *writer) begin(r *request) error {
 	}
 }
 
-// commit can be busy only in memory, where readers hold writers up. What has been committed to a file that is not there any
-// more is lost, and its callers are told so.
+// commit can be busy only in memory, where readers block writers. Commits to a file that no longer exists are lost, and their
+// callers get an error.
 func (w *writer) commit() error {
 	for deadline := time.Now().Add(w.busyTimeout); ; {
 		err := w.exec("COMMIT")
