@@ -10,7 +10,7 @@ import (
 
 // A claimCase is a table that must not make claims slow: the time of a claim is compared with that on an empty table.
 type claimCase struct {
-	Name string // what -workload matches
+	Name string // matched by -workload
 	// Title describes the table, with the number of its jobs.
 	Title string
 	N     func(s *Size) int

@@ -47,7 +47,8 @@ type peerFailure struct{ error }
 
 func (f peerFailure) Unwrap() error { return f.error }
 
-// failed joins what fails the run: of a quick one, which asks whether this program works, not what goes wrong in others.
+// failed joins the failures that make the run fail. A quick run, which checks whether this program works, ignores failures of
+// other queues.
 func (b *bench) failed(quick bool) error {
 	return errors.Join(slices.DeleteFunc(slices.Clone(b.failures), func(err error) bool {
 		_, peer := errors.AsType[peerFailure](err)

@@ -84,7 +84,7 @@ type Contender struct {
 	Module  string // whose version the report names; empty for a further setting
 	Setting string // for the report
 	Groups  Group
-	Peer    bool // what others made, at its best setting: ratios are taken to the best of these
+	Peer    bool // made by others, at its best setting: ratios compare with the best of these
 	Open    func(ctx context.Context, place Place) (Queue, error)
 	// OpenMachine opens one of many dispatchers on the same store with the given number of workers; 0 means the number of Open.
 	// It is nil if several machines are not measured.
@@ -93,7 +93,7 @@ type Contender struct {
 	Elsewhere *program
 }
 
-// String is what -only matches.
+// String is matched by -only.
 func (c *Contender) String() string {
 	name := c.Engine + "/" + c.Name
 	if c.Variant != "" {

@@ -48,7 +48,7 @@ func drain(ctx context.Context, q Queue, n int, limit time.Duration) (Figure, er
 	return Figure{Rate: float64(done) / r.elapsed.Seconds()}, nil
 }
 
-// A working is what became of workers that were started and stopped.
+// A working is the result of workers that were started and stopped.
 type working struct {
 	ran     int           // handlers
 	last    time.Duration // when the last of them ran
@@ -56,7 +56,7 @@ type working struct {
 	cut     bool          // at the limit, with work left
 }
 
-// runFor has workers run until n handlers ran or, with at least one, the limit is over. A limit of 0 is none.
+// runFor lets workers run until n handlers ran or, after at least one, the limit is over. A limit of 0 means no limit.
 func runFor(ctx context.Context, q Queue, n int, limit time.Duration) (working, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
