@@ -5,7 +5,7 @@ import "time"
 // An ActionType names what can be done to a message.
 type ActionType string
 
-// The standard actions. [StandardKind] describes each; which of them are carried out is said by a [Kinds].
+// The standard actions. [StandardKind] describes each; a [Kinds] has those that are carried out.
 const (
 	ApplyLabel  ActionType = "apply_label"
 	RemoveLabel ActionType = "remove_label"
@@ -35,9 +35,9 @@ type Danger int
 // The levels of danger. The zero value is the strictest, so that an unclassified
 // action is dangerous.
 const (
-	Dangerous  Danger = iota // cannot be taken back, or reaches other people
-	Reversible               // leaves a trace beyond labels, which can be taken back
-	Safe                     // moves or marks mail, and can be taken back exactly
+	Dangerous  Danger = iota // cannot be undone, or reaches other people
+	Reversible               // changes more than labels, and can be undone
+	Safe                     // moves or marks mail, and can be undone exactly
 )
 
 // String returns the name of the level: dangerous, reversible or safe.
@@ -80,7 +80,7 @@ const (
 	ActionApprovedPending ActionState = "approved_pending"
 )
 
-// Final reports whether s is an end: no state follows it.
+// Final reports whether s is a final state, which no other follows.
 func (s ActionState) Final() bool {
 	switch s {
 	case ActionCompleted, ActionFailed, ActionCanceled, ActionRejected:
@@ -90,13 +90,13 @@ func (s ActionState) Final() bool {
 	}
 }
 
-// An Action is one entry of the ledger: one change to one message, to be carried out or carried out.
+// An Action is one entry of the ledger: one change to one message, either pending or done.
 type Action struct {
 	ID        string
 	AccountID string
-	MessageID string // ours
-	// ProviderMessageID is the provider's id of the message, as it was when it was decided: nothing else is to be changed. Empty if it
-	// is not known.
+	MessageID string // the UUID that Postroom assigned
+	// ProviderMessageID is the provider's id of the message at the time of the decision. The action changes no other message.
+	// Empty if it is not known.
 	ProviderMessageID string
 
 	DecisionID string
@@ -104,13 +104,12 @@ type Action struct {
 	Parameters Parameters
 	State      ActionState
 	Error      string
-	UndoHint   *UndoHint // nil until completed, or until what cannot be taken back is announced
-	// ContentSHA256 is the hash, in hexadecimal, of the message that the action sends, and of the thread that it goes into: nothing
-	// else is sent. Empty for an
-	// action that sends none, and until the message is composed.
+	UndoHint   *UndoHint // nil until completed, or until an irreversible step is announced
+	// ContentSHA256 is the hexadecimal hash of the message that the action sends and of the thread that it goes into. The action
+	// sends nothing else. Empty until the message is composed, and for an action that sends none.
 	ContentSHA256 string
-	JobID         string // the job that executes it, once one does
+	JobID         string // the job that executes it, if any
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
-	ExecutedAt    time.Time // when execution first began; zero before
+	ExecutedAt    time.Time // when execution first started; zero before
 }

@@ -4,10 +4,10 @@ import "context"
 
 // A Decider decides what to do with a message: a rule set, a language model, a test.
 //
-// Decide returns an error only when it cannot decide, for example because a provider or a database does not answer. A
-// decider without an opinion returns a decision with the action [None] and the reason in its rationale.
+// Decide returns an error only when it cannot decide, for example because a provider or a database does not answer. A decider
+// without an opinion returns a decision with the action [None] and the reason in its rationale.
 //
-// Who decided is not for the decider to say: the caller sets the Source of the decision, its rule and its Key.
+// A decider does not set the Source of the decision, its rule and its Key: the caller does.
 type Decider interface {
 	Decide(ctx context.Context, msg *Message) (Decision, error)
 }

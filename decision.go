@@ -18,11 +18,10 @@ const (
 	SourceNone          Source = "none"          // none: no rule matched and no model is configured
 )
 
-// A SafeMode says which checks of the safety gate a rule answers for its user.
+// A SafeMode names the checks of the safety gate that a rule's user has waived.
 type SafeMode string
 
-// The safe modes of a rule. Only [SafeDangerousOverride] lets a dangerous action pass without approval, and only that of
-// the rule itself.
+// The safe modes of a rule. Only [SafeDangerousOverride] lets a dangerous action pass without approval, and only the rule's own.
 const (
 	SafeDefault           SafeMode = "default"
 	SafeAlwaysSafe        SafeMode = "always_safe"
@@ -39,35 +38,35 @@ type Decision struct {
 	Action     ActionType
 	Parameters Parameters
 
-	// Confidence lies within [0, 1]; a rule's is 1.
+	// Confidence lies within [0, 1]. A rule's confidence is 1.
 	Confidence float64
 
-	// NeedsApproval requests a person's approval. False does not relax what the gate demands. ApprovalReason says to that person why,
-	// where it was not the rule or the model that asked for it; it is not stored with the decision.
+	// NeedsApproval requests a person's approval. False does not relax the safety gate's own checks. ApprovalReason explains the
+	// request to that person if neither the rule nor the model asked for it; it is not stored with the decision.
 	NeedsApproval  bool
 	ApprovalReason string
 
-	// Rationale is the reason in words; never blank.
+	// Rationale is the reason in words. It is never blank.
 	Rationale string
 
 	Explanations Explanations
 
-	// Source says who decided. The program that asks a decider sets it, and the fields of the rule with it: what a decider says
-	// of itself counts for nothing. The handler of package rules does so.
+	// Source is the kind of decider. The program that asks a decider sets it together with the rule's fields, as the handler of
+	// package rules does. Values that the decider sets itself are ignored.
 	Source      Source
 	RuleID      string   // the rule that matched, when Source is deterministic
 	RuleName    string   // its name at that time
 	RuleVersion string   // its version then, see [StoredRule]
-	SafeMode    SafeMode // the rule's, for the record: the safety gate goes by the stored rule's; the zero value counts as default
+	SafeMode    SafeMode // the rule's, for the record: the safety gate uses the stored rule's; the zero value means default
 	Model       string   // provider::model, when Source is llm
 
-	// Key makes recording the decision idempotent: of several decisions with the same message and key, the ledger keeps
-	// the first. The empty key is that of the one decision made when the message arrives; every further decision about the
-	// message needs a key of its own, such as the id of the job that makes it.
+	// Key makes recording the decision idempotent: of several decisions with the same message and key, the ledger keeps the
+	// first. The decision made when the message arrived has the empty key. Every further decision about the message needs a key
+	// of its own, such as the id of the job that makes it.
 	Key string
 }
 
-// BatchKeyPrefix is what the keys of decisions begin with that a batch makes about mail from before, and not about mail that came.
+// BatchKeyPrefix begins the keys of decisions that a batch makes about mail that was already there.
 const BatchKeyPrefix = "apply:"
 
 // Explanations are the reasons of a decision, for people.
@@ -85,7 +84,7 @@ type Alternative struct {
 }
 
 // Validate checks the decision, made at now, against its contract and the kinds that are carried out. It returns every fault at
-// once, or nil.
+// once, or nil if there is none.
 func (d *Decision) Validate(kinds *Kinds, now time.Time) error {
 	var faults []error
 	if err := kinds.Check(d.Action, d.Parameters, now); err != nil {
@@ -144,8 +143,8 @@ type LabelChange struct {
 // IsZero reports whether the change changes nothing.
 func (c LabelChange) IsZero() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
-// WithLeaving returns the change with what Gmail does along with it: a message that comes into the trash or the spam leaves its
-// other places, of which INBOX is one, but for those that it still has in the image after the change.
+// WithLeaving returns the change with the changes that Gmail adds: a message that moves to the trash or to spam leaves its other
+// places, such as INBOX, unless it still has them in the image after the change.
 func (c LabelChange) WithLeaving(after Image) LabelChange {
 	c.Remove = slices.Clone(c.Remove)
 	if !slices.Contains(c.Add, LabelTrash) && !slices.Contains(c.Add, LabelSpam) {
@@ -182,31 +181,31 @@ func missing(labels []string, from Image) []string {
 
 // An UndoHint is recorded with a completed action, so that the action can be undone exactly.
 type UndoHint struct {
-	// InverseAction and InverseParameters name the action that would undo this one; [None] if there is none. They are for
-	// people and for other systems: package undo uses the images.
+	// InverseAction and InverseParameters name the action that would undo this one; [None] if there is none. They are for people
+	// and other systems: package undo uses the images.
 	InverseAction     ActionType `json:"inverse_action"`
 	InverseParameters Parameters `json:"inverse_parameters,omitempty"`
 
-	// Undo is what the Undo of the action's [Kind] needs, for a kind that a [Handler] carries out.
+	// Undo is the data that the Undo of the action's [Kind] needs, if a [Handler] carries out the kind.
 	Undo Parameters `json:"undo,omitzero"`
 
 	// Irreversible marks an action that cannot be undone.
 	Irreversible bool `json:"irreversible,omitempty"`
 
-	// SentMessageID is the provider's id of the message that the action has sent.
+	// SentMessageID is the provider's id of the message that the action sent.
 	SentMessageID string `json:"sent_message_id,omitempty"`
 
-	// Announced is what the job of an executing action is about to do and cannot take back, in the job's own words: by it a later attempt
-	// finds out whether it was done.
+	// Announced describes, in the job's own terms, the irreversible step that the job of an executing action is about to take. A
+	// later attempt uses it to find out whether the step was taken.
 	Announced Parameters `json:"announced,omitzero"`
 
-	// Before is the message before the first attempt of the action, After the message as the action left it. Other programs
-	// and people may have changed the message in between.
+	// Before is the message before the first attempt of the action, After the message as the action left it. Other programs and
+	// people may have changed the message in between.
 	Before *Image `json:"before,omitempty"`
 	After  *Image `json:"after,omitempty"`
 
-	// Change is the action's own change: the labels that it adds and removes, the trash included, whether or not the message
-	// had them so already. Nil stands for the difference between Before and After.
+	// Change is the action's own change: the labels that it adds and removes, including the trash, even if the message already
+	// had or lacked them. Nil means the difference between Before and After.
 	Change *LabelChange `json:"change,omitempty"`
 }
 
@@ -229,8 +228,8 @@ func (h *UndoHint) Undoable() bool {
 	return h.Undo != nil || h.InverseAction != None && h.Before != nil && h.After != nil
 }
 
-// The inverse parameters of an action that has scheduled a job which must not run once the action is undone, as a snooze has
-// the one that wakes the message: the id of the job, and the name of its key.
+// The inverse parameters of an action that has scheduled a job which must not run once the action is undone: the id of the job,
+// and the name of its key. A snooze has them for the job that wakes the message.
 const (
 	ParamCancelJob = "cancel_unsnooze_job_id"
 	ParamCancelKey = "cancel_unsnooze_key"

@@ -9,21 +9,21 @@ import (
 var (
 	// ErrMessageGone reports that the provider no longer has the message.
 	ErrMessageGone = errors.New("the message no longer exists in the mailbox")
-	// ErrMessageBusy reports that another action of the message is executing. errors.As finds the [*BusyError], which has
-	// that action.
+	// ErrMessageBusy reports that another action of the message is executing. errors.As finds the [*BusyError], which names that
+	// action.
 	ErrMessageBusy = errors.New("another action of the message is executing")
-	// ErrHeld reports that nothing may start now, and that nothing is wrong with the action. errors.As finds the [*HeldError],
+	// ErrHeld reports that nothing may start now, although nothing is wrong with the action. errors.As finds the [*HeldError],
 	// which has the reason.
 	ErrHeld = errors.New("it may not start now")
 	// ErrNotFound reports that nothing is stored under the id.
 	ErrNotFound = errors.New("not found")
 )
 
-// A HeldError is returned when an action or an undo may not start now, whatever it is: somebody has stopped everything, these are
+// A HeldError is returned when no action or undo may start now, for example because a person has stopped everything, or during
 // quiet hours. Try again later. It matches [ErrHeld].
 type HeldError struct {
 	Reason string    // for people
-	Until  time.Time // when it may start; zero when nobody knows
+	Until  time.Time // when it may start; zero if unknown
 }
 
 // Error returns the reason.
@@ -37,8 +37,8 @@ func (e *HeldError) Error() string {
 // Is matches [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// A BusyError is returned when an action cannot start because another one of the same message is executing: try again when
-// that has ended. It matches [ErrMessageBusy].
+// A BusyError is returned when an action cannot start because another action of the same message is executing. Try again when
+// that action has ended. It matches [ErrMessageBusy].
 type BusyError struct {
 	MessageID string
 	ActionID  string // the action that is executing

@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// ActionJob is the type of the job that carries out actions. Package gmail has its handler.
+// ActionJob is the type of the job that carries out actions. Package gmail provides its handler.
 const ActionJob = "action.gmail"
 
-// A Kind describes one kind of action: what it needs, how dangerous it is, how it is undone, and who carries it out.
+// A Kind describes one kind of action: its parameters, its danger, its undo, and what carries it out.
 //
 // A kind is carried out in one of three ways:
 //
 //   - With an Effect, package gmail changes the labels of the message, and package undo restores them.
 //   - With a Handler, the host's function runs in the action's job.
-//   - With a Job, jobs of that type carry it out.
+//   - With a Job, jobs of that type carry out the action.
 type Kind struct {
 	// Type is the name of the action: lower-case letters, digits and underscores, beginning with a letter, at most 50. The
-	// prefixes "undo_" and "redo_" belong to the ledger. Required.
+	// prefixes "undo_" and "redo_" are reserved for the ledger. Required.
 	Type ActionType
 
-	// Summary says in a few words what the action does, to people and to models. At most 200 bytes on one line. Required.
+	// Summary describes the action in a few words for people and models. At most 200 bytes on one line. Required.
 	Summary string
 
-	// Danger is the harm that a wrong action can do. The zero value is [Dangerous]. A kind that is not [Kind.Reversible] must
-	// be dangerous, and a standard kind at least as dangerous as [StandardKind] says.
+	// Danger is the harm that a wrong action can do. The zero value is [Dangerous]. A kind that is not [Kind.Reversible] must be
+	// dangerous, and a standard kind must be at least as dangerous as in [StandardKind].
 	Danger Danger
 
-	// Parameters are what the action takes. Others that are given have no effect.
+	// Parameters describes the parameters of the action. Others are ignored.
 	Parameters []Parameter
 
-	// Example are parameters of an action that can be carried out, for messages that say how the kind is written. Default nil:
-	// the required Parameters say it.
+	// Example holds the parameters of a valid action, for messages that show how the kind is written. Default nil: messages show
+	// the required Parameters.
 	Example Parameters
 
 	// Check returns an error that says what is wrong with parameters that fit their description. The time is that of the
@@ -44,12 +44,12 @@ type Kind struct {
 	// time. Default nil: nothing more is checked.
 	Check func(p Parameters, now time.Time) error
 
-	// Effect returns the change of the message's labels; the parameters have been checked, and labels are ids. Default nil:
+	// Effect returns the change of the message's labels. The parameters have been checked, and their labels are ids. Default nil:
 	// the action changes no labels by itself.
 	Effect func(p Parameters) Effect
 
-	// Handler carries out the action in the job of type [ActionJob], and Undo undoes it in the job of the undo. Without Undo
-	// the kind cannot be undone. Default nil.
+	// Handler carries out the action in the job of type [ActionJob], and Undo undoes it in the job of the undo. Without Undo the
+	// kind cannot be undone. Default nil.
 	Handler Handler
 	Undo    Undoer
 
@@ -58,9 +58,9 @@ type Kind struct {
 	Job string
 }
 
-// An Effect is the change that an action makes of the labels of its message.
+// An Effect is the change that an action makes to the labels of its message.
 type Effect struct {
-	// Change is what is added and removed, by the ids of the labels. The label [LabelTrash] stands for the trash.
+	// Change has the ids of the added and removed labels. The label [LabelTrash] stands for the trash.
 	Change LabelChange
 	// Inverse and InverseParameters name the action that would undo this one, for people; see [UndoHint]. Default undo_ and the
 	// type of the action: there is no action of that kind, and its undo is what undoes it.
@@ -74,33 +74,33 @@ type ParameterType string
 // The types of parameters.
 const (
 	TextParameter    ParameterType = "text"    // a string that is not blank
-	TextsParameter   ParameterType = "texts"   // a string that is not blank, or a list of such, not empty
+	TextsParameter   ParameterType = "texts"   // a string that is not blank, or a non-empty list of such strings
 	IntegerParameter ParameterType = "integer" // a whole number
 	BooleanParameter ParameterType = "boolean" // true or false
-	TimeParameter    ParameterType = "time"    // an instant as RFC 3339 writes it
-	LabelParameter   ParameterType = "label"   // the name of a label; in the ledger its id
+	TimeParameter    ParameterType = "time"    // an instant in RFC 3339 form
+	LabelParameter   ParameterType = "label"   // the name of a label; its id in the ledger
 )
 
 // A Parameter describes one parameter of a [Kind].
 type Parameter struct {
-	Name     string        // as Type of [Kind]
+	Name     string        // the same form as Type of [Kind]
 	Type     ParameterType // required
-	Summary  string        // what it says, for people and models; at most 200 bytes on one line
+	Summary  string        // the meaning, for people and models; at most 200 bytes on one line
 	Required bool
 	// Recipient marks a [TextParameter] or [TextsParameter] whose addresses get something from the user. Each text must be an
 	// address, with or without a name before it, or several with commas between them; and the safety gate asks a person about
 	// those that only a model names. Default false.
 	Recipient bool
-	// Values are those that a [TextParameter] may have. Default empty: any text.
+	// Values are the allowed values of a [TextParameter]. Default empty: any text.
 	Values []string
-	// Min and Max bound an [IntegerParameter], both included. Both zero: no bounds.
+	// Min and Max are the inclusive bounds of an [IntegerParameter]. If both are zero, there are no bounds.
 	Min, Max int64
 }
 
 // Reversible reports whether actions of the kind can be undone: those with an Effect or an Undo.
 func (k *Kind) Reversible() bool { return k.Effect != nil || k.Undo != nil }
 
-// TakesLabel reports whether the kind has a parameter that is a label, and returns the names of those parameters.
+// TakesLabel reports whether the kind has parameters that are labels, and returns their names.
 func (k *Kind) TakesLabel() (parameters []string, ok bool) {
 	for _, p := range k.Parameters {
 		if p.Type == LabelParameter {
@@ -110,7 +110,7 @@ func (k *Kind) TakesLabel() (parameters []string, ok bool) {
 	return parameters, len(parameters) > 0
 }
 
-// CheckParameters returns an error that says what the kind needs and p lacks, or nil. For now see Check of [Kind].
+// CheckParameters returns an error that describes what the kind needs and p lacks, or nil. For now see Check of [Kind].
 func (k *Kind) CheckParameters(p Parameters, now time.Time) error {
 	for _, parameter := range k.Parameters {
 		if err := parameter.check(p[parameter.Name]); err != nil {
@@ -175,7 +175,7 @@ func (k *Kind) validate() error {
 	return errors.Join(faults...)
 }
 
-// validateCarrier requires that somebody carries out the kind, and only one.
+// validateCarrier requires exactly one way to carry out the kind.
 func (k *Kind) validateCarrier() error {
 	switch {
 	case k.Handler != nil && k.Effect != nil:

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// ErrNotCarriedOut reports that nobody carries out the kind of action.
+// ErrNotCarriedOut reports that the program does not carry out the kind of action.
 var ErrNotCarriedOut = errors.New("nobody carries it out")
 
-// Kinds are the kinds of actions that are carried out in a program: what rules, models, the safety gate and those who carry
-// out actions ask when a decision is made. It is immutable and safe for concurrent use. [NewKinds] makes one; all packages of a
-// program are given the same.
+// Kinds are the kinds of actions that are carried out in a program. Rules, models, the safety gate and the packages that carry
+// out actions consult it. It is immutable and safe for concurrent use. [NewKinds] makes one. Give the same Kinds to all packages
+// of a program.
 //
 // A nil *Kinds has the kinds that package gmail carries out by itself: apply_label, archive, delete, mark_read, mark_unread,
 // move, none, remove_label, restore, snooze, star, trash and unstar.
@@ -21,10 +21,10 @@ type Kinds struct{ byType map[ActionType]Kind }
 
 // KindsConfig configures [Kinds]. The zero KindsConfig has the kinds of a nil *Kinds.
 type KindsConfig struct {
-	// Add are further kinds: those of the host, and standard kinds that need more than a mailbox, see [StandardKind]. One with
-	// the Type of a kind that is there replaces it.
+	// Add holds further kinds: the host's own, and standard kinds that need more than a mailbox (see [StandardKind]). A kind with
+	// the Type of a present one replaces it.
 	Add []Kind
-	// Without are the kinds that are left out. A decision for one is refused. [None] cannot be left out.
+	// Without lists the kinds to leave out. A decision for one of them is refused. [None] cannot be left out.
 	Without []ActionType
 }
 
@@ -39,7 +39,7 @@ var builtin = func() map[ActionType]Kind {
 	return kinds
 }()
 
-// NewKinds makes a registry; the error names every fault of the configuration.
+// NewKinds makes a registry. The error names every fault of the configuration.
 func NewKinds(cfg KindsConfig) (*Kinds, error) {
 	k := &Kinds{byType: maps.Clone(builtin)}
 	var faults []error
@@ -95,19 +95,19 @@ func (k *Kinds) Has(t ActionType) bool {
 	return ok
 }
 
-// Knows reports whether t is the type of an action: one that is carried out, or a standard one.
+// Knows reports whether t is the type of an action that is carried out, or of a standard action.
 func (k *Kinds) Knows(t ActionType) bool {
 	_, ok := standard[t]
 	return ok || k.Has(t)
 }
 
-// Types returns the actions that are carried out, sorted by name.
+// Types returns the types of the actions that are carried out, sorted by name.
 func (k *Kinds) Types() []ActionType { return slices.Sorted(maps.Keys(k.kinds())) }
 
-// Danger returns the level of t, and [Dangerous] if t is not carried out.
+// Danger returns the danger of t, or [Dangerous] if t is not carried out.
 func (k *Kinds) Danger(t ActionType) Danger { return k.kinds()[t].Danger }
 
-// Find returns the description of a kind, or an error that matches [ErrNotCarriedOut] and lists those that are carried out.
+// Find returns the description of a kind, or an error that matches [ErrNotCarriedOut] and lists the kinds that are carried out.
 func (k *Kinds) Find(t ActionType) (Kind, error) {
 	kind, ok := k.Kind(t)
 	switch {
@@ -120,8 +120,8 @@ func (k *Kinds) Find(t ActionType) (Kind, error) {
 	}
 }
 
-// Check returns an error if no action of type t with these parameters can be carried out: [ErrNotCarriedOut], or what t needs
-// and p lacks. For now see Check of [Kind].
+// Check returns an error if no action of type t with these parameters can be carried out. The error is [ErrNotCarriedOut], or
+// describes what t needs and p lacks. For now see Check of [Kind].
 func (k *Kinds) Check(t ActionType, p Parameters, now time.Time) error {
 	kind, err := k.Find(t)
 	if err != nil {

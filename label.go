@@ -1,6 +1,6 @@
 package postroom
 
-// The ids of the labels that Gmail defines in every mailbox. All others belong to one account.
+// The ids of the labels that Gmail defines in every mailbox. All other labels belong to one account.
 const (
 	LabelInbox     = "INBOX"
 	LabelUnread    = "UNREAD"
@@ -21,15 +21,15 @@ const (
 	LabelUser   LabelType = "user"
 )
 
-// A Label is a label of one account. The ID never changes, the Name may; a "/" in the name nests labels.
+// A Label is a label of one account. The ID never changes; the Name can. A "/" in the name nests labels.
 type Label struct {
 	ID        string
 	AccountID string
 	Name      string
 	Type      LabelType
 
-	// Description says what the label is for, and is shown to a model. AvailableToClassifier reports whether a model may
-	// choose the label. Both are set by the user; a sync does not change them.
+	// Description explains the purpose of the label to a model. AvailableToClassifier reports whether a model may choose the
+	// label. The user sets both; a sync does not change them.
 	Description           string
 	AvailableToClassifier bool
 }

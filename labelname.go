@@ -9,20 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLabelName is the length of the longest name of a label at Gmail, in characters.
+// MaxLabelName is the maximum length of a label's name at Gmail, in characters.
 const MaxLabelName = 225
 
-// reservedNames are names, in lower case, that Gmail keeps for its own labels and views.
+// reservedNames are the lower-case names that Gmail reserves for its own labels and views.
 var reservedNames = []string{
 	"inbox", "unread", "starred", "important", "sent", "draft", "spam", "trash", "chat", "category_personal", "category_social",
 	"category_promotions", "category_updates", "category_forums",
 	"all mail", "archive", "bin", "chats", "drafts", "junk", "muted", "scheduled", "sent mail", "snoozed",
 }
 
-// CheckLabelName returns an error that says why Gmail does not create a user label of the name, or why a person could not tell the
-// label from another: the name is blank or longer than [MaxLabelName], has a blank at an end or an empty part at a slash,
-// is one of Gmail's own in any case, or has characters that are not shown, such as those that turn the direction of text.
-// It does not know which labels exist.
+// CheckLabelName returns an error if Gmail does not create a user label with the name, or if a person could not distinguish it
+// from another label. The name must not be blank or longer than [MaxLabelName], must not have a blank at an end or an empty part
+// at a slash, must not be one of Gmail's own in any case, and must not contain invisible characters, such as those that change
+// the direction of text. CheckLabelName does not know which labels exist.
 func CheckLabelName(name string) error {
 	if fault := labelNameFault(name); fault != nil {
 		return fmt.Errorf("label name %s: %w", quoteShort(name), fault)
@@ -47,7 +47,7 @@ func labelNameFault(name string) error {
 	return unreadable(name)
 }
 
-// unreadable says why a person could not tell a label from another, or why no label has the name, wherever the name comes from.
+// unreadable returns an error if a person could not distinguish the label from another, or if no label has such a name.
 func unreadable(name string) error {
 	if !utf8.ValidString(name) {
 		return errors.New("it is not UTF-8; write it in UTF-8")
@@ -62,13 +62,13 @@ func unreadable(name string) error {
 	return nil
 }
 
-// unseen reports whether a character is not shown. The two joiners are part of how some languages and emoji are written.
+// unseen reports whether a character is invisible. The two joiners are visible here: some languages and emoji need them.
 func unseen(r rune) bool {
 	const zwnj, zwj = '\u200c', '\u200d'
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != zwnj && r != zwj
 }
 
-// quoteShort quotes as much of a text as an error needs.
+// quoteShort quotes a text and cuts it to a length that suits an error.
 func quoteShort(text string) string {
 	const enough = 40
 	if utf8.RuneCountInString(text) <= enough {

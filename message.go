@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A Message is one mail as rules, models and people see it: parsed, decoded, in UTF-8. The raw bytes stay with the package
-// that fetched it.
+// A Message is one mail as rules, models and people see it: parsed, decoded, in UTF-8. The package that fetched it keeps the raw
+// bytes.
 type Message struct {
-	// ID and ThreadID are UUIDs assigned here and never change; ProviderID and ProviderThreadID are Gmail's ids.
+	// ID and ThreadID are UUIDs that Postroom assigns and never changes. ProviderID and ProviderThreadID are Gmail's ids.
 	ID               string
 	AccountID        string
 	ThreadID         string
@@ -29,7 +29,7 @@ type Message struct {
 	Subject string
 	Snippet string
 
-	// Headers are all header fields in the order of the message, values unfolded and decoded.
+	// Headers are all header fields in the order of the message. Their values are unfolded and decoded.
 	Headers []Header
 
 	// LabelIDs are the provider's label ids, sorted.
@@ -41,7 +41,7 @@ type Message struct {
 
 	Attachments []Attachment
 
-	// ReceivedAt is when the provider received the message, Date what its sender claims; zero when unknown.
+	// ReceivedAt is when the provider received the message. Date is the time that its sender claims; zero when unknown.
 	ReceivedAt time.Time
 	Date       time.Time
 
@@ -49,8 +49,8 @@ type Message struct {
 	Size int64
 }
 
-// Header returns the values of every header field with the name, compared without regard to case (RFC 5322, section
-// 1.2.2), in the order of the message; nil when there is none.
+// Header returns the values of every header field with the name, in the order of the message; nil if there is none. Names are
+// compared without regard to case (RFC 5322, section 1.2.2).
 func (m *Message) Header(name string) []string {
 	var values []string
 	for _, h := range m.Headers {
@@ -77,13 +77,13 @@ type Attachment struct {
 	Size        int64  `json:"size"`
 	Inline      bool   `json:"inline,omitempty"`
 	ContentID   string `json:"content_id,omitempty"`
-	// Kind is empty for a file. Others are what a person does not call an attachment: a "picture" that the HTML shows, a
-	// "signature", a "report" about the delivery or the reading of a message, a "calendar". An "unread" part holds others that were not
-	// read, since the message is larger or nested more deeply than what is read: its text may be among them.
+	// Kind is empty for a file. Other kinds are parts that people do not call attachments: a "picture" that the HTML shows, a
+	// "signature", a "report" about the delivery or the reading of a message, a "calendar". An "unread" part holds parts that
+	// were not read because the message is too large or nested too deeply; they may include its text.
 	Kind string `json:"kind,omitempty"`
 }
 
-// An Address is a mailbox (RFC 5322, section 3.4): a display name, which anyone can choose, and the address itself.
+// An Address is a mailbox (RFC 5322, section 3.4): a display name, which anyone can choose, and the email address.
 type Address struct {
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email"`
@@ -101,7 +101,8 @@ func (a Address) Domain() string {
 	return strings.ToLower(a.Email[at+1:])
 }
 
-// String formats the address for people: "Name <email>". It is not safe to put into a header; package mime does that.
+// String formats the address for people: "Name <email>". The result must not be put into a header; package mime formats addresses
+// for headers.
 func (a Address) String() string {
 	if a.Name == "" {
 		return a.Email

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Texts returns the parameter as a list: a string that is not blank as a list of one. It returns false if the parameter is
+// Texts returns the parameter as a list; a string that is not blank is a list of one. It returns false if the parameter is
 // anything else, or an empty list.
 func (p Parameters) Texts(name string) ([]string, bool) {
 	switch v := p[name].(type) {
@@ -36,7 +36,7 @@ func (p Parameters) Texts(name string) ([]string, bool) {
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// Integer returns the parameter and true if it is a whole number, of any of Go's types of numbers.
+// Integer returns the parameter and true if it is a whole number of any Go number type.
 func (p Parameters) Integer(name string) (int64, bool) {
 	switch v := p[name].(type) {
 	case int:
@@ -56,14 +56,14 @@ func (p Parameters) Integer(name string) (int64, bool) {
 	}
 }
 
-// Time returns the parameter and true if it is an instant as RFC 3339 writes it.
+// Time returns the parameter and true if it is an instant in RFC 3339 form.
 func (p Parameters) Time(name string) (time.Time, bool) {
 	text, _ := p.Text(name)
 	t, err := time.Parse(time.RFC3339, text)
 	return t, err == nil
 }
 
-// check returns what is wrong with a value, in words that follow "action archive".
+// check describes the fault of a value in words that follow "action archive".
 func (p *Parameter) check(value any) error {
 	if value == nil || value == "" {
 		if p.Required {
@@ -115,7 +115,7 @@ func (p *Parameter) fits(value any) bool {
 	}
 }
 
-// kind says what the value is to be.
+// kind describes the type of the value in words.
 func (p *Parameter) kind() string {
 	switch {
 	case len(p.Values) > 0:

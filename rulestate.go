@@ -2,7 +2,7 @@ package postroom
 
 import "fmt"
 
-// A RuleKind is a kind of what is stored about how mail is decided.
+// A RuleKind is the kind of a stored row about how mail is decided.
 type RuleKind string
 
 // The kinds.
@@ -20,30 +20,30 @@ const (
 	RuleGone     = "gone" // it was deleted, and has no digest
 )
 
-// A RuleState is what there is to sign of a stored rule, so that a row which something else has written can be told. Packages rules
-// and llm make it, and package safety keeps it in its log.
+// A RuleState is the signed part of a stored rule, so that a row that something else has written can be detected. Packages rules
+// and llm make it, and package safety keeps it in its audit log.
 type RuleState struct {
 	Kind      RuleKind
 	ID        string
-	AccountID string // empty for none
+	AccountID string // empty if there is none
 	State     string // enabled, disabled or gone; empty for a version
-	// Digest is a hash of all columns, but of the time of the last change.
+	// Digest is a hash of all columns except the time of the last change.
 	Digest string
-	// Past says that the rule was so once: it is kept with a version, and not in force.
+	// Past reports that the rule is an earlier one: it is kept with a version and is not in force.
 	Past bool
 }
 
-// A RuleFault is a rule that is not as its log says.
+// A RuleFault is a rule that does not match the audit log.
 type RuleFault struct {
 	Kind      RuleKind
 	ID        string
 	AccountID string // empty: none, or more than one
-	Name      string // that it has now; empty where its store does not say, or it is not stored any more
+	Name      string // the current name; empty if it is unknown or the rule is not stored any more
 	What      string // for people, as in "was altered in the database"
-	Missing   bool   // it is not stored any more
+	Missing   bool   // the rule is not stored any more
 }
 
-// String says to people which rule it is, and what is wrong with it.
+// String names the rule and its fault for people.
 func (f RuleFault) String() string {
 	if f.Name == "" {
 		return "rule " + f.ID + " " + f.What

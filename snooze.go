@@ -18,7 +18,7 @@ const maxSnooze = 365 * 24 * time.Hour
 
 var snoozeUnits = map[string]time.Duration{"minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour}
 
-// snoozeKind has the effect of a snooze once the label is known: package gmail adds it as the parameter [ParamLabel].
+// snoozeKind has the effect of a snooze once package gmail has added the label as the parameter [ParamLabel].
 var snoozeKind = Kind{
 	Summary: "take the message out of the inbox until a time, when it comes back", Danger: Reversible, Job: ActionJob,
 	Parameters: []Parameter{

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// StandardKind returns the description of one of the standard actions. Those that package gmail carries out by itself are in
-// every [Kinds]. The others need more than a mailbox: a host that has a place for notes takes the description of [AddNote],
-// gives it a Handler and an Undo, and adds it.
+// StandardKind returns the description of one of the standard actions. The actions that package gmail carries out by itself are
+// in every [Kinds]. The others need more than a mailbox: for example, a host with a place for notes takes the description of
+// [AddNote], sets its Handler and its Undo, and adds it.
 func StandardKind(t ActionType) (Kind, bool) {
 	k, ok := standard[t]
 	return k.clone(), ok
 }
 
-// standard has the standard actions. Those with [ActionJob] are carried out by package gmail.
+// standard has the standard actions. Package gmail carries out those with [ActionJob].
 var standard = func() map[ActionType]Kind {
 	kinds := map[ActionType]Kind{
 		None:        {Summary: "do nothing", Danger: Safe, Job: ActionJob},

@@ -1,20 +1,19 @@
 package postroom
 
-// A StoredRule is a rule as its store has it: what the safety gate compares the decision of a rule with. Package rules
-// makes it; a host with rules of its own makes it from those.
+// A StoredRule is a rule as its store has it. The safety gate compares a rule's decision with it. Package rules makes it; a host
+// with its own rules makes it from them.
 type StoredRule struct {
 	ID   string
 	Name string
-	// Version is another one after every change of what the rule does: its condition, its scope, its actions, its safe mode.
-	// It is never empty.
+	// Version changes whenever the rule's condition, scope, actions or safe mode change. It is never empty.
 	Version string
 	// Enabled reports whether the rule decides about mail.
 	Enabled bool
-	// Actions are what the rule does. Their labels may be names or ids.
+	// Actions are the actions of the rule. Their labels may be names or ids.
 	Actions []RuleAction
-	// SafeMode is that of the rule; the zero value counts as default.
+	// SafeMode is the rule's safe mode; the zero value means default.
 	SafeMode SafeMode
-	// State is what the log must say about the rule. The zero State is that of a store whose changes are not logged.
+	// State is the state that the audit log must have of the rule. The zero State is for a store whose changes are not logged.
 	State RuleState
 }
 

@@ -8,17 +8,16 @@ import (
 // An Address is a mailbox (RFC 5322, section 3.4).
 type Address struct {
 	Name  string // the display name, decoded; anyone can write anything here
-	Email string // the address itself, as it is written; never empty in what was read
-	// Group is the name of the group that the address was listed in, decoded (RFC 5322, section 3.4); empty outside of groups.
-	// Where a message is built, neighbours of the same Group are written as one, and an address with a Group alone is a group
-	// without members, such as undisclosed-recipients.
+	Email string // the address as it is written; never empty in parsed addresses
+	// Group is the decoded name of the group that lists the address (RFC 5322, section 3.4); empty outside of groups. A built
+	// message writes neighbours of the same Group as one group. An Address with only a Group is a group without members, such as
+	// undisclosed-recipients.
 	Group string
 }
 
-// ParseAddresses reads the value of an address field such as To, not decoded. Groups are flattened to their members, which name them,
-// and names without an address are left out. It never fails: when the value is
-// malformed, ok is false and addresses holds what could be read.
-// It reads 100,000 addresses at most.
+// ParseAddresses parses the raw value of an address field such as To. It replaces groups by their members, which name the group,
+// and leaves out names without an address. It never fails: if the value is malformed, ok is false and addresses has the addresses
+// that could be read. It reads at most 100,000 addresses.
 func ParseAddresses(value string) (addresses []Address, ok bool) {
 	return parseAddresses(value, maxItems)
 }
@@ -31,30 +30,30 @@ func parseAddresses(value string, limit int) (addresses []Address, ok bool) {
 	return p.found, p.ok && p.s == ""
 }
 
-// An addressParser holds what is left to read and the addresses so far. Encoded-words are decoded only after the text
-// has been taken apart (RFC 2047, section 5), so that none can become an address.
+// An addressParser holds the unread text and the addresses so far. Encoded-words are decoded only after the text has been split
+// (RFC 2047, section 5), so that none can become an address.
 type addressParser struct {
 	s     string
 	ok    bool
 	found []Address
 
-	// A quote, or a comment, that does not end is a character like others, and none is looked for again. That keeps
-	// hostile input linear, and so does tail: the bytes from the last "?=" on, in which no encoded-word begins.
+	// A quote or a comment that does not end is an ordinary character, and the parser does not look for the end again. That keeps
+	// hostile input linear. So does tail, the bytes from the last "?=" on: no encoded-word begins in it.
 	quoteOpen, commentOpen bool
 	tail                   int
 
-	group string // the one that is open
+	group string // the open one
 }
 
 // A mailbox is the part of one address that has been read.
 type mailbox struct {
-	phrase  strings.Builder // the words as text, quotes taken off
+	phrase  strings.Builder // the words as text, without quotes
 	comment string
 
 	email string
 	angle bool // email was given in angle brackets
 
-	// Without brackets, the first word that can be an address is one, and the others are the name.
+	// Without brackets, the first word that can be an address is the address, and the other words are the name.
 	word bareWord
 	rest strings.Builder
 }
@@ -65,7 +64,7 @@ type bareWord struct {
 	isAddress bool
 }
 
-// mailbox reads up to the next separator. A semicolon, which ends a group, separates as well: Outlook writes it so.
+// mailbox reads up to the next separator. A semicolon, which ends a group, separates as well: Outlook writes it that way.
 func (p *addressParser) mailbox() {
 	var m mailbox
 	blank := false
@@ -91,7 +90,7 @@ func (p *addressParser) mailbox() {
 		case c == ':' && !m.angle && m.email == "" && !m.word.isAddress:
 			p.s = p.s[1:]
 			group, _ := decodeWords(strings.TrimSpace(m.phrase.String()))
-			p.group = singleLine(group) // once, and not for each member
+			p.group = singleLine(group) // once per group, not for each member
 			m = mailbox{}
 		default:
 			p.next(&m)
@@ -103,7 +102,7 @@ func (p *addressParser) mailbox() {
 	p.add(&m)
 }
 
-// next begins another mailbox behind an address in angle brackets.
+// next begins another mailbox after an address in angle brackets.
 //
 // QUIRK: "A <a@x> B <b@x>": the comma is missing. Sample: address-comma.
 func (p *addressParser) next(m *mailbox) {
@@ -124,7 +123,7 @@ func (p *addressParser) comment(m *mailbox) {
 	m.comment = text
 }
 
-// word reads a quoted-string, an encoded-word, or an atom together with what may stand in an address.
+// word reads a quoted-string, an encoded-word, or an atom with the characters that an address may contain.
 func (p *addressParser) word() (raw, text string) {
 	if p.s[0] == '"' && !p.quoteOpen {
 		text, rest, closed := cutQuoted(p.s)
@@ -169,8 +168,8 @@ func (p *addressParser) encodedWord() (rest string, found bool) {
 	return rest, found
 }
 
-// add appends a word to the phrase, and glues it to the address it may be part of: old mail has blanks around "@" and
-// "." (RFC 5322, section 4.4).
+// add appends a word to the phrase, and joins it to the address that it may be part of: old mail has blanks around "@" and "."
+// (RFC 5322, section 4.4).
 func (m *mailbox) add(raw, text string, blank bool) {
 	if blank {
 		m.phrase.WriteByte(' ')
@@ -185,7 +184,7 @@ func (m *mailbox) add(raw, text string, blank bool) {
 	}
 }
 
-// glues reports whether the text behind a blank still belongs to the word.
+// glues reports whether the text after a blank still belongs to the word.
 func (w *bareWord) glues(next string) bool {
 	return bytes.HasSuffix(w.raw, []byte{'@'}) || bytes.HasSuffix(w.raw, []byte{'.'}) || strings.HasPrefix(next, "@") ||
 		w.isAddress && strings.HasPrefix(next, ".")
@@ -203,7 +202,7 @@ func (m *mailbox) endWord() {
 	m.word = bareWord{raw: m.word.raw[:0], text: m.word.text[:0]}
 }
 
-// angle reads an address in angle brackets: without comments, blanks and the route of old (RFC 5322, section 4.4).
+// angle reads an address in angle brackets, without comments, blanks and the obsolete route (RFC 5322, section 4.4).
 func (p *addressParser) angle(m *mailbox) {
 	var email strings.Builder
 	p.s = p.s[1:]
@@ -253,7 +252,7 @@ func (m *mailbox) set(email string) {
 	m.email, m.angle = email, true
 }
 
-// add ends a mailbox. A name alone is none.
+// add ends a mailbox. A name without an address is left out.
 func (p *addressParser) add(m *mailbox) {
 	a := Address{Name: m.phrase.String(), Email: m.email}
 	if !m.angle {
@@ -267,8 +266,8 @@ func (p *addressParser) add(m *mailbox) {
 	if a.Name == "" {
 		a.Name = m.comment // joe@x (Joe), from before RFC 822
 	}
-	// QUIRK: Outlook puts encoded-words inside quotes, where RFC 2047, section 5, forbids it; they are decoded there
-	// too. Sample: address-word-quoted.
+	// QUIRK: Outlook puts encoded-words inside quotes, where RFC 2047, section 5, forbids it; they are decoded there as well.
+	// Sample: address-word-quoted.
 	name, ok := decodeWords(strings.TrimSpace(a.Name))
 	p.ok = p.ok && ok
 	p.found = append(p.found, Address{Name: singleLine(name), Email: singleLine(a.Email), Group: p.group})

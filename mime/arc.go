@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// ARC is the Authenticated Received Chain of a message (RFC 8617): what each server on its way says that it found before it
-// changed or forwarded the message. No signature is checked here, so that all of it is claims: rely on a chain only when the
-// "arc" result of [Header.Authentication] is "pass", and on a set only when its Domain is one that you trust.
+// ARC is the Authenticated Received Chain of a message (RFC 8617): the findings of each server on its way before it changed or
+// forwarded the message. ARC does not check signatures, so everything in it is a claim. Rely on a chain only if the "arc" result
+// of [Header.Authentication] is "pass", and on a set only if you trust its Domain.
 type ARC struct {
-	// Sets are in the order of the chain: the first one's server saw the message first.
+	// Sets are in the order of the chain: the server of the first set saw the message first.
 	Sets []ARCSet
-	// Broken says why the chain cannot be valid, whatever its signatures (RFC 8617, section 5.2); empty when its structure is
-	// right, or when there is no chain.
+	// Broken explains why the chain cannot be valid, whatever its signatures (RFC 8617, section 5.2). It is empty if the
+	// structure is right, or if there is no chain.
 	Broken string
 }
 
-// An ARCSet is what one server added.
+// An ARCSet holds the fields that one server added.
 type ARCSet struct {
 	Instance int    // from 1
 	Chain    string // how the server found the chain before it: "none", "pass" or "fail"
 	Domain   string // that of the seal, in lower case
 	Selector string // that of the seal
-	// Sealed is when the server says that it sealed; zero when it does not.
+	// Sealed is the time of the seal according to the server; zero if it gives none.
 	Sealed time.Time
-	// Claims is what the server says that it found.
+	// Claims are the server's findings, which are not verified.
 	Claims AuthResults
 }
 
 // maxARCSets bounds a chain (RFC 8617, section 4.2.1).
 const maxARCSets = 50
 
-// ARC reads the chain; the zero ARC for a message without one.
+// ARC returns the chain; the zero ARC if the message has none.
 func (h Header) ARC() ARC {
 	sets := map[int]*arcFields{}
 	highest, broken := 0, ""
@@ -63,7 +63,7 @@ func (h Header) ARC() ARC {
 // arcFields are the three fields of a set, by arcFieldKind.
 type arcFields [3]*Field
 
-// arcFieldKind is the place of a field in its set, by name in lower case; -1 for a field that is none of ARC.
+// arcFieldKind is the index of a field within its set, by its lower-case name; -1 if it is not a field of ARC.
 func arcFieldKind(name string) int {
 	switch name {
 	case "arc-seal":
@@ -77,12 +77,12 @@ func arcFieldKind(name string) int {
 	}
 }
 
-// arcInstance reads the tag "i" of any of the fields; 0 when it is none.
+// arcInstance reads the tag "i" of any of the fields; 0 if it is invalid.
 func arcInstance(value string) int {
 	for pair := range strings.SplitSeq(value, ";") {
 		name, number, _ := strings.Cut(pair, "=")
 		if strings.EqualFold(strings.TrimSpace(name), "i") {
-			n, _ := strconv.Atoi(strings.TrimSpace(number)) // what is no number is 0, or beyond all
+			n, _ := strconv.Atoi(strings.TrimSpace(number)) // an invalid number is 0 or out of range
 			if n < 0 || n > maxARCSets {
 				return 0
 			}

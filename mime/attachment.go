@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// An AttachmentKind says what an attached part is to the person who reads the message.
+// An AttachmentKind classifies an attached part for the person who reads the message.
 type AttachmentKind string
 
-// The kinds of attachments. Only files, and what may hold some, are what a person calls an attachment; see [Message.HasAttachment].
+// The kinds of attachments. People call only KindFile and KindUnread parts attachments; see [Message.HasAttachment].
 const (
-	// KindFile is a file, an attached message, and whatever is none of the others.
+	// KindFile is a file, an attached message, or a part of none of the other kinds.
 	KindFile AttachmentKind = "file"
 	// KindPicture is an image with a Content-ID that is not marked as an attachment: the HTML shows it.
 	KindPicture AttachmentKind = "picture"
 	// KindSignature is a detached signature: S/MIME (RFC 8551) or OpenPGP (RFC 3156).
 	KindSignature AttachmentKind = "signature"
-	// KindReport is what a multipart/report (RFC 6522) carries behind its text: the report, and the message or header it
-	// is about.
+	// KindReport is a part of a multipart/report (RFC 6522) after its text: the report, and the message or header that it is
+	// about.
 	KindReport AttachmentKind = "report"
 	// KindCalendar is an invitation or an answer to one (RFC 5546).
 	KindCalendar AttachmentKind = "calendar"
-	// KindUnread is a part with others in it that were not read, because of the [Limits] or a [NotOpened]: what a reader
-	// sees may be among them. It counts as a file.
+	// KindUnread is a part whose own parts were not read, because of the [Limits] or a [NotOpened]. They may include text that a
+	// reader sees. It counts as a file.
 	KindUnread AttachmentKind = "unread"
 )
 
@@ -43,7 +43,7 @@ var kindsOfTypes = map[string]AttachmentKind{
 	"application/ics":                         KindCalendar,
 }
 
-// kindsOfNames are those of files of which the type says nothing: how their names end, in lower case.
+// kindsOfNames are the kinds of files by the lower-case ends of their names, for types that say nothing.
 var kindsOfNames = map[string]AttachmentKind{".ics": KindCalendar, ".p7s": KindSignature, "signature.asc": KindSignature}
 
 func kindOfName(filename string) AttachmentKind {
@@ -56,7 +56,8 @@ func kindOfName(filename string) AttachmentKind {
 	return KindFile
 }
 
-// Kind tells what the part is when it is attached: by its type, or by its name if the type is one that any file may have.
+// Kind returns the kind of the part as an attachment. It depends on the part's type, or on its name if any file may have the
+// type.
 func (p *Part) Kind() AttachmentKind {
 	kind, found := kindsOfTypes[p.ContentType]
 	switch {
@@ -75,8 +76,8 @@ func (p *Part) Kind() AttachmentKind {
 	}
 }
 
-// HasAttachment reports whether a file is attached. Pictures of the HTML, signatures, reports and calendars do not count,
-// unless their kinds are asked for: m.HasAttachment(mime.KindCalendar).
+// HasAttachment reports whether a file is attached. Pictures of the HTML, signatures, reports and calendars do not count, unless
+// their kinds are given: m.HasAttachment(mime.KindCalendar).
 func (m *Message) HasAttachment(also ...AttachmentKind) bool {
 	return slices.ContainsFunc(m.Attachments, func(p *Part) bool {
 		kind := p.Kind()

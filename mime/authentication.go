@@ -7,35 +7,37 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// An AuthServer is the server whose word on the authentication of mail is taken: the one that received it from outside.
+// An AuthServer is the server whose authentication results are trusted: the server that received the message from outside.
 type AuthServer struct {
-	// ID is its authserv-id (RFC 8601, section 2.5), such as "mx.google.com" for Gmail. Nothing is trusted without one.
+	// ID is the server's authserv-id (RFC 8601, section 2.5), such as "mx.google.com" for Gmail. If it is empty, nothing is
+	// trusted.
 	ID string
-	// Host is its name in its Received field. Empty means that the name is ID or below it.
+	// Host is the server's name in its Received field. Empty means that the name is ID or a subdomain of it.
 	Host string
-	// Internal are the names of hosts of the same provider through which mail goes behind it, in their Received fields. Those that
-	// write no "from" into theirs, as Gmail's, need not be named.
+	// Internal lists the hosts of the same provider that handle mail after the server, as their Received fields name them. Hosts
+	// whose Received fields have no "from", such as Gmail's, need not be listed.
 	Internal []string
-	// Below says that the server puts its results right below its Received field, as Gmail does, and not above. Set it only
-	// for a server that writes results for all mail from outside: where it writes none, the sender's would stand there.
+	// Below reports that the server puts its results right below its Received field, as Gmail does, instead of above. Set it only
+	// for a server that writes results for all mail from outside. Otherwise, if the server writes none, results forged by the
+	// sender take their place.
 	Below bool
 }
 
-// Authentication is what a trusted server found out about the sender of a message.
+// Authentication holds the findings of a trusted server about the sender of a message.
 type Authentication struct {
 	Results []AuthResult
 }
 
-// Authentication returns the results that the server itself put on top of the message (RFC 8601, section 5). Those of other
-// servers are left out, and so are those that name the server but stand where the sender could have written them:
+// Authentication returns the results that the server itself put on top of the message (RFC 8601, section 5). Results of other
+// servers are left out. So are results that name the server but stand where the sender could have written them:
 //
-//   - Results above the Received field of the server count, all of them.
-//   - With [AuthServer.Below], where there are none, the first field right below it counts; between them there may be
-//     Received-SPF, Return-Path and the fields of ARC, and nothing else.
-//   - Everything further down, and everything below a Received field from outside that is not the server's, is ignored.
+//   - All results above the Received field of the server count.
+//   - With [AuthServer.Below], if there are none above, the first results field below the Received field counts. Only
+//     Received-SPF, Return-Path and the fields of ARC may stand in between.
+//   - Everything further down is ignored, and so is everything below a Received field from outside that is not the server's.
 //
 // The header must be that of the message as the server delivered it: a message that was put into a mailbox in another way can
-// say anything.
+// claim anything.
 func (h Header) Authentication(server AuthServer) Authentication {
 	var a Authentication
 	if server.ID == "" {
@@ -57,7 +59,7 @@ func (h Header) Authentication(server AuthServer) Authentication {
 	return a
 }
 
-// traceFields are those that may stand between a server's Received field and its results.
+// traceFields are the fields that may stand between a server's Received field and its results.
 var traceFields = map[string]bool{
 	"received-spf": true, "return-path": true, "arc-seal": true, "arc-message-signature": true, "arc-authentication-results": true,
 }
@@ -71,10 +73,10 @@ func (a *Authentication) add(f *Field, server AuthServer) {
 	}
 }
 
-// zones cuts the header at the Received field by which the server took the message: what is above is the provider's. Below
-// are the fields up to the next Received, if the server's was found.
+// zones splits the header at the Received field of the server. The fields above are the provider's. Below are the fields up to
+// the next Received, if the server's was found.
 //
-// Without a Received field at all, no one took the message from outside, and all of it may be the sender's.
+// If there is no Received field at all, no server received the message from outside, and the sender may have written all of it.
 func (h Header) zones(server AuthServer) (above, below Header) {
 	boundary := -1
 	for i := range h {
@@ -121,8 +123,8 @@ func isOrBelow(name, domain string) bool {
 	return domain != "" && (name == domain || strings.HasSuffix(name, "."+domain))
 }
 
-// received reads who wrote a Received field (RFC 5321, section 4.4), and whether it says whom it had the message from. The word
-// behind "from" is the client's to choose.
+// received returns the host that wrote a Received field (RFC 5321, section 4.4), and reports whether the field names the host
+// that sent the message. The client chooses the word after "from".
 func received(value string) (from bool, by string) {
 	words := strings.Fields(uncomment(value))
 	if len(words) > 0 && strings.EqualFold(words[0], "from") {
@@ -136,8 +138,8 @@ func received(value string) (from bool, by string) {
 	return from, ""
 }
 
-// Result returns the result of the method, in lower case: "pass" if one of several passed, else the first; empty when the server
-// says nothing about it.
+// Result returns the result of the method in lower case: "pass" if one of several passed, otherwise the first. It is empty if the
+// server gives none.
 func (a Authentication) Result(method string) string {
 	result := ""
 	for _, r := range a.Results {
@@ -154,9 +156,9 @@ func (a Authentication) Result(method string) string {
 	return result
 }
 
-// Verifies reports whether the domain of an address in From is shown to be the sender's: DMARC passed for it (RFC 7489), or,
-// where the domain has no DMARC policy, SPF or DKIM passed for a domain that has the same organisational domain. It says
-// nothing about the part before the @, nor about the name.
+// Verifies reports whether the server verified that the sender controls the domain of an address in From: DMARC passed for it
+// (RFC 7489), or, if the domain has no DMARC policy, SPF or DKIM passed for a domain with the same organizational domain. It does
+// not verify the part before the @ or the name.
 func (a Authentication) Verifies(from Address) bool {
 	domain := asciiDomain(from.Email)
 	if domain == "" || !strings.Contains(from.Email, "@") {
@@ -174,7 +176,7 @@ func (a Authentication) Verifies(from Address) bool {
 	return passed || a.aligns(domain)
 }
 
-// aligns reports whether SPF or DKIM passed in alignment with the domain, relaxed (RFC 7489, section 3.1).
+// aligns reports whether SPF or DKIM passed in relaxed alignment with the domain (RFC 7489, section 3.1).
 func (a Authentication) aligns(domain string) bool {
 	organization := OrganizationalDomain(domain)
 	for _, r := range a.Results {
@@ -197,8 +199,8 @@ func (a Authentication) aligns(domain string) bool {
 	return false
 }
 
-// VerifiedFrom returns the address in From if the server verifies its domain, as [Authentication.Verifies] says; false if it does
-// not, and for a message with several addresses in From.
+// VerifiedFrom returns the address in From and true if [Authentication.Verifies] reports that the server verified its domain. It
+// returns false otherwise, and for a message with several addresses in From.
 func (m *Message) VerifiedFrom(server AuthServer) (Address, bool) {
 	fields := 0
 	m.Header.each("From", func(*Field) { fields++ })
@@ -208,9 +210,9 @@ func (m *Message) VerifiedFrom(server AuthServer) (Address, bool) {
 	return m.From[0], true
 }
 
-// OrganizationalDomain returns the domain that its owner registered, in lower case and with IDN as ASCII: the public suffix and
-// one label more, by the public suffix list. A public suffix, or a name that is under none, is its own. The argument may be
-// an address.
+// OrganizationalDomain returns the registered domain, in lower case and with IDN as ASCII: a public suffix of the public suffix
+// list, preceded by one label. For a public suffix, or a name under none, it returns the name itself. The argument may be an
+// address.
 func OrganizationalDomain(domain string) string {
 	domain = asciiDomain(domain)
 	if registered, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
@@ -219,11 +221,11 @@ func OrganizationalDomain(domain string) string {
 	return domain
 }
 
-// maxDomain is more than the bytes that the 253 of a domain (RFC 1035, section 2.3.4) can have before they are ASCII. The cost of
-// punycode grows with the square of them.
+// maxDomain is more bytes than the 253 of a domain (RFC 1035, section 2.3.4) can have before conversion to ASCII. The cost of
+// punycode grows with their square.
 const maxDomain = 1000
 
-// asciiDomain is the domain of an address, or the domain itself, in the form in which domains are compared.
+// asciiDomain returns the domain, which may be given as an address, in the form in which domains are compared.
 func asciiDomain(s string) string {
 	s = strings.Trim(s[strings.LastIndexByte(s, '@')+1:], " \t.<>")
 	if len(s) > maxDomain {

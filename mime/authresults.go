@@ -2,10 +2,10 @@ package mime
 
 import "strings"
 
-// AuthResults is what one server says about the authentication of a message: the value of an Authentication-Results field
-// (RFC 8601, section 2.2). Anyone can write one; [Header.Authentication] returns those that can be trusted.
+// AuthResults is one server's report on the authentication of a message: the value of an Authentication-Results field (RFC 8601,
+// section 2.2). Anyone can write such a field; [Header.Authentication] returns those that can be trusted.
 type AuthResults struct {
-	// ServID names the server that says so; in lower case.
+	// ServID names the reporting server in lower case.
 	ServID  string
 	Results []AuthResult
 }
@@ -15,20 +15,21 @@ type AuthResult struct {
 	Method string // in lower case: "spf", "dkim", "dmarc", "arc" and others
 	Result string // in lower case: "pass", "fail", "softfail", "neutral", "none", "temperror", "permerror" and others
 	Reason string
-	// Comment is the first comment behind the result. Gmail and others put there what has no place in the standard, such as
+	// Comment is the first comment after the result. Gmail and others put facts there that have no place in the standard, such as
 	// the policy of DMARC. It is for people.
 	Comment    string
 	Properties []AuthProperty
 }
 
-// An AuthProperty is what a result is about, such as smtp.mailfrom or header.d.
+// An AuthProperty is a property that a result is about, such as smtp.mailfrom or header.d.
 type AuthProperty struct {
 	Type  string // in lower case: "smtp", "header", "body" or "policy"
 	Name  string // in lower case
 	Value string
 }
 
-// Property returns the value of the first property of the type and name, both in lower case; empty when there is none.
+// Property returns the value of the first property of the type and name, which must be in lower case. It is empty if there is
+// none.
 func (r AuthResult) Property(kind, name string) string {
 	for _, p := range r.Properties {
 		if p.Type == kind && p.Name == name {
@@ -41,13 +42,13 @@ func (r AuthResult) Property(kind, name string) string {
 // maxAuthResults bounds the results and the properties of one field.
 const maxAuthResults = 200
 
-// maxAuthName bounds, in bytes, how much of a name is put together from its pieces.
+// maxAuthName bounds the bytes of a name that is assembled from pieces.
 const maxAuthName = 200
 
-// ParseAuthResults reads the value of an Authentication-Results field, not decoded. It returns false for a value that has no
-// authserv-id or is of a version that is not known. Results that cannot be read are left out.
+// ParseAuthResults parses the raw value of an Authentication-Results field. It returns false for a value that has no authserv-id
+// or an unknown version. It leaves out results that cannot be read.
 //
-// QUIRK: Exchange writes fields without an authserv-id; nobody can tell whose they are. Sample: auth-no-id.
+// QUIRK: Exchange writes fields without an authserv-id. Their author is unknown. Sample: auth-no-id.
 func ParseAuthResults(value string) (AuthResults, bool) {
 	l := authLexer{s: value}
 	var results AuthResults
@@ -67,7 +68,7 @@ func ParseAuthResults(value string) (AuthResults, bool) {
 	return results, true
 }
 
-// An authLexer holds what is left to read of a field.
+// An authLexer holds the unread text of a field.
 type authLexer struct {
 	s       string
 	comment string // the last one that was skipped
@@ -89,7 +90,7 @@ func (l *authLexer) blanks() {
 	}
 }
 
-// next goes to the next part behind a semicolon.
+// next moves to the part after the next semicolon.
 func (l *authLexer) next() bool {
 	for l.blanks(); l.s != ""; l.blanks() {
 		if l.s[0] == ';' {
@@ -125,7 +126,7 @@ func (l *authLexer) word(end string) (text string, ok bool) {
 	return text, i > 0
 }
 
-// pair reads name=value; blanks and comments may stand on both sides of the sign, and around dots and slashes in the name.
+// pair reads name=value. Blanks and comments may stand on both sides of the sign, and around dots and slashes in the name.
 func (l *authLexer) pair() (name, value string, ok bool) {
 	for {
 		l.blanks()

@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 )
 
-// sextets are the values of the letters of base64 (RFC 2045, section 6.8); notBase64 marks other bytes.
+// sextets are the values of the letters of base64 (RFC 2045, section 6.8). notBase64 marks other bytes.
 var sextets = func() (table [256]byte) {
 	for i := range table {
 		table[i] = notBase64
@@ -22,15 +22,15 @@ func isBase64(c byte) bool { return sextets[c] != notBase64 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// decodeBase64 reads RFC 2045, section 6.8. What is no base64 at all is returned as it is.
+// decodeBase64 decodes base64 (RFC 2045, section 6.8). It returns text that is not base64 at all unchanged.
 //
-// QUIRK: bytes outside the alphabet are skipped (the RFC asks for it), the padding may be missing, and several encoded
-// pieces may follow each other. A mailing list's plain footer may stand behind the last one: it is the tail. Programs
-// also declare base64 and send plain text. Samples: base64-junk, base64-pieces, base64-footer, base64-not.
+// QUIRK: bytes outside the alphabet are skipped (the RFC asks for it), the padding may be missing, and several encoded pieces may
+// follow each other. A mailing list's plain footer may stand after the last piece: it is the tail. Programs also declare base64
+// and send plain text. Samples: base64-junk, base64-pieces, base64-footer, base64-not.
 func decodeBase64(b []byte) (content, tail []byte, ok bool) {
-	const fullLine = 60 // letters: no text has so many without a blank
+	const fullLine = 60 // letters: ordinary text has no run of letters this long
 	d := base64Decoder{out: make([]byte, 0, len(b)/4*3+3), ok: true}
-	letters, end := 0, len(b) // end is where the tail begins
+	letters, end := 0, len(b) // end is the start of the tail
 	for at := 0; at < len(b); {
 		line := b[at:]
 		if i := bytes.IndexByte(line, '\n'); i >= 0 {
@@ -46,7 +46,7 @@ func decodeBase64(b []byte) (content, tail []byte, ok bool) {
 		switch {
 		case n == 0 && isEncoded: // blank
 		case isEncoded && (end == len(b) && (!d.padded || n%4 == 0 || line[0] == '=') || n >= fullLine):
-			letters, end = letters+n, len(b) // what was taken for a tail stands in between, and is left out
+			letters, end = letters+n, len(b) // the apparent tail stands between pieces, and is left out
 			d.decode(line)
 		default:
 			end, d.ok = min(end, at), false
@@ -61,7 +61,7 @@ func decodeBase64(b []byte) (content, tail []byte, ok bool) {
 	return d.out, b[end:], d.ok
 }
 
-// decodeLetters decodes what is base64, and skips other bytes.
+// decodeLetters decodes base64 and skips other bytes.
 func decodeLetters(b []byte) (content []byte, ok bool) {
 	d := base64Decoder{out: make([]byte, 0, len(b)/4*3+3), ok: true}
 	d.decode(b)
@@ -69,7 +69,7 @@ func decodeLetters(b []byte) (content []byte, ok bool) {
 	return d.out, d.ok
 }
 
-// A base64Decoder gathers letters to quanta of four.
+// A base64Decoder groups letters into quanta of four.
 type base64Decoder struct {
 	out     []byte
 	quantum uint32
@@ -78,7 +78,8 @@ type base64Decoder struct {
 	ok      bool
 }
 
-// wholeLine decodes a line that is as most are, of whole quanta without padding, and returns its letters; 0 for others.
+// wholeLine decodes a typical line, which has whole quanta without padding, and returns the number of its letters; 0 for other
+// lines.
 func (d *base64Decoder) wholeLine(line []byte) int {
 	line = trimLineBreak(line)
 	if len(line) == 0 || len(line)%4 != 0 || line[len(line)-1] == '=' || d.n > 0 || d.padded {
@@ -126,13 +127,13 @@ func (d *base64Decoder) pad() {
 	d.padded = true
 }
 
-// end ends the whole, which may lack its padding.
+// end ends the last piece, whose padding may be missing.
 func (d *base64Decoder) end() {
 	d.ok = d.ok && d.n == 0
 	d.flush()
 }
 
-// flush ends a piece. A lone letter, six bits, is no byte and is dropped.
+// flush ends a piece. A lone letter has only six bits and is dropped.
 func (d *base64Decoder) flush() {
 	switch d.n {
 	case 2:
@@ -143,8 +144,8 @@ func (d *base64Decoder) flush() {
 	d.quantum, d.n = 0, 0
 }
 
-// base64Letters counts the letters and the padding of a line, and reports whether it may be base64: nearly all of it is,
-// and it has no words.
+// base64Letters counts the letters and the padding of a line. It reports whether the line may be base64: nearly all of its bytes
+// are letters, and it has no words.
 func base64Letters(line []byte) (n int, isEncoded bool) {
 	junk, words, inWord := 0, 0, false
 	for _, c := range line {

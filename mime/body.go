@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// fillBodies decides which parts are the text of the message and which are attached to it, in the manner of JMAP (RFC
-// 8621, section 4.1.4).
+// fillBodies decides which parts are the text of the message and which are attached to it, following JMAP (RFC 8621, section
+// 4.1.4).
 func (m *Message) fillBodies(meter *meter) {
 	var text, html []shownText
 	var walk func(p, parent *Part, isFirst bool)
@@ -37,10 +37,11 @@ func (m *Message) fillBodies(meter *meter) {
 
 const maxShown = 3
 
-// isShown reports whether a leaf is shown within the message. A text is, unless it is marked as an attachment, or has a
-// name and is not the first of its multipart, or is a related resource of what comes first. An attached message is
-// when it is marked as inline (RFC 2183, section 2.1) and has no name; up to maxShown, one within the other, since
-// each holds the text of those within it.
+// isShown reports whether a leaf is shown within the message.
+//
+// A text is shown unless it is marked as an attachment, has a name and is not the first of its multipart, or is a related
+// resource of an earlier part. An attached message is shown if it is marked as inline (RFC 2183, section 2.1) and has no name. At
+// most maxShown messages are shown within each other, since each holds the text of those within it.
 func (p *Part) isShown(parent *Part, isFirst bool) bool {
 	switch {
 	case p.Message != nil:
@@ -60,11 +61,11 @@ func (m *Message) readText(p *Part) shownText {
 	return text
 }
 
-// A shownText is a text that is in UTF-8, or becomes it when it is written, so that it is in memory once.
+// A shownText is a text in UTF-8, or one that is converted when it is written, so that it is in memory only once.
 type shownText struct {
 	text string
 
-	content []byte // if text is empty
+	content []byte // used if text is empty
 	enc     encoding.Encoding
 }
 
@@ -84,7 +85,7 @@ func (t shownText) pour(write func([]byte)) {
 	pour(t.content, t.enc, true, write)
 }
 
-// joinTexts puts texts behind each other, each on a line of its own.
+// joinTexts concatenates texts, and starts each on a new line.
 func joinTexts(texts []shownText) string {
 	texts = slices.DeleteFunc(texts, func(t shownText) bool { return t.text == "" && len(t.content) == 0 })
 	if len(texts) == 1 {

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// A Bounce is what a mail server reports about a message that it could not deliver, or not yet, or, when asked, could: the
-// delivery status of RFC 3464, or what a notice in plain words says in its place.
+// A Bounce is a mail server's report about a message that it could not deliver, has not delivered yet, or, if asked to report it,
+// has delivered. It comes from the delivery status of RFC 3464, or from a notice in plain words.
 type Bounce struct {
-	// Format says what the notice was read from.
+	// Format is the format of the notice.
 	Format BounceFormat
-	// ReportingMTA is the host that reports, and ReceivedFromMTA the one it had the message from; empty when not said.
+	// ReportingMTA is the reporting host. ReceivedFromMTA is the host that it received the message from. Both may be empty.
 	ReportingMTA    string
 	ReceivedFromMTA string
 	// EnvelopeID is that of the original message's envelope (RFC 3461, section 4.4).
 	EnvelopeID string
-	// Arrival is when the original message arrived at the reporting host; zero when not said.
+	// Arrival is when the original message arrived at the reporting host; zero if unknown.
 	Arrival time.Time
 
-	// Recipients holds one entry for each recipient that the notice speaks of; there is at least one. Of a report are
-	// read the first 1 MiB, 10,000 fields and 2,000 recipients, of a notice in plain words the first 64 KiB and 1,000 recipients.
+	// Recipients has one entry for each recipient in the notice, and at least one. Of a report, the first 1 MiB, 10,000 fields
+	// and 2,000 recipients are read; of a notice in plain words, the first 64 KiB and 1,000 recipients.
 	Recipients []BounceRecipient
 
-	// OriginalMessageID is the id of the message that the notice is about, without angle brackets: that of the returned
-	// message, else what the notice refers to. Original is the returned message's header. Both may be empty. Anyone can
-	// send a notice about any id: compare it with what was sent.
+	// OriginalMessageID is the id of the original message, without angle brackets: that of the returned message, otherwise the
+	// one that the notice refers to. Original is the returned message's header. Both may be empty. Anyone can send a notice about
+	// any id: compare it with the ids of sent messages.
 	OriginalMessageID string
 	Original          Header
 }
 
-// A BounceFormat names the form of a notice.
+// A BounceFormat is the format of a notice.
 type BounceFormat string
 
-// The forms of notices. All but the first are told in plain words.
+// The formats of notices. All but the first are in plain words.
 const (
 	BounceReport   BounceFormat = "report" // RFC 3464
 	BounceQmail    BounceFormat = "qmail"  // qmail's QSBMF
@@ -44,10 +44,10 @@ const (
 	BounceYahoo    BounceFormat = "yahoo"
 	BounceGmail    BounceFormat = "gmail"
 	BounceSES      BounceFormat = "ses"
-	BounceOther    BounceFormat = "other" // from a mail server's address, in words not known here
+	BounceOther    BounceFormat = "other" // from a mail server's address, in unknown words
 )
 
-// A BounceAction is what became of the message (RFC 3464, section 2.3.3).
+// A BounceAction is the fate of the message (RFC 3464, section 2.3.3).
 type BounceAction string
 
 // The actions. Only BounceFailed is final.
@@ -61,28 +61,28 @@ const (
 
 // A BounceRecipient is the fate of the message for one recipient.
 type BounceRecipient struct {
-	// Final is the address that the reporting host knows. Original is the one that the sender gave; empty when not said.
+	// Final is the address that the reporting host used. Original is the address that the sender gave; empty if unknown.
 	Final    string
 	Original string
 
 	Action BounceAction
-	// Status is the enhanced status code (RFC 3463), such as "5.1.1"; empty when there is none.
+	// Status is the enhanced status code (RFC 3463), such as "5.1.1"; empty if there is none.
 	Status string
-	// Code is the SMTP reply code, such as 550; 0 when there is none.
+	// Code is the SMTP reply code, such as 550; 0 if there is none.
 	Code int
-	// Diagnostic is the reason in the words of the server that refused, in one line of at most 500 bytes or so.
+	// Diagnostic is the reason in the words of the server that refused, on one line of at most about 500 bytes.
 	Diagnostic string
 	// RemoteMTA is the host that gave the diagnostic.
 	RemoteMTA string
-	// LastAttempt and RetryUntil are zero when not said.
+	// LastAttempt and RetryUntil are zero if unknown.
 	LastAttempt time.Time
 	RetryUntil  time.Time
 
-	// Reason is what Status, Code and Diagnostic come to.
+	// Reason is derived from Status, Code and Diagnostic.
 	Reason BounceReason
 }
 
-// Address is the address that the sender used, as far as it is known: Original, else Final.
+// Address returns the address that the sender used, if known: Original, otherwise Final.
 func (r BounceRecipient) Address() string {
 	if strings.Contains(r.Original, "@") {
 		return r.Original
@@ -90,8 +90,8 @@ func (r BounceRecipient) Address() string {
 	return r.Final
 }
 
-// Hard reports whether the address itself is at fault and mail to it will fail again: it does not exist, or is closed.
-// A bounce that is not hard is soft: the same address may take another message, or the same one later.
+// Hard reports whether the address itself is at fault and mail to it will fail again: it does not exist, or it is closed. Other
+// bounces are soft: the same address may accept another message, or the same one later.
 func (r BounceRecipient) Hard() bool {
 	if r.Action != BounceFailed {
 		return false
@@ -106,8 +106,9 @@ func (r BounceRecipient) Hard() bool {
 	}
 }
 
-// Bounce reads a notice about mail that was not delivered; nil when the message is none. What looks like one and says of no
-// recipient what became of the message is none: automatic replies, challenges, receipts. [Header.Automatic] tells those.
+// Bounce reads a notice about mail that was not delivered. It returns nil if the message is no such notice, or if the notice does
+// not give the fate of the message for any recipient: automatic replies, challenges, receipts. [Header.Automatic] identifies
+// those.
 func (m *Message) Bounce() *Bounce {
 	b := m.bounceReport()
 	if b == nil {
@@ -131,7 +132,7 @@ func (m *Message) Bounce() *Bounce {
 	return b
 }
 
-// fromDaemon reports whether the sender is one that mail servers send their notices from.
+// fromDaemon reports whether the sender is an address from which mail servers send their notices.
 func (m *Message) fromDaemon() bool {
 	return slices.ContainsFunc(m.From, func(a Address) bool {
 		local, _, _ := strings.Cut(strings.ToLower(a.Email), "@")

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// The bounds of what is read of a notice in plain words.
+// The bounds of reading a notice in plain words.
 const (
 	maxNotice           = 64 << 10 // bytes
 	maxNoticeLine       = 1000     // bytes; a longer line names no recipient
 	maxNoticeRecipients = 1000
 )
 
-// bounceNotice reads a notice that has no report for machines, as old and odd mail servers send it.
+// bounceNotice reads a notice without a machine-readable report, as old and unusual mail servers send it.
 //
-// QUIRK: qmail has a format of its own (QSBMF), and every other program has words of its own. A notice is one if its words are
-// known, or if a mail server sent it and it gives an SMTP reply. Samples: bounce-qmail, bounce-exim, bounce-postfix,
+// QUIRK: qmail has a format of its own (QSBMF), and every other program has words of its own. A message is a notice if its words
+// are known, or if a mail server sent it and it gives an SMTP reply. Samples: bounce-qmail, bounce-exim, bounce-postfix,
 // bounce-sendmail, bounce-exchange, bounce-office365, bounce-yahoo, bounce-gmail, bounce-other.
 func (m *Message) bounceNotice() *Bounce {
 	failed := m.failedRecipients()
@@ -61,7 +61,7 @@ func (m *Message) failedRecipients() []string {
 	return found
 }
 
-// noticeText is the first text of the message: a returned message that is shown inline is not part of it.
+// noticeText returns the first text of the message. A returned message that is shown inline is not part of it.
 func (m *Message) noticeText() string {
 	text := ""
 	if p := m.leaf("text/plain"); p != nil {
@@ -75,7 +75,7 @@ func (m *Message) noticeText() string {
 	return textLines.Replace(text)
 }
 
-// textLines makes lines end in LF alone, and leaves none a character that no line may have.
+// textLines makes lines end in LF alone, and removes characters that a line must not have.
 var textLines = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\uFFFD")
 
 // noticeWords begin the notices of each program, in lower case.
@@ -125,18 +125,19 @@ func noticeAction(said string) BounceAction {
 	return BounceFailed
 }
 
-// A noticeReader collects recipients from the lines of a notice: a line that begins with an address names one, and what
-// follows up to the next is why.
+// A noticeReader collects recipients from the lines of a notice. A line that begins with an address names a recipient, and the
+// lines up to the next one give the reason.
 type noticeReader struct {
 	bounce *Bounce
-	// known finds recipients by address. why holds the lines about each; indent is that of the line which named the last.
+	// known finds recipients by address. why holds the lines about each. indent is the indentation of the line that named the
+	// last one.
 	known  map[string]int
 	why    [][]string
 	last   int
 	indent int
 }
 
-// read returns the part of the text that quotes the original message, from the line on that says so.
+// read returns the part of the text that quotes the original message, starting at the line that introduces it.
 func (n *noticeReader) read(text string) (rest string) {
 	n.last = -1
 	for text != "" {
@@ -155,7 +156,7 @@ func (n *noticeReader) read(text string) (rest string) {
 	return ""
 }
 
-// begin makes the address the one that the next lines are about. It reports whether the address is new.
+// begin makes the address the subject of the next lines. It reports whether the address is new.
 func (n *noticeReader) begin(address string, indent int) bool {
 	key := strings.ToLower(address)
 	if n.known == nil {
@@ -192,7 +193,7 @@ func (n *noticeReader) sentence(text string) {
 	}
 }
 
-// finish gives each recipient its diagnostic. One of whom nothing is said, but for the notice as a whole, has that of the notice.
+// finish sets the diagnostic of each recipient. A recipient without lines of its own gets the diagnostic of the whole notice.
 func (n *noticeReader) finish(action BounceAction, text string) {
 	whole := sync.OnceValue(func() string { return diagnosticLines(strings.Split(text, "\n")) })
 	for i := range n.bounce.Recipients {
@@ -206,15 +207,15 @@ func (n *noticeReader) finish(action BounceAction, text string) {
 
 var (
 	noticeAddress = `<?([^\s<>()@:;,"']+@[^\s<>()@:;,"'\]\[]+[^\s<>()@:;,"'\]\[.])>?`
-	// startsWithAddress is a line that names a recipient, as each program writes it: alone, before a colon (qmail, Postfix, Yahoo),
-	// dots (sendmail) or a date (Exchange), behind a name (Outlook, Office 365).
+	// startsWithAddress matches a line that names a recipient, in the forms of the various programs: alone, before a colon
+	// (qmail, Postfix, Yahoo), dots (sendmail) or a date (Exchange), after a name (Outlook, Office 365).
 	startsWithAddress = regexp.MustCompile(`^` + noticeAddress + `(?:\s*\([^()]*\))?(?:$|\s*[:;]\s*(.*)$|\s*\.\.\.\s*(.*)$|\s+on\s+(?:[A-Za-z]{2,4},?\s+)?[0-9].*$)`)
 	behindName        = regexp.MustCompile(`^[^<>@()]{1,100}[(<]` + noticeAddress + `(?:<mailto:[^<>]*>)?[)>]$`)
 	namedInSentence   = regexp.MustCompile(`(?i)\bmessage (?:to|(?:was|could)(?:n['\x{2019}]t| not) (?:be )?delivered to)\s+` + noticeAddress)
 	generatedFrom     = regexp.MustCompile(`\((?:ultimately )?(?:generated|expanded) from:? <?([^\s<>()]+@[^\s<>()]+)>?\)`)
 )
 
-// noticeRecipient reads a line that names a recipient, and what it says behind that.
+// noticeRecipient reads a line that names a recipient, and the rest of the line.
 func noticeRecipient(line string) (address, why string, ok bool) {
 	if len(line) > maxNoticeLine || !strings.Contains(line, "@") {
 		return "", "", false
@@ -232,7 +233,7 @@ func noticeRecipient(line string) (address, why string, ok bool) {
 	return "", "", false
 }
 
-// endsNotice reports whether a line says that the original message follows, or what else is not for people.
+// endsNotice reports whether a line introduces the original message or other text that is not for people.
 func endsNotice(line string) bool {
 	if len(line) < 5 || len(line) > 100 {
 		return false
@@ -250,8 +251,8 @@ func endsNotice(line string) bool {
 	})
 }
 
-// diagnosticLines picks the line with the reply of a server and what it wraps to, else the paragraph that is announced as its
-// words, else the first that says anything.
+// diagnosticLines picks the line with a server's reply and its continuation, otherwise the paragraph that is announced as the
+// server's words, otherwise the first paragraph with any words.
 func diagnosticLines(lines []string) string {
 	begin := slices.IndexFunc(lines, func(line string) bool { return replied.MatchString(line) || enhancedCode(line) != "" })
 	if begin < 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A BounceReason says why a message was not delivered.
+// A BounceReason is the reason why a message was not delivered.
 type BounceReason string
 
 // The reasons. The first four are those of a hard bounce; see [BounceRecipient.Hard].
@@ -19,24 +19,24 @@ const (
 	ReasonFull            BounceReason = "mailbox_full"
 	ReasonTooLarge        BounceReason = "too_large"
 	ReasonRefused         BounceReason = "refused"         // by policy: spam, a block list, a missing permission
-	ReasonUnauthenticated BounceReason = "unauthenticated" // SPF, DKIM, DMARC or reverse DNS of the sender
+	ReasonUnauthenticated BounceReason = "unauthenticated" // SPF, DKIM, DMARC or reverse DNS of the sender failed
 	ReasonBadSender       BounceReason = "bad_sender"      // the sender's address is not accepted
 	ReasonContent         BounceReason = "content"         // the message cannot be converted or is malformed
 	ReasonThrottled       BounceReason = "throttled"       // too much mail in a short time
-	ReasonExpired         BounceReason = "expired"         // it was tried until time was up
+	ReasonExpired         BounceReason = "expired"         // it was retried until the time limit
 	ReasonLoop            BounceReason = "loop"
-	ReasonNetwork         BounceReason = "network" // the host was not reached
+	ReasonNetwork         BounceReason = "network" // the host could not be reached
 	ReasonSystem          BounceReason = "system"  // the remote host has a problem of its own
 	ReasonUnknown         BounceReason = "unknown"
 )
 
-// conclude fills what follows from the other fields.
+// conclude fills the fields that follow from the others.
 func (r *BounceRecipient) conclude() {
 	code, status := replyCodes(r.Diagnostic)
 	if r.Code == 0 {
 		r.Code = code
 	}
-	// A report often has 5.0.0 where the diagnostic has the code that the server gave.
+	// A report often has 5.0.0 where the diagnostic has the server's specific code.
 	if status != "" && (r.Status == "" || strings.HasSuffix(r.Status, ".0.0")) {
 		r.Status = status
 	}
@@ -50,7 +50,7 @@ func (r *BounceRecipient) conclude() {
 	}
 }
 
-// likelyAction is that of a report that says none known.
+// likelyAction returns the action for a report with an unknown one.
 func (r *BounceRecipient) likelyAction() BounceAction {
 	switch {
 	case strings.HasPrefix(r.Status, "2"):
@@ -67,7 +67,7 @@ var (
 	replied  = regexp.MustCompile(`(?:^|[\s:;#'"(<>\[=])([45][0-9]{2})(?:[\s\-#:,;]|$)`)
 )
 
-// enhancedCode returns the first enhanced status code in s (RFC 3463, section 2); empty when there is none.
+// enhancedCode returns the first enhanced status code in s (RFC 3463, section 2); empty if there is none.
 func enhancedCode(s string) string {
 	if found := enhanced.FindStringSubmatch(s); found != nil {
 		return found[1]
@@ -75,7 +75,7 @@ func enhancedCode(s string) string {
 	return ""
 }
 
-// replyCodes finds the SMTP reply code and the enhanced one in a diagnostic.
+// replyCodes finds the SMTP reply code and the enhanced status code in a diagnostic.
 func replyCodes(diagnostic string) (code int, status string) {
 	if found := replied.FindStringSubmatch(diagnostic); found != nil {
 		code, _ = strconv.Atoi(found[1])
@@ -83,7 +83,7 @@ func replyCodes(diagnostic string) (code int, status string) {
 	return code, enhancedCode(diagnostic)
 }
 
-// bounceReason goes by the words of the server first: codes are used in the wrong sense more often, 5.7.1 and 5.1.1 above all.
+// bounceReason considers the words of the server first: servers often use codes in the wrong sense, especially 5.7.1 and 5.1.1.
 func bounceReason(status, diagnostic string) BounceReason {
 	said := strings.ToLower(strings.ReplaceAll(diagnostic, "\u2019", "'"))
 	for _, known := range reasonWords {
@@ -96,7 +96,7 @@ func bounceReason(status, diagnostic string) BounceReason {
 	return statusReason(status)
 }
 
-// statusReason reads subject and detail of an enhanced status code (RFC 3463, section 3; RFC 7372; RFC 7505).
+// statusReason interprets the subject and detail of an enhanced status code (RFC 3463, section 3; RFC 7372; RFC 7505).
 func statusReason(status string) BounceReason {
 	_, detail, _ := strings.Cut(status, ".")
 	if reason, known := statusDetails[detail]; known {
@@ -124,7 +124,7 @@ var statusSubjects = map[string]BounceReason{
 	"3": ReasonSystem, "4": ReasonNetwork, "5": ReasonSystem, "6": ReasonContent, "7": ReasonRefused,
 }
 
-// reasonWords are what servers say, in lower case; the first that fits counts.
+// reasonWords are the usual words of servers, in lower case. The first match counts.
 var reasonWords = []struct {
 	reason BounceReason
 	words  []string

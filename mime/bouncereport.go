@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// bounceReport reads the machine's part of a delivery status notification (RFC 3464).
+// bounceReport reads the machine-readable part of a delivery status notification (RFC 3464).
 //
-// QUIRK: a report comes as multipart/mixed. Then it must come from a mail server: a person can forward one. Sample:
+// QUIRK: a report may come as multipart/mixed. Then it must come from a mail server: a person can forward one. Sample:
 // bounce-mixed.
 func (m *Message) bounceReport() *Bounce {
 	status := m.leaf("message/delivery-status", "message/global-delivery-status")
@@ -37,8 +37,8 @@ func (b *Bounce) addMessage(h Header) {
 
 // addRecipient reads the fields about one recipient (RFC 3464, section 2.3).
 //
-// QUIRK: the blank line between those about the message and the first recipient may be missing, so every group is asked.
-// Sample: bounce-one-group.
+// QUIRK: the blank line between the fields about the message and the first recipient may be missing, so every group may have a
+// recipient. Sample: bounce-one-group.
 func (b *Bounce) addRecipient(h Header) {
 	r := BounceRecipient{
 		Final:       typedAddress(h.text("Final-Recipient")),
@@ -65,7 +65,7 @@ func dateField(h Header, name string) time.Time {
 	return date
 }
 
-// cutDiagnostic bounds what is kept of a diagnostic, which a remote server wrote.
+// cutDiagnostic bounds the length of a diagnostic, which a remote server wrote.
 func cutDiagnostic(s string) string {
 	const limit = 500
 	s = strings.Join(strings.Fields(s), " ")

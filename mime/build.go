@@ -10,14 +10,13 @@ import (
 	"strings"
 )
 
-// Build writes the message in the form of RFC 5322 and MIME (RFC 2045 to 2049): lines end in CRLF, none is longer than 998
-// bytes, none with an encoded-word longer than 76, and all but ASCII is encoded, except in the addresses of a message
-// for SMTPUTF8.
+// Build returns the message in the form of RFC 5322 and MIME (RFC 2045 to 2049). Lines end in CRLF and have at most 998 bytes, or
+// 76 with an encoded-word. Everything outside ASCII is encoded, except the addresses of a message for SMTPUTF8.
 //
-// The same Outgoing always gives the same bytes: Date and MessageID are the caller's, and boundaries are made of the
-// content, by a hash, which also keeps them from occurring in it.
+// The same Outgoing always gives the same bytes. The caller sets Date and MessageID. Boundaries are a hash of the content, which
+// also keeps them from occurring in it.
 //
-// The errors are [ErrNoRecipient], [*FieldError], and those of attachments that are opened.
+// The errors are [ErrNoRecipient], [*FieldError], and those of opening attachments.
 func (o *Outgoing) Build() ([]byte, error) {
 	var out bytes.Buffer
 	out.Grow(o.size())
@@ -27,7 +26,7 @@ func (o *Outgoing) Build() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// size is about how long the message will be, without the files that are opened.
+// size estimates the length of the message without the files that are opened.
 func (o *Outgoing) size() int {
 	const perField, perPart = 100, 300
 	n := 20*perField + 2*len(o.Text) + 2*len(o.HTML) + 2*len(o.Returned)
@@ -38,7 +37,7 @@ func (o *Outgoing) size() int {
 	return n
 }
 
-// WriteTo writes what Build gives. Files that are opened are read while it writes, through a small buffer. The errors are
+// WriteTo writes the bytes that Build returns. It reads opened files while it writes, through a small buffer. The errors are
 // those of Build and of w; a FieldError is returned before anything is written.
 func (o *Outgoing) WriteTo(w io.Writer) (int64, error) {
 	if err := o.validate(); err != nil {
@@ -116,10 +115,10 @@ func (o *Outgoing) fields() (fields [][]byte) {
 	return append(fields, fold("MIME-Version", "1.0"))
 }
 
-// dateLayout is the form of RFC 5322, section 3.3.
+// dateLayout is the date form of RFC 5322, section 3.3.
 const dateLayout = "Mon, 02 Jan 2006 15:04:05 -0700"
 
-// encodeValue is the form of a further field.
+// encodeValue encodes the value of an additional field.
 func (o *Outgoing) encodeValue(f Field) string {
 	if isAddressField(f.Name) {
 		addresses, _ := ParseAddresses(f.Value)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// reportEntity is a multipart/report (RFC 6522): what a person reads, what a program reads, and the message or the
-// header that both are about.
+// reportEntity makes a multipart/report (RFC 6522): the text for people, the machine-readable report, and the message or header
+// that both are about.
 func (o *Outgoing) reportEntity(text *entity) *entity {
 	subtype, body := "disposition-notification", o.receiptFields()
 	if o.Bounce != nil {
@@ -96,7 +96,7 @@ func (o *Outgoing) receiptFields() []byte {
 	return w
 }
 
-// report checks what the two reports need.
+// report checks the requirements of both reports.
 func (v *validator) report(o *Outgoing) {
 	if o.Bounce == nil && o.Receipt == nil {
 		if len(o.Returned) > 0 {
@@ -151,7 +151,7 @@ func (v *validator) bounce(b *Bounce) {
 	}
 }
 
-// reportAddress checks an address in a report. RFC 6533 for international ones is not supported.
+// reportAddress checks an address in a report. International addresses (RFC 6533) are not supported.
 func (v *validator) reportAddress(field, email string, required bool) {
 	v.text(field, email)
 	if (email != "" || required) && (!isAddrSpec(email) || !isASCII(email)) {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// QUIRK: names that mail uses and the WHATWG index, which browsers read by, does not know or means otherwise. A subset
-// is read as its superset, as mail clients do: what is labelled GB 2312 is often GBK or GB 18030. Sample: charset-gbk.
+// QUIRK: names that mail uses and that the WHATWG index, which browsers use, does not know or defines otherwise. A subset is read
+// as its superset, as mail clients do: text labelled GB 2312 is often GBK or GB 18030. Sample: charset-gbk.
 var charsetAliases = map[string]encoding.Encoding{
 	"gb2312": simplifiedchinese.GB18030, "gb_2312-80": simplifiedchinese.GB18030, "gbk": simplifiedchinese.GB18030,
 	"cp936": simplifiedchinese.GB18030, "x-gbk": simplifiedchinese.GB18030, "hz-gb-2312": simplifiedchinese.HZGB2312,
@@ -49,7 +49,7 @@ func lookupCharset(name string) encoding.Encoding {
 	return nil
 }
 
-// decodeText turns bytes in the named charset into UTF-8. The problem is empty if the bytes are valid in the charset.
+// decodeText converts bytes in the named charset to UTF-8. The problem is empty if the bytes are valid in the charset.
 func decodeText(b []byte, name string) (text string, problem DefectKind) {
 	if isUTF7(name) {
 		return decodeUTF7(b)
@@ -58,14 +58,14 @@ func decodeText(b []byte, name string) (text string, problem DefectKind) {
 	return transcode(b, enc, false), problem
 }
 
-// wordCharsets tell the charset of the encoded-words of a header section. A nil one knows nothing but the word.
+// wordCharsets determine the charset of the encoded-words of a header section. A nil wordCharsets uses only the word itself.
 type wordCharsets struct {
 	hints *charsetHints
-	// like is the charset that the section's words and the body look like in which they are not UTF-8; empty when it is none.
+	// like is the charset that the section's words and the body seem to be in where they are not UTF-8; empty if none is likely.
 	like func() string
 }
 
-// of is bodyCharset for a word. One that is too short to judge is in the charset that the others are in.
+// of is bodyCharset for a word. A word that is too short to judge is in the charset of the others.
 func (c *wordCharsets) of(b []byte, name string) (enc encoding.Encoding, problem DefectKind) {
 	if c == nil {
 		return bodyCharset(b, name, nil)
@@ -79,11 +79,11 @@ func (c *wordCharsets) of(b []byte, name string) (enc encoding.Encoding, problem
 	return enc, problem
 }
 
-// charsetOf finds the encoding of bytes for which a charset is declared; nil if they are UTF-8.
+// charsetOf finds the encoding of bytes with a declared charset; nil if they are UTF-8.
 //
-// QUIRK: bytes above 127 without a charset, or with that of ASCII, are UTF-8 where they are valid UTF-8, and else in
-// the charset that detectCharset finds. So are bytes that claim to be UTF-8 and are mostly something else. ISO-2022-JP is
-// often not declared, since it is 7-bit. Samples: charset-undeclared, charset-wrong, charset-escapes.
+// QUIRK: bytes above 127 without a charset, or with ASCII declared, are UTF-8 if they are valid UTF-8, and otherwise in the
+// charset that detectCharset finds. So are bytes that are declared as UTF-8 and are mostly something else. ISO-2022-JP is often
+// not declared, since it is 7-bit. Samples: charset-undeclared, charset-wrong, charset-escapes.
 func charsetOf(b []byte, name string, hints *charsetHints) (enc encoding.Encoding, problem DefectKind) {
 	var declared encoding.Encoding
 	name = charsetName(name)
@@ -113,9 +113,9 @@ func charsetOf(b []byte, name string, hints *charsetHints) (enc encoding.Encodin
 	return lookupCharset(detectCharset(b, hints.named(), "")), cmp.Or(problem, CharsetBroken)
 }
 
-// bodyCharset is charsetOf for the text of a part, of which there is enough to find out that the declaration is wrong.
+// bodyCharset is charsetOf for the text of a part, which is long enough to find out that the declaration is wrong.
 //
-// QUIRK: programs declare what they were set to and write something else: UTF-8 or Big5 as iso-8859-1, GBK as Big5. What
+// QUIRK: programs declare the charset of their settings and write another: UTF-8 or Big5 as iso-8859-1, GBK as Big5. A text that
 // looks like another charset, and not at all like the declared one, is read as the other. Sample: charset-lie.
 func bodyCharset(b []byte, name string, hints *charsetHints) (enc encoding.Encoding, problem DefectKind) {
 	enc, problem = charsetOf(b, name, hints)
@@ -149,7 +149,7 @@ func keeps(b []byte, declared string, scan utf8Scan) bool {
 	return mark >= goodEnough || mark >= 0 && scan.valid == len(b) && scan.valid <= few
 }
 
-// charsetName is the form in which charset names are compared.
+// charsetName returns the form in which charset names are compared.
 //
 // QUIRK: "charset=charset=utf-8", "win-1251" and "iso-utf-8" occur. Sample: charset-names.
 func charsetName(name string) string {
@@ -161,7 +161,7 @@ func charsetName(name string) string {
 	return strings.Replace(name, "iso-utf-8", "utf-8", 1)
 }
 
-// saysNothing reports whether a charset name is one that programs write who do not know it.
+// saysNothing reports whether a charset name is one that programs write if they do not know the charset.
 func saysNothing(name string) bool {
 	switch name {
 	case "", "us-ascii", "ascii", "x-unknown", "unknown-8bit":
@@ -186,8 +186,8 @@ func isUTF7(name string) bool {
 
 // A utf8Scan counts the bytes beyond ASCII.
 type utf8Scan struct {
-	valid  int // of characters in UTF-8
-	broken int // of none
+	valid  int // bytes of valid UTF-8 characters
+	broken int // other bytes
 }
 
 func scanUTF8(b []byte) (s utf8Scan) {
@@ -209,13 +209,13 @@ func scanUTF8(b []byte) (s utf8Scan) {
 
 func (s utf8Scan) isASCII() bool { return s == utf8Scan{} }
 
-// isUTF8 reports whether the text is UTF-8 throughout, and mostly whether it is UTF-8 of which some bytes were broken: other
-// charsets have its sequences by accident, a quarter of their bytes in Thai and fewer elsewhere.
+// isUTF8 reports whether the whole text is UTF-8. mostly reports whether it is UTF-8 with some broken bytes. In other charsets
+// UTF-8 sequences occur by accident: a quarter of the bytes in Thai, and fewer elsewhere.
 func (s utf8Scan) isUTF8() bool { return s.valid > 0 && s.broken == 0 }
 func (s utf8Scan) mostly() bool { return s.valid > 0 && s.valid >= s.broken }
 
-// sniffHTML finds the charset that an HTML text declares in itself, for a part that does not; empty when there is none. It is
-// what browsers do before they read (WHATWG HTML, section 13.2.3.2), and takes no memory.
+// sniffHTML finds the charset that an HTML text declares in itself, for a part that declares none; empty if there is none.
+// Browsers do the same before they read (WHATWG HTML, section 13.2.3.2). It does not allocate.
 func sniffHTML(b []byte) string {
 	const prescan = 1024
 	b = b[:min(len(b), prescan)]
@@ -246,7 +246,7 @@ func sniffHTML(b []byte) string {
 	}
 }
 
-// likelyUTF8 is the name of UTF-8 if a text, of which the end may be cut off, has characters of it and nothing else.
+// likelyUTF8 returns the name of UTF-8 if a text, whose end may be cut off, has UTF-8 characters and no other bytes beyond ASCII.
 func likelyUTF8(b []byte) string {
 	for range utf8.UTFMax - 1 {
 		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
@@ -262,8 +262,8 @@ func likelyUTF8(b []byte) string {
 
 var byteOrderMarks = map[string]string{"\xEF\xBB\xBF": "utf-8", "\xFE\xFF": "utf-16be", "\xFF\xFE": "utf-16le"}
 
-// metaCharset reads the charset in the attributes of a meta tag: one of its own, or one within a content type. UTF-16 cannot be
-// right where the tag could be read, and is UTF-8, as in browsers.
+// metaCharset reads the charset in the attributes of a meta tag: a charset attribute, or one within a content type. UTF-16 cannot
+// be right if the tag could be read, and counts as UTF-8, as in browsers.
 func metaCharset(tag []byte) string {
 	for {
 		i := indexFold(tag, "charset")
@@ -289,7 +289,7 @@ func metaCharset(tag []byte) string {
 	}
 }
 
-// indexFold returns where a text in lower case begins in b, in whichever case; -1 when it does not.
+// indexFold returns the index of a lower-case text in b, in any case; -1 if it does not occur.
 func indexFold(b []byte, lower string) int {
 	for i := 0; i+len(lower) <= len(b); i++ {
 		if b[i]|0x20 == lower[0] && strings.EqualFold(string(b[i:i+len(lower)]), lower) {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// zones are the names RFC 5322, section 4.3, gives an offset to, in hours. All others mean -0000: UTC, zone unknown.
+// zones are the names with an offset in RFC 5322, section 4.3, in hours. All others mean -0000: UTC, zone unknown.
 var zones = map[string]int{
 	"ut": 0, "utc": 0, "gmt": 0, "z": 0,
 	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
-	// QUIRK: not in the RFC, and common. Sample: date-zone.
+	// QUIRK: not in the RFC, but common. Sample: date-zone.
 	"cet": 1, "cest": 2, "met": 1, "mest": 2, "bst": 1, "eet": 2, "eest": 3, "msk": 3, "jst": 9, "kst": 9,
 }
 
@@ -19,10 +19,10 @@ const maxDate = 400
 
 const months = "janfebmaraprmayjunjulaugsepoctnovdec"
 
-// ParseDate reads the value of a date field (RFC 5322, sections 3.3 and 4.3).
+// ParseDate parses the value of a date field (RFC 5322, sections 3.3 and 4.3).
 //
-// QUIRK: the weekday, the zone and the seconds may be missing, the order may be that of asctime(3) or ISO 8601, and
-// years may have two or three digits. A date without day, month, year or time is none. Samples: date-asctime, date-iso.
+// QUIRK: the weekday, the zone and the seconds may be missing, the order may be that of asctime(3) or ISO 8601, and years may
+// have two or three digits. A date without day, month, year or time is invalid. Samples: date-asctime, date-iso.
 func ParseDate(value string) (date time.Time, ok bool) {
 	if len(value) > maxDate {
 		return time.Time{}, false
@@ -30,13 +30,13 @@ func ParseDate(value string) (date time.Time, ok bool) {
 	d := dateParser{year: -1, offset: time.UTC}
 	for _, token := range dateTokens(value) {
 		if !d.token(strings.ToLower(token)) {
-			break // behind the zone people write anything
+			break // people write anything after the zone
 		}
 	}
 	return d.date()
 }
 
-// dateTokens takes comments off and splits at blanks and commas, but not around colons.
+// dateTokens removes comments and splits at blanks and commas, but not around colons.
 func dateTokens(value string) []string {
 	var out strings.Builder
 	for value != "" {
@@ -56,7 +56,7 @@ func dateTokens(value string) []string {
 	return strings.Fields(strings.NewReplacer(" : ", ":", ": ", ":", " :", ":").Replace(text))
 }
 
-// A dateParser gathers the fields of a date in whatever order they come.
+// A dateParser collects the fields of a date in any order.
 type dateParser struct {
 	year, month, day     int // year -1, others 0: not seen yet
 	hour, minute, second int
@@ -64,7 +64,7 @@ type dateParser struct {
 	offset               *time.Location
 }
 
-// token takes in one token; false when it ends the date.
+// token reads one token; false if it ends the date.
 func (d *dateParser) token(s string) bool {
 	digit := '0' <= s[0] && s[0] <= '9'
 	switch {
@@ -146,7 +146,7 @@ func (d *dateParser) time(s string) bool {
 	return true
 }
 
-// zone reads what stands behind the time; true when more may follow that says it better, as in "GMT +0200".
+// zone reads the text after the time. It returns true if a more exact zone may follow, as in "GMT +0200".
 func (d *dateParser) zone(s string) bool {
 	switch {
 	case s == "am":
@@ -163,7 +163,7 @@ func (d *dateParser) zone(s string) bool {
 		return named
 	}
 	digits := strings.ReplaceAll(s[1:], ":", "")
-	n, _ := strconv.Atoi(digits) // what is no number is 0, or beyond all
+	n, _ := strconv.Atoi(digits) // an invalid number is 0 or out of range
 	if len(digits) <= 2 {
 		n *= 100
 	}

@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// mixed are the scripts whose letters are put into Latin words in order to deceive.
+// mixed are the scripts whose letters are mixed into Latin words in order to deceive.
 var mixed = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee}
 
 // MixesScripts reports whether a word of the name or of the domain, as people see it, has letters of Latin and of a script that
-// looks like it: such words are made to be taken for others.
+// looks like it. Such words are made to pass for others.
 func (a Address) MixesScripts() bool {
 	for word := range strings.FieldsFuncSeq(UnicodeDomain(a.Email)+" "+a.Name, isBetweenWords) {
 		latin, other := false, false
@@ -27,7 +27,7 @@ func (a Address) MixesScripts() bool {
 
 func isBetweenWords(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// imitated are names that mail is often made to come from, as they stand in domains.
+// imitated are often imitated names, as they stand in domains.
 var imitated = map[string]bool{
 	"adobe": true, "airbnb": true, "amazon": true, "americanexpress": true, "apple": true, "bankofamerica": true, "binance": true,
 	"booking": true, "citibank": true, "coinbase": true, "commerzbank": true, "docusign": true, "dropbox": true, "facebook": true,
@@ -37,7 +37,8 @@ var imitated = map[string]bool{
 	"stripe": true, "telegram": true, "twitter": true, "volksbank": true, "wellsfargo": true, "whatsapp": true, "yahoo": true,
 }
 
-// skeletonsImitated are what disguises of these names look like. A capital I for an l is none: there are names which differ in that.
+// skeletonsImitated are the looks of disguises of these names. A capital I for an l is not among them: genuine names differ in
+// that.
 var skeletonsImitated = func() map[string]bool {
 	skeletons := make(map[string]bool, len(imitated))
 	for name := range imitated {
@@ -46,9 +47,9 @@ var skeletonsImitated = func() map[string]bool {
 	return skeletons
 }()
 
-// Imitates reports whether the domain or the name is written to be taken for another: with a word that looks like one of some
-// forty names of well-known companies and is not spelled so, as paypa1; or with a label of the domain that is all of Cyrillic
-// letters which look like Latin ones, under a top-level domain that is not of a country which writes so.
+// Imitates reports whether the domain or the name is written to be mistaken for another. It has a word that looks like one of
+// about forty names of well-known companies but is spelled differently, such as paypa1. Or a label of the domain consists of
+// Cyrillic letters that look like Latin ones, under a top-level domain whose country does not use Cyrillic.
 func (a Address) Imitates() bool {
 	domain := UnicodeDomain(OrganizationalDomain(a.Email))
 	for word := range strings.FieldsFuncSeq(domain+" "+strings.ToLower(a.Name), isBetweenWords) {
@@ -60,7 +61,7 @@ func (a Address) Imitates() bool {
 	return looksLatin(label) && isASCII(top) && !writesCyrillic[top[strings.LastIndexByte(top, '.')+1:]]
 }
 
-// writesCyrillic are the top-level domains in ASCII of countries that write so.
+// writesCyrillic are the ASCII top-level domains of countries that use Cyrillic.
 var writesCyrillic = map[string]bool{
 	"bg": true, "by": true, "kg": true, "kz": true, "md": true, "me": true, "mk": true, "mn": true, "rs": true, "ru": true,
 	"su": true, "tj": true, "ua": true, "uz": true,
@@ -81,8 +82,8 @@ func looksLatin(word string) bool {
 
 var addressInName = regexp.MustCompile(`[\pL\pN._%+-]+@((?:[\pL\pN-]+\.)+\pL[\pL\pN-]+)`)
 
-// NamesAnother reports whether the name holds an address of another organisational domain than the address itself: what many
-// mail clients show is not who has written.
+// NamesAnother reports whether the name contains an address with another organizational domain than the address itself. Many mail
+// clients show only the name, which then is not the real sender.
 func (a Address) NamesAnother() bool {
 	own := OrganizationalDomain(a.Email)
 	for _, found := range addressInName.FindAllStringSubmatch(a.Name, -1) {

@@ -2,69 +2,70 @@ package mime
 
 import "strings"
 
-// A DefectKind names one way in which a message breaks the rules and was read all the same.
+// A DefectKind is a kind of violation of the rules that did not prevent a message from being read.
 type DefectKind string
 
-// The defects, and how reading treats each.
+// The defects, and how parsing treats each.
 const (
-	// MboxLine: a "From " line of an mbox file stands on top; it is left out.
+	// MboxLine: the message begins with a "From " line of an mbox file; it is left out.
 	MboxLine DefectKind = "mbox_line"
-	// LeadingBlank: a byte order mark or blank lines stand on top; they are left out.
+	// LeadingBlank: the message begins with a byte order mark or blank lines; they are left out.
 	LeadingBlank DefectKind = "leading_blank"
 	// BareCR: lines end in CR alone; they are read as lines.
 	BareCR DefectKind = "bare_cr"
 	// HeaderIndented: the first field is indented; it is read as a field.
 	HeaderIndented DefectKind = "header_indented"
-	// HeaderNotFolded: a line within the header or on top of it is no field and not indented; it continues the field before it
-	// if that ends in a comma or semicolon, and is left out otherwise.
+	// HeaderNotFolded: a line within or before the header is neither a field nor indented; it continues the field before it if
+	// that ends in a comma or semicolon, and is left out otherwise.
 	HeaderNotFolded DefectKind = "header_not_folded"
-	// HeaderNotEnded: the header ends without a blank line, at a delimiter or what is no field; the body begins there.
+	// HeaderNotEnded: the header ends without a blank line, at a delimiter or at a line that is not a field; the body begins
+	// there.
 	HeaderNotEnded DefectKind = "header_not_ended"
-	// HeaderRaw8Bit: a field has bytes that are neither ASCII nor UTF-8, or ISO-2022-JP; they are read in the section's
-	// charset, or in one that they look like.
+	// HeaderRaw8Bit: a field has bytes that are neither ASCII nor UTF-8, or has ISO-2022-JP; they are read in the section's
+	// charset, or in the likeliest one.
 	HeaderRaw8Bit DefectKind = "header_raw_8bit"
-	// EncodedWordBroken: an encoded-word has an unknown charset, a broken encoding, or characters that may not stand
-	// in one, or is not in the charset it declares; it is read as far as possible, in the charset it looks like.
+	// EncodedWordBroken: an encoded-word has an unknown charset, a broken encoding, or invalid characters, or is not in its
+	// declared charset; it is read as far as possible, in the likeliest charset.
 	EncodedWordBroken DefectKind = "encoded_word_broken"
-	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not
-	// quoted, encoded in the wrong way); it is read as it seems to be meant.
+	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not quoted,
+	// encoded in the wrong way); its likely meaning is read.
 	ParameterBroken DefectKind = "parameter_broken"
-	// AddressBroken: an address list breaks the rules; what can be read is kept, except names without an
-	// address.
+	// AddressBroken: an address list breaks the rules; the readable addresses are kept, and names without an address are left
+	// out.
 	AddressBroken DefectKind = "address_broken"
 	// DateBroken: a date does not parse; it stays zero.
 	DateBroken DefectKind = "date_broken"
-	// FieldRepeated: a field that may stand once stands again; the first counts.
+	// FieldRepeated: a field that may occur once is repeated; the first counts.
 	FieldRepeated DefectKind = "field_repeated"
-	// BoundaryMissing: a multipart declares no boundary, or one that does not occur; the boundary is guessed from
-	// the body, or else the body is read as one text.
+	// BoundaryMissing: a multipart declares no boundary, or one that does not occur; the boundary is guessed from the body, or
+	// the body is read as one text.
 	BoundaryMissing DefectKind = "boundary_missing"
-	// BoundaryNotClosed: a multipart has no closing delimiter; it ends where the multipart around it goes on, or at the end.
+	// BoundaryNotClosed: a multipart has no closing delimiter; it ends where the enclosing multipart continues, or at the end.
 	BoundaryNotClosed DefectKind = "boundary_not_closed"
-	// EncodingUnknown: the transfer encoding is not one; the content is left as it is.
+	// EncodingUnknown: the transfer encoding is unknown; the content is not decoded.
 	EncodingUnknown DefectKind = "encoding_unknown"
-	// EncodingBroken: base64, quoted-printable or uuencoded content is broken; what can be decoded is kept.
+	// EncodingBroken: base64, quoted-printable or uuencoded content is broken; the part that can be decoded is kept.
 	EncodingBroken DefectKind = "encoding_broken"
-	// CharsetUnknown: the charset is not known; the text is read as UTF-8, or else in what it looks like.
+	// CharsetUnknown: the charset is unknown; the text is read as UTF-8, or in the likeliest charset.
 	CharsetUnknown DefectKind = "charset_unknown"
-	// CharsetBroken: the text is not in the charset it declares, or has bytes above 127 and declares none; it is read as
-	// UTF-8, or else in what it looks like, which is Windows-1252 when nothing else is likely.
+	// CharsetBroken: the text is not in its declared charset, or has bytes above 127 and declares none; it is read as UTF-8, or
+	// in the likeliest charset, which is Windows-1252 if nothing else is likely.
 	CharsetBroken DefectKind = "charset_broken"
-	// MessageEncoded: an attached message has a transfer encoding, which it may not have; it is decoded and read.
+	// MessageEncoded: an attached message has a transfer encoding, which is not allowed; it is decoded and read.
 	MessageEncoded DefectKind = "message_encoded"
-	// NotOpened: an attached message is wrapped in too many transfer encodings; its content is there, unread.
+	// NotOpened: an attached message is wrapped in too many transfer encodings; its content is kept unread.
 	NotOpened DefectKind = "not_opened"
-	// LimitExceeded: the message exceeds one of the [Limits], which the detail names; what is beyond is kept unread.
+	// LimitExceeded: the message exceeds one of the [Limits], which the detail names; the rest is kept unread.
 	LimitExceeded DefectKind = "limit_exceeded"
-	// MoreDefects: there are more defects than are listed; it is the last.
+	// MoreDefects: there are more defects than are listed; it is the last one.
 	MoreDefects DefectKind = "more_defects"
 )
 
-// A Defect is one fault of a message that was tolerated.
+// A Defect is one tolerated fault of a message.
 type Defect struct {
 	Kind   DefectKind
 	Part   string // the part's path, such as "1.2"; see [Part.Path]
-	Field  string // the header field's name; empty when it is about the body
+	Field  string // the header field's name; empty if the defect is in the body
 	Detail string // for people; may quote the message
 }
 
@@ -91,7 +92,7 @@ type reporter struct {
 	part string
 }
 
-// maxDefects is how many defects one message lists: they say that it is broken, and how, long before.
+// maxDefects bounds the defects of one message: fewer show that it is broken, and how.
 const maxDefects = 1000
 
 func (r reporter) report(kind DefectKind, field, detail string) {
@@ -105,11 +106,11 @@ func (r reporter) report(kind DefectKind, field, detail string) {
 	*r.to = append(*r.to, Defect{Kind: kind, Part: r.part, Field: field, Detail: excerpt(detail)})
 }
 
-// excerpt keeps defects small however large what they quote is.
+// excerpt bounds the length of a defect's quotation.
 func excerpt(s string) string {
 	const limit = 80
 	if len(s) > limit {
-		s = s[:limit] + "…" // a string of its own, which does not keep the whole of s in memory
+		s = s[:limit] + "…" // a copy, so that the whole of s is not kept in memory
 	}
 	return singleLine(strings.TrimSpace(s))
 }

@@ -15,36 +15,36 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// How a charset is found that nobody declares.
+// How an undeclared charset is found.
 //
-// The text is read in each of the charsets below, and each reading gets a mark: how much it looks like a text of that
-// language. A character that is frequent there is worth +100, one that does not belong there costs up to 600: bytes that mean
-// nothing, symbols, a capital behind a small letter, a Thai vowel sign without a consonant. The mark is the mean over all
-// characters beyond ASCII. The best wins if it is good, and better than the mark of the same bytes as a Western text, in which such bytes stand alone between ASCII letters. A charset that the
-// message names somewhere else (another part, an encoded-word, a meta tag) has an advantage.
+// The text is read in each of the charsets below, and each reading gets a mark for its likeness to a text of that language. A
+// frequent character is worth +100. An unlikely one costs up to 600: bytes without a meaning, symbols, a capital after a small
+// letter, a Thai vowel sign without a consonant. The mark is the mean over all characters beyond ASCII. The best reading wins if
+// its mark is good, and better than the mark of the same bytes as a Western text, in which such bytes stand alone between ASCII
+// letters. A charset that the message names somewhere else (another part, an encoded-word, a meta tag) has an advantage.
 //
-// It depends on nothing but the bytes, costs at most maxSample bytes for each charset, and knows no words.
-// The test of accuracy has a table of how often it is right.
+// The result depends only on the bytes. Detection reads at most maxSample bytes for each charset, and uses no dictionary. The
+// accuracy test has a table of success rates.
 const (
 	maxSample  = 4096
 	goodEnough = 35 // a mark that a text has in its own charset even when it is odd
-	clearly    = 25 // how much better it must be than the Western reading
-	advantage  = 60 // of a charset that is named elsewhere, or is declared
-	fewBytes   = 4  // beyond ASCII, with which a charset may be found that is not named
+	clearly    = 25 // the required lead over the Western reading
+	advantage  = 60 // of a charset that is declared, or named elsewhere
+	fewBytes   = 4  // beyond ASCII; the minimum for a charset that is not named
 
 	handicap    = 23 // of charsets that are rare
 	fewOfRare   = 9  // is fewBytes for them
-	enoughBytes = 8  // beyond ASCII, with which a declaration may be found wrong
+	enoughBytes = 8  // beyond ASCII; the minimum for rejecting a declaration
 	certainly   = 20 // beyond ASCII; below, a declaration has a greater advantage
-	shortly     = 20 // by so much
+	shortly     = 20 // that advantage
 )
 
-// A candidate is one charset that may be found.
+// A candidate is a charset that can be detected.
 type candidate struct {
 	name string // as lookupCharset knows it
 	enc  encoding.Encoding
-	mark func(prev, r rune) int // of the character r
-	rare bool                   // in mail that declares none: it needs more text, and must be better than the others
+	mark func(prev, r rune) int // of the character r, given the one before
+	rare bool                   // in mail that declares none: it needs more text, and a better mark than the others
 }
 
 var candidates = []candidate{
@@ -70,11 +70,11 @@ const (
 	nonsense = -600
 )
 
-// western is what a text is in when nothing else is likely, as in a browser.
+// western is the charset of a text for which nothing else is likely, as in a browser.
 const western = "windows-1252"
 
-// detectCharset finds the charset of a text that is not UTF-8. Named are the charsets that the message names elsewhere;
-// declared is the one that the text itself declares, if any, against which others must be clearly better.
+// detectCharset finds the charset of a text that is not UTF-8. named are the charsets that the message names elsewhere. declared
+// is the charset that the text itself declares, if any; others must be clearly better.
 func detectCharset(b []byte, named []string, declared string) string {
 	if isISO2022JP(b) {
 		return "iso-2022-jp"
@@ -130,7 +130,7 @@ func isISO2022JP(b []byte) bool {
 	return bytes.Contains(b, []byte("\x1b$B")) || bytes.Contains(b, []byte("\x1b$@"))
 }
 
-// sampleOf is the first piece of text with characters beyond ASCII, or several such lines.
+// sampleOf returns the first piece of text with characters beyond ASCII, or several such lines.
 func sampleOf(b []byte) []byte {
 	var sample []byte
 	for len(sample) < maxSample {
@@ -150,10 +150,10 @@ func sampleOf(b []byte) []byte {
 	return sample
 }
 
-// markOf is the mean mark of the characters beyond ASCII.
+// markOf returns the mean mark of the characters beyond ASCII.
 func (c *candidate) markOf(sample []byte) int {
 	decoder := c.enc.NewDecoder()
-	decoded, _ := decoder.Bytes(sample) // what cannot be read is U+FFFD
+	decoded, _ := decoder.Bytes(sample) // invalid bytes become U+FFFD
 	total, n, prev := 0, 0, ' '
 	for _, r := range string(decoded) {
 		if r >= utf8.RuneSelf {
@@ -228,8 +228,8 @@ func setOf(s string) map[rune]bool {
 	return set
 }
 
-// cyrillic marks Russian. The two charsets have capitals where the other has small letters, so that a capital behind a
-// small letter tells them apart.
+// cyrillic marks Russian. The two charsets have capitals where the other has small letters, so a capital after a small letter
+// distinguishes them.
 func cyrillic(prev, r rune) int {
 	lower := unicode.ToLower(r)
 	switch {
@@ -253,7 +253,7 @@ func cyrillic(prev, r rune) int {
 
 func isCyrillic(r rune) bool { return r >= 'А' && r <= 'я' }
 
-// thai marks Thai, which has an order: a sign above or below stands behind its consonant, and a leading vowel before one.
+// thai marks Thai, whose signs have an order: a sign above or below follows its consonant, and a leading vowel precedes it.
 func thai(prev, r rune) int {
 	isConsonant := r >= 'ก' && r <= 'ฮ'
 	afterLeading := prev >= 'เ' && prev <= 'ไ'
@@ -276,7 +276,7 @@ func thai(prev, r rune) int {
 	}
 }
 
-// markWestern is the mark of a text in windows-1252, and how many bytes beyond ASCII it has.
+// markWestern returns the mark of a text as windows-1252, and the number of its bytes beyond ASCII.
 func markWestern(sample []byte) (mark, high int) {
 	text, _ := charmap.Windows1252.NewDecoder().Bytes(sample)
 	runes := []rune(string(text))

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// besideLatin reports whether a character stands right behind a Latin letter: such words are Western.
+// besideLatin reports whether a character directly follows a Latin letter: such words are Western.
 func besideLatin(prev rune) bool { return prev < utf8.RuneSelf && unicode.IsLetter(prev) }
 
 // greek marks Greek. One form of sigma stands only at the end of words, and capitals stand at their beginnings.

@@ -1,7 +1,7 @@
 package mime
 
-// The characters that texts are mostly made of. They were counted in translations of software and in prose: what stands
-// here makes up two thirds of a usual text, and a few hundredths of what a text looks like in the wrong charset.
+// The most frequent characters of texts, counted in translations of software and in prose. They make up two thirds of a usual
+// text, and a few hundredths of a text that is read in the wrong charset.
 const (
 	frequentSimplified = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所" +
 		"然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日者意无力它与长把机十民第公此" +

@@ -11,14 +11,14 @@ import (
 const (
 	maxLine  = 998 // bytes in a line without its CRLF (RFC 5322, section 2.1.1)
 	softLine = 76  // where lines are folded if they can be
-	maxToken = 900 // what stands without a blank, so that it fits into a line behind a field name of 70
-	wordText = 60  // encoded text in one encoded-word or parameter section at most, so that it stays below 76
-	wordLess = 20  // encoded text in one encoded-word at least
+	maxToken = 900 // text without a blank, so that it fits into a line after a field name of 70
+	wordText = 60  // maximum encoded text in one encoded-word or parameter section, so that it stays below 76
+	wordLess = 20  // minimum encoded text in one encoded-word
 	wordMore = len("=?utf-8?q??=")
 )
 
-// wordRoom is how much encoded text an encoded-word may have in a field, so that one fits behind its name: no line with
-// an encoded-word is longer than 76 (RFC 2047, section 2). Behind a long name the line is folded.
+// wordRoom returns the room for encoded text in the first encoded-word of a field, so that the word fits after the field's name:
+// no line with an encoded-word is longer than 76 (RFC 2047, section 2). After a long name the line is folded.
 func wordRoom(name string) int {
 	room := softLine - len(name) - len(": ") - wordMore - len(",")
 	if room < wordLess {
@@ -27,12 +27,12 @@ func wordRoom(name string) int {
 	return min(room, wordText)
 }
 
-// fold writes a header field. Lines are folded in front of blanks, which unfolding leaves as they were; value must
-// not have more than maxToken bytes between two blanks.
+// fold writes a header field. It folds lines before blanks, which unfolding leaves unchanged. value must not have more than
+// maxToken bytes between two blanks.
 func fold(name, value string) []byte {
 	out := []byte(name + ":")
 	line := len(out)
-	empty := line // what a line has before anything of the value
+	empty := line // the beginning of a line before any of the value
 	for chunk := " " + value; chunk != ""; {
 		end := len(chunk) - len(strings.TrimLeft(chunk, " "))
 		if i := strings.IndexByte(chunk[end:], ' '); i >= 0 {
@@ -51,7 +51,7 @@ func fold(name, value string) []byte {
 	return append(out, "\r\n"...)
 }
 
-// encodeText is the form of a text in an unstructured field: as it is, or in encoded-words.
+// encodeText returns a text as an unstructured field has it: unchanged, or in encoded-words.
 func encodeText(s string, room int) string {
 	if isPlain(s) {
 		return s
@@ -59,8 +59,8 @@ func encodeText(s string, room int) string {
 	return encodeWords(s, room)
 }
 
-// isPlain reports whether a text can stand in a header and be read back as it is: printable ASCII that does not look
-// like an encoded-word, has no blanks at its ends and none so far apart that it could not be folded.
+// isPlain reports whether a text can stand in a header unchanged and be read back: it is printable ASCII that does not look like
+// an encoded-word, has no blanks at its ends, and has blanks close enough for folding.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
@@ -78,9 +78,9 @@ func isPlain(s string) bool {
 	return true
 }
 
-// encodeWords makes encoded-words (RFC 2047) of all of a text, in whichever of the two encodings is shorter, never
-// cutting a character. Room is how much encoded text may be in one. A word of the text is cut only if it is too long for one:
-// many programs show a blank wherever two encoded-words meet.
+// encodeWords encodes all of a text as encoded-words (RFC 2047), in the shorter of the two encodings, and never cuts a character.
+// room bounds the encoded text in one encoded-word. A word of the text is cut only if it is too long for one: many programs show
+// a blank where two encoded-words meet.
 func encodeWords(s string, room int) string {
 	q, b := 0, (len(s)+2)/3*4
 	for i := range len(s) {
@@ -117,7 +117,7 @@ func qText(s string) string {
 	return out.String()
 }
 
-// qByte encodes one byte so that it may stand in a display name, the strictest place (RFC 2047, section 5).
+// qByte encodes one byte for a display name, the strictest place (RFC 2047, section 5).
 func qByte(c byte) string {
 	switch {
 	case c == ' ':
@@ -129,7 +129,7 @@ func qByte(c byte) string {
 	}
 }
 
-// encodePhrase is the form of a display name: a phrase of atoms, a quoted-string, or encoded-words.
+// encodePhrase returns a display name as a phrase of atoms, a quoted-string, or encoded-words.
 func encodePhrase(name string, room int) string {
 	if !isPlain(name) || len(name) > maxToken/2 { // quoting may double it
 		return encodeWords(name, room)
@@ -146,7 +146,7 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// encodeParam is the form of a parameter: name="value", or the sections of RFC 2231, parted by semicolons and blanks.
+// encodeParam returns a parameter as name="value", or as the sections of RFC 2231, separated by semicolons and blanks.
 func encodeParam(name, value string) string {
 	if isPlain(value) && len(value) <= wordText {
 		return name + "=" + quote(value)
@@ -174,7 +174,7 @@ func encodeParam(name, value string) string {
 	return strings.Join(sections, "; ")
 }
 
-// percent encodes a character for RFC 2231, section 7: only what is a token everywhere stands for itself.
+// percent encodes a character for RFC 2231, section 7. Only characters that are tokens everywhere are not encoded.
 func percent(r rune) string {
 	if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '-' || r == '_') {
 		return string(r)

@@ -13,13 +13,13 @@ type word struct {
 	ok      bool
 }
 
-// maxCharset bounds how far a charset name is looked for behind "=?".
+// maxCharset bounds the length of a charset name after "=?".
 const maxCharset = 64
 
 // cutWord reads the encoded-word at the start of s.
 //
-// QUIRK: the RFC bounds a word to 75 characters and forbids blanks in it. Real ones are longer and have both blanks
-// and question marks, so a word ends at the first "?=" behind its encoding. Sample: encoded-word-long.
+// QUIRK: the RFC bounds a word to 75 characters and forbids blanks in it. Real words are longer and contain blanks and question
+// marks, so a word ends at the first "?=" after its encoding. Sample: encoded-word-long.
 func cutWord(s string) (w word, rest string, found bool) {
 	if !strings.HasPrefix(s, "=?") {
 		return w, s, false
@@ -29,7 +29,7 @@ func cutWord(s string) (w word, rest string, found bool) {
 		return w, s, false
 	}
 	if !strings.ContainsRune("bBqQ", rune(s[name+3])) {
-		return w, s, false // before its end is looked for, which may be far away each time
+		return w, s, false // before the search for its end, which may be far away each time
 	}
 	text, rest, found := strings.Cut(s[name+5:], "?=")
 	if !found {
@@ -49,11 +49,11 @@ func cutWord(s string) (w word, rest string, found bool) {
 	return w, rest, true
 }
 
-// decodeWords replaces the encoded-words of s by what they say. White space between two words belongs to neither
-// (RFC 2047, section 6.2).
+// decodeWords replaces the encoded-words of s by their decoded text. White space between two words belongs to neither (RFC 2047,
+// section 6.2).
 //
-// QUIRK: words are also decoded where they touch other text, and the octets of neighbours in one charset are joined
-// before they are read, since many senders cut characters in two. Sample: encoded-word-cut.
+// QUIRK: words are also decoded if they touch other text. The octets of neighbors in one charset are joined before they are
+// decoded, since many senders cut characters in two. Sample: encoded-word-cut.
 func decodeWords(s string) (text string, ok bool) {
 	if !strings.Contains(s, "=?") {
 		return s, true
@@ -63,8 +63,8 @@ func decodeWords(s string) (text string, ok bool) {
 	return d.out.String(), d.ok
 }
 
-// decodeField is decodeWords for a field's value. Where a charset was found that is not the declared one, raw is the value with
-// words in UTF-8 in place of such ones, to be taken apart; else it is s.
+// decodeField is decodeWords for a field's value. If a charset other than the declared one was found, raw is the value with words
+// in UTF-8 in their place, for splitting; otherwise it is s.
 func decodeField(s string, charsets *wordCharsets) (text, raw string, ok bool) {
 	if !strings.Contains(s, "=?") {
 		return s, s, true
@@ -79,21 +79,21 @@ func decodeField(s string, charsets *wordCharsets) (text, raw string, ok bool) {
 	return d.out.String(), rewriter.out.String(), d.ok
 }
 
-// A wordDecoder puts text and encoded-words together.
+// A wordDecoder assembles text and encoded-words.
 type wordDecoder struct {
 	out strings.Builder
 	ok  bool
 
 	charsets *wordCharsets
-	mended   bool // a word was not read in the charset it declares
+	mended   bool // a word was not in its declared charset
 	rewrites bool // out gets encoded-words
 
 	inRun bool
-	run   word // the neighbours so far, while inRun
+	run   word // the adjacent words so far, while inRun
 }
 
 func (d *wordDecoder) decode(s string) {
-	// Nothing behind the last "?=" is a word. To know it keeps the search for a word's end from being repeated in vain.
+	// Nothing after the last "?=" is a word. This keeps the search for a word's end from being repeated in vain.
 	for lastEnd := strings.LastIndex(s, "?="); ; {
 		i := strings.Index(s, "=?")
 		if i < 0 || lastEnd < i {
@@ -145,7 +145,7 @@ func (d *wordDecoder) flush() {
 	d.inRun, d.run = false, word{}
 }
 
-// read is what the run says.
+// read decodes the run.
 func (d *wordDecoder) read() (text string, problem DefectKind) {
 	if isUTF7(d.run.charset) {
 		return decodeUTF7(d.run.b)

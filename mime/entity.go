@@ -17,25 +17,25 @@ import (
 	"unicode/utf8"
 )
 
-// An entity is a node of the message to be written: a multipart, or a leaf.
+// An entity is a node of the message that is built: a multipart, or a leaf.
 type entity struct {
 	contentType string // with parameters
 	encoding    string
 	disposition string
 	contentID   string
 
-	// open gives the content of a leaf. A text is written with its lines ending in CRLF.
+	// open returns the content of a leaf. A text is written with CRLF at the ends of its lines.
 	open   func() (io.ReadCloser, error)
 	isText bool
-	// asIs is a text that must not be encoded, unless it cannot be sent without, which prepare finds out.
+	// asIs marks content that must not be encoded unless it cannot be sent otherwise, which prepare finds out.
 	asIs bool
 
 	parts    []*entity
 	boundary string
 }
 
-// entity puts the content together: mixed(alternative(text, related(html, inline…), calendar), attachments…), leaving out
-// what there is no need for.
+// entity assembles the content: mixed(alternative(text, related(html, inline…), calendar), attachments…). It leaves out unneeded
+// levels.
 func (o *Outgoing) entity() *entity {
 	var related, attached []*entity
 	for i := range o.Attachments {
@@ -67,12 +67,12 @@ func (o *Outgoing) entity() *entity {
 	case len(attached) == 0:
 		return textEntity("text/plain", "")
 	case len(attached) == 1:
-		return &entity{contentType: "multipart/mixed", parts: attached} // so that a mail never is a bare file
+		return &entity{contentType: "multipart/mixed", parts: attached} // so that a message is never a bare file
 	}
 	return multipart("mixed", attached)
 }
 
-// multipart joins parts; one alone needs no multipart.
+// multipart joins parts. A single part needs no multipart.
 func multipart(subtype string, parts []*entity) *entity {
 	if len(parts) == 1 {
 		return parts[0]
@@ -80,7 +80,7 @@ func multipart(subtype string, parts []*entity) *entity {
 	return &entity{contentType: "multipart/" + subtype, parts: parts}
 }
 
-// textEntity chooses the encoding of a text: none for ASCII in lines that may be sent, else whichever is shorter.
+// textEntity chooses the encoding of a text: none for ASCII in short enough lines, otherwise the shorter of the two.
 func textEntity(contentType, text string) *entity {
 	e := &entity{contentType: contentType + "; charset=utf-8", isText: true, open: opener([]byte(text))}
 	high := countHigh([]byte(text))
@@ -107,9 +107,9 @@ func opener(content []byte) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 }
 
-// entity writes files in base64, whatever they are, so that no byte of them changes on the way.
+// entity encodes every file as base64, so that no byte of it changes on the way.
 //
-// Messages must not be encoded (RFC 2046, section 5.2.1), and are not unless they cannot be sent as they are.
+// Messages must not be encoded (RFC 2046, section 5.2.1), and are encoded only if they cannot be sent otherwise.
 func (a *Attachment) entity(index int) *entity {
 	e := &entity{
 		contentType: contentType(a.ContentType), contentID: encodeIDs(a.ContentID), disposition: "attachment", encoding: "base64",
@@ -171,8 +171,8 @@ func contentType(value string) string {
 	return strings.Join(parts, "; ")
 }
 
-// prepare feeds the hash that boundaries are made of with all content in which a boundary could occur. Base64 and
-// quoted-printable have no "=_" in them. It looks at messages, which may be large, and chooses their encoding.
+// prepare feeds the hash of the boundaries with all content in which a boundary could occur. Base64 and quoted-printable have no
+// "=_" in them. It examines messages, which may be large, and chooses their encoding.
 func (e *entity) prepare(sum hash.Hash, boundary string) error {
 	for _, part := range e.parts {
 		if err := part.prepare(sum, boundary); err != nil {
@@ -203,7 +203,7 @@ func (e *entity) prepare(sum hash.Hash, boundary string) error {
 	return nil
 }
 
-// A scanner finds out what a text is like without holding it.
+// A scanner examines a text without storing it.
 type scanner struct {
 	boundary string
 	sum      hash.Hash
@@ -248,7 +248,7 @@ func (e *entity) nameBoundaries(base string) {
 	name(e)
 }
 
-// head is the header of a part, with the blank line behind it.
+// head returns the header of a part, with the blank line after it.
 func (e *entity) head() []byte {
 	var head []byte
 	for _, f := range []struct{ name, value string }{

@@ -2,8 +2,8 @@ package mime
 
 import "strings"
 
-// text returns the value to take apart: not decoded, so that no encoded-word becomes syntax. A field that a program made has
-// its value alone.
+// text returns the raw value for splitting, so that no encoded-word becomes syntax. A field that a program made has only its
+// Value.
 func (f *Field) text() string {
 	if f.raw == "" {
 		return f.Value
@@ -20,8 +20,8 @@ func (h Header) each(name string, yield func(f *Field)) {
 	}
 }
 
-// tags reads a list of tag=value pairs, as DKIM and ARC write them (RFC 6376, section 3.2), blanks left out. The first of
-// several tags of a name counts.
+// tags reads a list of tag=value pairs in the form of DKIM and ARC (RFC 6376, section 3.2), without blanks. Of several tags with
+// the same name the first counts.
 func tags(value string) map[string]string {
 	found := map[string]string{}
 	for pair := range strings.SplitSeq(value, ";") {
@@ -34,8 +34,8 @@ func tags(value string) map[string]string {
 	return found
 }
 
-// uncomment replaces comments by blanks (RFC 5322, section 3.2.2), and leaves quoted-strings as they are. A comment that
-// does not end reaches to the end.
+// uncomment replaces comments by blanks (RFC 5322, section 3.2.2), and leaves quoted-strings unchanged. A comment that does not
+// end reaches to the end.
 func uncomment(s string) string {
 	if !strings.Contains(s, "(") {
 		return s
@@ -67,7 +67,7 @@ func uncomment(s string) string {
 	return out.String()
 }
 
-// firstWord is the first word of a value without its comments, in lower case, cut before a semicolon.
+// firstWord returns the first word of a value without its comments, in lower case, up to a semicolon.
 func firstWord(s string) string {
 	s, _, _ = strings.Cut(uncomment(s), ";")
 	s, _, _ = strings.Cut(strings.TrimSpace(s), " ")

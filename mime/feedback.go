@@ -6,34 +6,33 @@ import (
 	"time"
 )
 
-// Feedback is a feedback report (RFC 5965): a mailbox provider says that a recipient complained about a message, or that its
-// authentication failed. Anyone can send one: act on it only when its sender is authenticated.
+// Feedback is a feedback report (RFC 5965): a mailbox provider reports that a recipient complained about a message, or that its
+// authentication failed. Anyone can send a report: act on it only if its sender is authenticated.
 type Feedback struct {
 	// Type is "abuse", "fraud", "virus", "not-spam", "auth-failure" (RFC 6591), "other" or another word in lower case.
 	Type      string
 	UserAgent string
-	// Sender and Recipients are those of the original envelope; many providers blacken them.
+	// Sender and Recipients are those of the original envelope. Many providers redact them.
 	Sender     string
 	Recipients []string
 	EnvelopeID string
-	// Arrival is when the original message arrived; zero when not said.
+	// Arrival is when the original message arrived; zero if unknown.
 	Arrival      time.Time
 	ReportingMTA string
-	// Source is the address from which the original message came; the zero Addr when not said.
+	// Source is the IP address from which the original message came; the zero Addr if unknown.
 	Source netip.Addr
-	// Incidents is the number of like incidents that the report stands for; at least 1.
+	// Incidents is the number of similar incidents that the report stands for; at least 1.
 	Incidents int
-	// Domains and URIs are what the provider holds to be the cause.
+	// Domains and URIs are the cause according to the provider.
 	Domains []string
 	URIs    []string
 
-	// OriginalMessageID is the id of the message that the report is about, without angle brackets, and Original its header;
-	// both may be empty.
+	// OriginalMessageID is the id of the original message, without angle brackets. Original is its header. Both may be empty.
 	OriginalMessageID string
 	Original          Header
 }
 
-// Feedback reads a feedback report; nil when the message is none.
+// Feedback reads a feedback report. It returns nil if the message is not one.
 func (m *Message) Feedback() *Feedback {
 	p := m.leaf("message/feedback-report")
 	if p == nil || m.Root.ContentType != "multipart/report" {

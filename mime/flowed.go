@@ -2,17 +2,17 @@ package mime
 
 import "bytes"
 
-// unflow joins the lines of each paragraph of a format=flowed text (RFC 3676, section 4.1): a line that ends in a blank
-// goes on in the next, if that is quoted as deep. With delSp the blank is not part of the text. Quotes keep their marks, one ">"
+// unflow joins the lines of each paragraph of a format=flowed text (RFC 3676, section 4.1): a line that ends in a blank continues
+// in the next, if that has the same quote depth. With delSp the blank is not part of the text. Quotes keep their marks, one ">"
 // for each level and a blank. Lines end in LF.
 //
-// It works on the bytes, before they are read in their charset; text in two or four bytes a character is left as it is.
+// It works on the bytes before their charset is decoded. Text with two or four bytes for each character is left unchanged.
 func unflow(b []byte, delSp bool) []byte {
 	if bytes.IndexByte(b, 0) >= 0 {
 		return b
 	}
 	out := make([]byte, 0, len(b)+bytes.Count(b, []byte{'>'}))
-	flowing, depth := false, 0 // the line before goes on, and how deep it is quoted
+	flowing, depth := false, 0 // whether the previous line continues, and its quote depth
 	for line := range bytes.Lines(b) {
 		line, ended := bytes.CutSuffix(line, []byte{'\n'})
 		line = bytes.TrimSuffix(line, []byte{'\r'})

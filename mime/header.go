@@ -13,8 +13,8 @@ import (
 // A Field is one header field (RFC 5322, section 2.2).
 type Field struct {
 	Name string // as the message spells it
-	// Value is unfolded and its encoded-words (RFC 2047) are decoded: one line of UTF-8. It is for reading. What has a
-	// structure, such as addresses, was taken apart before decoding; use the fields of [Message] for it.
+	// Value is unfolded and its encoded-words (RFC 2047) are decoded: one line of UTF-8 for reading. Do not split it: structured
+	// values, such as addresses, were split before decoding and are fields of [Message].
 	Value string
 
 	raw string // unfolded, in UTF-8, not decoded
@@ -23,7 +23,7 @@ type Field struct {
 // A Header is a header section: its fields in the order of the message.
 type Header []Field
 
-// Get returns the value of the first field with the name, compared without regard to case; empty when there is none.
+// Get returns the value of the first field with the name, or an empty string. Names are compared without regard to case.
 func (h Header) Get(name string) string {
 	if f := h.field(name); f != nil {
 		return f.Value
@@ -31,7 +31,7 @@ func (h Header) Get(name string) string {
 	return ""
 }
 
-// Values returns the values of all fields with the name, in order; nil when there is none.
+// Values returns the values of all fields with the name, in order; nil if there is none.
 func (h Header) Values(name string) []string {
 	var values []string
 	for _, f := range h {
@@ -59,15 +59,15 @@ func (h Header) raw(name string) string {
 	return ""
 }
 
-// A rawField is a field as it was cut from the message.
+// A rawField is a field as it stands in the message.
 type rawField struct {
 	name, value []byte // the value is folded
-	unfolded    int    // length of the value when it is not
+	unfolded    int    // length of the unfolded value
 }
 
-// cutField takes the name off a line, if it is the first line of a field: printable ASCII, then a colon.
+// cutField cuts the name off a line, if it is the first line of a field: printable ASCII, then a colon.
 //
-// QUIRK: white space before the colon, which RFC 5322 once allowed (section 4.5), is tolerated. Sample: colon-blank.
+// QUIRK: white space before the colon, which RFC 5322 allows in obsolete syntax (section 4.5), is tolerated. Sample: colon-blank.
 func cutField(line []byte) (f rawField, found bool) {
 	name, value, found := bytes.Cut(line, []byte{':'})
 	name = bytes.TrimRight(name, " \t")
@@ -82,8 +82,8 @@ func cutField(line []byte) (f rawField, found bool) {
 	return rawField{name: name, value: value}, true
 }
 
-// decodeHeader makes the fields readable. All of them share one string, which most values are a piece of.
-// Body is what follows the section, and may tell the charset of fields that are not ASCII.
+// decodeHeader decodes the fields. All of them share one string, and most values are substrings of it. body is the text after the
+// section; it may help to find the charset of fields that are not ASCII.
 func decodeHeader(fields []rawField, body []byte, hints *charsetHints, r reporter) Header {
 	size := 0
 	for _, f := range fields {
@@ -121,8 +121,8 @@ func decodeHeader(fields []rawField, body []byte, hints *charsetHints, r reporte
 
 // headerCharset finds the charset of the fields that are not UTF-8.
 //
-// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532) or else in the charset that the section declares for its body, or
-// that all such fields and the beginning of the body look like; ISO-2022-JP stands there as well. Sample: header-8bit.
+// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532), or in the charset that the section declares for its body, or in the likeliest
+// charset for all such fields and the beginning of the body. ISO-2022-JP occurs as well. Sample: header-8bit.
 func headerCharset(fields []rawField, text string, body []byte, hints *charsetHints) encoding.Encoding {
 	enc := lookupCharset(declaredCharset(fields))
 	if enc != nil && enc != unicode.UTF8 {
@@ -142,8 +142,8 @@ func headerCharset(fields []rawField, text string, body []byte, hints *charsetHi
 	return lookupCharset(detectCharset(sample, hints.named(), ""))
 }
 
-// charsetOfWords is the charset that the encoded-words of a header section look like which are not in the charset they declare, and
-// the beginning of the body; empty when it is none.
+// charsetOfWords returns the likeliest charset for the beginning of the body and for the encoded-words of a header section that
+// are not in their declared charset; empty if there is none.
 func charsetOfWords(text string, body []byte, hints *charsetHints) string {
 	var sample []byte
 	for len(sample) < maxSample {
@@ -178,9 +178,9 @@ func declaredCharset(fields []rawField) string {
 	return ""
 }
 
-// unfold joins the lines of a field's value (RFC 5322, section 2.2.3) and takes off the blanks around it.
+// unfold joins the lines of a field's value (RFC 5322, section 2.2.3) and trims it.
 //
-// QUIRK: Outlook and others put a tab where they fold, in place of the blank that was there. Sample: fold-tab.
+// QUIRK: Outlook and others fold with a tab in place of the blank that was there. Sample: fold-tab.
 func unfold(out *strings.Builder, value []byte) {
 	value = bytes.Trim(value, " \t\r\n")
 	if bytes.IndexByte(value, '\n') < 0 {
@@ -202,8 +202,8 @@ func unfold(out *strings.Builder, value []byte) {
 	}
 }
 
-// singleLine makes decoded text fit to stand in one line: an encoded-word can say CR, LF and NUL, and a
-// program may copy such a value into a header of its own.
+// singleLine puts decoded text on one line: an encoded-word can contain CR, LF and NUL, and a program may copy such a value into
+// a header of its own.
 func singleLine(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.ContainsAny(s, "\r\n\x00") {

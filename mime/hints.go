@@ -8,11 +8,10 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// charsetHints are the charsets that a message names anywhere: in the type of another part, in an encoded-word, or in the
-// meta tag of a part that is not encoded. A program that forgets the charset of one part is likely to have told it
-// at another.
+// charsetHints are the charsets that a message names anywhere: in the type of another part, in an encoded-word, or in the meta
+// tag of a part that is not encoded. A program that omits the charset of one part has probably named it in another.
 //
-// QUIRK: a text without a charset, beside one that has it. Sample: charset-elsewhere.
+// QUIRK: a text without a charset, next to one that has it. Sample: charset-elsewhere.
 type charsetHints struct {
 	raw     []byte
 	scanned bool
@@ -20,10 +19,11 @@ type charsetHints struct {
 	lent    int
 }
 
-// maxLent is how many header sections of a message may take the text behind them as a sample: to read one costs as much as a large text.
+// maxLent bounds the header sections of a message that may use the following text as a sample: reading a sample costs as much as
+// a large text.
 const maxLent = 50
 
-// lend returns as much of the text behind a header section as a sample needs; nothing of UTF-8, which tells no charset.
+// lend returns a sample of the text after a header section; nothing of UTF-8, which does not show a charset.
 func (h *charsetHints) lend(body []byte) []byte {
 	body = body[:min(len(body), maxSample)]
 	if h == nil || h.lent >= maxLent || utf8.Valid(body) {
@@ -33,7 +33,7 @@ func (h *charsetHints) lend(body []byte) []byte {
 	return body
 }
 
-// named lists those of the candidates that the message names. The message is searched when it is first asked.
+// named returns the candidates that the message names. The first call searches the message.
 func (h *charsetHints) named() []string {
 	if h == nil || h.scanned {
 		return h.list()
@@ -62,7 +62,7 @@ func (h *charsetHints) list() []string {
 	return h.names
 }
 
-// add takes in the name at the start of b.
+// add adds the name at the start of b.
 func (h *charsetHints) add(b []byte) {
 	end := bytes.IndexFunc(b, func(r rune) bool { return !isTokenRune(r) && r != '_' })
 	if end < 0 {
@@ -77,7 +77,7 @@ func (h *charsetHints) add(b []byte) {
 	}
 }
 
-// canonicalCharset is the name under which detectCharset knows an encoding; empty when it does not.
+// canonicalCharset returns the name of an encoding in detectCharset; empty if it is not there.
 func canonicalCharset(enc encoding.Encoding) string {
 	if enc == nil {
 		return ""

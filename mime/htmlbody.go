@@ -6,48 +6,48 @@ import (
 	"unicode/utf8"
 )
 
-// A Body is what a message says to the person who opens it. Rules, models and people that go by it go by the same mail.
+// A Body is the text that a message shows to the person who opens it. Rules, models and people that use it see the same mail.
 type Body struct {
-	// Text is what the person sees: the text of the HTML, which mail clients prefer, or the plain text when the HTML shows none.
-	// Characters that cannot be seen are left out of both.
+	// Text is the visible text: that of the HTML, which mail clients prefer, or the plain text if the HTML shows none. Both are
+	// without invisible characters.
 	Text string
 	// FromHTML reports that Text is that of the HTML.
 	FromHTML bool
-	// Hidden, Doubtful, Alternative, Links and Incomplete are those of the part that Text is from; see [HTMLText]. Plain text has no links, and
-	// hides only by characters.
+	// Hidden, Doubtful, Alternative, Links and Incomplete describe the part that Text is from; see [HTMLText]. Plain text has no
+	// links, and only characters can hide text in it.
 	Hidden      []HiddenText
 	Doubtful    string
 	Alternative []TextSpan
 	Links       []Link
 	Incomplete  bool
 
-	// Words compares the plain text with that of the HTML; it is zero unless both are there.
+	// Words compares the plain text with that of the HTML. It is zero unless both exist.
 	Words BodyWords
 }
 
-// BodyWords counts the different words of a plain text and of an HTML text that should say the same. Words have at least
-// three letters or digits; case does not matter; addresses of pages and of people are no words, since HTML hides them behind
-// links. Of each text the first 10,000 different words count.
+// BodyWords counts the distinct words of a plain text and of an HTML text that should be equal. Words have at least three letters
+// or digits, and case does not matter. Web and email addresses are not words, since HTML hides them behind links. Of each text
+// the first 10,000 distinct words count.
 type BodyWords struct {
 	Both      int // words of both
 	OnlyPlain int // words that the HTML does not show
-	OnlyHTML  int // words that the plain text does not hold
+	OnlyHTML  int // words that the plain text lacks
 }
 
-// minDifference is the number of words that both parts must have, one of which may be very short by chance.
+// minDifference is the minimum of words in each part: a part may be very short by chance.
 const minDifference = 8
 
-// Disagree reports whether the two parts are different messages: most of the words of one, and at least eight, are not in the
-// other. A plain text that only asks for another mail client disagrees, too.
+// Disagree reports whether the two parts are different messages: most of the words of one part, and at least eight, are not in
+// the other. A plain text that only asks for another mail client disagrees, too.
 func (w BodyWords) Disagree() bool {
 	return w.OnlyHTML >= minDifference && w.OnlyHTML > w.Both || w.OnlyPlain >= minDifference && w.OnlyPlain > w.Both
 }
 
-// Body reads what the message says: [ReadBody] of its texts.
+// Body returns [ReadBody] of the message's texts.
 func (m *Message) Body() Body { return ReadBody(m.Text, m.HTML) }
 
-// ReadBody reads what a message with a plain text and an HTML text says; either may be empty. See [Message.Text] and
-// [Message.HTML], which stored messages hold, too.
+// ReadBody reads the visible text of a message with a plain text and an HTML text. Either may be empty. See [Message.Text] and
+// [Message.HTML], which stored messages have, too.
 func ReadBody(plain, html string) Body {
 	text, hidden := readPlain(plain)
 	if strings.TrimSpace(html) == "" {
@@ -67,7 +67,7 @@ func ReadBody(plain, html string) Body {
 	return body
 }
 
-// readPlain leaves out of a plain text what cannot be seen.
+// readPlain removes invisible characters from a plain text.
 func readPlain(plain string) (text string, hidden []HiddenText) {
 	if isSeenWhole(plain) {
 		return strings.TrimSpace(plain), nil
@@ -80,7 +80,7 @@ func readPlain(plain string) (text string, hidden []HiddenText) {
 	return strings.TrimSpace(w.out.String()), hidden
 }
 
-// isSeenWhole reports whether a text holds nothing but ASCII that is seen, and lines that end in LF.
+// isSeenWhole reports whether a text has only visible ASCII, and lines that end in LF.
 func isSeenWhole(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
@@ -147,7 +147,7 @@ func eachWord(text string, f func(word uint64) bool) {
 	}
 }
 
-// isAddress reports whether a part of a text is the address of a page or of a person.
+// isAddress reports whether a part of a text is a web or email address.
 func isAddress(part string) bool {
 	return strings.Contains(part, "://") || strings.Contains(part, "www.") || strings.IndexByte(part, '@') >= 0
 }

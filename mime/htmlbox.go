@@ -1,15 +1,15 @@
 package mime
 
-// A boxEscape says what of a box that cuts off its content is seen all the same.
+// A boxEscape is the content of a clipping box that is visible nevertheless.
 type boxEscape uint8
 
 const (
 	escapesNone     boxEscape = iota
-	escapesFixed              // what is fixed to the window
-	escapesAbsolute           // and what is positioned in a box around
+	escapesFixed              // content with a fixed position
+	escapesAbsolute           // and content positioned in an enclosing box
 )
 
-// applyBox finds what hides all that is in the element: opacity, a turn and clipping.
+// applyBox finds causes that hide everything in the element: opacity, rotation and clipping.
 func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
 	if s.display == wordContents || s.display == wordNone {
 		return
@@ -41,7 +41,7 @@ func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
 	}
 }
 
-// escapeFrom takes the element out of a box that cuts off its content, where its position allows that.
+// escapeFrom takes the element out of a clipping box, if its position allows that.
 func (c *cascade) escapeFrom(s *textStyle) {
 	switch {
 	case c.is(propPosition, wordFixed), c.is(propPosition, wordAbsolute) && s.escape == escapesAbsolute:
@@ -53,7 +53,7 @@ func (c *cascade) escapeFrom(s *textStyle) {
 	}
 }
 
-// isAround reports whether all positions within the element count from it, those that are fixed, too.
+// isAround reports whether all positions within the element are relative to it, including fixed ones.
 func (c *cascade) isAround() bool {
 	if c.is(propFilter, wordUnknown) || c.is(propFilter, wordLetters) || c.is(propBackdrop, wordUnknown) || c.is(propPerspective, wordUnknown) {
 		return true
@@ -64,14 +64,14 @@ func (c *cascade) isAround() bool {
 	return c.has&(1<<propTransform|1<<propRotate|1<<propScale|1<<propTranslate) != 0
 }
 
-// isSized reports whether an element's box takes a size. Those of tables, of their parts and of the page grow with what they hold, and
-// those of inline elements have none.
+// isSized reports whether an element's box takes a size. Boxes of tables, of their parts and of the page grow with their content,
+// and inline elements have none.
 func (c *cascade) isSized(s *textStyle, traits elementTraits) bool {
 	return s.display == wordInlineBlock ||
 		s.display == wordBlock && (traits&container != 0 || traits&(block|tableContent) == 0 || c.has&(1<<propDisplay) != 0)
 }
 
-// hidesAll returns why nothing in the element is seen, wherever it stands.
+// hidesAll returns the cause that hides everything in the element, wherever it stands.
 func (c *cascade) hidesAll(s *textStyle, traits elementTraits) hiding {
 	switch {
 	case s.opacity < minOpacity || c.is(propFilter, wordHidden):
@@ -89,8 +89,8 @@ func (c *cascade) hidesAll(s *textStyle, traits elementTraits) hiding {
 	return notHidden
 }
 
-// isTurnedAway reports whether the element is on its edge, or shows a back that is not to be seen. Where boxes keep their depth, that
-// depends on those around and within.
+// isTurnedAway reports whether the element stands on its edge, or shows a back that is hidden. If boxes keep their depth, that
+// depends on the enclosing and the enclosed ones.
 func (c *cascade) isTurnedAway() bool {
 	isAway := false
 	for _, prop := range [...]cssProp{propTransform, propRotate} {
@@ -102,7 +102,7 @@ func (c *cascade) isTurnedAway() bool {
 	return isAway
 }
 
-// cutsOff reports whether the box of an element cuts off all that is in it.
+// cutsOff reports whether the box of an element clips everything in it.
 func (c *cascade) cutsOff(s *textStyle, traits elementTraits) bool {
 	if c.has&(1<<propOverflow|1<<propContain) == 0 || !c.isSized(s, traits) {
 		return false
@@ -121,7 +121,7 @@ func (c *cascade) cutsOff(s *textStyle, traits elementTraits) bool {
 	return c.isFlat(s, kinds) || c.isPushedOut(s)
 }
 
-// isPadded reports whether the padding may take all of a box whose size counts it.
+// isPadded reports whether the padding may fill all of a box whose size includes it.
 func (c *cascade) isPadded(s *textStyle) bool {
 	if !c.is(propBoxSizing, wordHidden) {
 		return false
@@ -135,7 +135,7 @@ func (c *cascade) isPadded(s *textStyle) bool {
 		hasWidth && left > 0 && left >= width-minFontSize
 }
 
-// isPushedOut reports whether an indent moves the only line of a box beyond its right edge, as where a picture takes the place of a text.
+// isPushedOut reports whether an indent moves the only line of a box beyond its right edge, as when a picture replaces a text.
 func (c *cascade) isPushedOut(s *textStyle) bool {
 	if s.indent < 100 {
 		return false
@@ -148,7 +148,7 @@ func (c *cascade) isPushedOut(s *textStyle) bool {
 	return false
 }
 
-// size returns a size that is said, in pixels.
+// size returns an explicit size in pixels.
 func (c *cascade) size(prop cssProp, s *textStyle) (size float32, said bool) {
 	v, ok := c.get(prop)
 	if !ok || v.word != 0 || v.unit == unitPercent {
@@ -157,8 +157,8 @@ func (c *cascade) size(prop cssProp, s *textStyle) (size float32, said bool) {
 	return v.inPixels(s.fontSize, 0), true
 }
 
-// isFlat reports whether the element's box has no height or no width to speak of. Where the size does not depend on what it holds, it
-// has no height of its own.
+// isFlat reports whether the element's box has practically no height or width. If the size does not depend on the content, the
+// box has no height of its own.
 func (c *cascade) isFlat(s *textStyle, kinds int) bool {
 	flat := func(of, highest, least cssProp) bool {
 		if v, ok := c.size(least, s); ok && v > minFontSize {
@@ -172,7 +172,7 @@ func (c *cascade) isFlat(s *textStyle, kinds int) bool {
 		return true
 	}
 	if padding, ok := c.size(propPaddingBottom, s); ok && padding > minFontSize {
-		return false // what does not fit into the box is seen there
+		return false // overflowing content is visible there
 	}
 	_, hasHeight := c.size(propHeight, s)
 	if kinds&containsSize != 0 && c.has&(1<<propHeight|1<<propMinHeight) == 0 {

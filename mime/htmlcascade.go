@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// styledBy are the attributes that style an element as a sheet would.
+// styledBy are the attributes that style an element like a sheet.
 const styledBy = 1<<attrWidth | 1<<attrHeight | 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText | 1<<attrDir
 
-// styleIn computes the style of an element: what browsers give it, then its attributes, the sheets and its style attribute.
+// styleIn computes the style of an element: the browser's defaults, then its attributes, the sheets and its style attribute.
 func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode) textStyle {
 	if r.matcher.survey != nil {
 		if r.matcher.budget >= 0 {
@@ -69,7 +69,7 @@ func (r *htmlReader) readInline(set *attrSet) {
 	}
 }
 
-// addAll adds to the cascade what matched, and the style attribute. Layers of important declarations come in the opposite order.
+// addAll adds matching rules and the style attribute to the cascade. Layers of important declarations come in the opposite order.
 func (r *htmlReader) addAll(matched []cssMatch) {
 	r.addMatches(matched, false)
 	r.addDeclarations(r.inline, r.inlineTexts, false)
@@ -104,7 +104,7 @@ func (r *htmlReader) addMatches(matched []cssMatch, important bool) {
 	}
 }
 
-// addDeclarations adds declarations that are important, or those that are not.
+// addDeclarations adds either the important declarations or the others.
 func (r *htmlReader) addDeclarations(decls []cssDecl, texts []string, important bool) {
 	for i := range decls {
 		switch d := &decls[i]; {
@@ -119,7 +119,7 @@ func (r *htmlReader) addDeclarations(decls []cssDecl, texts []string, important 
 	}
 }
 
-// defaults adds what browsers give an element.
+// defaults adds the browser's defaults for an element.
 func (r *htmlReader) defaults(tag htmlTag, element *htmlElement, set *attrSet) {
 	c := &r.cascade
 	if element.fontSize != 0 {
@@ -170,7 +170,7 @@ func (r *htmlReader) defaults(tag htmlTag, element *htmlElement, set *attrSet) {
 	}
 }
 
-// presentation adds what attributes other than style say.
+// presentation adds the styles of attributes other than style.
 func (r *htmlReader) presentation(tag htmlTag, set *attrSet) {
 	c := &r.cascade
 	if set.has&(1<<attrHidden) != 0 {
@@ -212,14 +212,14 @@ func (r *htmlReader) presentation(tag htmlTag, set *attrSet) {
 	}
 }
 
-// setPixels sets a size that an attribute says in pixels; what else it says counts for nothing.
+// setPixels sets a size that an attribute gives in pixels; other units are ignored.
 func (c *cascade) setPixels(prop cssProp, value string) {
 	if size, err := strconv.Atoi(trimCSS(value)); err == nil {
 		c.set(prop, cssValue{number: float32(size), unit: unitPixel})
 	}
 }
 
-// legacyFontSize reads the size of a font element: 1 to 7, or with a sign so much more or less than 3.
+// legacyFontSize reads the size of a font element: 1 to 7, or with a sign relative to 3.
 func legacyFontSize(s string) (float32, bool) {
 	s = trimCSS(s)
 	n, err := strconv.Atoi(s)

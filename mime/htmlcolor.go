@@ -12,11 +12,11 @@ type htmlColor struct{ r, g, b, a uint8 }
 var (
 	black = htmlColor{a: 255}
 	white = htmlColor{255, 255, 255, 255}
-	// linkColor is that of links which no style colours.
+	// linkColor is the color of links without a style.
 	linkColor = htmlColor{b: 0xee, a: 255}
 )
 
-// over is the color that is seen where c lies on another.
+// over returns the visible color of c on top of another.
 func (c htmlColor) over(below htmlColor) htmlColor {
 	if c.a == 255 {
 		return c
@@ -27,14 +27,14 @@ func (c htmlColor) over(below htmlColor) htmlColor {
 	return htmlColor{mix(c.r, below.r), mix(c.g, below.g), mix(c.b, below.b), 255}
 }
 
-// Text is taken for hidden below this contrast (WCAG 2, relative luminance), which people do not notice, if no channel differs
-// by more than maxDistance.
+// Text counts as hidden below this contrast (WCAG 2, relative luminance), which people do not notice, if no channel differs by
+// more than maxDistance.
 const (
 	minContrast = 1.15
 	maxDistance = 40
 )
 
-// isLost reports whether text of the color is not seen on the background.
+// isLost reports whether text of the color is invisible on the background.
 func (c htmlColor) isLost(background htmlColor) bool {
 	c = c.over(background)
 	if distance(c.r, background.r) > maxDistance || distance(c.g, background.g) > maxDistance || distance(c.b, background.b) > maxDistance {
@@ -50,7 +50,7 @@ func (c htmlColor) luminance() float64 {
 	return .2126*linearLight[c.r] + .7152*linearLight[c.g] + .0722*linearLight[c.b]
 }
 
-// linearLight is the light that a channel's value gives, as sRGB defines it.
+// linearLight returns the light of a channel's value in sRGB.
 var linearLight = func() (table [256]float64) {
 	for i := range table {
 		v := float64(i) / 255
@@ -63,7 +63,7 @@ var linearLight = func() (table [256]float64) {
 	return table
 }()
 
-// parseColor reads a color of CSS; s is in lower case.
+// parseColor parses a color of CSS. s must be in lower case.
 func parseColor(s string) (htmlColor, bool) {
 	if strings.HasPrefix(s, "#") {
 		return parseHexColor(s[1:])
@@ -130,7 +130,7 @@ func parseHexColor(s string) (htmlColor, bool) {
 	}
 }
 
-// parseChannel reads a number up to whole, or a percentage of it; what is beyond is cut.
+// parseChannel parses a number up to whole, or a percentage of it, and clamps it.
 func parseChannel(s string, whole float64) (float64, bool) {
 	number, isPercentage := strings.CutSuffix(s, "%")
 	v, err := strconv.ParseFloat(number, 64)
@@ -164,7 +164,7 @@ func hslColor(args []string, alpha float64) (htmlColor, bool) {
 	return colorOfHue(hue, saturation, lightness, alpha), true
 }
 
-// colorOfHue is the color of a hue in degrees, a saturation and a lightness.
+// colorOfHue returns the color of a hue in degrees, a saturation and a lightness.
 func colorOfHue(hue, saturation, lightness, alpha float64) htmlColor {
 	channel := func(n float64) uint8 {
 		k := math.Mod(math.Mod(n+hue/30, 12)+12, 12)
@@ -175,7 +175,7 @@ func colorOfHue(hue, saturation, lightness, alpha float64) htmlColor {
 
 func toByte(v float64) uint8 { return uint8(max(0, min(math.Round(v), 255))) }
 
-// parseLegacyColor reads the value of a color attribute, where nearly everything is a color (WHATWG HTML, section 2.3.6).
+// parseLegacyColor parses the value of a color attribute, where nearly everything is a color (WHATWG HTML, section 2.3.6).
 func parseLegacyColor(s string) (htmlColor, bool) {
 	s = strings.ToLower(strings.Trim(s, " \t\r\n\f"))
 	if s == "" || s == "transparent" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// parseHue reads an angle; without a unit it is in degrees.
+// parseHue parses an angle, in degrees if it has no unit.
 func parseHue(s string) (degrees float64, ok bool) {
 	factor := 1.
 	for _, unit := range []struct {
@@ -25,7 +25,7 @@ func parseHue(s string) (degrees float64, ok bool) {
 	return v * factor, err == nil && !math.IsNaN(v) && !math.IsInf(v*factor, 0)
 }
 
-// hwbColor is the color of a hue with white and black mixed in.
+// hwbColor returns the color of a hue with white and black mixed in.
 func hwbColor(args []string, alpha float64) (htmlColor, bool) {
 	hue, ok := parseHue(args[0])
 	white, ok2 := parseHundredth(args[1])
@@ -42,7 +42,7 @@ func hwbColor(args []string, alpha float64) (htmlColor, bool) {
 	return htmlColor{mix(c.r), mix(c.g), mix(c.b), c.a}, true
 }
 
-// parseHundredth reads a percentage, or the number of one.
+// parseHundredth parses a percentage, or a number that stands for one.
 func parseHundredth(s string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
 	return max(0, min(v/100, 1)), err == nil && !math.IsNaN(v)
@@ -61,7 +61,7 @@ func srgbColor(args []string, alpha float64) (htmlColor, bool) {
 	return htmlColor{v[0], v[1], v[2], toByte(alpha * 255)}, true
 }
 
-// labColor reads lab, lch, oklab and oklch (CSS Color 4, sections 9 and 10): a lightness, and two axes or a chroma and a hue.
+// labColor parses lab, lch, oklab and oklch (CSS Color 4, sections 9 and 10): a lightness, and two axes or a chroma and a hue.
 func labColor(name string, args []string, alpha float64) (htmlColor, bool) {
 	isOK := strings.HasPrefix(name, "ok")
 	whole, axis := 100., 125. // of percentages
@@ -103,7 +103,7 @@ func parseAxis(s string, whole float64) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// oklabLight converts to the light of red, green and blue.
+// oklabLight converts to linear red, green and blue.
 func oklabLight(light, a, b float64) (red, green, blue float64) {
 	l := cubed(light + .3963377774*a + .2158037573*b)
 	m := cubed(light - .1055613458*a - .0638541728*b)
@@ -112,7 +112,7 @@ func oklabLight(light, a, b float64) (red, green, blue float64) {
 		-.0041960863*l - .7034186147*m + 1.7076147010*s
 }
 
-// labLight converts to the light of red, green and blue, whose white is another.
+// labLight converts to linear red, green and blue, which have another white point.
 func labLight(light, a, b float64) (red, green, blue float64) {
 	const kappa, epsilon = 24389. / 27, 216. / 24389
 	cube := func(f float64) float64 {
@@ -127,7 +127,7 @@ func labLight(light, a, b float64) (red, green, blue float64) {
 		.0719553798*x - .2289767598*y + 1.4053860351*z
 }
 
-// gammaByte is the value of a channel that gives so much light.
+// gammaByte returns the channel value of a linear light.
 func gammaByte(light float64) uint8 {
 	if light <= .0031308 {
 		return toByte(255 * 12.92 * light)

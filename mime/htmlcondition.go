@@ -2,11 +2,11 @@ package mime
 
 import "strings"
 
-// maxConditionDepth bounds the brackets inside each other.
+// maxConditionDepth bounds nested brackets.
 const maxConditionDepth = 16
 
-// conditionHolds reports whether a condition of features in brackets holds: with not, and, or, and brackets around (CSS Conditional Rules,
-// section 2). feature says what is in the innermost brackets; functions are given to it with their names.
+// conditionHolds reports whether a condition of features in brackets holds, with not, and, or, and nested brackets (CSS
+// Conditional Rules, section 2). feature decides the innermost brackets. It gets functions with their names.
 func conditionHolds(condition string, feature func(string) truth, depth int) truth {
 	condition = trimCSS(condition)
 	if depth == maxConditionDepth {
@@ -69,7 +69,7 @@ func notOf(t truth) truth {
 	}
 }
 
-// cutKeyword takes a word off that a blank or a bracket follows.
+// cutKeyword cuts off a word that a blank or a bracket follows.
 func cutKeyword(text, word string) (rest string, ok bool) {
 	if len(text) <= len(word) || !strings.EqualFold(text[:len(word)], word) || !isHTMLSpace(text[len(word)]) && text[len(word)] != '(' {
 		return text, false
@@ -77,7 +77,7 @@ func cutKeyword(text, word string) (rest string, ok bool) {
 	return trimCSS(text[len(word):]), true
 }
 
-// cutOperand takes off what is in brackets, with the name of a function before them.
+// cutOperand cuts off a bracketed text, with the name of a function before it.
 func cutOperand(text string) (operand, rest string) {
 	open := strings.IndexByte(text, '(')
 	if open < 0 || strings.ContainsAny(text[:open], " \t\r\n\f") {
@@ -87,8 +87,8 @@ func cutOperand(text string) (operand, rest string) {
 	return text[:end], text[end:]
 }
 
-// isSupported reports whether browsers support what @supports asks for. Properties that matter here are judged as they are read; of others
-// the usual are known.
+// isSupported reports whether browsers support the subject of an @supports. Properties that matter here are judged by parsing
+// them; of others only the usual ones are known.
 func isSupported(condition string) truth {
 	return conditionHolds(condition, supportsFeature, 0)
 }
@@ -142,7 +142,7 @@ func supportsSelector(text string) truth {
 	}
 }
 
-// supportedProps are properties that sheets of mails ask for, and that matter for nothing else here.
+// supportedProps are properties that occur in @supports of mail and have no other meaning here.
 var supportedProps = map[string]bool{
 	"accent-color": true, "align-items": true, "animation": true, "animation-name": true, "appearance": true, "-webkit-appearance": true,
 	"aspect-ratio": true, "backdrop-filter": true, "background-clip": true, "-webkit-background-clip": true, "background-size": true,

@@ -1,10 +1,10 @@
 package mime
 
-// A cssProp is a property of CSS that decides whether text is seen, and how it is laid out.
+// A cssProp is a property of CSS that decides whether text is visible, and how it is laid out.
 type cssProp uint8
 
 const (
-	propBackdrop cssProp = iota // a filter of what is behind
+	propBackdrop cssProp = iota // a filter of the backdrop
 	propBackface
 	propBackground // its color
 	propBackgroundClip
@@ -61,7 +61,7 @@ const (
 	propZoom
 	propCount
 
-	// Those that set others.
+	// Shorthands that set others.
 	propAll
 	propBackgroundAll
 	propClipPath
@@ -75,10 +75,10 @@ const (
 	propPadding
 	propStrokeAll
 
-	propVariable // one that the page makes up
+	propVariable // a custom property of the page
 )
 
-// The sides of a text that runs from left to right are those of the page.
+// The sides are those of the page for text that runs from left to right.
 var propsByName = map[string]cssProp{
 	"all": propAll, "block-size": propHeight, "content": propContent, "inline-size": propWidth, "inset-block": propInsetBlock,
 	"inset-block-end": propBottom, "inset-block-start": propTop, "inset-inline": propInsetInline, "inset-inline-end": propRight,
@@ -115,18 +115,18 @@ var propNames = func() (names nameTable) {
 	return names
 }()
 
-// A cssWord is a value that is no quantity.
+// A cssWord is a value that is not a quantity.
 type cssWord uint8
 
 const (
-	wordNone cssWord = iota + 1 // and whatever is as if nothing had been said
+	wordNone cssWord = iota + 1 // and every value that has no effect
 	wordInherit
 	wordInitial
-	wordUnknown // a value that is valid and not known
+	wordUnknown // a valid but unknown value
 	wordHidden
 	wordVisible
 	wordInline
-	wordBlock // all that begins a line of its own
+	wordBlock // every display that begins a line of its own
 	wordInlineBlock
 	wordTable // the parts of a table, whose boxes grow with their content
 	wordContents
@@ -135,12 +135,12 @@ const (
 	wordRelative
 	wordSticky
 	wordDoubt     // a value that is not understood; see declParser.doubt
-	wordBehind    // turned so that its back is seen
+	wordBehind    // rotated so that its back is visible
 	wordCurrent   // the color of the text
 	wordLetters   // within the letters alone
-	wordDark      // for dark windows
+	wordDark      // for dark color schemes
 	wordReversed  // from right to left
-	wordOverride  // whatever the letters are
+	wordOverride  // regardless of the letters
 	wordKeep      // blanks and lines as they are
 	wordKeepLines // lines as they are
 	wordNoWrap    // lines are not broken
@@ -151,7 +151,7 @@ const (
 	wordRevertLayer
 )
 
-// A cssUnit is what a number counts.
+// A cssUnit is the unit of a number.
 type cssUnit uint8
 
 const (
@@ -174,6 +174,7 @@ type cssDecl struct {
 	prop      cssProp
 	important bool
 	value     cssValue
-	// text is 1 + the place, among the texts, of a value that holds variables; of a variable, of its name, which its value follows.
+	// text is 1 + the index, among the texts, of a value with variables. For a variable it is the index of its name, which its
+	// value follows.
 	text int32
 }

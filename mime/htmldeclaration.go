@@ -107,7 +107,7 @@ func (p *declParser) declaration(text string) {
 	}
 }
 
-// keepText keeps what is only known with the variables of an element.
+// keepText stores a value that depends on the variables of an element.
 func (p *declParser) keepText(prop cssProp, texts ...string) {
 	p.asksVariables = true
 	if p.textRoom -= len(texts); p.textRoom < 0 {
@@ -128,7 +128,7 @@ func propOf(name string) (cssProp, bool) {
 	return cssProp(prop), ok
 }
 
-// maxDeclarations is more than a block needs, where each property stands at most twice. Beyond it, the last ones of each
+// maxDeclarations is more than a block needs: each property occurs at most twice. Beyond it, the last declarations of each
 // property stay.
 const maxDeclarations = 128
 
@@ -140,7 +140,7 @@ func (p *declParser) set(prop cssProp, v cssValue) {
 	p.out = append(p.out, cssDecl{prop: prop, important: p.important, value: v})
 }
 
-// property reads the value of a property; what is not valid is as if it did not stand there.
+// property parses the value of a property. An invalid one is ignored.
 func (p *declParser) property(prop cssProp, value string) {
 	if c := value[0]; c == 'i' || c == 'u' || c == 'r' {
 		if word, ok := globalWords[value]; ok {
@@ -206,7 +206,7 @@ var globalWords = map[string]cssWord{
 	"inherit": wordInherit, "initial": wordInitial, "unset": wordUnset, "revert": wordRevert, "revert-layer": wordRevertLayer,
 }
 
-// global sets a property, or all that it stands for, to what is around it or to what it begins with.
+// global sets a property, or all properties of a shorthand, to the inherited or the initial value.
 func (p *declParser) global(prop cssProp, v cssValue) {
 	if v.word == wordRevertLayer {
 		p.asksLayerBelow = true
@@ -267,7 +267,7 @@ func colorValue(value string) (cssValue, bool) {
 	return cssValue{color: c}, ok
 }
 
-// imageWord reports whether a value names a picture, a gradient among them, by a function.
+// imageWord reports whether a value is a function that gives a picture, including gradients.
 func imageWord(value string) cssWord {
 	if strings.IndexByte(value, '(') < 0 {
 		return wordNone
@@ -280,7 +280,7 @@ func imageWord(value string) cssWord {
 	return wordNone
 }
 
-// background reads the shorthand: a color and an image among other things. What is left out becomes transparent.
+// background parses the shorthand: a color and an image among other things. An omitted color or image becomes transparent.
 func (p *declParser) background(value string) {
 	color, clip := cssValue{}, cssValue{word: wordNone}
 	for part := range cssParts(value) {
@@ -298,7 +298,7 @@ func (p *declParser) background(value string) {
 	p.set(propBackgroundClip, clip)
 }
 
-// font reads the shorthand: the size is the first part that is one, perhaps with the height of the line.
+// font parses the shorthand: the size is the first part that is one, possibly with the line height.
 func (p *declParser) font(value string) {
 	for part := range cssParts(value) {
 		size, line, _ := strings.Cut(part, "/")
@@ -353,7 +353,7 @@ func (p *declParser) sides(prop cssProp, value string) {
 		sides[n] = v
 		n++
 	}
-	switch n { // top, right, bottom, left; what is missing is as its opposite
+	switch n { // top, right, bottom, left; a missing one is like its opposite
 	case 1:
 		sides[1], sides[2], sides[3] = sides[0], sides[0], sides[0]
 	case 2:

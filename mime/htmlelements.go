@@ -1,9 +1,9 @@
 package mime
 
-// A htmlTag is an element that HTML knows; 0 is any other.
+// A htmlTag is an element of HTML; 0 is any other element.
 type htmlTag uint8
 
-// elementTraits are what the standard says about an element.
+// elementTraits are the properties of an element in the standard.
 type elementTraits uint32
 
 const (
@@ -11,18 +11,18 @@ const (
 	block                                  // begins a line of its own
 	apart                                  // with an empty line before and after it
 	special                                // ends no other element's search for its start (WHATWG HTML, 13.2.4.2)
-	formatting                             // goes on behind elements that it was not closed in
+	formatting                             // reopened after elements in which it was not closed
 	closesP                                // ends a paragraph
-	rawContent                             // what it holds is no markup
+	rawContent                             // its content is not markup
 	entities                               // rawContent with character references
 	heading                                // h1 to h6
-	unseen                                 // browsers show nothing of it
-	limitsScope                            // what is open outside of it is not closed inside
+	unseen                                 // browsers do not show it
+	limitsScope                            // elements outside of it are not closed inside
 	tableContent                           // part of a table
-	marksFormats                           // formatting does not go on across its edges
+	marksFormats                           // formatting does not continue across its edges
 	breaksOut                              // ends embedded pictures and formulas
 	container                              // its box takes a height: block, and no part of a table
-	clearsTable                            // text does not stand in it, but before the table
+	clearsTable                            // text in it is moved before the table
 )
 
 // is reports whether the element has any of the traits.
@@ -31,7 +31,7 @@ func (e *htmlElement) is(t elementTraits) bool { return e.traits&t != 0 }
 type htmlElement struct {
 	name   string
 	traits elementTraits
-	// fontSize is the size that browsers give it, as a part of the size around it; 0 for all of it.
+	// fontSize is the browser's size relative to the surrounding one; 0 means equal.
 	fontSize float32
 }
 
@@ -179,7 +179,7 @@ var elements = [tagCount]htmlElement{
 	tagBody:          {name: "body", traits: block | special | breaksOut},
 	tagBr:            {name: "br", traits: void | special | breaksOut},
 	tagButton:        {name: "button", traits: special | limitsScope},
-	tagCanvas:        {name: "canvas"}, // without scripts it shows what it holds
+	tagCanvas:        {name: "canvas"}, // without scripts it shows its content
 	tagCaption:       {name: "caption", traits: block | special | limitsScope | tableContent | marksFormats},
 	tagCenter:        {name: "center", traits: plainBlock | breaksOut},
 	tagCode:          {name: "code", traits: format},
@@ -282,7 +282,7 @@ var elements = [tagCount]htmlElement{
 	tagSection:       {name: "section", traits: plainBlock},
 }
 
-// A htmlAttr is an attribute that reading looks at.
+// A htmlAttr is an attribute that ReadHTML uses.
 type htmlAttr uint8
 
 const (

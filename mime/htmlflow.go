@@ -39,7 +39,7 @@ func (r *htmlReader) textNode(text string, at int) {
 	}
 }
 
-// isDrawn reports whether a picture shows the text that comes next: it does so in its text elements, and in pages within it.
+// isDrawn reports whether a picture shows the next text: only in its text elements, and in pages within it.
 func (r *htmlReader) isDrawn() bool {
 	for i := len(r.stack) - 1; i > 1; i-- {
 		switch self := &r.stack[i].self; {
@@ -77,7 +77,7 @@ func (r *htmlReader) unescape(text string) string {
 	return string(append(r.decoded, text...))
 }
 
-// chunkLength is the length of a part of a text that cuts no character and no reference.
+// chunkLength returns the length of a part of a text that does not cut a character or a reference.
 func chunkLength(text string) int {
 	const size, longestReference = 8 << 10, 40
 	if len(text) <= size {
@@ -93,7 +93,7 @@ func chunkLength(text string) int {
 	return length
 }
 
-// rawContent reads the content of an element that holds no markup. Sheets and scripts are no text at all.
+// rawContent reads the content of an element whose content is not markup. Style sheets and scripts are not text at all.
 func (r *htmlReader) rawContent(text string, at int) {
 	switch tag := r.scanner.tag; {
 	case r.matcher.survey != nil:
@@ -107,12 +107,12 @@ func (r *htmlReader) rawContent(text string, at int) {
 	}
 }
 
-// textStyle is the style of text that comes next. Text in a table and not in a cell stands before the table.
+// textStyle returns the style of the next text. Text in a table that is not in a cell stands before the table.
 func (r *htmlReader) textStyle() *textStyle {
 	return &r.stack[r.parent(false)].style
 }
 
-// flow gives a text to the person or to those who look for what is hidden.
+// flow writes a text to the visible or the hidden text.
 func (r *htmlReader) flow(text string, style *textStyle, at int) {
 	if r.matcher.survey != nil {
 		return
@@ -152,7 +152,7 @@ func (r *htmlReader) flow(text string, style *textStyle, at int) {
 	}
 }
 
-// markLinks sets the beginning of links that the text written since length is the first of.
+// markLinks sets the start of links whose text begins with the text written since length.
 func (r *htmlReader) markLinks(length int) {
 	if r.open[tagA] == 0 {
 		return
@@ -165,7 +165,7 @@ func (r *htmlReader) markLinks(length int) {
 	}
 }
 
-// hide keeps a hidden text; it reports whether there is any.
+// hide stores a hidden text. It reports whether there is any.
 func (r *htmlReader) hide(by hiding, text string, at int) bool {
 	if isBlankText(text) {
 		if r.pieceOpen {
@@ -179,7 +179,7 @@ func (r *htmlReader) hide(by hiding, text string, at int) bool {
 	return true
 }
 
-// openPiece begins a piece of hidden text, unless the last goes on: with the same reason, and with nothing seen since.
+// openPiece begins a piece of hidden text, unless the last one continues: it has the same reason, and no visible text came since.
 func (r *htmlReader) openPiece(by hiding, at int) {
 	last := len(r.pieces) - 1
 	if last >= 0 && (r.pieceOpen && r.pieces[last].by == by || last+1 == maxHidden) {
@@ -191,7 +191,7 @@ func (r *htmlReader) openPiece(by hiding, at int) {
 	r.pieceOpen = true
 }
 
-// hideCharacters keeps the characters that were left out of a text that is seen; those of one text after the other together.
+// hideCharacters stores the characters that were left out of a visible text. Those of consecutive texts are joined.
 func (r *htmlReader) hideCharacters(at int) {
 	if last := len(r.pieces) - 1; last < 0 || r.pieces[last].by != hiddenByCharacter {
 		r.pieceOpen = false
@@ -203,7 +203,7 @@ func (r *htmlReader) hideCharacters(at int) {
 	r.pieceOpen = false
 }
 
-// comment keeps what a comment says. The halves of a condition that all but Outlook pass say nothing.
+// comment stores the text of a comment. The halves of a condition that excludes only Outlook have none.
 func (r *htmlReader) comment(text string, at int) {
 	inner := strings.TrimLeft(text, " \t\r\n")
 	by := hiddenByComment
@@ -228,7 +228,7 @@ func (r *htmlReader) breakLine(n int) {
 	}
 }
 
-// label writes what a picture or a button says of itself. Neither the color nor the size of the text around hides a picture.
+// label writes the label of a picture or a button. The color and the size of the surrounding text do not hide a picture.
 func (r *htmlReader) label(text string, style *textStyle) {
 	if text = strings.TrimSpace(text); text == "" {
 		return
@@ -247,7 +247,7 @@ func (r *htmlReader) label(text string, style *textStyle) {
 	r.flow(text, &shown, r.scanner.at)
 }
 
-// image writes the alternative text of a picture, unless that is too small for a text.
+// image writes the alternative text of a picture, unless the picture is too small for a text.
 func (r *htmlReader) image(self identity) {
 	style := r.style(&self, &r.scanner.set, r.parent(false))
 	for _, prop := range []cssProp{propWidth, propHeight} {
@@ -263,7 +263,7 @@ func (r *htmlReader) image(self identity) {
 	r.markAlternative(length)
 }
 
-// markAlternative notes where the text of a picture stands that was written since length.
+// markAlternative notes the position of a picture's text that was written since length.
 func (r *htmlReader) markAlternative(length int) {
 	end := r.seen.out.Len()
 	if end == length {

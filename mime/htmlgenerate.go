@@ -2,11 +2,11 @@ package mime
 
 import "strings"
 
-// An elementPart is a part of an element that styles can name; 0 is the whole.
+// An elementPart is a part of an element that styles can name; 0 is the whole element.
 type elementPart uint8
 
 const (
-	partBefore elementPart = iota + 1 // a text that is generated before what the element holds
+	partBefore elementPart = iota + 1 // generated text before the element's content
 	partAfter
 	partFirst // the first line or letter
 	partCount
@@ -14,7 +14,7 @@ const (
 
 var elementParts = map[string]elementPart{"before": partBefore, "after": partAfter, "first-line": partFirst, "first-letter": partFirst}
 
-// A generatedText is one that a style adds to the page.
+// A generatedText is a text that a style adds to the page.
 type generatedText struct {
 	text  string
 	style textStyle
@@ -29,7 +29,7 @@ func (p *declParser) content(written, value string) {
 	p.set(propContent, cssValue{word: shapeWord(propContent, value), number: float32(len(p.texts))})
 }
 
-// addPageParts adds the parts of the html and body elements, whose attributes are known by now.
+// addPageParts adds the parts of the html and body elements once their attributes are known.
 func (r *htmlReader) addPageParts() {
 	for i := range r.stack {
 		if r.restyle(i); len(r.matcher.parts) > 0 {
@@ -38,7 +38,7 @@ func (r *htmlReader) addPageParts() {
 	}
 }
 
-// addParts adds what styles say of the parts of an element that has just been opened.
+// addParts adds the styles of the parts of an element that was just opened.
 func (r *htmlReader) addParts(node *htmlNode) {
 	if r.matcher.survey != nil || elements[node.self.tag].is(void|rawContent) {
 		return
@@ -75,7 +75,7 @@ func (r *htmlReader) addParts(node *htmlNode) {
 	r.vars, r.matcher.parts = around, found[:0]
 }
 
-// doubtFirst takes note that the first line or letter is not seen as the rest is, or is seen where the rest is not.
+// doubtFirst records that the first line or letter is hidden while the rest is visible, or the other way round.
 func (node *htmlNode) doubtFirst(why hiding) {
 	s := &node.style
 	if why == s.why {
@@ -91,7 +91,7 @@ func (node *htmlNode) doubtFirst(why hiding) {
 	s.judge()
 }
 
-// addGenerated keeps a text until it is due.
+// addGenerated stores a text until its place is reached.
 func (r *htmlReader) addGenerated(node *htmlNode, part elementPart, style *textStyle) {
 	v, ok := r.cascade.get(propContent)
 	if !ok || v.number == 0 || style.display == wordNone {
@@ -127,7 +127,7 @@ func (r *htmlReader) addGenerated(node *htmlNode, part elementPart, style *textS
 	node.after = len(r.after)
 }
 
-// generateBefore writes the texts that stand before what was opened last holds.
+// generateBefore writes the texts before the content of the element that was opened last.
 func (r *htmlReader) generateBefore() {
 	for i := range r.before {
 		r.generate(&r.before[i])
@@ -135,7 +135,7 @@ func (r *htmlReader) generateBefore() {
 	r.before = r.before[:0]
 }
 
-// generateAfter writes the text that stands after what an element holds.
+// generateAfter writes the text after an element's content.
 func (r *htmlReader) generateAfter(node *htmlNode) {
 	if node.after > 0 && node.after <= len(r.after) {
 		r.generate(&r.after[node.after-1])
@@ -154,14 +154,14 @@ func (r *htmlReader) generate(g *generatedText) {
 	}
 }
 
-// contentText reads the strings and attributes of a content property; it reports whether that is all there is.
+// contentText reads the strings and attributes of a content property. It reports whether there is nothing else.
 func contentText(value string, element *identity) (text string, known bool) {
 	var out strings.Builder
 	known = true
 	for part := range cssParts(value) {
 		switch name, args, rest := cutFunction(part); {
 		case part == "/":
-			return out.String(), known // what follows is for those who cannot see
+			return out.String(), known // the rest is for people who cannot see
 		case part[0] == '"' || part[0] == '\'':
 			length := quotedLength(part)
 			out.WriteString(unescapeCSS(strings.Trim(part[:length], part[:1])))
@@ -177,7 +177,7 @@ func contentText(value string, element *identity) (text string, known bool) {
 	return out.String(), known
 }
 
-// noteOverlap takes note that a painted box may lie behind texts, or over them. What is hidden for its color has been judged too soon.
+// noteOverlap records that a painted box may lie behind texts, or over them. The verdict on text hidden by color came too early.
 func (r *htmlReader) noteOverlap() {
 	if r.overlaps {
 		return
@@ -188,8 +188,8 @@ func (r *htmlReader) noteOverlap() {
 	}
 }
 
-// reverse gives a text as it is seen where its letters run from right to left whatever they are. Lines and elements within the text are not
-// looked at.
+// reverse returns a text in visible order if its letters are forced from right to left. It ignores lines and elements within the
+// text.
 func (r *htmlReader) reverse(text string) string {
 	const line = 100
 	if isBlankText(text) {

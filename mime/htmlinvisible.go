@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxRemoved bounds about how many bytes of invisible characters are kept for each [HiddenByCharacter] and each text; more of
-// them say nothing new.
+// maxRemoved bounds approximately the bytes of invisible characters that are kept for each [HiddenByCharacter] and each text.
 const maxRemoved = 4096
 
-// isInvisible reports whether a character is drawn as nothing, or changes only how others are drawn: formats without width, soft
+// isInvisible reports whether a character is drawn as nothing, or only changes how others are drawn: formats without width, soft
 // hyphens, marks of direction, tags, fillers and variation selectors.
 func isInvisible(r rune) bool {
 	switch {
@@ -34,8 +33,8 @@ func isWideBlank(r rune) bool {
 		r == 0x3000
 }
 
-// belongs reports whether an invisible character is part of how the text before it is drawn: joiners within words of scripts that
-// need them and between emoji, and selectors of an emoji's or an ideograph's form.
+// belongs reports whether an invisible character is part of the text before it: joiners within words of scripts that need them
+// and between emoji, and selectors of an emoji's or an ideograph's form.
 func (w *textWriter) belongs(r rune, rest string) bool {
 	if w.blank || w.breaks > 0 {
 		return false
@@ -69,7 +68,7 @@ func isPictograph(r rune) bool {
 		r == 0x2122 || r == 0x2139 || r == 0x3030 || r == 0x303d || r == 0x3297 || r == 0x3299 || r == 0xfe0f
 }
 
-// appendInvisible appends an invisible character; a tag as the character of ASCII that it spells.
+// appendInvisible appends an invisible character. A tag becomes the ASCII character that it spells.
 func appendInvisible(b []byte, r rune) []byte {
 	if r >= 0xe0020 && r <= 0xe007e {
 		return append(b, byte(r-0xe0000))
@@ -77,7 +76,7 @@ func appendInvisible(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, r)
 }
 
-// isBlankText reports whether nothing of a text is drawn.
+// isBlankText reports whether nothing of a text is visible.
 func isBlankText(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return r > ' ' && r != utf8.RuneError && !isWideBlank(r) && !isInvisible(r)

@@ -2,15 +2,15 @@ package mime
 
 import "strings"
 
-// A cssLayer is a layer of rules: those of a later one win over those of an earlier one, those of none over all, and where they
-// are important the other way round (CSS Cascading and Inheritance 5, section 6.4).
+// A cssLayer is a layer of rules. Rules of a later layer win over those of an earlier one, and rules without a layer over all.
+// Important rules win in the opposite order (CSS Cascading and Inheritance 5, section 6.4).
 type cssLayer struct {
 	name   string
 	parent int32
 	rank   int32
 }
 
-// maxLayers is more than any page needs; what is in more of them counts as in the last.
+// maxLayers is more than any page needs. Rules of further layers belong to the last.
 const maxLayers = 128
 
 // layer returns the number of a layer within another; 0 is the page itself. A name may have parts; without a name it is a new one.
@@ -37,7 +37,7 @@ func (s *cssSheet) layerPart(name string, parent int32) int32 {
 	return int32(len(s.layers) - 1)
 }
 
-// orderLayers ranks the layers: those within a layer come before what stands in it alone.
+// orderLayers ranks the layers. Sublayers come before the rules directly in their layer.
 func (s *cssSheet) orderLayers() {
 	if len(s.layers) == 0 {
 		return

@@ -32,7 +32,7 @@ func (r *htmlReader) readScheme(last int) {
 	}
 }
 
-// readLinkedSheet reads the sheet that a link element brings with it.
+// readLinkedSheet reads the sheet in the address of a link element.
 func (r *htmlReader) readLinkedSheet(s *htmlScanner) {
 	self := identity{attrs: s.attrs}
 	address := strings.TrimSpace(s.set.get(attrHref))
@@ -54,7 +54,7 @@ func (r *htmlReader) readLinkedSheet(s *htmlScanner) {
 	}
 }
 
-// addData reads the sheet that an address holds.
+// addData reads the sheet that an address contains.
 func (s *cssSheet) addData(address string) {
 	const most = 64 << 10
 	kind, data, ok := strings.Cut(address[len("data:"):], ",")
@@ -79,7 +79,7 @@ func (s *cssSheet) addData(address string) {
 	s.add(decoded)
 }
 
-// importSheet reads what an @import rule brings with it. Where it does so under conditions, its rules may not apply.
+// importSheet reads the sheet of an @import rule. If the rule has conditions, the sheet may not apply.
 func (s *cssSheet) importSheet(rule string, at ruleContext) {
 	rule = trimCSS(rule)
 	address, rest := rule, ""

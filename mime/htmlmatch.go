@@ -2,7 +2,7 @@ package mime
 
 import "strings"
 
-// An identity is what selectors ask of an element.
+// An identity has the parts of an element that selectors test.
 type identity struct {
 	tag             htmlTag
 	name, id, class string
@@ -10,18 +10,18 @@ type identity struct {
 	place           place
 }
 
-// A place is where an element stands among the children of its parent. It is known as far as the sheet asks.
+// A place is the position of an element among the children of its parent. Only the positions that the sheet needs are known.
 type place struct {
 	index, typeIndex     int32 // counted from 1; the second among those of the same name
 	fromEnd, typeFromEnd int32 // counted from the last, which is 1; 0 where that is not known
-	element              int32 // its number among the elements of the page, from 1
+	element              int32 // its index among the elements of the page, from 1
 	probes               probes
 }
 
 // probes are those that elements before another match, in bits.
 type probes struct{ next, all uint64 }
 
-// A truth is what a test says of an element.
+// A truth is the result of a test on an element.
 type truth uint8
 
 const (
@@ -37,7 +37,7 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// A cssMatch is a selector that matches; unsure says that it may.
+// A cssMatch is a selector that matches; unsure means that it may match.
 type cssMatch struct {
 	selector int32
 	unsure   bool
@@ -46,14 +46,14 @@ type cssMatch struct {
 // A matcher finds the rules of a sheet that apply to an element.
 type matcher struct {
 	sheet   *cssSheet
-	shape   *pageShape // nil while it is found out, and where no selector asks for it
-	survey  *pageShape // what is found out
+	shape   *pageShape // nil during the survey, and if no selector needs it
+	survey  *pageShape // the result of the survey
 	matched []cssMatch
 	parts   []cssMatch // selectors of parts of the element
 	probes  uint64     // that the element matches
-	doubts  uint64     // probes of which that was ever unsure
+	doubts  uint64     // probes that were ever unsure
 	unsure  bool       // the match that is looked for
-	// budget is how many tests may still be made. It is far beyond what pages need, and bounds what hostile ones cost.
+	// budget is the number of tests that are left. It is far more than pages need, and bounds the cost of hostile ones.
 	budget int
 }
 
@@ -137,7 +137,7 @@ const (
 	matchNever // nor would it from any ancestor
 )
 
-// match reports whether the tests hold, of the element and of those around it.
+// match reports whether the tests hold for the element and its surroundings.
 func (m *matcher) match(tests []cssSimple, element *identity, ancestors []htmlNode) matchResult {
 	for i := range tests {
 		test := &tests[i]
@@ -286,7 +286,7 @@ func (e *identity) attribute(name string) (value string, ok bool) {
 	return "", false
 }
 
-// compares reports whether the value is as the operator of an attribute test wants it.
+// compares reports whether the value satisfies the operator of an attribute test.
 func (s *cssSimple) compares(value string) bool {
 	if s.op == 0 {
 		return true

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// The window that styles are applied for: that of a desk, not of a telephone.
+// The window that styles are applied for is that of a desktop.
 const (
 	windowWidth  = 1280
 	windowHeight = 800
 )
 
-// mediaApplies reports whether one of the queries is that of a screen; an empty list is.
+// mediaApplies reports whether one of the queries matches a screen. An empty list matches.
 func mediaApplies(list string) bool {
 	if trimCSS(list) == "" {
 		return true
@@ -56,7 +56,7 @@ func queryApplies(query string) bool {
 	return found != unsure && (found == yes) == wanted
 }
 
-// mediaFeature reports whether a feature is that of the window. What is not known makes a query not apply, whatever it asks.
+// mediaFeature reports whether a feature matches the window. A query with an unknown feature does not apply.
 func mediaFeature(feature string) truth {
 	applies, known := featureApplies("(" + feature + ")")
 	if !known {
@@ -65,7 +65,7 @@ func mediaFeature(feature string) truth {
 	return truthOf(applies)
 }
 
-// featureApplies reports whether a feature in brackets is that of the window, and whether it is known.
+// featureApplies reports whether a bracketed feature matches the window, and whether it is known.
 func featureApplies(part string) (applies, known bool) {
 	if strings.ContainsAny(part, "<>=") {
 		return comparisonApplies(strings.TrimSuffix(part[1:], ")"))

@@ -36,7 +36,7 @@ func (t *nameTable) find(name string) (value uint8, ok bool) {
 	return 0, false
 }
 
-// equalASCII reports whether s is lower, but for the case of A to Z.
+// equalASCII reports whether s equals lower when the case of A to Z is ignored.
 func equalASCII(s, lower string) bool {
 	if len(s) != len(lower) {
 		return false

@@ -1,9 +1,9 @@
 package mime
 
-// A letterPaint is what draws letters a second time: a shadow, or lines around them.
+// A letterPaint draws letters a second time: a shadow, or lines around them.
 type letterPaint struct {
 	color htmlColor
-	word  cssWord // wordUnknown where the color is not known, wordCurrent for that of the letters, 0 where color is it
+	word  cssWord // wordUnknown if the color is unknown, wordCurrent for that of the letters, 0 if color has it
 }
 
 // isLost reports whether the text has the color of its background.
@@ -20,7 +20,7 @@ func (s *textStyle) isLost() bool {
 	return color.isLost(s.background)
 }
 
-// isDrawnAgain reports whether a shadow or lines make letters seen that have the color of their background.
+// isDrawnAgain reports whether a shadow or lines reveal letters that have the color of their background.
 func (s *textStyle) isDrawnAgain() bool {
 	return s.shadow.shows(s) || s.isStroked && s.stroke.shows(s)
 }
@@ -31,7 +31,7 @@ func (p *letterPaint) shows(s *textStyle) bool {
 		return p.color.a > 0 && !p.color.isLost(s.background)
 	case wordUnknown:
 		return true
-	default: // the color that is lost itself, or that below the one that fills the letters
+	default: // the color of the letters, or that below their fill
 		return p.word == wordCurrent && s.isFilled && (s.anyColor || !s.color.isLost(s.background))
 	}
 }
@@ -52,14 +52,14 @@ func (c *cascade) applyColors(s, around *textStyle) {
 		c.applyLetters(s)
 	}
 	if c.isMoved || c.is(propFloat, wordBlock) {
-		s.anyBackground = true // over what it comes to lie is not known
+		s.anyBackground = true // the backdrop is unknown
 	}
 	if c.has&ofGround != 0 {
 		c.applyGround(s)
 	}
 }
 
-// applyScheme applies what changes all colors.
+// applyScheme applies the styles that change all colors.
 func (c *cascade) applyScheme(s, around *textStyle) {
 	if c.is(propColorScheme, wordDark) {
 		if around == &pageStyle {
@@ -80,7 +80,7 @@ func (c *cascade) applyScheme(s, around *textStyle) {
 }
 
 func (c *cascade) applyLetters(s *textStyle) {
-	if v, ok := c.get(propColor); ok && v.word != wordCurrent { // which is the color around
+	if v, ok := c.get(propColor); ok && v.word != wordCurrent { // that is the inherited color
 		s.color, s.anyColor = v.color, false
 	} else if c.is(propColor, wordInitial) {
 		s.color, s.anyColor = black, false
@@ -116,7 +116,7 @@ func (c *cascade) applyLetters(s *textStyle) {
 	}
 }
 
-// applyGround applies what is painted behind the letters.
+// applyGround applies the paint behind the letters.
 func (c *cascade) applyGround(s *textStyle) {
 	v, ok := c.get(propBackground)
 	switch v.word {
@@ -154,7 +154,7 @@ func (c *cascade) applyGround(s *textStyle) {
 // darkCanvas is the background of pages for dark windows.
 var darkCanvas = htmlColor{0x12, 0x12, 0x12, 255}
 
-// applyDirection finds out whether letters run from right to left whatever they are.
+// applyDirection determines whether the letters are forced from right to left.
 func (c *cascade) applyDirection(s *textStyle) {
 	if v, ok := c.get(propDirection); ok {
 		s.rightLeft = v.word == wordReversed

@@ -2,16 +2,16 @@ package mime
 
 import "strings"
 
-// doubt keeps that a property has a value that is not understood: one with a function that is not known. What depends on it hides nothing,
-// and what it may hide makes the reading incomplete. Words and units that are not known are none to browsers either, and are as if they
-// did not stand there.
+// doubt records that the value of a property is not understood because of an unknown function. A style that depends on it hides
+// nothing, and the reading becomes incomplete if it may hide text. Browsers ignore unknown words and units, and so does this
+// parser.
 func (p *declParser) doubt(prop cssProp, value string) {
 	if isUnknownFunction(value) {
 		p.set(propClipOf(prop), cssValue{word: wordDoubt})
 	}
 }
 
-// isUnknownFunction reports whether a value that could not be read has a function that browsers may know.
+// isUnknownFunction reports whether an invalid value has a function that browsers may know.
 func isUnknownFunction(value string) bool {
 	name, _, ok := strings.Cut(value, "(")
 	if !ok || name == "" {
@@ -25,7 +25,7 @@ func isUnknownFunction(value string) bool {
 	return true
 }
 
-// color reads a color. In quirks mode a number of six or three hexadecimal digits is one.
+// color parses a color. In quirks mode it may be a bare number of six or three hexadecimal digits.
 func (p *declParser) color(prop cssProp, value string) {
 	v, ok := colorValue(value)
 	if !ok && p.quirks && (len(value) == 6 || len(value) == 3) {
@@ -38,7 +38,7 @@ func (p *declParser) color(prop cssProp, value string) {
 	}
 }
 
-// paint reads what changes how letters and the place behind them are painted.
+// paint parses the styles that change the painting of letters and of the place behind them.
 func (p *declParser) paint(prop cssProp, value string) {
 	word := wordUnknown
 	switch {
@@ -113,7 +113,7 @@ func (p *declParser) stroke(prop cssProp, value string) {
 	}
 }
 
-// The kinds of containment that cut off what a box holds, or make its size not depend on it.
+// The kinds of containment that clip the content of a box, or make its size independent of it.
 const (
 	containsPaint = 1 << iota
 	containsSize
@@ -138,8 +138,8 @@ func containment(value string) cssValue {
 	return cssValue{number: float32(kinds)}
 }
 
-// filterWord returns wordHidden for a filter that leaves nothing to see, wordLetters for one that draws letters again, wordUnknown
-// for one that changes colors or blurs, and wordNone for one that does nothing.
+// filterWord returns wordHidden for a filter that makes everything invisible, wordLetters for one that draws letters again,
+// wordUnknown for one that changes colors or blurs, and wordNone for one without effect.
 func filterWord(value string) cssWord {
 	word := wordNone
 	for rest := value; ; {
@@ -175,7 +175,7 @@ func filterWord(value string) cssWord {
 	}
 }
 
-// cutFunction takes off the first function of a value, with what is in its brackets; the name is empty where there is none.
+// cutFunction cuts off the first function of a value with its arguments. The name is empty if there is none.
 func cutFunction(value string) (name, args, rest string) {
 	open := strings.IndexByte(value, '(')
 	if open < 0 {

@@ -1,12 +1,12 @@
 package mime
 
-// A boxPlace is where a box is, as far as styles move it from where it would be.
+// A boxPlace is the displacement of a box by styles.
 type boxPlace struct {
 	x, y  float32
 	scale float32
-	// That of the box which absolute positions count from, and of the one which fixed ones do.
+	// The places of the boxes that absolute and fixed positions are relative to.
 	originX, originY, fixedX, fixedY float32
-	isTurned                         bool // so that directions are not known
+	isTurned                         bool // so directions are unknown
 	wasAway                          bool // it is moved out of sight and back, or shrunk and grown again
 }
 
@@ -53,7 +53,7 @@ func (c *cascade) applyPlace(s *textStyle) {
 	}
 }
 
-// pixels returns a distance that is said, in pixels of the page.
+// pixels returns an explicit distance in pixels of the page.
 func (c *cascade) pixels(prop cssProp, s *textStyle) (float32, bool) {
 	v, ok := c.get(prop)
 	if !ok || v.word != 0 {
@@ -83,7 +83,7 @@ func (c *cascade) applyPosition(s *textStyle) {
 		if hasTop || hasBottom {
 			s.at.y = originY
 		}
-		// How far the right and the bottom edge are from the left and the top one is not known.
+		// The distances of the right and the bottom edge from the left and the top one are unknown.
 		hasRight, hasBottom = hasRight && (right >= farRight || right < 0), hasBottom && bottom >= farRight
 	}
 	switch {
@@ -118,7 +118,7 @@ func (c *cascade) applyMoves(s *textStyle) bool {
 		c.isMoved = c.isMoved || moves
 	}
 	if c.is(propPerspective, wordUnknown) {
-		c.unsure = true // what is near enough is behind the eye
+		c.unsure = true // a point near enough is behind the viewer
 	}
 	return found
 }

@@ -8,9 +8,9 @@ import (
 type pseudoMeaning uint8
 
 const (
-	pseudoUnsure  pseudoMeaning = iota // it depends on what is not read
-	pseudoNever                        // of nothing on a page at rest
-	pseudoElement                      // no element, but a part of one
+	pseudoUnsure  pseudoMeaning = iota // it depends on unread content
+	pseudoNever                        // never matches on a page at rest
+	pseudoElement                      // a part of an element
 	pseudoRoot
 	pseudoScope
 	pseudoLink
@@ -26,14 +26,14 @@ const (
 	pseudoHas
 )
 
-// A pseudo is what a pseudo-class asks.
+// A pseudo is the test of a pseudo-class.
 type pseudo struct {
 	meaning pseudoMeaning
 	state   byte
 	nth     cssNth
 }
 
-// The states that the attributes of an element say.
+// The states that depend on the attributes of an element.
 const (
 	stateChecked byte = iota
 	stateDefined
@@ -169,7 +169,7 @@ func (p *selectorParser) pseudoClass(found pseudo, args string) bool {
 	return true
 }
 
-// list reads the argument of :is, :where or :not. The first two leave out what is not valid.
+// list reads the argument of :is, :where or :not. The first two ignore invalid selectors.
 func (p *selectorParser) list(meaning pseudoMeaning, args string) bool {
 	if p.depth == maxSelectorDepth {
 		p.parsed = append(p.parsed, cssSimple{kind: simpleUnsure})
@@ -214,7 +214,7 @@ func (p *selectorParser) has(args string) bool {
 	return true
 }
 
-// A cssNth is a place among siblings: a*n+b for any n of 0 and more (CSS Syntax, section 6).
+// A cssNth is a position among siblings: a*n+b for any n >= 0 (CSS Syntax, section 6).
 type cssNth struct {
 	a, b    int32
 	typed   bool // among those of the same name
@@ -222,7 +222,7 @@ type cssNth struct {
 	only    bool // the first and the last
 }
 
-// nth adds the test of a place.
+// nth adds the test of a position.
 func (p *selectorParser) nth(nth cssNth, args string, hasArgs bool) bool {
 	if hasArgs {
 		args = lowerCSS(trimCSS(args))
@@ -289,7 +289,7 @@ func parseNth(text string) (a, b int32, ok bool) {
 	return a, b, ok
 }
 
-// includes reports whether a place is among them; what counts from the end is not known where the place is 0.
+// includes reports whether a position matches. Positions from the end are unknown if the place is 0.
 func (n *cssNth) includes(at place) truth {
 	first, last := at.index, at.fromEnd
 	if n.typed {

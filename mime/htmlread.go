@@ -2,15 +2,15 @@ package mime
 
 import "strings"
 
-// An htmlReader reads a page in one pass: the scanner gives tags and texts, the stack of open elements says where they stand,
-// each element's style whether its text is seen.
+// An htmlReader reads a page in one pass. The scanner yields tags and texts, the stack of open elements gives their context, and
+// each element's style determines whether its text is visible.
 type htmlReader struct {
 	scanner htmlScanner
-	quirks  bool // the page has no proper doctype, and is shown as browsers of the nineties did
+	quirks  bool // the page has no proper doctype, and is shown as in browsers of the nineties
 	sheet   cssSheet
 	matcher matcher
 	cascade cascade
-	// inline and inlineTexts are those of a style attribute, and inlineAsks says that it is about variables; for reuse.
+	// inline and inlineTexts are those of a style attribute, and inlineAsks reports that it uses variables. They are reused.
 	inline      []cssDecl
 	inlineTexts []string
 	inlineAsks  bool
@@ -26,14 +26,14 @@ type htmlReader struct {
 	formats []htmlFormat
 	serial  int32
 	links   []Link
-	// dropNewline says that a line break that comes next is part of the tag before it.
+	// dropNewline reports that a following line break is part of the previous tag.
 	dropNewline bool
-	marker      *replyMarker // finds replies; nil where nobody asks
+	marker      *replyMarker // finds replies; nil if not needed
 	isDark      bool         // the page asks for a dark window
 	isReversed  bool         // the text before ran from right to left
 
-	// The texts that are generated before what elements hold, due next, and after it, of the open elements; how many bytes of them
-	// may still be written; and whether a box that is painted may lie over others.
+	// The texts that are generated before the content of elements (next), and after that of the open elements; the bytes of them
+	// that may still be written; and whether a painted box may lie over others.
 	before, after []generatedText
 	generateRoom  int
 	overlaps      bool
@@ -96,8 +96,8 @@ func (r *htmlReader) begin() {
 	r.inBody = false
 }
 
-// readPage takes the attributes of the html and body elements before all else, since they count for the text before them, too. The last
-// such tag begins at last.
+// readPage reads the attributes of the html and body elements first, since they apply to the text before them, too. The last such
+// tag begins at last.
 func (r *htmlReader) readPage(last int) {
 	templates := 0
 	for s := (htmlScanner{source: r.scanner.source}); s.pos <= last; {
@@ -121,7 +121,8 @@ func (r *htmlReader) readPage(last int) {
 	}
 }
 
-// readSheets reads all style elements, the last of which begins at last, since those at the end of a page count for its beginning, too.
+// readSheets reads all style elements first, since those at the end of a page apply to its beginning, too. The last one begins at
+// last.
 func (r *htmlReader) readSheets(last int) {
 	if last < 0 {
 		return
@@ -146,14 +147,14 @@ func (r *htmlReader) readSheets(last int) {
 		}
 	}
 	if len(r.sheet.selectors) == 0 {
-		r.sheet.asks = 0 // what asked was not valid
+		r.sheet.asks = 0 // the selector with the test was invalid
 		return
 	}
 	r.sheet.index()
 }
 
-// lastTags are the offsets of the last tags that look like those of html or body, of style or link, and of meta; negative when there is
-// none.
+// lastTags are the offsets of the last tags that look like those of html or body, of style or link, and of meta; negative if
+// there is none.
 func lastTags(source string) (page, style, meta int) {
 	page, style, meta = -1, -1, -1
 	for i := 0; ; i++ {
@@ -219,7 +220,7 @@ func (r *htmlReader) read() {
 	}
 }
 
-// isQuirky reports whether the doctype, or that there is none, makes browsers show the page in quirks mode.
+// isQuirky reports whether the doctype, or its absence, puts browsers into quirks mode.
 func isQuirky(source string) bool {
 	s := htmlScanner{source: source}
 	for {

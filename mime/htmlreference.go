@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// appendReference appends what a character reference of text stands for: a reference with its semicolon, if there is one. The usual
-// ones are decoded without further ado.
+// appendReference appends the text of a character reference: a reference with its semicolon, if there is one. It decodes the
+// usual ones directly.
 func appendReference(b []byte, reference string) []byte {
 	switch reference {
 	case "&":
@@ -26,15 +26,15 @@ func appendReference(b []byte, reference string) []byte {
 	return append(b, html.UnescapeString(reference)...)
 }
 
-// A referenceCache remembers what rare references stand for, since each decoding of one allocates.
+// A referenceCache caches rare references, since each decoding of one allocates.
 type referenceCache struct {
-	count int // of those that came before it pays
+	count int // of references before the cache pays off
 	slots []decodedReference
 }
 
 type decodedReference struct{ written, text string }
 
-// append appends what a reference stands for.
+// append appends the text of a reference.
 func (c *referenceCache) append(b []byte, reference string) []byte {
 	const slots, longest, few = 256, 12, 32
 	if len(reference) < 3 || len(reference) > longest || reference[1] == '#' || reference == "&nbsp;" || reference == "&amp;" || reference == "&zwnj;" {
@@ -57,7 +57,8 @@ func (c *referenceCache) append(b []byte, reference string) []byte {
 	return append(b, slot.text...)
 }
 
-// decimalReference decodes a decimal reference; it returns 0 for any other, and for those that do not stand for their number.
+// decimalReference decodes a decimal reference. It returns 0 for other references, and for those that do not stand for their
+// number.
 func decimalReference(reference string) rune {
 	if len(reference) > len("&#1114111;") || !strings.HasPrefix(reference, "&#") || !strings.HasSuffix(reference, ";") {
 		return 0
@@ -75,8 +76,8 @@ func decimalReference(reference string) rune {
 	return r
 }
 
-// unescapeAttribute decodes character references. In attributes, those without a semicolon before a letter, a digit or
-// an equals sign are none: they are parameters of addresses.
+// unescapeAttribute decodes character references. In attributes, a reference without a semicolon before a letter, a digit or an
+// equals sign is not one: it is a parameter of an address.
 func unescapeAttribute(s string) string {
 	next := strings.IndexByte(s, '&')
 	if next < 0 {
@@ -108,7 +109,7 @@ func unescapeAttribute(s string) string {
 	return string(append(out, s...))
 }
 
-// isReference reports whether all of s is one reference, and not its beginning alone, as of "&amp0;".
+// isReference reports whether all of s is one reference, not only its beginning, as in "&amp0;".
 func isReference(s string) bool {
 	if s == "&amp;" {
 		return true // of nearly all

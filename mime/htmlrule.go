@@ -2,7 +2,7 @@ package mime
 
 import "strings"
 
-// rule keeps a rule, and those within its block (CSS Nesting).
+// rule stores a rule, and the rules within its block (CSS Nesting).
 func (s *cssSheet) rule(prelude, content string, at ruleContext) {
 	if strings.IndexByte(content, '{') < 0 {
 		s.declarations(prelude, content, at)
@@ -40,7 +40,8 @@ func (s *cssSheet) block(prelude, content string, at, inner ruleContext) {
 	s.declarations(prelude, content[begin:], at)
 }
 
-// itemEnd is the offset of what ends a declaration or the part before a block. The value of a variable may hold a block.
+// itemEnd returns the offset of the end of a declaration or of the part before a block. The value of a variable may contain a
+// block.
 func itemEnd(text string) int {
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n\f"), "--") {
 		return declarationEnd(text)
@@ -60,7 +61,7 @@ func itemEnd(text string) int {
 	return len(text)
 }
 
-// declarations keeps the declarations of a rule, unless it has nothing to say about what is seen, or one of its selectors is not valid.
+// declarations stores the declarations of a rule, unless they do not affect visibility, or one of its selectors is invalid.
 func (s *cssSheet) declarations(prelude, content string, at ruleContext) {
 	if s.room < 0 {
 		return
@@ -105,7 +106,7 @@ func (s *cssSheet) declarations(prelude, content string, at ruleContext) {
 	})
 }
 
-// A sheetMark is how much of everything a sheet holds.
+// A sheetMark is the amount of everything in a sheet.
 type sheetMark struct{ decls, texts, selectors, simples, nths, nested, lists, relations, probes int }
 
 func (s *cssSheet) mark() sheetMark {
@@ -115,7 +116,7 @@ func (s *cssSheet) mark() sheetMark {
 	}
 }
 
-// reset drops what was read since the mark.
+// reset drops everything that was read since the mark.
 func (s *cssSheet) reset(m sheetMark) {
 	s.decls, s.texts, s.selectors, s.simples = s.decls[:m.decls], s.texts[:m.texts], s.selectors[:m.selectors], s.simples[:m.simples]
 	s.nths, s.nested, s.lists = s.nths[:m.nths], s.nested[:m.nested], s.lists[:m.lists]

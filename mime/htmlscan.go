@@ -2,8 +2,8 @@ package mime
 
 import "strings"
 
-// A htmlScanner cuts HTML into tags, texts and comments (WHATWG HTML, section 13.2.5). It allocates nothing: what it
-// gives are parts of the source. Each byte is looked at a fixed number of times, whatever the markup.
+// A htmlScanner cuts HTML into tags, texts and comments (WHATWG HTML, section 13.2.5). It does not allocate: its results are
+// parts of the source. It looks at each byte a fixed number of times, whatever the markup.
 type htmlScanner struct {
 	source string
 	pos    int
@@ -18,7 +18,7 @@ type htmlScanner struct {
 	selfClosing bool
 	set         attrSet
 
-	raw htmlTag // the element whose content comes next, when that is no markup
+	raw htmlTag // the element whose content comes next, if that is not markup
 }
 
 type htmlToken uint8
@@ -52,7 +52,7 @@ func (s *htmlScanner) next() htmlToken {
 	return endOfHTML
 }
 
-// textLength returns the number of bytes before the next markup. A "<" that begins none is text.
+// textLength returns the number of bytes before the next markup. A "<" that does not begin markup is text.
 func (s *htmlScanner) textLength() int {
 	for i := s.pos; ; i++ {
 		next := strings.IndexByte(s.source[i:], '<')
@@ -69,7 +69,7 @@ func (s *htmlScanner) textLength() int {
 	}
 }
 
-// markup reads what begins with "<"; it returns endOfHTML for what gives no token.
+// markup reads a construct that begins with "<". It returns endOfHTML if that yields no token.
 func (s *htmlScanner) markup() htmlToken {
 	s.at = s.pos
 	rest := s.source[s.pos:]
@@ -130,7 +130,7 @@ func (s *htmlScanner) comment() {
 	}
 }
 
-// readTag reads a tag whose name begins after skip bytes. A tag that is cut off gives nothing.
+// readTag reads a tag whose name begins after skip bytes. A tag that is cut off yields nothing.
 func (s *htmlScanner) readTag(skip int, token htmlToken) htmlToken {
 	begin := s.pos + skip
 	i := begin
@@ -157,7 +157,7 @@ func (s *htmlScanner) readTag(skip int, token htmlToken) htmlToken {
 	return token
 }
 
-// rawText reads the content of an element that holds no markup; it reports whether there is any.
+// rawText reads the content of an element whose content is not markup. It reports whether there is any.
 func (s *htmlScanner) rawText() bool {
 	tag := s.raw
 	s.raw = 0
@@ -176,7 +176,7 @@ func (s *htmlScanner) rawText() bool {
 	return length > 0
 }
 
-// indexEndTag returns the offset of the end tag with the name, or the length of the text when there is none.
+// indexEndTag returns the offset of the end tag with the name, or the length of the text if there is none.
 func indexEndTag(text, name string) int {
 	for i := 0; ; i += 2 {
 		next := strings.Index(text[i:], "</")
@@ -222,13 +222,13 @@ func scriptLength(text string) int {
 	return len(text)
 }
 
-// An attrSet holds the attributes of a tag that reading looks at.
+// An attrSet holds the attributes of a tag that ReadHTML uses.
 type attrSet struct {
 	has    uint32
 	values [attrCount]string
 }
 
-// keep remembers an attribute; the first of a name counts.
+// keep stores an attribute; the first of a name counts.
 func (s *attrSet) keep(name, value string) {
 	if id, ok := attributeNames.find(name); ok && s.has&(1<<id) == 0 {
 		s.has |= 1 << id
@@ -244,7 +244,7 @@ func (s *attrSet) read(attrs string) {
 	}
 }
 
-// get returns an attribute with its character references decoded; empty when it is not there.
+// get returns an attribute with its character references decoded; empty if it is absent.
 func (s *attrSet) get(id htmlAttr) string {
 	if s.has&(1<<id) == 0 {
 		return ""

@@ -2,13 +2,13 @@ package mime
 
 import "strings"
 
-// A cssSimple is one test of a selector on one element, or the way from its element to the one that the next tests are about.
+// A cssSimple is one test of a selector on one element, or the step from its element to that of the next tests.
 type cssSimple struct {
 	kind        simpleKind
 	op          byte // of an attribute: 0, or the character before "="; of simpleBefore and simpleAnchor: the combinator; of a state: which
 	negated     bool
 	fold        bool  // the value is in lower case, and an attribute's is compared without regard to case
-	n           int32 // the place of what the test asks: among the lists, the counts, the probes or the relations of the sheet
+	n           int32 // index of the test's subject: among the lists, the counts, the probes or the relations of the sheet
 	name, value string
 }
 
@@ -24,20 +24,20 @@ const (
 	simpleLang
 	simpleState
 	simpleNth    // the place among the children of the parent
-	simpleEmpty  // no element and no text stands in it
+	simpleEmpty  // it contains no element and no text
 	simpleList   // one of the selectors of a list matches
-	simpleHas    // what :has asks for stands in it or behind it
-	simpleBefore // what a probe asks for stands before it in its parent
-	simpleAnchor // the element that :has is about
-	simpleUnsure // a test that is not made
+	simpleHas    // the argument of :has stands in it or after it
+	simpleBefore // the match of a probe stands before it in its parent
+	simpleAnchor // the subject of :has
+	simpleUnsure // a test that is not evaluated
 	toAncestor
 	toParent
 )
 
-// isStep reports whether the tests that follow are about another element.
+// isStep reports whether the following tests are about another element.
 func (s *cssSimple) isStep() bool { return s.kind >= toAncestor }
 
-// A cssSelector is one of the selectors of a rule: tests from the element that it is about to the outermost.
+// A cssSelector is one of the selectors of a rule: tests from its subject to the outermost element.
 type cssSelector struct {
 	first, count int32 // in cssSheet.simples
 	rule         int32 // or one of those below
@@ -47,7 +47,7 @@ type cssSelector struct {
 	part         elementPart
 }
 
-// The rule of selectors that are only asked about by others.
+// The values of rule for selectors that only other selectors use.
 const (
 	isProbe    = -1 // the part of a selector before "+" or "~"
 	isRelation = -2 // the argument of :has
@@ -64,7 +64,7 @@ type selectorFault uint8
 
 const (
 	selectorGood    selectorFault = iota
-	selectorNever                 // it matches nothing that is shown at rest
+	selectorNever                 // it matches nothing on a page at rest
 	selectorInvalid               // the rule does not count
 	selectorTooLong               // it is left out
 )
@@ -72,7 +72,7 @@ const (
 const (
 	// maxTests bounds the tests of a selector.
 	maxTests = 64
-	// maxSelectorDepth is how deep lists of selectors are read within each other; deeper ones are tests that are not made.
+	// maxSelectorDepth bounds the nesting of selector lists. Deeper ones are tests that are not evaluated.
 	maxSelectorDepth = 4
 )
 
@@ -114,7 +114,7 @@ func (p *selectorParser) parse() selectorFault {
 	}
 }
 
-// begin adds what is left out before a selector in the block of a rule, and before the argument of :has.
+// begin adds the implied test before a selector in the block of a rule, and before the argument of :has.
 func (p *selectorParser) begin() {
 	isRelative := p.depth == 0 && p.parent >= 0
 	startsAtStep := strings.IndexByte(">+~", p.text[0]) >= 0
@@ -143,9 +143,9 @@ func (p *selectorParser) begin() {
 	}
 }
 
-// part reads a combinator or a simple selector; it returns false for what is neither.
+// part reads a combinator or a simple selector. It returns false if there is neither.
 func (p *selectorParser) part() bool {
-	p.never = p.never || p.selector.part != 0 // a part of an element has no more to say
+	p.never = p.never || p.selector.part != 0 // nothing may follow a part of an element
 	c := p.text[p.pos]
 	if isHTMLSpace(c) || c == '>' || c == '+' || c == '~' {
 		return p.combinator()
@@ -174,7 +174,7 @@ func (p *selectorParser) part() bool {
 	}
 }
 
-// universal reads "*", or the namespace before a name: any, or none, of which no element is.
+// universal reads "*", or the namespace before a name: any, or none, which no element has.
 func (p *selectorParser) universal() bool {
 	if p.text[p.pos] == '|' {
 		p.never = true
@@ -189,7 +189,7 @@ func (p *selectorParser) universal() bool {
 	return p.pos == len(p.text) || p.text[p.pos] != '|'
 }
 
-// nesting adds the element of the rule around; outside of rules it is that of the page.
+// nesting adds the element of the enclosing rule; outside of rules it is that of the page.
 func (p *selectorParser) nesting() {
 	p.anyTest = true
 	if p.parent < 0 {
@@ -236,7 +236,7 @@ func (p *selectorParser) step(mark byte) {
 	p.anyTest = false
 }
 
-// before makes what was read a probe: whether an element matches it is remembered for those behind it in its parent.
+// before turns the selector so far into a probe: its matches are remembered for later siblings.
 func (p *selectorParser) before(mark byte, text string) {
 	test := cssSimple{kind: simpleUnsure}
 	if !p.relation {
@@ -317,7 +317,7 @@ func (p *selectorParser) attribute() bool {
 	return test.name != ""
 }
 
-// attributeValue takes the quotes off, and the flag that may follow: i for comparing without regard to case, s for comparing with it.
+// attributeValue removes the quotes and the following flag: i ignores case, s does not.
 func attributeValue(text string) (value, flag string) {
 	if text != "" && (text[0] == '"' || text[0] == '\'') {
 		length := quotedLength(text)
@@ -340,7 +340,7 @@ func isFoldedAttribute(name string) bool {
 	}
 }
 
-// bracketLength is the length of what is in brackets, with them.
+// bracketLength returns the length of a bracketed text, including the brackets.
 func bracketLength(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isEmptyPath reports whether a clip path leaves nothing of a box: an inset of all its width or height, a circle or an ellipse without
+// isEmptyPath reports whether a clip path hides all of a box: an inset of all its width or height, a circle or an ellipse without
 // a radius, a rectangle or a polygon without an area.
 func isEmptyPath(value string) bool {
 	name, rest, isShape := strings.Cut(value, "(")
@@ -46,7 +46,8 @@ func isEmptyPath(value string) bool {
 	return false
 }
 
-// isFullPath reports whether a clip path is known to leave most of a box: none, an inset of nothing, or a polygon whose points are in all corners.
+// isFullPath reports whether a clip path certainly leaves most of a box visible: none, an inset of nothing, or a polygon with
+// points in all corners.
 func isFullPath(value string) bool {
 	name, args, isShape := strings.Cut(value, "(")
 	if !isShape {
@@ -94,7 +95,7 @@ func holdsCorners(args string) bool {
 	return found == 1<<4-1
 }
 
-// isFlatPolygon reports whether all points of a polygon have the same place in one direction.
+// isFlatPolygon reports whether all points of a polygon have the same position in one direction.
 func isFlatPolygon(args string) bool {
 	var first, at cssLengths
 	flat := [2]bool{true, true}
@@ -115,7 +116,7 @@ func isFlatPolygon(args string) bool {
 
 type cssLengths []cssValue
 
-// lengths appends quantities set apart by blanks; what is none is wordUnknown. There are four at most.
+// lengths appends the blank-separated quantities; an invalid one is wordUnknown. There are four at most.
 func lengths(text string, found cssLengths) cssLengths {
 	p := declParser{quirks: true}
 	for part := range cssParts(text) {
@@ -148,11 +149,11 @@ func zoomValue(value string) (cssValue, bool) {
 	return cssValue{number: v.number}, ok && v.number > 0 && (v.unit == unitNumber || v.unit == unitPercent)
 }
 
-// shapeWord returns wordHidden for a shape that leaves nothing to see.
+// shapeWord returns wordHidden for a shape that hides everything.
 func shapeWord(prop cssProp, value string) cssWord {
 	hides := false
 	switch prop {
-	case propClip: // only what lies between the edges is shown
+	case propClip: // only the part between the edges is shown
 		if isEmptyRect(strings.ReplaceAll(value, " ", "")) {
 			return wordAbsolute // it needs a position
 		}
@@ -160,7 +161,7 @@ func shapeWord(prop cssProp, value string) cssWord {
 		if hides = isEmptyPath(value); !hides && !isFullPath(value) {
 			return wordDoubt
 		}
-	case propContent: // takes the place of what the element holds
+	case propContent: // replaces the content of the element
 		hides = imageWord(value) == wordUnknown
 	case propFilter:
 		return filterWord(value)
@@ -179,7 +180,7 @@ func isEmptyRect(value string) bool {
 	}
 	var edges [4]float64
 	fields := strings.FieldsFunc(strings.TrimSuffix(inner, ")"), func(r rune) bool { return r == ',' })
-	if len(fields) == 1 { // blanks stood between them, and no edge is far where all begin with 0 or 1
+	if len(fields) == 1 { // blanks separated them, and no edge is far if all begin with 0 or 1
 		return strings.Trim(inner, "01px)") == ""
 	}
 	if len(fields) != len(edges) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A cssSheet holds the rules of all style elements of a page, indexed by what their selectors ask of the element itself.
+// A cssSheet holds the rules of all style elements of a page, indexed by the tests of their selectors on the element itself.
 type cssSheet struct {
 	quirks    bool
 	decls     []cssDecl
@@ -24,23 +24,23 @@ type cssSheet struct {
 	relations []cssList // the arguments of :has
 	probes    []cssProbe
 	layers    []cssLayer
-	// foreign reports that the names of elements are not those of HTML.
+	// foreign reports that element names are not those of HTML.
 	foreign bool
-	// room is how many tests may still be kept. Sheets that hold more are cut, and overfull says so.
+	// room is the number of tests that may still be stored. Sheets with more are cut, and overfull reports that.
 	room     int
 	overfull bool
 	hasParts bool // selectors name parts of elements
-	imports  int  // sheets that addresses held
+	imports  int  // sheets in addresses
 }
 
-// sheetAsks are what selectors ask of an element beyond itself and those around it.
+// sheetAsks are the facts that selectors need beyond an element and its ancestors.
 type sheetAsks uint8
 
 const (
 	asksPlace  sheetAsks = 1 << iota // its place among the children of its parent
-	asksTypes                        // and among those of the same name
-	asksBefore                       // what stands before it
-	asksAhead                        // what stands in it and behind it
+	asksTypes                        // and among those of the same type
+	asksBefore                       // its previous siblings
+	asksAhead                        // its content and its following siblings
 	asksVariables
 	asksLayerBelow // for the values of the layer below
 )
@@ -51,7 +51,7 @@ type cssRule struct {
 	unsure       bool // it is not known whether the rule applies
 }
 
-// A ruleContext is where a rule stands.
+// A ruleContext is the context of a rule.
 type ruleContext struct {
 	parent int32 // the list of selectors of the rule around; negative for none
 	layer  int32
@@ -59,7 +59,7 @@ type ruleContext struct {
 	unsure bool
 }
 
-// maxNesting is how deep at-rules and rules are read within each other.
+// maxNesting bounds the nesting of at-rules and rules.
 const maxNesting = 8
 
 // add reads a sheet.
@@ -86,7 +86,7 @@ func (s *cssSheet) read(text string, at ruleContext) {
 		if end == len(text) {
 			return
 		}
-		if text[end] == ';' { // as of @import and @charset, which bring nothing
+		if text[end] == ';' { // such as @import and @charset, which have no rules
 			s.statement(prelude, at)
 			text = text[end+1:]
 			continue
@@ -102,7 +102,7 @@ func (s *cssSheet) read(text string, at ruleContext) {
 	}
 }
 
-// statement reads an at-rule without a block. Those that set the order of layers, and the namespace, are the only ones that matter.
+// statement reads an at-rule without a block. Only those that set the order of layers, and the namespace, matter.
 func (s *cssSheet) statement(prelude string, at ruleContext) {
 	lower := lowerASCII(prelude)
 	if space, ok := strings.CutPrefix(lower, "@namespace"); ok {
@@ -118,7 +118,7 @@ func (s *cssSheet) statement(prelude string, at ruleContext) {
 	}
 }
 
-// atRule returns where the rules in the block of an at-rule stand, if they count.
+// atRule returns the context of the rules in the block of an at-rule, if they apply.
 func (s *cssSheet) atRule(prelude string, at ruleContext) (inner ruleContext, ok bool) {
 	end := 1
 	for end < len(prelude) && (isLetter(prelude[end]) || prelude[end] == '-') {
@@ -141,7 +141,7 @@ func (s *cssSheet) atRule(prelude string, at ruleContext) (inner ruleContext, ok
 		return s.scope(condition, at)
 	}
 	at.unsure = at.unsure || applies == unsure
-	return at, applies != no && at.depth <= maxNesting // @font-face, @keyframes, @page and what else is no rule for elements
+	return at, applies != no && at.depth <= maxNesting // @font-face, @keyframes, @page and others have no rules for elements
 }
 
 // scope reads the root of @scope. Rules with a limit below it may match less than they seem to.
@@ -166,7 +166,7 @@ func trimSheet(text string) string {
 	}
 }
 
-// preludeEnd is the offset of what ends the part before a block: its brace, or the semicolon of an at-rule without one.
+// preludeEnd returns the offset of the end of the part before a block: its brace, or the semicolon of an at-rule without one.
 func preludeEnd(text string) int {
 	for i := 0; i < len(text); i++ {
 		if !isCSSMark[text[i]] {
@@ -180,7 +180,7 @@ func preludeEnd(text string) int {
 				return i
 			}
 		case '(':
-			if text[0] == '@' { // the address of a sheet may hold anything
+			if text[0] == '@' { // the address of a sheet may contain anything
 				i += bracketLength(text[i:]) - 1
 			}
 		case '\\':
@@ -192,7 +192,7 @@ func preludeEnd(text string) int {
 	return len(text)
 }
 
-// blockLength is the length of a block with its braces; one that is not closed ends with the text.
+// blockLength returns the length of a block with its braces. An unclosed one ends with the text.
 func blockLength(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -238,7 +238,7 @@ func splitSelectors(list string) func(yield func(string) bool) {
 	}
 }
 
-// keep stores a selector with its compounds turned round; it reports whether there was room.
+// keep stores a selector with its compounds in reverse order. It reports whether there was room.
 func (s *cssSheet) keep(p *selectorParser, to *[]cssSelector) bool {
 	const selectorCost = 2 // a selector takes about as much memory as that many tests
 	if s.room -= len(p.parsed) + selectorCost; s.room < 0 {
@@ -294,7 +294,7 @@ func (s *cssSheet) index() {
 	s.orderLayers()
 }
 
-// key is the test on the element itself that the fewest elements pass.
+// key returns the test on the element itself that the fewest elements pass.
 func (s *cssSheet) key(selector *cssSelector) (mark byte, name string) {
 	for _, test := range s.simples[selector.first : selector.first+selector.count] {
 		if test.isStep() {
@@ -313,7 +313,7 @@ func (s *cssSheet) key(selector *cssSelector) (mark byte, name string) {
 	return mark, name
 }
 
-// bucket is the place of a name: FNV-1a, without regard to case.
+// bucket returns the index of a name: FNV-1a, ignoring case.
 func (s *cssSheet) bucket(mark byte, name string) uint32 {
 	h := (uint32(2166136261) ^ uint32(mark)) * 16777619
 	for i := range len(name) {
@@ -322,7 +322,7 @@ func (s *cssSheet) bucket(mark byte, name string) uint32 {
 	return (h ^ h>>15) & uint32(len(s.buckets)-1)
 }
 
-// sort orders what matched as the cascade does: by layer, by specificity, then by place.
+// sort orders the matches as the cascade does: by layer, by specificity, then by position.
 func (s *cssSheet) sort(matched []cssMatch) {
 	slices.SortFunc(matched, func(a, b cssMatch) int {
 		x, y := &s.selectors[a.selector], &s.selectors[b.selector]

@@ -2,7 +2,7 @@ package mime
 
 import "strings"
 
-// state reports whether the attributes of an element say what a pseudo-class asks.
+// state reports whether the attributes of an element satisfy a pseudo-class.
 func (m *matcher) state(state byte, element *identity, ancestors []htmlNode) truth {
 	switch state {
 	case stateLeftToRight, stateRightToLeft:
@@ -50,7 +50,7 @@ func (m *matcher) isChecked(element *identity) truth {
 		switch kind, _ := element.attribute("type"); lowerASCII(kind) {
 		case "checkbox":
 			return truthOf(m.has(element, "checked"))
-		case "radio": // of a group, the last is
+		case "radio": // in a group, the last one is checked
 			if m.has(element, "name") && m.has(element, "checked") {
 				return unsure
 			}
@@ -76,7 +76,7 @@ func (m *matcher) showsPlaceholder(element *identity) truth {
 	}
 }
 
-// isWritten reports whether a person could write in an element, or could not.
+// isWritten reports whether a person can write in an element or, unless wanted, cannot.
 func (m *matcher) isWritten(element *identity, wanted bool) truth {
 	if m.has(element, "contenteditable") {
 		return unsure
@@ -93,7 +93,7 @@ func (m *matcher) isWritten(element *identity, wanted bool) truth {
 	return truthOf(isField == wanted)
 }
 
-// reads reports whether the text of an element runs as asked, from left to right or the other way.
+// reads reports whether the text of an element runs in the given direction.
 func (m *matcher) reads(state byte, element *identity, ancestors []htmlNode) truth {
 	for at := len(ancestors); ; at-- {
 		m.budget -= 1 + len(element.attrs)>>3
@@ -112,7 +112,7 @@ func (m *matcher) reads(state byte, element *identity, ancestors []htmlNode) tru
 	}
 }
 
-// speaks reports whether the language of an element is one that :lang asks for.
+// speaks reports whether the language of an element matches :lang.
 func (m *matcher) speaks(wanted string, element *identity, ancestors []htmlNode) truth {
 	if strings.ContainsAny(wanted, ",*") {
 		return unsure

@@ -4,19 +4,18 @@ import "math/bits"
 
 const (
 	defaultFontSize = 16
-	// minFontSize is the size in pixels up to which text is taken for hidden. Sizes that are relative to the default size are not
-	// made so small by browsers.
+	// minFontSize is the size in pixels up to which text counts as hidden. Browsers do not make relative sizes this small.
 	minFontSize = 1
-	noFontSize  = 1e-7 // but this is none
-	// minOpacity is the opacity below which it is.
+	noFontSize  = 1e-7 // but this is zero
+	// minOpacity is the opacity below which text counts as hidden.
 	minOpacity = .1
-	// farAway is how many pixels to the left or above text is out of sight; farRight to the right, where windows can be
-	// scrolled.
+	// farAway is the number of pixels to the left or above at which text is out of sight; farRight to the right, where windows
+	// can be scrolled.
 	farAway  = 500
 	farRight = 5000
 )
 
-// A textStyle is what styles say about the text in an element.
+// A textStyle is the effect of styles on the text in an element.
 type textStyle struct {
 	// Inherited.
 	color      htmlColor
@@ -33,8 +32,8 @@ type textStyle struct {
 	fill       htmlColor // in place of the color
 	isFilled   bool
 	keep       cssWord
-	crammed    bool      // letters stand upon each other
-	veiled     bool      // behind a mask, or in what is closed
+	crammed    bool      // letters overlap
+	veiled     bool      // behind a mask, or in a closed element
 	vars       int32     // 1 + the place of the last frame of variables
 	under      htmlColor // within the letters alone, below their color
 	hasUnder   bool
@@ -44,21 +43,23 @@ type textStyle struct {
 	isDark     bool // the page is one for dark windows
 	isReversed bool // the letters run from right to left, whatever they are
 	rightLeft  bool
-	// anyBackground says that the background is not known: what would be lost on the one around counts as seen, and is in doubt.
+	// anyBackground reports that the background is unknown: text that would be lost on the surrounding one counts as visible, and
+	// is in doubt.
 	anyBackground bool
-	// onMoved says that it is that of a box which may lie over others.
+	// onMoved reports that the background belongs to a box that may lie over others.
 	onMoved bool
-	// doubt says that a style which is not understood may hide the text, or change how it is seen.
+	// doubt reports that a style that is not understood may hide the text, or change its visibility.
 	doubt bool
 	at    boxPlace
-	// boxed is why all that the element holds is hidden, whatever is said within; escape is what gets out of the box.
+	// boxed is the cause that hides everything in the element, whatever its own styles; escape is the content that escapes the
+	// box.
 	boxed  hiding
 	escape boxEscape
 
 	// The element's own.
 	display cssWord
 	shift   float32 // the indent of the line that its text stands on
-	// why is the reason why its text is hidden; empty when it is seen. unsure says that it is seen for all that is known.
+	// why is the cause that hides its text; empty if it is visible. unsure reports that it is only assumed to be visible.
 	why    hiding
 	unsure bool
 }
@@ -70,17 +71,17 @@ var pageStyle = textStyle{
 	at: boxPlace{scale: 1},
 }
 
-// A cascade collects what counts for one element, the weakest first.
+// A cascade collects the declarations of one element, the weakest first.
 type cascade struct {
 	has    uint64
 	values [propCount]cssValue
-	// defaults are what browsers give the element, and below what the layers below say, where a sheet asks for it.
+	// defaults are the browser's values for the element, and below those of the layers below, if a sheet needs them.
 	defaults []cssDecl
 	below    *cascade
-	// doubtful reports that a rule which may hide something was left out, since it is not known whether it applies.
+	// doubtful reports that a rule that may hide text was left out because it is unknown whether it applies.
 	doubtful bool
-	// unsure reports that a value which matters for the element is not understood; isPainted that its box is, and isMoved that the box
-	// may lie over others.
+	// unsure reports that a relevant value of the element is not understood, isPainted that its box is painted, and isMoved that
+	// the box may lie over others.
 	unsure, isPainted, isMoved bool
 }
 
@@ -99,7 +100,7 @@ func (c *cascade) setAll(v cssValue) {
 	}
 }
 
-// keepDefaults remembers what has been said for reverting to it.
+// keepDefaults stores the declarations so far, for reverting to them.
 func (c *cascade) keepDefaults() {
 	c.defaults = c.defaults[:0]
 	for rest := c.has; rest != 0; rest &= rest - 1 {
@@ -108,7 +109,7 @@ func (c *cascade) keepDefaults() {
 	}
 }
 
-// keepBelow remembers what has been said for reverting to it in the next layer.
+// keepBelow stores the declarations so far, for reverting to them in the next layer.
 func (c *cascade) keepBelow() {
 	if c.below == nil {
 		c.below = new(cascade)
@@ -116,11 +117,11 @@ func (c *cascade) keepBelow() {
 	c.below.has, c.below.values = c.has, c.values
 }
 
-// inherited holds the properties that are as around the element where nothing is said.
+// inherited holds the properties that are inherited by default.
 const inherited = 1<<propColor | 1<<propFillColor | 1<<propFontSize | 1<<propLineHeight | 1<<propTextIndent | 1<<propVisibility |
 	1<<propWhiteSpace | 1<<propShadow | 1<<propStroke | 1<<propStrokeColor | 1<<propDirection | 1<<propLetterSpacing
 
-// restore takes back what has been said of a property: all of it, what sheets say, or what the sheet's layer says.
+// restore drops the declarations of a property: all of them, those of sheets, or those of the sheet's layer.
 func (c *cascade) restore(prop cssProp, word cssWord) {
 	bit := uint64(1) << prop
 	switch {
@@ -143,7 +144,7 @@ func (c *cascade) restore(prop cssProp, word cssWord) {
 	}
 }
 
-// addRevealing adds only what shows text.
+// addRevealing adds only declarations that reveal text.
 func (c *cascade) addRevealing(decls []cssDecl, important bool) {
 	for i := range decls {
 		d := &decls[i]
@@ -171,8 +172,8 @@ func (c *cascade) addRevealing(decls []cssDecl, important bool) {
 	}
 }
 
-// get returns a value that is said; what is said to be as around it, or as by default, is not among them, nor is what is not understood,
-// which makes the element unsure.
+// get returns a declared value. Inherited and default values are not included, nor are values that are not understood, which make
+// the element unsure.
 func (c *cascade) get(prop cssProp) (cssValue, bool) {
 	if c.has&(1<<prop) == 0 {
 		return cssValue{}, false
@@ -184,12 +185,12 @@ func (c *cascade) get(prop cssProp) (cssValue, bool) {
 	return v, v.word != wordInherit && v.word != wordInitial && v.word != wordDoubt
 }
 
-// is reports whether a property has the word.
+// is reports whether a property has the word as its value.
 func (c *cascade) is(prop cssProp, word cssWord) bool {
 	return c.has&(1<<prop) != 0 && c.values[prop].word == word
 }
 
-// apply computes the style of an element from that around it.
+// apply computes the style of an element from the surrounding one.
 func (c *cascade) apply(around *textStyle, traits elementTraits) textStyle {
 	s := *around
 	s.display = wordInline
@@ -230,7 +231,7 @@ func (s *textStyle) isDoubtful() bool {
 	return s.crammed || s.veiled || s.fontSize <= minFontSize && !s.isFixed
 }
 
-// judge says whether the text is seen, once all of the style is known.
+// judge decides whether the text is visible, once all of the style is known.
 func (s *textStyle) judge() {
 	s.why = s.reason()
 	s.unsure = s.doubt || s.at.wasAway

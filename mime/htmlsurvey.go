@@ -2,23 +2,23 @@ package mime
 
 import "strings"
 
-// A pageShape is what selectors ask of elements that are yet to come where they are read: how many children an element has, and
-// what :has asks for. It is found out by a reading before the reading, and only where a sheet asks.
+// A pageShape has facts about elements that selectors need before those elements are read: the number of an element's children,
+// and the relations of :has. A first pass collects it, only if a sheet needs it.
 type pageShape struct {
 	elements []elementShape // by number
-	doubts   uint32         // relations of which it was ever unsure whether they are
+	doubts   uint32         // relations that were ever unsure
 }
 
 type elementShape struct {
 	children int32
 	ofType   int32  // elements of its name in its parent, if it is the first
-	before   int32  // the number of the element before it in its parent
+	before   int32  // the index of the previous sibling
 	holds    uint32 // relations that it has, in bits, and hasText
 }
 
 const hasText = 1 << 31
 
-// surveyPage reads the page for its shape. Elements beyond those that there is room for are of no known shape.
+// surveyPage reads the page for its shape. The shape of elements beyond the available room is unknown.
 func surveyPage(r *htmlReader) *pageShape {
 	shape := &pageShape{elements: make([]elementShape, 1, min(strings.Count(r.scanner.source, "<"), 1024+len(r.scanner.source)/40)+64)}
 	s := &htmlReader{scanner: htmlScanner{source: r.scanner.source}, quirks: r.quirks, sheet: r.sheet}
@@ -41,7 +41,7 @@ func (p *pageShape) add(parent, before int32) {
 	}
 }
 
-// at returns the shape of an element; nil where it is not known.
+// at returns the shape of an element; nil if it is unknown.
 func (p *pageShape) at(element int32) *elementShape {
 	if p == nil || element <= 0 || int(element) >= len(p.elements) {
 		return nil
@@ -65,7 +65,8 @@ func (p *pageShape) has(element *identity, relation int32) truth {
 	return truthOf(e.holds&(1<<relation) != 0)
 }
 
-// relate notes that an element has what :has asks for, or the elements before it. It does not match, so that all that have it are found.
+// relate records that an element, or its previous siblings, has the argument of :has. It does not match, so that all such
+// elements are found.
 func (m *matcher) relate(test *cssSimple, element *identity) matchResult {
 	bit := uint32(1) << test.n
 	if m.survey == nil {
@@ -91,14 +92,15 @@ func (m *matcher) relate(test *cssSimple, element *identity) matchResult {
 		}
 	default:
 		if e.holds&bit != 0 {
-			return matchNever // nor does it from those around
+			return matchNever // nor would it from an ancestor
 		}
 		e.holds |= bit
 	}
 	return matchNo
 }
 
-// enter gives an element its place in the parent, as far as the sheet asks. What stands in the head is no child of the page's body.
+// enter gives an element its position in the parent, if the sheet needs it. Elements of the head are not children of the page's
+// body.
 func (r *htmlReader) enter(parent int, self *identity) {
 	if r.sheet.asks == 0 || !r.inBody && r.isOfHead(self) {
 		self.place = place{}
@@ -144,7 +146,7 @@ func (r *htmlReader) noteText(text string) {
 	}
 }
 
-// leave notes what the element that was styled last is for those that come behind it in its parent.
+// leave records the element that was styled last for its following siblings.
 func (r *htmlReader) leave(parent int) {
 	if r.sheet.asks&asksBefore != 0 {
 		node := &r.stack[parent]
@@ -153,7 +155,7 @@ func (r *htmlReader) leave(parent int) {
 	}
 }
 
-// isOfHead reports whether an element belongs to the head, where no other has come before it; any other begins the body.
+// isOfHead reports whether an element belongs to the head: no element outside of it has come before. Any other begins the body.
 func (r *htmlReader) isOfHead(self *identity) bool {
 	switch self.tag {
 	case tagBase, tagBasefont, tagBgsound, tagLink, tagMeta, tagNoframes, tagScript, tagStyle, tagTemplate, tagTitle:
@@ -167,12 +169,12 @@ func (r *htmlReader) isOfHead(self *identity) bool {
 	return false
 }
 
-// A typeCount is how many elements of a name stand in a parent.
+// A typeCount is the number of elements of a type in a parent.
 type typeCount struct {
 	name  string
 	count int32
 	first int32 // the number of the first
-	next  int32 // the place of another of the same parent
+	next  int32 // the index of another of the same parent
 }
 
 // enterType counts the element among those of its name.

@@ -64,7 +64,7 @@ func (r *htmlReader) startLink(node *htmlNode, set *attrSet) {
 	node.link = len(r.links)
 }
 
-// startSpecial opens an element with rules of its own.
+// startSpecial opens an element with special rules.
 func (r *htmlReader) startSpecial(self identity, set *attrSet, traits elementTraits) {
 	switch self.tag {
 	case tagHTML, tagHead, tagBody, tagFrameset:
@@ -85,7 +85,7 @@ func (r *htmlReader) startSpecial(self identity, set *attrSet, traits elementTra
 		r.formOpen = true
 		if elements[r.top().self.tag].is(clearsTable) {
 			r.pass(self, set)
-			return // in a table and in no cell it holds nothing
+			return // in a table outside of a cell it has no content
 		}
 	case tagOption, tagOptgroup:
 		if r.top().self.tag == tagOption {
@@ -100,7 +100,7 @@ func (r *htmlReader) startSpecial(self identity, set *attrSet, traits elementTra
 	r.openSpecial(self, set, traits)
 }
 
-// openSpecial opens the element, or does what one without content does.
+// openSpecial opens the element, or handles an element without content.
 func (r *htmlReader) openSpecial(self identity, set *attrSet, traits elementTraits) {
 	if traits&void != 0 {
 		r.voidElement(self)
@@ -108,7 +108,7 @@ func (r *htmlReader) openSpecial(self identity, set *attrSet, traits elementTrai
 	}
 	if self.tag == tagStyle || self.tag == tagScript {
 		r.pass(self, set)
-		return // what they hold is no text, and ends with them
+		return // their content is not text, and ends with them
 	}
 	node := r.push(self, set)
 	r.breakAround(node)
@@ -128,7 +128,7 @@ func (r *htmlReader) openSpecial(self identity, set *attrSet, traits elementTrai
 	}
 }
 
-// voidElement does what an element without content does.
+// voidElement handles an element without content.
 func (r *htmlReader) voidElement(self identity) {
 	switch self.tag {
 	case tagBr:
@@ -151,7 +151,7 @@ func (r *htmlReader) voidElement(self identity) {
 	}
 }
 
-// lineEnd ends a line; text that an indent moved out of sight goes on in sight on the next.
+// lineEnd ends a line. Text that an indent moved out of sight continues in sight on the next.
 func (r *htmlReader) lineEnd(self identity) {
 	style := r.style(&self, &r.scanner.set, r.parent(false))
 	if style.display == wordNone || style.boxed == hiddenByDisplay || style.boxed == hiddenByElement {
@@ -161,7 +161,7 @@ func (r *htmlReader) lineEnd(self identity) {
 	r.firstLineEnds()
 }
 
-// firstLineEnds brings back into sight what comes next in the open elements, and in blocks of their own no more.
+// firstLineEnds brings the following text of the open elements back into sight, except in blocks of their own.
 func (r *htmlReader) firstLineEnds() {
 	for i := len(r.stack) - 1; i > 0 && r.stack[i].style.shift <= -farAway; i-- {
 		r.stack[i].style.shift = 0
@@ -169,7 +169,7 @@ func (r *htmlReader) firstLineEnds() {
 	}
 }
 
-// page takes the attributes of html and body elements; those that come again add what was not said.
+// page reads the attributes of html and body elements. Repeated ones add missing attributes.
 func (r *htmlReader) page(self identity, set *attrSet) {
 	i := 1
 	switch {
@@ -207,7 +207,7 @@ func (r *htmlReader) closeItem(tag htmlTag) {
 	r.closeElement(tagP, inButtonScope)
 }
 
-// tableContext is the place of the innermost table or part of one; negative outside of tables.
+// tableContext returns the index of the innermost table or part of one; negative outside of tables.
 func (r *htmlReader) tableContext() int {
 	for i := len(r.stack) - 1; i > 1; i-- {
 		switch t := r.stack[i].self.tag; {
@@ -230,7 +230,7 @@ func (r *htmlReader) startTable() {
 	}
 }
 
-// tablePart opens a part of a table, with those around it that are left out. Outside of a table it is nothing.
+// tablePart opens a part of a table, with its omitted parents. Outside of a table it is ignored.
 func (r *htmlReader) tablePart(self identity, set *attrSet) {
 	context := r.tableContext()
 	if context < 0 {
@@ -265,7 +265,8 @@ func (r *htmlReader) tablePart(self identity, set *attrSet) {
 	}
 }
 
-// clearTo closes all up to the innermost part of a table that may hold what comes next: a row, a group of rows, or the table.
+// clearTo closes all elements up to the innermost part of a table that may contain the next one: a row, a group of rows, or the
+// table.
 func (r *htmlReader) clearTo(part htmlTag) {
 	for i := len(r.stack) - 1; i > 1; i-- {
 		t := r.stack[i].self.tag
@@ -277,7 +278,7 @@ func (r *htmlReader) clearTo(part htmlTag) {
 	}
 }
 
-// imply opens an element that was left out, when the innermost is one of those that it stands in.
+// imply opens an omitted element, if the innermost is one of its possible parents.
 func (r *htmlReader) imply(tag htmlTag, in ...htmlTag) {
 	if slices.Contains(in, r.top().self.tag) {
 		r.set.has = 0
@@ -285,8 +286,7 @@ func (r *htmlReader) imply(tag htmlTag, in ...htmlTag) {
 	}
 }
 
-// embedded handles a tag within a picture or a formula; it reports whether that is all that is to be done. Elements of text end
-// pictures.
+// embedded handles a tag within a picture or a formula. It reports whether the tag is done. Elements of text end pictures.
 func (r *htmlReader) embedded(self identity) bool {
 	for i := len(r.stack) - 1; i > 1; i-- {
 		switch r.stack[i].self.tag {
@@ -312,7 +312,7 @@ func (r *htmlReader) embedded(self identity) bool {
 	return false
 }
 
-// isUndrawn reports whether an element of a picture or a formula shows nothing of what it holds.
+// isUndrawn reports whether an element of a picture or a formula hides its content.
 func isUndrawn(self identity) bool {
 	switch self.tag {
 	case tagTitle, tagStyle, tagScript:
@@ -370,7 +370,7 @@ func (r *htmlReader) endHeading() {
 	}
 }
 
-// endForm takes the form out of the stack; what is open in it stays open.
+// endForm removes the form from the stack. Elements within it stay open.
 func (r *htmlReader) endForm() {
 	if !r.formOpen {
 		return
@@ -392,7 +392,7 @@ func (r *htmlReader) endForm() {
 	}
 }
 
-// endOther closes an element that has no rules, unless a special one is open in it.
+// endOther closes an element without rules, unless a special one is open in it.
 func (r *htmlReader) endOther(tag htmlTag, name string) {
 	if r.open[tag] == 0 {
 		return

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A cssMove is what a transformation does to a box.
+// A cssMove is the effect of a transformation on a box.
 type cssMove struct {
 	x, y, scale float32 // the last is the least factor of all directions
-	// word is wordHidden for a box on its edge, wordBehind for one whose back is seen, wordUnknown for one that is turned, and wordDoubt
-	// where it is not known what is done.
+	// word is wordHidden for a box on its edge, wordBehind for one whose back is visible, wordUnknown for a rotated one, and
+	// wordDoubt if the effect is unknown.
 	word cssWord
 }
 
@@ -73,7 +73,7 @@ func (m *cssMove) apply(name, args string) {
 		ok = m.turn(args)
 	case "translate", "translatex", "translatey", "translate3d":
 		ok = m.move(name, args)
-	case "translatez": // goes toward the eye, which makes no difference without perspective
+	case "translatez": // toward the viewer: no effect without perspective
 	case "skew", "skewx", "skewy":
 		for arg := range strings.SplitSeq(args, ",") {
 			degrees, known := angleOf(arg)
@@ -89,14 +89,14 @@ func (m *cssMove) apply(name, args string) {
 	}
 }
 
-// mark notes what is done; what hides for certain stays.
+// mark records an effect; one that certainly hides stays.
 func (m *cssMove) mark(word cssWord) {
 	if m.word != wordHidden && m.word != wordDoubt {
 		m.word = word
 	}
 }
 
-// minScale is the scale below which a text of the usual size is taken for hidden.
+// minScale is the scale below which a text of the usual size counts as hidden.
 const minScale = .05
 
 func (m *cssMove) shrink(name, args string) bool {
@@ -146,7 +146,7 @@ func (m *cssMove) move(name, args string) bool {
 		if !ok {
 			return false
 		}
-		whole := float32(farAway / 2) // of a box whose size is not known; twice that is beyond the window
+		whole := float32(farAway / 2) // of a box of unknown size; twice that is beyond the window
 		if name == "translatey" && v.unit == unitPercent {
 			whole, v.number = 1, 0
 		}
@@ -183,7 +183,7 @@ func (m *cssMove) matrix(args string) bool {
 	return true
 }
 
-// angleOf reads an angle in degrees.
+// angleOf parses an angle in degrees.
 func angleOf(s string) (degrees float64, ok bool) {
 	if s == "" || isDigit(s[len(s)-1]) && strings.Trim(s, "+-0.") != "" || s == "none" {
 		return 0, false

@@ -6,7 +6,7 @@ import "slices"
 type htmlNode struct {
 	self  identity
 	style textStyle
-	// What the children are told of those before them, where a sheet asks for it.
+	// Facts about earlier children, if a sheet needs them.
 	probes   probes
 	children int32
 	last     int32 // the number of the last
@@ -17,25 +17,25 @@ type htmlNode struct {
 	after    int   // 1 + the place of the text that is generated at its end; 0 for none
 }
 
-// An htmlFormat is an element that goes on behind the element that it was opened in (WHATWG HTML, section 13.2.4.3), or a mark
-// that none goes on across.
+// An htmlFormat is an element that continues after the element that it was opened in (WHATWG HTML, section 13.2.4.3), or a marker
+// that none continues across.
 type htmlFormat struct {
 	self   identity // the tag is 0 for a mark
 	serial int32
 	isOpen bool
 }
 
-// Elements that are deeper stand beside each other, as in browsers.
+// Deeper elements become siblings, as in browsers.
 const maxOpen = 512
 
-// maxFormats bounds the formats that go on in a cell or the like.
+// maxFormats bounds the formats that continue within a cell or another marker.
 const maxFormats = 64
 
-// top is the innermost open element.
+// top returns the innermost open element.
 func (r *htmlReader) top() *htmlNode { return &r.stack[len(r.stack)-1] }
 
-// parent is the place of the element that a text or an element comes to stand in. What does not belong into a table, and is not
-// in a cell, stands before it.
+// parent returns the index of the parent for the next text or element. Content that does not belong into a table, and is not in a
+// cell, stands before the table.
 func (r *htmlReader) parent(inTable bool) int {
 	last := len(r.stack) - 1
 	if inTable || !elements[r.stack[last].self.tag].is(clearsTable) {
@@ -73,7 +73,7 @@ func (r *htmlReader) push(self identity, set *attrSet) *htmlNode {
 	return node
 }
 
-// style gives an element its place in the parent, and computes its style.
+// style gives an element its position in the parent, and computes its style.
 func (r *htmlReader) style(self *identity, set *attrSet, parent int) textStyle {
 	r.enter(parent, self)
 	style := r.styleIn(self, set, r.stack[:parent+1])
@@ -83,7 +83,7 @@ func (r *htmlReader) style(self *identity, set *attrSet, parent int) textStyle {
 	return style
 }
 
-// pass tells an element without text of its own to those behind it.
+// pass records an element without text of its own for its following siblings.
 func (r *htmlReader) pass(self identity, set *attrSet) {
 	if r.sheet.asks != 0 {
 		r.style(&self, set, r.parent(false))
@@ -157,7 +157,7 @@ func (r *htmlReader) popTo(n int) {
 	}
 }
 
-// find returns the place of the innermost element with the tag, within the scope that the limits bound; negative when there is
+// find returns the index of the innermost element with the tag, within the scope that the limits bound; negative if there is
 // none.
 func (r *htmlReader) find(tag htmlTag, limits func(htmlTag) bool) int {
 	if r.open[tag] == 0 {
@@ -179,7 +179,7 @@ func inButtonScope(t htmlTag) bool { return elements[t].is(limitsScope) }
 func inListScope(t htmlTag) bool   { return inScope(t) || t == tagOl || t == tagUl }
 func inTableScope(t htmlTag) bool  { return t == tagTable || t == tagTemplate }
 
-// closeElement closes the innermost element with the tag in the scope, with all within it; it reports whether there was one.
+// closeElement closes the innermost element with the tag in the scope, and all within it. It reports whether there was one.
 func (r *htmlReader) closeElement(tag htmlTag, limits func(htmlTag) bool) bool {
 	i := r.find(tag, limits)
 	if i < 0 {
@@ -192,7 +192,7 @@ func (r *htmlReader) closeElement(tag htmlTag, limits func(htmlTag) bool) bool {
 	return true
 }
 
-// clearFormats forgets formats up to the last mark, and the mark.
+// clearFormats removes formats up to the last marker, and the marker.
 func (r *htmlReader) clearFormats() {
 	for len(r.formats) > 0 {
 		last := r.formats[len(r.formats)-1]
@@ -203,7 +203,7 @@ func (r *htmlReader) clearFormats() {
 	}
 }
 
-// format opens an element that goes on behind those it is closed in.
+// format opens an element that continues after those that it is closed in.
 func (r *htmlReader) format(self identity, set *attrSet) *htmlNode {
 	node := r.push(self, set)
 	r.serial++
@@ -214,7 +214,7 @@ func (r *htmlReader) format(self identity, set *attrSet) *htmlNode {
 			same, first = same+1, i
 		}
 	}
-	if same >= 3 { // the standard's "Noah's Ark": of equal ones, three go on
+	if same >= 3 { // the standard's "Noah's Ark": of equal ones, three continue
 		r.formats = slices.Delete(r.formats, first, first+1)
 	} else if begin := len(r.formats) - maxFormats; begin >= 0 && !slices.ContainsFunc(r.formats[begin:], isMark) {
 		r.formats = slices.Delete(r.formats, begin, begin+1)
@@ -225,7 +225,8 @@ func (r *htmlReader) format(self identity, set *attrSet) *htmlNode {
 
 func isMark(f htmlFormat) bool { return f.self.tag == 0 }
 
-// addFormat adds a format or a mark. When there are more than the open elements and what goes on can make, the older half goes.
+// addFormat adds a format or a marker. If there are more than the open elements and continuing formats can make, the older half
+// is removed.
 func (r *htmlReader) addFormat(f htmlFormat) {
 	if len(r.formats) == maxOpen+maxFormats {
 		r.formats = slices.Delete(r.formats, 0, len(r.formats)/2)
@@ -233,13 +234,13 @@ func (r *htmlReader) addFormat(f htmlFormat) {
 	r.formats = append(r.formats, f)
 }
 
-// anyToReopen reports whether formats were closed with an element that they were opened in, and go on.
+// anyToReopen reports whether formats were closed with an enclosing element, and continue.
 func (r *htmlReader) anyToReopen() bool {
 	last := len(r.formats) - 1
 	return last >= 0 && r.formats[last].self.tag != 0 && !r.formats[last].isOpen
 }
 
-// reopenFormats opens the formats that go on.
+// reopenFormats opens the formats that continue.
 func (r *htmlReader) reopenFormats() {
 	if !r.anyToReopen() {
 		return
@@ -290,8 +291,8 @@ func (r *htmlReader) endFormat(tag htmlTag, name string) {
 	r.takeOut(i)
 }
 
-// takeOut takes the element at i out of the stack, with the elements in it up to the innermost block, as far as they are no
-// formats; what is left is styled anew.
+// takeOut removes the element at i from the stack, together with the elements in it up to the innermost block, unless they are
+// formats. The remaining ones are styled again.
 func (r *htmlReader) takeOut(i int) {
 	lastBlock := len(r.stack) - 1
 	for lastBlock > i && !elements[r.stack[lastBlock].self.tag].is(special) {
@@ -314,13 +315,13 @@ func (r *htmlReader) takeOut(i int) {
 		kept++
 	}
 	r.stack = r.stack[:kept]
-	r.enter(i-1, &r.stack[i].self) // it stands behind the element that has ended
+	r.enter(i-1, &r.stack[i].self) // it follows the element that has ended
 	for j := i; j < kept; j++ {
 		r.restyle(j)
 	}
 }
 
-// restyle computes the style of an open element again, when those around it have changed.
+// restyle computes the style of an open element again after the surrounding ones have changed.
 func (r *htmlReader) restyle(i int) {
 	node := &r.stack[i]
 	if r.matcher.survey != nil {

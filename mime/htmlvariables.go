@@ -2,28 +2,28 @@ package mime
 
 import "strings"
 
-// A variableFrame holds the variables that one rule or a style attribute gives an element, and with it all that is in it (CSS Custom
-// Properties). Frames that come later win over those that they point to.
+// A variableFrame holds the variables that one rule or a style attribute sets for an element and its content (CSS Custom
+// Properties). Later frames win over those that they point to.
 type variableFrame struct {
 	decls     []cssDecl
 	texts     []string
 	important bool
 	next      int32 // 1 + the place of the frame below; 0 for none
-	of        int32 // the same of the last frame of the element, whose variables the values may hold
+	of        int32 // the same for the last frame of the element, whose variables the values may contain
 }
 
 const (
-	maxVariableDepth  = 16   // of variables that hold variables; deeper ones are circles
+	maxVariableDepth  = 16   // of variables within variables; deeper ones are cycles
 	maxVariableLength = 4096 // of a value
 	variableTexts     = 256  // that a style attribute may hold
 )
 
-// hasVariable reports whether a value in lower case is only known with variables, or those that a browser sets.
+// hasVariable reports whether a lower-case value depends on variables, or on those that a browser sets.
 func hasVariable(value string) bool {
 	return strings.IndexByte(value, '(') > 0 && (strings.Contains(value, "var(") || strings.Contains(value, "env("))
 }
 
-// setVariables makes the variables of an element known to it and all in it.
+// setVariables sets the variables of an element and its content.
 func (r *htmlReader) setVariables(around int32, matched []cssMatch) {
 	first := len(r.frames)
 	r.vars = around
@@ -55,7 +55,7 @@ func (r *htmlReader) addFrame(decls []cssDecl, texts []string, important bool) {
 			r.sheet.overfull = true
 			return
 		}
-		if len(texts) > 0 && len(r.inlineTexts) > 0 && &texts[0] == &r.inlineTexts[0] { // which are used again for the next element
+		if len(texts) > 0 && len(r.inlineTexts) > 0 && &texts[0] == &r.inlineTexts[0] { // these are reused for the next element
 			texts, decls = append([]string(nil), texts...), append([]cssDecl(nil), decls...)
 			if r.sheet.room -= len(texts) + len(decls); r.sheet.room < 0 {
 				r.sheet.overfull = true
@@ -68,7 +68,7 @@ func (r *htmlReader) addFrame(decls []cssDecl, texts []string, important bool) {
 	}
 }
 
-// areFrames reports whether the frames from first on are those that an element finds around it, as where a rule is about all elements.
+// areFrames reports whether the frames from first on are the inherited ones, as for a rule about all elements.
 func (r *htmlReader) areFrames(around int32, first int) bool {
 	for i := len(r.frames) - 1; i >= first; i-- {
 		if around == 0 {
@@ -83,7 +83,7 @@ func (r *htmlReader) areFrames(around int32, first int) bool {
 	return true
 }
 
-// variable finds the value of a variable, which may hold others.
+// variable returns the value of a variable, which may contain others.
 func (r *htmlReader) variable(name string, frame int32) (value string, of int32, ok bool) {
 	for ; frame > 0 && r.matcher.budget >= 0; frame = r.frames[frame-1].next {
 		f := &r.frames[frame-1]
@@ -106,7 +106,7 @@ func (r *htmlReader) variable(name string, frame int32) (value string, of int32,
 	return "", 0, false
 }
 
-// substitute puts the values of variables into a value; it reports whether that makes sense.
+// substitute substitutes variables in a value. It reports whether the result is valid.
 func (r *htmlReader) substitute(value string, frame int32, depth int) (string, bool) {
 	var out strings.Builder
 	for {
@@ -139,7 +139,7 @@ func (r *htmlReader) substitute(value string, frame int32, depth int) (string, b
 	}
 }
 
-// nextFunction finds the next var( or env( that is no end of another name.
+// nextFunction finds the next var( or env( that is not the end of another name.
 func nextFunction(value string) (at int, function string) {
 	for i := 0; i+4 <= len(value); i++ {
 		if value[i+3] != '(' || i > 0 && (isLetter(value[i-1]) || isDigit(value[i-1]) || value[i-1] == '-' || value[i-1] == '_') {
@@ -163,7 +163,7 @@ func (r *htmlReader) replacement(function, name string, frame int32, depth int) 
 	return r.substitute(value, of, depth+1)
 }
 
-// addWithVariables adds a declaration whose value holds variables. What makes no sense leaves the property as if nothing had been said.
+// addWithVariables adds a declaration whose value contains variables. If the result is invalid, the property is unset.
 func (r *htmlReader) addWithVariables(d *cssDecl, texts []string) {
 	p := declParser{quirks: r.quirks, important: d.important, out: r.replaced[:0]}
 	value, ok := r.substitute(texts[d.text-1], r.vars, 0)

@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// A textWriter lays text out: blanks are collapsed, breaks stand between blocks, and what cannot be seen is left out.
+// A textWriter lays out text: it collapses blanks, puts breaks between blocks, and leaves out invisible characters.
 type textWriter struct {
 	out *strings.Builder
-	// expected is the length of a text that is not exceeded as a rule.
+	// expected is the usual maximum length of the text.
 	expected int
-	begin    int  // of the text that breaks and blanks are written within
+	begin    int  // start of the text that breaks and blanks are written within
 	breaks   int  // line breaks due before the next text
 	blank    bool // a blank is due before the next text
 	bullet   listMark
-	// room is how many bytes of indents and numbers may still be written. It is far beyond what lists need whose items say
-	// something, and keeps those that do not from growing.
+	// room is the number of bytes of indents and numbers that may still be written. It is far more than real lists need, and
+	// bounds the growth from lists with empty items.
 	room int
 	// removed collects the invisible characters that were left out.
 	removed []byte
 }
 
-// A listMark is what stands before an item of a list.
+// A listMark is the mark before an item of a list.
 type listMark struct {
 	due    bool
 	depth  int // lists around the list
@@ -35,8 +35,8 @@ func newTextWriter(size int) textWriter {
 	return w
 }
 
-// write appends s. Space that is not small grows fourfold, up to what is expected, and by a quarter of that beyond: smaller steps would cost a large text
-// five times its size.
+// write appends s. A buffer that is not small grows fourfold, up to the expected length, and by a quarter beyond it: smaller
+// steps would cost a large text five times its size.
 func (w *textWriter) write(s string) {
 	if needed := w.out.Len() + len(s); needed > w.out.Cap() {
 		const small = 16 << 10
@@ -60,7 +60,7 @@ func (w *textWriter) write(s string) {
 	w.out.WriteString(s)
 }
 
-// written is the text, in little more space than it needs.
+// written returns the text in a buffer that is hardly larger.
 func (w *textWriter) written() string {
 	text := w.out.String()
 	if w.out.Cap()-len(text) > len(text)/4 {
@@ -69,7 +69,7 @@ func (w *textWriter) written() string {
 	return text
 }
 
-// text writes the text of one style. keep says which blanks and lines stay as they are.
+// text writes the text of one style. keep names the blanks and lines that stay unchanged.
 func (w *textWriter) text(s string, keep cssWord) {
 	for i := 0; i < len(s); {
 		length := plainLength(s[i:])
@@ -83,7 +83,7 @@ func (w *textWriter) text(s string, keep cssWord) {
 	}
 }
 
-// plainLength is the number of bytes before the next that may be more than a visible character of ASCII.
+// plainLength returns the number of leading bytes that are visible ASCII.
 func plainLength(s string) int {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f {
@@ -93,7 +93,7 @@ func plainLength(s string) int {
 	return len(s)
 }
 
-// other writes the first character, which is a blank, a control or none of ASCII; it returns its length.
+// other writes the first character, which is a blank, a control character or not ASCII. It returns its length.
 func (w *textWriter) other(s string, keep cssWord) int {
 	switch c := s[0]; {
 	case c < utf8.RuneSelf && isHTMLSpace(c):
@@ -155,7 +155,7 @@ func (w *textWriter) lineBreak(n int) {
 	w.breaks = max(w.breaks, min(n, 2))
 }
 
-// maxIndent is how many lists within each other are indented.
+// maxIndent bounds the levels of lists that are indented.
 const maxIndent = 3
 
 // flush writes the breaks, the blank and the mark that are due.
@@ -173,7 +173,7 @@ func (w *textWriter) flush() {
 	w.breaks, w.blank = 0, false
 }
 
-// mark writes what stands before an item of a list.
+// mark writes the mark before an item of a list.
 func (w *textWriter) mark() {
 	w.bullet.due = false
 	if w.room -= 2 * min(w.bullet.depth, maxIndent); w.room > 0 {
@@ -190,7 +190,7 @@ func (w *textWriter) mark() {
 	w.write(string(append(mark, ' ')))
 }
 
-// restart begins a text that has nothing to do with what was written before.
+// restart begins a text that is independent of the previous one.
 func (w *textWriter) restart() {
 	w.begin = w.out.Len()
 	w.breaks, w.blank, w.bullet.due = 0, false, false

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// encodeEmail is the form in which an address is written: with its domain in ASCII, unless the message is for SMTPUTF8.
+// encodeEmail returns an address with its domain in ASCII, unless the message is for SMTPUTF8.
 func (o *Outgoing) encodeEmail(email string) (string, error) {
 	if o.SMTPUTF8 || isASCII(email) {
 		return email, nil
@@ -28,8 +28,8 @@ func (o *Outgoing) encodeEmail(email string) (string, error) {
 // isEmptyGroup reports whether an address stands for a group without members, such as undisclosed-recipients.
 func (a Address) isEmptyGroup() bool { return a.Group != "" && a.Name == "" && a.Email == "" }
 
-// encodeAddresses is the form of a list in a header. Neighbours of one group are written as a group (RFC 5322, section
-// 3.4). The addresses are valid.
+// encodeAddresses returns a list in the form of a header. Neighbors of one group are written as a group (RFC 5322, section 3.4).
+// The addresses must be valid.
 func (o *Outgoing) encodeAddresses(list []Address, room int) string {
 	var out strings.Builder
 	group := ""
@@ -61,7 +61,7 @@ func (o *Outgoing) encodeAddresses(list []Address, room int) string {
 	return out.String()
 }
 
-// encodeGroup is the form of a group's name. A blank must stand behind an encoded-word (RFC 2047, section 5).
+// encodeGroup returns the form of a group's name. A blank must follow an encoded-word (RFC 2047, section 5).
 func encodeGroup(name string, room int) string {
 	phrase := encodePhrase(name, room)
 	if strings.HasSuffix(phrase, "?=") {

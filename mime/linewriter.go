@@ -8,7 +8,7 @@ import (
 // A lineWriter breaks base64 into lines.
 type lineWriter struct {
 	w    io.Writer
-	line int // bytes in the line so far
+	line int // bytes in the current line
 }
 
 func (l *lineWriter) Write(b []byte) (n int, err error) {
@@ -28,10 +28,10 @@ func (l *lineWriter) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// A crlfWriter makes all lines end in CRLF, whether they end in CR, LF or both.
+// A crlfWriter ends all lines in CRLF, whether they end in CR, LF or both.
 type crlfWriter struct {
 	w  io.Writer
-	cr bool // the last byte was a CR, and its line has been ended
+	cr bool // the last byte was a CR, whose line has been ended
 }
 
 func (c *crlfWriter) Write(b []byte) (n int, err error) {

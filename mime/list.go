@@ -5,40 +5,41 @@ import (
 	"strings"
 )
 
-// A List is what a header says about the mailing list or the bulk mail that a message belongs to. All of it is the sender's
-// claim. The zero List is that of a message that says nothing.
+// A List describes the mailing list or the bulk mail that a message belongs to. All of it is the sender's claim. The zero List is
+// for a header without list fields.
 type List struct {
-	// ID identifies the list (RFC 2919), in lower case and without angle brackets; Name is its description.
+	// ID identifies the list (RFC 2919), in lower case and without angle brackets. Name is its description.
 	ID   string
 	Name string
 
 	Unsubscribe Unsubscribe
 
-	// The links of RFC 2369, in the order of the sender's preference: http, https and mailto, and no others.
+	// The http, https and mailto links of RFC 2369, in the order of the sender's preference.
 	Subscribe []*url.URL
 	Post      []*url.URL
 	Help      []*url.URL
 	Owner     []*url.URL
 	Archive   []*url.URL
-	// PostForbidden reports "List-Post: NO": the list takes no mail (RFC 2369, section 3.4).
+	// PostForbidden reports "List-Post: NO": the list accepts no mail (RFC 2369, section 3.4).
 	PostForbidden bool
 }
 
 // Unsubscribe holds the ways to leave a list (RFC 2369, section 3.2), in the order of the sender's preference.
 type Unsubscribe struct {
-	// OneClick is where a POST of "List-Unsubscribe=One-Click" leaves the list at once (RFC 8058): always https, and only
-	// when the message has the List-Unsubscribe-Post field. Nil when there is none.
+	// OneClick is the address where a POST of "List-Unsubscribe=One-Click" leaves the list at once (RFC 8058). It is always
+	// https. It is nil if there is none, or if the message has no List-Unsubscribe-Post field.
 	//
-	// RFC 8058, section 4, asks for a valid DKIM signature that covers both fields. That is not checked here: SignedBy
-	// holds the domains of the signatures that claim to. Hold them against the "dkim" results of [Header.Authentication].
+	// RFC 8058, section 4, requires a valid DKIM signature that covers both fields. The List is not checked for one: SignedBy
+	// holds the domains of the signatures that claim to cover them. Compare them with the "dkim" results of
+	// [Header.Authentication].
 	OneClick *url.URL
 	SignedBy []string
-	// Web are the http and https links, OneClick included; a person opens them, and a GET must not be taken as consent.
+	// Web are the http and https links, including OneClick. A person opens them; a GET must not count as consent.
 	Web  []*url.URL
 	Mail []Mailto
 }
 
-// A Mailto is a mail that a mailto link asks for (RFC 6068). Fields other than to, subject and body are left out.
+// A Mailto is the mail that a mailto link describes (RFC 6068). Fields other than to, subject and body are left out.
 type Mailto struct {
 	To      []string // addresses
 	Subject string   // one line
@@ -63,9 +64,9 @@ func (h Header) List() List {
 	return l
 }
 
-// listID takes the id out of the angle brackets.
+// listID returns the id in the angle brackets.
 //
-// QUIRK: RFC 2919, section 3, wants brackets; ids without any occur. Sample: list-id-bare.
+// QUIRK: RFC 2919, section 3, requires brackets; ids without them occur. Sample: list-id-bare.
 func listID(f *Field) (id, name string) {
 	value := uncomment(f.text())
 	open := strings.LastIndexByte(value, '<')
@@ -117,9 +118,9 @@ func (h Header) signers(fields ...string) []string {
 	return domains
 }
 
-// links reads the links of all fields of the name; no reports the word NO in their place.
+// links returns the links of all fields of the name. no reports the word NO in their place.
 //
-// QUIRK: links without angle brackets, in encoded-words, and broken over lines inside occur, as do several fields. Samples:
+// QUIRK: links without angle brackets, in encoded-words, and broken over lines occur, as do repeated fields. Samples:
 // list-links-bare, list-links-encoded.
 func (h Header) links(name string) (links []*url.URL, no bool) {
 	for _, value := range h.Values(name) {
@@ -135,7 +136,7 @@ func (h Header) links(name string) (links []*url.URL, no bool) {
 	return links, no
 }
 
-// cutLink takes the next link off a list: what stands in angle brackets, or a word.
+// cutLink cuts the next link off a list: the text in angle brackets, or a word.
 func cutLink(s string) (link, rest string) {
 	s = strings.TrimLeft(s, " \t,")
 	switch {
@@ -167,7 +168,7 @@ func isLink(u *url.URL) bool {
 	}
 }
 
-// parseMailto reads a mailto link (RFC 6068, section 2); false when it names no address.
+// parseMailto parses a mailto link (RFC 6068, section 2). It returns false if the link has no address.
 func parseMailto(u *url.URL) (Mailto, bool) {
 	var m Mailto
 	m.addTo(u.Opaque)

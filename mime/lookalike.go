@@ -9,8 +9,8 @@ import (
 )
 
 // lookalikes are the letters and digits that look like small Latin letters: those of Cyrillic, Greek, Armenian and Latin in the
-// table of confusables of UTS 39 (Unicode security mechanisms, section 4). Letters with accents, wide and mathematical ones
-// are taken apart before (NFKD), and the accents left out.
+// table of confusables of UTS 39 (Unicode security mechanisms, section 4). Letters with accents, wide and mathematical ones are
+// decomposed before (NFKD), and the accents removed.
 var lookalikes = lookalikePairs(
 	"аa еe іi јj оo рp сc уy хx ѕs һh ԁd ԛq ԝw ӏl гr", // Cyrillic
 	"αa γy ιi νv οo ρp σo υu",                         // Greek
@@ -30,11 +30,11 @@ func lookalikePairs(lines ...string) map[rune]rune {
 	return pairs
 }
 
-// Skeleton returns what is equal for texts that look alike, in lower case (UTS 39, section 4). It is for comparing only. An empty
-// text has an empty skeleton.
+// Skeleton returns a lower-case string that is equal for texts that look alike (UTS 39, section 4). Use it only for comparing. An
+// empty text has an empty skeleton.
 func Skeleton(text string) string { return skeleton(text, true) }
 
-// skeleton takes i for l, which it is as a capital, if capitals count.
+// skeleton treats i as l if capitals is set, since a capital I looks like l.
 func skeleton(text string, capitals bool) string {
 	var out strings.Builder
 	for _, r := range strings.ToLower(norm.NFKD.String(text)) {
@@ -55,8 +55,8 @@ func skeleton(text string, capitals bool) string {
 	return out.String()
 }
 
-// LatinText returns a text in lower case with the letters that look like Latin ones replaced by these, wide and mathematical
-// letters by plain ones, and without accents and what cannot be seen. It is for searching words that somebody may have disguised:
+// LatinText returns a text in lower case, with letters that look like Latin ones replaced by those, with plain letters in place
+// of wide and mathematical ones, and without accents and invisible characters. It is for finding words that may be disguised:
 // text in another script becomes nonsense. Digits stay.
 func LatinText(text string) string {
 	if isSeenWhole(text) {
@@ -74,8 +74,8 @@ func LatinText(text string) string {
 	}, strings.ToLower(norm.NFKD.String(text)))
 }
 
-// UnicodeDomain returns the domain of an address, or the domain itself, as people see it, in lower case: what is in punycode in its
-// own script. One that cannot be read comes back as it is.
+// UnicodeDomain returns the domain as people see it, in lower case, with punycode decoded. The argument is a domain or an
+// address. A domain that cannot be decoded is returned unchanged.
 func UnicodeDomain(domain string) string {
 	domain = strings.ToLower(domain[strings.LastIndexByte(domain, '@')+1:])
 	if len(domain) <= maxDomain {

@@ -9,7 +9,7 @@ import (
 
 // A Message is a parsed mail (RFC 5322): its header, its text, and its parts.
 type Message struct {
-	// Header holds all fields, in order. The fields below are taken from it; where one stands twice, the first counts.
+	// Header holds all fields, in order. The fields below are taken from it; of a repeated field, the first counts.
 	Header  Header
 	Subject string
 	From    []Address
@@ -18,35 +18,34 @@ type Message struct {
 	To      []Address
 	Cc      []Address
 	Bcc     []Address
-	// Date is the date that the sender claims; zero when absent or unreadable.
+	// Date is the date that the sender claims; zero if it is missing or invalid.
 	Date time.Time
 	// MessageID, InReplyTo (its first id) and References are without angle brackets.
 	MessageID  string
 	InReplyTo  string
 	References []string
 
-	// Text and HTML are the text that a mail client would show, in UTF-8 with lines ending in LF: its text/plain
-	// and its text/html parts, several of a kind joined by a line break, and those of messages that are to be shown
-	// inline. Either may be empty.
+	// Text and HTML are the text that a mail client would show, in UTF-8 with lines ending in LF: the text/plain and the
+	// text/html parts, joined by line breaks, including those of messages shown inline. Either may be empty.
 	Text string
 	HTML string
 
-	// Root is the structure. Attachments are all its leaves that are not part of Text or HTML, in order. A message that
-	// is attached is one of them, and has its own attachments; a message shown inline gives its attachments to this one.
+	// Root is the structure. Attachments are, in order, all its leaves that are not part of Text or HTML. An attached message is
+	// one of them, and has its own attachments; a message shown inline adds its attachments to this one.
 	Root        *Part
 	Attachments []*Part
 
-	// Defects are the faults of the message that had to be interpreted. An attached message has its own.
+	// Defects are the tolerated faults of the message. An attached message has its own.
 	Defects []Defect
 
-	// Size is the length of the raw message in bytes, as far as it was read: see [Limits].
+	// Size is the length in bytes of the raw message that was read: see [Limits].
 	Size int
 
-	shown int // how deep messages are shown within this one
+	shown int // nesting of messages shown within this one
 }
 
-// Parse reads a whole message. A malformed message is no error, nor is one beyond the limits: [Message.Defects] lists what
-// was wrong with it. The errors are those of r, and one that names a negative limit. Nil limits are the defaults.
+// Parse reads a whole message. A malformed message, or one beyond the limits, is not an error: [Message.Defects] lists its
+// faults. The errors are those of r, and one that names a negative limit. Nil limits use the defaults.
 func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {
@@ -59,8 +58,8 @@ func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	return ParseBytes(raw, &bounds)
 }
 
-// ParseBytes is [Parse] for a message that is in memory. The contents of parts share memory with raw. The error is that
-// of a negative limit.
+// ParseBytes is [Parse] for a message in memory. The contents of parts share memory with raw. It returns an error only for a
+// negative limit.
 func ParseBytes(raw []byte, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {
@@ -117,7 +116,7 @@ func first(ids []string) string {
 	return ids[0]
 }
 
-// once are the fields that may stand once (RFC 5322, section 3.6; RFC 2045, section 3) and that we read.
+// once are the fields that may occur once (RFC 5322, section 3.6; RFC 2045, section 3) and that Parse uses.
 var once = []string{
 	"From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Subject", "Date", "Message-ID", "In-Reply-To", "References",
 	"Content-Type", "Content-Transfer-Encoding", "Content-Disposition", "Content-ID",

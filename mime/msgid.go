@@ -5,13 +5,11 @@ import (
 	"unicode"
 )
 
-// ParseMessageIDs reads the ids of a References, In-Reply-To or Message-ID field (RFC 5322, section 3.6.4), without
-// their angle brackets and the blanks inside.
+// ParseMessageIDs parses the ids of a References, In-Reply-To or Message-ID field (RFC 5322, section 3.6.4), without their angle
+// brackets and inner blanks. It reads at most 100,000 ids.
 //
-// QUIRK: where there are no brackets at all, each word is an id. Text around bracketed ids, which old mail has in
-// In-Reply-To, is left out. Sample: ids-odd.
-//
-// It reads 100,000 ids at most.
+// QUIRK: if there are no brackets at all, each word is an id. Text around bracketed ids, which old mail has in In-Reply-To, is
+// left out. Sample: ids-odd.
 func ParseMessageIDs(value string) []string { return parseMessageIDs(value, maxItems) }
 
 func parseMessageIDs(value string, limit int) (ids []string) {
@@ -37,7 +35,7 @@ func parseMessageIDs(value string, limit int) (ids []string) {
 	}
 }
 
-// stripBlanks takes blanks out. Bytes of no text are replaced, so that two beside a blank do not join to another one.
+// stripBlanks removes blanks. Invalid bytes are replaced first, so that two of them around a blank do not form a character.
 func stripBlanks(s string) string {
 	if !strings.ContainsFunc(s, unicode.IsSpace) {
 		return s

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// parseParams takes apart a value with parameters (RFC 2045, section 5.1, with RFC 2231): Content-Type and
-// Content-Disposition. The value and the names of parameters are in lower case; ok is false where rules were broken.
-// It reads so many parameters at most.
+// parseParams parses a value with parameters (RFC 2045, section 5.1, with RFC 2231), such as Content-Type and
+// Content-Disposition. The value and the names of parameters are in lower case. ok is false if rules were broken. It reads at
+// most the given number of parameters.
 func parseParams(s string, limit int) (value string, params map[string]string, ok bool) {
 	p := paramParser{s: s, ok: true, semicolon: len(s) + 1}
 	value = strings.ToLower(p.value())
@@ -19,17 +19,17 @@ func parseParams(s string, limit int) (value string, params map[string]string, o
 	return value, p.params(), p.ok && p.s == ""
 }
 
-// maxItems bounds the parameters, addresses or ids of one field where no [Limits] do.
+// maxItems bounds the parameters, addresses or ids of one field without [Limits].
 const maxItems = 100_000
 
-// A paramParser holds what is left to read and the parameters so far, in order.
+// A paramParser holds the unread text and the parameters so far, in order.
 type paramParser struct {
 	s     string
 	ok    bool
 	found []param
 
-	// What keeps hostile input linear: a comment that does not end, after which none is looked for again, and the bytes from the last
-	// semicolon that was found to the end.
+	// These keep hostile input linear: a comment that does not end, after which no other is looked for, and the bytes from the
+	// last semicolon found to the end.
 	unclosed  bool
 	semicolon int
 }
@@ -44,7 +44,7 @@ type param struct {
 
 // value reads up to the first semicolon or blank.
 //
-// QUIRK: the semicolon behind the type may be missing: "multipart/mixed boundary=x". Sample: param-semicolon.
+// QUIRK: the semicolon after the type may be missing: "multipart/mixed boundary=x". Sample: param-semicolon.
 func (p *paramParser) value() string {
 	p.blanks()
 	end := strings.IndexAny(p.s, "; \t(")
@@ -74,14 +74,14 @@ func (p *paramParser) blanks() {
 	}
 }
 
-// skip skips what separates parameters.
+// skip skips separators of parameters.
 func (p *paramParser) skip() {
 	for p.blanks(); strings.HasPrefix(p.s, ";"); p.blanks() {
 		p.s = p.s[1:]
 	}
 }
 
-// param reads one parameter, or skips what is none.
+// param reads one parameter, or skips invalid text.
 func (p *paramParser) param() {
 	end := strings.IndexAny(p.s, "=;")
 	if end < 0 || p.s[end] == ';' {
@@ -122,9 +122,9 @@ func (p *paramParser) quoted(name string) string {
 
 // unquoted reads a token.
 //
-// QUIRK: blanks and special characters, which need quotes, occur without: "name=my file.pdf". So the token ends at a
-// semicolon, or where a blank and the next "name=" follow; a blank and a parenthesis begin a comment in all but the
-// names of files. Samples: param-blanks, param-no-semicolon.
+// QUIRK: blanks and special characters, which need quotes, occur without them: "name=my file.pdf". So the token ends at a
+// semicolon, or where a blank and the next "name=" follow. A blank and a parenthesis begin a comment, except in the names of
+// files. Samples: param-blanks, param-no-semicolon.
 func (p *paramParser) unquoted(name string) string {
 	if p.semicolon > len(p.s) { // that one is passed
 		before, _, _ := strings.Cut(p.s, ";")
@@ -145,10 +145,10 @@ func (p *paramParser) unquoted(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// nextParam is the beginning of a parameter that mail has, behind a blank.
+// nextParam matches the beginning of a usual parameter, after a blank.
 var nextParam = regexp.MustCompile(`(?i)[ \t](charset|boundary|name|filename|format|type)\*?=`)
 
-// newParam takes the section and the star off a name (RFC 2231, sections 3 and 4).
+// newParam cuts the section and the star off a name (RFC 2231, sections 3 and 4).
 func newParam(name, value string) param {
 	q := param{name: name, section: -1, value: value}
 	if base, star := strings.CutSuffix(q.name, "*"); star {
@@ -162,7 +162,7 @@ func newParam(name, value string) param {
 	return q
 }
 
-// params puts the parameters together. An extended one wins over a plain one (RFC 6266, section 4.3), then the first.
+// params assembles the parameters. An extended one wins over a plain one (RFC 6266, section 4.3), then the first.
 func (p *paramParser) params() map[string]string {
 	if len(p.found) == 0 {
 		return nil
@@ -180,7 +180,7 @@ func (p *paramParser) params() map[string]string {
 		case !seen:
 			values[q.name] = p.plain(q.name, q.value)
 		case q.extended || !extended[q.name]:
-			p.ok = false // the same once more
+			p.ok = false // repeated
 		}
 	}
 	for name, sections := range sectioned {
@@ -194,8 +194,8 @@ func (p *paramParser) params() map[string]string {
 
 // plain decodes a value that is not extended.
 //
-// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files so.
-// Sample: param-encoded-word.
+// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files that way. Sample:
+// param-encoded-word.
 func (p *paramParser) plain(name, value string) string {
 	if !namesFile(name) {
 		return value
@@ -205,7 +205,7 @@ func (p *paramParser) plain(name, value string) string {
 	return singleLine(text)
 }
 
-// namesFile reports whether a parameter is the name of a file, also one with a section or a star.
+// namesFile reports whether a parameter is the name of a file, with or without a section or a star.
 func namesFile(name string) bool {
 	base, _, _ := strings.Cut(name, "*")
 	return base == "name" || base == "filename"

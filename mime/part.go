@@ -16,14 +16,14 @@ type Part struct {
 
 	ContentType string            // media type in lower case, without parameters; never empty
 	Params      map[string]string // of Content-Type (RFC 2231), names in lower case
-	Disposition string            // "inline", "attachment" or another word in lower case; empty when not said
-	// Filename is the sender's name of the file, decoded (RFC 2231, RFC 2047); empty if there is none. It may hold
+	Disposition string            // "inline", "attachment" or another word in lower case; empty if not given
+	// Filename is the file's name as the sender gave it, decoded (RFC 2231, RFC 2047); empty if there is none. It may contain
 	// slashes, dots and anything else: never use it as a path.
 	Filename  string
 	ContentID string // without angle brackets (RFC 2392)
 
-	// Content is the content without its transfer encoding, as the sender had it; its length is the size of the file. It may
-	// share memory with the raw message: do not change it. A multipart has none.
+	// Content is the sender's content without its transfer encoding; its length is the size of the file. It may share memory with
+	// the raw message and must not be changed. A multipart has none.
 	Content []byte
 	Parts   []*Part
 	// Message is the attached message of message/rfc822 and message/global; Content is its raw form.
@@ -66,7 +66,7 @@ func newPart(header Header, r reporter, defaultType string, m *meter) *Part {
 	return p
 }
 
-// mediaType makes a type of what Content-Type says; empty when it says nothing that is one.
+// mediaType returns the type of a Content-Type; empty if it has none.
 //
 // QUIRK: "text", "multipart" and "text/plain>" occur. Sample: content-type-odd.
 func mediaType(value, defaultType string) string {
@@ -89,8 +89,8 @@ func mediaType(value, defaultType string) string {
 	}
 }
 
-// untyped is the type of a part whose Content-Type is none: text, so that it is seen (RFC 2045, section 5.2), but for
-// a file, which may be anything.
+// untyped returns the type of a part without a valid Content-Type: text, so that it is visible (RFC 2045, section 5.2), or
+// application/octet-stream for a file.
 func untyped(filename string) string {
 	if filename == "" {
 		return "text/plain"
@@ -98,7 +98,7 @@ func untyped(filename string) string {
 	return "application/octet-stream"
 }
 
-// token cuts s before the first character that is none of a token (RFC 2045, section 5.1).
+// token cuts s before the first character that is not part of a token (RFC 2045, section 5.1).
 func token(s string) string {
 	if i := strings.IndexFunc(s, func(r rune) bool { return !isTokenRune(r) }); i >= 0 {
 		s = s[:i]
@@ -113,15 +113,15 @@ func isTokenRune(r rune) bool {
 // IsMultipart reports whether the part consists of parts. An opaque multipart does not.
 func (p *Part) IsMultipart() bool { return !p.opaque && strings.HasPrefix(p.ContentType, "multipart/") }
 
-// IsOpaque reports whether the part is a multipart or a message that was not opened, or what is left of a multipart,
-// because of the [Limits] or a [NotOpened]. Its Content is as it came, with the parts in it. It counts as attached.
+// IsOpaque reports whether the part is a multipart or a message that was not opened, or the rest of a multipart, because of the
+// [Limits] or a [NotOpened]. Its Content is unchanged and includes its parts. It counts as an attachment.
 func (p *Part) IsOpaque() bool { return p.opaque }
 
 func (p *Part) isMessage() bool {
 	return p.ContentType == "message/rfc822" || p.ContentType == "message/global"
 }
 
-// defaultType is that of the parts within p (RFC 2046, section 5.1.5).
+// defaultType returns the default type of the parts within p (RFC 2046, section 5.1.5).
 func (p *Part) defaultType() string {
 	if p.ContentType == "multipart/digest" {
 		return "message/rfc822"
@@ -129,7 +129,7 @@ func (p *Part) defaultType() string {
 	return "text/plain"
 }
 
-// setContent undoes the transfer encoding. A text keeps what stands behind its base64: a list's footer is meant to be read.
+// setContent removes the transfer encoding. A text includes the text after its base64, which is a list's footer.
 func (p *Part) setContent(body []byte, r reporter) {
 	content, tail, problem := decodeTransfer(body, p.encoding)
 	if problem != "" {
@@ -144,9 +144,9 @@ func (p *Part) setContent(body []byte, r reporter) {
 	p.Content = content
 }
 
-// Text is the content as UTF-8 with lines ending in LF, and with paragraphs that were broken for transport (RFC 3676,
-// format=flowed) in one line each. It is meant for text types; bytes that are no text of the charset are replaced, never
-// left out. The charset is the declared one, unless the text cannot be in it.
+// Text returns the content as UTF-8 with lines ending in LF. Each paragraph that was broken for transport (RFC 3676,
+// format=flowed) is one line. It is meant for text types. Bytes that are invalid in the charset are replaced, never left out. The
+// charset is the declared one, unless the text cannot be in it.
 func (p *Part) Text() string {
 	text, _ := p.shownText()
 	return text.String()

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// sizeOf is how many bytes a reader says that it holds, at most limit; 0 when it does not say.
+// sizeOf returns the number of bytes that a reader reports, at most limit; 0 if it reports none.
 func sizeOf(r io.Reader, limit int) int {
 	if sized, ok := r.(interface{ Len() int }); ok { // bytes.Reader, bytes.Buffer, strings.Reader
 		return min(sized.Len(), limit)
@@ -14,8 +14,8 @@ func sizeOf(r io.Reader, limit int) int {
 	return 0
 }
 
-// readAll reads all of r. [io.ReadAll] copies what it has whenever its memory is full, and its last copy may be a
-// quarter too large; here each byte is copied once more at the most.
+// readAll reads all of r. [io.ReadAll] copies its data whenever the buffer is full, and its last buffer may be a quarter too
+// large. readAll copies each byte at most once more.
 func readAll(r io.Reader, size int) ([]byte, error) {
 	const smallest, largest = 16 << 10, 4 << 20
 	chunk := make([]byte, 0, max(size+1, smallest))

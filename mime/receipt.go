@@ -2,28 +2,28 @@ package mime
 
 import "strings"
 
-// A Receipt is a message disposition notification (RFC 8098): what the recipient's mail program says became of a message. The
-// recipient's program writes what it likes; a receipt proves nothing.
+// A Receipt is a message disposition notification (RFC 8098): a report by the recipient's mail program on the fate of a message.
+// The program can write anything; a receipt proves nothing.
 type Receipt struct {
-	// Final is the recipient, and Original the address that the sender used; empty when not said.
+	// Final is the recipient, and Original the address that the sender used; empty if not given.
 	Final    string
 	Original string
-	// OriginalMessageID is the id of the message that the receipt is for, without angle brackets.
+	// OriginalMessageID is the id of the original message, without angle brackets.
 	OriginalMessageID string
 	// Disposition is "displayed", "deleted", "dispatched" or "processed" (RFC 8098, section 3.2.6.2), or another word in lower
-	// case. Modifiers, such as "error", stand behind it in the message.
+	// case. In the message, modifiers such as "error" follow it.
 	Disposition string
 	Modifiers   []string
-	// Automatic reports that the program sent the receipt without asking the recipient; AutomaticAction, that no person
-	// did what Disposition says.
+	// Automatic reports that the program sent the receipt without asking the recipient. AutomaticAction reports that no person
+	// did the Disposition.
 	Automatic       bool
 	AutomaticAction bool
-	// ReportingUA is the mail program, and Error what it says went wrong.
+	// ReportingUA is the mail program, and Error its description of an error.
 	ReportingUA string
 	Error       string
 }
 
-// Receipt reads a disposition notification; nil when the message is none.
+// Receipt reads a disposition notification. It returns nil if the message is not one.
 func (m *Message) Receipt() *Receipt {
 	p := m.leaf("message/disposition-notification", "message/global-disposition-notification")
 	if p == nil || m.Root.ContentType != "multipart/report" {
@@ -63,8 +63,8 @@ func (r *Receipt) readDisposition(s string) {
 	}
 }
 
-// ReceiptTo returns the addresses to which the sender wants a receipt (Disposition-Notification-To, RFC 8098, section 2.1);
-// nil when none is wanted. A receipt tells the sender that the address is read: send none without asking.
+// ReceiptTo returns the addresses to which the sender wants a receipt (Disposition-Notification-To, RFC 8098, section 2.1), or
+// nil if there are none. A receipt tells the sender that somebody reads the address: do not send one without asking.
 func (h Header) ReceiptTo() []Address {
 	addresses, _ := ParseAddresses(h.text("Disposition-Notification-To"))
 	return addresses

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// A PassageKind says what a passage of a message's text is.
+// A PassageKind is the kind of a passage of a message's text.
 type PassageKind string
 
 // The kinds of passages.
 const (
 	// Written: the sender's own new text.
 	Written PassageKind = "written"
-	// Attribution: the line, or the block of header fields, that says whose text follows: "On Monday Ada wrote:".
+	// Attribution: the line, or the block of header fields, that introduces a quotation: "On Monday Ada wrote:".
 	Attribution PassageKind = "attribution"
-	// Quoted: another's text, from an earlier message or a forwarded one.
+	// Quoted: another author's text, from an earlier message or a forwarded one.
 	Quoted PassageKind = "quoted"
 	// Signature: the sender's signature, or that of the sender's device.
 	Signature PassageKind = "signature"
-	// Footer: what a mailing list put below.
+	// Footer: the footer of a mailing list.
 	Footer PassageKind = "footer"
 )
 
@@ -28,11 +28,10 @@ type Passage struct {
 	Text string // whole lines, with their line ends
 }
 
-// A Reply is a text taken apart. Its passages one after the other are the text.
+// A Reply is a text split into passages. Their concatenation is the text.
 type Reply []Passage
 
-// Written returns what the sender wrote anew: the passages of that kind, each without the blank lines around it, an empty line
-// between them.
+// Written returns the sender's new text: the passages of that kind without surrounding blank lines, separated by an empty line.
 func (r Reply) Written() string { return r.join(Written) }
 
 // Quoted returns the quoted passages like Written, with their quote marks.
@@ -61,13 +60,13 @@ func trimBlankLines(s string) string {
 	}
 }
 
-// SplitReply takes a plain text apart, with lines ending in LF: new text, quotations with the lines that introduce them, and
-// signatures, as the usual mail programs write them in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish,
-// Danish, Norwegian, Finnish, Polish, Russian, Japanese, Chinese and Korean. New lines between quoted ones stay the sender's.
+// SplitReply splits a plain text, with lines ending in LF, into new text, quotations with the lines that introduce them, and
+// signatures. It knows the usual mail programs in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
+// Norwegian, Finnish, Polish, Russian, Japanese, Chinese and Korean. New lines between quoted ones stay the sender's.
 //
-// It is a judgement, and when in doubt a line counts as written: nothing that a person wrote is to be lost. A signature
-// without a delimiter is written text. Time is linear in the size of the text, of which the first
-// 512 KiB are judged. All that is allocated stays under four times its size and 24 MiB.
+// The result is an estimate. If in doubt, a line counts as written, so that nothing that a person wrote is lost. A signature
+// without a delimiter is written text. Time is linear in the size of the text; only the first 512 KiB are examined. Allocations
+// stay under four times the size of the text plus 24 MiB.
 func SplitReply(text string) Reply {
 	var s replySplitter
 	s.expect(text)
@@ -85,8 +84,8 @@ func SplitReply(text string) Reply {
 	return s.split()
 }
 
-// Reply takes the text of the message apart, as [SplitReply] does; where the message has HTML alone, that of the HTML, with the
-// help of the marks that mail programs leave in it.
+// Reply splits the text of the message like [SplitReply]. If the message has only HTML, it splits the text of the HTML with the
+// help of the marks of mail programs, like [SplitReplyHTML].
 func (m *Message) Reply() Reply {
 	if strings.TrimSpace(m.Text) == "" {
 		return SplitReplyHTML(m.HTML)
@@ -94,20 +93,20 @@ func (m *Message) Reply() Reply {
 	return SplitReply(m.Text)
 }
 
-// A replyLine is a line, with and without the blanks around it, and what it was found to be.
+// A replyLine is a line, with and without surrounding blanks, and its kind.
 type replyLine struct {
 	raw, text string
 	kind      PassageKind
 }
 
-// maxReply bounds the text that is judged, in bytes, since lines cost more memory than text. What is beyond belongs to the last
+// maxReply bounds the bytes of the text that are examined, since lines cost more memory than text. The rest belongs to the last
 // passage.
 const maxReply = 512 << 10
 
 type replySplitter struct {
 	lines []replyLine
 	size  int
-	tail  string // what is beyond
+	tail  string // the rest
 	// tailEnd follows the tail.
 	tailEnd string
 }
@@ -117,7 +116,7 @@ func (s *replySplitter) expect(text string) {
 	s.lines = make([]replyLine, 0, strings.Count(text[:min(len(text), maxReply)], "\n")+1)
 }
 
-// add adds a line; it reports whether that is within the bounds.
+// add adds a line. It reports whether the line is within the bounds.
 func (s *replySplitter) add(line string, kind PassageKind) bool {
 	s.size += len(line)
 	if s.size > maxReply {
@@ -136,7 +135,7 @@ func (s *replySplitter) split() Reply {
 
 // markQuotes marks the lines with a quote mark.
 //
-// QUIRK: mbox files put one before a "From" that begins a line; alone it is no quotation. Sample: reply-mbox-from.
+// QUIRK: mbox files put a quote mark before a "From" that begins a line; alone it is not a quotation. Sample: reply-mbox-from.
 func (s *replySplitter) markQuotes() {
 	for i := range s.lines {
 		line := &s.lines[i]
@@ -157,14 +156,14 @@ func isQuoteMark(text string) bool {
 
 // closesBracket reports whether a line begins with the bracket that ends an address in the line before it.
 //
-// QUIRK: Gmail wraps "Bob <bob@example.net>:" in front of the bracket. Sample: reply-bracket-wrapped.
+// QUIRK: Gmail wraps "Bob <bob@example.net>:" before the bracket. Sample: reply-bracket-wrapped.
 func closesBracket(before, line string) bool {
 	return strings.LastIndexByte(before, '<') > strings.LastIndexByte(before, '>') && strings.Contains(before, "@") &&
 		endsAttribution(line)
 }
 
-// markIntroductions finds what introduces quotations: lines of attribution, separators, blocks of header fields. Where the text
-// behind one has no quote marks, all of it is quoted.
+// markIntroductions finds the introductions of quotations: lines of attribution, separators, blocks of header fields. If the text
+// after an introduction has no quote marks, all of it is quoted.
 func (s *replySplitter) markIntroductions() {
 	for i := 0; i < len(s.lines); {
 		n := s.introduction(i)
@@ -187,7 +186,7 @@ func (s *replySplitter) mark(from, to int, kind PassageKind) {
 	}
 }
 
-// skipBlank returns the first line from i on that is not blank.
+// skipBlank returns the index of the first line from i on that is not blank.
 func (s *replySplitter) skipBlank(i int) int {
 	for i < len(s.lines) && s.lines[i].text == "" {
 		i++
@@ -195,7 +194,7 @@ func (s *replySplitter) skipBlank(i int) int {
 	return i
 }
 
-// introduction returns how many lines from i on introduce a quotation; 0 when they do not.
+// introduction returns the number of lines from i on that introduce a quotation; 0 if they do not.
 func (s *replySplitter) introduction(i int) int {
 	if s.lines[i].kind != Written {
 		return 0
@@ -218,7 +217,7 @@ func (s *replySplitter) introduction(i int) int {
 	return s.attribution(i)
 }
 
-// rule takes a line of underscores, dashes or equal signs and the header fields below it, as Outlook and others write them.
+// rule recognizes a line of underscores, dashes or equal signs and the header fields below it, as Outlook and others write them.
 func (s *replySplitter) rule(i int) int {
 	text := s.lines[i].text
 	if len(text) < 4 || strings.Trim(text, "_-=") != "" {
@@ -237,8 +236,8 @@ func (s *replySplitter) rule(i int) int {
 // maxBlock bounds the lines of a block of header fields, and maxFolded those of one field.
 const maxBlock, maxFolded = 30, 4
 
-// headerBlock returns the length of a block of header fields that begins at line i: at least so many different ones, From among
-// them. Fields may be folded, and blank lines may stand between them.
+// headerBlock returns the length of a block of header fields that begins at line i. The block must have the given number of
+// different fields, including From. Fields may be folded, and blank lines may stand between them.
 func (s *replySplitter) headerBlock(i, atLeast int) int {
 	if fieldClass(s.lines[i].text) == 0 {
 		return 0
@@ -271,7 +270,7 @@ func (s *replySplitter) headerBlock(i, atLeast int) int {
 // maxAttribution bounds the lines, and maxAttributionLength the bytes, of a line of attribution that is wrapped.
 const maxAttribution, maxAttributionLength = 4, 400
 
-// attribution returns how many lines from i on say who wrote what follows.
+// attribution returns the number of lines from i on that name the author of the following text.
 func (s *replySplitter) attribution(i int) int {
 	var joined strings.Builder
 	for n := 1; n <= maxAttribution && i+n <= len(s.lines); n++ {
@@ -296,7 +295,8 @@ func (s *replySplitter) attribution(i int) int {
 	return 0
 }
 
-// wraps reports whether an attribution of n lines needs its first: that one says who or when, and the others alone would not do.
+// wraps reports whether an attribution of n lines needs its first line: it has a name or a date, and the others alone are not an
+// attribution.
 func (s *replySplitter) wraps(i, n int) bool {
 	var rest []string
 	for _, line := range s.lines[i+1 : i+n] {
@@ -309,7 +309,7 @@ func (s *replySplitter) wraps(i, n int) bool {
 	return strings.HasSuffix(begin, ",") && clockOrDate.MatchString(begin) || !isAttribution(strings.Join(rest, " "), false)
 }
 
-// passages joins the lines of a kind. Blank lines belong to what stands before them, but for those on top.
+// passages joins consecutive lines of a kind. Blank lines belong to the line before them, except at the top.
 func (s *replySplitter) passages() Reply {
 	for i := range s.lines {
 		if s.lines[i].text == "" && i > 0 && s.lines[i].kind == Written {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// SplitReplyHTML takes the text of an HTML message apart. The passages one after the other are its text as [TextFromHTML] gives it,
-// but for blank lines. What mail programs mark in HTML is taken from there (Gmail, Outlook, Apple Mail, Thunderbird, Yahoo, Proton),
-// the rest as [SplitReply] does. Time is linear in the size of the input, and all that is allocated stays under six times its size and
-// 24 MiB.
+// SplitReplyHTML splits the text of an HTML message. Except for blank lines, the concatenated passages are the text that
+// [TextFromHTML] returns. It uses the marks of mail programs in HTML (Gmail, Outlook, Apple Mail, Thunderbird, Yahoo, Proton),
+// and otherwise works like [SplitReply]. Time is linear in the size of the input, and allocations stay under six times its size
+// plus 24 MiB.
 func SplitReplyHTML(source string) Reply {
 	r := newHTMLReader(source)
 	r.marker = &replyMarker{}
@@ -44,7 +44,7 @@ func SplitReplyHTML(source string) Reply {
 	return s.split()
 }
 
-// trim takes off the blank lines that marks leave around and between passages.
+// trim removes the blank lines that marks leave around and between passages.
 func (s *replySplitter) trim() {
 	s.lines = slices.CompactFunc(s.lines, func(a, b replyLine) bool { return a.text == "" && b.text == "" })
 	for len(s.lines) > 0 && s.lines[len(s.lines)-1].text == "" {
@@ -55,7 +55,7 @@ func (s *replySplitter) trim() {
 	}
 }
 
-// A replyMark is a place in the text that is seen where a passage begins, or ends where the kind is empty.
+// A replyMark is a position in the visible text where a passage begins, or ends if the kind is empty.
 type replyMark struct {
 	offset int
 	kind   PassageKind
@@ -64,20 +64,21 @@ type replyMark struct {
 // maxReplyMarks is more than any reply has.
 const maxReplyMarks = 4096
 
-// A replyMarker marks, while a page is read, where the elements stand of which it knows the kind.
+// A replyMarker marks, while a page is read, the positions of elements with a known kind.
 type replyMarker struct {
 	marks []replyMark
 
-	// element is the one whose end is awaited, and depth how many of its name are open. Within it nothing else is looked for.
+	// element is the open element of a known kind, and depth the number of open elements of its name. Within it no other is
+	// looked for.
 	element htmlTag
 	depth   int
-	// rest says that all behind the element is quoted.
+	// rest reports that everything after the element is quoted.
 	rest bool
 
-	lastBlockquote int // 1 + where the last one begins, once that is asked
+	lastBlockquote int // 1 + the start of the last one, once computed
 }
 
-// start looks at the tag that the reader is about to take.
+// start examines the tag that the reader handles next.
 func (m *replyMarker) start(r *htmlReader) {
 	s := &r.scanner
 	if s.selfClosing {
@@ -112,7 +113,7 @@ func (m *replyMarker) end(r *htmlReader, tag htmlTag) {
 	}
 }
 
-// mark ends the line, and notes what begins with the next.
+// mark ends the line, and records the kind of the next.
 func (m *replyMarker) mark(r *htmlReader, kind PassageKind) {
 	r.breakLine(1)
 	if len(m.marks) < maxReplyMarks {
@@ -123,7 +124,7 @@ func (m *replyMarker) mark(r *htmlReader, kind PassageKind) {
 // outlookRule is the line that Outlook draws above the fields of the message that it quotes.
 var outlookRule = regexp.MustCompile(`(?i)border:\s*none;\s*border-top:\s*solid\s+(?:#?(?:E1E1E1|B5C4DF)|windowtext)\s+1\.0pt`)
 
-// judge says what an element is by the classes, ids and styles that mail programs give it. With rest, all that follows the
+// judge returns the kind of an element by the classes, ids and styles that mail programs give it. With rest, everything after the
 // element is quoted.
 func (m *replyMarker) judge(s *htmlScanner) (kind PassageKind, rest bool) {
 	if s.tag != tagDiv && s.tag != tagBlockquote && s.tag != tagSpan && s.tag != tagPre {
@@ -156,7 +157,7 @@ func (m *replyMarker) judge(s *htmlScanner) (kind PassageKind, rest bool) {
 	return "", false
 }
 
-// isBehindQuotes reports whether no blockquote begins behind the tag.
+// isBehindQuotes reports whether no blockquote begins after the tag.
 func (m *replyMarker) isBehindQuotes(s *htmlScanner) bool {
 	if m.lastBlockquote == 0 {
 		rest := s.source
@@ -175,7 +176,7 @@ func (m *replyMarker) isBehindQuotes(s *htmlScanner) bool {
 	return m.lastBlockquote-1 < s.at
 }
 
-// hasReplyClass reports whether a class is among others, whatever the case, and whether or not Outlook has put its prefix before it.
+// hasReplyClass reports whether a class is among others, ignoring case and the prefix that Outlook adds.
 func hasReplyClass(classes, class string) bool {
 	for classes != "" {
 		var word string
@@ -186,7 +187,7 @@ func hasReplyClass(classes, class string) bool {
 	return false
 }
 
-// withoutPrefix takes off what Outlook puts before the names of others.
+// withoutPrefix removes the prefix that Outlook adds to the names of others.
 func withoutPrefix(name string) string {
 	for hasPrefixFold(name, "x_") {
 		name = name[len("x_"):]

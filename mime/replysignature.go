@@ -24,10 +24,10 @@ func (s *replySplitter) markSignatures() {
 // maxBareSignature bounds the lines of a signature whose delimiter lacks its blank.
 const maxBareSignature = 15
 
-// markSignature marks the signature among the lines from begin to end: from the delimiter on (RFC 3676, section 4.3), or that of a
-// device.
+// markSignature marks the signature among the lines from begin to end: from the delimiter on (RFC 3676, section 4.3), or that of
+// a device.
 //
-// QUIRK: the blank behind the two dashes gets lost. Sample: reply-signature-bare.
+// QUIRK: the blank after the two dashes gets lost. Sample: reply-signature-bare.
 func (s *replySplitter) markSignature(begin, end int) {
 	for i := begin; i < end; i++ {
 		line := &s.lines[i]
@@ -43,7 +43,7 @@ func (s *replySplitter) markSignature(begin, end int) {
 	s.markDevice(begin, end)
 }
 
-// markWritten marks those of the lines that nothing else was found in.
+// markWritten marks those of the lines that have no kind yet as written.
 func (s *replySplitter) markWritten(from, to int, kind PassageKind) {
 	for i := from; i < to; i++ {
 		if s.lines[i].kind == Written {
@@ -52,7 +52,7 @@ func (s *replySplitter) markWritten(from, to int, kind PassageKind) {
 	}
 }
 
-// markDevice marks the signatures of devices, which are among the last lines, with no blank line behind them.
+// markDevice marks the signatures of devices, which are among the last lines, without a blank line after them.
 func (s *replySplitter) markDevice(begin, end int) {
 	const last = 3
 	for end > begin && (s.lines[end-1].text == "" || s.lines[end-1].kind != Written) {
@@ -65,7 +65,7 @@ func (s *replySplitter) markDevice(begin, end int) {
 	}
 }
 
-// markFooter marks what mailing lists put below: Mailman's rule with a line about the list, and that of Google Groups.
+// markFooter marks the footers of mailing lists: Mailman's rule with a line about the list, and that of Google Groups.
 func (s *replySplitter) markFooter(begin, end int) {
 	for i := end - 1; i >= begin && i > end-20; i-- {
 		text := s.lines[i].text
@@ -90,7 +90,7 @@ func isListLine(text string) bool {
 }
 
 var (
-	// deviceLine is what the programs of devices write, in lower case: sent from it, or get it.
+	// deviceLine matches the signatures of devices in lower case: sent from it, or get it.
 	deviceLine = regexp.MustCompile(`^(?:sent (?:from|via|with|using) |get outlook for |` +
 		`gesendet (?:von|mit|aus) |von (?:meinem|unterwegs) .* gesendet|diese nachricht wurde von meinem |(?:holen sie sich|laden sie) outlook |` +
 		`envoyé (?:de|depuis|à partir d|via|avec) ?|télécharge[rz] outlook |obten(?:ir|ez) outlook |` +
@@ -101,7 +101,7 @@ var (
 		`wysłane (?:z|ze|za pomocą) |pobierz outlook |отправлено (?:с|из) |скачать outlook |` +
 		`发自我的|從我的|傳送自|发自|获取 ?outlook|(?:내|나의) )|` +
 		`から送信$|에서 보냄$`)
-	// devices are what such a line names. Without one it is a sentence.
+	// devices are the names in such a line. A line without one is a sentence.
 	devices = regexp.MustCompile(`iphone|ipad|ios|apple|android|samsung|galaxy|huawei|xiaomi|redmi|oneplus|pixel|nokia|motorola|sony|xperia|` +
 		`htc|wiko|lg |blackberry|windows|outlook|yahoo|gmail|gmx|web\.de|proton|spark|typeapp|bluemail|aol|\bmail\b|` +
 		`phone|handy|mobil|móvil|celular|cellulare|téléphone|telefon|telefón|puhelim|telemóvel|tablet|телефон`)

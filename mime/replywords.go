@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A fieldSet is a set of header fields as mail programs show them to people above what they quote.
+// A fieldSet is a set of header fields as mail programs show them above a quotation.
 type fieldSet uint8
 
 const (
@@ -40,7 +40,7 @@ func fieldsByName(names map[fieldSet]string) map[string]fieldSet {
 	return byName
 }
 
-// fieldClass says which header field a line shows; 0 for one that shows none. Names may be bold, and have blanks behind them.
+// fieldClass returns the header field that a line shows; 0 if it shows none. Names may be bold, and have blanks after them.
 func fieldClass(line string) fieldSet {
 	const longest = 40
 	end := strings.IndexAny(line[:min(len(line), longest)], ":\uFF1A")
@@ -50,7 +50,7 @@ func fieldClass(line string) fieldSet {
 	return fieldNames[strings.ToLower(strings.Trim(line[:end], " \t*\u00A0"))]
 }
 
-// separators are what mail programs write, between dashes, above a message that they quote or forward, in lower case.
+// separators are the words that mail programs write, between dashes, above a quoted or forwarded message, in lower case.
 var separators = words(`original message|original appointment|forwarded message|reply message|replied message|
 ursprüngliche nachricht|ursprüngliche mail|originalnachricht|weitergeleitete nachricht|
 message d'origine|message original|message initial|message transféré|mail original|
@@ -77,7 +77,7 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// isSeparator reports whether a line separates a message from what it quotes.
+// isSeparator reports whether a line separates a message from its quotation.
 func isSeparator(line string) bool {
 	const longest = 120
 	if len(line) > longest {
@@ -99,7 +99,7 @@ var wroteWords = strings.Split("wrote| writes| schrieb| schreibt| a écrit| escr
 var openers = strings.Split("on |am |le |el |il |in data |em |op |den |w dniu |dnia |a la |at |---- on ", "|")
 
 var (
-	// endsWithAddress is the end of a line of attribution that has its verb elsewhere, or none.
+	// endsWithAddress matches the end of an attribution whose verb is elsewhere or missing.
 	endsWithAddress = regexp.MustCompile(`[<(]\s*(?:mailto:)?[^\s<>()@]+@[^\s<>()@]+[>)]+\s*[:\x{FF1A}]$`)
 	clockOrDate     = regexp.MustCompile(`\d{1,2}[:.h]\d{2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\b(?:19|20)\d{2}\b|(?:19|20)\d{2}[年년]`)
 )
@@ -124,7 +124,7 @@ func beginsAttribution(line string) bool {
 		slices.ContainsFunc(openers, func(opener string) bool { return strings.HasPrefix(said, opener) })
 }
 
-// isAttribution judges the joined lines of one. It wants a date, a person or both, and a verb; less where quote marks follow.
+// isAttribution judges the joined lines of one. It requires a date, a person or both, and a verb; less if quote marks follow.
 func isAttribution(line string, isQuoted bool) bool {
 	said := strings.ToLower(line)
 	hasVerb := slices.ContainsFunc(wroteWords, func(verb string) bool { return strings.Contains(said, verb) }) ||

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// text returns the first field's value to take apart; empty when there is none.
+// text returns the first field's raw value; empty if there is none.
 func (h Header) text(name string) string {
 	if f := h.field(name); f != nil {
 		return f.text()
@@ -17,15 +17,15 @@ func (h Header) text(name string) string {
 	return ""
 }
 
-// The bounds of what is read of a report. Fields cost more memory than text.
+// The bounds of reading a report. Fields cost more memory than text.
 const (
 	maxReport           = 1 << 20 // bytes
 	maxReportFields     = 10_000
 	maxReportRecipients = 2000
 )
 
-// headerGroups reads content that consists of groups of fields with blank lines between them, as reports have it (RFC 3464,
-// section 2.1). A line that is no field continues the one before it.
+// headerGroups reads groups of fields separated by blank lines, as in reports (RFC 3464, section 2.1). A line that is not a field
+// continues the one before it.
 func headerGroups(content []byte) []Header {
 	var groups []Header
 	var fields []rawField
@@ -61,7 +61,7 @@ func headerGroups(content []byte) []Header {
 	return groups
 }
 
-// walk calls yield with the parts of the message, and with none of the messages attached to it, until it returns false.
+// walk calls yield with the parts of the message, but not with those of attached messages, until it returns false.
 func (m *Message) walk(yield func(p *Part) bool) {
 	if m.Root == nil {
 		return
@@ -79,7 +79,7 @@ func (m *Message) walk(yield func(p *Part) bool) {
 	}
 }
 
-// leaf returns the first part of one of the types; nil when there is none.
+// leaf returns the first part of one of the types; nil if there is none.
 func (m *Message) leaf(types ...string) (found *Part) {
 	m.walk(func(p *Part) bool {
 		if slices.Contains(types, p.ContentType) {
@@ -90,8 +90,8 @@ func (m *Message) leaf(types ...string) (found *Part) {
 	return found
 }
 
-// returned reads the header of the message that a report is about (RFC 6522, section 3): of the whole message or of its
-// header alone. Nil when the report has neither.
+// returned reads the header of the message that a report is about (RFC 6522, section 3), from the whole message or from its
+// header alone. It returns nil if the report has neither.
 func (m *Message) returned() Header {
 	p := m.leaf("message/rfc822", "message/global", "text/rfc822-headers", "message/rfc822-headers", "message/global-headers")
 	switch {
@@ -106,7 +106,7 @@ func (m *Message) returned() Header {
 	return nil
 }
 
-// typedValue takes a type off a value, as "dns; mx.example.com" and "rfc822; ada@example.com" have it (RFC 3464, section 2.1.2).
+// typedValue cuts the type off a value, as in "dns; mx.example.com" and "rfc822; ada@example.com" (RFC 3464, section 2.1.2).
 //
 // QUIRK: the type may be missing. Sample: bounce-ses.
 func typedValue(s string) (kind, value string) {
@@ -117,7 +117,7 @@ func typedValue(s string) (kind, value string) {
 	return strings.ToLower(strings.TrimSpace(kind)), strings.TrimSpace(value)
 }
 
-// typedAddress reads an address with its type. That of the type utf-8 spells characters as \x{C4} (RFC 6533, section 3).
+// typedAddress reads an address with its type. An address of the type utf-8 spells characters as \x{C4} (RFC 6533, section 3).
 func typedAddress(s string) string {
 	kind, value := typedValue(s)
 	value = strings.Trim(uncommentAddress(value), "<> \t")
@@ -135,7 +135,7 @@ func typedAddress(s string) string {
 
 var unicodeEscape = regexp.MustCompile(`\\x\{[0-9A-Fa-f]{2,6}\}`)
 
-// uncommentAddress leaves what is in front of a comment.
+// uncommentAddress returns the text before a comment.
 func uncommentAddress(s string) string {
 	if i := strings.Index(s, " ("); i > 0 {
 		return s[:i]

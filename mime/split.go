@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A splitter cuts a message into its parts in one pass over its bytes: each line is looked at once, and compared with
-// all boundaries that are open by one look into a map, however deep they nest.
+// A splitter cuts a message into its parts in one pass over its bytes. It looks at each line once, and compares it with all open
+// boundaries by one map lookup, however deep they nest.
 type splitter struct {
 	src  []byte
 	pos  int            // always at the start of a line
 	open map[string]int // the boundaries of the multiparts being read, and their depth
 
 	meter    *meter
-	guessing bool // a boundary was guessed for a multipart around this one
+	guessing bool // a boundary was guessed for an enclosing multipart
 
 	unclosed map[string]bool // the boundaries of multiparts that ended without their closing delimiter
 }
@@ -23,10 +23,10 @@ type splitter struct {
 type delimiter struct {
 	depth   int // of its multipart; 0 at the end of the input
 	closing bool
-	start   int // where what is before it ends; the line break before a delimiter belongs to it
+	start   int // the end of the content before it; the line break before a delimiter belongs to it
 }
 
-// message reads a message up to the next delimiter around it.
+// message reads a message up to the next enclosing delimiter.
 func (s *splitter) message(depth int) (*Message, delimiter) {
 	m := &Message{}
 	s.leading(reporter{to: &m.Defects})
@@ -36,7 +36,7 @@ func (s *splitter) message(depth int) (*Message, delimiter) {
 	return m, end
 }
 
-// part reads one part: its header, and its body up to the next delimiter around it.
+// part reads one part: its header, and its body up to the next enclosing delimiter.
 func (s *splitter) part(r reporter, depth int, defaultType string) (*Part, delimiter) {
 	s.meter.parts++
 	fields := s.header(r)
@@ -75,7 +75,7 @@ func (s *splitter) between(start int, end delimiter) []byte {
 
 // openEncoded reads a message that is attached in a transfer encoding.
 //
-// QUIRK: RFC 2046, section 5.2.1, allows no encoding there; Exchange and others use base64 all the same. Sample:
+// QUIRK: RFC 2046, section 5.2.1, forbids an encoding there; Exchange and others use base64 nevertheless. Sample:
 // attached-base64.
 func (s *splitter) openEncoded(p *Part, r reporter, depth int) {
 	r.report(MessageEncoded, "Content-Transfer-Encoding", p.encoding)
@@ -92,11 +92,11 @@ func newSplitter(src []byte, m *meter) *splitter {
 	return &splitter{src: src, open: map[string]int{}, meter: m}
 }
 
-// multipart reads the parts of p. Where there are none by the boundary that p declares, it looks for another.
+// multipart reads the parts of p. If the declared boundary does not occur, it looks for another.
 //
-// QUIRK: boundaries are missing, or are declared otherwise than they are used. The first line that looks like a
-// delimiter and has a Content- field behind it says what was meant. Without one the body is taken as text, so that
-// nothing is lost, but for the delimiters in it. Samples: boundary-wrong, boundary-none, boundary-first-missing.
+// QUIRK: boundaries are missing, or differ from the declared one. The first line that looks like a delimiter and is followed by a
+// Content- field gives the boundary. Without one the body, except for its delimiters, becomes text, so that nothing is lost.
+// Samples: boundary-wrong, boundary-none, boundary-first-missing.
 func (s *splitter) multipart(p *Part, r reporter, depth int) delimiter {
 	start := s.pos
 	end := s.readParts(p, r, depth, p.Params["boundary"])
@@ -120,7 +120,7 @@ func (s *splitter) multipart(p *Part, r reporter, depth int) delimiter {
 	return end
 }
 
-// withoutDelimiters takes the delimiters out of a text that has no parts.
+// withoutDelimiters removes the delimiters from a text without parts.
 func (s *splitter) withoutDelimiters(body []byte, boundary string) []byte {
 	boundary = strings.TrimRight(boundary, " \t")
 	if boundary == "" {
@@ -131,7 +131,7 @@ func (s *splitter) withoutDelimiters(body []byte, boundary string) []byte {
 	})
 }
 
-// closesLate reports whether a line is the closing delimiter of a multipart that has been ended by the one around it.
+// closesLate reports whether a line is the closing delimiter of a multipart that the enclosing one has ended.
 //
 // QUIRK: the delimiters of two multiparts overlap. Sample: boundary-late.
 func (s *splitter) closesLate(line []byte) bool {
@@ -139,9 +139,9 @@ func (s *splitter) closesLate(line []byte) bool {
 	return closing && s.unclosed[string(name)]
 }
 
-// withoutLines leaves out the lines that begin with two hyphens and go on with what isDelimiter reports, blanks at the end set
-// aside. The line break before one at the end belongs to it. Where more than the end is left out the rest is copied, as long as
-// copies are small.
+// withoutLines removes the lines that begin with two hyphens and continue with text for which isDelimiter returns true, ignoring
+// trailing blanks. The line break before such a line at the end belongs to it. If lines other than the last are removed, the rest
+// is copied, as long as copies are small.
 func (s *splitter) withoutLines(body []byte, isDelimiter func(name []byte) bool) []byte {
 	isLeftOut := func(line []byte) bool {
 		name, found := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
@@ -183,7 +183,7 @@ func (s *splitter) withoutLines(body []byte, isDelimiter func(name []byte) bool)
 
 // indented reads the parts of p if its delimiters are indented.
 //
-// QUIRK: programs indent a message that they pass on, delimiters and all. Sample: boundary-indented.
+// QUIRK: programs indent a message that they forward, including its delimiters. Sample: boundary-indented.
 func (s *splitter) indented(p *Part, r reporter, depth int, body []byte) bool {
 	boundary := strings.TrimRight(p.Params["boundary"], " \t")
 	if boundary == "" || !bytes.Contains(body, []byte(" --"+boundary)) && !bytes.Contains(body, []byte("\t--"+boundary)) || !s.meter.mayCopy(len(body)) {
@@ -201,8 +201,7 @@ func (s *splitter) indented(p *Part, r reporter, depth int, body []byte) bool {
 	return len(p.Parts) > 0
 }
 
-// readParts reads parts up to the closing delimiter, or to a delimiter of a multipart around this one, and what follows
-// up to that.
+// readParts reads parts up to the closing delimiter, or to a delimiter of an enclosing multipart, and then the text up to that.
 func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) delimiter {
 	boundary = strings.TrimRight(boundary, " \t") // see the QUIRK of delimiter
 	if boundary == "" {
@@ -218,7 +217,7 @@ func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) de
 		s.pos, end.closing = start+len(body)-len(bytes.TrimLeft(body, " \t\r\n")), false // the first delimiter is what is missing
 	}
 	for end.depth == depth && end.closing {
-		end = s.nextDelimiter() // the closing delimiter stands in front
+		end = s.nextDelimiter() // the closing delimiter comes first
 	}
 	for end.depth == depth && !end.closing {
 		var child *Part
@@ -248,7 +247,7 @@ func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) de
 	return end
 }
 
-// rest makes one part of what is left of the multipart at a depth, delimiters and all.
+// rest makes one part of the rest of the multipart at a depth, including its delimiters.
 func (s *splitter) rest(r reporter, depth int) (*Part, delimiter) {
 	r.report(LimitExceeded, "", exceeded("Parts", s.meter.limits.Parts))
 	start := s.pos
@@ -259,7 +258,7 @@ func (s *splitter) rest(r reporter, depth int) (*Part, delimiter) {
 	return &Part{Path: r.part, ContentType: "application/octet-stream", Content: s.between(start, end), opaque: true}, end
 }
 
-// nextDelimiter moves behind the next delimiter of an open multipart, or to the end.
+// nextDelimiter moves past the next delimiter of an open multipart, or to the end.
 func (s *splitter) nextDelimiter() delimiter {
 	for len(s.open) > 0 {
 		if !bytes.HasPrefix(s.src[s.pos:], []byte("--")) {
@@ -280,7 +279,7 @@ func (s *splitter) nextDelimiter() delimiter {
 	return delimiter{start: len(s.src)}
 }
 
-// nextLine returns the line at the position, with its line break, and moves behind it.
+// nextLine returns the line at the position, with its line break, and moves past it.
 func (s *splitter) nextLine() []byte {
 	line := s.peekLine()
 	s.pos += len(line)
@@ -295,11 +294,10 @@ func (s *splitter) peekLine() []byte {
 	return line
 }
 
-// delimiter reports whether a line is a delimiter of an open multipart. Nothing but blanks may follow the boundary, so
-// that one boundary may be the beginning of another.
+// delimiter reports whether a line is a delimiter of an open multipart. Only blanks may follow the boundary, so that one boundary
+// may be the beginning of another.
 //
-// QUIRK: boundaries end in blanks, which RFC 2046, section 5.1.1, forbids. They are left out of account. Sample:
-// boundary-blank.
+// QUIRK: boundaries end in blanks, which RFC 2046, section 5.1.1, forbids. They are ignored. Sample: boundary-blank.
 func (s *splitter) delimiter(line []byte) (d delimiter, found bool) {
 	line, found = bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
 	if !found {
@@ -316,7 +314,7 @@ func (s *splitter) delimiter(line []byte) (d delimiter, found bool) {
 	return delimiter{depth: depth, closing: true}, isOpen
 }
 
-// guessBoundary looks for a line that looks like a delimiter, with a Content- field behind it.
+// guessBoundary looks for a line that looks like a delimiter and is followed by a Content- field.
 func guessBoundary(body []byte) string {
 	previous := ""
 	for line := range bytes.Lines(body) {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// header reads a header section and the blank line behind it.
+// header reads a header section and the blank line after it.
 //
-// QUIRK: a delimiter ends a header as well, since parts that are a header alone are often sent without the blank
-// line. So does a line that is no field, unless a field follows: then it is the rest of the field before it, if that ends
-// in a comma or a semicolon, and else it is left out, so that no name or subject grows by it. A first line that is
-// indented is a field; one that is no field is left out before a Content- field. Samples: delimiter-ends-header,
-// header-not-ended, header-not-folded, header-no-colon, header-indented, part-junk.
+// QUIRK: a delimiter ends a header as well: parts that consist of a header are often sent without the blank line. So does a line
+// that is not a field, unless a field follows. In that case the line continues the field before it, if that ends in a comma or a
+// semicolon; otherwise it is left out, so that no name or subject grows by it. An indented first line is a field. A first line
+// that is not a field is left out before a Content- field. Samples: delimiter-ends-header, header-not-ended, header-not-folded,
+// header-no-colon, header-indented, part-junk.
 func (s *splitter) header(r reporter) []rawField {
 	h := headerReader{splitter: s, r: r, fields: s.meter.fields[:0]}
 	for s.pos < len(s.src) {
@@ -33,18 +33,18 @@ func (s *splitter) header(r reporter) []rawField {
 	return h.fields
 }
 
-// A headerReader gathers the fields of one section.
+// A headerReader collects the fields of one section.
 type headerReader struct {
 	*splitter
 	r      reporter
 	fields []rawField
-	room   int  // how much more of the field is read
-	left   bool // the field, or what is left of it, is not read, since it is beyond the limits
+	room   int  // number of bytes of the field that may still be read
+	left   bool // the rest of the field is not read, since it is beyond the limits
 	over   bool // that was reported
 	seen   int  // the fields of once that are there, a bit each, as needs found them
 }
 
-// line adds a line to the fields; false when it belongs to the body.
+// line adds a line to the fields. It returns false if the line belongs to the body.
 func (h *headerReader) line(line []byte) bool {
 	if f, isField := cutField(line); isField {
 		h.add(f)
@@ -79,11 +79,11 @@ func (h *headerReader) line(line []byte) bool {
 		}
 	}
 	n := h.take(len(line))
-	last.value = last.value[:len(last.value)+n] // the line stands right behind it in the message
+	last.value = last.value[:len(last.value)+n] // the line directly follows it in the message
 	return true
 }
 
-// take counts n bytes more of the field that is being read, and returns how many of them are read.
+// take counts n more bytes of the current field, and returns how many of them to read.
 func (h *headerReader) take(n int) int {
 	room := max(0, h.room)
 	h.room -= n
@@ -95,7 +95,7 @@ func (h *headerReader) take(n int) int {
 	return min(n, room)
 }
 
-// exceed reports the limit that the header is beyond, once.
+// exceed reports the exceeded limit of the header, once.
 func (h *headerReader) exceed() {
 	if h.over {
 		return
@@ -115,8 +115,8 @@ func goesOn(value []byte) bool {
 	return bytes.HasSuffix(value, []byte{';'}) || bytes.HasSuffix(value, []byte{','})
 }
 
-// add begins a field. Beyond the limits only those are read without which nobody knows what the mail is, so that no
-// number of fields in front of them can hide the sender.
+// add begins a field. Beyond the limits it reads only the essential fields, so that no number of fields before them can hide the
+// sender.
 func (h *headerReader) add(f rawField) {
 	h.room = h.meter.fieldRoom()
 	h.left = false
@@ -158,10 +158,10 @@ func (h *headerReader) see(name []byte) bool {
 	return isFirst
 }
 
-// endsHeader reports whether a line is the blank one behind a header.
+// endsHeader reports whether a line is the blank line after a header.
 //
-// QUIRK: the line may have white space in it. RFC 5322 once allowed such lines inside folded fields (section 4.2), so
-// what follows decides. Sample: blank-line-blanks.
+// QUIRK: the line may contain white space. RFC 5322 allows such lines inside folded fields in obsolete syntax (section 4.2), so
+// the next line decides. Sample: blank-line-blanks.
 func (s *splitter) endsHeader(line []byte) bool {
 	if len(trimLineBreak(line)) == 0 {
 		return true
@@ -178,10 +178,10 @@ func (s *splitter) atField() bool {
 	return isField
 }
 
-// leading skips what may stand before the header of a message.
+// leading skips anything that may precede the header of a message.
 //
-// QUIRK: mbox files have a "From " line on top of each message, and some programs write a byte order mark or blank
-// lines. Samples: mbox-line, byte-order-mark, leading-blank.
+// QUIRK: mbox files have a "From " line before each message, and some programs write a byte order mark or blank lines. Samples:
+// mbox-line, byte-order-mark, leading-blank.
 func (s *splitter) leading(r reporter) {
 	start := s.pos
 	if bytes.HasPrefix(s.src[s.pos:], []byte("\xEF\xBB\xBF")) {
@@ -211,9 +211,9 @@ func (s *splitter) leading(r reporter) {
 	}
 }
 
-// junk counts the lines at the position that stand on top of a header and are none of its fields; it is 0 where no header begins.
+// junk counts the lines at the position that precede a header and are not its fields; it is 0 if no header begins.
 //
-// QUIRK: programs that store or forward mail leave lines of their own on top. Samples: header-junk, mbox-lines,
+// QUIRK: programs that store or forward mail leave lines of their own at the top. Samples: header-junk, mbox-lines,
 // no-header-colons.
 func (s *splitter) junk() (lines int) {
 	const most = 3
@@ -232,8 +232,8 @@ func (s *splitter) junk() (lines int) {
 	return lines
 }
 
-// skipHeader reports whether lines are a header that has two of the fields of every message: a text may have lines with a
-// colon, too. The position is somewhere in them.
+// skipHeader reports whether lines are a header with two of the fields of every message: a text may have lines with a colon, too.
+// It moves the position to anywhere in them.
 func (s *splitter) skipHeader() bool {
 	const needed, within = 2, 30
 	known := 0
@@ -253,7 +253,7 @@ func (s *splitter) skipHeader() bool {
 	return false
 }
 
-// lineFeeds makes lines end in LF where they end in CR.
+// lineFeeds converts line ends from CR to LF.
 //
 // QUIRK: old Macintoshes end lines in CR alone. Sample: bare-cr.
 func lineFeeds(src []byte, r reporter) []byte {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// large is a text of which the length in UTF-8 is counted before it is written, so that it is in memory once.
+// large is the size from which the length of a text in UTF-8 is counted before it is written, so that it is in memory once.
 const large = 32 << 10
 
-// transcode turns bytes in a charset, or in UTF-8 if it is nil, into UTF-8. With unixLines, lines that end in CRLF end in
-// LF, and a byte order mark is taken off.
+// transcode converts bytes in a charset, or in UTF-8 if it is nil, to UTF-8. With unixLines, it converts CRLF to LF and removes a
+// byte order mark.
 func transcode(b []byte, enc encoding.Encoding, unixLines bool) string {
 	var out strings.Builder
 	if len(b) > large {
@@ -36,11 +36,11 @@ func pour(b []byte, enc encoding.Encoding, unixLines bool, write func([]byte)) {
 	w.pour(b, decoder, write)
 }
 
-// A pourer turns a text into another in small pieces.
+// A pourer converts a text in small pieces.
 type pourer struct {
 	unixLines bool
 	begun     bool
-	cr        bool // a CR is held back until it is known what follows
+	cr        bool // a CR is held back until the next byte is known
 }
 
 func (p *pourer) pour(b []byte, decoder transform.Transformer, write func([]byte)) {
@@ -58,7 +58,7 @@ func (p *pourer) pour(b []byte, decoder transform.Transformer, write func([]byte
 	}
 }
 
-// lines is the text of n bytes behind the first of piece, as it is to be written.
+// lines returns the n bytes of text after the first byte of piece, with their line ends converted.
 func (p *pourer) lines(piece []byte, n int) []byte {
 	text := piece[1 : 1+n]
 	if !p.unixLines || n == 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isIdentity reports whether a transfer encoding (RFC 2045, section 6) leaves content as it is.
+// isIdentity reports whether a transfer encoding (RFC 2045, section 6) leaves content unchanged.
 func isIdentity(encoding string) bool {
 	switch encoding {
 	case "", "7bit", "8bit", "binary":
@@ -15,8 +15,8 @@ func isIdentity(encoding string) bool {
 	}
 }
 
-// decodeTransfer undoes a transfer encoding. It decodes what can be decoded; the problem is empty when all could. Tail is
-// text that stands behind base64 and is none. Content without an encoding is returned as it is, not copied.
+// decodeTransfer removes a transfer encoding. It decodes as much as possible; the problem is empty if it decoded everything. tail
+// is plain text after base64. Content without an encoding is returned without a copy.
 func decodeTransfer(b []byte, encoding string) (content, tail []byte, problem DefectKind) {
 	var ok bool
 	switch encoding {
@@ -38,9 +38,9 @@ func decodeTransfer(b []byte, encoding string) (content, tail []byte, problem De
 	return content, tail, problem
 }
 
-// encodingName is the transfer encoding that a field's value names, in lower case.
+// encodingName returns the transfer encoding that a field's value names, in lower case.
 //
-// QUIRK: "7bit and more", "base64;", the same in quotes, "7-bit" and comments in front or behind occur. Sample: encoding-odd.
+// QUIRK: "7bit and more", "base64;", the same in quotes, "7-bit" and comments before or after it occur. Sample: encoding-odd.
 func encodingName(value string) string {
 	for strings.HasPrefix(value, "(") {
 		_, rest, closed := cutComment(value)

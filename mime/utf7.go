@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// decodeUTF7 reads RFC 2152, which old Outlook and Exchange still send: base64 of UTF-16 between "+" and whatever
-// is no base64, where a "-" at the end belongs to it.
+// decodeUTF7 decodes RFC 2152, which old Outlook and Exchange still send: base64 of UTF-16 between "+" and the first other
+// character; a "-" there belongs to it.
 func decodeUTF7(b []byte) (text string, problem DefectKind) {
 	out := make([]byte, 0, len(b)+len(b)/4)
 	for len(b) > 0 {
@@ -32,7 +32,7 @@ func decodeUTF7(b []byte) (text string, problem DefectKind) {
 	return strings.ToValidUTF8(string(out), "\uFFFD"), problem
 }
 
-// appendUTF16 appends what UTF-16 in base64 says; a plus sign if it is empty. Bits that are no whole unit must be padding.
+// appendUTF16 appends the text of UTF-16 in base64, or a plus sign if it is empty. Bits that do not fill a unit must be padding.
 func appendUTF16(out, encoded []byte) (appended []byte, ok bool) {
 	if len(encoded) == 0 {
 		return append(out, '+'), true
@@ -60,7 +60,7 @@ func appendUTF16(out, encoded []byte) (appended []byte, ok bool) {
 			high = unit
 			continue
 		}
-		out = utf8.AppendRune(out, unit) // U+FFFD for a second that has no first
+		out = utf8.AppendRune(out, unit) // U+FFFD for a second without a first
 	}
 	if high != 0 {
 		out = utf8.AppendRune(out, utf8.RuneError)

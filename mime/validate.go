@@ -254,13 +254,13 @@ func (v *validator) mediaType(field, value string) {
 
 func isToken(s string) bool { return s != "" && len(s) <= 127 && token(s) == s }
 
-// cleanID takes off the angle brackets and all blanks.
+// cleanID removes the angle brackets and all blanks.
 func cleanID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(stripBlanks(id), "<"), ">")
 }
 
-// isAddrSpec reports whether an address is one of RFC 5322, section 3.4.1, in its plain form, or of RFC 6532 with
-// characters beyond ASCII.
+// isAddrSpec reports whether an address has the plain form of RFC 5322, section 3.4.1, or that of RFC 6532 with characters beyond
+// ASCII.
 func isAddrSpec(email string) bool {
 	const limit = 320 // RFC 5321, section 4.5.3.1: 64 bytes, an @, 255 bytes
 	at := strings.LastIndexByte(email, '@')

@@ -95,7 +95,7 @@ type logState int
 const (
 	logBroken   logState = iota // what was done after the last entries cannot be told
 	logWhole                    // these are the last
-	logAccepted                 // these are the last entries, from before a person accepted a audit log that was cut
+	logAccepted                 // these are the last entries, from before a person accepted an audit log that was cut
 )
 
 // whole reports whether the entries in last, by row id, are the last about their rows, and whether no later entry was altered or

@@ -15,7 +15,7 @@ import (
 )
 
 // If the end of a chain is removed, the rest still matches its signatures, and so do rows that are put back to match it. The
-// database alone cannot distinguish that from a audit log that never went further. So a ledger remembers how far it has seen the
+// database alone cannot distinguish that from an audit log that never went further. So a ledger remembers how far it has seen the
 // audit log.
 
 // A cutError reports that the audit log is shorter than it was.
@@ -140,7 +140,7 @@ func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entrie
 	return a, err
 }
 
-// starts reports whether the entry must not be added to a audit log that was cut: it starts an action, or records a person's
+// starts reports whether the entry must not be added to an audit log that was cut: it starts an action, or records a person's
 // rejection.
 func (e *AuditEntry) starts() bool {
 	return e.refuses() || e.Kind == auditAction && e.Note == string(postroom.ActionExecuting)

@@ -56,7 +56,7 @@ const maxRefused = 10_000
 
 type seenRule struct{ kind, id string }
 
-// An acceptance records that a person has accepted a audit log that was cut.
+// An acceptance records that a person has accepted an audit log that was cut.
 type acceptance struct {
 	entries int64 // of all chains, then
 	id      string

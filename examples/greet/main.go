@@ -1,4 +1,4 @@
-// Greet is the shortest complete program on the queue: it enqueues a job and runs what is there.
+// Greet is the shortest complete program that uses the queue: it enqueues a job and runs the waiting jobs.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Invoice shows the one transaction: a handler's own write, the job that follows and the completion of this one happen
-// together, or not at all. Kill it anywhere and run it again: the invoice is paid once and one receipt goes out.
+// Invoice demonstrates the single transaction: a handler's own write, the next job and the completion of this one take effect
+// together, or not at all. Kill the program at any point and run it again: the invoice is paid once and one receipt is sent.
 package main
 
 import (
@@ -45,7 +45,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The invoice and the job that pays it come to be together.
+	// The invoice and the job that pays it are created together.
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if _, err := tx.ExecContext(ctx, schema); err != nil {
 			return err

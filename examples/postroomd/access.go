@@ -31,12 +31,13 @@ func (s *site) app() (auth.App, error) {
 	return app, nil
 }
 
-// tokens opens the place where grants are kept.
+// tokens opens the store of grants.
 func (s *site) tokens(ctx context.Context) (*tokenstore.Store, error) {
 	return s.openTokens(ctx, s.tokenPlace())
 }
 
-// keptTokens is tokens for who only looks: where nobody has signed in yet, it asks for no passphrase and returns [auth.ErrNoGrant].
+// keptTokens is tokens for read-only callers: if nobody has signed in yet, it asks for no passphrase and returns
+// [auth.ErrNoGrant].
 func (s *site) keptTokens(ctx context.Context) (*tokenstore.Store, error) {
 	place := s.tokenPlace()
 	place.Existing = true
@@ -121,7 +122,7 @@ func (s *site) tokenPlace() tokenstore.Config {
 	return tokenstore.Config{Kind: tokenstore.Kind(s.cfg.Gmail.Tokens), Dir: s.folder.tokens(), Passphrase: s.passphrase}
 }
 
-// passphrase is configured, or asked for where a person can type it.
+// passphrase returns the configured passphrase, or asks for it on a terminal.
 func (s *site) passphrase(context.Context) (string, error) {
 	if p := string(s.cfg.Gmail.Passphrase); p != "" {
 		return p, nil
@@ -138,7 +139,7 @@ func (s *site) passphrase(context.Context) (string, error) {
 	return string(typed), err
 }
 
-// newClients makes the clients of all accounts: by the configured token, or by what people have granted.
+// newClients makes the clients of all accounts from the configured token, or from people's grants.
 func (h *host) newClients(ctx context.Context) (gmail.Clients, error) {
 	// Each worker keeps its connection; the default would close all but two after each call.
 	base := &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: h.cfg.App.Workers}
@@ -164,7 +165,7 @@ func (h *host) newClients(ctx context.Context) (gmail.Clients, error) {
 	})
 }
 
-// granted returns what makes the client of an account from the grant of its owner.
+// granted returns a function that makes the client of an account from its owner's grant.
 func (h *host) granted(ctx context.Context, base http.RoundTripper) (func(gmail.Account) (*http.Client, error), error) {
 	if h.cfg.Gmail.ClientID == "" {
 		return func(a gmail.Account) (*http.Client, error) {

@@ -63,7 +63,7 @@ func (r *removal) run(ctx context.Context, cmd *cobra.Command, h *host, address 
 	return r.forgetSent(ctx, cmd, h, a.Email)
 }
 
-// onlyForget forgets what a mailbox that was removed before has sent.
+// onlyForget deletes the records of sent messages of a mailbox that was removed before.
 func (r *removal) onlyForget(ctx context.Context, cmd *cobra.Command, h *host, address string) error {
 	kept, err := h.mail.SentKept(ctx, address)
 	if err != nil {
@@ -98,8 +98,8 @@ func (r *removal) forgetSent(ctx context.Context, cmd *cobra.Command, h *host, a
 	return err
 }
 
-// remove removes an account. What waits is canceled first, so that those who were asked are told at once, and again at the end, with
-// what was being carried out: a postroomd that runs may have decided about mail until then.
+// remove removes an account. It cancels waiting actions first, so that people who were asked are notified at once, and again at
+// the end, together with executing ones: until then a running postroomd may have decided about mail.
 func (h *host) remove(ctx context.Context, a gmail.Account) error {
 	waiting := []postroom.ActionState{postroom.ActionApprovedPending, postroom.ActionQueued}
 	if err := h.cancelActions(ctx, a.ID, "the mailbox was removed", waiting...); err != nil {
@@ -114,7 +114,7 @@ func (h *host) remove(ctx context.Context, a gmail.Account) error {
 	return h.cancelActions(ctx, a.ID, "the mailbox was removed while this was carried out; what it has done at Gmail stays", postroom.ActionExecuting)
 }
 
-// cancelActions ends the actions of a mailbox that are in the states: nobody can carry them out without the mailbox.
+// cancelActions cancels the actions of a mailbox in the given states: nobody can carry them out without the mailbox.
 func (h *host) cancelActions(ctx context.Context, accountID, why string, states ...postroom.ActionState) error {
 	for f := (safety.Filter{AccountID: accountID, States: states, Limit: 100}); ; {
 		page, err := h.ledger.Actions(ctx, f)

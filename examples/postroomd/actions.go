@@ -78,7 +78,7 @@ func actionFilter(states, types []string, since string) (safety.Filter, error) {
 	return f, err
 }
 
-// filterFlags adds the flags that select actions by their decisions, and returns what reads them into a filter.
+// filterFlags adds the flags that select actions by their decisions, and returns a function that reads them into a filter.
 func filterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive")
 	rule := cmd.Flags().String("rule", "", "only what this rule decided, by its name or id")
@@ -113,7 +113,7 @@ func filterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 
 var sourceNames = texts([]postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceNone})
 
-// texts are values as a person types them.
+// texts returns values as a person types them.
 func texts[T ~string](values []T) []string {
 	return listed(values, func(v T) string { return string(v) })
 }
@@ -123,7 +123,7 @@ var actionStates = []postroom.ActionState{
 	postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending,
 }
 
-// describe is an action with its label.
+// describe returns an action with its label.
 func describe(a postroom.Action, names labelNames) string {
 	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
 		return string(a.Type) + " " + names.name(a.AccountID, label)

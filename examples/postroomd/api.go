@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// An httpAPI answers programs that have the configured token.
+// An httpAPI serves programs that have the configured token.
 type httpAPI struct{ *host }
 
 // A call returns a value, or an error whose status apiStatus knows.
@@ -27,7 +27,7 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// checkAPI returns an error if the API could answer in vain.
+// checkAPI returns an error if answers over the API could never count.
 func (s *site) checkAPI() error {
 	approvers, name := s.cfg.Policy.Approvers, s.cfg.API.Approver
 	if s.cfg.API.Token == "" || len(approvers) == 0 || slices.Contains(approvers, name) {
@@ -36,7 +36,7 @@ func (s *site) checkAPI() error {
 	return usage("api.token is set and api.approver is %q, which policy.approvers does not have; add %q to policy.approvers, or leave policy.approvers empty", name, name)
 }
 
-// withAPI adds the API, if a token is configured. Each call has the token, so that it may come under any name, through a proxy.
+// withAPI adds the API, if a token is configured. Each call needs the token, so any host name is permitted, and a proxy.
 func (h *host) withAPI(local http.Handler) http.Handler {
 	if h.cfg.API.Token == "" {
 		return local
@@ -60,7 +60,7 @@ func (h *host) withAPI(local http.Handler) http.Handler {
 	return all
 }
 
-// authorized lets only those pass who have the token. The time it takes tells nothing of how much of it is right.
+// authorized refuses calls without the token. Its timing does not reveal how much of a token is right.
 func (a httpAPI) authorized(next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(a.cfg.API.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +75,7 @@ func (a httpAPI) authorized(next http.Handler) http.Handler {
 	})
 }
 
-// An apiError is an error whose status is known.
+// An apiError is an error with a status.
 type apiError struct {
 	status int
 	error
@@ -87,7 +87,7 @@ type errorView struct {
 	Error string `json:"error"`
 }
 
-// answers makes a call of what returns a value or an error.
+// answers makes a call of a function that returns a value or an error.
 func (a httpAPI) answers(fn call) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)
@@ -118,7 +118,7 @@ func (a httpAPI) reply(w http.ResponseWriter, status int, value any) {
 	}
 }
 
-// apiStatus is the status of an error: 409 is of what has changed, and is to be looked at again.
+// apiStatus returns the status of an error. 409 means that something has changed and must be read again.
 func apiStatus(err error) int {
 	var known apiError
 	var typed usageError
@@ -141,7 +141,7 @@ func apiStatus(err error) int {
 	return http.StatusInternalServerError
 }
 
-// An apiKind is what programs list and change, all in the same way.
+// An apiKind is a kind of objects that programs list and change in a uniform way.
 type apiKind struct{ list, create, show, patch, remove, swap call }
 
 func (k apiKind) calls(name string) map[string]call {
@@ -156,12 +156,12 @@ func (k apiKind) calls(name string) map[string]call {
 	}
 }
 
-// A swapBody names what the priority is exchanged with.
+// A swapBody names the object to exchange priorities with.
 type swapBody struct {
 	With string `json:"with"`
 }
 
-// A goneView is what was deleted.
+// A goneView is the response to a deletion.
 type goneView struct {
 	ID string `json:"id"`
 }

@@ -16,7 +16,7 @@ import (
 // storable reports whether every database takes the text.
 func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
-// checkAddress refuses what no database could look for.
+// checkAddress refuses ids that no database can look up.
 func checkAddress(r *http.Request) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	for name, values := range query {
@@ -33,7 +33,7 @@ func checkAddress(r *http.Request) error {
 	return nil
 }
 
-// readBody reads one JSON object, with the fields that into has and no others.
+// readBody reads one JSON object. It refuses fields that into does not have.
 func readBody(r *http.Request, into any) error {
 	err := decodeBody(r.Body, into)
 	if err != nil {
@@ -63,7 +63,7 @@ func decodeBody(body io.Reader, into any) error {
 	return noNUL(text)
 }
 
-// noNUL refuses a text with a NUL, however deep in the object.
+// noNUL refuses a text with a NUL at any depth of the object.
 func noNUL(object []byte) error {
 	in := json.NewDecoder(bytes.NewReader(object))
 	for {
@@ -80,7 +80,7 @@ func noNUL(object []byte) error {
 	}
 }
 
-// madeHere refuses fields that are set where something is stored, and that a caller who sends them would believe to be kept.
+// madeHere refuses fields that the server sets, so that a caller does not believe that they are stored.
 func madeHere(id string, created, updated time.Time, revision int64) error {
 	if id == "" && created.IsZero() && updated.IsZero() && revision == 0 {
 		return nil

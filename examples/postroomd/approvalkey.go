@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// approvalKey is the key that signs approvals: the configured one, else that of a file in the folder, which is made when it is
-// missing. It is nil on PostgreSQL, where several machines need the same: the database keeps one.
+// approvalKey returns the key that signs approvals: the configured key, or that of a file in the folder, which is created if it
+// is missing. It returns nil on PostgreSQL, where several machines need the same key: the database stores one.
 func (s *site) approvalKey() ([]byte, error) {
 	switch {
 	case s.cfg.Policy.ApprovalKey != "":
@@ -29,8 +29,8 @@ func (s *site) approvalKey() ([]byte, error) {
 	return key, err
 }
 
-// oldApprovalKeys are the keys from before, which check what they have signed: the one of the configuration, and that of the file
-// where another has taken its place.
+// oldApprovalKeys returns the previous keys, which verify their signatures: the configured one, and that of the file if another
+// has replaced it.
 func (s *site) oldApprovalKeys() (keys [][]byte, err error) {
 	if before := s.cfg.Policy.ApprovalKeyBefore; before != "" {
 		keys = append(keys, []byte(before))
@@ -59,7 +59,7 @@ func readKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKey writes a whole file at once. Of several that make one, the first stays.
+// makeKey writes a whole file at once. If several processes create one, the first stays.
 func makeKey(path string) error {
 	key := make([]byte, keyBytes)
 	if _, err := rand.Read(key); err != nil {

@@ -82,7 +82,7 @@ func approvalsApprove() *cobra.Command {
 			}
 			return h.decide(ctx, cmd, id, func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Approve(ctx, tx, id, me())
-				// An answer that was given before and interrupted then is carried out now.
+				// An earlier answer that was interrupted is carried out now.
 				state, ok := errors.AsType[*safety.StateError](err)
 				if ok && (state.State == postroom.ActionQueued || state.State == postroom.ActionExecuting) {
 					return nil
@@ -185,7 +185,7 @@ func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, an
 	return h.printOutcome(ctx, cmd, id, rest)
 }
 
-// allSettled reports whether none of the actions is still to be carried out now: it has ended, or is held.
+// allSettled reports whether all actions have ended or are held.
 func (h *host) allSettled(ctx context.Context, ids []string) (bool, error) {
 	for _, id := range ids {
 		a, err := h.ledger.Action(ctx, id)
@@ -202,7 +202,7 @@ func (h *host) allSettled(ctx context.Context, ids []string) (bool, error) {
 	return true, nil
 }
 
-// whyLater says why an action has not ended; settled is what allSettled has said.
+// whyLater explains why an action has not ended. settled is the result of allSettled.
 func (h *host) whyLater(ctx context.Context, id string, settled bool) (string, error) {
 	err := h.ledger.HeldAction(ctx, id)
 	held, ok := errors.AsType[*postroom.HeldError](err)
@@ -215,7 +215,7 @@ func (h *host) whyLater(ctx context.Context, id string, settled bool) (string, e
 	return unless(settled, waits), err
 }
 
-// actionID completes the beginning of an action's id.
+// actionID completes the prefix of an action's id.
 func (h *host) actionID(ctx context.Context, prefix string) (string, error) {
 	id, err := h.ledger.Resolve(ctx, prefix)
 	switch {

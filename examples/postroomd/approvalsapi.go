@@ -26,14 +26,15 @@ func (a approvalsAPI) calls() map[string]call {
 	}
 }
 
-// A requestView is a request with what an answer to it must name.
+// A requestView is a request with the values that an answer to it must name.
 type requestView struct {
 	shownView
 	RequestID string `json:"request_id"`
 	Digest    string `json:"digest"`
 }
 
-// list lists what waits, newest first: limit is 1 to mostListed, and before the id of the last action of a page selects the next.
+// list lists the waiting requests, newest first. limit is 1 to mostListed; before is the id of the last action of a page, and
+// selects the next.
 func (a approvalsAPI) list(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	f := safety.Filter{Limit: 20, Before: query.Get("before"), AccountID: query.Get("account_id"), Rule: query.Get("rule")}
@@ -54,7 +55,7 @@ func (a approvalsAPI) list(r *http.Request) (any, error) {
 	}), err
 }
 
-// show composes what the action sends, so that the digest is that of what is shown.
+// show composes the action's content, so that the digest covers the shown content.
 func (a approvalsAPI) show(r *http.Request) (any, error) {
 	w, err := a.one(r)
 	if err != nil {
@@ -71,7 +72,7 @@ func (a approvalsAPI) show(r *http.Request) (any, error) {
 	return requestView{viewShown(w, message, sends, names, isAltered(w)), w.Approval.ID, w.Approval.Digest}, err
 }
 
-// one returns the request about the action of the path, whose id is given whole.
+// one returns the request about the action of the path, whose full id is required.
 func (a approvalsAPI) one(r *http.Request) (safety.Waiting, error) {
 	action, err := a.ledger.Action(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -91,7 +92,7 @@ type answerBody struct {
 	Why       string `json:"why"` // of a rejection; may be empty
 }
 
-// An answerView is what became of the action.
+// An answerView is the outcome of an answer.
 type answerView struct {
 	ID    string               `json:"id"`
 	State postroom.ActionState `json:"state"`

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A batch chooses requests to answer together: by ids, or by what they are about.
+// A batch selects requests to answer together, by ids or by their properties.
 type batch struct {
 	allOf     string
 	olderThan string
@@ -40,7 +40,7 @@ func (b *batch) register(cmd *cobra.Command) {
 // chooses reports whether flags choose the requests.
 func (b *batch) chooses() bool { return b.allOf != "" || b.olderThan != "" || len(b.kinds) > 0 }
 
-// check returns an error if it is not clear what is meant.
+// check returns an error if the flags are ambiguous.
 func (b *batch) check(ids []string) error {
 	switch {
 	case len(ids) == 0 && !b.chooses():
@@ -51,7 +51,7 @@ func (b *batch) check(ids []string) error {
 	return nil
 }
 
-// run answers the chosen requests, each for itself, as they were when they were listed.
+// run answers the selected requests separately, in the versions that were listed.
 func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *host, ids []string) error {
 	chosen, err := b.choose(ctx, h, ids)
 	if err != nil {
@@ -74,7 +74,8 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *host, ids []stri
 	return b.answerAll(ctx, cmd, h, chosen)
 }
 
-// choose lists the requests, oldest first. What their actions send is composed before, so that each is listed as it is answered.
+// choose returns the requests, oldest first. It composes their content before, so that the listed version is the one that is
+// answered.
 func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Waiting, error) {
 	if len(ids) > 0 {
 		return h.named(ctx, ids, b.verb == "approve")
@@ -108,7 +109,7 @@ func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Wai
 	return h.named(ctx, named, true)
 }
 
-// named returns the requests about actions that wait, each once.
+// named returns the requests about waiting actions, without duplicates.
 func (h *host) named(ctx context.Context, ids []string, compose bool) ([]safety.Waiting, error) {
 	var list []safety.Waiting
 	for _, id := range ids {
@@ -131,7 +132,7 @@ func (h *host) named(ctx context.Context, ids []string, compose bool) ([]safety.
 	return list, nil
 }
 
-// allWaiting lists all requests that the filter chooses, oldest first.
+// allWaiting returns all requests that the filter selects, oldest first.
 func (h *host) allWaiting(ctx context.Context, filter safety.Filter) ([]safety.Waiting, error) {
 	var list []safety.Waiting
 	for {
@@ -160,8 +161,8 @@ func (h *host) previewAnswers(ctx context.Context, out io.Writer, chosen []safet
 	return t.flush("")
 }
 
-// answerAll answers each request in a transaction of its own: one that somebody else has answered meanwhile, or that has expired,
-// keeps none of the others.
+// answerAll answers each request in a separate transaction: a request that was answered meanwhile, or has expired, does not block
+// the others.
 func (b *batch) answerAll(ctx context.Context, cmd *cobra.Command, h *host, chosen []safety.Waiting) error {
 	var answered []string
 	var refusals []error

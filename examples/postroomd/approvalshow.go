@@ -71,10 +71,10 @@ func (h *host) waiting(ctx context.Context, prefix string) (safety.Waiting, erro
 	return w, err
 }
 
-// wasAltered is said of a request that is not what was asked.
+// wasAltered is the note about a request that was altered.
 const wasAltered = "ALTERED in the database since it was asked; it may be about another message. Reject it; 'postroomd audit verify' says more"
 
-// isAltered reports whether the request, or its action or decision, is not what was asked: what is shown of it may be a lie.
+// isAltered reports whether the request, its action or its decision was altered: its shown content may be false.
 func isAltered(w safety.Waiting) bool {
 	return errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrLogCut) || errors.Is(w.Fault, safety.ErrState)
 }
@@ -102,7 +102,7 @@ func printShown(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, na
 	return printOutgoing(out, p.Message)
 }
 
-// printOutgoing prints a message whose text may be a stranger's: its lines are marked, so that none passes for one of ours.
+// printOutgoing prints a message with untrusted text. It marks the lines, so that none looks like a line of this program.
 func printOutgoing(out io.Writer, m *mime.Message) error {
 	if _, err := fmt.Fprintln(out); err != nil {
 		return err

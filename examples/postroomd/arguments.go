@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// whereFound says what an argument is and where to find its value, by the name that it has in the usage of the command: for all
-// commands, or for those below one.
+// whereFound describes an argument and the place of its value, by its name in the usage of a command: for all commands, or for
+// the subcommands of one.
 var whereFound = map[string]string{
 	"FILE":             "the name of a file",
 	"FILE...":          "the names of files",
@@ -29,7 +29,7 @@ var whereFound = map[string]string{
 	"postroomd ID":     "the id of a message or of an action; 'postroomd mail list' and 'postroomd actions' list them",
 }
 
-// namesArguments makes all commands say which argument is missing or too many; their own checks say only how many there may be.
+// namesArguments makes all commands name the missing or superfluous argument; cobra's own checks only give the permitted number.
 func namesArguments(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		namesArguments(below)
@@ -56,12 +56,12 @@ func namesArguments(cmd *cobra.Command) {
 	}
 }
 
-// typedAs is a command without the name of the program, which stands before each error.
+// typedAs returns a command without the name of the program, which precedes each error.
 func typedAs(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// argumentsOf are the arguments in the usage of a command: those it needs, and those that may be left out.
+// argumentsOf returns the required and the optional arguments in the usage of a command.
 func argumentsOf(cmd *cobra.Command) (required, optional []string) {
 	for _, word := range strings.Fields(cmd.Use)[1:] {
 		if name := strings.Trim(word, "[]"); strings.HasPrefix(word, "[") {

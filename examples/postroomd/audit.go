@@ -17,7 +17,7 @@ func auditCommand() *cobra.Command {
 	return group("audit", "Examine the log of what was decided, permitted and done", auditVerify(), auditExport(), auditAccept())
 }
 
-// errTampered makes the exit status that of a failure, for scripts.
+// errTampered sets the exit status to failure, for scripts.
 var errTampered = errors.New("the ledger is not as it was written; see above")
 
 func auditVerify() *cobra.Command {
@@ -62,7 +62,7 @@ time: a database that was put back as a whole to an earlier day does not show ot
 	return cmd
 }
 
-// verifyWhitelist adds a fault if the list of those who decide at Discord is not as it was written.
+// verifyWhitelist adds a fault if the Discord whitelist was altered.
 func (h *host) verifyWhitelist(ctx context.Context, found *safety.Audit) error {
 	if !h.asksDiscord() {
 		return nil
@@ -138,7 +138,7 @@ func auditExport() *cobra.Command {
 	return cmd
 }
 
-// recordSettings puts on record under which settings is decided from now on.
+// recordSettings records the settings that apply to decisions from now on.
 func (h *host) recordSettings(ctx context.Context) error {
 	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.ledger.RecordSettings(ctx, tx, me()) })
 }

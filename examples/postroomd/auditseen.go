@@ -13,10 +13,10 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// rememberInterval is how often it is kept how far the log goes.
+// rememberInterval is the interval at which the end of the audit log is stored in the seen file.
 const rememberInterval = time.Second
 
-// remember keeps how far the log goes, until ctx is done and once more then.
+// remember stores the end of the audit log until ctx is done, and once more then.
 func (h *host) remember(ctx context.Context) {
 	again := time.NewTicker(rememberInterval)
 	defer again.Stop()
@@ -40,7 +40,7 @@ func (h *host) remember(ctx context.Context) {
 	}
 }
 
-// heldByLog says for people why the log holds what a person has approved; empty if it does not.
+// heldByLog explains to people why the audit log holds approved actions; empty if it does not.
 func (h *host) heldByLog(ctx context.Context) (string, error) {
 	err := h.ledger.Remember(ctx)
 	held, ok := errors.AsType[*postroom.HeldError](err)

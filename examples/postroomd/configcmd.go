@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 )
 
-// configFlags say where the configuration is read from.
+// configFlags select the sources of the configuration.
 type configFlags struct {
 	file string
 	set  []string
@@ -25,7 +25,7 @@ func (c *configFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&c.set, "set", nil, "override a setting, such as app.port=17801; may be repeated")
 }
 
-// load reads the configuration and tells what may stay but should not.
+// load reads the configuration and prints its warnings.
 func (c *configFlags) load(cmd *cobra.Command, override ...string) (*config.Loaded, error) {
 	l, err := config.Load(c.source(override...))
 	if err != nil {

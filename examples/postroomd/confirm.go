@@ -11,14 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// A question is one that a person must answer with yes before a command goes on. The command has a flag --yes.
+// A question must be answered with yes before a command continues. The command has a flag --yes.
 type question struct {
 	text    string
 	instead string // what else to write where nobody can be asked; may be empty
 	refused string // what a no amounts to
 }
 
-// confirm asks where a person can answer.
+// confirm asks the question on a terminal.
 func confirm(in io.Reader, out io.Writer, q question) error {
 	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
 		return usage("nobody can be asked here; add --yes to go on%s", q.instead)

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-// demoSite is the configuration of a demo: its Gmail is known when it has started, and has no quota to keep.
+// demoSite is the configuration of a demo. Its Gmail is known after the start, and has no quota.
 func demoSite(f folder) *site {
 	cfg := config.Default()
 	cfg.App.Workers = 16
@@ -27,7 +27,7 @@ func (h *host) startGmail(ctx context.Context) (err error) {
 	return err
 }
 
-// connect makes everything that talks to Gmail, through the real client and real HTTP. It makes no call.
+// connect makes everything that uses Gmail, through the real client and real HTTP. It makes no calls.
 func (h *host) connect(ctx context.Context) error {
 	clients, err := h.newClients(ctx)
 	if err != nil {

@@ -36,7 +36,7 @@ func costCommand() *cobra.Command {
 	return cmd
 }
 
-// A costView is what cost prints as JSON. Amounts are in dollars.
+// A costView is the JSON of the command cost. Amounts are in dollars.
 type costView struct {
 	Today    periodView     `json:"today"`
 	Month    periodView     `json:"month"`
@@ -70,7 +70,7 @@ type forecastView struct {
 	Dollars float64 `json:"dollars"`
 }
 
-// A budgetView is a budget of today. What has no bound is left out.
+// A budgetView is a budget of today. Values without a bound are left out.
 type budgetView struct {
 	Mailbox     string   `json:"mailbox,omitempty"` // empty: all together
 	Tokens      int64    `json:"tokens,omitempty"`
@@ -130,7 +130,7 @@ func (h *host) period(ctx context.Context, accounts []gmail.Account, from, until
 	return p, err
 }
 
-// emailOf returns the id of an account that is gone.
+// emailOf returns the id of an account that no longer exists.
 func emailOf(accounts []gmail.Account, id string) string {
 	for _, a := range accounts {
 		if a.ID == id {
@@ -140,7 +140,7 @@ func emailOf(accounts []gmail.Account, id string) string {
 	return id
 }
 
-// budget is that of an account today, or of all together for the account without an id.
+// budget returns today's budget of an account, or of all together for the empty id.
 func (h *host) budget(ctx context.Context, a gmail.Account, now time.Time) (budgetView, error) {
 	cfg := &h.cfg.LLM
 	v := budgetView{Mailbox: a.Email, Tokens: int64(cfg.AccountTokensDay), Dollars: cfg.AccountDollarsDay}

@@ -84,7 +84,7 @@ func days(n int) string {
 	return strconv.Itoa(n) + " days"
 }
 
-// amount shows cents, and more where a smaller sum would show as none.
+// amount shows cents, and more digits if a smaller sum would show as zero.
 func amount(d float64) string {
 	if d > 0 && d < 0.1 {
 		return fmt.Sprintf("$%.4f", d)
@@ -109,7 +109,7 @@ func grouped(n int64) string {
 	return text
 }
 
-// unpriced are the configured models whose price is not known.
+// unpriced returns the configured models without a known price.
 func (h *host) unpriced() []string {
 	names := []string{}
 	for _, m := range h.configuredModels() {

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
-// dashboardFlags say where the dashboard of the queue is served, if it is.
+// dashboardFlags set whether and where the dashboard of the queue is served.
 type dashboardFlags struct {
 	address string
 	public  bool
@@ -24,7 +24,7 @@ func (d *dashboardFlags) register(cmd *cobra.Command) {
 		"let --dashboard be an address that other machines reach; nobody logs in, so it shows no mail there and changes nothing")
 }
 
-// listen takes the address before anything is written; without one it returns nil.
+// listen takes the address before anything is written. Without an address it returns nil.
 func (d *dashboardFlags) listen(ctx context.Context) (net.Listener, error) {
 	if d.address == "" {
 		if d.public {
@@ -49,13 +49,14 @@ func (d *dashboardFlags) listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// isLoopback knows names and addresses that lead to this machine whatever a name server says.
+// isLoopback accepts names and addresses that lead to this machine regardless of name servers.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// show serves the dashboard until it is closed. On a loopback address who can reach it may do all that the command line can.
+// show serves the dashboard until it is closed. On a loopback address, anyone who can reach it may do everything that the command
+// line can.
 func (h *host) show(listener net.Listener, public bool) (*web, error) {
 	cfg := &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: h.authorize, Logger: h.log}
 	if !public {
@@ -72,7 +73,7 @@ func (h *host) show(listener net.Listener, public bool) (*web, error) {
 	return serve(listener, handler, ui.Close), nil
 }
 
-// authorize refuses to retry in vain, as the command line does.
+// authorize refuses useless retries, like the command line.
 func (h *host) authorize(r *http.Request, action queueui.Action) error {
 	if id := r.PathValue("id"); action == queueui.ActionRetry && id != "" {
 		return h.mayRetry(r.Context(), id)

@@ -100,7 +100,7 @@ func decisionsShow() *cobra.Command {
 	return cmd
 }
 
-// decision finds a decision by its id, or by the beginning of the id of an action.
+// decision finds a decision by its id, or by the prefix of the id of an action.
 func (h *host) decision(ctx context.Context, id string) (safety.DecisionRecord, error) {
 	id = strings.ToLower(strings.TrimSpace(id))
 	d, err := h.ledger.Decision(ctx, id)

@@ -40,7 +40,7 @@ func (v *decisionView) gate() string {
 	return "passes"
 }
 
-// A wholeDecisionView is a decision with its explanations and what came of it.
+// A wholeDecisionView is a decision with its explanations and its results.
 type wholeDecisionView struct {
 	decisionView
 	Explanations postroom.Explanations `json:"explanations"`
@@ -49,7 +49,7 @@ type wholeDecisionView struct {
 	Actions      []resultView          `json:"actions"` // undos included, oldest first
 }
 
-// A resultView is an action, and how it is taken back.
+// A resultView is an action, and how to undo it.
 type resultView struct {
 	actionView
 	Undo string `json:"undo"` // in words
@@ -73,7 +73,7 @@ func (h *host) viewWholeDecision(ctx context.Context, d safety.DecisionRecord, n
 	return v, nil
 }
 
-// describeUndo says what taking an action back would do to the message.
+// describeUndo describes the effect of undoing an action on the message.
 func describeUndo(a postroom.Action, names labelNames) string {
 	switch hint := a.UndoHint; {
 	case a.State != postroom.ActionCompleted:

@@ -69,7 +69,7 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	return errors.Join(err, d.close(), s.failed())
 }
 
-// prepare opens the host, and the dashboard if one is asked for. It checks all flags before it writes anything.
+// prepare opens the host, and the dashboard if requested. It checks all flags before it writes anything.
 func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	file, err := readRules(o.rules)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *demoRun) close() error {
 	return errors.Join(err, d.host.close())
 }
 
-// stay runs what is retried on the dashboard until interrupted.
+// stay runs jobs that are retried on the dashboard until interrupted.
 func (d *demoRun) stay(ctx context.Context) error {
 	dispatcher, err := d.dispatcher()
 	if err != nil {
@@ -179,7 +179,7 @@ func (d *demoRun) warnOfPauses(ctx context.Context) error {
 	return err
 }
 
-// loadMailbox copies the user's mailbox into the demo's Gmail, or the rest of it after an interruption.
+// loadMailbox copies the user's mailbox into the demo's Gmail, or continues after an interruption.
 func (d *demoRun) loadMailbox(ctx context.Context) error {
 	if err := d.from.remember(d.folder); err != nil {
 		return err

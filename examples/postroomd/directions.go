@@ -138,7 +138,7 @@ func directionsAdd() *cobra.Command {
 	return cmd
 }
 
-// uncheckedNote is a line that says how far decisions are checked against a direction that forbids something; empty if they are.
+// uncheckedNote describes to what extent decisions are not checked against a direction that forbids something; empty if they are.
 func uncheckedNote(text string) string {
 	if hint := (llm.Direction{Text: text}).Unchecked(); hint != "" {
 		return "note: " + hint + "\n"
@@ -146,7 +146,7 @@ func uncheckedNote(text string) string {
 	return ""
 }
 
-// addDirection stores a rule, and as a direction one that has no name.
+// addDirection stores a rule, or a direction if it has no name.
 func (h *host) addDirection(ctx context.Context, r llm.ScopedRule) (id string, err error) {
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if r.Name == "" {

@@ -98,7 +98,7 @@ func directionsTurn(use, short string, on bool) *cobra.Command {
 		})
 }
 
-// directionsChange makes a command that changes the direction whose id begins so.
+// directionsChange makes a command that changes the direction with the given prefix of its id.
 func directionsChange(cmd *cobra.Command, done string, change func(context.Context, *host, queue.Tx, instruction) error) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	place := placeFlag(cmd)
@@ -119,7 +119,7 @@ func directionsChange(cmd *cobra.Command, done string, change func(context.Conte
 	return cmd
 }
 
-// guidanceFault turns what was asked in vain into a fault of what was typed.
+// guidanceFault converts an error about a useless request into a usage error.
 func guidanceFault(err error) error {
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
@@ -131,7 +131,7 @@ func guidanceFault(err error) error {
 	return err
 }
 
-// instruction is the one whose id begins so.
+// instruction returns the direction or rule with the given prefix of its id.
 func (h *host) instruction(ctx context.Context, id string) (instruction, error) {
 	list, err := h.instructions(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // asksDiscord reports whether requests for approval are asked in a channel.
 func (s *site) asksDiscord() bool { return s.cfg.Discord.ChannelID != "" }
 
-// checkDiscord returns an error if what is needed to ask in a channel is there in part.
+// checkDiscord returns an error if the settings for asking in a channel are incomplete.
 func (s *site) checkDiscord() error {
 	d := s.cfg.Discord
 	switch {
@@ -29,7 +29,7 @@ func (s *site) checkDiscord() error {
 	return s.checkDiscordApprovers()
 }
 
-// checkDiscordApprovers returns an error if somebody could press buttons in vain.
+// checkDiscordApprovers returns an error if a person on the whitelist could never answer.
 func (s *site) checkDiscordApprovers() error {
 	approvers := s.cfg.Policy.Approvers
 	if len(approvers) == 0 {
@@ -43,7 +43,7 @@ func (s *site) checkDiscordApprovers() error {
 	return nil
 }
 
-// whitelist are the configured people, as ID or ID=name.
+// whitelist returns the configured people, as ID or ID=name.
 func (s *site) whitelist() []discord.Person {
 	var people []discord.Person
 	for _, entry := range s.cfg.Discord.Whitelist {
@@ -56,7 +56,7 @@ func (s *site) whitelist() []discord.Person {
 	return people
 }
 
-// ask follows a request for approval.
+// ask is called after a request for approval.
 func (h *host) ask(ctx context.Context, tx queue.Tx, a postroom.Action) error {
 	request, err := h.ledger.OpenRequestTx(ctx, tx, a.ID)
 	if err != nil {
@@ -65,8 +65,8 @@ func (h *host) ask(ctx context.Context, tx queue.Tx, a postroom.Action) error {
 	return h.tellDoors(ctx, tx, request)
 }
 
-// tellDoors follows a request for approval, and the answer to it wherever it was given: it enqueues what makes the places where
-// people are asked show what the ledger says.
+// tellDoors is called after a request for approval, and after its answer from anywhere. It enqueues the jobs that update the
+// places where people are asked.
 func (h *host) tellDoors(ctx context.Context, tx queue.Tx, request safety.Approval) error {
 	if err := h.tellWebhook(ctx, tx, request); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (h *host) tellDoors(ctx context.Context, tx queue.Tx, request safety.Approv
 	return err
 }
 
-// newBot makes what asks in the configured channel, and lets the configured people answer there.
+// newBot makes the bot for the configured channel, and permits the configured people to answer there.
 func (h *host) newBot(ctx context.Context) (err error) {
 	if !h.asksDiscord() {
 		return nil
@@ -96,7 +96,7 @@ func (h *host) newBot(ctx context.Context) (err error) {
 	})
 }
 
-// remindAfter is less than the time between two digests, so that one that comes a little early leaves nothing out.
+// remindAfter is less than the time between two digests, so that a digest that is a little early omits nothing.
 func remindAfter(every time.Duration) time.Duration { return every - every/10 }
 
 func (h *host) summarizeAction(ctx context.Context, a postroom.Action) (string, error) {
@@ -114,7 +114,7 @@ func (h *host) summarizeAction(ctx context.Context, a postroom.Action) (string, 
 	return describe(a, names) + " in " + account.Email, nil
 }
 
-// composeAction fixes what an action sends and returns it as 'approvals show' prints it.
+// composeAction composes the content of an action and returns it in the form of 'approvals show'.
 func (h *host) composeAction(ctx context.Context, a postroom.Action) (discord.Content, error) {
 	p, sends, err := h.preview(ctx, a)
 	if gmail.ClassOf(err) == gmail.ClassRefused {
@@ -128,7 +128,7 @@ func (h *host) composeAction(ctx context.Context, a postroom.Action) (discord.Co
 	return discord.Content{Text: text.String()}, err
 }
 
-// listen takes answers from the channel until ctx is done. Without it people answer at the command line.
+// listen handles answers from the channel until ctx is done. Without it people answer at the command line.
 func (d *daemon) listen(ctx context.Context) {
 	if d.bot == nil {
 		return

@@ -50,7 +50,7 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// explained finds the message that is meant: by its own id, or by that of one of its actions, which is said.
+// explained finds the message by its own id, or by that of one of its actions, and prints the latter.
 func (h *host) explained(ctx context.Context, said io.Writer, address, id string) (*postroom.Message, error) {
 	account, err := h.mailbox(ctx, address)
 	var m *postroom.Message
@@ -74,7 +74,7 @@ func (h *host) explained(ctx context.Context, said io.Writer, address, id string
 	return h.messageOfAction(ctx, said, account, actionID)
 }
 
-// messageOfAction returns the message of an action in the mailbox, or in any if none was named.
+// messageOfAction returns the message of an action in the mailbox, or in any if none is given.
 func (h *host) messageOfAction(ctx context.Context, said io.Writer, account gmail.Account, actionID string) (*postroom.Message, error) {
 	a, err := h.ledger.Action(ctx, actionID)
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *host) messageOfAction(ctx context.Context, said io.Writer, account gmai
 	return m, err
 }
 
-// An explanation is what explain prints as JSON.
+// An explanation is the JSON of the command explain.
 type explanation struct {
 	Message   mailView             `json:"message"`
 	Rules     []ruleView           `json:"rules"`           // in the order in which they are tried, as they are now
@@ -118,7 +118,7 @@ type failedView struct {
 	Found     string `json:"found,omitempty"`
 }
 
-// A modelView is what models were asked about a message, and what one would be told now.
+// A modelView is the history of model calls about a message, and the current prompt.
 type modelView struct {
 	Calls  []callView  `json:"calls"`
 	Prompt []layerView `json:"prompt"`      // empty when no model is configured
@@ -189,7 +189,7 @@ func viewRule(r rules.RuleExplanation) ruleView {
 	}
 }
 
-// explainModel returns nil when there is no model and none was asked.
+// explainModel returns nil if there is no model and none was called.
 func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelView, error) {
 	calls, err := h.records.CallsAbout(ctx, m.AccountID, m.ID, 100)
 	if err != nil {

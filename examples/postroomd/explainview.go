@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// print writes the explanation for a person; whole also writes what a model would be told.
+// print writes the explanation for a person. whole also writes the prompt of a model.
 func (x *explanation) print(r *report, whole bool) {
 	r.heading("Message " + x.Message.ID)
 	r.add("from", x.Message.From.String())
@@ -80,7 +80,7 @@ func (v *modelView) print(r *report, whole bool) {
 	}
 }
 
-// compared says whether the prompt is what was asked.
+// compared reports whether the prompt is the one that was sent.
 func (v *modelView) compared() string {
 	switch {
 	case len(v.Calls) == 0:

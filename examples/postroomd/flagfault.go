@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// flagFault says what is wrong with a flag, and what to type instead.
+// flagFault describes the fault of a flag, with a suggestion.
 func flagFault(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var wrong *pflag.InvalidValueError
@@ -47,7 +47,7 @@ func meantFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	return fmt.Sprintf("; see %s --help", cmd.CommandPath())
 }
 
-// valueOf says what the value of a flag is.
+// valueOf describes the value of a flag.
 func valueOf(flag *pflag.Flag, err error) string {
 	switch flag.Value.Type() {
 	case "bool":

@@ -32,7 +32,7 @@ func (f folder) isOurs() bool {
 	return err == nil
 }
 
-// runFile marks the folder of what is no demo.
+// runFile marks the folder of postroomd run.
 func (f folder) runFile() string { return filepath.Join(string(f), "run") }
 
 func (f folder) isRun() bool {
@@ -62,8 +62,8 @@ func (f folder) checkRun() error {
 	return f.checkEmpty()
 }
 
-// isBeside reports whether the folder holds what is kept in one beside a PostgreSQL database, and nothing else: grants that are in
-// files, what stops everything here, and how far the log was seen.
+// isBeside reports whether the folder has only the files that are kept next to a PostgreSQL database: stored grants, the stop
+// file, and the seen file.
 func (f folder) isBeside() bool {
 	entries, err := f.entries()
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -72,7 +72,7 @@ func (f folder) isBeside() bool {
 	})
 }
 
-// createRun makes the folder that run keeps a mailbox in.
+// createRun creates the folder of a mailbox for run.
 func (f folder) createRun() error {
 	if err := f.create(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A directionsAPI lists and changes what the model is told about all mail, or that of a mailbox.
+// A directionsAPI lists and changes the directions to the model about all mail, or that of a mailbox.
 type directionsAPI struct{ httpAPI }
 
 func (a directionsAPI) calls() map[string]call {
@@ -25,7 +25,8 @@ type directionView struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Revision  int64     `json:"revision"`
-	// Unchecked says how far decisions are not checked against it; it is set for directions that forbid something.
+	// Unchecked describes to what extent decisions are not checked against the direction; it is set for directions that forbid
+	// something.
 	Unchecked string `json:"unchecked,omitempty"`
 }
 
@@ -163,7 +164,7 @@ func (a modelRulesAPI) swap(r *http.Request) (any, error) {
 	return a.show(r)
 }
 
-// changedBy changes something in a transaction, and shows it.
+// changedBy makes a change in a transaction, and returns the result.
 func changedBy[T, V any](r *http.Request, h *host, view func(T) V, change func(context.Context, queue.Tx) (T, error)) (any, error) {
 	var changed T
 	err := h.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {

@@ -30,7 +30,7 @@ func jobsExplain() *cobra.Command {
 	return cmd
 }
 
-// errUnwell makes the exit status that of a failure, for scripts.
+// errUnwell sets the exit status to failure, for scripts.
 var errUnwell = errors.New("there are problems; see above")
 
 func jobsDoctor() *cobra.Command {

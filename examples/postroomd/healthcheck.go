@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// healthcheckCommand is for containers, whose health is asked for by a program inside.
+// healthcheckCommand is for containers, which run a program inside to check their health.
 func healthcheckCommand() *cobra.Command {
 	var from configFlags
 	cmd := &cobra.Command{

@@ -30,7 +30,7 @@ ON CONFLICT (id) DO UPDATE SET written = postroomd_probes.written + 1`
 // probePatience is how long a health check waits for the database.
 const probePatience = 3 * time.Second
 
-// A health is the answer of /healthz and /readyz.
+// A health is the response of /healthz and /readyz.
 type health struct {
 	Status   string `json:"status"` // healthy or unhealthy; of /readyz ready or not ready
 	Version  string `json:"version"`
@@ -39,7 +39,7 @@ type health struct {
 	Stopped  string `json:"stopped,omitempty"`  // who has stopped everything, when and why; that is no fault of health
 }
 
-// pages are all that postroomd serves: health, the dashboard and profiles.
+// pages returns everything that postroomd serves: health, the dashboard and profiles.
 func (h *host) pages(ready *readiness) (pages http.Handler, onClose func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,8 @@ func (h *host) pages(ready *readiness) (pages http.Handler, onClose func(), err 
 	return h.withPush(h.withAPI(byLocalName(mux)), onClose)
 }
 
-// withPush adds what Pub/Sub posts to, through the user's proxy and so under any name: each post is signed.
+// withPush adds the handler of Pub/Sub's posts. They come through the user's proxy and so under any host name: each post is
+// signed.
 func (h *host) withPush(local http.Handler, onClose func()) (pages http.Handler, _ func(), err error) {
 	if h.cfg.Gmail.PushAudience == "" {
 		return local, onClose, nil
@@ -90,7 +91,7 @@ func (h *host) withPush(local http.Handler, onClose func()) (pages http.Handler,
 	return mux, onClose, nil
 }
 
-// receiver takes what Gmail publishes, pushed or pulled.
+// receiver handles Gmail's notifications, pushed or pulled.
 func (h *host) receiver() (*gmail.Receiver, error) {
 	return gmail.NewReceiver(gmail.ReceiverConfig{Queue: h.queue, Store: h.mail, Logger: h.log})
 }

@@ -33,8 +33,8 @@ import (
 // silent discards log lines: the demo reports in its progress, its summary and its listings.
 var silent = slog.New(slog.DiscardHandler)
 
-// A host wires all packages on one site, for the demo and for run alike; only the Gmail at its end differs. A command that only
-// reads opens it as it is; one that runs jobs also takes the lock and connects to the Gmail.
+// A host wires all packages on one site, for both the demo and run; only its Gmail differs. A command that only reads opens it
+// without changes. A command that runs jobs also takes the lock and connects to the Gmail.
 type host struct {
 	*site
 	log     *slog.Logger
@@ -50,10 +50,10 @@ type host struct {
 	gate   *rulesGate // nil where no file of rules is to be stored first
 
 	records *llm.Records       // of the models
-	guide   *llm.GuidanceStore // what they are told
+	guide   *llm.GuidanceStore // their directions
 	cache   *rediscache.Cache  // of their answers; nil: the database keeps them
 
-	// Set only where jobs are run or enqueued.
+	// Set only if jobs are run or enqueued.
 	server  *gmailtest.Server // of the demo
 	clients gmail.Clients
 	outbox  *gmail.Outbox
@@ -141,7 +141,7 @@ func (h *host) setUp(ctx context.Context) error {
 	}
 	cfg := queue.Config{Logger: h.log, TracerProvider: h.tracers, MeterProvider: h.meters}
 	if h.demo {
-		// A demo may be killed many times; that is not the fault of the job it was at.
+		// A demo may be killed many times, which is not the fault of its current job.
 		cfg.Budget.Crashes = 1000
 	}
 	if h.queue, err = queue.New(h.db, &cfg); err != nil {
@@ -238,13 +238,13 @@ func (h *host) close() error {
 
 // These methods connect packages that do not import each other. Each enqueues the next job in the transaction of the last.
 
-// classify follows ingest where the rules alone do not decide.
+// classify is called after ingest if the rules alone do not decide.
 func (h *host) classify(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
 	_, err := h.queue.EnqueueTx(ctx, tx, rules.NewClassifyJob(msg.AccountID, msg.ID))
 	return err
 }
 
-// execute follows the ledger: at once, or when a person has approved.
+// execute is called by the ledger, at once or when a person has approved.
 func (h *host) execute(ctx context.Context, tx queue.Tx, a postroom.Action) error {
 	_, err := h.queue.EnqueueTx(ctx, tx, gmail.NewActionJob(a.AccountID, a.ID))
 	return err
@@ -255,7 +255,7 @@ func (h *host) engine() (*rules.Engine, error) {
 	return rules.NewEngine(rules.EngineConfig{Store: h.rules, Senders: h.mail, Logger: h.log})
 }
 
-// dispatcher runs all jobs there are. On SQLite the lock makes it the only one.
+// dispatcher runs jobs of all types. On SQLite the lock makes it the only one.
 func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{
 		Workers: h.cfg.App.Workers, Drain: h.cfg.App.Drain, Exclusive: !h.cfg.Paths.Database.Postgres(), Logger: h.log,
@@ -297,11 +297,11 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	)
 }
 
-// patience is how long a command waits for a postroomd that runs to carry out what it asked for.
+// patience is how long a command waits for a running postroomd to process its jobs.
 const patience = 10 * time.Second
 
-// carryOut has the jobs run that a command has enqueued: here for a demo, else by the postroomd that runs. It reports
-// whether done holds in the end.
+// carryOut runs the jobs that a command has enqueued: here for a demo, otherwise in the running postroomd. It reports whether
+// done is true at the end.
 func (h *host) carryOut(ctx context.Context, done func(context.Context) (bool, error)) (bool, error) {
 	if h.demo {
 		if err := h.runJobs(ctx); err != nil {
@@ -328,5 +328,5 @@ func (h *host) carryOut(ctx context.Context, done func(context.Context) (bool, e
 	}
 }
 
-// waits is said of what no postroomd has carried out yet.
+// waits is the note about jobs that no postroomd has run yet.
 const waits = "; a postroomd that runs carries it out"

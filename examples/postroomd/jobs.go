@@ -163,7 +163,7 @@ func jobsRetry() *cobra.Command {
 	return cmd
 }
 
-// mayRetry refuses the job of an action that has failed: the ledger keeps that as its end.
+// mayRetry refuses the job of a failed action: for the ledger that is final.
 func (h *host) mayRetry(ctx context.Context, id string) error {
 	job, err := h.queue.Job(ctx, id)
 	if err != nil {

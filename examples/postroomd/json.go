@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// What the listings print with --json: an interface that scripts rely on, apart from the packages' own types.
+// The --json output of the listings: an interface for scripts, independent of the packages' own types.
 
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON instead of a table")
@@ -150,7 +150,7 @@ type findingView struct {
 
 func viewFinding(f queueadmin.Finding) findingView { return findingView(f) }
 
-// A jsonList prints an object with a list that is too long to be kept.
+// A jsonList prints an object with a list that is too long for memory.
 type jsonList struct {
 	w    io.Writer
 	name string

@@ -10,12 +10,12 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// labelNames are the names of the labels of all accounts. Gmail gives two accounts labels with the same id.
+// labelNames are the names of the labels of all accounts. Labels of two accounts can have the same id at Gmail.
 type labelNames map[labelKey]string
 
 type labelKey struct{ accountID, id string }
 
-// name is the label's name, or the id of one that is gone.
+// name returns the label's name, or the id of a deleted label.
 func (n labelNames) name(accountID, id string) string {
 	return cmp.Or(n[labelKey{accountID, id}], id)
 }

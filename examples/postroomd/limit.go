@@ -7,16 +7,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A listing has at most so many entries. Each package bounds its own; what neither does is bounded as the ledger is.
+// The maximum of entries of a listing. Each package has its own bound; other listings have the ledger's.
 const (
 	mostListed = 100
 	mostMail   = 500
 )
 
-// A listLimit is how many entries are listed.
+// A listLimit is the number of entries to list.
 type listLimit struct{ n, most int }
 
-// limitFlag adds the flag that bounds a listing.
+// limitFlag adds the flag for the number of entries.
 func limitFlag(cmd *cobra.Command, most int) *int {
 	limit := &listLimit{20, most}
 	cmd.Flags().Var(limit, "limit", fmt.Sprintf("how many, 1 to %d", most))

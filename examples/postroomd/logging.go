@@ -19,7 +19,7 @@ func newLogger(w io.Writer, app config.App) *slog.Logger {
 	return slog.New(traced{slog.NewTextHandler(w, options)})
 }
 
-// traced adds the ids of the span in which a line is logged, so that the line is found from the trace and the trace from it.
+// traced adds the trace and span ids to log lines, so that a line leads to its trace and vice versa.
 type traced struct{ slog.Handler }
 
 func (t traced) Handle(ctx context.Context, r slog.Record) error {

@@ -23,7 +23,7 @@ func mailboxFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("mailbox", "", "the address of the mailbox; may be left out where there is one")
 }
 
-// mailbox returns the account of the address, or without one the only account.
+// mailbox returns the account of the address, or the only account if no address is given.
 func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, error) {
 	if address != "" {
 		return h.account(ctx, address)
@@ -40,7 +40,7 @@ func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, erro
 	return accounts[0], nil
 }
 
-// account returns the account of an address that was typed.
+// account returns the account of a typed address.
 func (h *host) account(ctx context.Context, address string) (gmail.Account, error) {
 	a, err := h.mail.AccountByEmail(ctx, address)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -49,10 +49,10 @@ func (h *host) account(ctx context.Context, address string) (gmail.Account, erro
 	return a, err
 }
 
-// mostNamed is how many names an error lists of what is there.
+// mostNamed is the number of existing names that an error lists.
 const mostNamed = 10
 
-// noMailbox is the error about an address that no mailbox here has; more is what else there is not.
+// noMailbox returns the error about an address without a mailbox; more names what else does not exist.
 func (h *host) noMailbox(ctx context.Context, address, more string) error {
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func aboutSearches(command string) string {
 		"have: it is searched for as words, as Gmail does."
 }
 
-// listsMail makes the command one that lists what its arguments search for.
+// listsMail makes the command list the results of a search, which its arguments give.
 func listsMail(cmd *cobra.Command) *cobra.Command {
 	place, address := placeFlag(cmd), mailboxFlag(cmd)
 	limit := limitFlag(cmd, mostMail)
@@ -123,7 +123,7 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// warnOfDoubts names what is probably mistyped.
+// warnOfDoubts reports terms that are probably typos.
 func warnOfDoubts(w io.Writer, doubts []gmail.SearchDoubt) {
 	for _, d := range doubts {
 		meant := ""
@@ -134,14 +134,14 @@ func warnOfDoubts(w io.Writer, doubts []gmail.SearchDoubt) {
 	}
 }
 
-// warnOfLabels names labels that the search asks for and the mailbox does not have: mistyped, or made since the last sync.
+// warnOfLabels reports labels in the search that the mailbox does not have: they are mistyped, or newer than the last sync.
 func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 	for _, label := range unknown {
 		_, _ = fmt.Fprintf(w, "%s has no label %s, as of the last sync of its labels\n", mailbox, printable(label))
 	}
 }
 
-// search fills a page: one of the store may be short although there is more.
+// search fills a page: a page of the store may be short although there is more.
 func (h *host) search(ctx context.Context, accountID string, s gmail.Search) (gmail.SearchPage, error) {
 	page, err := h.mail.Search(ctx, accountID, s)
 	if errors.Is(err, gmail.ErrSearchCursor) {
@@ -207,7 +207,7 @@ func mailShow() *cobra.Command {
 	return cmd
 }
 
-// message finds a message by its id at Gmail or by ours.
+// message finds a message by its id at Gmail or by Postroom's id.
 func (h *host) message(ctx context.Context, account gmail.Account, id string) (*postroom.Message, error) {
 	ours, err := h.mail.MessageID(ctx, account.ID, id)
 	if errors.Is(err, postroom.ErrNotFound) {

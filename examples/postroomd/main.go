@@ -1,9 +1,8 @@
-// Postroomd is Postroom as a program: it sorts a mailbox by rules, keeps a ledger of what it did, asks before what is
-// dangerous, and takes actions back.
+// Postroomd sorts a mailbox by rules, keeps a ledger of its actions, asks a person before dangerous ones, and can undo actions.
 //
-// "postroomd demo" runs the whole pipeline against a Gmail of its own, loaded with a sample mailbox or with yours.
-// "postroomd run" works on the mailbox of its configuration until it is stopped. The other commands look at what these did,
-// and change it.
+// "postroomd demo" runs the whole pipeline against a Gmail of its own, loaded with a sample mailbox or with yours. "postroomd
+// run" works on the mailbox of its configuration until it is stopped. The other commands show and change the results of these
+// two.
 package main
 
 import (
@@ -24,10 +23,10 @@ import (
 
 // Exit statuses.
 const (
-	exitFailed = 1 // it was tried and went wrong
-	exitUsage  = 2 // what was asked for cannot be done: nothing was written
+	exitFailed = 1 // it was tried and failed
+	exitUsage  = 2 // the request is invalid: nothing was written
 
-	exitInterrupted = 130 // as shells have it for SIGINT
+	exitInterrupted = 130 // the convention of shells for SIGINT
 )
 
 func main() {
@@ -38,7 +37,7 @@ func main() {
 	os.Exit(status)
 }
 
-// usageError is a fault of what was typed, not of what was tried.
+// usageError is a fault in the command line, not in its execution.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -85,7 +84,7 @@ func rootCommand(args []string) *cobra.Command {
 	root.SetArgs(args)
 	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), stopCommand(), resumeCommand(), auditCommand(), mailCommand(), explainCommand(), decisionsCommand(), directionsCommand(), costCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// The flags are those of the command that was meant, so that their being unknown here says nothing.
+		// The flags are those of the intended command, so unknown flags are ignored here.
 		if found, rest, _ := root.Find(args); found == cmd && cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
 			return unknownCommand(cmd, rest[0])
 		}
@@ -106,7 +105,7 @@ func programName() string {
 	return "postroomd"
 }
 
-// group is a command that only has others below it; a word it does not know is an error.
+// group is a command that only has subcommands. An unknown word is an error.
 func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -118,7 +117,7 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// unknownCommand names the commands that the word may be meant for.
+// unknownCommand suggests commands for the word.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	meant := ""

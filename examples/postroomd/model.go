@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// byModel makes what decides about mail that no rule matches; nil when no model is configured. It calls nobody.
+// byModel makes the decider for mail that no rule matches; nil if no model is configured. It makes no calls.
 func (h *host) byModel() (postroom.Decider, error) {
 	if !h.cfg.LLM.Enabled() {
 		return nil, nil //nolint:nilnil // none is no error, and decides nothing
@@ -51,7 +51,7 @@ func (h *host) decider() (_ *llm.Decider, err error) {
 	return llm.NewDecider(cfg)
 }
 
-// stands reports whether nobody has rejected or undone what was decided about a message.
+// stands reports whether nobody has rejected or undone the decision about a message.
 func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, error) {
 	done, err := h.ledger.Actions(ctx, safety.Filter{AccountID: accountID, MessageID: messageID, Limit: 100})
 	if err != nil {
@@ -72,7 +72,7 @@ func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, e
 	return len(done) > 0, nil
 }
 
-// guidance is what the user wants of the model.
+// guidance returns the user's directions to the model.
 func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
 	g, err := h.guide.Guidance(ctx, msg)
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidanc
 	return g, err
 }
 
-// modelClient makes the client of a model and, when it cannot answer, of the fallback.
+// modelClient makes the client of a model with the fallback for the time when it cannot answer.
 func (h *host) modelClient(m *config.Model) (llm.Client, error) {
 	client, err := h.meteredClient(m)
 	if err != nil || !h.cfg.Fallback.Enabled() {
@@ -95,8 +95,7 @@ func (h *host) modelClient(m *config.Model) (llm.Client, error) {
 	return llm.NewFallback(client, fallback)
 }
 
-// meteredClient makes the client of one model, with its records, budgets and limits. Each attempt of the client around it is on
-// record.
+// meteredClient makes the client of one model, with its records, budgets and limits. Each attempt is recorded.
 func (h *host) meteredClient(m *config.Model) (llm.Client, error) {
 	provider, err := providerClient(m)
 	if err != nil {
@@ -141,7 +140,7 @@ func providerClient(m *config.Model) (client llm.Client, err error) {
 	return client, err
 }
 
-// priceOf returns nil for a price that is not known.
+// priceOf returns nil for an unknown price.
 func priceOf(m *config.Model) *llm.Price {
 	if !m.Priced() {
 		return nil
@@ -152,15 +151,15 @@ func priceOf(m *config.Model) *llm.Price {
 	}
 }
 
-// configuredModels are those that may be asked.
+// configuredModels returns the configured models.
 func (h *host) configuredModels() []*config.Model {
 	return slices.DeleteFunc([]*config.Model{&h.cfg.LLM.Model, &h.cfg.Better, &h.cfg.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
 }
 
-// models are their names, as they are on record.
+// models returns their names in records.
 func (h *host) models() []string { return listed(h.configuredModels(), modelName) }
 
-// modelName is the name of a model on record, or as it is configured when it cannot be used so.
+// modelName returns the name of a model in records, or its configured name if it is invalid.
 func modelName(m *config.Model) string {
 	if client, err := providerClient(m); err == nil {
 		if named, ok := client.(interface{ Model() string }); ok {
@@ -170,8 +169,7 @@ func modelName(m *config.Model) string {
 	return m.Provider + "::" + m.Model
 }
 
-// openModels opens what is stored about models: what they are told, and what they were asked and cost. Days begin where postroomd
-// runs.
+// openModels opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
 func (h *host) openModels() (err error) {
 	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db, Log: h.record}); err != nil {
 		return err

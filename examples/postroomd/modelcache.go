@@ -9,12 +9,12 @@ import (
 	"github.com/postroom-go/postroom/llm/rediscache"
 )
 
-// silentRedis drops what the client would print by itself: each failed call is logged where it is made.
+// silentRedis drops the client's own output: each failed call is logged by its caller.
 type silentRedis struct{}
 
 func (silentRedis) Printf(context.Context, string, ...any) {}
 
-// openCache opens the Redis that keeps the answers of models, if one is configured. It calls nobody.
+// openCache opens the Redis cache of answers, if one is configured. It makes no calls.
 func (h *host) openCache() (err error) {
 	if h.cfg.LLM.Cache == "" {
 		return nil
@@ -26,7 +26,7 @@ func (h *host) openCache() (err error) {
 	return nil
 }
 
-// answers is where the answers of models are kept; nil: in the database.
+// answers returns the cache of answers; nil means the database.
 func (h *host) answers() llm.AnswerCache {
 	if h.cache == nil {
 		return nil

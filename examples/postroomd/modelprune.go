@@ -10,16 +10,16 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// jobPruneModels deletes the records of models, and of rules, that nobody needs any more.
+// jobPruneModels deletes old records of models and of rules.
 const jobPruneModels queue.Type[struct{}] = "models.prune"
 
-// keepCalls is how long calls of models stay on record: two whole months, for what they cost.
+// keepCalls is how long records of model calls are kept: two whole months, for their costs.
 const keepCalls = 92 * 24 * time.Hour
 
-// keepSessions is how long a session of 'rules chat' is kept after something was said in it.
+// keepSessions is how long a session of 'rules chat' is kept after its last message.
 const keepSessions = 365 * 24 * time.Hour
 
-// Versions of rules that were replaced so long ago are deleted, except so many of the newest of each mailbox.
+// Versions of rules that were replaced this long ago are deleted, except this many of the newest of each mailbox.
 const (
 	keepRules    = 365 * 24 * time.Hour
 	keepVersions = 100
@@ -32,7 +32,7 @@ func (h *host) registerPrune(d *queue.Dispatcher) {
 	})
 }
 
-// pruneRules deletes old versions of rules, and old sessions in which rules were written. What decisions refer to stays.
+// pruneRules deletes old versions of rules, and old sessions in which rules were written. Versions that decisions refer to stay.
 func (h *host) pruneRules(ctx context.Context, now time.Time) error {
 	chat, err := h.rulesChat()
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *host) pruneRules(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// pruneSchedule is one for the whole database.
+// pruneSchedule returns the only schedule of the job in the database.
 func pruneSchedule() queue.Schedule {
 	return queue.Schedule{Name: string(jobPruneModels), Cron: "@every 24h", Job: jobPruneModels.New(struct{}{}, nil)}
 }

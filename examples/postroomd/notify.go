@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// notify tells systemd how it goes, as a unit of Type=notify wants it (sd_notify(3)). Elsewhere it does nothing.
+// notify reports its state to systemd, for a unit of Type=notify (sd_notify(3)). Elsewhere it does nothing.
 func notify(ctx context.Context, state string) error {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {

@@ -12,11 +12,11 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
-// mailboxFlags are the ways to name a mailbox; at most one is set.
+// mailboxFlags are the flags that name a mailbox; at most one is set.
 type mailboxFlags struct{ mbox, maildir, eml string }
 
-// An origin is the source of the demo's mail. The folder remembers it, so that a second run without flags meets the
-// same mailbox, and an interrupted load goes on.
+// An origin is the source of the demo's mail. The folder remembers it, so that a second run without flags uses the same mailbox,
+// and an interrupted load continues.
 type origin struct {
 	kind string // sample, mbox, maildir or eml
 	path string // absolute; empty for the sample
@@ -24,7 +24,7 @@ type origin struct {
 	remembered bool
 }
 
-// choose takes the mailbox from the flags, else from the folder, else the sample. A mailbox that was named must be one.
+// choose returns the mailbox of the flags, or that of the folder, or the sample. A named mailbox must be valid.
 func (m mailboxFlags) choose(f folder) (*origin, error) {
 	named, err := m.named()
 	if err != nil {
@@ -69,7 +69,7 @@ func (m mailboxFlags) named() (*origin, error) {
 	return nil, usage("--mbox, --maildir and --eml each name a mailbox; one run takes one")
 }
 
-// wanted says what each flag takes.
+// wanted describes the value of each flag.
 var wanted = map[string]string{
 	"mbox":    "an mbox file, such as Google Takeout and Thunderbird make: its first line begins with \"From \"",
 	"maildir": "a Maildir: a folder that holds the folders cur and new",
@@ -99,7 +99,7 @@ func (o *origin) open() (mailbox.Source, error) {
 
 func (f folder) originFile() string { return filepath.Join(string(f), "mailbox") }
 
-// origin reads what remember wrote; nil when this is the first run.
+// origin reads the file of remember; nil on the first run.
 func (f folder) origin() (*origin, error) {
 	if f == "" {
 		return nil, nil
@@ -115,7 +115,7 @@ func (f folder) origin() (*origin, error) {
 	return &origin{kind: kind, path: path, remembered: true}, nil
 }
 
-// remember writes the origin whole or not at all.
+// remember writes the origin atomically.
 func (o *origin) remember(f folder) error {
 	if o.remembered {
 		return nil

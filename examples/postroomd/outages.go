@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// An outageView is a model that is not asked, and why.
+// An outageView is a model that is not called, and the reason.
 type outageView struct {
 	Model   string    `json:"model"`
 	Mailbox string    `json:"mailbox,omitempty"` // the address of the one whose budget is spent
@@ -24,7 +24,7 @@ type outageView struct {
 	Until   time.Time `json:"until,omitzero"`
 }
 
-// String is one line for people.
+// String returns one line for people.
 func (o outageView) String() string {
 	text := o.Model + " since " + clock(o.Since)
 	if !o.Until.IsZero() {
@@ -36,7 +36,7 @@ func (o outageView) String() string {
 	return text + ": " + o.Failure
 }
 
-// outages returns the models that are configured and are not asked.
+// outages returns the configured models that are not called.
 func (h *host) outages(ctx context.Context) ([]outageView, error) {
 	found, err := h.records.Outages(ctx, time.Now())
 	if err != nil {

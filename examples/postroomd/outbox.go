@@ -7,18 +7,18 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 )
 
-// kinds are the actions that this program carries out: those of package gmail, and those that send messages.
+// kinds are the actions that this program carries out: the default kinds of package gmail, and those that send messages.
 var kinds = newKinds()
 
 func newKinds() *postroom.Kinds {
 	all, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
 	if err != nil {
-		panic(err) // the kinds are constants: a fault is one of this program
+		panic(err) // the kinds are constants: an error is a bug
 	}
 	return all
 }
 
-// newOutbox makes what composes the messages that actions send.
+// newOutbox makes the outbox that composes the messages of actions.
 func (h *host) newOutbox() (*gmail.Outbox, error) {
 	return gmail.NewOutbox(gmail.OutboxConfig{
 		Store: h.mail, Clients: h.clients, Ledger: h.ledger, MaxRecipients: h.cfg.Outbound.MaxRecipients,
@@ -44,7 +44,7 @@ func (h *host) preview(ctx context.Context, a postroom.Action) (p gmail.Preview,
 	return p, true, err
 }
 
-// fixContent composes what a waiting action sends, so that the approval names its bytes.
+// fixContent composes the content of a waiting action, so that the approval covers its bytes.
 func (h *host) fixContent(ctx context.Context, actionID string) error {
 	a, err := h.ledger.Action(ctx, actionID)
 	if err != nil || a.State != postroom.ActionApprovedPending {

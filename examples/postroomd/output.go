@@ -17,7 +17,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A table is columns under their names or, where those are wider than the terminal, a block for each row.
+// A table has named columns. If it is wider than the terminal, it has a block for each row.
 type table struct {
 	out     io.Writer
 	width   int // of the terminal; 0: none
@@ -29,7 +29,7 @@ func newTable(out io.Writer, columns ...string) *table {
 	return &table{out: out, width: terminalWidth(out), columns: columns}
 }
 
-// terminalWidth returns 0 for what is no terminal.
+// terminalWidth returns 0 for an output that is not a terminal.
 func terminalWidth(out io.Writer) int {
 	file, ok := out.(*os.File)
 	if !ok {
@@ -50,7 +50,7 @@ func (t *table) row(cells ...any) {
 	t.rows = append(t.rows, texts)
 }
 
-// flush prints the table or, when it is empty, what is said instead.
+// flush prints the table, or the text for an empty one.
 func (t *table) flush(empty string) error {
 	if len(t.rows) == 0 {
 		_, err := fmt.Fprintln(t.out, empty)
@@ -167,7 +167,7 @@ func fit(text string, n int) (head, rest string) {
 	return text, ""
 }
 
-// fields are names and values, one a line; empty ones are left out.
+// fields prints names and values, one a line, without empty ones.
 type fields struct{ w *tabwriter.Writer }
 
 func newFields(w io.Writer) *fields { return &fields{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
@@ -187,7 +187,7 @@ func (f *fields) add(name string, value any) {
 
 func (f *fields) flush() error { return f.w.Flush() }
 
-// printable keeps what strangers wrote from steering the terminal or hiding in it.
+// printable keeps untrusted text from controlling the terminal or hiding in it.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -226,7 +226,7 @@ func count[N int | int64](n N, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// unless is text where cond does not hold.
+// unless returns text if cond is false.
 func unless(cond bool, text string) string {
 	if cond {
 		return ""
@@ -241,7 +241,7 @@ func clock(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// noJob turns an id that names no job into a fault of what was typed.
+// noJob converts the error for an unknown job id into a usage error.
 func noJob(err error, id, listing string) error {
 	if errors.Is(err, queue.ErrJobNotFound) {
 		return usage("there is no job %s; '%s' lists them", id, listing)

@@ -29,8 +29,8 @@ func (h *host) openAccount(ctx context.Context) (accountID string, err error) {
 	return accountID, err
 }
 
-// sort starts the pipeline: first the labels that the rules need, then what a backfill lists, then what has changed since that
-// began. The job of the labels is awaited, since rules name labels by their ids.
+// sort starts the pipeline: first the labels that the rules need, then a backfill, then the changes since it began. It waits for
+// the labels' job, since rules refer to labels by their ids.
 func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, queue.NewJob) error) error {
 	if err := p.takeRules(ctx, await); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p *pipeline) begin(ctx context.Context, start func(context.Context, queue.
 	return start(ctx, gmail.NewHistorySyncJob(p.accountID, 0))
 }
 
-// process enqueues a job and works until nothing is left to do.
+// process enqueues a job and runs jobs until nothing is left to do.
 func (p *pipeline) process(ctx context.Context, job queue.NewJob) error {
 	if _, err := p.queue.Enqueue(ctx, job); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (p *pipeline) process(ctx context.Context, job queue.NewJob) error {
 	return p.runJobs(ctx)
 }
 
-// takeRules has the labels made that the user's rules name, and stores the rules. It reads again what has been changed meanwhile.
+// takeRules creates the labels of the user's rules, and stores the rules. It reads the file again if that has changed meanwhile.
 func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, queue.NewJob) error) error {
 	for {
 		var labels []string
@@ -94,8 +94,8 @@ func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, qu
 
 var errOtherRules = errors.New("the rules file has been changed since it was read")
 
-// importRules turns the names of labels in the user's rules into ids and stores the rules, unless the file has been changed since it was
-// read: what a person has accepted meanwhile is not taken back. See changeRules.
+// importRules converts label names in the user's rules to ids and stores the rules, unless the file has changed since it was
+// read: a proposal that a person has accepted meanwhile is not reverted. See changeRules.
 func (p *pipeline) importRules(ctx context.Context) error {
 	id, err := p.labelIDs(ctx, p.accountID)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *pipeline) importRules(ctx context.Context) error {
 	})
 }
 
-// labelIDs returns what finds the id of a label of the account by its name.
+// labelIDs returns a function that finds the id of a label of the account by its name.
 func (h *host) labelIDs(ctx context.Context, accountID string) (id func(name string) (string, bool), err error) {
 	labels, err := h.mail.Labels(ctx, accountID)
 	if err != nil {

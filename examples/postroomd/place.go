@@ -12,20 +12,20 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// A site is where a host keeps its data, and how it is configured.
+// A site is the location of a host's data, and its configuration.
 type site struct {
 	folder folder // empty on PostgreSQL, if none is named
 	cfg    config.Config
 	demo   bool // the Gmail is its own, in the folder
 }
 
-// placeFlags name a site: the folder of a demo, or the configuration of what "postroomd run" works on.
+// placeFlags select a site: the folder of a demo, or the configuration of "postroomd run".
 type placeFlags struct {
 	data string
 	from configFlags
 }
 
-// placeFlag adds the flags to a command that looks at what postroomd did, or changes it.
+// placeFlag adds the flags to a command that reads or changes the data of a site.
 func placeFlag(cmd *cobra.Command) *placeFlags {
 	p := new(placeFlags)
 	p.register(cmd)
@@ -37,7 +37,7 @@ func (p *placeFlags) register(cmd *cobra.Command) {
 	p.from.register(cmd)
 }
 
-// configured reads the configuration with the folder laid over it.
+// configured reads the configuration and applies the folder flag.
 func (p *placeFlags) configured(cmd *cobra.Command) (*site, error) {
 	var override []string
 	if p.data != "" {
@@ -50,7 +50,7 @@ func (p *placeFlags) configured(cmd *cobra.Command) (*site, error) {
 	return &site{folder: folder(l.Config.Paths.Data), cfg: l.Config}, nil
 }
 
-// existing is the site of an earlier demo or run.
+// existing returns the site of an earlier demo or run.
 func (p *placeFlags) existing(cmd *cobra.Command) (*site, error) {
 	if f := folder(p.data); f != "" && f.isDemo() {
 		if p.from.file != "" || len(p.from.set) > 0 {
@@ -75,7 +75,7 @@ func (p *placeFlags) existing(cmd *cobra.Command) (*site, error) {
 	return s, nil
 }
 
-// database is the path of the SQLite file.
+// database returns the path of the SQLite file.
 func (s *site) database() string {
 	if s.cfg.Paths.Database != "" {
 		return string(s.cfg.Paths.Database)
@@ -83,7 +83,7 @@ func (s *site) database() string {
 	return s.folder.database()
 }
 
-// stopFile is the path of the file that stops everything here; empty where there is neither a setting nor a folder.
+// stopFile returns the path of the stop file; empty if there is neither a setting nor a folder.
 func (s *site) stopFile() string {
 	if s.cfg.Safety.StopFile != "" || s.folder == "" {
 		return string(s.cfg.Safety.StopFile)
@@ -91,8 +91,8 @@ func (s *site) stopFile() string {
 	return s.folder.stopFile()
 }
 
-// lock keeps other processes off an SQLite database: a folder has its lock, and a file elsewhere has one beside it.
-// PostgreSQL is for many, and has none.
+// lock keeps other processes off an SQLite database: a folder has its lock, and a file elsewhere has one next to it. PostgreSQL
+// can be shared, and has none.
 func (s *site) lock(ctx context.Context) (release func() error, err error) {
 	switch {
 	case s.cfg.Paths.Database.Postgres():
@@ -108,7 +108,7 @@ func look(cmd *cobra.Command, p *placeFlags, fn func(ctx context.Context, h *hos
 	return with(cmd, p, open, fn)
 }
 
-// act opens the site for a command that enqueues jobs. Those of a demo it runs itself.
+// act opens the site for a command that enqueues jobs. For a demo the command runs them itself.
 func act(cmd *cobra.Command, p *placeFlags, fn func(ctx context.Context, h *host) error) error {
 	return with(cmd, p, func(ctx context.Context, s *site) (*host, error) {
 		if s.demo {
@@ -137,7 +137,7 @@ func with(cmd *cobra.Command, p *placeFlags, open func(context.Context, *site) (
 	return errors.Join(fn(cmd.Context(), h), h.close())
 }
 
-// prepare makes the folder. On PostgreSQL there is nothing to keep in it.
+// prepare creates the folder. On PostgreSQL there is nothing to store in it.
 func (s *site) prepare() error {
 	if s.cfg.Paths.Database.Postgres() {
 		return nil
@@ -145,7 +145,7 @@ func (s *site) prepare() error {
 	return s.folder.createRun()
 }
 
-// databaseName is the database for people, without a password.
+// databaseName returns the database for people, without a password.
 func (s *site) databaseName() string {
 	if s.cfg.Paths.Database.Postgres() {
 		return s.cfg.Paths.Database.String()
@@ -191,7 +191,7 @@ func (s *site) checkGmail() error {
 	return s.checkNotifications()
 }
 
-// checkNotifications returns an error if what is needed to hear of new mail is there in part.
+// checkNotifications returns an error if the settings for notifications are incomplete.
 func (s *site) checkNotifications() error {
 	g := s.cfg.Gmail
 	push := g.PushAudience != "" || g.PushAccount != ""
@@ -213,7 +213,7 @@ func (s *site) checkNotifications() error {
 	return nil
 }
 
-// readRules reads the configured rules; nil when there are none.
+// readRules reads the configured rules; nil if there are none.
 func (s *site) readRules() (*rules.File, error) {
 	if s.cfg.Paths.Rules == "" {
 		return nil, nil
@@ -229,7 +229,7 @@ func (s *site) rulesGate() *rulesGate {
 	return newRulesGate()
 }
 
-// flags are those by which other commands find the site.
+// flags returns the flags with which other commands find the site.
 func (s *site) flags(configFile string) string {
 	text := "--data " + string(s.folder)
 	if configFile != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// policy is what the sections [policy] and [safety] say, which have been checked.
+// policy converts the checked sections [policy] and [safety].
 func (h *host) policy() (safety.Policy, error) {
 	c := h.cfg.Safety
 	p := safety.Policy{

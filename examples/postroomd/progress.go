@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows the progress: with a bar on a terminal, with a line now and then elsewhere.
+// progress shows the progress: with a bar on a terminal, otherwise with occasional lines.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -21,12 +21,12 @@ func newProgress(w io.Writer) *progress {
 	return &progress{w: w, terminal: ok && term.IsTerminal(int(file.Fd()))}
 }
 
-// sayf prints a line. What is said about progress is not worth failing for.
+// sayf prints a line and ignores errors.
 func (p *progress) sayf(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// A bar is the progress of one stretch of work.
+// A bar is the progress of one phase.
 type bar struct {
 	p     *progress
 	name  string

@@ -9,14 +9,14 @@ import (
 	"github.com/postroom-go/postroom/gmail/pubsub"
 )
 
-// The delays between attempts to pull, after an error that a person has to see to.
+// The delays between attempts to pull, after an error that a person has to resolve.
 const (
 	firstPullDelay = 15 * time.Second
 	lastPullDelay  = 15 * time.Minute
 )
 
-// pull pulls what Gmail publishes until ctx is done, if that is configured. Without it mail is still found by the polls, so an error
-// does not stop the daemon: it is logged, and pulling is tried again.
+// pull pulls Gmail's notifications until ctx is done, if that is configured. Without it, polls still find mail, so an error does
+// not stop the daemon: it is logged, and pulling is retried.
 func (d *daemon) pull(ctx context.Context) {
 	if !d.cfg.Gmail.UsePubsub {
 		return

@@ -10,10 +10,10 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A readiness is why the daemon is not ready. The zero readiness is that of one that starts.
+// A readiness has the reasons why the daemon is not ready. The zero readiness is for a starting daemon.
 type readiness struct{ why atomic.Pointer[awaited] }
 
-// An awaited is what the daemon waits for, and the job of it if there is one.
+// An awaited is a condition that the daemon waits for, with its job if there is one.
 type awaited struct{ what, jobID string }
 
 func (r *readiness) missing() awaited {
@@ -27,21 +27,21 @@ func (r *readiness) is(what string) { r.why.Store(&awaited{what: what}) }
 func (r *readiness) reached()       { r.is("") }
 func (r *readiness) stops()         { r.is("postroomd stops") }
 
-// awaits keeps what a daemon waits for that has not been ready: one that was goes on with what is set up.
+// awaits records a condition for a daemon that has not been ready yet: after that it continues with the accounts that are set up.
 func (r *readiness) awaits(what string) {
 	if r.missing().what != "" {
 		r.is(what)
 	}
 }
 
-// awaitsJob names the job that what is awaited waits for.
+// awaitsJob records the job of a condition.
 func (r *readiness) awaitsJob(id string) {
 	if now := r.missing(); now.what != "" {
 		r.why.Store(&awaited{now.what, id})
 	}
 }
 
-// notReady says what is not set up yet and why, empty when all is.
+// notReady describes the missing accounts and the reasons; empty if all are set up.
 func (h *host) notReady(ctx context.Context, r *readiness) string {
 	now := r.missing()
 	if lost := h.signedOut(ctx, now.what); lost != "" {

@@ -12,7 +12,7 @@ const (
 	narrowestValue = 24
 )
 
-// A report is text for people below headings: lines of names and values, wrapped to the width.
+// A report is text for people with headings: lines of names and values, wrapped to the width.
 type report struct {
 	out   io.Writer
 	width int
@@ -65,14 +65,14 @@ func (r *report) line(text string) {
 	}
 }
 
-// verbatim writes the lines of a text as they stand, which are not broken.
+// verbatim writes the lines of a text unchanged, without wrapping.
 func (r *report) verbatim(text string) {
 	for line := range strings.Lines(text) {
 		r.b.WriteString(strings.TrimRight("  "+printable(strings.TrimSuffix(line, "\n")), " ") + "\n")
 	}
 }
 
-// quote writes a stranger's text: its lines are marked, so that none passes for one of ours.
+// quote writes untrusted text. It marks the lines, so that none looks like a line of this program.
 func (r *report) quote(text string) {
 	for _, line := range wrap(strings.TrimRight(text, "\r\n"), r.width-4) {
 		r.b.WriteString(strings.TrimRight("  | "+line, " ") + "\n")

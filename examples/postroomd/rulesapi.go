@@ -13,15 +13,15 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// A rulesAPI lists and changes the stored rules. Those that come from a file are changed there: its next reading would take back what
-// was changed here.
+// A rulesAPI lists and changes the stored rules. Rules of a file must be changed there: its next reading would revert a change
+// here.
 type rulesAPI struct{ httpAPI }
 
 func (a rulesAPI) calls() map[string]call {
 	return apiKind{a.list, a.create, a.show, a.patch, a.remove, a.swap}.calls("rules")
 }
 
-// A storedRuleView is a rule as JSON. What is patched has the same names.
+// A storedRuleView is a rule as JSON. Patches have the same names.
 type storedRuleView struct {
 	ID             string               `json:"id"`
 	AccountID      string               `json:"account_id"`
@@ -62,7 +62,7 @@ func (v *storedRuleView) rule() rules.Rule {
 	}
 }
 
-// list lists the rules in the order in which they are tried: all, or with account_id those of a mailbox.
+// list lists the rules in the order in which they are tried: all rules, or with account_id those of a mailbox.
 func (a rulesAPI) list(r *http.Request) (any, error) {
 	all, err := a.rules.List(r.Context())
 	if err != nil {
@@ -134,7 +134,7 @@ func (a rulesAPI) swap(r *http.Request) (any, error) {
 	return a.show(r)
 }
 
-// write changes the stored rules in the name of the API.
+// write changes the stored rules on behalf of the API.
 func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, *rules.Store) (*rules.Rule, error)) (any, error) {
 	if path := a.cfg.Paths.Rules; path != "" {
 		return nil, apiError{http.StatusConflict, fmt.Errorf("the rules are those of %s, which paths.rules names, and are changed there; without paths.rules they are changed here", path)}
@@ -160,7 +160,7 @@ func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, 
 	return viewStoredRule(*changed), nil
 }
 
-// makeLabels has the labels made that actions of the rule name, in the mailboxes that it is for.
+// makeLabels creates the labels that actions of the rule name, in the mailboxes of the rule.
 func (a rulesAPI) makeLabels(ctx context.Context, tx queue.Tx, accounts []gmail.Account, rule *rules.Rule) error {
 	labels := rule.NeededLabels(kinds)
 	if len(labels) == 0 {
@@ -186,7 +186,7 @@ func accountRef(isAccount bool, ref string) string {
 	return ""
 }
 
-// knowsAccounts returns an error for an id that no mailbox has; an empty one names none.
+// knowsAccounts returns an error for an unknown account id; an empty one is permitted.
 func (h *host) knowsAccounts(ctx context.Context, ids ...string) error {
 	for _, id := range ids {
 		if id == "" {

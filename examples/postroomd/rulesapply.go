@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// An applyCommand is what was typed.
+// An applyCommand has the flags of 'rules apply'.
 type applyCommand struct {
 	address *string
 	only    []string
@@ -71,7 +71,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	if err != nil {
 		return err
 	}
-	a.dry = a.dry || h.cfg.Safety.DryRun // recorded, the batch would be canceled for good, and its name used up
+	a.dry = a.dry || h.cfg.Safety.DryRun // recorded, the batch would be canceled permanently, and its name used up
 	done, err := rules.Apply(ctx, rules.ApplyConfig{
 		Engine: engine, Only: a.only, Messages: h.mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
 		Labels: h.mail, Ledger: h.ledger, DryRun: a.dry,
@@ -112,12 +112,12 @@ type appliedView struct {
 	Messages     int            `json:"messages"`
 	Matched      int            `json:"matched"`
 	Actions      map[string]int `json:"actions"`
-	Irreversible []string       `json:"irreversible"` // of the actions, those that cannot be taken back
+	Irreversible []string       `json:"irreversible"` // of the actions, those that cannot be undone
 	Rules        map[string]int `json:"rules"`
 	AlreadySo    int            `json:"already_so"`
 	Refused      int            `json:"refused"`
 	Waiting      int            `json:"waiting"`
-	Stopped      string         `json:"stopped,omitempty"` // rules or models for what they did: what they decide waits
+	Stopped      string         `json:"stopped,omitempty"` // rules or models that breakers have stopped: their decisions wait
 }
 
 func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {
@@ -154,7 +154,7 @@ func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bo
 	return nil
 }
 
-// takesBack says what of the batch can be taken back, and how; nothing where it does nothing.
+// takesBack describes which actions of the batch can be undone, and how; empty if it has none.
 func (a *applyCommand) takesBack(actions map[string]int) string {
 	never := irreversible(actions)
 	cannot := "cannot be taken back: " + strings.Join(never, ", ")
@@ -170,7 +170,7 @@ func (a *applyCommand) takesBack(actions map[string]int) string {
 	return back
 }
 
-// irreversible are those of the actions that cannot be taken back, such as sending.
+// irreversible returns the actions that cannot be undone, such as sending.
 func irreversible(actions map[string]int) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(actions)), func(action string) bool {
 		kind, ok := kinds.Kind(postroom.ActionType(action))

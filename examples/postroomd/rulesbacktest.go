@@ -18,7 +18,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// A backtestCommand is what was typed.
+// A backtestCommand has the flags of 'rules backtest'.
 type backtestCommand struct {
 	place   *placeFlags
 	mailbox mailboxFlags
@@ -81,7 +81,7 @@ func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
 	return b.foreign(cmd, path, origin, window)
 }
 
-// stored tries rules on the mail that is kept.
+// stored tries rules on stored mail.
 func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *host, path string, window gmail.MessageRange) error {
 	account, err := h.mailbox(ctx, *b.address)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *hos
 	return b.report(ctx, cmd, tried, against, h.mail, h.mail.AllMessages(ctx, account.ID, window))
 }
 
-// readFor reads a rules file for one account: the names of its labels become ids.
+// readFor reads a rules file for one account: label names become ids.
 func (h *host) readFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
 	file, err := readRules(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func (h *host) readFor(ctx context.Context, accountID, path string) ([]rules.Rul
 	return file.Rules, nil
 }
 
-// foreign tries rules on mail from elsewhere, where labels have no ids but their names.
+// foreign tries rules on mail from elsewhere, whose labels have only names.
 func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origin, window gmail.MessageRange) error {
 	file, err := readRules(path)
 	if err != nil {
@@ -171,12 +171,12 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origi
 	return b.report(cmd.Context(), cmd, file.Rules, against, senders, messages)
 }
 
-// asksSenders reports whether a rule asks who has written before, which takes a reading of all mail of its own.
+// asksSenders reports whether a rule uses sender_seen, which needs a separate pass over all mail.
 func asksSenders(list []rules.Rule) bool {
 	return slices.ContainsFunc(rules.NewSet(list, kinds).Broken(), func(b rules.Broken) bool { return errors.Is(b.Err, rules.ErrNoSenders) })
 }
 
-// foreignMessage is nil for what could not be read.
+// foreignMessage returns nil for a message that could not be read.
 func foreignMessage(raw []byte, received time.Time, labels []string, problem string) *postroom.Message {
 	if problem != "" {
 		return nil
@@ -193,7 +193,7 @@ func foreignMessage(raw []byte, received time.Time, labels []string, problem str
 	return msg
 }
 
-// systemLabelID is the id of a label by the name that Google Takeout gives it; other labels keep their names.
+// systemLabelID returns the id of a system label by its name in Google Takeout; other labels keep their names.
 func systemLabelID(name string) string {
 	switch id := strings.ToUpper(name); id {
 	case postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent, postroom.LabelSpam, postroom.LabelTrash:
@@ -211,7 +211,7 @@ func inWindow(msg *postroom.Message, w gmail.MessageRange) bool {
 	return (w.Since.IsZero() || !msg.ReceivedAt.Before(w.Since)) && (w.Until.IsZero() || msg.ReceivedAt.Before(w.Until))
 }
 
-// mailWindow is the mail that new mail is like: sent mail, drafts, spam and trash are not decided about.
+// mailWindow selects mail that is like new mail: there are no decisions about sent mail, drafts, spam and trash.
 func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) {
 	r := gmail.MessageRange{SkipLabels: []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}}
 	for _, bound := range []struct {

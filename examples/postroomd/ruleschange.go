@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// currentRules is the configured file, or without one a file of the rules that are stored for the mailbox.
+// currentRules returns the configured file, or otherwise a file made of the rules that are stored for the mailbox.
 func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File, error) {
 	if file, err := h.readRules(); file != nil || err != nil {
 		return file, err
@@ -26,7 +26,8 @@ func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File,
 	return h.parseRules(text)
 }
 
-// rulesText is the text of the configured file, empty if it is not there, or without one that of the rules that are stored for the mailbox.
+// rulesText returns the text of the configured file, empty if it does not exist, or otherwise a text of the rules that are stored
+// for the mailbox.
 func (h *host) rulesText(ctx context.Context, accountID string) (string, error) {
 	if path := string(h.cfg.Paths.Rules); path != "" {
 		return readRulesFile(path)
@@ -55,7 +56,7 @@ func (h *host) parseRules(text string) (*rules.File, error) {
 	return file, nil
 }
 
-// rulesOptions are those that the rules are read with.
+// rulesOptions are the options for reading the rules.
 func (h *host) rulesOptions() []rules.ParseOption {
 	options := []rules.ParseOption{rules.WithKinds(kinds), h.refusedActions()}
 	if path := string(h.cfg.Paths.Rules); path != "" {
@@ -64,12 +65,13 @@ func (h *host) rulesOptions() []rules.ParseOption {
 	return options
 }
 
-// changeRules makes the file that change returns the rules of the mailboxes that read it: all of them where a file is configured, and
-// else the one. It counts what changes for the one, and has the labels made that the file names. what is where the change comes from.
+// changeRules replaces the rules by the file that change returns. If a file is configured, it does so for all mailboxes that read
+// it, otherwise for the given one. It counts the changes for the given mailbox, and creates the labels that the file names. what
+// is the source of the change.
 //
-// The file is what the next start reads. It is written last, just before the transaction commits, under a lock that all who change
-// rules take: a process that is killed in between has changed the file, and the next start takes it. A person who edits it takes no
-// lock: what the file holds by then is not overwritten, and nothing changes.
+// The file is what the next start reads. It is written last, just before the transaction commits, under a lock that all changes
+// of rules take: if the process is killed in between, the file has changed, and the next start reads it. A person who edits the
+// file takes no lock: if it has changed by then, it is not overwritten, and nothing changes.
 func (h *host) changeRules(
 	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rules.File, error),
 ) (done rules.Imported, err error) {
@@ -117,13 +119,13 @@ func (h *host) changeRules(
 	return done, err
 }
 
-// A rulesReader is a mailbox that has its rules from the file.
+// A rulesReader is a mailbox whose rules come from the file.
 type rulesReader struct {
 	accountID string
 	labelID   func(name string) (string, bool)
 }
 
-// rulesReaders are all mailboxes where a file is configured, and else the one.
+// rulesReaders returns all mailboxes if a file is configured, otherwise the given one.
 func (h *host) rulesReaders(ctx context.Context, accountID string) ([]rulesReader, error) {
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
@@ -146,7 +148,7 @@ func (h *host) rulesReaders(ctx context.Context, accountID string) ([]rulesReade
 	return list, nil
 }
 
-// storeRules makes the file the rules of a mailbox, and has the labels made that it names.
+// storeRules stores the file as the rules of a mailbox, and creates the labels that it names.
 func (h *host) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rules.File) (rules.Imported, error) {
 	own := *file
 	own.Name = what + ": " + file.Name

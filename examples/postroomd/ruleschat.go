@@ -62,7 +62,7 @@ func rulesChatSay() *cobra.Command {
 	return cmd
 }
 
-// A rulesTalk is one session, with the rules that it is about.
+// A rulesTalk is a session with its rules.
 type rulesTalk struct {
 	*host
 	chat    *ruleschat.Chat
@@ -71,7 +71,7 @@ type rulesTalk struct {
 	current *rules.File
 }
 
-// newTalk is a session about the rules of the mailbox, which begins when something is said.
+// newTalk makes a session about the rules of the mailbox, which begins with the first message.
 func (h *host) newTalk(ctx context.Context, address string) (*rulesTalk, error) {
 	account, err := h.mailbox(ctx, address)
 	if err != nil {
@@ -87,7 +87,7 @@ func (h *host) talkOrNew(ctx context.Context, session, address string) (*rulesTa
 	return h.talk(ctx, session)
 }
 
-// talk is the session whose id begins so, and goes on.
+// talk continues the session with the given prefix of its id.
 func (h *host) talk(ctx context.Context, id string) (*rulesTalk, error) {
 	session, err := h.chatSession(ctx, id)
 	if err != nil {
@@ -126,8 +126,8 @@ func (h *host) talkAbout(ctx context.Context, account gmail.Account, session rul
 	return &rulesTalk{host: h, chat: chat, session: session, account: account, current: current}, err
 }
 
-// rulesChat is the chat with the better model, if there is one: rules are written seldom, and followed often. Without any model what
-// was said can be read.
+// rulesChat returns the chat with the better model, if there is one: rules are written rarely, and used often. Without a model,
+// sessions can be read.
 func (h *host) rulesChat() (*ruleschat.Chat, error) {
 	cfg := ruleschat.Config{DB: h.db, Kinds: kinds, Options: h.rulesOptions()}
 	if !h.cfg.LLM.Enabled() {
@@ -148,7 +148,7 @@ func (h *host) rulesChat() (*ruleschat.Chat, error) {
 	return ruleschat.New(cfg)
 }
 
-// A saidView is what the model answered, as JSON.
+// A saidView is the model's answer as JSON.
 type saidView struct {
 	Session  string          `json:"session"`
 	Number   int             `json:"number"` // of the message
@@ -201,7 +201,7 @@ func changedRules(before, after *rules.File) []string {
 	return texts
 }
 
-// try is what the proposal would have made of stored mail, compared with the rules as they are.
+// try shows the effect that the proposal would have had on stored mail, compared with the current rules.
 func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.MessageRange) (*rules.Backtest, error) {
 	id, err := c.labelIDs(ctx, c.account.ID)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 // A record connects the stores of rules and directions with the ledger, which is made after them.
 type record struct{ *safety.Ledger }
 
-// adoptRules puts on record what was stored before rules were signed. Where it must not, people are asked until they confirm.
+// adoptRules records rules that were stored before rules were signed. If that is not permitted, people are asked until they
+// confirm.
 func (h *host) adoptRules(ctx context.Context) error {
 	err := h.ledger.AdoptRules(ctx)
 	if errors.Is(err, safety.ErrNotAdopted) {
@@ -28,7 +29,7 @@ func (h *host) adoptRules(ctx context.Context) error {
 	return err
 }
 
-// A confirmable is a store of what people confirm.
+// A confirmable is a store whose content people confirm.
 type confirmable struct {
 	what    string // in the plural
 	faults  func(context.Context) ([]postroom.RuleFault, error)
@@ -85,7 +86,7 @@ func confirmCommand(what string, of func(h *host) confirmable) *cobra.Command {
 	return cmd
 }
 
-// faultsText lists what is not as it was written.
+// faultsText lists the altered rules.
 func (h *host) faultsText(ctx context.Context, c confirmable) (string, error) {
 	faults, err := c.faults(ctx)
 	if err != nil || len(faults) == 0 {

@@ -16,7 +16,7 @@ func readRulesFile(path string) (string, error) {
 	return string(text), err
 }
 
-// rewriteRules writes a rules file whole, or makes it, unless a person has edited it since it was read as before.
+// rewriteRules writes a rules file atomically, or creates it, unless a person has edited it since it was read as before.
 func rewriteRules(path, before, text string) error {
 	there, err := readRulesFile(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func rewriteRules(path, before, text string) error {
 	return err
 }
 
-// makeFile writes a file that is not there; one that somebody makes meanwhile is an error.
+// makeFile creates a file. If somebody creates it meanwhile, it returns an error.
 func makeFile(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -42,8 +42,8 @@ func makeFile(path string, content []byte) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// putBack leaves the rules file as it was before a change that came to nothing, unless a person has edited it since. existed reports
-// whether there was a file.
+// putBack restores the rules file after a failed change, unless a person has edited it since. existed reports whether there was a
+// file.
 func putBack(path, before, written string, existed bool) error {
 	there, err := readRulesFile(path)
 	switch {
@@ -55,7 +55,7 @@ func putBack(path, before, written string, existed bool) error {
 	return replaceFile(path, []byte(before))
 }
 
-// replaceFile writes a file anew, so that whoever reads it finds the old content or the new one, whole.
+// replaceFile replaces a file atomically: readers find the old content or the new one.
 func replaceFile(path string, content []byte) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

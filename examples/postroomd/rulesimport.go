@@ -53,7 +53,7 @@ func importGmail() *cobra.Command {
 	return cmd
 }
 
-// filters asks Gmail for the filters of a mailbox. They name labels by ids.
+// filters reads the filters of a mailbox from Gmail. They refer to labels by ids.
 func (h *host) filters(ctx context.Context, accountID string) ([]rules.GmailFilter, error) {
 	client, err := h.clients.Client(ctx, accountID)
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *host) filters(ctx context.Context, accountID string) ([]rules.GmailFilt
 	}), nil
 }
 
-// importCommand prints the rules, and on the standard error what rules cannot say.
+// importCommand prints the rules, and on the standard error the parts that rules cannot express.
 func importCommand(use, short, long string, read func(data []byte) (*rules.Translation, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),

@@ -59,7 +59,7 @@ func rulesTest() *cobra.Command {
 	return cmd
 }
 
-// besidePath is where the tests of a rules file are looked for.
+// besidePath returns the path of the tests of a rules file.
 func besidePath(path string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + ".tests.yaml"
 }

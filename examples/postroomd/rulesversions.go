@@ -87,7 +87,7 @@ func (h *host) versions(ctx context.Context, address string, limit int) ([]versi
 	return listed(list, func(v rules.Version) versionView { return viewVersion(v, accounts) }), err
 }
 
-// version returns the version that was typed.
+// version returns the version with the typed id.
 func (h *host) version(ctx context.Context, text string) (*rules.VersionContent, error) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 1 {
@@ -218,7 +218,7 @@ func rulesRestore() *cobra.Command {
 	return cmd
 }
 
-// restoreRules goes back in the mailbox of the version, and where a file is configured in all that read it.
+// restoreRules restores a version in its mailbox, or, if a file is configured, in all mailboxes that read it.
 func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.VersionContent, overwrite bool) error {
 	if v.Altered {
 		return alteredVersion(v)
@@ -274,7 +274,7 @@ func (h *host) printRestored(ctx context.Context, out io.Writer, v *rules.Versio
 	return err
 }
 
-// versionText is the version as a file. One that is made of the rules names labels by their names: ids are those of one mailbox.
+// versionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one mailbox.
 func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string, error) {
 	if v.HasSource || v.AccountID == "" {
 		return v.Text(), nil
@@ -295,13 +295,13 @@ func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string
 	return named.Text(), nil
 }
 
-// alteredVersion is said where a version would become the rules that something else has written.
+// alteredVersion is the note about restoring rules that something else has written.
 func alteredVersion(v *rules.VersionContent) error {
 	return usage("version %d of the rules was altered in the database, and nothing is changed: 'postroomd rules show %d' prints it; "+
 		"take what is right of it into a rules file", v.Number, v.Number)
 }
 
-// mayOverwrite refuses to lose what no version holds.
+// mayOverwrite refuses to lose rules that no version has.
 func (h *host) mayOverwrite(ctx context.Context, path, there, text string, overwrite bool) error {
 	if there == "" || there == text || overwrite {
 		return nil
@@ -313,16 +313,16 @@ func (h *host) mayOverwrite(ctx context.Context, path, there, text string, overw
 	return err
 }
 
-// A formerRuleView is the rule of a decision, as it was then.
+// A formerRuleView is the rule of a decision, as it was at that time.
 type formerRuleView struct {
 	Name      string   `json:"name"`
 	Condition string   `json:"condition"`
 	Actions   []string `json:"actions"`
-	Text      string   `json:"text"` // as a rules file says it
-	Now       string   `json:"now"`  // what became of it: in use, changed or removed
+	Text      string   `json:"text"` // in the form of a rules file
+	Now       string   `json:"now"`  // its current state: in use, changed or removed
 }
 
-// formerRule returns the rule of a decision as it was then; nil if no rule decided, or it is not known.
+// formerRule returns the rule of a decision as it was at that time; nil if no rule decided, or it is unknown.
 func (h *host) formerRule(ctx context.Context, d postroom.Decision) (*formerRuleView, error) {
 	if d.RuleID == "" {
 		return nil, nil //nolint:nilnil // none is no error

@@ -65,8 +65,8 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	return runDaemon(cmd, s)
 }
 
-// collectLess lets the heap grow to five times of what is in use before garbage is collected, unless the environment says when to: what is
-// in use are some 20 MB, and collecting at twice as much takes 5 % of the time of a message.
+// collectLess lets the heap grow to five times its live size before garbage is collected, unless the environment sets that: about
+// 20 MB are live, and collecting at twice the size takes 5 % of the time of a message.
 func collectLess() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(400)
@@ -180,10 +180,10 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(err, notify(context.WithoutCancel(ctx), "STOPPING=1"), w.close())
 }
 
-// How often the daemon looks for new accounts, and tries again to set one up.
+// The intervals at which the daemon looks for new accounts, and retries setting one up.
 const tendInterval = 15 * time.Second
 
-// tend sets up each account, and those that are added while it runs.
+// tend sets up each account, including those that are added while it runs.
 func (d *daemon) tend(ctx context.Context) {
 	done := map[string]bool{}
 	again := time.NewTicker(tendInterval)
@@ -198,7 +198,7 @@ func (d *daemon) tend(ctx context.Context) {
 	}
 }
 
-// tendOnce sets up what is not yet set up, and says of what fails why.
+// tendOnce sets up the remaining accounts, and reports the reasons of failures.
 func (d *daemon) tendOnce(ctx context.Context, done map[string]bool) {
 	if err := d.tendAccounts(ctx, done); err != nil && ctx.Err() == nil {
 		d.ready.awaits(err.Error())
@@ -243,7 +243,7 @@ func (d *daemon) tendAccounts(ctx context.Context, done map[string]bool) error {
 	return errors.Join(errs...)
 }
 
-// openConfigured adds the mailbox of the configuration, once: when somebody removes it while the daemon runs, it stays away.
+// openConfigured adds the mailbox of the configuration once: if somebody removes it while the daemon runs, it stays removed.
 func (d *daemon) openConfigured(ctx context.Context) error {
 	if d.cfg.Gmail.Token == "" || d.opened {
 		return nil
@@ -253,7 +253,7 @@ func (d *daemon) openConfigured(ctx context.Context) error {
 	return err
 }
 
-// setUpAccount starts the pipeline of an account. The rules are read for each, since the ids of labels are the account's.
+// setUpAccount starts the pipeline of an account. It reads the rules for each account, whose labels have their own ids.
 func (d *daemon) setUpAccount(ctx context.Context, a gmail.Account) error {
 	file, err := d.readRules()
 	if err != nil {
@@ -273,8 +273,8 @@ func (d *daemon) enqueue(ctx context.Context, job queue.NewJob) error {
 	return err
 }
 
-// await returns when the job has been done, by this process or another. It does not wait without end: the account may have
-// been paused meanwhile.
+// await returns when the job is done, by this process or another. It gives up after a while: the account may have been paused
+// meanwhile.
 func (d *daemon) await(ctx context.Context, job queue.NewJob) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

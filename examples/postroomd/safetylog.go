@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// logEvent tells of what has stopped, of what goes on, and of settings that are others than those of the last start.
+// logEvent logs stops, resumptions, and settings that differ from those of the last start.
 func (h *host) logEvent(ctx context.Context, _ queue.Tx, e safety.Event) error {
 	if e.Kind == safety.EventSettings {
 		return h.logSettings(ctx, e)
@@ -21,7 +21,7 @@ func (h *host) logEvent(ctx context.Context, _ queue.Tx, e safety.Event) error {
 	return nil
 }
 
-// logSettings says nothing of the first settings: nobody has changed them.
+// logSettings does not log the first settings: nobody has changed them.
 func (h *host) logSettings(ctx context.Context, e safety.Event) error {
 	if e.Was == "" {
 		return nil
@@ -37,8 +37,8 @@ func (h *host) logSettings(ctx context.Context, e safety.Event) error {
 	return nil
 }
 
-// settingsIn returns the settings of a [safety.Event], each as JSON, those of the policy beside the others. A text that was
-// altered and is no JSON has none.
+// settingsIn returns the settings of a [safety.Event], each as JSON, including those of the policy. An altered text that is not
+// JSON has none.
 func settingsIn(text string) map[string]string {
 	var all, policy map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &all) != nil || json.Unmarshal(all["Policy"], &policy) != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/safety/discord"
 )
 
-// schedules returns what is to be scheduled for an account: the polls are the safety net under whatever reports changes.
+// schedules returns the schedules of an account. The polls find changes that no notification reports.
 func (h *host) schedules(accountID string) []queue.Schedule {
 	var list []queue.Schedule
 	every := func(d time.Duration, kind string, job queue.NewJob) {
@@ -29,7 +29,7 @@ func (h *host) schedules(accountID string) []queue.Schedule {
 	return list
 }
 
-// digests are the reminders of what waits for a person, of all accounts.
+// digests returns the schedules of reminders about waiting requests of all accounts.
 func (h *host) digests() []queue.Schedule {
 	every := h.cfg.Discord.Remind
 	if !h.asksDiscord() || every == 0 {
@@ -38,10 +38,10 @@ func (h *host) digests() []queue.Schedule {
 	return []queue.Schedule{{Name: string(discord.JobDigest) + ":discord", Cron: "@every " + every.String(), Job: discord.NewDigestJob()}}
 }
 
-// scheduledKinds are the job types that are scheduled here; what else is scheduled in the database is left alone.
+// scheduledKinds are the job types that this program schedules; other schedules in the database are unchanged.
 var scheduledKinds = []string{string(gmail.JobHistorySync), string(gmail.JobLabelsSync), string(gmail.JobReconcile), string(gmail.JobWatch), string(discord.JobDigest)}
 
-// schedule sets the schedules of the accounts, and removes those that are configured no longer or whose account is gone.
+// schedule sets the schedules of the accounts, and removes those that are no longer configured or whose account no longer exists.
 func (h *host) schedule(ctx context.Context, accountIDs []string) error {
 	wanted := map[string]bool{}
 	list := h.digests()

@@ -18,7 +18,7 @@ import (
 	"github.com/postroom-go/postroom/safety/discord"
 )
 
-// A statusView is what status prints as JSON.
+// A statusView is the JSON of the command status.
 type statusView struct {
 	Version   string              `json:"version"`
 	Database  string              `json:"database"`
@@ -38,7 +38,7 @@ type statusView struct {
 	noMailbox string // what makes the first
 }
 
-// A discordStatus says how requests are asked at Discord; it is left out where they are not.
+// A discordStatus describes requests at Discord; it is left out if Discord is not configured.
 type discordStatus struct {
 	Channel string `json:"channel"`
 	People  int    `json:"people"` // who may answer there
@@ -129,7 +129,7 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	return s, err
 }
 
-// countAltered counts what is not as it was written, without reading mail or the log of anything else.
+// countAltered counts altered rules and directions, without reading mail or the rest of the audit log.
 func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
 	counts := make(map[string]int)
 	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults, "directions": h.guide.Faults} {

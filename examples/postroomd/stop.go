@@ -61,8 +61,8 @@ func resumeCommand() *cobra.Command {
 	return cmd
 }
 
-// changing are the types of the jobs that change mailboxes. While all is stopped they are paused as well, so that they do not ask
-// again and again, and go on at once afterwards.
+// changing are the types of the jobs that change mailboxes. During a stop they are paused as well, so that they do not retry
+// again and again, and continue at once afterwards.
 func changing(undos bool) []queue.Target {
 	targets := []queue.Target{queue.ForType(gmail.JobAction), queue.ForType(gmail.JobOutboundSend), queue.ForType(gmail.JobUnsnooze)}
 	if undos {
@@ -105,7 +105,7 @@ func (h *host) tellStopped(ctx context.Context, cmd *cobra.Command, resumed stri
 	return err
 }
 
-// stoppedBy says for people who has stopped everything, or which rules or models are stopped; empty if nothing is stopped.
+// stoppedBy describes to people who has stopped everything, or which rules or models are stopped; empty if nothing is stopped.
 func (h *host) stoppedBy(ctx context.Context) (string, error) {
 	s, err := h.ledger.Stopped(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (h *host) stoppedBy(ctx context.Context) (string, error) {
 	return h.openBreakers(ctx)
 }
 
-// openBreakers says which rules or models are stopped for what they did; empty if none are.
+// openBreakers lists the rules or models that breakers have stopped; empty if there are none.
 func (h *host) openBreakers(ctx context.Context) (string, error) {
 	open, err := h.ledger.Breakers(ctx)
 	lines := make([]string, len(open))

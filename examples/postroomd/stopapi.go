@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A stopAPI stops everything, and says whether it is stopped.
+// A stopAPI stops everything, and reports whether everything is stopped.
 type stopAPI struct{ httpAPI }
 
 func (a stopAPI) calls() map[string]call {
@@ -18,7 +18,7 @@ func (a stopAPI) calls() map[string]call {
 	}
 }
 
-// A stopView says whether everything is stopped, by whom and since when. The file that stops has no name and no time.
+// A stopView reports whether everything is stopped, by whom and since when. A stop by the stop file has no name and no time.
 type stopView struct {
 	Stopped  bool       `json:"stopped"`
 	By       string     `json:"by,omitempty"`
@@ -49,7 +49,7 @@ func (a stopAPI) show(r *http.Request) (any, error) {
 	return v, err
 }
 
-// stopAll takes no body as well: what stops everything must not fail over a form.
+// stopAll also accepts a call without a body: stopping everything must not fail because of a formality.
 func (a stopAPI) stopAll(r *http.Request) (any, error) {
 	var body stopBody
 	if err := readAnyBody(r, &body); err != nil {

@@ -23,11 +23,11 @@ var (
 // stopPageLink leads from the dashboard to the page.
 var stopPageLink = queueui.Link{Text: "Actions", Path: "actions"}
 
-// A stopPage is the page that stops everything by one click. It is served beside the dashboard, whose style it has, for those who may
-// use that.
+// A stopPage is the page that stops everything by one click. It is served next to the dashboard, in its style, for the same
+// people.
 type stopPage struct{ *host }
 
-// stopPageView is what it shows.
+// stopPageView is the data of the page.
 type stopPageView struct {
 	Stopped            *safety.Stop // nil while actions are carried out
 	Since              string
@@ -53,7 +53,7 @@ func (p stopPage) beside(dashboard http.Handler) http.Handler {
 	return mux
 }
 
-// byPage is who is on record: nobody logs in at the page, which only this machine reaches.
+// byPage is the recorded name: there is no login at the page, which only this machine can reach.
 func byPage() string { return me() + " at the dashboard" }
 
 func whyOf(r *http.Request) string {
@@ -61,8 +61,8 @@ func whyOf(r *http.Request) string {
 	return string(why[:min(len(why), 500)])
 }
 
-// guarded refuses what another site makes a browser do, and lets pages load what comes with them and nothing else, as the dashboard
-// does.
+// guarded refuses requests that another site makes a browser send, and lets pages load only their own resources, like the
+// dashboard.
 func (p stopPage) guarded(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -101,7 +101,7 @@ func (p stopPage) show(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// change goes back to the page, which shows what is now.
+// change redirects to the page, which shows the new state.
 func (p stopPage) change(w http.ResponseWriter, err error) {
 	if err != nil {
 		p.failed(w, err)

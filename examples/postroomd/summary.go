@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A summary is the output of the demo and of run --once; scripts rely on its JSON.
+// A summary is the output of the demo and of run --once. Scripts rely on its JSON.
 type summary struct {
 	Messages  int                         `json:"messages"` // that are stored now, broken ones too
 	New       int                         `json:"new"`      // taken in by this run, also what it has deleted since
@@ -153,7 +153,7 @@ func (o *oneRun) number(ctx context.Context, list *[]brokenMessage) (refused int
 	return len(problems), err
 }
 
-// print writes the summary for a person; program is the command by which they call this program, and flags name the data.
+// print writes the summary for a person. program is the command that runs this program, and flags select the data.
 func (s *summary) print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
 	t.linef("Took in %s in %.1f s; %d are stored.", count(s.New, "new message", "new messages"), s.Seconds, s.Messages)
@@ -241,7 +241,7 @@ func (t *tally) linef(format string, args ...any) {
 	}
 }
 
-// counted prints what there is most of first.
+// counted prints the most frequent entries first.
 func counted[K ~string](t *tally, title string, counts map[K]int) {
 	if len(counts) == 0 {
 		return

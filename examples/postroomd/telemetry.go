@@ -28,7 +28,7 @@ type telemetry struct {
 	shutDown []func(context.Context) error
 }
 
-// startTelemetry exports what is configured. A server that cannot be reached is logged and stops nothing.
+// startTelemetry exports the configured telemetry. An unreachable server is logged and stops nothing.
 func startTelemetry(ctx context.Context, cfg config.Config, log *slog.Logger) (*telemetry, error) {
 	t := new(telemetry)
 	endpoint := strings.TrimRight(cfg.Telemetry.OTLPEndpoint, "/")

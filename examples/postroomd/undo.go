@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-// undoFlags are the flags of undo beside those that select.
+// undoFlags are the flags of undo besides the filter.
 type undoFlags struct {
 	all      bool
 	dry      bool
@@ -133,7 +133,7 @@ func (h *host) finished(jobID string) func(context.Context) (bool, error) {
 	}
 }
 
-// refused makes a refusal the fault of who asked.
+// refused converts a refusal into a usage error.
 func refused(err error) error {
 	if errors.Is(err, undo.ErrRefused) {
 		return usageError{err}

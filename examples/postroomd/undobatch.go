@@ -14,12 +14,12 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-// planBatch prints what the undo of all that the filter selects would come to.
+// planBatch prints the effect of undoing all actions that the filter selects.
 func (c *undoFlags) planBatch(ctx context.Context, h *host, cmd *cobra.Command, filter safety.Filter) error {
 	return c.print(ctx, h, cmd, &undoTally{planned: true}, h.undoer.PlanAll(ctx, filter, true))
 }
 
-// report prints what has become of the undos of the action, or of all that the filter selects.
+// report prints the results of the undos of the action, or of all actions that the filter selects.
 func (c *undoFlags) report(ctx context.Context, h *host, cmd *cobra.Command, args []string, filter safety.Filter) error {
 	if len(args) == 0 {
 		return c.print(ctx, h, cmd, &undoTally{}, h.undoer.ReportAll(ctx, filter, true))
@@ -31,7 +31,7 @@ func (c *undoFlags) report(ctx context.Context, h *host, cmd *cobra.Command, arg
 	return c.print(ctx, h, cmd, &undoTally{}, h.undoResults(ctx, id))
 }
 
-// undoBatch undoes all that the filter selects, and prints what came of it.
+// undoBatch undoes all actions that the filter selects, and prints the results.
 func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, filter safety.Filter) error {
 	batch, err := h.undoer.RequestAll(ctx, filter, true)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, 
 	return failed
 }
 
-// undoResults yields what has become of the undos of the actions.
+// undoResults yields the results of the undos of the actions.
 func (h *host) undoResults(ctx context.Context, ids ...string) iter.Seq2[undo.Result, error] {
 	return func(yield func(undo.Result, error) bool) {
 		for _, id := range ids {
@@ -69,7 +69,7 @@ func (h *host) undoResults(ctx context.Context, ids ...string) iter.Seq2[undo.Re
 	}
 }
 
-// print prints the results as they come: there may be a hundred thousand. The error is about what could not be undone.
+// print prints the results as they come: there may be a hundred thousand. The error is about undos that were not possible.
 func (c *undoFlags) print(ctx context.Context, h *host, cmd *cobra.Command, t *undoTally, results iter.Seq2[undo.Result, error]) error {
 	names, err := h.labelNames(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func failing(jobs []queue.Job) string {
 	return printable(fmt.Sprintf("; %s; job %s is tried again at %s", lastWords(&jobs[i]), jobs[i].ID, clock(jobs[i].NotBefore)))
 }
 
-// tellBreakers says which rules or models are stopped for what they did, or had undone.
+// tellBreakers lists the rules or models that breakers have stopped because of their actions or undos.
 func (h *host) tellBreakers(ctx context.Context, cmd *cobra.Command) error {
 	text, err := h.openBreakers(ctx)
 	if err != nil || text == "" {

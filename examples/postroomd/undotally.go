@@ -22,7 +22,7 @@ type undoTally struct {
 // maxReasons bounds the groups of each ending: some reasons name a message or an action.
 const maxReasons = 5
 
-// An undoGroup is the results with the same ending for the same reason.
+// An undoGroup is a group of results with the same ending and reason.
 type undoGroup struct {
 	ending   undo.Ending
 	reason   string
@@ -30,7 +30,7 @@ type undoGroup struct {
 	examples []undo.Result
 }
 
-// endings are all, in the order in which a person reads them.
+// endings are all endings, in the order for people.
 var endings = []undo.Ending{
 	undo.EndingRestored, undo.EndingPart, undo.EndingKept, undo.EndingNothing, undo.EndingHost, undo.EndingWaiting, undo.EndingOpen,
 	undo.EndingRefused, undo.EndingFailed,
@@ -77,7 +77,7 @@ func (t *undoTally) count(counts func(undo.Ending) bool) (n int) {
 	return n
 }
 
-// endings are the counts by ending; those without any are left out.
+// endings returns the counts by ending, without zeros.
 func (t *undoTally) endings() map[undo.Ending]int {
 	counts := make(map[undo.Ending]int)
 	for _, g := range t.groups {
@@ -86,7 +86,7 @@ func (t *undoTally) endings() map[undo.Ending]int {
 	return counts
 }
 
-// fault is the error that the command ends with.
+// fault returns the error that the command ends with.
 func (t *undoTally) fault() error {
 	is := func(e undo.Ending) func(undo.Ending) bool { return func(other undo.Ending) bool { return e == other } }
 	failed, refused := t.count(is(undo.EndingFailed)), t.count(is(undo.EndingRefused))
@@ -141,7 +141,7 @@ func (t *undoTally) printExample(w io.Writer, r undo.Result) error {
 	return err
 }
 
-// say says what a group has in common.
+// say describes a group.
 func (t *undoTally) say(g *undoGroup) string {
 	switch g.ending {
 	case undo.EndingRestored:
@@ -165,7 +165,7 @@ func (t *undoTally) say(g *undoGroup) string {
 	}
 }
 
-// An undoView is what an undo does to a message, or has done. Labels are by name.
+// An undoView is the effect of an undo on a message. Labels are by name.
 type undoView struct {
 	ID         string      `json:"id"`
 	Action     string      `json:"action"`

@@ -20,8 +20,8 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-// checkFilter returns an error if the filter names a rule or a batch that there is not and was not. A name that is mistyped would
-// select nothing, as one does about which nothing was done.
+// checkFilter returns an error if the filter names a rule or a batch that does not exist and never did. A mistyped name would
+// select nothing, like one without actions.
 func (h *host) checkFilter(ctx context.Context, f safety.Filter) error {
 	if err := h.checkRule(ctx, f.Rule); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (h *host) checkFilter(ctx context.Context, f safety.Filter) error {
 	return h.checkBatch(ctx, f.KeyPrefix)
 }
 
-// checkRule takes the name or id of a rule, also of one that is no more and has decided something.
+// checkRule accepts the name or id of a rule, including a deleted rule that has made a decision.
 func (h *host) checkRule(ctx context.Context, rule string) error {
 	if rule == "" {
 		return nil
@@ -49,7 +49,7 @@ func (h *host) checkRule(ctx context.Context, rule string) error {
 	return usage("--rule %s: no rule has this name or id, nor had one that has decided something; %s", rule, instead(rule, names, "the rules are"))
 }
 
-// checkStored takes the names of rules in use.
+// checkStored accepts the names of rules in use.
 func (h *host) checkStored(ctx context.Context, only []string) error {
 	stored, err := h.rules.List(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *host) checkStored(ctx context.Context, only []string) error {
 	return nil
 }
 
-// checkBatch takes the beginning of the keys of a batch's decisions.
+// checkBatch accepts the prefix of the keys of a batch's decisions.
 func (h *host) checkBatch(ctx context.Context, prefix string) error {
 	if prefix == "" {
 		return nil
@@ -82,13 +82,13 @@ func (h *host) checkBatch(ctx context.Context, prefix string) error {
 		instead(batch, names, "the latest are"))
 }
 
-// batchOf returns the name of the batch that a decision's key begins with.
+// batchOf returns the name of the batch in a decision's key.
 func batchOf(key string) string {
 	batch, _, _ := strings.Cut(strings.TrimPrefix(key, postroom.BatchKeyPrefix), ":")
 	return batch
 }
 
-// jobTypes are those that this program has handlers for.
+// jobTypes are the types with a handler in this program.
 var jobTypes = []string{
 	string(gmail.JobBackfill), string(gmail.JobHistorySync), string(gmail.JobLabelsSync), string(gmail.JobIngest), string(gmail.JobAction),
 	string(gmail.JobOutboundSend), string(gmail.JobReconcile), string(gmail.JobWatch), string(gmail.JobUnsnooze), string(gmail.JobIndex),
@@ -96,8 +96,8 @@ var jobTypes = []string{
 	string(webhook.JobDeliver), string(jobPruneModels),
 }
 
-// noteUnknownTypes says of each type that this program does not know that it may be mistyped, where there is no job. It is no error:
-// another program on the database may have registered the type.
+// noteUnknownTypes prints a note for each unknown type without jobs, which may be mistyped. It is not an error: another program
+// on the database may have registered the type.
 func (h *host) noteUnknownTypes(ctx context.Context, cmd *cobra.Command, types []string) error {
 	for _, t := range types {
 		if slices.Contains(jobTypes, t) {
@@ -114,7 +114,7 @@ func (h *host) noteUnknownTypes(ctx context.Context, cmd *cobra.Command, types [
 	return nil
 }
 
-// instead says what to write in place of a name that is not there: the nearest of the names, or those that there are.
+// instead suggests names in place of an unknown one: the nearest, or all existing ones.
 func instead(word string, names []string, all string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)

@@ -15,13 +15,13 @@ import (
 	"github.com/postroom-go/postroom/safety/webhook"
 )
 
-// How often it is looked whether only jobs are left that are for later, and how many are read at a time.
+// The interval of checks whether only jobs for later are left, and the number of jobs that are read at a time.
 const (
 	laterInterval = 250 * time.Millisecond
 	laterPage     = 200
 )
 
-// runJobs works until nothing is left to do but what is for later, such as the wake-up of a snoozed message.
+// runJobs works until nothing is left to do except jobs for later, such as the wake-up of a snoozed message.
 func (h *host) runJobs(ctx context.Context) error {
 	d, err := h.dispatcher()
 	if err != nil {
@@ -34,7 +34,8 @@ func (h *host) runJobs(ctx context.Context) error {
 		again := time.NewTicker(laterInterval)
 		defer again.Stop()
 		for working.Err() == nil {
-			if later, err := h.onlyLater(working, slices.Collect(maps.Keys(d.Handlers()))); later && err == nil { // the dispatcher reports a database that fails
+			// The dispatcher reports a failing database.
+			if later, err := h.onlyLater(working, slices.Collect(maps.Keys(d.Handlers()))); later && err == nil {
 				stop()
 			}
 			select {
@@ -47,7 +48,7 @@ func (h *host) runJobs(ctx context.Context) error {
 	err = d.RunUntilIdle(working)
 	stop()
 	looking.Wait()
-	// A run that was interrupted stops in good order, and that is no error to the dispatcher.
+	// An interrupted run stops in an orderly way, which is not an error of the dispatcher.
 	return errors.Join(err, ctx.Err())
 }
 
@@ -104,7 +105,7 @@ func isPaused(j *queue.Job, limits []queue.LimitStatus) bool {
 	})
 }
 
-// tells are the jobs that only tell people of requests: whom they do not reach now, the next run tells.
+// tells are the jobs that only notify people of requests: the next run notifies people who cannot be reached now.
 var tells = []string{string(discord.JobNotify), string(discord.JobExpire), string(discord.JobDigest), string(webhook.JobDeliver)}
 
 func isLater(j *queue.Job, now time.Time) bool {
@@ -121,5 +122,5 @@ func isLater(j *queue.Job, now time.Time) bool {
 	return j.State == queue.StateQueued && (j.Attempt == 0 || held) && j.NotBefore.After(now)
 }
 
-// modelPatience is how long a run that is to end waits for a model: the minute of a rate limit, and no spent budget or refused key.
+// modelPatience is how long a finite run waits for a model: the minute of a rate limit, but no spent budget or refused key.
 const modelPatience = 2 * time.Minute

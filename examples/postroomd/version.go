@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// version is that of the module, or the commit it was built from.
+// version is the version of the module, or its commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A web is a server on an address of its own.
+// A web is a server on its own address.
 type web struct {
 	url    string
 	server *http.Server
 	ended  chan error
 }
 
-// serve serves until it is closed; onClose ends requests that go on for ever.
+// serve serves until it is closed. onClose ends requests that never end by themselves.
 func serve(listener net.Listener, handler http.Handler, onClose func()) *web {
 	w := &web{
 		url:    "http://" + listener.Addr().String() + "/",
@@ -27,7 +27,7 @@ func serve(listener net.Listener, handler http.Handler, onClose func()) *web {
 	return w
 }
 
-// close lets requests end that are under way.
+// close lets active requests end.
 func (w *web) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -38,8 +38,8 @@ func (w *web) close() error {
 	return err
 }
 
-// byLocalName refuses requests to a name that is not this machine's own: a website whose name server answers with a loopback
-// address would be of the same origin, and read everything.
+// byLocalName refuses requests with a host name other than this machine's: a website whose name server returns a loopback address
+// would have the same origin, and could read everything.
 func byLocalName(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/safety/webhook"
 )
 
-// checkWebhook returns an error if what is needed to tell an address of requests for approval is there in part, or cannot work.
+// checkWebhook returns an error if the settings of the webhook are incomplete, or cannot work.
 func (s *site) checkWebhook() error {
 	w := s.cfg.Webhook
 	switch {
@@ -25,7 +25,7 @@ func (s *site) checkWebhook() error {
 	return nil
 }
 
-// newSender makes what tells the configured address.
+// newSender makes the sender for the configured URL.
 func (h *host) newSender() (err error) {
 	w := h.cfg.Webhook
 	if w.URL == "" {
@@ -35,7 +35,7 @@ func (h *host) newSender() (err error) {
 	return err
 }
 
-// tellWebhook enqueues what tells the configured address of a request.
+// tellWebhook enqueues the jobs that post a request to the configured URL.
 func (h *host) tellWebhook(ctx context.Context, tx queue.Tx, request safety.Approval) error {
 	if h.cfg.Webhook.URL == "" {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// ago is the time that lies so far back as the value of a flag says.
+// ago returns the time that lies as far back as the value of a flag.
 func ago(flag, text string, now time.Time) (time.Time, error) {
 	window, err := safety.ParseWindow(text)
 	if err != nil {

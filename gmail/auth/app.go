@@ -13,26 +13,26 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// An App is the program that asks for access, as it is registered with Google: an OAuth client of the type "Desktop app".
+// An App is the program that asks for access, as registered with Google: an OAuth client of the type "Desktop app".
 type App struct {
 	// ClientID is the id of the OAuth client. Required.
 	ClientID string
-	// ClientSecret is its secret. Google wants it also of installed programs, where it is not secret. Default: none.
+	// ClientSecret is the client's secret. Google also requires it of installed programs, where it is not secret. Default: none.
 	ClientSecret string
-	// Endpoint is the authorization server. Default Google's.
+	// Endpoint is the authorization server. Default: Google's.
 	Endpoint Endpoint
 	// HTTPClient carries the requests to the server. Default: a client with a timeout of 30 s.
 	HTTPClient *http.Client
 }
 
-// An Endpoint has the addresses of an authorization server. An empty one is Google's.
+// An Endpoint has the addresses of an authorization server. An empty address is Google's.
 type Endpoint struct {
-	AuthURL   string // the page that asks the person
+	AuthURL   string // the consent page
 	TokenURL  string // where codes and refresh tokens are exchanged
 	RevokeURL string // where tokens are revoked (RFC 7009)
 }
 
-// Google's addresses, as its discovery document has them.
+// Google's addresses, from its discovery document.
 const (
 	googleAuthURL   = "https://accounts.google.com/o/oauth2/v2/auth"
 	googleTokenURL  = "https://oauth2.googleapis.com/token" //nolint:gosec // an address
@@ -77,7 +77,7 @@ func (a App) validate() error {
 	return errors.Join(faults...)
 }
 
-// config is the App as package oauth2 has it.
+// config returns the App as a configuration of package oauth2.
 func (a App) config(redirect string, scopes []string) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: a.ClientID, ClientSecret: a.ClientSecret, RedirectURL: redirect, Scopes: scopes,

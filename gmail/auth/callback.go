@@ -31,7 +31,7 @@ type login struct {
 	answered bool
 }
 
-// An ending is how a sign-in has ended.
+// An ending is the result of a sign-in.
 type ending struct {
 	result *LoginResult
 	err    error
@@ -42,7 +42,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// A page is what the browser shows at the end.
+// A page is shown by the browser at the end.
 type page struct {
 	status  int
 	Title   string
@@ -50,7 +50,7 @@ type page struct {
 	Refused []Refusal
 }
 
-// ServeHTTP answers the browser that comes back from the consent page.
+// ServeHTTP handles the browser's return from the consent page.
 func (l *login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/" {
 		http.NotFound(w, r)
@@ -77,7 +77,7 @@ func (l *login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.ended <- ending{result, err}
 }
 
-// first reports whether nobody has answered before.
+// first reports whether this is the first answer.
 func (l *login) first() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,7 @@ func (l *login) first() bool {
 	return first
 }
 
-// answer reads what the authorization server has sent (RFC 6749, sections 4.1.2 and 4.1.2.1).
+// answer parses the answer of the authorization server (RFC 6749, sections 4.1.2 and 4.1.2.1).
 func (l *login) answer(query url.Values) (*LoginResult, error) {
 	switch code, refusal := query.Get("code"), query.Get("error"); {
 	case refusal == "access_denied":
@@ -130,16 +130,16 @@ func (p page) send(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
-	header.Set("Referrer-Policy", "no-referrer") // the address has the code in it
+	header.Set("Referrer-Policy", "no-referrer") // the address contains the code
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 	header.Set("Connection", "close")
 	w.WriteHeader(p.status)
-	_, _ = w.Write(text.Bytes()) // a browser that has gone needs no page
+	_, _ = w.Write(text.Bytes()) // the browser may have gone
 }
 
-// identity reads from the id token whose mailbox it is. The token comes from the token endpoint itself, so that the connection
-// vouches for it and its signature need not be checked (OpenID Connect Core 1.0, section 3.1.3.7).
+// identity returns the mailbox in the id token. The token comes directly from the token endpoint, so the connection authenticates
+// it and its signature need not be checked (OpenID Connect Core 1.0, section 3.1.3.7).
 func identity(token *oauth2.Token, clientID string) (email string, err error) {
 	raw, _ := token.Extra("id_token").(string)
 	parts := strings.Split(raw, ".")

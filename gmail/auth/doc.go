@@ -10,11 +10,11 @@
 //	source, err := auth.NewSource(auth.SourceConfig{App: app, Tokens: tokens, Email: login.Grant.Email})
 //	client, err := gmail.NewClient(gmail.ClientConfig{HTTPClient: source.HTTPClient()})
 //
-// [Login] runs the authorization code flow for installed programs (RFC 8252) with PKCE (RFC 7636): a browser asks the person,
-// and comes back to a server on the loopback interface. What the person grants is a [Grant]: a refresh token, kept in a [Tokens].
-// A [Source] exchanges it for access tokens and puts them on requests.
+// [Login] runs the authorization code flow for installed programs (RFC 8252) with PKCE (RFC 7636): a browser asks the person, and
+// is redirected to a server on the loopback interface. The result is a [Grant]: a refresh token, kept in a [Tokens]. A [Source]
+// exchanges it for access tokens and adds them to requests.
 //
-// # Where tokens are kept
+// # Storage
 //
 // A refresh token reads the mailbox for as long as it is valid. Package auth/keychain keeps it in the keychain of the operating
 // system, auth/agefile in an encrypted file, and auth/tokenstore chooses between the two. [Memory] is for tests. Access tokens
@@ -22,14 +22,14 @@
 //
 // # Refreshing
 //
-// A Source refreshes once for all goroutines that wait, five minutes before the access token expires, or when Gmail answers a
+// A Source refreshes once for all waiting goroutines, five minutes before the access token expires, or when Gmail answers a
 // request with 401. The request is then sent once more. Before each refresh the Source reads the grant again, so that a new
-// sign-in in another process takes effect without a restart. A refresh token that the server has replaced is saved before the
-// access token that came with it is used.
+// sign-in in another process takes effect without a restart. A new refresh token is saved before the access token that came with
+// it is used.
 //
-// # When the grant is gone
+// # Invalid grants
 //
-// A refresh token ends when the person revokes it or changes the password, when it is unused for six months, and after seven
-// days if the program's consent screen is in testing. The error is then a [*gmail.Error] of the class [gmail.ClassReauthorize],
-// and so it is where no grant is kept for the address. The Source does not ask the server about the same refresh token again.
+// A refresh token ends when the person revokes it or changes the password, when it is unused for six months, and after seven days
+// if the program's consent screen is in testing. The error is then a [*gmail.Error] of the class [gmail.ClassReauthorize]. It is
+// the same if there is no grant for the address. The Source does not ask the server about the same refresh token again.
 package auth

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// ErrNoGrant: there is no grant for the address in this store.
+// ErrNoGrant reports that the store has no grant for the address.
 var ErrNoGrant = errors.New("no grant is kept for this address")
 
-// A Grant is the access that a person has granted. It is a secret: whoever has it can use the mailbox. Its String and LogValue
+// A Grant is the access that a person has granted. It is a secret: anyone who has it can use the mailbox. Its String and LogValue
 // methods leave out the token.
 type Grant struct {
 	Email        string    `json:"email"` // of the mailbox, in lower case
 	RefreshToken string    `json:"refresh_token"`
-	Scopes       []string  `json:"scopes"`    // those that were granted, sorted
+	Scopes       []string  `json:"scopes"`    // the granted ones, sorted
 	ClientID     string    `json:"client_id"` // of the App that it was granted to
 	GrantedAt    time.Time `json:"granted_at"`
 }
@@ -35,7 +35,7 @@ func (g Grant) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("email", g.Email), slog.String("client_id", g.ClientID), slog.Any("scopes", g.Scopes))
 }
 
-// Validate returns an error that names what a store needs and the grant lacks.
+// Validate returns an error that names the missing or invalid field, if a store cannot keep the grant.
 func (g Grant) Validate() error {
 	switch {
 	case !strings.Contains(g.Email, "@") || g.Email != normal(g.Email):
@@ -46,28 +46,29 @@ func (g Grant) Validate() error {
 	return nil
 }
 
-// normal is the form in which addresses are kept and compared.
+// normal returns the form in which addresses are kept and compared.
 func normal(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// Tokens keeps grants, one for each address. Addresses are compared without regard to case. Its methods are safe for concurrent
-// use, and an error never quotes a token. An implementation never keeps a grant in the clear, and a Save that is interrupted at any
-// instruction leaves the old grant or the new one.
+// Tokens stores grants, one for each address. Addresses are compared without regard to case. Its methods must be safe for
+// concurrent use, and an error must not quote a token. An implementation must not store a grant in the clear. A Save that is
+// interrupted at any instruction must leave the old grant or the new one.
 type Tokens interface {
 	// Load returns the grant of the address, or [ErrNoGrant].
 	Load(ctx context.Context, email string) (Grant, error)
-	// Save keeps the grant in place of the one that its address has. It has been kept when Save returns.
+	// Save replaces the grant of its address. The grant is durable when Save returns.
 	Save(ctx context.Context, grant Grant) error
-	// Delete removes the grant of the address; none is no error.
+	// Delete removes the grant of the address. It returns nil if there is none.
 	Delete(ctx context.Context, email string) error
 	// List returns the addresses, sorted.
 	List(ctx context.Context) ([]string, error)
 }
 
-// A Locker is a [Tokens] that several processes share. Where it is implemented, a [Source] loads the grant, refreshes and saves
-// while it holds the lock of the address, so that no process uses a refresh token that another has replaced meanwhile. Without
-// it, a Source that is refused loads the grant again, which is enough for servers that do not replace refresh tokens at each
-// refresh, as Google's.
+// A Locker is a [Tokens] that several processes share. With a Locker, a [Source] loads, refreshes and saves the grant while it
+// holds the lock of the address, so that no process uses a refresh token that another has replaced meanwhile. Without it, a
+// refused Source loads the grant again. That is enough for servers that do not replace refresh tokens at each refresh, such as
+// Google's.
 type Locker interface {
-	// Lock waits until no other process holds the lock of the address, or ctx ends. The lock ends with unlock, or with the process.
+	// Lock waits until no other process holds the lock of the address, or ctx ends. The lock ends with unlock, or with the
+	// process.
 	Lock(ctx context.Context, email string) (unlock func(), err error)
 }

@@ -17,44 +17,45 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// What ends a sign-in without a grant. Match them with errors.Is.
+// The errors of a sign-in without a grant. Match them with errors.Is.
 var (
-	// ErrDenied: the person has refused on the consent page.
+	// ErrDenied reports that the person refused on the consent page.
 	ErrDenied = errors.New("access was refused on the consent page")
-	// ErrNothingGranted: the person has unticked all scopes of Gmail.
+	// ErrNothingGranted reports that the person unticked all scopes of Gmail.
 	ErrNothingGranted = errors.New("none of the permissions was granted: sign in again and leave the boxes ticked")
-	// ErrOtherAccount: the person has chosen another mailbox than LoginConfig.Email.
+	// ErrOtherAccount reports that the person chose another mailbox than LoginConfig.Email.
 	ErrOtherAccount = errors.New("another account was chosen")
-	// ErrNotAnswered: nobody has answered the consent page within LoginConfig.Timeout.
+	// ErrNotAnswered reports that nobody answered the consent page within LoginConfig.Timeout.
 	ErrNotAnswered = errors.New("the consent page was not answered")
 )
 
-// defaultTimeout is how long a person has to answer.
+// defaultTimeout is the default of LoginConfig.Timeout.
 const defaultTimeout = 5 * time.Minute
 
 // LoginConfig configures one sign-in.
 type LoginConfig struct {
-	// App asks for access. Required.
+	// App is the program that asks for access. Required.
 	App App
-	// Tokens keeps the grant. Required.
+	// Tokens stores the grant. Required.
 	Tokens Tokens
-	// Open shows the address of the consent page to the person: it opens a browser, as [OpenBrowser] does, or prints the address
-	// for a person who opens it on the same machine. It must not wait for the browser to close. An error ends the sign-in, unless
-	// the person has answered before. Required.
+	// Open shows the address of the consent page to the person. It opens a browser, like [OpenBrowser], or prints the address for
+	// a person who opens it on the same machine. It must not wait for the browser to close. An error ends the sign-in, unless the
+	// person has already answered. Required.
 	Open func(ctx context.Context, address string) error
 	// Scopes are the scopes of Gmail to ask for. Default: [ScopeModify].
 	Scopes []string
-	// Email is the mailbox to sign in to; the page proposes it, and another one is [ErrOtherAccount]. Default: any.
+	// Email is the mailbox to sign in to. The page proposes it; if the person chooses another, the error is [ErrOtherAccount].
+	// Default: any.
 	Email string
 	// Timeout bounds the sign-in. Default 5 minutes; it must not be negative.
 	Timeout time.Duration
 }
 
-// A LoginResult is a sign-in that has succeeded.
+// A LoginResult is a successful sign-in.
 type LoginResult struct {
-	// Grant has been saved.
+	// Grant is the saved grant.
 	Grant Grant
-	// Refused are the scopes that were asked for and not granted. What needs them fails with the class [gmail.ClassForbidden]
+	// Refused are the scopes that were requested and not granted. Calls that need them fail with the class [gmail.ClassForbidden]
 	// until the person signs in again.
 	Refused []Refusal
 }
@@ -78,14 +79,14 @@ func (c LoginConfig) withDefaults() (LoginConfig, error) {
 	return c, errors.Join(faults...)
 }
 
-// giveTokens says where a Tokens comes from.
+// giveTokens is the hint for a missing Tokens.
 const giveTokens = "a store of grants, such as tokenstore.Open returns"
 
-// Login asks a person for access to a mailbox, and saves what is granted. It listens on a free port of 127.0.0.1 until the browser
-// has come back, ctx ends or the time is over. The page that the browser then shows says how the sign-in has ended. A grant that
-// is not kept, with [ErrOtherAccount] or [ErrNothingGranted], is revoked, unless the store has an earlier one of that mailbox.
+// Login asks a person for access to a mailbox, and saves the grant. It listens on a free port of 127.0.0.1 until the browser has
+// returned, ctx ends, or the Timeout passes. The browser's last page shows the result. A grant that is not kept, with
+// [ErrOtherAccount] or [ErrNothingGranted], is revoked, unless the store has an earlier grant of that mailbox.
 //
-// A request that does not carry this sign-in's secret state is answered with a page that says so, and changes nothing.
+// A request without this sign-in's secret state gets a page that explains that, and changes nothing.
 func Login(ctx context.Context, cfg LoginConfig) (*LoginResult, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -115,7 +116,7 @@ func Login(ctx context.Context, cfg LoginConfig) (*LoginResult, error) {
 	}
 }
 
-// address is that of the consent page.
+// address returns the address of the consent page.
 func (l *login) address() string {
 	options := []oauth2.AuthCodeOption{
 		oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", "consent"), oauth2.S256ChallengeOption(l.verifier),
@@ -153,8 +154,8 @@ func (l *login) redeem(code string) (*LoginResult, error) {
 	return &LoginResult{Grant: grant, Refused: refused}, nil
 }
 
-// discard revokes a grant that is not kept, for the reason. The server revokes with it all that the person has granted to the
-// program, so a mailbox whose earlier grant is kept is left alone.
+// discard revokes a grant that is not kept. The server then also revokes all other access that the person has granted to the
+// program, so a mailbox with an earlier grant in the store is left alone.
 func (l *login) discard(grant Grant, reason error) error {
 	_, err := l.Tokens.Load(l.ctx, grant.Email)
 	if errors.Is(err, ErrNoGrant) {
@@ -171,18 +172,18 @@ func (l *login) discard(grant Grant, reason error) error {
 func (l *login) serve(listener net.Listener) (stop func()) {
 	server := &http.Server{
 		Handler: l, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // whoever else asks on this port is of no interest
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // errors of other clients on this port are of no interest
 	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(listener) // it ends with the server
+		_ = server.Serve(listener) // it returns when the server closes
 	}()
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		if server.Shutdown(ctx) != nil {
-			_ = server.Close() // a browser holds a connection open that it does not use
+			_ = server.Close() // a browser holds an unused connection open
 		}
 		<-served
 	}

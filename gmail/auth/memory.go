@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Memory is a [Tokens] that forgets everything with the process, for tests. The zero Memory is empty and ready to use.
+// Memory is a [Tokens] for tests. It keeps grants in memory only. The zero Memory is empty and ready to use.
 type Memory struct {
 	mu     sync.Mutex
 	grants map[string]Grant
@@ -28,7 +28,7 @@ func (m *Memory) Load(_ context.Context, email string) (Grant, error) {
 	return grant, nil
 }
 
-// Save keeps the grant.
+// Save stores the grant.
 func (m *Memory) Save(_ context.Context, grant Grant) error {
 	if err := grant.Validate(); err != nil {
 		return err

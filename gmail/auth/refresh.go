@@ -11,10 +11,10 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 )
 
-// maxLoads bounds how often a refresh that is refused is tried with a refresh token that another process has saved meanwhile.
+// maxLoads bounds how often a refused refresh is retried with a refresh token that another process saved meanwhile.
 const maxLoads = 3
 
-// refresh loads the grant and exchanges it for an access token. One runs at a time.
+// refresh loads the grant and exchanges it for an access token. Only one refresh runs at a time.
 func (s *Source) refresh(ctx context.Context) (*oauth2.Token, error) {
 	if locker, ok := s.tokens.(Locker); ok {
 		unlock, err := locker.Lock(ctx, s.email)
@@ -41,7 +41,7 @@ func (s *Source) refresh(ctx context.Context) (*oauth2.Token, error) {
 	return nil, s.gone(http.StatusBadRequest, "invalid_grant", s.cause, gmail.HintReauthorize)
 }
 
-// load returns the grant to use. A new refresh token that could not be saved is saved first.
+// load returns the grant to use. It first saves a new refresh token that could not be saved before.
 func (s *Source) load(ctx context.Context) (Grant, error) {
 	grant, err := s.tokens.Load(ctx, s.email)
 	switch {
@@ -53,7 +53,7 @@ func (s *Source) load(ctx context.Context) (Grant, error) {
 	case s.pending != nil && grant.RefreshToken == s.replaced:
 		grant = *s.pending
 		err = s.savePending(ctx)
-	default: // what is pending, if anything, gives way to a new sign-in
+	default: // a new sign-in replaces a pending grant
 		s.pending = nil
 	}
 	if err == nil && grant.ClientID != s.app.ClientID {
@@ -70,7 +70,7 @@ func (s *Source) exchange(ctx context.Context, grant Grant) (*oauth2.Token, erro
 	if err != nil {
 		return nil, fmt.Errorf("auth: refresh the access to %s: %w", s.email, err)
 	}
-	if token.RefreshToken == grant.RefreshToken { // the answer has none: the old one stays
+	if token.RefreshToken == grant.RefreshToken { // the response has none: the old one stays
 		return token, nil
 	}
 	s.replaced = grant.RefreshToken
@@ -87,7 +87,7 @@ func (s *Source) savePending(ctx context.Context) error {
 	return nil
 }
 
-// gone is the error of a grant that a person has to renew.
+// gone returns the error for a grant that a person has to renew.
 func (s *Source) gone(status int, reason string, cause error, hint string) error {
 	return &gmail.Error{
 		Op: "refresh the access to " + s.email, Class: gmail.ClassReauthorize, Status: status, Reason: reason, Hint: hint, Err: cause,

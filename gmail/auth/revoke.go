@@ -13,10 +13,10 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// Revoke takes back the grant of the address: the authorization server revokes it, then it is deleted from the store. Google
-// revokes all that the person has granted to the App's project. A grant that the server no longer knows is deleted as well, and an
-// address without one is [ErrNoGrant]. On any other error the grant is kept, so that Revoke can be tried again; to forget it
-// all the same, use the Delete method of the store.
+// Revoke revokes the grant of the address at the authorization server, and then deletes it from the store. Google revokes all
+// access that the person has granted to the App's project. A grant that the server no longer knows is deleted as well. An address
+// without a grant is [ErrNoGrant]. After any other error the grant is kept, so that Revoke can be retried; to delete it anyway,
+// use the Delete method of the store.
 func Revoke(ctx context.Context, app App, tokens Tokens, email string) error {
 	app = app.withDefaults()
 	if err := errors.Join(app.validate(), fields.Required("auth: Revoke: tokens", tokens, giveTokens)); err != nil {
@@ -35,7 +35,7 @@ func Revoke(ctx context.Context, app App, tokens Tokens, email string) error {
 	return nil
 }
 
-// revoke is the request of RFC 7009, section 2.1. A token that is not valid is an answer like success.
+// revoke sends the request of RFC 7009, section 2.1. An invalid token counts as success.
 func (a App) revoke(ctx context.Context, token string) error {
 	form := url.Values{"token": {token}, "token_type_hint": {"refresh_token"}}.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.Endpoint.RevokeURL, strings.NewReader(form))
@@ -55,7 +55,7 @@ func (a App) revoke(ctx context.Context, token string) error {
 		Code        string `json:"error"`
 		Description string `json:"error_description"`
 	}
-	// An answer that is no JSON has no code, and its status is all that is said.
+	// A response that is not JSON has no code, only its status.
 	if json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&refusal) == nil && refusal.Code == "invalid_token" {
 		return nil
 	}

@@ -8,17 +8,17 @@ import (
 
 // The scopes of Gmail that programs usually ask for.
 const (
-	// ScopeModify reads, changes, trashes and sends mail, and deletes nothing permanently.
+	// ScopeModify reads, changes, trashes and sends mail, but cannot delete it permanently.
 	ScopeModify = gmailScope + "modify"
 	// ScopeFull is ScopeModify with permanent deletion.
 	ScopeFull = "https://mail.google.com/"
 	// ScopeReadonly reads mail and settings.
 	ScopeReadonly = gmailScope + "readonly"
-	// ScopeMetadata reads headers and labels, and no text.
+	// ScopeMetadata reads headers and labels, but no text.
 	ScopeMetadata = gmailScope + "metadata"
-	// ScopeLabels reads and changes labels, and not which message has which.
+	// ScopeLabels reads and changes labels, but not the labels of messages.
 	ScopeLabels = gmailScope + "labels"
-	// ScopeInsert puts messages into the mailbox.
+	// ScopeInsert adds messages to the mailbox.
 	ScopeInsert = gmailScope + "insert"
 	// ScopeSend sends mail.
 	ScopeSend = gmailScope + "send"
@@ -26,16 +26,16 @@ const (
 	ScopeCompose = gmailScope + "compose"
 	// ScopeSettings reads and changes settings and filters.
 	ScopeSettings = gmailScope + "settings.basic"
-	// ScopeSharing changes who else may read, send and be forwarded to.
+	// ScopeSharing changes delegates and forwarding.
 	ScopeSharing = gmailScope + "settings.sharing"
 )
 
 const gmailScope = "https://www.googleapis.com/auth/gmail."
 
-// identityScopes make the server say whose mailbox it is.
+// identityScopes make the server name the mailbox.
 var identityScopes = []string{"openid", "email"}
 
-// includes lists the scopes that another includes, as the scopes of Gmail's methods show.
+// includes lists the scopes that another includes, according to the scopes of Gmail's methods.
 var includes = map[string][]string{
 	ScopeFull:     {ScopeModify, ScopeReadonly, ScopeMetadata, ScopeLabels, ScopeInsert, ScopeSend, ScopeCompose},
 	ScopeModify:   {ScopeReadonly, ScopeMetadata, ScopeLabels, ScopeInsert, ScopeSend, ScopeCompose},
@@ -43,7 +43,7 @@ var includes = map[string][]string{
 	ScopeCompose:  {ScopeSend},
 }
 
-// consequences say what does not work without a scope.
+// consequences describe the features that need a scope.
 var consequences = map[string]string{
 	ScopeFull:     "messages cannot be deleted permanently",
 	ScopeModify:   "mail cannot be labelled, archived, trashed or answered",
@@ -57,19 +57,19 @@ var consequences = map[string]string{
 	ScopeSharing:  "forwarding and delegates cannot be changed",
 }
 
-// A Refusal is a scope that was asked for and not granted: the person has unticked its box.
+// A Refusal is a scope that was requested and not granted: the person unticked its box.
 type Refusal struct {
 	Scope       string
-	Consequence string // what does not work without it
+	Consequence string // the features that do not work without it
 }
 
-// String says both.
+// String returns the scope and the consequence.
 func (r Refusal) String() string {
 	return fmt.Sprintf("%s was not granted: %s", r.Scope, r.Consequence)
 }
 
-// Missing returns the scopes among those wanted that the grant does not have, neither by themselves nor as a part of a wider
-// one, in the order in which they are wanted.
+// Missing returns the wanted scopes that the grant does not have, neither by themselves nor as a part of a wider one, in the
+// given order.
 func (g Grant) Missing(wanted ...string) []Refusal {
 	var missing []Refusal
 	for _, scope := range wanted {
@@ -85,7 +85,8 @@ func (g Grant) Missing(wanted ...string) []Refusal {
 	return missing
 }
 
-// splitScopes reads the scopes of an answer, sorted. One that names none grants what was asked for (RFC 6749, section 5.1).
+// splitScopes parses the scopes of a response, sorted. A response without scopes grants the requested ones (RFC 6749, section
+// 5.1).
 func splitScopes(answer any, asked []string) []string {
 	scopes := slices.Clone(asked)
 	if text, ok := answer.(string); ok && text != "" {

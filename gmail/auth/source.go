@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	// maxLead is how long before its end an access token is replaced; shorter for tokens that live less than ten times as long.
+	// maxLead is how long before its expiry an access token is replaced. It is shorter for tokens that live less than ten times
+	// as long.
 	maxLead = 5 * time.Minute
-	// retryLead is how long a token that is still valid is used after a refresh has failed, before the next one is tried.
+	// retryLead is how long a still valid token is used after a failed refresh before the next attempt.
 	retryLead = 15 * time.Second
 )
 
 // SourceConfig configures a [Source].
 type SourceConfig struct {
-	// App has been granted access. Required.
+	// App is the program that access was granted to. Required.
 	App App
-	// Tokens keeps the grant. Required.
+	// Tokens stores the grant. Required.
 	Tokens Tokens
-	// Email is the address of the mailbox. Required; the grant may come later.
+	// Email is the address of the mailbox. Required; the grant may be saved later.
 	Email string
-	// Transport carries the requests of [Source.HTTPClient]; several sources may share it. Default: [http.DefaultTransport].
+	// Transport sends the requests of [Source.HTTPClient]. Several sources may share it. Default: [http.DefaultTransport].
 	Transport http.RoundTripper
 }
 
@@ -42,25 +43,25 @@ type Source struct {
 	base   http.RoundTripper
 
 	mu      sync.Mutex
-	current *oauth2.Token // the last one; nil before the first, and after one that was refused
+	current *oauth2.Token // the last one; nil before the first, and after one was refused
 	renewAt time.Time     // when current is replaced; zero if never
 	flight  *flight       // the refresh under way; nil if there is none
 
 	// Only the flight uses these.
 	dead     string // the refresh token that was refused
-	cause    error  // with which it was
+	cause    error  // the error with which it was refused
 	pending  *Grant // a grant with a new refresh token that could not be saved yet
 	replaced string // the refresh token that pending replaces
 }
 
-// A flight is one refresh for all that wait for it.
+// A flight is one refresh for all goroutines that wait for it.
 type flight struct {
 	done  chan struct{}
 	token *oauth2.Token
 	err   error
 }
 
-// NewSource makes a source; a bad configuration is an error that names the field. It sends nothing.
+// NewSource makes a source. It returns an error that names the field of a bad configuration. It sends nothing.
 func NewSource(cfg SourceConfig) (*Source, error) {
 	app := cfg.App.withDefaults()
 	err := errors.Join(app.validate(), fields.Required("auth: SourceConfig.Tokens", cfg.Tokens, giveTokens))
@@ -79,8 +80,8 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 	return &Source{app: app, tokens: cfg.Tokens, email: email, base: base}, nil
 }
 
-// Token returns an access token that is valid for some minutes, after a refresh where that is needed. A grant that is gone is a
-// [*gmail.Error] of the class [gmail.ClassReauthorize].
+// Token returns an access token that is valid for some minutes, and refreshes it if needed. If the grant is not valid any more,
+// the error is a [*gmail.Error] of the class [gmail.ClassReauthorize].
 func (s *Source) Token(ctx context.Context) (*oauth2.Token, error) {
 	f, token := s.join(ctx)
 	if token != nil {
@@ -92,7 +93,7 @@ func (s *Source) Token(ctx context.Context) (*oauth2.Token, error) {
 		return nil, fmt.Errorf("auth: wait for an access token of %s: %w", s.email, context.Cause(ctx))
 	}
 	if gone, ok := errors.AsType[*gmail.Error](f.err); ok {
-		own := *gone // whoever gets it may write to it
+		own := *gone // the caller may modify it
 		return nil, &own
 	}
 	return f.token, f.err
@@ -107,19 +108,19 @@ func (s *Source) join(ctx context.Context) (*flight, *oauth2.Token) {
 	}
 	if s.flight == nil {
 		s.flight = &flight{done: make(chan struct{})}
-		// Whoever began it may go: the others still want the token.
+		// The caller that began it may leave: the others still need the token.
 		go s.fly(context.WithoutCancel(ctx), s.flight)
 	}
 	return s.flight, nil
 }
 
-// valid reports whether there is a token that has not expired. The caller holds the lock. The wall clock decides: the other one
-// stands still while the machine sleeps.
+// valid reports whether there is a token that has not expired. The caller must hold the lock. It uses the wall clock: the
+// monotonic clock stops while the machine sleeps.
 func (s *Source) valid() bool {
 	return s.current != nil && (s.current.Expiry.IsZero() || time.Now().Round(0).Before(s.current.Expiry))
 }
 
-// refuse forgets the token, which the server does not accept, unless there is another by now.
+// refuse forgets the token, which the server does not accept, unless it was replaced meanwhile.
 func (s *Source) refuse(token *oauth2.Token) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +129,7 @@ func (s *Source) refuse(token *oauth2.Token) {
 	}
 }
 
-// fly refreshes once, and hands the result to all that wait.
+// fly refreshes once, and passes the result to all that wait.
 func (s *Source) fly(ctx context.Context, f *flight) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -140,7 +141,7 @@ func (s *Source) fly(ctx context.Context, f *flight) {
 		s.current, s.renewAt = f.token, renewal(f.token, time.Now())
 	case gmail.ClassOf(f.err) == gmail.ClassReauthorize:
 		s.current = nil
-	case s.valid(): // it lasts until the next try
+	case s.valid(): // it lasts until the next attempt
 		f.token, f.err = s.current, nil
 		s.renewAt = time.Now().Add(retryLead)
 	}
@@ -148,7 +149,7 @@ func (s *Source) fly(ctx context.Context, f *flight) {
 	close(f.done)
 }
 
-// renewal is when the token is replaced; zero for one that names no end.
+// renewal returns when the token is replaced; zero if it does not expire.
 func renewal(token *oauth2.Token, now time.Time) time.Time {
 	if token.Expiry.IsZero() {
 		return time.Time{}

@@ -7,10 +7,9 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// HTTPClient returns a client whose requests carry access tokens of the source. A request that is answered with 401 is sent once
-// more with a new token, if it has no body or its GetBody is set, as it is in requests of [http.NewRequest] and of Google's
-// libraries. The answer to that is final: a 401 is returned as it is. The client follows no redirects, which would take the
-// token to another server.
+// HTTPClient returns a client that adds access tokens of the source to its requests. A request with a 401 response is sent once
+// more with a new token, if it has no body or its GetBody is set, as in requests of [http.NewRequest] and of Google's libraries.
+// A second 401 is returned to the caller. The client follows no redirects, which would send the token to another server.
 func (s *Source) HTTPClient() *http.Client {
 	return &http.Client{
 		Transport:     transport{s},
@@ -18,14 +17,14 @@ func (s *Source) HTTPClient() *http.Client {
 	}
 }
 
-// A transport puts access tokens on requests.
+// A transport adds access tokens to requests.
 type transport struct{ source *Source }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	token, err := t.source.Token(r.Context())
 	if err != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // a RoundTripper closes it, also on errors
+			_ = r.Body.Close() // a RoundTripper closes it even on errors
 		}
 		return nil, err
 	}
@@ -39,8 +38,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, nil
 	}
 	token, err = t.source.Token(r.Context())
-	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10) // read to its end, the connection can be used again
-	_ = answer.Body.Close()                          // what it says is that a token is needed
+	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10) // so that the connection can be reused
+	_ = answer.Body.Close()                          // it was drained
 	if err != nil {
 		if again.Body != nil {
 			_ = again.Body.Close()
@@ -54,14 +53,14 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// authorized is the request with the token: a RoundTripper does not change its request.
+// authorized returns a copy of the request with the token: a RoundTripper must not change its request.
 func authorized(r *http.Request, token *oauth2.Token) *http.Request {
 	r = r.Clone(r.Context())
 	token.SetAuthHeader(r)
 	return r
 }
 
-// replay is the request to be sent a second time; it reports whether that can be done.
+// replay returns the request for a second attempt. It reports whether that is possible.
 func replay(r *http.Request) (*http.Request, bool) {
 	again := r.Clone(r.Context())
 	if r.Body == nil || r.Body == http.NoBody {

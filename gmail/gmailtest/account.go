@@ -18,7 +18,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An Account is one mailbox of a [Server] and its owner. What one account sends to another is delivered.
+// An Account is one mailbox of a [Server] and its owner. Mail from one account to another is delivered.
 type Account struct {
 	server *Server
 	id     int64
@@ -34,7 +34,7 @@ func (s *Server) account(row accountRow) *Account {
 	return &Account{server: s, id: row.ID, email: row.Email}
 }
 
-// Account returns the mailbox of the address, which it creates empty if the server has none.
+// Account returns the mailbox of the address. It creates an empty one if the server has none.
 func (s *Server) Account(ctx context.Context, email string) (*Account, error) {
 	if err := checkEmail(email); err != nil {
 		return nil, fmt.Errorf("gmailtest: %w", err)
@@ -50,7 +50,7 @@ func (s *Server) Account(ctx context.Context, email string) (*Account, error) {
 	return s.account(row), nil
 }
 
-// checkEmail refuses what cannot be the address of a mailbox.
+// checkEmail refuses an invalid address of a mailbox.
 func checkEmail(email string) error {
 	address, err := mail.ParseAddress(email)
 	switch {
@@ -89,7 +89,7 @@ func loadAccount(ctx context.Context, q dbquery.Querier, query string, args ...a
 	return row, err
 }
 
-// ensureAccount gives the account of the address, which it creates with its system labels when it is missing.
+// ensureAccount returns the account of the address. It creates the account with its system labels if it is missing.
 func ensureAccount(ctx context.Context, tx queue.Tx, email string) (accountRow, error) {
 	key := strings.ToLower(email)
 	created, err := dbquery.Exec(ctx, tx, createAccount, email, key, firstHistoryID)
@@ -106,7 +106,7 @@ func ensureAccount(ctx context.Context, tx queue.Tx, email string) (accountRow, 
 // tokenPrefix and an address make the access token of an account; the owner of the server needs no address.
 const tokenPrefix = "gmailtest:"
 
-// authenticate returns what the token of the request stands for.
+// authenticate returns the credential of the request's token.
 func (s *Server) authenticate(r *http.Request) (*credential, error) {
 	token := bearer(r)
 	if token == "" {
@@ -129,7 +129,8 @@ func (s *Server) authenticate(r *http.Request) (*credential, error) {
 	return &credential{account: s.account(row)}, err
 }
 
-// bearer returns the token of the request: from its header (RFC 6750, section 2.1) or, as the discovery document has it, from its query.
+// bearer returns the token of the request: from its header (RFC 6750, section 2.1), or from its query, as in the discovery
+// document.
 func bearer(r *http.Request) string {
 	if value := r.Header.Get("Authorization"); value != "" {
 		scheme, token, _ := strings.Cut(value, " ")
@@ -142,7 +143,7 @@ func bearer(r *http.Request) string {
 	return cmp.Or(query.Get("access_token"), query.Get("oauth_token"))
 }
 
-// mayBe refuses a user of the path who is not the owner of the token.
+// mayBe refuses a user of the path who is not the token's owner.
 func (a *Account) mayBe(user string) error {
 	if user != "me" && !strings.EqualFold(user, a.email) {
 		return &apiError{status: http.StatusForbidden, reason: "forbidden", message: "Delegation denied for " + user}

@@ -16,16 +16,16 @@ import (
 	"strings"
 )
 
-// maxBatchCalls is how many calls one batch takes.
+// maxBatchCalls is the maximum number of calls in a batch.
 const maxBatchCalls = 100
 
-// isBatch reports whether the request is one of many calls.
+// isBatch reports whether the request is a batch of calls.
 func isBatch(r *http.Request) bool {
 	return r.Method == http.MethodPost && (r.URL.Path == "/batch" || strings.HasPrefix(r.URL.Path, "/batch/gmail/"))
 }
 
-// batch answers a request of many calls: each by itself, as if it had come alone, in the order in which they stand. Only a batch that cannot be
-// read is answered as a whole.
+// batch answers a batch: each call separately, as if it had come alone, in their order. Only a malformed batch is answered as a
+// whole.
 func (s *Server) batch(r *http.Request) (p reply, cut bool) {
 	calls, err := readBatch(r)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Server) batch(r *http.Request) (p reply, cut bool) {
 			return asAPIError(err).reply(r.URL.Query()), false
 		}
 	}
-	_ = parts.Close() // a buffer takes everything
+	_ = parts.Close() // writing to a buffer cannot fail
 	p = newReply(http.StatusOK, "multipart/mixed; boundary="+parts.Boundary(), body.Bytes())
 	p.truncated = truncated
 	return p, false
@@ -64,7 +64,7 @@ type batchCall struct {
 	contentID string
 }
 
-// answerID is the Content-ID of the answer: <response-x> answers <x>.
+// answerID returns the Content-ID of the response: <response-x> answers <x>.
 func (c batchCall) answerID() string {
 	return "<response-" + strings.TrimPrefix(c.contentID, "<")
 }
@@ -99,10 +99,10 @@ func readBatch(r *http.Request) ([]batchCall, error) {
 	return calls, nil
 }
 
-// inherited are the fields of a batch that its calls have unless they have their own.
+// inherited are the fields of a batch that apply to its calls, unless they have their own.
 var inherited = []string{"Authorization", "X-Goog-User-Project", "User-Agent"}
 
-// readBatchCall reads an HTTP request within a part: without a version of HTTP or a host, and with a length only where it has a body.
+// readBatchCall reads an HTTP request within a part. It has no HTTP version and no host, and a length only if it has a body.
 func readBatchCall(outer *http.Request, part *multipart.Part) (batchCall, error) {
 	reader := bufio.NewReader(part)
 	line, err := textproto.NewReader(reader).ReadLine()

@@ -11,18 +11,18 @@ import (
 // A Call is one request that reached the server.
 type Call struct {
 	Method  Method    `json:"method"`
-	Account string    `json:"account"` // the address of the mailbox; empty when the token was refused
+	Account string    `json:"account"` // the address of the mailbox; empty if the token was refused
 	At      time.Time `json:"at"`      // when it arrived
 	Verb    string    `json:"verb"`    // of HTTP
 	Path    string    `json:"path"`
 	Query   string    `json:"query"`
 	Body    string    `json:"body"`   // of the request: its first 4,096 bytes
-	Status  int       `json:"status"` // of the answer; 0 when nothing was done
-	Units   int       `json:"units"`  // spent of the quota; 0 when the call was refused
-	Cut     bool      `json:"cut"`    // the caller got no answer
+	Status  int       `json:"status"` // of the response; 0 if the call had no effect
+	Units   int       `json:"units"`  // quota units; 0 if the call was refused
+	Cut     bool      `json:"cut"`    // the caller got no response
 }
 
-// maxCalls bounds the logs of calls and of pushes; counts go on.
+// maxCalls bounds the logs of calls and of pushes. Counts are not bounded.
 const maxCalls = 10_000
 
 type callLog struct {
@@ -46,10 +46,10 @@ func (l *callLog) add(call Call) {
 	l.units += call.Units
 }
 
-// maxBody bounds what is kept of a request.
+// maxBody bounds the stored part of a request.
 const maxBody = 4096
 
-// A heard body keeps the beginning of what is read of it.
+// A heard body stores the beginning of the bytes that are read from it.
 type heard struct {
 	io.ReadCloser
 	beginning []byte
@@ -61,7 +61,7 @@ func (h *heard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Calls returns the last calls in the order in which they were answered: at least 5,000, if there were as many.
+// Calls returns the last calls in the order of their responses: at least 5,000, if there were as many.
 func (s *Server) Calls() []Call {
 	s.calls.mu.Lock()
 	defer s.calls.mu.Unlock()

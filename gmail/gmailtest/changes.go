@@ -10,13 +10,13 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Bounds of one request, as Gmail has them.
+// The bounds of one request, as at Gmail.
 const (
 	maxBatch        = 1000
 	maxLabelChanges = 100
 )
 
-// changeLabels is the one way in which a message gains and loses labels. A change that changes nothing leaves no history.
+// changeLabels makes every change of a message's labels. A change without effect adds no history.
 func changeLabels(ctx context.Context, tx queue.Tx, account int64, id string, add, remove []string) (messageRow, error) {
 	m, err := loadMessage(ctx, tx, account, id)
 	if err != nil {
@@ -41,7 +41,7 @@ func changeLabels(ctx context.Context, tx queue.Tx, account int64, id string, ad
 	return m, m.record(ctx, tx, kindLabels, add, remove)
 }
 
-// checkChange refuses what Gmail refuses, before anything is changed.
+// checkChange refuses invalid changes like Gmail, before anything is changed.
 func checkChange(ctx context.Context, tx queue.Tx, account int64, add, remove []string) error {
 	if len(add) == 0 && len(remove) == 0 {
 		return invalidArgument("No label add or removes specified")
@@ -88,7 +88,7 @@ func (s *Server) untrashMessage(ctx context.Context, r *request) (any, error) {
 	return s.changeOne(ctx, r, nil, []string{labelTrash})
 }
 
-// batchModify passes over messages that do not exist, as Gmail does.
+// batchModify skips messages that do not exist, like Gmail.
 func (s *Server) batchModify(ctx context.Context, r *request) (any, error) {
 	var request gmail.BatchModifyMessagesRequest
 	if err := r.readJSON(&request); err != nil {
@@ -105,7 +105,7 @@ func (s *Server) batchModify(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// each does something to each message of a batch that exists.
+// each calls a function for each existing message of a batch.
 func each(ids []string, do func(id string) error) error {
 	if len(ids) == 0 {
 		return invalidArgument("No message ids specified.")

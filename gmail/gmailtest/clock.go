@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// A Clock is a time that stands still until it is moved, for [Config.Now]. It is safe for concurrent use. [NewClock] makes one.
+// A Clock stands still until it is moved. It is for [Config.Now] and is safe for concurrent use. [NewClock] makes one.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock makes a clock that shows the time.
+// NewClock makes a clock that shows the given time.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now returns what the clock shows.
+// Now returns the time that the clock shows.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Move puts the clock forward, or back if d is negative.
+// Move moves the clock forward, or back if d is negative.
 func (c *Clock) Move(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// A shiftedClock is another clock, put forward or back by the requests of Config.Control.
+// A shiftedClock shifts another clock by the requests of Config.Control.
 type shiftedClock struct {
 	base  func() time.Time
 	mu    sync.Mutex
@@ -41,10 +41,10 @@ func (c *shiftedClock) Now() time.Time {
 	return c.base().Add(c.shift)
 }
 
-// maxShift bounds how far the clock may be from its base, so that no sum of times overflows.
+// maxShift bounds the shift of the clock, so that no sum of times overflows.
 const maxShift = 100 * 365 * 24 * time.Hour
 
-// move reports whether the clock can be put forward by d, or back if d is negative, and does it.
+// move moves the clock forward by d, or back if d is negative. It reports whether it could.
 func (c *shiftedClock) move(d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

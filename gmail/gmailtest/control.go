@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// controlPath begins the addresses of Config.Control.
+// controlPath begins the paths of Config.Control.
 const controlPath = "/gmailtest/"
 
-// controls are what a test in another language asks of the server, in place of calls in Go.
+// controls are the requests that tests in other languages send in place of calls in Go.
 func (s *Server) controls() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, fn func(r *http.Request) (any, error)) {
@@ -57,7 +57,7 @@ func (s *Server) controls() http.Handler {
 	return mux
 }
 
-// errControl marks what is wrong with a request, and errNoControl a request that there is not.
+// errControl marks a bad request, and errNoControl an unknown one.
 var (
 	errControl   = errors.New("gmailtest")
 	errNoControl = errors.New("gmailtest: there is no such request")
@@ -83,7 +83,7 @@ func answerControl(w http.ResponseWriter, r *http.Request, fn func(r *http.Reque
 	}
 }
 
-// readControl reads the JSON of a request; a field that nobody knows is an error.
+// readControl reads the JSON of a request. An unknown field is an error.
 func readControl(r *http.Request, into any) error {
 	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20))
 	decoder.DisallowUnknownFields()
@@ -93,7 +93,7 @@ func readControl(r *http.Request, into any) error {
 	return nil
 }
 
-// inWords says what is wrong with JSON to people who do not know the types of this package.
+// inWords describes an error in JSON to people who do not know the types of this package.
 func inWords(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the body is empty or ends too early")
@@ -157,7 +157,7 @@ func (s *Server) controlFaults(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// check refuses a fault that would never happen, or not as it says.
+// check refuses a fault that can never happen, or not as described.
 func (f *controlFault) check() error {
 	switch {
 	case f.Method != "" && routeOf(f.Method) == nil && !isOAuth(f.Method):
@@ -173,7 +173,7 @@ func (f *controlFault) check() error {
 	}
 }
 
-// A controlTime is what the server's clock shows.
+// A controlTime is the time of the server's clock.
 type controlTime struct {
 	Now time.Time `json:"now"`
 }
@@ -243,7 +243,7 @@ func (s *Server) controlAccount(r *http.Request) (*Account, error) {
 	return a, nil
 }
 
-// controlDeliver takes the message as it is, for a mailbox that is created if there is none.
+// controlDeliver delivers the message unchanged to a mailbox that is created if there is none.
 func (s *Server) controlDeliver(r *http.Request) (any, error) {
 	a, err := s.controlAccount(r)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A draftRow is a draft: an id that stays, and the message that it is at present.
+// A draftRow is a draft: a permanent id, and its current message.
 type draftRow struct {
 	Account int64  `db:"account"`
 	ID      string `db:"id"`
@@ -47,7 +47,7 @@ func loadDraft(ctx context.Context, q dbquery.Querier, account int64, id string)
 	return d, foundOr404(err)
 }
 
-// readDraft reads a request that brings a draft. The message is nil when it brings none.
+// readDraft reads a request with a draft. The message is nil if it has none.
 func (s *Server) readDraft(r *request) (id string, a *arrival, err error) {
 	var request gmail.Draft
 	if err := r.readJSON(&request); err != nil {
@@ -94,7 +94,8 @@ func (d *draftRow) insert(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// updateDraft replaces the message of a draft. It gets another id, and stays in its thread unless the request names one.
+// updateDraft replaces the message of a draft. The new message gets a new id, and stays in the thread unless the request names
+// one.
 func (s *Server) updateDraft(ctx context.Context, r *request) (any, error) {
 	_, a, err := s.readDraft(r)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *Server) updateDraft(ctx context.Context, r *request) (any, error) {
 	return answer, err
 }
 
-// replaceDraft puts a message in the place of the draft's own, which goes with the row of the draft.
+// replaceDraft puts a message in the place of the draft's own, which is deleted with the row of the draft.
 func (s *Server) replaceDraft(ctx context.Context, tx queue.Tx, owner *Account, d *draftRow, a *arrival) (m messageRow, err error) {
 	if a.threadID == "" {
 		a.keepsThread, a.threadID = true, d.Thread
@@ -148,7 +149,7 @@ func (s *Server) getDraft(ctx context.Context, r *request) (any, error) {
 	return &gmail.Draft{Id: d.ID, Message: message}, err
 }
 
-// listDrafts is a search among the messages that are drafts.
+// listDrafts searches the messages that are drafts.
 func (s *Server) listDrafts(ctx context.Context, r *request) (any, error) {
 	p, err := s.parsePage(ctx, r)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *Server) listDrafts(ctx context.Context, r *request) (any, error) {
 		var d draftRow
 		err := dbquery.Get(ctx, s.db.Reader(), &d, selectDraftOf, row.Seq)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // it has gone meanwhile
+			continue // it was deleted meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -178,7 +179,7 @@ func (s *Server) listDrafts(ctx context.Context, r *request) (any, error) {
 	return response, nil
 }
 
-// deleteDraft deletes the draft and its message, not to the trash.
+// deleteDraft deletes the draft and its message permanently.
 func (s *Server) deleteDraft(ctx context.Context, r *request) (any, error) {
 	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		d, err := loadDraft(ctx, tx, r.account.id, r.param("id"))
@@ -189,7 +190,7 @@ func (s *Server) deleteDraft(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// sendDraft sends a draft as it is, or with the message that the request brings in place of its own. The draft is gone then. A message without
+// sendDraft sends a draft with its own message, or with the message of the request. The draft is then deleted. A message without
 // the id of a draft is just sent.
 func (s *Server) sendDraft(ctx context.Context, r *request) (any, error) {
 	id, a, err := s.readDraft(r)
@@ -227,7 +228,7 @@ func (s *Server) sendDraft(ctx context.Context, r *request) (any, error) {
 	return m.ref(), err
 }
 
-// arrival makes of the draft, or of the message that comes in its place, what is sent.
+// arrival returns the message to send: the draft's own or its replacement.
 func (d *draftRow) arrival(ctx context.Context, tx queue.Tx, s *Server, instead *arrival) (*arrival, error) {
 	if instead != nil {
 		sent := *instead

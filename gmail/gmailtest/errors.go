@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// An apiError is an answer of Google that is an error.
+// An apiError is an error response of Google.
 type apiError struct {
 	status     int
 	reason     string
@@ -32,7 +32,7 @@ func notFound() error {
 	return &apiError{status: http.StatusNotFound, reason: "notFound", message: "Requested entity was not found."}
 }
 
-// notImplemented names the method, so that nobody takes the answer for that of a message which is gone.
+// notImplemented names the method, so that nobody mistakes the response for that of a missing message.
 func notImplemented(method Method) error {
 	message := fmt.Sprintf("gmailtest does not implement gmail.users.%s.", method)
 	return &apiError{status: http.StatusNotImplemented, reason: "notImplemented", message: message}
@@ -49,7 +49,7 @@ func unauthenticated() error {
 	}
 }
 
-// invalidCredentials is for a token that was issued once, and is expired or revoked, or never was.
+// invalidCredentials is for a token that is expired, revoked or was never issued.
 func invalidCredentials() error {
 	return &apiError{
 		status: http.StatusUnauthorized, reason: "authError", challenge: `Bearer realm="https://accounts.google.com/", error="invalid_token"`,
@@ -57,7 +57,7 @@ func invalidCredentials() error {
 	}
 }
 
-// foundOr404 turns the absence of a row into Gmail's answer.
+// foundOr404 converts a missing row into Gmail's response.
 func foundOr404(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return notFound()
@@ -65,7 +65,7 @@ func foundOr404(err error) error {
 	return err
 }
 
-// asAPIError gives the answer that a handler's error becomes.
+// asAPIError converts a handler's error into a response.
 func asAPIError(err error) *apiError {
 	if api, ok := errors.AsType[*apiError](err); ok {
 		return api
@@ -73,7 +73,7 @@ func asAPIError(err error) *apiError {
 	return &apiError{status: http.StatusInternalServerError, reason: "backendError", message: "gmailtest: " + err.Error()}
 }
 
-// canonical are the names that Google's newer APIs give to a status, and reasons the default of the older ones.
+// canonical are the status names of Google's newer APIs, and reasons the defaults of the older ones.
 var (
 	canonical = map[int]string{
 		http.StatusBadRequest:          "INVALID_ARGUMENT",
@@ -97,7 +97,7 @@ var (
 	}
 )
 
-// reply gives the error in the form of the Gmail API.
+// reply returns the error in the form of the Gmail API.
 func (e *apiError) reply(query url.Values) reply {
 	type item struct {
 		Message string `json:"message"`

@@ -7,57 +7,57 @@ import (
 	"time"
 )
 
-// A Cut is a connection that is closed without an answer.
+// A Cut says when a connection is closed without a response.
 type Cut int
 
-// When a connection is cut.
+// The times at which a connection is cut.
 const (
 	NoCut     Cut = iota
-	CutBefore     // nothing was done
-	CutAfter      // what was asked was done, and the caller does not learn it
+	CutBefore     // before the call takes effect
+	CutAfter      // after the call took effect
 )
 
 // A Fault is a failure of some calls.
 //
-// A call that meets a fault first passes its Gate and Delay, then is cut or answered with its Status. A fault with none of
-// these lets its calls pass; in a script it stands for calls that go well.
+// An affected call first passes its Gate and Delay. Then it is cut or gets the Status as its response. A fault with none of these
+// lets its calls pass; in a script it stands for successful calls.
 type Fault struct {
-	// Method and Path choose calls: of this method, with this text in the path. Both empty: every call, those of OAuth included.
+	// Method and Path select the calls of the method with the text in the path. Both empty: every call, including those of OAuth.
 	Method Method
 	Path   string
-	// Account chooses calls to the mailbox of this address. Empty: of all.
+	// Account selects calls to the mailbox of this address. Empty: all mailboxes.
 	Account string
 
-	// Nth is the first of the chosen calls that fails, counted from 1 since the fault was set. Zero means 1.
+	// Nth is the first of the selected calls that fails, counted from 1 since the fault was set. Zero means 1.
 	Nth int
-	// Times is the number of calls in a row that fail. Zero means 1; a negative number means all that follow.
+	// Times is the number of consecutive calls that fail. Zero means 1; a negative number means all further ones.
 	Times int
 
-	// Status is the answer's, 400 and up; nothing is done then. Zero: the fault sets no status.
+	// Status is the response's status, 400 and up; the call then has no effect. Zero: the fault sets no status.
 	Status int
-	// Reason and Message are Google's words for it. Default: those that usually go with Status.
+	// Reason and Message are Google's reason and message. Default: the usual ones for Status.
 	Reason  string
 	Message string
-	// Body is sent in place of Google's JSON, such as the page of a proxy.
+	// Body replaces Google's JSON, for example with the page of a proxy.
 	Body string
-	// RetryAfter is the header field of that name, rounded up to seconds; a default Message names the time as well, but
-	// for the reason dailyLimitExceeded. Zero leaves both out.
+	// RetryAfter is the header field of that name, rounded up to seconds. A default Message contains the time as well, except for
+	// the reason dailyLimitExceeded. Zero leaves both out.
 	RetryAfter time.Duration
 
-	// Cut closes the connection in place of an answer.
+	// Cut closes the connection in place of a response.
 	Cut Cut
 
-	// Truncate sends the first half of the answer, which says that it is whole, and closes the connection.
+	// Truncate sends the first half of the response with the full Content-Length, and closes the connection.
 	Truncate bool
 
-	// Delay holds the call for the time, or until the caller gives up. A Gate needs no time.
+	// Delay holds the call for the time, or until the caller gives up. Unlike a Gate, it needs no action of the test.
 	Delay time.Duration
 
 	// Gate holds the call until it is opened, or the caller gives up.
 	Gate *Gate
 }
 
-// Fault adds faults. If several choose a call, the first that is due applies; all of them count the call.
+// Fault adds faults. If several select a call, the first that is due applies, and all of them count the call.
 func (s *Server) Fault(faults ...Fault) { s.faults.add(faults) }
 
 // ClearFaults removes all faults.
@@ -91,7 +91,7 @@ func (f *faults) clear() {
 	f.list = nil
 }
 
-// due gives the fault of a call; one that does nothing when all is well.
+// due returns the fault of a call, or a fault without effect if there is none.
 func (f *faults) due(method Method, path, account string) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +125,7 @@ func (f Fault) apiError(now time.Time) error {
 	}
 	switch {
 	case e.message != "":
-	case f.RetryAfter <= 0 || e.reason == "dailyLimitExceeded": // of which Gmail does not say when it ends
+	case f.RetryAfter <= 0 || e.reason == "dailyLimitExceeded": // Gmail does not give its end
 		e.message = http.StatusText(f.Status)
 	case e.domain() == "usageLimits":
 		e.message = retryText(overQuota(f.Status), now.Add(f.RetryAfter))
@@ -135,7 +135,7 @@ func (f Fault) apiError(now time.Time) error {
 	return e
 }
 
-// hold holds a call; it is false when the caller gave up, or the server closed the connection.
+// hold holds a call. It returns false if the caller gave up, or the server closed the connection.
 func (f Fault) hold(r *http.Request) bool {
 	if f.Gate == nil && f.Delay <= 0 {
 		return true

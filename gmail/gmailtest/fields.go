@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// A mask chooses fields of an answer, as the parameter fields does: "id,payload(headers/name,parts/*)". A field with an empty mask
-// comes whole; "*" is every field. A nil mask chooses everything.
+// A mask selects fields of a response, like the parameter fields: "id,payload(headers/name,parts/*)". A field with an empty mask
+// is returned whole; "*" is every field. A nil mask selects everything.
 type mask map[string]mask
 
-// maxMaskDepth bounds the brackets inside each other.
+// maxMaskDepth bounds nested brackets.
 const maxMaskDepth = 20
 
 func invalidFields(selection string) error {
 	return &apiError{status: http.StatusBadRequest, reason: "invalidParameter", message: "Invalid field selection " + selection}
 }
 
-// parseMask reads fields; empty: nil. The answer is a pointer to the type that fields are chosen of.
+// parseMask parses fields. It returns nil for an empty string. The last argument is a pointer to the type of the response.
 func parseMask(fields string, answer any) (mask, error) {
 	if fields == "" || answer == nil {
 		return nil, nil
@@ -85,7 +85,7 @@ func (p *maskParser) name() string {
 	return name
 }
 
-// join adds a field; one that is chosen whole stays so.
+// join adds a field. A field that is selected as a whole stays so.
 func (m mask) join(name string, inner mask) {
 	there, known := m[name]
 	switch {
@@ -133,7 +133,7 @@ func jsonField(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// marshal gives the JSON of what the mask leaves of an answer.
+// marshal returns the JSON of the selected fields of a response.
 func (m mask) marshal(answer any) ([]byte, error) {
 	text, err := json.Marshal(answer)
 	if err != nil || m == nil {
@@ -148,7 +148,7 @@ func (m mask) marshal(answer any) ([]byte, error) {
 	return json.Marshal(m.choose(value))
 }
 
-// choose leaves out of a value what the mask does not name. Of a list it does so in each element.
+// choose removes the fields of a value that are not selected. It applies the mask to each element of a list.
 func (m mask) choose(value any) any {
 	if len(m) == 0 {
 		return value

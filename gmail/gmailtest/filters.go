@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// maxFilters is how many filters an account has.
+// maxFilters is the maximum number of filters of an account.
 const maxFilters = 1000
 
 func (s *Server) createFilter(ctx context.Context, r *request) (any, error) {
@@ -39,10 +39,10 @@ func (s *Server) createFilter(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// filterText is the same for filters that are the same.
+// filterText returns the same text for equal filters.
 func filterText(f *gmail.Filter) string { return fmt.Sprintf("%+v %+v", *f.Criteria, *f.Action) }
 
-// checkFilter refuses what Gmail refuses, and completes the filter.
+// checkFilter refuses invalid filters like Gmail, and completes the filter.
 func (s *Server) checkFilter(ctx context.Context, tx queue.Tx, a *Account, f *gmail.Filter) error {
 	if f.Criteria == nil {
 		f.Criteria = &gmail.FilterCriteria{}
@@ -70,7 +70,7 @@ func (s *Server) checkFilter(ctx context.Context, tx queue.Tx, a *Account, f *gm
 	return checkChange(ctx, tx, a.id, f.Action.AddLabelIds, f.Action.RemoveLabelIds)
 }
 
-// filterQuery is the criteria as a search.
+// filterQuery returns the criteria as a search.
 func filterQuery(c *gmail.FilterCriteria) string {
 	var parts []string
 	add := func(format, value string) {
@@ -116,7 +116,7 @@ func (s *Server) deleteFilter(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// forgetLabelInFilters takes a label out of the actions of filters. A filter that did nothing else goes with it.
+// forgetLabelInFilters removes a label from the actions of filters. A filter without any other action is deleted.
 func forgetLabelInFilters(ctx context.Context, tx queue.Tx, a *Account, label string) error {
 	filters, err := loadSettings[gmail.Filter](ctx, tx, a, kindFilter)
 	if err != nil {
@@ -140,8 +140,7 @@ func forgetLabelInFilters(ctx context.Context, tx queue.Tx, a *Account, label st
 	return nil
 }
 
-// applyFilters does to a message that has come in what the filters say; all that match do. It returns the addresses that the
-// message is forwarded to.
+// applyFilters applies all matching filters to an incoming message. It returns the addresses that the message is forwarded to.
 func (s *Server) applyFilters(ctx context.Context, tx queue.Tx, to *Account, m *messageRow) (forward []string, err error) {
 	filters, err := loadSettings[gmail.Filter](ctx, tx, to, kindFilter)
 	if err != nil {

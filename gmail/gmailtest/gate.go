@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Gate holds the calls of a [Fault] until it is opened. A test needs no sleeps: it knows when
-// a call has arrived, and decides when it continues. [NewGate] makes one; the zero Gate is unusable.
+// A Gate holds the calls of a [Fault] until it is opened. It makes sleeps in a test unnecessary: the test learns when a call has
+// arrived, and decides when it continues. [NewGate] makes one; the zero Gate is unusable.
 type Gate struct {
 	arrival sync.Once
 	arrived chan struct{}
@@ -22,10 +22,10 @@ func NewGate() *Gate {
 // Arrived returns a channel that is closed when the first call waits at the gate.
 func (g *Gate) Arrived() <-chan struct{} { return g.arrived }
 
-// Open lets all calls pass, those that wait and all later ones.
+// Open lets all waiting and later calls pass.
 func (g *Gate) Open() { g.opening.Do(func() { close(g.open) }) }
 
-// wait passes the gate; it is false when the caller gave up. A nil gate is open.
+// wait passes the gate. It returns false if the caller gave up. A nil gate is open.
 func (g *Gate) wait(ctx context.Context) bool {
 	if g == nil {
 		return true

@@ -21,7 +21,7 @@ const (
 	kindLabels  = "labels"
 )
 
-// record writes one change of the message into the history; m is as the change left it.
+// record writes one change of the message into the history. m is the message after the change.
 func (m *messageRow) record(ctx context.Context, tx queue.Tx, kind string, added, removed []string) error {
 	var err error
 	if m.HistoryID, err = nextHistory(ctx, tx, m.Account); err != nil {
@@ -39,7 +39,7 @@ func (m *messageRow) record(ctx context.Context, tx queue.Tx, kind string, added
 	return err
 }
 
-// The bounds of an account's history: what is newest, and up to where it is forgotten.
+// The bounds of an account's history: the newest entry, and the last forgotten one.
 type historyBounds struct {
 	Newest uint64 `db:"history_id"`
 	Floor  uint64 `db:"history_floor"`
@@ -116,7 +116,7 @@ func (s *Server) listHistory(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The bounds are read before the rows: a change in between is seen again, not lost.
+	// The bounds are read before the rows: a change in between is returned again, not lost.
 	bounds, err := s.historyBounds(ctx, r.account)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (s *Server) selectHistory(ctx context.Context, a *Account, q *historyQuery,
 	return rows, next, err
 }
 
-// api is the record as Gmail gives it, with the arrays that were asked for.
+// api returns the record in the form of Gmail, with the requested arrays.
 func (h *historyRow) api(q *historyQuery) *gmail.History {
 	message := &gmail.Message{Id: h.MessageID, ThreadId: h.ThreadID, LabelIds: h.Labels}
 	record := &gmail.History{
@@ -175,8 +175,8 @@ func (h *historyRow) api(q *historyQuery) *gmail.History {
 	return record
 }
 
-// ForgetHistory forgets what happened so far, as Gmail does after about a week: from then on, history.list answers 404 to
-// any id older than the present one.
+// ForgetHistory forgets the history so far, as Gmail does after about a week. history.list then answers 404 to any id older than
+// the current one.
 func (a *Account) ForgetHistory(ctx context.Context) error {
 	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if _, err := tx.ExecContext(ctx, forgetHistory, a.id); err != nil {

@@ -18,19 +18,19 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// How much of a mailbox comes in by one transaction, and is held in memory at a time.
+// The part of a mailbox that one transaction imports and that is in memory at a time.
 const (
 	batchMessages = 200
 	batchBytes    = 8 << 20
 )
 
-// Import copies the messages of a mailbox that are not there yet, and returns their number. It may be interrupted at
-// any instant and repeated: a message is identified by the mailbox's name and its own bytes (and, where the same bytes
-// come several times, by how many went before), so none comes in twice, however the mailbox has grown or shrunk since, and
-// one that was deleted here does not come back. Its id follows from that identity.
+// Import copies the messages of a mailbox that are not there yet, and returns their number. It may be interrupted at any instant
+// and repeated. A message is identified by the mailbox's name and its own bytes; equal messages are numbered. So no message is
+// imported twice, even if the mailbox has grown or shrunk, and a message that was deleted here is not imported again. The id of a
+// message is derived from that identity.
 //
-// Labels and threads are those of Google Takeout where the mailbox has them; user labels are created. Other messages are
-// in the inbox and unread, but for what the flags say. A message with a Problem is kept aside, see [Account.Refused].
+// Labels and threads are those of Google Takeout if the mailbox has them; user labels are created. Other messages are in the
+// inbox and unread, unless their flags differ. A message with a Problem is not imported, see [Account.Refused].
 //
 // progress, which may be nil, is called after each batch with the number of messages read.
 func (a *Account) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
@@ -47,7 +47,7 @@ func (a *Account) Import(ctx context.Context, source mailbox.Source, progress fu
 			err = in.take(ctx, &msg)
 		}
 		if err != nil {
-			// What came before the error is good.
+			// Messages before the error are valid.
 			return in.added, errors.Join(fmt.Errorf("gmailtest: import: %w", err), in.flush(ctx))
 		}
 	}
@@ -57,7 +57,7 @@ func (a *Account) Import(ctx context.Context, source mailbox.Source, progress fu
 	return in.added, nil
 }
 
-// An importer brings in one mailbox.
+// An importer imports one mailbox.
 type importer struct {
 	account  *Account
 	mailbox  string
@@ -74,11 +74,11 @@ type importer struct {
 type pending struct {
 	mailbox.Message
 	id      string
-	arrival *arrival // nil when it cannot come in
-	subject string   // only then
+	arrival *arrival // nil if it cannot be imported
+	subject string   // only in that case
 }
 
-// forgetRefused lets what was refused before be looked at again: a file may be readable by now.
+// forgetRefused forgets earlier refusals, so that the messages are tried again: a file may be readable by now.
 func (in *importer) forgetRefused(ctx context.Context) error {
 	return in.account.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, forgetRefused, in.account.id, in.mailbox)
@@ -124,7 +124,7 @@ func (in *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-// fresh leaves out what came in before, which a second import passes over quickly.
+// fresh leaves out messages that were imported before, so that a second import is fast.
 func (in *importer) fresh(ctx context.Context, batch []pending) ([]pending, error) {
 	ids := make([]string, len(batch))
 	for i := range batch {
@@ -167,7 +167,7 @@ func (in *importer) commit(ctx context.Context, batch []pending) (added int, err
 	return added, err
 }
 
-// prepare does what needs no transaction. A message with a problem does not arrive.
+// prepare does the work that needs no transaction. A message with a problem gets no arrival.
 func (p *pending) prepare(account int64) {
 	if p.Problem != "" {
 		header, _ := rawmail.Split(p.Raw)
@@ -197,7 +197,7 @@ func (p *pending) commit(ctx context.Context, tx queue.Tx, account int64, from s
 	return err == nil, err
 }
 
-// takeoutThread turns X-GM-THRID into the form that the API uses: hexadecimal. It is empty when there is none.
+// takeoutThread converts X-GM-THRID to the hexadecimal form of the API. It returns an empty string if there is none.
 func takeoutThread(decimal string) string {
 	n, err := strconv.ParseUint(decimal, 10, 64)
 	if err != nil || n == 0 {
@@ -224,7 +224,7 @@ func (p *pending) labelIDs(ctx context.Context, tx queue.Tx, account int64) ([]s
 	return ids, nil
 }
 
-// labelsOfFlags says where a message of another mail program goes.
+// labelsOfFlags returns the labels of a message of another mail program.
 func labelsOfFlags(f mailbox.Flags) []string {
 	var names []string
 	switch {
@@ -244,7 +244,7 @@ func labelsOfFlags(f mailbox.Flags) []string {
 	return names
 }
 
-// importedLabel gives the id behind a name in X-Gmail-Labels; empty for one that is no label.
+// importedLabel returns the id of a name in X-Gmail-Labels; empty if the name is not a label.
 func importedLabel(ctx context.Context, tx queue.Tx, account int64, name string) (string, error) {
 	key := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))
 	if id, ok := takeoutNames[strings.ToLower(strings.TrimSpace(name))]; ok {
@@ -261,8 +261,8 @@ func importedLabel(ctx context.Context, tx queue.Tx, account int64, name string)
 	return ensureLabel(ctx, tx, account, storableName(name))
 }
 
-// storableName makes a name of Takeout one that a label can have: QUIRK: exports of other programs have slashes at the ends, names that are
-// too long, and those that Gmail keeps for itself.
+// storableName makes a name of Takeout valid for a label. QUIRK: exports of other programs have slashes at the ends, names that
+// are too long, and names that Gmail reserves.
 func storableName(name string) string {
 	parts := slices.DeleteFunc(strings.Split(name, "/"), func(part string) bool { return strings.TrimSpace(part) == "" })
 	if name = strings.Join(parts, "/"); slices.Contains(reservedLabels, nameKey(name)) || name == "" {

@@ -23,7 +23,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An arrival is a message about to enter the mailbox, with all that can be learned from it outside a transaction.
+// An arrival is a message that is about to enter the mailbox, with everything that can be computed outside a transaction.
 type arrival struct {
 	account    int64
 	id         string
@@ -32,16 +32,16 @@ type arrival struct {
 	received   time.Time
 	raw        []byte
 	rfc822ID   string
-	references []string // its own id included
+	references []string // including its own id
 	answers    bool     // it refers to another message
 	subjectKey string
 
-	keepsThread bool // it takes the place of a message of its thread
+	keepsThread bool // it replaces a message of its thread
 	snippet     string
 	words       wordList
 }
 
-// examine reads what the mailbox wants to know of a message.
+// examine computes the properties of a message that the mailbox needs.
 func (a *arrival) examine() {
 	message := rawmail.Parse(a.raw)
 	a.snippet = rawmail.Snippet(message)
@@ -59,7 +59,7 @@ func (a *arrival) examine() {
 	a.references = references
 }
 
-// insert takes the message in.
+// insert inserts the message.
 func (a *arrival) insert(ctx context.Context, tx queue.Tx) (messageRow, error) {
 	m := messageRow{Account: a.account, ID: a.id, RFC822ID: a.rfc822ID, ThreadID: a.threadID, Labels: slices.Compact(slices.Sorted(slices.Values(a.labels)))}
 	if m.ThreadID == "" {
@@ -92,19 +92,19 @@ func (a *arrival) insert(ctx context.Context, tx queue.Tx) (messageRow, error) {
 	return m, m.record(ctx, tx, kindAdded, nil, nil)
 }
 
-// messageID makes the id of a message of what identifies it: 16 hexadecimal digits, as Gmail's are.
+// messageID derives the id of a message from its identity: 16 hexadecimal digits, like Gmail's.
 func messageID(identity ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(identity, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
-// importMessage, unlike insertMessage, takes a message for one that has just arrived: it may be spam, and comes in once.
+// importMessage, unlike insertMessage, treats a message as one that has just arrived: it may be spam, and is inserted once.
 func (s *Server) importMessage(ctx context.Context, r *request) (any, error) {
 	neverSpam, err := boolean(r.query, "neverMarkSpam")
 	if err != nil {
 		return nil, err
 	}
-	// There is no calendar that an invitation could go into; the parameter is checked and changes nothing that can be seen here.
+	// There is no calendar for invitations; the parameter is checked and has no visible effect.
 	if _, err := boolean(r.query, "processForCalendar"); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Server) insertMessage(ctx context.Context, r *request) (any, error) {
 	return s.store(ctx, r, a, false)
 }
 
-// readStored reads a request that puts a message into the mailbox.
+// readStored reads a request that inserts a message into the mailbox.
 func (s *Server) readStored(r *request, dateSource string) (*arrival, error) {
 	var request gmail.Message
 	if err := r.readJSON(&request); err != nil {
@@ -150,7 +150,7 @@ func (s *Server) readStored(r *request, dateSource string) (*arrival, error) {
 	return a, nil
 }
 
-// readArrival makes an arrival of the message of an upload, or of the one within the JSON.
+// readArrival makes an arrival from the message of an upload, or from the one in the JSON.
 func (s *Server) readArrival(r *request, request *gmail.Message) (*arrival, error) {
 	raw := r.media
 	if raw == nil && request != nil {
@@ -169,13 +169,14 @@ func (s *Server) readArrival(r *request, request *gmail.Message) (*arrival, erro
 	return a, nil
 }
 
-// decodeRaw reads base64 of either alphabet, with and without its padding.
+// decodeRaw decodes base64 of either alphabet, with or without padding.
 func decodeRaw(text string) ([]byte, error) {
 	text = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "="))
 	return base64.RawURLEncoding.DecodeString(text)
 }
 
-// store puts the message into the mailbox. With once, a message whose Message-ID is there already gives its labels to that one.
+// store puts the message into the mailbox. With once, a message whose Message-ID already exists adds its labels to the existing
+// one.
 func (s *Server) store(ctx context.Context, r *request, a *arrival, once bool) (any, error) {
 	vanishes, err := boolean(r.query, "deleted")
 	if err != nil {
@@ -205,7 +206,7 @@ func (s *Server) store(ctx context.Context, r *request, a *arrival, once bool) (
 	return m.ref(), err
 }
 
-// accept takes in a message that came by the API. Its id follows from the state of the mailbox.
+// accept inserts a message from the API. Its id is derived from the state of the mailbox.
 func (s *Server) accept(ctx context.Context, tx queue.Tx, owner *Account, a *arrival) (messageRow, error) {
 	if err := a.checkThread(ctx, tx); err != nil {
 		return messageRow{}, err
@@ -218,7 +219,8 @@ func (s *Server) accept(ctx context.Context, tx queue.Tx, owner *Account, a *arr
 	return a.insert(ctx, tx)
 }
 
-// gtube is the text that every spam filter takes for spam (the Generic Test for Unsolicited Bulk Email), and the only one that this one does.
+// gtube is the text that every spam filter considers spam (the Generic Test for Unsolicited Bulk Email). This server knows no
+// other spam.
 const gtube = "XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X"
 
 func isSpam(raw []byte) bool { return bytes.Contains(raw, []byte(gtube)) }

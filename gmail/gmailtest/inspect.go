@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// ErrNoMessage reports that the mailbox has no message of this id, and ErrNoLabel that it has no label of this name.
+// ErrNoMessage reports that the mailbox has no message with the id. ErrNoLabel reports that it has no label with the name.
 var (
 	ErrNoMessage = errors.New("gmailtest: no such message")
 	ErrNoLabel   = errors.New("gmailtest: no such label")
@@ -20,11 +20,11 @@ var (
 type Message struct {
 	ID        string    `json:"id"`
 	ThreadID  string    `json:"thread_id"`
-	MessageID string    `json:"message_id"` // of RFC 5322, without angle brackets; empty when it has none
+	MessageID string    `json:"message_id"` // of RFC 5322, without angle brackets; empty if it has none
 	Labels    []string  `json:"labels"`     // names, sorted; a system label's name is its id
 	Received  time.Time `json:"received"`   // the internalDate
-	Mailbox   string    `json:"mailbox"`    // the name of the source it was imported from; empty when it came by the API
-	Position  int       `json:"position"`   // its place there, from 1
+	Mailbox   string    `json:"mailbox"`    // the name of the source it was imported from; empty if it came from the API
+	Position  int       `json:"position"`   // its position there, from 1
 }
 
 type messageView struct {
@@ -54,8 +54,8 @@ func (a *Account) Message(ctx context.Context, id string) (Message, error) {
 	return v.message(), err
 }
 
-// Position returns the place of a message, from 1, in the mailbox that it was imported from, also after it was deleted. It is
-// [ErrNoMessage] for a message that was not imported.
+// Position returns the position, from 1, of a message in the mailbox that it was imported from, even after the message was
+// deleted. The error is [ErrNoMessage] for a message that was not imported.
 func (a *Account) Position(ctx context.Context, id string) (int, error) {
 	var position int
 	err := dbquery.Get(ctx, a.server.db.Reader(), &position, selectPosition, a.id, id)
@@ -65,8 +65,8 @@ func (a *Account) Position(ctx context.Context, id string) (int, error) {
 	return position, err
 }
 
-// Snapshot returns all messages, sorted by id. Two servers into which the same mailbox was imported, and on which the same
-// was done to the same messages, have equal snapshots.
+// Snapshot returns all messages, sorted by id. Two servers have equal snapshots if the same mailbox was imported and the same
+// changes were made to the same messages.
 func (a *Account) Snapshot(ctx context.Context) ([]Message, error) {
 	var views []messageView
 	if err := dbquery.Select(ctx, a.server.db.Reader(), &views, selectSnapshot, a.id); err != nil {
@@ -79,7 +79,7 @@ func (a *Account) Snapshot(ctx context.Context) ([]Message, error) {
 	return messages, nil
 }
 
-// A Refused is an entry of an imported mailbox that Gmail would not accept as a message.
+// A Refused is an entry of an imported mailbox that Gmail does not accept as a message.
 type Refused struct {
 	Mailbox  string `db:"mailbox"`
 	Position int    `db:"position"` // from 1
@@ -103,7 +103,7 @@ func (a *Account) Count(ctx context.Context) (int, error) {
 	return int(counts.Messages), err
 }
 
-// messageCounts is how much the mailbox holds.
+// messageCounts counts the content of the mailbox.
 type messageCounts struct {
 	Messages int64 `db:"messages"`
 	Threads  int64 `db:"threads"`

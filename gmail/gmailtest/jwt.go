@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// A signer signs the tokens that say who somebody is (OpenID Connect Core 1.0, RFC 7519), with a key that is made when it is
-// first needed and lives as long as the server.
+// A signer signs identity tokens (OpenID Connect Core 1.0, RFC 7519). Its key is made when it is first needed and lives as long
+// as the server.
 type signer struct {
 	once sync.Once
 	key  *rsa.PrivateKey
@@ -45,8 +45,8 @@ func (s *signer) sign(claims map[string]any) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(signature), err
 }
 
-// keyID names a key after itself: the next server at this address has another one, and who keeps keys by their names must not take it for
-// this.
+// keyID derives a key's name from the key: the next server at this address has another key, and a client that caches keys by name
+// must not confuse them.
 func keyID(key *rsa.PrivateKey) string {
 	sum := sha256.Sum256(key.N.Bytes())
 	return hex.EncodeToString(sum[:20])
@@ -57,7 +57,7 @@ func segment(v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
-// A keySet is the public key as RFC 7517 has it.
+// A keySet is the public key in the form of RFC 7517.
 type keySet struct {
 	Keys []map[string]string `json:"keys"`
 }

@@ -29,7 +29,7 @@ const (
 	typeUser   = "user"
 )
 
-// systemLabels every mailbox has; their names are their ids.
+// systemLabels exist in every mailbox; their names are their ids.
 var systemLabels = []string{
 	labelInbox, labelUnread, "STARRED", "IMPORTANT", labelSent, labelDraft, labelSpam, labelTrash, "CHAT",
 	"CATEGORY_PERSONAL", "CATEGORY_SOCIAL", "CATEGORY_PROMOTIONS", "CATEGORY_UPDATES", "CATEGORY_FORUMS",
@@ -44,7 +44,7 @@ const (
 	maxLabels    = 10_000
 )
 
-// reservedLabels are names, in lower case, that Gmail keeps for itself besides the ids of its labels.
+// reservedLabels are lower-case names that Gmail reserves besides the ids of its labels.
 var reservedLabels = []string{
 	"all mail", "archive", "bin", "chats", "drafts", "junk", "muted", "scheduled", "sent mail", "snoozed",
 }
@@ -71,7 +71,7 @@ func (l *labelRow) api() *gmail.Label {
 	return label
 }
 
-// merge takes over what a request sets; what it leaves empty stays.
+// merge sets the fields that a request has. Empty fields are unchanged.
 func (l *labelRow) merge(from *gmail.Label) {
 	set := func(field *string, value string) {
 		if value != "" {
@@ -87,7 +87,7 @@ func (l *labelRow) merge(from *gmail.Label) {
 	}
 }
 
-// nameKey returns the key that is equal for names that Gmail treats as one.
+// nameKey returns a key that is equal for names that Gmail considers equal.
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 func insertSystemLabels(ctx context.Context, tx queue.Tx, account int64) error {
@@ -112,7 +112,7 @@ func (l *labelRow) insert(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// newLabel creates a user label, or fails as Gmail does.
+// newLabel creates a user label, or fails like Gmail.
 func newLabel(ctx context.Context, tx queue.Tx, account int64, from *gmail.Label) (labelRow, error) {
 	l := labelRow{Account: account, Type: typeUser, MessageVisibility: "show", LabelVisibility: "labelShow"}
 	l.merge(from)
@@ -123,7 +123,7 @@ func newLabel(ctx context.Context, tx queue.Tx, account int64, from *gmail.Label
 	if err := dbquery.Get(ctx, tx, &number, nextLabelNumber, account); err != nil {
 		return l, err
 	}
-	if number > maxLabels { // fewer were never made
+	if number > maxLabels { // there cannot be more without it
 		var count int
 		if err := dbquery.Get(ctx, tx, &count, countLabels, account); err != nil {
 			return l, err
@@ -136,7 +136,7 @@ func newLabel(ctx context.Context, tx queue.Tx, account int64, from *gmail.Label
 	return l, l.insert(ctx, tx)
 }
 
-// check refuses what a label cannot be.
+// check refuses invalid labels.
 func (l *labelRow) check(ctx context.Context, tx queue.Tx) error {
 	if err := l.checkColor(); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (l *labelRow) check(ctx context.Context, tx queue.Tx) error {
 	return l.checkName(ctx, tx)
 }
 
-// checkColor refuses colours that are not of the palette, and one without the other.
+// checkColor refuses colors outside of the palette, and a text color without a background color or vice versa.
 func (l *labelRow) checkColor() error {
 	if l.TextColor == "" && l.BackgroundColor == "" {
 		return nil
@@ -165,8 +165,8 @@ func (l *labelRow) checkColor() error {
 	return nil
 }
 
-// checkName refuses names that are blank, too long, reserved or in use by another label. A slash nests labels, so that none may be at an
-// end or beside another.
+// checkName refuses names that are blank, too long, reserved or in use by another label. A slash nests labels, so none may be at
+// an end or next to another.
 func (l *labelRow) checkName(ctx context.Context, tx queue.Tx) error {
 	blankPart := slices.ContainsFunc(strings.Split(l.Name, "/"), func(part string) bool { return strings.TrimSpace(part) == "" })
 	reserved := slices.Contains(systemLabels, strings.ToUpper(l.Name)) || slices.Contains(reservedLabels, nameKey(l.Name))
@@ -267,7 +267,7 @@ func (s *Server) updateLabel(ctx context.Context, r *request) (any, error) {
 	return s.changeLabel(ctx, r, true)
 }
 
-// changeLabel merges what the request has into the label. An update, unlike a patch, has to name it.
+// changeLabel merges the request into the label. An update, unlike a patch, must have a name.
 func (s *Server) changeLabel(ctx context.Context, r *request, needName bool) (any, error) {
 	var request gmail.Label
 	if err := r.readJSON(&request); err != nil {
@@ -296,7 +296,7 @@ func (l *labelRow) update(ctx context.Context, tx queue.Tx) error {
 	return err
 }
 
-// loadUserLabel refuses system labels, which are as they are.
+// loadUserLabel refuses system labels, which cannot be changed.
 func loadUserLabel(ctx context.Context, tx queue.Tx, account int64, id string) (labelRow, error) {
 	row, err := loadLabel(ctx, tx, account, id)
 	if err == nil && row.Type == typeSystem {
@@ -311,7 +311,8 @@ func (s *Server) deleteLabel(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// removeLabel takes the label off its messages, one change of history each, and out of the filters, and forgets it.
+// removeLabel removes the label from its messages, with one change of history each, and from the filters. Then it deletes the
+// label.
 func removeLabel(ctx context.Context, tx queue.Tx, a *Account, id string) error {
 	label, err := loadUserLabel(ctx, tx, a.id, id)
 	if err != nil {
@@ -333,7 +334,7 @@ func removeLabel(ctx context.Context, tx queue.Tx, a *Account, id string) error 
 	return err
 }
 
-// CreateLabels makes sure that the mailbox has user labels of these names.
+// CreateLabels creates the user labels with these names that do not exist yet.
 func (a *Account) CreateLabels(ctx context.Context, names ...string) error {
 	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		for _, name := range names {
@@ -345,7 +346,7 @@ func (a *Account) CreateLabels(ctx context.Context, names ...string) error {
 	})
 }
 
-// ensureLabel gives the id of the label with the name, which it creates when it is missing.
+// ensureLabel returns the id of the label with the name. It creates the label if it is missing.
 func ensureLabel(ctx context.Context, tx queue.Tx, account int64, name string) (string, error) {
 	l, err := labelNamed(ctx, tx, account, name)
 	if errors.Is(err, sql.ErrNoRows) {

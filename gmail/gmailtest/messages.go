@@ -26,10 +26,10 @@ func (s *Server) getProfile(ctx context.Context, r *request) (any, error) {
 	}, err
 }
 
-// A cursor is a place in a list that is sorted by time, newest first.
+// A cursor is a position in a list that is sorted by time, newest first.
 type cursor struct {
 	date int64
-	id   string // what orders those of one instant
+	id   string // orders messages of the same instant
 }
 
 func (c cursor) token() string { return fmt.Sprintf("%d-%s", c.date, c.id) }
@@ -69,10 +69,10 @@ func (s *Server) parsePage(ctx context.Context, r *request) (page, error) {
 	return p, nil
 }
 
-// maxEstimate is where Gmail stops to count the results of a search.
+// maxEstimate is the number at which Gmail stops counting the results of a search.
 const maxEstimate = 201
 
-// estimate counts what there is: messages, or threads.
+// estimate counts the results: messages or threads.
 func (p *page) estimate(ctx context.Context, q dbquery.Querier, what string) (count int64, err error) {
 	query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT DISTINCT %s FROM %s\nWHERE %s\nLIMIT %d)", what, p.from, p.where(), maxEstimate)
 	err = dbquery.Get(ctx, q, &count, query, p.args...)
@@ -99,8 +99,8 @@ func (s *Server) listMessages(ctx context.Context, r *request) (any, error) {
 	return response, nil
 }
 
-// messages reads the messages of the page, newest first. A cursor names the last message and not a number of messages, so that what
-// arrives or goes between two pages moves nothing from one to the other.
+// messages returns the messages of the page, newest first. A cursor names the last message and not a number of messages, so that
+// arrivals and deletions between two pages do not move messages from one to the other.
 func (p *page) messages(ctx context.Context, q dbquery.Querier) (rows []messageRow, next string, err error) {
 	if p.after != nil {
 		p.add("("+p.by+".internal_date, "+p.by+".seq) < (%s, CAST(%s AS INTEGER))", p.after.date, p.after.id)
@@ -149,7 +149,7 @@ func (s *Server) getMessage(ctx context.Context, r *request) (any, error) {
 	return f.render(ctx, s.db.Reader(), &row)
 }
 
-// render gives a message in the format.
+// render returns a message in the format.
 func (f format) render(ctx context.Context, q dbquery.Querier, row *messageRow) (*gmail.Message, error) {
 	m := row.ref()
 	m.HistoryId, m.InternalDate, m.SizeEstimate, m.Snippet = row.HistoryID, row.InternalDate, row.Size, row.Snippet

@@ -1,9 +1,9 @@
 package gmailtest
 
-// A Method is one call of the API by the name Google gives it, without "gmail.users.".
+// A Method is a method of the API by Google's name for it, without "gmail.users.".
 type Method string
 
-// The methods of the API. Those that the server does not implement answer 501 with their name.
+// The methods of the API. Methods that the server does not implement answer 501 with their name.
 const (
 	GetProfile Method = "getProfile"
 	Watch      Method = "watch"
@@ -16,8 +16,8 @@ const (
 	MessagesImport      Method = "messages.import"
 	MessagesInsert      Method = "messages.insert"
 
-	// MessagesList takes every operator of Gmail's search language; docs/gmailtest.md lists them. Its estimate of the
-	// number of results ends at 201, as Gmail's does.
+	// MessagesList supports every operator of Gmail's search language; docs/gmailtest.md lists them. Its estimate of the number
+	// of results ends at 201, like Gmail's.
 	MessagesList       Method = "messages.list"
 	MessagesModify     Method = "messages.modify"
 	MessagesSend       Method = "messages.send"

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// The calls of the OAuth endpoints, as [Fault] and [Call] name them. They cost no units.
+// The calls of the OAuth endpoints as methods of [Fault] and [Call]. They cost no units.
 const (
 	OAuthConsent  Method = "oauth2.auth"
 	OAuthToken    Method = "oauth2.token" //nolint:gosec // a name
@@ -24,31 +24,31 @@ const (
 	OAuthConfig   Method = "oauth2.configuration"
 )
 
-// OAuth configures how programs get access. The zero OAuth knows every client, and takes any access token for that of the owner
-// of the server, so that tests need no sign-in. Refused with 401 are tokens that begin with "ya29.", as those of Google and of this
-// server do, unless the server issued them and they are neither expired nor revoked; and "gmailtest:" with an address that has
-// no mailbox.
+// OAuth configures the access of programs. The zero OAuth knows every client, and accepts any access token as the server owner's,
+// so that tests need no sign-in. Two kinds of tokens are refused with 401. A token that begins with "ya29.", like those of Google
+// and of this server, is refused unless the server issued it and it is neither expired nor revoked. "gmailtest:" with an address
+// is refused if the address has no mailbox.
 type OAuth struct {
-	// Clients are the programs that are known, with their secrets. Default empty: every client id and secret is taken.
+	// Clients are the known programs with their secrets. Default empty: every client id and secret is accepted.
 	Clients []OAuthClient
 
-	// Required refuses access tokens that the server did not issue, but for those of [Account.Service]: "gmailtest:" and an address.
-	// Default false.
+	// Required refuses access tokens that the server did not issue, except those of [Account.Service]: "gmailtest:" and an
+	// address. Default false.
 	Required bool
 
-	// AccessTTL is the life of an access token. Default 3599 s, as Google's; bounds 1 s and up.
+	// AccessTTL is the life of an access token. Default 3599 s, as at Google; at least 1 s.
 	AccessTTL time.Duration
 
-	// RefreshTTL is the life of a refresh token. Default 0: until it is revoked. Google's is 7 days for a program whose consent
-	// screen is in testing.
+	// RefreshTTL is the life of a refresh token. Default 0: until it is revoked. Google's value is 7 days for a program whose
+	// consent screen is in testing.
 	RefreshTTL time.Duration
 }
 
-// An OAuthClient is a program that is known.
+// An OAuthClient is a known program.
 type OAuthClient struct {
 	ID, Secret string
-	// RedirectURIs are where its users may be sent back to. Default empty: any port of the loopback interface (RFC 8252,
-	// section 7.3).
+	// RedirectURIs are the permitted redirect addresses. Default empty: any port of the loopback interface (RFC 8252, section
+	// 7.3).
 	RedirectURIs []string
 }
 
@@ -72,7 +72,7 @@ func (o *OAuth) complete() error {
 	return nil
 }
 
-// client returns the client of the id. An id that is not known is an error if clients are configured.
+// client returns the client with the id. An unknown id is an error if clients are configured.
 func (o *OAuth) client(id string) (OAuthClient, *oauthError) {
 	if id == "" {
 		return OAuthClient{}, &oauthError{Code: "invalid_client", Description: "Missing required parameter: client_id"}
@@ -88,7 +88,7 @@ func (o *OAuth) client(id string) (OAuthClient, *oauthError) {
 	return OAuthClient{ID: id}, nil
 }
 
-// mayReturnTo reports whether users of the client may be sent to the address.
+// mayReturnTo reports whether the client may redirect to the address.
 func (c *OAuthClient) mayReturnTo(uri string) bool {
 	if slices.Contains(c.RedirectURIs, uri) {
 		return true
@@ -123,7 +123,7 @@ var oauthRoutes = map[string]oauthRoute{
 	"/.well-known/openid-configuration": {OAuthConfig, []string{"GET"}, (*Server).configuration},
 }
 
-// isOAuth reports whether a call is one of the OAuth endpoints.
+// isOAuth reports whether a call is to one of the OAuth endpoints.
 func isOAuth(method Method) bool {
 	for _, route := range oauthRoutes {
 		if route.method == method {
@@ -133,7 +133,7 @@ func isOAuth(method Method) bool {
 	return false
 }
 
-// serveOAuth answers a request to an endpoint of OAuth, as the faults allow; it reports whether it was one.
+// serveOAuth answers a request to an OAuth endpoint, subject to faults. It reports whether the request was one.
 func (s *Server) serveOAuth(w http.ResponseWriter, r *http.Request) bool {
 	route, ok := oauthRoutes[r.URL.Path]
 	if !ok || !slices.Contains(route.verbs, r.Method) {
@@ -164,7 +164,7 @@ func (s *Server) serveOAuth(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// writeOAuth sends the answer of a fault in the form of RFC 6749, section 5.2; its reason is the error.
+// writeOAuth sends the response of a fault in the form of RFC 6749, section 5.2. Its error is the fault's reason.
 func (f Fault) writeOAuth(w http.ResponseWriter) {
 	if f.Body != "" {
 		newReply(f.Status, "", []byte(f.Body)).write(w)
@@ -177,7 +177,7 @@ func (f Fault) writeOAuth(w http.ResponseWriter) {
 	writeJSON(w, f.Status, oauthError{Code: reason, Description: f.Message})
 }
 
-// A recorder is an answer that is written before anybody decides whether it is sent.
+// A recorder holds a response before it is decided whether to send it.
 type recorder struct{ reply }
 
 func (r *recorder) Header() http.Header { return r.header }
@@ -194,7 +194,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An oauthError is the answer of an endpoint that refuses (RFC 6749, section 5.2).
+// An oauthError is the error response of an endpoint (RFC 6749, section 5.2).
 type oauthError struct {
 	status      int
 	Code        string `json:"error"`
@@ -211,7 +211,7 @@ func invalidGrant(description string) error {
 	return oauthFailure(http.StatusBadRequest, "invalid_grant", description)
 }
 
-// answerOAuth writes the answer or the error, and returns the status.
+// answerOAuth writes the response or the error, and returns the status.
 func answerOAuth(w http.ResponseWriter, answer any, err error) int {
 	w.Header().Set("Cache-Control", "no-store")
 	if err == nil {
@@ -241,10 +241,10 @@ func (s *Server) configuration(w http.ResponseWriter, _ *http.Request) int {
 	}, nil)
 }
 
-// issuer is who signs the tokens that say who somebody is. It is this server, so that nobody takes them for Google's.
+// issuer is the issuer of identity tokens. It is this server, so that nobody mistakes them for Google's.
 func (s *Server) issuer() string { return strings.TrimSuffix(s.url, "/") }
 
-// userInfo says who the owner of an access token is.
+// userInfo describes the owner of an access token.
 func (s *Server) userInfo(w http.ResponseWriter, r *http.Request) int {
 	c, err := s.authenticate(r)
 	if err != nil {
@@ -254,11 +254,11 @@ func (s *Server) userInfo(w http.ResponseWriter, r *http.Request) int {
 	return answerOAuth(w, map[string]any{"sub": c.account.subject(), "email": c.account.email, "email_verified": true}, nil)
 }
 
-// subject is the number of the account, as Google has one for each.
+// subject returns the number of the account; Google also has one for each.
 func (a *Account) subject() string { return fmt.Sprintf("1%020d", a.id) }
 
-// Grant returns a token as if the owner had allowed a program to use the scopes, without a browser. Without scopes it allows
-// everything. It has a refresh token for any client id.
+// Grant returns a token as if the owner had granted the scopes to a program, without a browser. Without scopes it grants
+// everything. The token has a refresh token for any client id.
 func (a *Account) Grant(ctx context.Context, scopes ...string) (*oauth2.Token, error) {
 	if len(scopes) == 0 {
 		scopes = []string{scopeFull, scopePrefix + "settings.basic", scopePrefix + "settings.sharing"}

@@ -36,8 +36,7 @@ type authorization struct {
 	hint      string
 }
 
-// parseAuthorization reads a request. An error is for the person in front of the page: where the program cannot be trusted,
-// nobody is sent back to it.
+// parseAuthorization parses a request. An error is shown to the person: an untrusted program gets no redirect.
 func (s *Server) parseAuthorization(query url.Values) (*authorization, error) {
 	client, unknown := s.oauth.client(query.Get("client_id"))
 	if unknown != nil {
@@ -68,10 +67,10 @@ func (s *Server) parseAuthorization(query url.Values) (*authorization, error) {
 	return a, nil
 }
 
-// refusal is worded as Google words it.
+// refusal uses Google's wording.
 func refusal(code, why string) error { return fmt.Errorf("Error %s. %s", code, why) }
 
-// consent asks the person whose mailbox it is, and sends the answer to the program.
+// consent asks the person to choose the mailbox, and sends the answer to the program.
 func (s *Server) consent(w http.ResponseWriter, r *http.Request) int {
 	if err := r.ParseForm(); err != nil {
 		http.Error(w, "Error 400: invalid_request", http.StatusBadRequest)
@@ -96,7 +95,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) int {
 	return a.sendBack(w, r, url.Values{"code": {code}, "scope": {scopes}})
 }
 
-// sendBack sends the person back to the program.
+// sendBack redirects the person to the program.
 func (a *authorization) sendBack(w http.ResponseWriter, r *http.Request, answer url.Values) int {
 	u, err := url.Parse(a.redirect)
 	if err != nil {
@@ -142,7 +141,7 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request, a *authoriz
 	return http.StatusOK
 }
 
-// allow grants the scopes that the person has left ticked, and returns the code.
+// allow grants the scopes that the person left ticked, and returns the code.
 func (s *Server) allow(r *http.Request, a *authorization) (code, scopes string, err error) {
 	granted := slices.DeleteFunc(slices.Clone(a.scopes), func(scope string) bool {
 		return !slices.Contains(identityScopes, scope) && !slices.Contains(r.PostForm["allowed"], scope)
@@ -160,7 +159,7 @@ func (s *Server) allow(r *http.Request, a *authorization) (code, scopes string, 
 		if err := dbquery.Get(ctx, tx, &had, selectGranted, row.ID, a.client.ID); err != nil {
 			return err
 		}
-		// Who has a refresh token gets another only where consent is asked for anew.
+		// A client with a refresh token gets another only if it asks for consent again.
 		offline := a.offline && (!had || strings.Contains(a.prompt, "consent"))
 		grant, err := s.insertGrant(ctx, tx, s.account(row), a.client.ID, scopes, offline)
 		if err != nil {

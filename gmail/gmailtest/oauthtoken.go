@@ -17,16 +17,17 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// accessPrefix and refreshPrefix begin the tokens that the server issues, as they do Google's.
+// accessPrefix and refreshPrefix begin the tokens that the server issues, like Google's.
 const (
 	accessPrefix  = "ya29."
 	refreshPrefix = "1//"
 )
 
-// maxRefreshTokens is how many refresh tokens a client has of one account; a further one voids the oldest, without a word.
+// maxRefreshTokens is the maximum number of refresh tokens of a client for one account. A further one silently revokes the
+// oldest.
 const maxRefreshTokens = 100
 
-// A grantRow is what an owner has allowed a client to do.
+// A grantRow is an owner's grant to a client.
 type grantRow struct {
 	ID      int64          `db:"id"`
 	Account int64          `db:"account"`
@@ -88,8 +89,7 @@ type codeRow struct {
 	Used            bool   `db:"used"`
 }
 
-// redeem exchanges an authorization code, once. A code that comes a second time voids what the first was given (RFC 6749,
-// section 4.1.2).
+// redeem exchanges an authorization code, once. Using a code again revokes the grant of the first use (RFC 6749, section 4.1.2).
 func (s *Server) redeem(r *http.Request, client OAuthClient) (answer *tokenAnswer, err error) {
 	code := r.PostForm.Get("code")
 	var refusal error
@@ -136,7 +136,7 @@ func (s *Server) checkCode(row *codeRow, r *http.Request, client OAuthClient) er
 	return nil
 }
 
-// verifies is the check of RFC 7636, section 4.6.
+// verifies implements the check of RFC 7636, section 4.6.
 func verifies(challenge, method, verifier string) bool {
 	if method == "S256" {
 		sum := sha256.Sum256([]byte(verifier))
@@ -145,7 +145,7 @@ func verifies(challenge, method, verifier string) bool {
 	return subtle.ConstantTimeCompare([]byte(challenge), []byte(verifier)) == 1
 }
 
-// refresh issues an access token for a refresh token, of the same scopes or fewer.
+// refresh issues an access token for a refresh token, with the same scopes or fewer.
 func (s *Server) refresh(r *http.Request, client OAuthClient) (answer *tokenAnswer, err error) {
 	err = s.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
 		var grant grantRow
@@ -196,7 +196,7 @@ func (s *Server) issue(ctx context.Context, tx queue.Tx, grant *grantRow, scopes
 	return answer, err
 }
 
-// insertGrant records that the owner allows a client to use the scopes, with a refresh token if it is for offline use.
+// insertGrant records an owner's grant to a client, with a refresh token for offline access.
 func (s *Server) insertGrant(ctx context.Context, tx queue.Tx, owner *Account, client, scopes string, offline bool) (grantRow, error) {
 	grant := grantRow{Account: owner.id, Email: owner.email, Client: client, Scopes: scopes, Granted: s.now().UnixMilli()}
 	if offline {
@@ -237,8 +237,8 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) int {
 	return answerOAuth(w, struct{}{}, err)
 }
 
-// RevokeGrants takes back what the owner has allowed programs to do, as a person does in the settings of the account, or by
-// changing the password: from then on access tokens are answered with 401, and refresh tokens with invalid_grant.
+// RevokeGrants revokes all grants of the owner, like a person who does so in the settings of the account, or changes the
+// password. Access tokens are then answered with 401, and refresh tokens with invalid_grant.
 func (a *Account) RevokeGrants(ctx context.Context) error {
 	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, revokeGrantsOf, a.id)
@@ -246,7 +246,7 @@ func (a *Account) RevokeGrants(ctx context.Context) error {
 	})
 }
 
-// ExpireTokens ends the life of the access tokens of the account; refresh tokens live on.
+// ExpireTokens expires the access tokens of the account. Refresh tokens stay valid.
 func (a *Account) ExpireTokens(ctx context.Context) error {
 	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, expireTokensOf, a.server.now().UnixMilli(), a.id)
@@ -254,7 +254,7 @@ func (a *Account) ExpireTokens(ctx context.Context) error {
 	})
 }
 
-// issued returns what an access token of this server stands for.
+// issued returns the credential of an access token of this server.
 func (s *Server) issued(ctx context.Context, token string) (*credential, error) {
 	var row struct {
 		accountRow

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 )
 
-// A server has one mailbox from the start, that of its owner. What follows is done there.
+// A server has one mailbox from the start, that of its owner. The following methods use it.
 
 // Email returns the address of the owner.
 func (s *Server) Email() string { return s.owner.email }

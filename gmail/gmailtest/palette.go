@@ -1,6 +1,6 @@
 package gmailtest
 
-// palette are the colours that labels may have, as text and as background.
+// palette are the permitted colors of labels, for text and for background.
 var palette = []string{
 	"#000000", "#434343", "#666666", "#999999", "#cccccc", "#efefef", "#f3f3f3", "#ffffff", "#fb4c2f", "#ffad47",
 	"#fad165", "#16a766", "#43d692", "#4a86e8", "#a479e2", "#f691b3", "#f6c5be", "#ffe6c7", "#fef1d1", "#b9e4d0",

@@ -11,10 +11,10 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 )
 
-// always are the fields that Gmail sends even when they are empty.
+// always are the fields that Gmail sends even if they are empty.
 var always = []string{"PartId", "Filename", "Body"}
 
-// payload is the tree of parts as format full shows it. The parts of a part are numbered from 0, with dots between.
+// payload returns the tree of parts of format full. The parts of a part are numbered from 0, separated by dots.
 func payload(p *rawmail.Part, id string) *gmail.MessagePart {
 	part := &gmail.MessagePart{
 		PartId: id, MimeType: p.Type, Filename: p.Filename(), Headers: headers(p.Header, nil),
@@ -35,13 +35,14 @@ func payload(p *rawmail.Part, id string) *gmail.MessagePart {
 	return part
 }
 
-// isInline reports whether the content of a part stands in the payload: text that is no file does, everything else is fetched by its id.
+// isInline reports whether the content of a part stands in the payload. Text that is not a file does; everything else is fetched
+// by its id.
 func isInline(p *rawmail.Part) bool {
 	return p.Filename() == "" && (strings.HasPrefix(p.Type, "text/") || strings.HasPrefix(p.Type, "multipart/"))
 }
 
-// bodyOf is the content of a part, decoded. Text that stands in the payload is in UTF-8 whatever it was written in, though its
-// Content-Type still says that; a file is as it was sent.
+// bodyOf returns the decoded content of a part. Text in the payload is converted to UTF-8, although its Content-Type still names
+// the original charset. A file is unchanged.
 func bodyOf(p *rawmail.Part) []byte {
 	if isInline(p) && strings.HasPrefix(p.Type, "text/") {
 		return []byte(p.Text())
@@ -53,12 +54,12 @@ func childID(id string, index int) string {
 	return strings.TrimPrefix(id+"."+strconv.Itoa(index), ".")
 }
 
-// metadata is the header of a message, or the named fields of it.
+// metadata returns the header of a message, or the named fields of it.
 func metadata(p *rawmail.Part, only []string) *gmail.MessagePart {
 	return &gmail.MessagePart{MimeType: p.Type, Headers: headers(p.Header, only)}
 }
 
-// headers gives the fields with their encoded words decoded.
+// headers returns the fields with their encoded words decoded.
 func headers(header rawmail.Header, only []string) []*gmail.MessagePartHeader {
 	var fields []*gmail.MessagePartHeader
 	for _, f := range header {
@@ -72,7 +73,7 @@ func headers(header rawmail.Header, only []string) []*gmail.MessagePartHeader {
 	return fields
 }
 
-// attachmentID names a part for attachments.get. It holds no place: the message's id comes along with it.
+// attachmentID returns the id of a part for attachments.get. It does not include the message, whose id is passed as well.
 func attachmentID(partID string) string {
 	return "ANGj" + base64.RawURLEncoding.EncodeToString([]byte("part "+partID))
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Person is somebody in front of the mailbox, who reads, sorts and deletes mail while programs are at work. What a person does
-// costs no quota, meets no faults and is no [Call]; it makes history and notifications like any change.
+// A Person is a person who reads, sorts and deletes mail in the mailbox while programs run. The actions of a Person cost no
+// quota, meet no faults and are not a [Call]; they make history and notifications like any change.
 type Person struct{ account *Account }
 
-// Person returns the owner of the server in front of the mailbox.
+// Person returns the owner of the server as a person who uses the mailbox.
 func (s *Server) Person() Person { return s.owner.Person() }
 
-// Person returns the owner in front of the mailbox.
+// Person returns the owner as a person who uses the mailbox.
 func (a *Account) Person() Person { return Person{a} }
 
 // Read marks messages as read.
@@ -35,22 +35,22 @@ func (p Person) Star(ctx context.Context, ids ...string) error {
 	return p.change(ctx, ids, []string{"STARRED"}, nil)
 }
 
-// Unstar takes the stars off messages.
+// Unstar removes the stars from messages.
 func (p Person) Unstar(ctx context.Context, ids ...string) error {
 	return p.change(ctx, ids, nil, []string{"STARRED"})
 }
 
-// Archive takes messages out of the inbox.
+// Archive removes messages from the inbox.
 func (p Person) Archive(ctx context.Context, ids ...string) error {
 	return p.change(ctx, ids, nil, []string{labelInbox})
 }
 
-// MoveToInbox puts messages into the inbox, also from the trash and the spam.
+// MoveToInbox moves messages to the inbox, including from the trash and the spam.
 func (p Person) MoveToInbox(ctx context.Context, ids ...string) error {
 	return p.change(ctx, ids, []string{labelInbox}, []string{labelTrash, labelSpam})
 }
 
-// Trash puts messages into the trash.
+// Trash moves messages to the trash.
 func (p Person) Trash(ctx context.Context, ids ...string) error {
 	return p.change(ctx, ids, []string{labelTrash}, []string{labelInbox, labelSpam})
 }
@@ -60,12 +60,12 @@ func (p Person) Spam(ctx context.Context, ids ...string) error {
 	return p.change(ctx, ids, []string{labelSpam}, []string{labelInbox, labelTrash})
 }
 
-// Label puts a label on messages, by its name; the label is created if missing.
+// Label adds the label with the name to messages. It creates the label if it is missing.
 func (p Person) Label(ctx context.Context, name string, ids ...string) error {
 	return p.withLabel(ctx, name, func(label string) error { return p.change(ctx, ids, []string{label}, nil) })
 }
 
-// Unlabel takes a label off messages, by its name, or returns [ErrNoLabel].
+// Unlabel removes the label with the name from messages, or returns [ErrNoLabel].
 func (p Person) Unlabel(ctx context.Context, name string, ids ...string) error {
 	var label labelRow
 	err := p.write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
@@ -78,7 +78,7 @@ func (p Person) Unlabel(ctx context.Context, name string, ids ...string) error {
 	return p.change(ctx, ids, nil, []string{label.ID})
 }
 
-// MoveTo takes messages out of the inbox and puts a label on them, by its name.
+// MoveTo removes messages from the inbox and adds the label with the name.
 func (p Person) MoveTo(ctx context.Context, name string, ids ...string) error {
 	return p.withLabel(ctx, name, func(label string) error { return p.change(ctx, ids, []string{label}, []string{labelInbox}) })
 }
@@ -95,7 +95,7 @@ func (p Person) Delete(ctx context.Context, ids ...string) error {
 	})
 }
 
-// RenameLabel gives a label another name, or returns [ErrNoLabel].
+// RenameLabel renames a label, or returns [ErrNoLabel].
 func (p Person) RenameLabel(ctx context.Context, name, newName string) error {
 	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		label, err := p.labelNamed(ctx, tx, name)
@@ -110,7 +110,7 @@ func (p Person) RenameLabel(ctx context.Context, name, newName string) error {
 	})
 }
 
-// DeleteLabel deletes a label, by its name, and takes it off all messages, or returns [ErrNoLabel].
+// DeleteLabel deletes the label with the name and removes it from all messages, or returns [ErrNoLabel].
 func (p Person) DeleteLabel(ctx context.Context, name string) error {
 	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		label, err := p.labelNamed(ctx, tx, name)
@@ -164,7 +164,7 @@ func (p Person) write(ctx context.Context, fn func(ctx context.Context, tx queue
 	return nil
 }
 
-// named says which message is missing.
+// named adds the id of the missing message to an error.
 func named(id string, err error) error {
 	if e, ok := errors.AsType[*apiError](err); ok && e.status == http.StatusNotFound {
 		return fmt.Errorf("%w: %s", ErrNoMessage, id)

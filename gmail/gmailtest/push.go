@@ -17,45 +17,45 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A PushTarget receives what is published under a topic by HTTP, as a push subscription of Pub/Sub does: a POST with the message
-// as JSON and a signed token of OpenID Connect. What is not answered with 2xx is sent again, see [PushTarget.Retry].
+// A PushTarget receives published notifications by HTTP, like a push subscription of Pub/Sub: a POST with the message as JSON and
+// a signed token of OpenID Connect. Without a 2xx response the message is sent again, see [PushTarget.Retry].
 type PushTarget struct {
 	Topic string // projects/PROJECT/topics/TOPIC
 	URL   string
 
-	// Audience is the token's. Default: URL.
+	// Audience is the audience of the token. Default: URL.
 	Audience string
-	// ServiceAccount is the address of the token's owner. Default: push@gmailtest.iam.gserviceaccount.com.
+	// ServiceAccount is the email address in the token. Default: push@gmailtest.iam.gserviceaccount.com.
 	ServiceAccount string
-	// Subscription is the name that messages carry. Default: projects/gmailtest/subscriptions/push.
+	// Subscription is the subscription name in messages. Default: projects/gmailtest/subscriptions/push.
 	Subscription string
 	// Retry is the delay before a message is sent again; it doubles up to a minute. Default 100 ms.
 	Retry time.Duration
 }
 
-// A Push is one delivery of a notification, or an attempt at one.
+// A Push is a delivery of a notification, or an attempt.
 type Push struct {
 	Topic     string `json:"topic"`
 	Email     string `json:"email"`
 	HistoryID uint64 `json:"history_id"`
 	MessageID string `json:"message_id"` // of Pub/Sub; a duplicate has the same
 	URL       string `json:"url"`        // empty: passed to Config.Publish
-	Status    int    `json:"status"`     // of the answer; 0 when there was none, or nobody was asked
+	Status    int    `json:"status"`     // of the response; 0 if there was none
 	Lost      bool   `json:"lost"`       // by a fault
 }
 
-// A PushFault is what happens to some notifications on their way. They are counted in the order of their publishing.
+// A PushFault is a fault of some notifications. They are counted in the order of their publishing.
 type PushFault struct {
-	// Nth is the first notification that is chosen, counted from 1 since the fault was set. Zero means 1.
+	// Nth is the first affected notification, counted from 1 since the fault was set. Zero means 1.
 	Nth int
-	// Times is the number of notifications in a row. Zero means 1; a negative number means all that follow.
+	// Times is the number of consecutive notifications. Zero means 1; a negative number means all further ones.
 	Times int
 
-	// Lose drops it.
+	// Lose drops the notification.
 	Lose bool
-	// Copies is how often it is delivered besides once.
+	// Copies is the number of additional deliveries.
 	Copies int
-	// Gate holds it until it is opened, while later ones pass.
+	// Gate holds the notification until it is opened, while later ones pass.
 	Gate *Gate
 }
 
@@ -67,7 +67,7 @@ type countedPushFault struct {
 // A publisher delivers notifications.
 type publisher struct {
 	server *Server
-	wake   chan struct{}   // holds one: there may be notifications
+	wake   chan struct{}   // holds one value if there may be notifications
 	ctx    context.Context //nolint:containedctx // the life of the server
 	cancel context.CancelFunc
 	client *http.Client
@@ -85,7 +85,7 @@ func newPublisher(s *Server) *publisher {
 	return p
 }
 
-// PushTo delivers what is published under the topic from now on to the target as well.
+// PushTo adds a target for notifications that are published to its topic from now on.
 func (s *Server) PushTo(target PushTarget) error {
 	if !topicName.MatchString(target.Topic) {
 		return fmt.Errorf("gmailtest: PushTarget.Topic is %q; write projects/PROJECT/topics/TOPIC", target.Topic)
@@ -111,7 +111,7 @@ func setDefault(field *string, value string) {
 	}
 }
 
-// FaultPushes adds faults of the way of notifications. If several choose one, the first that is due applies.
+// FaultPushes adds faults of notifications. If several select one, the first that is due applies.
 func (s *Server) FaultPushes(faults ...PushFault) {
 	s.publisher.mu.Lock()
 	defer s.publisher.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Server) FaultPushes(faults ...PushFault) {
 	}
 }
 
-// ClearPushFaults removes all faults of the way of notifications, and opens their gates.
+// ClearPushFaults removes all faults of notifications, and opens their gates.
 func (s *Server) ClearPushFaults() {
 	s.publisher.mu.Lock()
 	defer s.publisher.mu.Unlock()
@@ -136,8 +136,8 @@ func (s *Server) ClearPushFaults() {
 	s.publisher.faults = nil
 }
 
-// Pushes returns the last deliveries of notifications, and attempts at them, in the order in which they ended: at least 5,000, if there were as
-// many.
+// Pushes returns the last deliveries of notifications, including attempts, in the order in which they ended: at least 5,000, if
+// there were as many.
 func (s *Server) Pushes() []Push {
 	s.publisher.mu.Lock()
 	defer s.publisher.mu.Unlock()
@@ -171,7 +171,8 @@ type notificationRow struct {
 	Labels    textList `db:"labels"`
 }
 
-// drain publishes what there is: of each account the newest change that its watch wants, as Gmail does not tell of each.
+// drain publishes the pending changes: for each account, only the newest change that its watch wants, since Gmail does not report
+// each one.
 func (p *publisher) drain() {
 	var rows []notificationRow
 	var watches []watchRow
@@ -182,7 +183,7 @@ func (p *publisher) drain() {
 		return dbquery.Select(ctx, tx, &rows, takeNotifications)
 	})
 	if err != nil {
-		return // the server is closing, or the next change rings again
+		return // the server is closing, or the next change wakes it again
 	}
 	for i := range watches {
 		w := &watches[i]
@@ -198,7 +199,7 @@ func (p *publisher) drain() {
 	}
 }
 
-// publish sends one notification on its way, and does not wait for its arrival.
+// publish sends one notification, and does not wait for its delivery.
 func (p *publisher) publish(w *watchRow, historyID uint64) {
 	push := Push{Topic: w.Topic, Email: w.Email, HistoryID: historyID}
 	p.mu.Lock()
@@ -227,7 +228,7 @@ func (p *publisher) publish(w *watchRow, historyID uint64) {
 	}
 }
 
-// due returns the fault of the next notification. The caller holds the lock.
+// due returns the fault of the next notification. The caller must hold the lock.
 func (p *publisher) due() (due PushFault) {
 	found := false
 	for _, fault := range p.faults {
@@ -248,7 +249,7 @@ func (p *publisher) note(push Push) {
 	p.pushes = append(p.pushes, push)
 }
 
-// data is the content of a notification, as Gmail publishes it.
+// data returns the content of a notification in Gmail's form.
 func (push *Push) data() []byte {
 	text, _ := json.Marshal(struct { //nolint:errchkjson // a text and a number
 		EmailAddress string `json:"emailAddress"`
@@ -257,7 +258,7 @@ func (push *Push) data() []byte {
 	return text
 }
 
-// hand passes the notification to Config.Publish, until it is taken.
+// hand passes the notification to Config.Publish until it is accepted.
 func (p *publisher) hand(push Push) {
 	if p.server.publish == nil {
 		return
@@ -299,7 +300,7 @@ func (p *publisher) sleep(delay time.Duration) bool {
 	}
 }
 
-// post returns the status of the answer, 0 without one.
+// post returns the status of the response, or 0 if there is none.
 func (p *publisher) post(target PushTarget, push Push) int {
 	var body struct {
 		Message struct {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Quota limits what the owner of each mailbox may spend. The zero Quota sets no limit.
+// Quota limits the calls of each mailbox. The zero Quota sets no limit.
 type Quota struct {
-	// PerMinute is the limit of the units that are spent in a minute; see [Method.Units]. Default 0: no limit.
+	// PerMinute is the maximum of units in a minute; see [Method.Units]. Default 0: no limit.
 	PerMinute int
 
-	// Concurrent is the limit of the calls that are answered at a time; a further one is answered with 429. Default 0: no limit.
+	// Concurrent is the maximum number of concurrent calls. Further ones are answered with 429. Default 0: no limit.
 	Concurrent int
 
-	// Status answers a call above PerMinute: 429 or 403. Both name the time to try again in their text and in the header field
-	// Retry-After. Default 429.
+	// Status is the status above PerMinute: 429 or 403. Both responses give the time to retry in their text and in the header
+	// field Retry-After. Default 429.
 	Status int
 }
 
@@ -36,7 +36,7 @@ func (q *Quota) complete() error {
 	return nil
 }
 
-// A quota counts for each account, in minutes that begin with the first call after the last one ended.
+// A quota counts for each account, in minutes that begin with the first call after the previous one ended.
 type quota struct {
 	Quota
 	now func() time.Time
@@ -45,14 +45,14 @@ type quota struct {
 	accounts map[int64]*spending
 }
 
-// A spending is what one account has spent.
+// A spending is the use of one account.
 type spending struct {
 	began  time.Time
 	spent  int
 	active int // calls under way
 }
 
-// of returns the spending of an account. The caller holds the lock.
+// of returns the spending of an account. The caller must hold the lock.
 func (q *quota) of(a *Account) *spending {
 	s, ok := q.accounts[a.id]
 	if !ok {
@@ -65,7 +65,7 @@ func (q *quota) of(a *Account) *spending {
 	return s
 }
 
-// enter counts a call in, also one that it refuses; leave counts it out.
+// enter counts a call as active, even if it refuses the call. leave ends it.
 func (q *quota) enter(a *Account) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,7 +83,7 @@ func (q *quota) leave(a *Account) {
 	q.of(a).active--
 }
 
-// spend takes the units of one call, or refuses it. A call that is refused costs nothing.
+// spend takes the units of one call, or refuses it. A refused call costs nothing.
 func (q *quota) spend(a *Account, method Method) (int, error) {
 	cost := method.Units()
 	if q.PerMinute == 0 {
@@ -108,7 +108,7 @@ func (q *quota) exceeded(again, now time.Time) error {
 	}
 }
 
-// overQuota is what Gmail says of a call above the limit.
+// overQuota returns Gmail's error for a call above the limit.
 func overQuota(status int) string {
 	if status == http.StatusForbidden {
 		return "Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service 'gmail.googleapis.com'"
@@ -116,7 +116,7 @@ func overQuota(status int) string {
 	return "User-rate limit exceeded"
 }
 
-// retryText adds the time to try again to a text as Gmail does, down to the two blanks.
+// retryText adds the time to retry to a text in Gmail's form, including the two blanks.
 func retryText(text string, again time.Time) string {
 	return text + ".  Retry after " + again.UTC().Format("2006-01-02T15:04:05.000Z")
 }

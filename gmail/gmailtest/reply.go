@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A reply is an answer as it goes over the wire.
+// A reply is a response as it is sent.
 type reply struct {
 	status int
 	header http.Header
@@ -28,8 +28,8 @@ func newReply(status int, contentType string, body []byte) reply {
 	return reply{status: status, header: header, body: body}
 }
 
-// replyTo makes the reply of what a handler answered: a value, nil, a reply of its own, or an error. mask chooses the fields of a value;
-// nil: all.
+// replyTo makes the reply from the result of a handler: a value, nil, a reply, or an error. mask selects the fields of a value;
+// nil selects all.
 func replyTo(query url.Values, mask mask, answer any, err error) reply {
 	if own, ok := answer.(reply); ok && err == nil {
 		return own
@@ -49,7 +49,7 @@ func replyTo(query url.Values, mask mask, answer any, err error) reply {
 
 const jsonType = "application/json; charset=UTF-8"
 
-// pretty sets JSON in lines, unless the caller asks for prettyPrint=false as client libraries do.
+// pretty indents JSON, unless the caller sends prettyPrint=false, as client libraries do.
 func pretty(query url.Values, text []byte) []byte {
 	if wish := query.Get("prettyPrint") + query.Get("$prettyPrint"); wish == "false" || wish == "0" {
 		return text
@@ -62,15 +62,15 @@ func pretty(query url.Values, text []byte) []byte {
 	return lines.Bytes()
 }
 
-// smallReply is the size in bytes up to which nothing is compressed.
+// smallReply is the size in bytes up to which replies are not compressed.
 const smallReply = 512
 
-// send writes the reply, compressed for those who take that.
+// send writes the reply, compressed if the client accepts that.
 func (p reply) send(w http.ResponseWriter, r *http.Request) {
 	if len(p.body) > smallReply && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		var packed bytes.Buffer
 		z := gzip.NewWriter(&packed)
-		_, _ = z.Write(p.body) // a buffer takes everything
+		_, _ = z.Write(p.body) // writing to a buffer cannot fail
 		_ = z.Close()
 		w.Header().Set("Content-Encoding", "gzip")
 		p.body = packed.Bytes()
@@ -81,7 +81,7 @@ func (p reply) send(w http.ResponseWriter, r *http.Request) {
 	p.write(w)
 }
 
-// write writes the reply as it is.
+// write writes the reply uncompressed.
 func (p reply) write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), p.header)
 	if p.truncated {
@@ -96,7 +96,7 @@ func (p reply) write(w http.ResponseWriter) {
 	}
 }
 
-// writeJSON answers what is no method of the API.
+// writeJSON answers a request that is not a method of the API.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {

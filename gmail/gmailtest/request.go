@@ -12,16 +12,16 @@ type request struct {
 	*http.Request
 	match
 
-	account *Account   // of the token
+	account *Account   // of the token's owner
 	query   url.Values // checked against the parameters of the method
-	mask    mask       // the fields of the answer that are asked for
-	media   []byte     // the message of an upload; nil: there is none
+	mask    mask       // the requested fields of the response
+	media   []byte     // the message of an upload; nil if there is none
 }
 
 // param returns a parameter of the path.
 func (r *request) param(name string) string { return r.params[name] }
 
-// readQuery reads and checks the parameters. An upload that goes on has those that it began with.
+// readQuery parses and checks the parameters. A continued upload has those of its first request.
 func (r *request) readQuery() (err error) {
 	raw := r.URL.RawQuery
 	if r.session != nil {
@@ -41,15 +41,14 @@ func (r *request) readQuery() (err error) {
 	return err
 }
 
-// readAhead reads the body of a request before it is asked for: net/http does not notice a connection that is closed before it has met the end
-// of the body.
+// readAhead reads the body of a request at once: net/http notices that a connection was closed only after the end of the body.
 func readAhead(r *http.Request) {
-	ahead, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest+1)) // the next reader meets the error again
+	ahead, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest+1)) // the next reader gets the error again
 	r.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(ahead), r.Body), r.Body}
 }
 
-// maxRequest bounds a request's body: the largest message, in base64, and what surrounds it.
+// maxRequest bounds a request's body: the largest message, in base64, and the JSON around it.
 const maxRequest = storedSize*4/3 + 64<<10

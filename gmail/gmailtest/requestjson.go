@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// readJSON reads a request's body. One that is empty is an object without fields.
+// readJSON reads a request's body. An empty body is an object without fields.
 func (r *request) readJSON(into any) error {
 	return r.readJSONAs(reflect.TypeOf(into), into)
 }
 
-// readJSONAs is readJSON for a value whose type does not say what fields there are.
+// readJSONAs is readJSON for a value whose type does not list its fields.
 func (r *request) readJSONAs(shape reflect.Type, into any) error {
 	body, err := r.readAll(r.Body, maxRequest)
 	if err != nil || len(body) == 0 {
@@ -40,7 +40,7 @@ func invalidJSON(err error) error {
 	return &apiError{status: http.StatusBadRequest, reason: "parseError", message: "Invalid JSON payload received. " + err.Error()}
 }
 
-// decodeStrictly reads JSON that is written as Google's own libraries write it.
+// decodeStrictly reads JSON in the form of Google's own libraries.
 func decodeStrictly(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -53,8 +53,8 @@ func decodeStrictly(body []byte, into any) error {
 	return nil
 }
 
-// plainJSON rewrites JSON in the one form that the types of Google's library read. As at Google, label_ids is another spelling of
-// labelIds, a number of 64 bits may stand without its quotes, and a field that the type does not have is refused.
+// plainJSON rewrites JSON in the form that the types of Google's library read. As at Google, label_ids is another spelling of
+// labelIds, a 64-bit number may lack its quotes, and an unknown field is refused.
 func plainJSON(body []byte, shape reflect.Type) ([]byte, error) {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -72,7 +72,7 @@ func plainJSON(body []byte, shape reflect.Type) ([]byte, error) {
 	return json.Marshal(plain)
 }
 
-// bindJSON gives the value with its fields named as the type names them. The path says where it stands.
+// bindJSON returns the value with its fields named like those of the type. path is its position.
 func bindJSON(value any, shape reflect.Type, path string) (any, error) {
 	for shape.Kind() == reflect.Pointer || shape.Kind() == reflect.Slice {
 		shape = shape.Elem()
@@ -113,7 +113,7 @@ func bindObject(object map[string]any, shape reflect.Type, path string) (any, er
 	return bound, nil
 }
 
-// unknownField is worded as Google words it.
+// unknownField uses Google's wording.
 func unknownField(name, path string) error {
 	where := ""
 	if path != "" {

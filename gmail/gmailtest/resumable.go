@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// chunkUnit is what the size in bytes of each chunk but the last is a multiple of.
+// The size in bytes of each chunk, except the last, must be a multiple of chunkUnit.
 const chunkUnit = 256 << 10
 
-// An uploadSession is a resumable upload that has begun. Sessions live in memory: they end with the server.
+// An uploadSession is a resumable upload that has begun. Sessions are in memory: they end with the server.
 type uploadSession struct {
 	account *Account
 	match   match
 	query   string // of the request that began it
 
-	mu sync.Mutex // held by the request that goes on with the upload
+	mu sync.Mutex // held by the request that continues the upload
 	upload
-	done *reply // of the whole upload, for those who lost it and ask again
+	done *reply // to the whole upload, for clients that lost it and ask again
 }
 
-// finish keeps the answer to the whole upload in place of what came in.
+// finish stores the reply to the whole upload and drops its bytes.
 func (u *uploadSession) finish(answer reply) { u.upload, u.done = upload{}, &answer }
 
 type uploadSessions struct {
@@ -50,7 +50,7 @@ func (u *uploadSessions) find(id string) *uploadSession {
 	return u.open[id]
 }
 
-// prepares reports whether the request only brings a method's upload on its way, so that the method is not called yet.
+// prepares reports whether the request only prepares an upload, so that the method is not called yet.
 func (s *Server) prepares(m match, r *http.Request) bool {
 	switch {
 	case m.session != nil:
@@ -63,7 +63,7 @@ func (s *Server) prepares(m match, r *http.Request) bool {
 	}
 }
 
-// beginUpload answers the request that begins a resumable upload: with the address where the bytes go.
+// beginUpload answers the first request of a resumable upload with the address for its bytes.
 func (s *Server) beginUpload(r *request) (any, error) {
 	metadata, err := r.readAll(r.Body, maxRequest)
 	if err != nil {
@@ -90,13 +90,14 @@ func (s *Server) beginUpload(r *request) (any, error) {
 	return started, nil
 }
 
-// A contentRange is what a request of a resumable upload brings: bytes from first up to and without end, of total.
+// A contentRange is the part of a resumable upload in a request: the bytes from first to before end, of total.
 type contentRange struct {
-	first, end, total int64 // total is -1 while it is not known
-	isQuery           bool  // it brings nothing and asks how much there is
+	first, end, total int64 // total is -1 if unknown
+	isQuery           bool  // it has no bytes and asks how many the server has
 }
 
-// parseContentRange reads "bytes 0-99/500", "bytes 0-99/*" and "bytes */500". Without the field everything comes at once.
+// parseContentRange parses "bytes 0-99/500", "bytes 0-99/*" and "bytes */500". Without the field the request has the whole
+// upload.
 func parseContentRange(value string, length int64) (contentRange, bool) {
 	if value == "" {
 		return contentRange{end: length, total: length}, length >= 0
@@ -121,12 +122,12 @@ func parseContentRange(value string, length int64) (contentRange, bool) {
 	return c, ok && isSpan && err1 == nil && err2 == nil && c.first >= 0 && c.first < c.end && (c.total < 0 || c.end <= c.total)
 }
 
-// isLast reports whether the upload is whole with this request; have is what came before.
+// isLast reports whether this request completes the upload. have is the number of bytes before it.
 func (c contentRange) isLast(have int64) bool {
 	return c.total >= 0 && (c.end == c.total && c.first <= have && !c.isQuery || c.isQuery && have == c.total)
 }
 
-// resume takes in the next bytes of an upload, whose lock the caller holds. It reports whether the upload is whole.
+// resume adds the next bytes to an upload, whose lock the caller must hold. It reports whether the upload is complete.
 func (s *Server) resume(r *request) (whole bool, err error) {
 	c, ok := parseContentRange(r.Header.Get("Content-Range"), r.ContentLength)
 	if !ok {
@@ -135,7 +136,7 @@ func (s *Server) resume(r *request) (whole bool, err error) {
 	if max(c.end, c.total) > r.session.match.upload {
 		return false, tooLarge()
 	}
-	// What came of a broken request counts, so that its error can wait.
+	// The bytes of a broken request count, so its error can wait.
 	content, broken := io.ReadAll(io.LimitReader(r.Body, c.end-c.first))
 	have := int64(len(r.session.media))
 	switch {
@@ -153,7 +154,7 @@ func (s *Server) resume(r *request) (whole bool, err error) {
 	return broken == nil && c.isLast(c.end), broken
 }
 
-// incomplete says how much of an upload is there.
+// incomplete reports how many bytes of an upload the server has.
 func (u *uploadSession) incomplete(r *http.Request) reply {
 	p := newReply(http.StatusPermanentRedirect, "", nil)
 	if len(u.media) > 0 {

@@ -12,18 +12,18 @@ import (
 // usersPath is the path of all methods.
 const usersPath = "/gmail/v1/users/"
 
-// A match is the route of a request, with what its path says.
+// A match is the route of a request with the parameters of its path.
 type match struct {
 	*route
 	params   map[string]string // by their names in the path; the user is userId
 	isUpload bool
-	session  *uploadSession // of a resumable upload that goes on
+	session  *uploadSession // of a resumable upload that continues
 }
 
-// uploadPaths stand before the path of a method that brings a message as it is.
+// uploadPaths precede the path of a method whose body is a raw message.
 var uploadPaths = []string{"/upload", "/resumable/upload"}
 
-// route returns what the request asks for.
+// route returns the route of the request.
 func (s *Server) route(r *http.Request) (match, bool) {
 	path := r.URL.EscapedPath()
 	for _, prefix := range uploadPaths {
@@ -47,8 +47,8 @@ func (s *Server) route(r *http.Request) (match, bool) {
 	return findRoute(r.Method, path)
 }
 
-// findRoute returns the route of a verb and an escaped path. Google looks at both at once: a method asked for with the wrong verb is not
-// found either.
+// findRoute returns the route of a verb and an escaped path. Like Google, it matches both at once: a method with the wrong verb
+// is not found either.
 func findRoute(verb, escapedPath string) (match, bool) {
 	rest, found := strings.CutPrefix(escapedPath, usersPath)
 	if !found {
@@ -68,7 +68,7 @@ func findRoute(verb, escapedPath string) (match, bool) {
 			continue
 		}
 		params, ok := routes[i].match(segments[1:])
-		// messages/send is a method of its own, not the message "send".
+		// messages/send is a separate method, not the message "send".
 		if ok && (best.route == nil || len(params) < len(best.params)) {
 			best = match{route: &routes[i], params: params}
 		}
@@ -104,11 +104,11 @@ func (r *route) match(segments []string) (params map[string]string, ok bool) {
 // standardQuery are the parameters that every method has.
 var standardQuery = []string{
 	"$.xgafv", "access_token", "alt", "callback", "fields", "key", "oauth_token", "prettyPrint", "quotaUser", "uploadType", "upload_protocol",
-	"$alt", "$fields", "$key", "$prettyPrint", "$quotaUser", "$userProject", "userIp", "upload_id", // what client libraries send besides
+	"$alt", "$fields", "$key", "$prettyPrint", "$quotaUser", "$userProject", "userIp", "upload_id", // also sent by client libraries
 }
 
-// parseQuery reads the parameters of a request. As at Google, max_results is another spelling of maxResults, and a name that
-// the method does not have is refused.
+// parseQuery parses the parameters of a request. As at Google, max_results is another spelling of maxResults, and an unknown name
+// is refused.
 func (r *route) parseQuery(raw string) (url.Values, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *route) parseQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// camelCase turns label_ids into labelIds.
+// camelCase converts label_ids to labelIds.
 func camelCase(name string) string {
 	words := strings.Split(name, "_")
 	for i, word := range words[1:] {
@@ -140,8 +140,8 @@ func camelCase(name string) string {
 	return strings.Join(words, "")
 }
 
-// noRoute answers a request that is no method of the API: with a page and not with JSON, so that no client takes it for a message that is
-// gone.
+// noRoute answers a request that is not a method of the API with a page instead of JSON, so that no client mistakes it for a
+// missing message.
 func noRoute(r *http.Request) reply {
 	page := fmt.Sprintf("<!DOCTYPE html>\n<html lang=en>\n<title>Error 404 (Not Found)!!1</title>\n"+
 		"<p><b>404.</b> That\u2019s an error.\n<p>The requested URL <code>%s</code> was not found on this server: "+

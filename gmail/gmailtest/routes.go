@@ -6,29 +6,29 @@ import (
 	"google.golang.org/api/gmail/v1"
 )
 
-// The sizes in bytes of the largest message that is sent, and that is put into the mailbox.
+// The maximum size in bytes of a sent message, and of an inserted one.
 const (
 	sentSize   = 35 << 20
 	storedSize = 150 << 20
 )
 
-// A handler answers one method: with a value that becomes JSON, nil for 204, or an error.
+// A handler answers one method with a value that becomes JSON, with nil for 204, or with an error.
 type handler func(s *Server, ctx context.Context, r *request) (any, error)
 
-// A route is what the server knows of one method.
+// A route describes one method.
 type route struct {
 	id     Method
 	verb   string   // of HTTP
 	path   string   // below /gmail/v1/users/{userId}
 	units  int      // of the quota, by the table in force since 1 May 2026
-	query  []string // the parameters of the query, besides those of all methods
-	upload int64    // how many bytes of a message it takes under /upload; 0: none
-	answer any      // a pointer to what it answers with; nil: 204
+	query  []string // the query parameters besides the standard ones
+	upload int64    // maximum size of a message under /upload; 0: none
+	answer any      // a pointer to the response's type; nil: 204
 	handle handler  // nil: the call is answered with 501
 }
 
-// routes are the methods of the discovery document, as revision 20261005 has them. QUIRK: Google publishes no units for S/MIME,
-// client-side encryption and the language; 5 stands for them.
+// routes are the methods of the discovery document, revision 20261005. QUIRK: Google publishes no units for S/MIME, client-side
+// encryption and the language; 5 stands for them.
 var routes = []route{
 	{id: GetProfile, verb: "GET", path: "/profile", units: 1, answer: new(gmail.Profile), handle: (*Server).getProfile},
 	{id: Watch, verb: "POST", path: "/watch", units: 100, answer: new(gmail.WatchResponse), handle: (*Server).watch},

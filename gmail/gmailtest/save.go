@@ -10,8 +10,9 @@ import (
 	"runtime"
 )
 
-// Save writes the state of the server into a new folder, from which [Open] starts another one: a test prepares a mailbox once and
-// begins each case with a copy of it. A folder that has a mailbox already is refused. When Save fails, or the process dies, the folder has none.
+// Save writes the state of the server into a new folder, from which [Open] starts another server: a test prepares a mailbox once
+// and begins each case with a copy. A folder that already has a mailbox is refused. If Save fails, or the process dies, the
+// folder has no mailbox.
 func (s *Server) Save(ctx context.Context, dir string) error {
 	path := filepath.Join(dir, stateFile)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -20,7 +21,7 @@ func (s *Server) Save(ctx context.Context, dir string) error {
 	if _, err := os.Stat(path); err == nil {
 		return fmt.Errorf("gmailtest: save: %s has a mailbox already; give a new folder", dir)
 	}
-	// A copy that is not finished must not be taken for a mailbox.
+	// An unfinished copy must not be mistaken for a mailbox.
 	unfinished, err := os.CreateTemp(dir, stateFile+".*")
 	if err != nil {
 		return fmt.Errorf("gmailtest: save: %w", err)
@@ -42,7 +43,7 @@ func (s *Server) copyInto(ctx context.Context, path string) error {
 		return err
 	}
 	defer conn.Close()
-	// Reading connections refuse to write, also into another file.
+	// Reading connections refuse to write, even into another file.
 	_, err = conn.ExecContext(ctx, "PRAGMA query_only = FALSE")
 	if err == nil {
 		_, err = conn.ExecContext(ctx, "VACUUM INTO $1", onDisk(path))
@@ -51,7 +52,7 @@ func (s *Server) copyInto(ctx context.Context, path string) error {
 	return errors.Join(err, onlyErr)
 }
 
-// onDisk names a file to SQLite, also for a state in memory, which would else be saved there.
+// onDisk returns SQLite's name of a file, even if the state is in memory, where a plain name would be saved.
 func onDisk(path string) string {
 	vfs := "unix"
 	if runtime.GOOS == "windows" {

@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// scopePrefix begins the scopes of Gmail, except for the one that allows everything.
+// scopePrefix begins the scopes of Gmail, except the one that permits everything.
 const (
 	scopeFull   = "https://mail.google.com/"
 	scopePrefix = "https://www.googleapis.com/auth/gmail."
 )
 
-// identityScopes say who the owner is. They are granted without being asked for one by one.
+// identityScopes identify the owner. They are granted without a separate choice.
 var identityScopes = []string{
 	"openid", "email", "profile",
 	"https://www.googleapis.com/auth/userinfo.email", "https://www.googleapis.com/auth/userinfo.profile",
 }
 
-// scopesOf are the scopes of which a method needs one, as the discovery document lists them, without the prefix.
+// scopesOf are the scopes that permit a method, as the discovery document lists them, without the prefix. A token needs one of
+// them.
 var scopesOf = func() map[Method][]string {
 	scopes := make(map[Method][]string)
 	for _, line := range []struct{ scopes, methods string }{
@@ -74,7 +75,7 @@ var scopesOf = func() map[Method][]string {
 	return scopes
 }()
 
-// meanings say to people what scopes allow.
+// meanings describe scopes to people.
 var meanings = map[string]string{
 	"addons.current.action.compose":   "manage drafts and send, in the add-on",
 	"addons.current.message.action":   "see the open message when used, in the add-on",
@@ -92,7 +93,7 @@ var meanings = map[string]string{
 	"settings.sharing":                "manage who else may read, send and be forwarded to",
 }
 
-// shortScope returns the scope as scopesOf has it.
+// shortScope returns the scope in the form of scopesOf.
 func shortScope(scope string) string {
 	if scope == scopeFull {
 		return "full"
@@ -100,7 +101,7 @@ func shortScope(scope string) string {
 	return strings.TrimPrefix(scope, scopePrefix)
 }
 
-// knownScope reports whether a program can ask for the scope.
+// knownScope reports whether a program can request the scope.
 func knownScope(scope string) bool {
 	if scope == scopeFull || slices.Contains(identityScopes, scope) {
 		return true
@@ -117,13 +118,13 @@ func knownScope(scope string) bool {
 	return false
 }
 
-// A credential is what an access token stands for.
+// A credential is the account and the scopes of an access token.
 type credential struct {
 	account *Account
 	scopes  []string // nil: all
 }
 
-// check refuses a method that needs another scope, and, as Gmail does, what the scope gmail.metadata does not show.
+// check refuses a method that needs another scope, and, like Gmail, content that the scope gmail.metadata does not show.
 func (c *credential) check(r *request) error {
 	if c.scopes == nil {
 		return nil

@@ -12,18 +12,18 @@ import (
 	"github.com/postroom-go/postroom/internal/gmailquery"
 )
 
-// A filter is conditions of a statement, and their arguments.
+// A filter is the conditions of a statement, with their arguments.
 type filter struct {
 	conditions []string
 	args       []any
 }
 
-// add takes in a condition; each %s of it is one argument.
+// add adds a condition; each %s of it is one argument.
 func (f *filter) add(condition string, args ...any) {
 	f.conditions = append(f.conditions, f.place(condition, args...))
 }
 
-// place puts the places of the arguments into a condition.
+// place puts the placeholders of the arguments into a condition.
 func (f *filter) place(condition string, args ...any) string {
 	places := make([]any, len(args))
 	for i, a := range args {
@@ -32,7 +32,7 @@ func (f *filter) place(condition string, args ...any) string {
 	return fmt.Sprintf(condition, places...)
 }
 
-// arg takes in an argument and gives its place.
+// arg adds an argument and returns its placeholder.
 func (f *filter) arg(value any) string {
 	f.args = append(f.args, value)
 	return "$" + strconv.Itoa(len(f.args))
@@ -42,12 +42,12 @@ func (f *filter) where() string {
 	return strings.Join(append([]string{"TRUE"}, f.conditions...), "\n  AND ")
 }
 
-// A search chooses messages of one account: m is the table messages, or begins with those of a label.
+// A search selects messages of one account. m is the table messages, or begins with those of a label.
 type search struct {
 	filter
 	account *Account
 	labels  map[string][]string // ids by their keys in queries
-	needed  []string            // ids of labels that each message found has
+	needed  []string            // ids of labels that every result must have
 	from    string
 	by      string // the table that gives the order
 	few     bool   // a condition leads to few messages
@@ -90,7 +90,7 @@ func boolean(query url.Values, name string) (bool, error) {
 	}
 }
 
-// readLabels learns the labels by the keys that queries have for them.
+// readLabels loads the labels by their keys in queries.
 func (f *search) readLabels(ctx context.Context, q dbquery.Querier) error {
 	var rows []labelRow
 	if err := dbquery.Select(ctx, q, &rows, selectLabels, f.account.id); err != nil {
@@ -123,12 +123,12 @@ func (f *search) compile(ctx context.Context, q dbquery.Querier, root gmailquery
 	return f.lead(ctx, q, all)
 }
 
-// manyMessages is the number from which on it pays to go through the messages in their order until a page is full, and not to begin with
-// those that a condition finds.
+// manyMessages is the number of matches from which it is faster to scan the messages in order until a page is full than to begin
+// with the matches of a condition.
 const manyMessages = 2000
 
-// lead decides how the messages are gone through. SQLite keeps no count of words and labels, and would go through all messages in their
-// order for the few that a rare word finds.
+// lead chooses the scan order. SQLite has no statistics of words and labels, and would scan all messages in order for the few
+// matches of a rare word.
 func (f *search) lead(ctx context.Context, q dbquery.Querier, all gmailquery.And) error {
 	for _, n := range all {
 		var inner filter
@@ -146,7 +146,7 @@ func (f *search) lead(ctx context.Context, q dbquery.Querier, all gmailquery.And
 	return f.leadByLabel(ctx, q)
 }
 
-// leadByLabel lets the rarest label that is needed lead to the messages; the others are looked up.
+// leadByLabel begins with the messages of the rarest required label, and looks up the others.
 func (f *search) leadByLabel(ctx context.Context, q dbquery.Querier) error {
 	rarest, least := "", 0
 	f.needed = slices.Compact(slices.Sorted(slices.Values(f.needed)))
@@ -160,7 +160,7 @@ func (f *search) leadByLabel(ctx context.Context, q dbquery.Querier) error {
 		}
 	}
 	if f.few && least == manyMessages {
-		rarest = "" // words lead to fewer
+		rarest = "" // words have fewer
 	}
 	for _, id := range f.needed {
 		if id != rarest {
@@ -176,8 +176,8 @@ func (f *search) leadByLabel(ctx context.Context, q dbquery.Querier) error {
 	return nil
 }
 
-// sign stands before what must not choose an index: where a condition leads to few messages, going through all of an account in their order
-// is what SQLite prefers, and is slow.
+// sign keeps SQLite from choosing an index for a condition: if another condition has few matches, SQLite prefers to scan all of
+// an account in order, which is slow.
 func (f *search) sign() string {
 	if f.few {
 		return "+"
@@ -185,7 +185,7 @@ func (f *search) sign() string {
 	return ""
 }
 
-// order is how the messages are sorted: newest first.
+// order sorts the messages, newest first.
 func (f *search) order() string {
 	return fmt.Sprintf("%[1]s%[2]s.internal_date DESC, %[1]s%[2]s.seq DESC", f.sign(), f.by)
 }
@@ -194,11 +194,11 @@ const (
 	hasLabel   = "EXISTS (SELECT 1 FROM message_labels WHERE seq = m.seq AND label_id = %s)"
 	hasLabelIn = "EXISTS (SELECT 1 FROM message_labels WHERE seq = m.seq AND label_id IN (SELECT value FROM json_each(%s)))"
 
-	// The ids of Gmail's own labels do not begin so.
+	// The ids of Gmail's own labels do not begin like that.
 	hasUserLabel = "EXISTS (SELECT 1 FROM message_labels WHERE seq = m.seq AND label_id GLOB 'Label_*')"
 )
 
-// condition is the node in SQL.
+// condition returns the node in SQL.
 func (f *search) condition(n gmailquery.Node) string {
 	switch n := n.(type) {
 	case gmailquery.And:
@@ -228,7 +228,7 @@ func (f *search) join(nodes []gmailquery.Node, word string) string {
 	return "(" + strings.Join(parts, word) + ")"
 }
 
-// wordColumns are where the words of a field stand.
+// wordColumns are the columns with the words of a field.
 var wordColumns = map[gmailquery.Field]struct{ table, column string }{
 	gmailquery.Anywhere:  {"message_words", "message_words"},
 	gmailquery.Sender:    {"message_words", "sender"},
@@ -242,7 +242,8 @@ var wordColumns = map[gmailquery.Field]struct{ table, column string }{
 	gmailquery.Delivered: {"message_keys", "delivered"},
 }
 
-// found gives the query that finds the seqs of a node's messages by an index, with its arguments in the filter; ok is false when there is none.
+// found returns the query that finds the seqs of a node's messages by an index, with its arguments in the filter. ok is false if
+// there is none.
 func (f *search) found(in *filter, n gmailquery.Node) (query string, ok bool) {
 	switch n := n.(type) {
 	case gmailquery.Phrase:
@@ -266,5 +267,5 @@ func (f *filter) words(field gmailquery.Field, expression string) string {
 	return f.place("SELECT docid FROM "+in.table+" WHERE "+in.column+" MATCH %s", expression)
 }
 
-// quotePhrase writes words, which hold letters and digits only, as a phrase of SQLite's full-text search.
+// quotePhrase returns words, which must contain only letters and digits, as a phrase of SQLite's full-text search.
 func quotePhrase(words []string) string { return `"` + strings.Join(words, " ") + `"` }

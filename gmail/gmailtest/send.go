@@ -17,14 +17,14 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A letter is a message that is sent: what its sender keeps, and to whom it goes.
+// A letter is a message to send: the sender's copy, and its recipients.
 type letter struct {
 	arrival
 	from       string
 	recipients []string // in lower case, each once
 }
 
-// sendMessage puts the message into SENT, and into the inboxes of those recipients that have an account here.
+// sendMessage puts the message into SENT, and into the inboxes of the recipients with an account here.
 func (s *Server) sendMessage(ctx context.Context, r *request) (any, error) {
 	var request gmail.Message
 	if err := r.readJSON(&request); err != nil {
@@ -50,7 +50,7 @@ func (s *Server) sendMessage(ctx context.Context, r *request) (any, error) {
 	return m.ref(), err
 }
 
-// newLetter checks what is sent, and completes it. The owner sends from the addresses.
+// newLetter checks and completes a message. from are the permitted sender addresses.
 func newLetter(owner *Account, addresses []string, a *arrival) (*letter, error) {
 	if len(a.raw) > sentSize {
 		return nil, tooLarge()
@@ -83,7 +83,7 @@ func newLetter(owner *Account, addresses []string, a *arrival) (*letter, error) 
 	return l, nil
 }
 
-// parseAddresses reads an address field (RFC 5322, section 3.4): of groups, the members.
+// parseAddresses parses an address field (RFC 5322, section 3.4); it returns the members of groups.
 func parseAddresses(value string) ([]string, error) {
 	if strings.TrimSpace(value) == "" {
 		return nil, nil
@@ -99,7 +99,8 @@ func parseAddresses(value string) ([]string, error) {
 	return addresses, err
 }
 
-// sender makes sure that the message is from its sender. An address that the owner may not send from is replaced, and kept aside, as Gmail does.
+// sender ensures that the message is from its sender. As at Gmail, an address that the owner may not send from is replaced, and
+// moved to the field X-Google-Original-From.
 func sender(owner *Account, addresses []string, raw []byte, header rawmail.Header) (completed []byte, from string, err error) {
 	value := header.Get("From")
 	if value == "" {
@@ -116,19 +117,19 @@ func sender(owner *Account, addresses []string, raw []byte, header rawmail.Heade
 	return append([]byte(fields), withoutField(raw, "From")...), owner.email, nil
 }
 
-// isAddress reports whether mail to the address comes into this mailbox: its own, with or without a "+" and what follows it.
+// isAddress reports whether mail to the address is delivered to this mailbox: its own address, with or without a "+" suffix.
 func (a *Account) isAddress(address string) bool {
 	return strings.EqualFold(withoutTag(address), a.email)
 }
 
-// withoutTag makes ann@example.com of ann+news@example.com.
+// withoutTag converts ann+news@example.com to ann@example.com.
 func withoutTag(address string) string {
 	local, domain, _ := strings.Cut(address, "@")
 	local, _, _ = strings.Cut(local, "+")
 	return local + "@" + domain
 }
 
-// withoutField takes the fields of a name out of a header, with the lines that continue them.
+// withoutField removes the fields of a name from a header, with their continuation lines.
 func withoutField(raw []byte, name string) []byte {
 	kept := make([]byte, 0, len(raw))
 	skipping := false
@@ -152,7 +153,7 @@ func withoutField(raw []byte, name string) []byte {
 	return kept
 }
 
-// completed puts the fields that a sent message cannot be without before those that it has.
+// completed adds the required fields of a sent message before its own.
 func completed(raw []byte, header rawmail.Header, now time.Time) []byte {
 	var missing strings.Builder
 	if header.Get("Date") == "" {
@@ -164,7 +165,7 @@ func completed(raw []byte, header rawmail.Header, now time.Time) []byte {
 	return append([]byte(missing.String()), raw...)
 }
 
-// send puts the letter into the mailboxes. What the sender sends to itself is one message.
+// send delivers the letter. Mail from the sender to itself is one message.
 func (s *Server) send(ctx context.Context, tx queue.Tx, owner *Account, out *letter) (messageRow, error) {
 	for _, recipient := range out.recipients {
 		if owner.isAddress(recipient) {
@@ -179,7 +180,7 @@ func (s *Server) send(ctx context.Context, tx queue.Tx, owner *Account, out *let
 	for _, recipient := range out.recipients {
 		row, err := loadAccount(ctx, tx, selectAccount, withoutTag(recipient))
 		if errors.Is(err, sql.ErrNoRows) || slices.Contains(reached, row.ID) {
-			continue // elsewhere in the world, or there already
+			continue // no account here, or already delivered
 		}
 		if err != nil {
 			return m, err
@@ -202,7 +203,7 @@ func (s *Server) deliver(ctx context.Context, tx queue.Tx, to *Account, recipien
 	a.examine()
 	m, err := s.accept(ctx, tx, to, a)
 	if err != nil || m.hidden() {
-		return m, err // filters leave spam alone
+		return m, err // filters ignore spam
 	}
 	forward, err := s.applyFilters(ctx, tx, to, &m)
 	if err != nil {
@@ -211,10 +212,10 @@ func (s *Server) deliver(ctx context.Context, tx queue.Tx, to *Account, recipien
 	return m, s.forward(ctx, tx, to, forward, raw, at)
 }
 
-// forwardedFor is the field that a forwarded message has; one that the account has forwarded already goes no further.
+// forwardedFor marks a forwarded message. A message that the account has already forwarded is not forwarded again.
 const forwardedFor = "X-Forwarded-For"
 
-// forward delivers a message that a filter forwards to those addresses that have an account here.
+// forward delivers a message that a filter forwards to the addresses with an account here.
 func (s *Server) forward(ctx context.Context, tx queue.Tx, owner *Account, addresses []string, raw []byte, at time.Time) error {
 	header, _ := rawmail.Split(raw)
 	if slices.ContainsFunc(header.All(forwardedFor), func(by string) bool { return strings.EqualFold(by, owner.email) }) {
@@ -223,7 +224,7 @@ func (s *Server) forward(ctx context.Context, tx queue.Tx, owner *Account, addre
 	for _, address := range addresses {
 		row, err := loadAccount(ctx, tx, selectAccount, strings.ToLower(withoutTag(address)))
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // elsewhere in the world
+			continue // no account here
 		}
 		if err != nil {
 			return err
@@ -236,8 +237,8 @@ func (s *Server) forward(ctx context.Context, tx queue.Tx, owner *Account, addre
 	return nil
 }
 
-// Deliver puts a message into the mailbox as if it came from the Internet: into the inbox, unread, at the present time. A message that holds
-// the test text of spam filters (GTUBE) goes to spam. It returns the message.
+// Deliver delivers a message as if it came from the Internet: into the inbox, unread, at the current time. A message with the
+// test text of spam filters (GTUBE) goes to spam. It returns the message.
 func (a *Account) Deliver(ctx context.Context, raw []byte) (Message, error) {
 	header, _ := rawmail.Split(raw)
 	from := ""

@@ -13,12 +13,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// primary returns the address that every account sends from.
+// primary returns the default address of every account.
 func (a *Account) primary() *gmail.SendAs {
 	return &gmail.SendAs{SendAsEmail: a.email, IsPrimary: true, IsDefault: true}
 }
 
-// loadSendAs returns an alias, the primary address included; without one the error is sql.ErrNoRows.
+// loadSendAs returns an alias, including the primary address. The error is sql.ErrNoRows if there is none.
 func loadSendAs(ctx context.Context, q dbquery.Querier, a *Account, address string) (*gmail.SendAs, error) {
 	alias := new(gmail.SendAs)
 	err := loadSetting(ctx, q, a, kindSendAs, strings.ToLower(address), alias)
@@ -54,7 +54,7 @@ func (s *Server) getSendAs(ctx context.Context, r *request) (any, error) {
 	return alias, foundOr404(err)
 }
 
-// createSendAs asks the owner of the address to agree; see [Person.Accept]. An address of the account's own domain needs no
+// createSendAs asks the owner of the address for agreement; see [Person.Accept]. An address of the account's own domain needs no
 // agreement, unless it is sent through another server.
 func (s *Server) createSendAs(ctx context.Context, r *request) (any, error) {
 	var alias gmail.SendAs
@@ -91,7 +91,7 @@ func (s *Server) updateSendAs(ctx context.Context, r *request) (any, error) {
 	return s.changeSendAs(ctx, r, true)
 }
 
-// changeSendAs writes what can be changed; an update, unlike a patch, empties what the request does not have.
+// changeSendAs changes an alias. An update, unlike a patch, empties the fields that the request does not have.
 func (s *Server) changeSendAs(ctx context.Context, r *request, whole bool) (any, error) {
 	given := make(map[string]any)
 	if err := r.readJSONAs(reflect.TypeFor[gmail.SendAs](), &given); err != nil {
@@ -121,7 +121,7 @@ func (s *Server) changeSendAs(ctx context.Context, r *request, whole bool) (any,
 	return alias, err
 }
 
-// onlyDefault takes the default from the other aliases, if this one has become it.
+// onlyDefault removes the default from the other aliases, if this one is now the default.
 func onlyDefault(ctx context.Context, tx queue.Tx, a *Account, now *gmail.SendAs) error {
 	if !now.IsDefault {
 		return nil
@@ -149,7 +149,7 @@ func (s *Server) deleteSendAs(ctx context.Context, r *request) (any, error) {
 	return deleteAddress(kindSendAs, "sendAsEmail")(s, ctx, r)
 }
 
-// verifySendAs sends the mail again that asks for agreement.
+// verifySendAs sends the mail that asks for agreement again.
 func (s *Server) verifySendAs(ctx context.Context, r *request) (any, error) {
 	alias, err := loadSendAs(ctx, s.db.Reader(), r.account, r.param("sendAsEmail"))
 	if err == nil && alias.VerificationStatus != statusPending {

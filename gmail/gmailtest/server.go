@@ -25,36 +25,36 @@ const stateFile = "gmailtest.db"
 
 // Config configures a [Server]. The zero Config opens an empty mailbox in memory.
 type Config struct {
-	// Dir is the folder that holds the mailbox; it is created if missing. Default empty: the mailbox is in memory.
+	// Dir is the folder of the mailbox; it is created if missing. Default empty: the mailbox is in memory.
 	Dir string
 
 	// Email is the owner's address, set when the mailbox is created. Default: [DefaultEmail], or the address of the mailbox
 	// in Dir.
 	Email string
 
-	// Control answers requests under /gmailtest/ with which programs in other languages do what this package does in Go: faults,
-	// the log of calls, people, grants. Whoever reaches the server may use them. Default false.
+	// Control enables requests under /gmailtest/, with which programs in other languages control the server like this package
+	// does in Go: faults, the log of calls, people, grants. Anyone who can reach the server may use them. Default false.
 	Control bool
 
 	// Listen is the TCP address to listen on. Default 127.0.0.1:0, a free port of the loopback interface.
 	Listen string
 
-	// Quota limits what the owner of each mailbox may spend. Default: no limits.
+	// Quota limits the calls of each mailbox. Default: no limits.
 	Quota Quota
 
-	// OAuth configures how programs get access. The zero OAuth takes any token that does not look like one of Google's.
+	// OAuth configures the access of programs. The zero OAuth accepts any token that does not look like one of Google's.
 	OAuth OAuth
 
-	// Publish publishes a notification under a topic, as Gmail does by Pub/Sub; one that it does not take is published again.
-	// Default nil: notifications go to the targets of [Server.PushTo] alone.
+	// Publish publishes a notification to a topic, like Gmail's Pub/Sub. If it returns an error, the notification is published
+	// again. Default nil: notifications go only to the targets of [Server.PushTo].
 	Publish func(ctx context.Context, topic string, data []byte) error
 
 	// Now returns the time; see [Clock]. Default: [time.Now].
 	Now func() time.Time
 }
 
-// A Server is a running Gmail: the mailbox of its owner, and those of more accounts ([Server.Account]). It is safe for concurrent use, and several servers, also of
-// several processes, may share one Dir.
+// A Server is a running fake Gmail: the mailbox of its owner, and those of more accounts ([Server.Account]). It is safe for
+// concurrent use. Several servers, even of several processes, may share one Dir.
 type Server struct {
 	db    *sqlite.DB
 	now   func() time.Time
@@ -119,7 +119,7 @@ func openState(ctx context.Context, dir string) (*sqlite.DB, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// What Gmail has acknowledged survives the death of this process; a power failure is of no concern here.
+	// Acknowledged changes must survive the death of this process, but need not survive a power failure.
 	return sqlite.Open(ctx, filepath.Join(dir, stateFile), &sqlite.Config{Durability: sqlite.Normal})
 }
 
@@ -151,7 +151,7 @@ func NewServer(t TB) *Server {
 // URL returns the endpoint, for option.WithEndpoint.
 func (s *Server) URL() string { return s.url }
 
-// Close ends the calls under way and closes the mailbox.
+// Close ends the active calls and closes the mailbox.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -175,7 +175,7 @@ func (s *Server) listen(address string) error {
 	return nil
 }
 
-// enter counts a call in, unless the server is closing.
+// enter counts an active call, unless the server is closing.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,12 +207,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if cut {
 		panic(http.ErrAbortHandler)
 	}
-	// A connection that is closed with bytes unread takes the answer with it.
+	// If a connection is closed with unread bytes, the client loses the response.
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxRequest))
 	p.send(w, r)
 }
 
-// call answers one call, as the faults allow. cut means that the caller gets no answer.
+// call answers one call, subject to faults. cut means that the caller gets no response.
 func (s *Server) call(r *http.Request) (p reply, cut bool) {
 	call := Call{Verb: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, At: s.now()}
 	body := &heard{ReadCloser: r.Body}
@@ -260,7 +260,7 @@ func (s *Server) call(r *http.Request) (p reply, cut bool) {
 	return p, fault.Cut == CutAfter
 }
 
-// answer does what was asked, after all that can be wrong with the asking.
+// answer carries out a valid call.
 func (s *Server) answer(r *request, who *credential, call *Call, fault Fault) (answer any, err error) {
 	if fault.Status != 0 {
 		return nil, fault.apiError(s.now())
@@ -285,8 +285,8 @@ func (s *Server) answer(r *request, who *credential, call *Call, fault Fault) (a
 	return r.handle(s, r.Context(), r)
 }
 
-// admit finds out who asks, refuses who may not, and counts the call in. The address of an upload is a secret that says who began
-// it.
+// admit authenticates the caller, refuses calls without permission, and counts the call. The address of an upload is a secret
+// that identifies its account.
 func (s *Server) admit(r *request) (*credential, error) {
 	found := &credential{}
 	var err error

@@ -56,7 +56,7 @@ WHERE account = $1
   AND key = $3`
 )
 
-// loadSetting reads a setting into a value; without one the error is sql.ErrNoRows.
+// loadSetting reads a setting into a value. The error is sql.ErrNoRows if there is none.
 func loadSetting(ctx context.Context, q dbquery.Querier, a *Account, kind, key string, into any) error {
 	var text string
 	if err := dbquery.Get(ctx, q, &text, selectSetting, a.id, kind, key); err != nil {
@@ -89,7 +89,7 @@ func saveSetting(ctx context.Context, tx queue.Tx, a *Account, kind, key string,
 	return err
 }
 
-// removeSetting answers 404 where there is none.
+// removeSetting answers 404 if there is none.
 func removeSetting(ctx context.Context, tx queue.Tx, a *Account, kind, key string) error {
 	n, err := dbquery.Exec(ctx, tx, deleteSetting, a.id, kind, key)
 	if err == nil && n == 0 {
@@ -98,7 +98,7 @@ func removeSetting(ctx context.Context, tx queue.Tx, a *Account, kind, key strin
 	return err
 }
 
-// getDocument answers with the setting that there is one of, or its default.
+// getDocument answers with a setting of which there is only one, or with its default.
 func getDocument[T any](kind string, preset T) handler {
 	return func(s *Server, ctx context.Context, r *request) (any, error) {
 		value := preset
@@ -109,7 +109,7 @@ func getDocument[T any](kind string, preset T) handler {
 	}
 }
 
-// updateDocument replaces the setting that there is one of, once it is checked.
+// updateDocument checks and replaces a setting of which there is only one.
 func updateDocument[T any](kind string, check func(ctx context.Context, tx queue.Tx, a *Account, value *T) error) handler {
 	return func(s *Server, ctx context.Context, r *request) (any, error) {
 		value := new(T)
@@ -125,7 +125,7 @@ func updateDocument[T any](kind string, check func(ctx context.Context, tx queue
 	}
 }
 
-// oneOf refuses a value that is not among those of the field; empty is the first.
+// oneOf refuses a value that is not permitted in the field. Empty means the first.
 func oneOf(field string, value *string, values ...string) error {
 	if *value == "" {
 		*value = values[0]

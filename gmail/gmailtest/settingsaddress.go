@@ -21,7 +21,7 @@ const (
 	statusPending  = "pending"
 )
 
-// addressKey returns the key of an address; it refuses what is none.
+// addressKey returns the key of an address. It refuses invalid addresses.
 func addressKey(address string) (string, error) {
 	parsed, err := mail.ParseAddress(address)
 	if err != nil || parsed.Address != address {
@@ -50,7 +50,7 @@ func addAddress(ctx context.Context, tx queue.Tx, a *Account, kind, address stri
 	return saveSetting(ctx, tx, a, kind, key, value)
 }
 
-// getAddress, listAddresses and deleteAddress answer for the addresses of a kind.
+// getAddress, listAddresses and deleteAddress handle the addresses of a kind.
 func getAddress[T any](kind, param string) handler {
 	return func(s *Server, ctx context.Context, r *request) (any, error) {
 		value := new(T)
@@ -73,7 +73,7 @@ func deleteAddress(kind, param string) handler {
 	}
 }
 
-// createForwarding asks an address whether it may be forwarded to; see [Person.Accept].
+// createForwarding asks the owner of an address for agreement to forwarding; see [Person.Accept].
 func (s *Server) createForwarding(ctx context.Context, r *request) (any, error) {
 	var address gmail.ForwardingAddress
 	if err := r.readJSON(&address); err != nil {
@@ -98,8 +98,8 @@ func (s *Server) createDelegate(ctx context.Context, r *request) (any, error) {
 
 var errNothingAsked = errors.New("nothing waits for the address to agree")
 
-// Accept follows the link in the mail that asks an address to agree: as an alias to send from, as one to forward to, and as a
-// delegate, whichever is waiting.
+// Accept follows the link in the mail that asks the owner of an address for agreement: as an alias to send from, as an address to
+// forward to, and as a delegate, whichever is pending.
 func (p Person) Accept(ctx context.Context, address string) error {
 	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		found := false

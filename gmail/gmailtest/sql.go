@@ -128,17 +128,17 @@ FROM messages m`
 WHERE m.account = $1
   AND m.id = $2`
 
-	// The rest of these depends on what is asked for.
+	// The rest of these depends on the request.
 	selectListed = `
 SELECT m.seq, m.id, m.thread_id, m.internal_date
 FROM `
 
-	// Without a column that is not in the index of threads: this goes through all of them.
+	// Without a column that is not in the index of threads: this scans all of them.
 	selectThreadsListed = `
 SELECT m.thread_id, MAX(m.internal_date) AS newest
 FROM `
 
-	// The sign keeps SQLite from going through the account in the order of time.
+	// The sign keeps SQLite from scanning the account in the order of time.
 	selectThreadNewest = `
 SELECT thread_id, internal_date AS newest, snippet, history_id
 FROM messages
@@ -147,7 +147,7 @@ WHERE account = $1
 ORDER BY +internal_date DESC, +seq DESC
 LIMIT 1`
 
-	// Enough to say how many there are, or that there are many.
+	// Enough for a small number, or to know that there are many.
 	countLabeledUpTo = `
 SELECT COUNT(*) FROM (SELECT 1 FROM message_labels WHERE account = $1 AND label_id = $2 LIMIT $3)`
 

@@ -26,7 +26,7 @@ var migrations embed.FS
 // firstHistoryID is the first history id of a new mailbox.
 const firstHistoryID = 1000
 
-// prepare creates the tables and the owner's account where they are missing.
+// prepare creates the tables and the owner's account if they are missing.
 func (s *Server) prepare(ctx context.Context, email string) error {
 	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := migrate.Run(ctx, tx, string(s.db.Dialect()), "gmailtest", migrations); err != nil {
@@ -65,17 +65,17 @@ type messageRow struct {
 	Labels       textList `db:"labels"` // sorted
 }
 
-// ref returns the form of the message in the answers of lists and changes.
+// ref returns the form of the message in lists and changes.
 func (m *messageRow) ref() *gmail.Message {
 	return &gmail.Message{Id: m.ID, ThreadId: m.ThreadID, LabelIds: m.Labels}
 }
 
-// hidden reports whether lists leave the message out unless asked for.
+// hidden reports whether lists leave the message out unless requested.
 func (m *messageRow) hidden() bool {
 	return slices.Contains(m.Labels, labelSpam) || slices.Contains(m.Labels, labelTrash)
 }
 
-// checkID refuses what cannot be the id of a message or a thread: they are hexadecimal numbers.
+// checkID refuses invalid ids of messages and threads, which are hexadecimal numbers.
 func checkID(id string) error {
 	if _, err := strconv.ParseUint(id, 16, 64); err != nil || len(id) > 16 {
 		return invalidArgument("Invalid id value")
@@ -99,7 +99,7 @@ func loadMessage(ctx context.Context, q dbquery.Querier, account int64, id strin
 	return m, foundOr404(err)
 }
 
-// nextHistory is the id of one more change.
+// nextHistory returns the id of the next change.
 func nextHistory(ctx context.Context, tx queue.Tx, account int64) (uint64, error) {
 	var id uint64
 	err := dbquery.Get(ctx, tx, &id, nextHistoryID, account)
@@ -139,7 +139,7 @@ func maxResults(value string, limit int64) (int64, error) {
 	return min(n, limit), nil
 }
 
-// without gives the elements of list that are not in remove.
+// without returns the elements of list that are not in remove.
 func without(list, remove []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(remove, s) })
 }

@@ -1,8 +1,8 @@
 package gmailtest
 
-// takeoutNames are the names, in lower case, under which Google Takeout writes system labels into X-Gmail-Labels, in the
-// language of the account; empty for what is said of a message and is no label. QUIRK: there is no list of them; these are
-// the languages most mailboxes are in, and a name that is missing becomes a user label.
+// takeoutNames are the lower-case names of system labels in X-Gmail-Labels, as Google Takeout writes them in the language of the
+// account. A name is empty if it is not a label. QUIRK: there is no official list; these are the languages of most mailboxes, and
+// an unknown name becomes a user label.
 var takeoutNames = func() map[string]string {
 	names := make(map[string]string)
 	for id, all := range map[string][]string{

@@ -12,7 +12,8 @@ import (
 // maxReferences is the number of references of a message that count, from the last.
 const maxReferences = 50
 
-// findThread gives the thread of a message that names none: the one of its subject that knows it or what it answers, else its own.
+// findThread returns the thread of a message that does not name one: a thread with the same subject that contains the message or
+// one that it references, otherwise a new one.
 func (a *arrival) findThread(ctx context.Context, tx queue.Tx) (string, error) {
 	var threads []string
 	if err := dbquery.Select(ctx, tx, &threads, selectThreadOf, a.account, textList(a.references), a.subjectKey); err != nil {
@@ -24,8 +25,8 @@ func (a *arrival) findThread(ctx context.Context, tx queue.Tx) (string, error) {
 	return threads[0], nil
 }
 
-// checkThread looks at the thread that a request names. It must exist. A message that does not answer another of its subject there begins a
-// thread of its own, as at Gmail.
+// checkThread checks the thread in a request, which must exist. A message that does not answer another with the same subject in
+// it begins a new thread, as at Gmail.
 func (a *arrival) checkThread(ctx context.Context, tx queue.Tx) error {
 	if a.threadID == "" || a.keepsThread {
 		return nil
@@ -50,10 +51,10 @@ func (a *arrival) checkThread(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// answerPrefix are the words that mail programs put before the subject of an answer or a forward, in the languages most mail is in.
+// answerPrefix matches the usual prefixes of the subject of an answer or a forward in the most frequent languages.
 var answerPrefix = regexp.MustCompile(`^(?i:\s*(re|aw|sv|vs|antw|odp|fwd?|wg|tr|rv|enc)(\[\d+\])?\s*[:\x{ff1a}])*\s*`)
 
-// subjectKey is equal for the subjects of one thread.
+// subjectKey returns a key that is equal for the subjects of one thread.
 func subjectKey(subject string) string {
 	return strings.ToLower(strings.Join(strings.Fields(answerPrefix.ReplaceAllString(subject, "")), " "))
 }

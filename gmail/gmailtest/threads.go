@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A threadRow is a thread with what its newest message gives it.
+// A threadRow is a thread with the values of its newest message.
 type threadRow struct {
 	ThreadID  string `db:"thread_id"`
 	Date      int64  `db:"newest"`
@@ -40,7 +40,7 @@ func (s *Server) listThreads(ctx context.Context, r *request) (any, error) {
 	for _, row := range rows {
 		err := dbquery.Get(ctx, s.db.Reader(), &row, selectThreadNewest, r.account.id, row.ThreadID)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // it has gone meanwhile
+			continue // it was deleted meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func (s *Server) listThreads(ctx context.Context, r *request) (any, error) {
 	return response, nil
 }
 
-// selectThreads reads one row more than the page holds.
+// selectThreads reads one row more than the page has.
 func (s *Server) selectThreads(ctx context.Context, p *page) ([]threadRow, error) {
 	query := selectThreadsListed + p.from + "\nWHERE " + p.where() + "\nGROUP BY m.thread_id"
 	if p.after != nil {
@@ -86,7 +86,7 @@ func (s *Server) getThread(ctx context.Context, r *request) (any, error) {
 	return thread, nil
 }
 
-// loadThread returns the messages of a thread, oldest first; there is one at least.
+// loadThread returns the messages of a thread, oldest first. There is at least one.
 func loadThread(ctx context.Context, q dbquery.Querier, account int64, id string) ([]messageRow, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (s *Server) changeThread(ctx context.Context, r *request, add, remove []str
 	return thread, err
 }
 
-// deleteThread deletes all messages of a thread, not to the trash.
+// deleteThread permanently deletes all messages of a thread.
 func (s *Server) deleteThread(ctx context.Context, r *request) (any, error) {
 	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		rows, err := loadThread(ctx, tx, r.account.id, r.param("id"))

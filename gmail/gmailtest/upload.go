@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// An upload is the body of a request under /upload: a message as it is, and the JSON that goes with it.
+// An upload is the body of a request under /upload: a raw message and its JSON.
 type upload struct {
 	metadata []byte // empty: none
 	media    []byte
 }
 
-// uploadType is how the message comes: media, multipart or resumable. Without the parameter it follows from the content.
+// uploadType returns the kind of upload: media, multipart or resumable. Without the parameter it depends on the content.
 func (r *request) uploadType() string {
 	if wish := r.query.Get("uploadType"); wish != "" {
 		return wish
@@ -27,7 +27,7 @@ func (r *request) uploadType() string {
 	return "media"
 }
 
-// readUpload makes the upload the body of the request. An answer that is not nil means that there is more to come.
+// readUpload sets the upload as the body of the request. A non-nil reply means that the upload is incomplete.
 func (s *Server) readUpload(r *request) (answer any, err error) {
 	var u *upload
 	switch {
@@ -54,7 +54,7 @@ func (s *Server) readUpload(r *request) (answer any, err error) {
 	return nil, nil
 }
 
-// receive reads an upload that comes in one request.
+// receive reads an upload in one request.
 func (r *request) receive() (*upload, error) {
 	switch wish := r.uploadType(); wish {
 	case "media":
@@ -104,7 +104,7 @@ func badContent(message string) error {
 	return &apiError{status: http.StatusBadRequest, reason: "badContent", message: message}
 }
 
-// checkMediaType refuses what is no message: a client that does not say what it uploads sends text/plain.
+// checkMediaType refuses other types than a message. Clients that do not set a type send text/plain.
 func checkMediaType(contentType string) error {
 	if mediaType, _, err := mime.ParseMediaType(contentType); err == nil && strings.HasPrefix(mediaType, "message/") {
 		return nil
@@ -112,7 +112,7 @@ func checkMediaType(contentType string) error {
 	return badContent("Media type '" + contentType + "' is not supported. Valid media types: [message/*]")
 }
 
-// readAll reads to the end, or refuses what is larger than the limit.
+// readAll reads to the end, or refuses a body above the limit.
 func (r *request) readAll(from io.Reader, limit int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if int64(len(content)) > limit {

@@ -21,7 +21,7 @@ const watchTTL = 7 * 24 * time.Hour
 
 var topicName = regexp.MustCompile(`^projects/[a-z][a-z0-9.:-]*/topics/[A-Za-z][A-Za-z0-9._~%+-]{2,254}$`)
 
-// A watchRow is where changes of an account are published.
+// A watchRow is the topic and the filter for changes of an account.
 type watchRow struct {
 	Account int64    `db:"account"`
 	Email   string   `db:"email"`
@@ -40,7 +40,7 @@ func (w *watchRow) wants(labels []string) bool {
 	return has != w.Exclude
 }
 
-// watch begins to publish the changes of the account, with one at once, as Gmail does.
+// watch starts publishing the changes of the account, and publishes one at once, like Gmail.
 func (s *Server) watch(ctx context.Context, r *request) (any, error) {
 	var request gmail.WatchRequest
 	if err := r.readJSON(&request); err != nil {
@@ -95,7 +95,7 @@ func checkOtherWatch(ctx context.Context, tx queue.Tx, row *watchRow, now time.T
 	return nil
 }
 
-// stop ends publishing; without a watch it does nothing.
+// stop ends publishing. Without a watch it does nothing.
 func (s *Server) stop(ctx context.Context, r *request) (any, error) {
 	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, deleteWatch, r.account.id)

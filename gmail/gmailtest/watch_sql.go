@@ -31,7 +31,7 @@ SELECT account, $1, $2
 FROM watches
 WHERE account = $3`
 
-	// With the labels of a filter that excludes some, it would be left out itself.
+	// Without the labels of an excluding filter, the change itself would be left out.
 	insertFirstNotification = `
 INSERT INTO notifications (account, history_id, labels)
 SELECT account, $1, CASE WHEN exclude THEN '[]' ELSE $2 END

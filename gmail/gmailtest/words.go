@@ -12,16 +12,16 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// maxBodySearched bounds, in bytes, how much text of a message can be found by its words.
+// maxBodySearched bounds the bytes of a message's text whose words are indexed.
 const maxBodySearched = 1 << 20
 
-// A wordList is the words of each field of a message, and what has: finds in it.
+// A wordList has the words of each field of a message, and the values of has:.
 type wordList struct {
 	fields map[gmailquery.Field][]string
 	marks  []string
 }
 
-// wordFields are the header fields behind the fields of a query.
+// wordFields are the header fields of the fields in queries.
 var wordFields = []struct {
 	field  gmailquery.Field
 	header []string
@@ -35,7 +35,7 @@ var wordFields = []struct {
 	{gmailquery.Delivered, []string{"Delivered-To", "X-Delivered-To"}},
 }
 
-// readWords reads all that a query looks at in the bytes of a message.
+// readWords collects all searchable parts of a message.
 func readWords(message *rawmail.Part) wordList {
 	w := wordList{fields: map[gmailquery.Field][]string{}}
 	for _, f := range wordFields {
@@ -50,7 +50,7 @@ func readWords(message *rawmail.Part) wordList {
 	return w
 }
 
-// addValues takes in the value of a header field. Commas part addresses, but not within quotes; a subject is one value.
+// addValues adds the value of a header field. Commas separate addresses, except within quotes; a subject is one value.
 func (w *wordList) addValues(field gmailquery.Field, value string) {
 	if field == gmailquery.Subject {
 		w.add(field, rawmail.DecodeText(value))
@@ -77,7 +77,7 @@ func (w *wordList) add(field gmailquery.Field, text string) {
 	w.fields[field] = append(w.fields[field], words...)
 }
 
-// addPart takes in the text and the names of files of a part and of those within. An attached message is a file.
+// addPart adds the text and the file names of a part and its subparts. An attached message is a file.
 func (w *wordList) addPart(p *rawmail.Part, left *int) {
 	name := p.Filename()
 	w.add(gmailquery.Filename, name)
@@ -104,7 +104,7 @@ func (w *wordList) addPart(p *rawmail.Part, left *int) {
 	}
 }
 
-// links are addresses that make a message one with a file at Google, or a film.
+// links match addresses of files at Google and of videos.
 var links = []struct{ mark, address string }{
 	{"drive", "//drive.google.com/"},
 	{"document", "//docs.google.com/document/"},
@@ -149,7 +149,7 @@ func (w *wordList) insert(ctx context.Context, tx queue.Tx, seq int64) error {
 	return nil
 }
 
-// indexAll makes those messages searchable that came in before the server could search for words.
+// indexAll makes messages searchable that were inserted before the server could search for words.
 func (s *Server) indexAll(ctx context.Context) error {
 	for {
 		left, err := s.indexSome(ctx)

@@ -8,18 +8,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What keeps a puller from pulling until a person has changed something. Match them with errors.Is.
+// The errors that keep a puller from pulling until a person changes something. Match them with errors.Is.
 var (
-	// ErrNoSubscription: the project has no such subscription.
+	// ErrNoSubscription reports that the project has no such subscription.
 	ErrNoSubscription = errors.New("there is no such subscription")
-	// ErrNotAllowed: the credentials may not pull from the subscription, or are none.
+	// ErrNotAllowed reports that the credentials are missing or may not pull from the subscription.
 	ErrNotAllowed = errors.New("pulling is not allowed")
 )
 
 const hintCredentials = "give the program credentials of Google Cloud: a key file of a service account that GOOGLE_APPLICATION_CREDENTIALS " +
 	"names, or 'gcloud auth application-default login'"
 
-// explain says what to do about an error of the subscription.
+// explain adds a hint to an error of the subscription.
 func (p *Puller) explain(err error) error {
 	if err == nil {
 		return nil

@@ -18,19 +18,19 @@ import (
 
 // Config configures a [Puller]. It is copied and checked once, by [New].
 type Config struct {
-	// Receiver takes the notifications. Required.
+	// Receiver handles the notifications. Required.
 	Receiver *gmail.Receiver
-	// Project is the id of the project that has the subscription. Required, unless Subscription is a whole name.
+	// Project is the id of the subscription's project. Required, unless Subscription is a full name.
 	Project string
-	// Subscription is the id of the subscription, or its whole name: projects/PROJECT/subscriptions/ID. Required.
+	// Subscription is the id of the subscription, or its full name: projects/PROJECT/subscriptions/ID. Required.
 	Subscription string
 
-	// MaxOutstanding bounds the messages that are held at once. Default 100; bounds 1 to 10,000.
+	// MaxOutstanding bounds the unacknowledged messages. Default 100; bounds 1 to 10,000.
 	MaxOutstanding int
-	// RetryDelay is how long a message that could not be enqueued is held before it is given back: it keeps the messages from going
-	// round at full speed while the database is down. Default 1 second; it must not be negative.
+	// RetryDelay is how long a message that could not be enqueued is held before it is redelivered. It keeps messages from
+	// circulating at full speed while the database is down. Default 1 second; it must not be negative.
 	RetryDelay time.Duration
-	// Options are those of the Pub/Sub client, such as credentials. Default: Application Default Credentials.
+	// Options are the options of the Pub/Sub client, such as credentials. Default: Application Default Credentials.
 	Options []option.ClientOption
 	// Logger logs messages that could not be enqueued. Default [slog.Default].
 	Logger *slog.Logger
@@ -67,7 +67,7 @@ type Puller struct {
 	subscriber *cloud.Subscriber
 }
 
-// New makes a puller; a bad configuration is an error that names the fields. It does not ask for the subscription yet. Call
+// New makes a puller. It returns an error that names the fields of a bad configuration. It does not contact the server. Call
 // [Puller.Close] at the end.
 func New(ctx context.Context, cfg Config) (*Puller, error) {
 	cfg, err := cfg.withDefaults()
@@ -86,11 +86,11 @@ func New(ctx context.Context, cfg Config) (*Puller, error) {
 	return p, nil
 }
 
-// shutdownTimeout bounds how long Run goes on after the end of its context, to acknowledge what was enqueued before.
+// shutdownTimeout bounds how long Run continues after the end of its context to acknowledge messages whose jobs were enqueued.
 const shutdownTimeout = 10 * time.Second
 
-// Run pulls until ctx is done, and returns nil then. It goes on by itself when the connection fails. An error is one that does not
-// pass by itself, such as [ErrNoSubscription] and [ErrNotAllowed], and says what to do; Run can be called again after it.
+// Run pulls until ctx is done, and then returns nil. It recovers from lost connections. It returns an error only if a person must
+// act, such as [ErrNoSubscription] and [ErrNotAllowed]; the error has a hint. Run can be called again after it.
 func (p *Puller) Run(ctx context.Context) error {
 	if err := p.subscriber.Receive(ctx, p.take); ctx.Err() == nil {
 		return p.explain(err)
@@ -98,11 +98,11 @@ func (p *Puller) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the connection. Call it when Run has returned.
+// Close closes the connection. Call it after Run has returned.
 func (p *Puller) Close() error { return p.client.Close() }
 
-// take acknowledges a message whose job is durable, or that nothing can be made of: the receiver has logged it, and it would come
-// for ever.
+// take acknowledges a message whose job is durable, or that is invalid: the receiver has logged it, and it would be redelivered
+// forever.
 func (p *Puller) take(ctx context.Context, m *cloud.Message) {
 	err := p.cfg.Receiver.Receive(ctx, m.Data)
 	if err == nil {

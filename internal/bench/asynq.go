@@ -81,7 +81,7 @@ func (a *asynqQueue) Stage(ctx context.Context, kind Kind, n int) error {
 	return err
 }
 
-// stageFinished lets one job run and multiplies what is kept of it.
+// stageFinished runs one job and multiplies its stored data.
 func (a *asynqQueue) stageFinished(ctx context.Context, n int) error {
 	if err := a.enqueue(ctx, newPayload(1)); err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A claimCase is a table that must not make claims slow: the time of one is compared with that on an empty table.
+// A claimCase is a table that must not make claims slow: the time of a claim is compared with that on an empty table.
 type claimCase struct {
-	Name string // what -workload matches
-	// Title says what is in the table, with the number of them.
+	Name string // matched by -workload
+	// Title describes the table, with the number of its jobs.
 	Title string
 	N     func(s *Size) int
 	Types int // how many types the jobs have
@@ -47,7 +47,7 @@ type claimResult struct {
 	Empty, Filled []float64
 }
 
-// ratio is how much longer a claim takes on the filled table.
+// ratio is the time of a claim on the filled table relative to the empty one.
 func (r *claimResult) ratio() float64 { return median(r.Filled) / median(r.Empty) }
 
 func (b *bench) measureClaims(ctx context.Context, c *Contender, cases []claimCase) {
@@ -113,7 +113,8 @@ func (b *bench) filled(ctx context.Context, c *Contender, claims claimCase, n in
 // would have settled several times by itself.
 const portion = 250_000
 
-// claimTime is the median time of n claims of one job each. The jobs are completed, so that every round finds the same.
+// claimTime returns the median time of n claims of one job each. The jobs are completed, so that every round has the same
+// conditions.
 func claimTime(ctx context.Context, p *postroom, claims claimCase, n int) (float64, error) {
 	if err := p.enqueue(ctx, n*claims.Types/claims.Claimed, claims.Types, nil); err != nil {
 		return 0, err

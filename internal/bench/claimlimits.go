@@ -32,7 +32,7 @@ func limitCases() []limitCase {
 	}
 }
 
-// A limitResult is the time of claims, and of ending what they got, in microseconds.
+// A limitResult is the time of claims, and of ending the claimed jobs, in microseconds.
 type limitResult struct {
 	Engine       string
 	Case         limitCase
@@ -87,7 +87,7 @@ func (b *bench) measureLimit(ctx context.Context, c *Contender, limits limitCase
 	return nil
 }
 
-// String is what has been measured so far.
+// String returns the results so far.
 func (r *limitResult) String() string {
 	return fmt.Sprintf("claim %.0f µs (p99 %.0f) with %.1f jobs, end %.0f µs", percentile(r.Claims, 50), percentile(r.Claims, 99),
 		float64(r.Jobs)/float64(len(r.Claims)), percentile(r.Ends, 50))
@@ -103,7 +103,7 @@ func (p *postroom) fillLimited(ctx context.Context, n, keys int, limited bool) e
 	return p.fillKeys(ctx, n, keys, limitedTypes)
 }
 
-// A limitedWorker claims and ends as a dispatcher does, and knows what runs, the oldest first.
+// A limitedWorker claims and ends jobs like a dispatcher, and keeps the running jobs, the oldest first.
 type limitedWorker struct {
 	p       *postroom
 	types   []string
@@ -124,7 +124,7 @@ func (w *limitedWorker) claim(ctx context.Context, n int) error {
 	return err
 }
 
-// occupy claims until so many jobs run.
+// occupy claims until the given number of jobs is running.
 func (w *limitedWorker) occupy(ctx context.Context, n int) error {
 	for range n {
 		if len(w.running) == n {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A dialect is what differs between engines when rows are multiplied.
+// A dialect is the part of an engine's SQL that multiplying rows needs.
 type dialect struct {
 	columns  string // query for the names of a table's columns
 	sequence string // rows i = 1 … $1

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A cell is one figure of a table: what all rounds measured of it.
+// A cell is one value of a table, with the measurements of all rounds.
 type cell struct {
 	Engine, Contender, Variant, Workload string
 	Durability                           Durability
@@ -42,12 +42,13 @@ func (b *bench) failf(format string, args ...any) {
 	b.failures = append(b.failures, err)
 }
 
-// A peerFailure is the failure of another queue, with so few jobs mostly of the moment. It leaves a gap in the report.
+// A peerFailure is the failure of another queue, which with so few jobs is mostly temporary. It leaves a gap in the report.
 type peerFailure struct{ error }
 
 func (f peerFailure) Unwrap() error { return f.error }
 
-// failed joins what fails the run: of a quick one, which asks whether this program works, not what goes wrong in others.
+// failed joins the failures that make the run fail. A quick run, which checks whether this program works, ignores failures of
+// other queues.
 func (b *bench) failed(quick bool) error {
 	return errors.Join(slices.DeleteFunc(slices.Clone(b.failures), func(err error) bool {
 		_, peer := errors.AsType[peerFailure](err)
@@ -55,8 +56,8 @@ func (b *bench) failed(quick bool) error {
 	})...)
 }
 
-// compare measures each workload for all contenders of an engine in turn, round after round, so that whatever the machine
-// does besides hits them alike.
+// compare measures each workload for all contenders of an engine in turn, round after round, so that other load of the machine
+// affects them equally.
 func (b *bench) compare(ctx context.Context, name string) {
 	for _, durability := range b.engines[name].Durabilities() {
 		for _, w := range b.workloads {

@@ -6,16 +6,16 @@ import (
 
 // A Queue is one contender, open on a store of its own.
 type Queue interface {
-	// Enqueue stores one job that is due and returns when it is as durable as was asked.
+	// Enqueue stores one due job and returns when it is durable as configured.
 	Enqueue(ctx context.Context, p Payload) error
-	// EnqueueMany stores n jobs with one call, or returns errors.ErrUnsupported where the contender has no such call.
+	// EnqueueMany stores n jobs with one call, or returns errors.ErrUnsupported if the contender has no such call.
 	EnqueueMany(ctx context.Context, n int) error
-	// Run works jobs until ctx is done, then stops in good order: what has run is recorded as done, and what has not is
-	// still there. It calls ran with each job's [Payload.N], from the goroutine of its handler.
+	// Run works jobs until ctx is done, then stops in an orderly way: finished jobs are recorded as done, and the others stay. It
+	// calls ran with each job's [Payload.N], from the goroutine of its handler.
 	Run(ctx context.Context, ran func(n int64)) error
-	// Stage puts n jobs into the store; it is not measured.
+	// Stage puts n jobs into the store without measurement.
 	Stage(ctx context.Context, kind Kind, n int) error
-	// Unfinished counts the jobs that are due, scheduled or running.
+	// Unfinished returns the number of jobs that are due, scheduled or running.
 	Unfinished(ctx context.Context) (int, error)
 	Close() error
 }
@@ -23,8 +23,8 @@ type Queue interface {
 // A RowQueue is a queue whose handlers can write to the database that holds the jobs.
 type RowQueue interface {
 	Queue
-	// RunWriting is Run with a handler that writes one row by [rowInsert] and completes its job in the same transaction, or,
-	// where the contender has no call for that, right after it.
+	// RunWriting is Run with a handler that writes one row by [rowInsert] and completes its job in the same transaction or, if
+	// the contender has no call for that, right after it.
 	RunWriting(ctx context.Context, ran func(n int64)) error
 	// Exec executes a statement of the workload.
 	Exec(ctx context.Context, statement string) error
@@ -32,7 +32,7 @@ type RowQueue interface {
 	Count(ctx context.Context, query string) (int, error)
 }
 
-// A Kind says what staged jobs are.
+// A Kind is a kind of staged jobs.
 type Kind int
 
 // The kinds.
@@ -42,7 +42,7 @@ const (
 	Scheduled      // for tomorrow, of higher priority than those that are due, where there are priorities
 )
 
-// A Durability is what has happened when a write returns, in SQLite's words. A server's own default is Full.
+// A Durability is the state of a write when it returns, in SQLite's terms. A server's default is Full.
 type Durability string
 
 // The durabilities.
@@ -51,18 +51,18 @@ const (
 	Normal Durability = "NORMAL"
 )
 
-// A Place is where and how a contender opens its store.
+// A Place is the location and configuration of a contender's store.
 type Place struct {
 	Path       string // of a SQLite file that does not exist yet
 	DSN        string // of an empty database of a server
 	Durability Durability
-	// Connections is how many a pool has on a server; 0 means 20.
+	// Connections is the size of a pool on a server; 0 means 20.
 	Connections int
 	// Retain asks contenders that can do without to keep finished jobs.
 	Retain bool
 }
 
-// A Group is what a contender takes part in.
+// A Group is a group of workloads for a contender.
 type Group int
 
 // The groups of workloads; they are combined with |.
@@ -75,25 +75,25 @@ const (
 	Everything = Enqueueing | Draining | Starting | Mixing | Writing
 )
 
-// A Contender is a way to keep a queue.
+// A Contender is a queue under test.
 type Contender struct {
 	Engine string // "sqlite", "postgres" or "redis"
 	Name   string
-	// Variant distinguishes settings of which the better one stands for the contender.
+	// Variant distinguishes settings, of which the better one counts for the contender.
 	Variant string
 	Module  string // whose version the report names; empty for a further setting
 	Setting string // for the report
 	Groups  Group
-	Peer    bool // what others made, at its best setting: ratios are taken to the best of these
+	Peer    bool // made by others, at its best setting: ratios compare with the best of these
 	Open    func(ctx context.Context, place Place) (Queue, error)
-	// OpenMachine opens one of many dispatchers on the same store, with so many workers, or with the number of Open when it
-	// is 0. It is nil where several machines are not measured.
+	// OpenMachine opens one of many dispatchers on the same store with the given number of workers; 0 means the number of Open.
+	// It is nil if several machines are not measured.
 	OpenMachine func(ctx context.Context, place Place, workers int) (Queue, error)
-	// Elsewhere builds the program that measures the contender when this program cannot link it. Open is nil then.
+	// Elsewhere builds the program that measures the contender if this program cannot link it. Open is nil then.
 	Elsewhere *program
 }
 
-// String is what -only matches.
+// String is matched by -only.
 func (c *Contender) String() string {
 	name := c.Engine + "/" + c.Name
 	if c.Variant != "" {

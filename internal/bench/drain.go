@@ -21,9 +21,8 @@ func drainDue(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	return drain(ctx, q, s.Due, s.Limit)
 }
 
-// drain works n jobs, or as many as the limit allows but one at least, and returns how many a second. The time is from before
-// the workers start until they have stopped and every end is written: all handlers must have run, and their jobs be gone
-// from those unfinished.
+// drain works n jobs, or as many as the limit permits but at least one, and returns the rate per second. The time is from before
+// the workers start until they have stopped and every end is written. All handlers must have run, and no job may be unfinished.
 func drain(ctx context.Context, q Queue, n int, limit time.Duration) (Figure, error) {
 	before, err := q.Unfinished(ctx)
 	if err != nil {
@@ -49,7 +48,7 @@ func drain(ctx context.Context, q Queue, n int, limit time.Duration) (Figure, er
 	return Figure{Rate: float64(done) / r.elapsed.Seconds()}, nil
 }
 
-// A working is what became of workers that were started and stopped.
+// A working is the result of workers that were started and stopped.
 type working struct {
 	ran     int           // handlers
 	last    time.Duration // when the last of them ran
@@ -57,7 +56,7 @@ type working struct {
 	cut     bool          // at the limit, with work left
 }
 
-// runFor has workers run until n handlers ran or, with at least one, the limit is over. A limit of 0 is none.
+// runFor lets workers run until n handlers ran or, after at least one, the limit is over. A limit of 0 means no limit.
 func runFor(ctx context.Context, q Queue, n int, limit time.Duration) (working, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()

@@ -22,7 +22,7 @@ type program struct {
 	err  error
 }
 
-// An errand is what such a program does in one call.
+// An errand is the task of such a program in one call.
 type errand struct {
 	Contender, Workload string
 	Place               Place
@@ -95,7 +95,7 @@ func (p *program) round(ctx context.Context, e errand) (figure Figure, err error
 	return figure, decode(string(bytes.TrimSpace(out)), &figure)
 }
 
-// run is what that process does.
+// run runs the errand in that process.
 func (e *errand) run(ctx context.Context) (figure Figure, err error) {
 	all := contenders()
 	c := slices.IndexFunc(all, func(c Contender) bool { return c.String() == e.Contender && c.Open != nil })

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// A Figure is what one round of a workload measured.
+// A Figure is the measurement of one round of a workload.
 type Figure struct {
 	Rate      float64 // jobs a second; 0 where the workload measures latencies alone
 	Latencies map[string]Percentiles
 }
 
-// The latencies, by what is measured.
+// The kinds of latencies.
 const (
 	callLatency  = "call"  // of the call that enqueues, until it returns
 	startLatency = "start" // from before that call until the handler starts

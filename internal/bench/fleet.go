@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A machineOrder is what a process works on that stands for a machine.
+// A machineOrder is the task of a process that stands for a machine.
 type machineOrder struct {
 	Contender string
 	Place     Place
@@ -153,7 +153,7 @@ func (f *fleet) close() error {
 	return errors.Join(errs...)
 }
 
-// runMachine is what such a process does.
+// runMachine runs the task of such a process.
 func runMachine(ctx context.Context, text string) error {
 	var order machineOrder
 	if err := decode(text, &order); err != nil {

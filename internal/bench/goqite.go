@@ -87,7 +87,7 @@ func (g *goqiteQueue) Run(ctx context.Context, ran func(n int64)) error {
 	})
 }
 
-// RunWriting commits the row before the runner deletes the message: a handler is not given what DeleteTx needs.
+// RunWriting commits the row before the runner deletes the message: a handler does not get the arguments of DeleteTx.
 func (g *goqiteQueue) RunWriting(ctx context.Context, ran func(n int64)) error {
 	return g.run(ctx, func(ctx context.Context, p Payload) error {
 		defer ran(p.N)

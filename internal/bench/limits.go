@@ -85,7 +85,7 @@ func (b *bench) measureLimitDrains(ctx context.Context, c *Contender, wanted *re
 
 func (b *bench) drainLimited(ctx context.Context, c *Contender, limits limitDrain) (rate float64, err error) {
 	s := &b.size.Limits
-	// What a DELETE leaves behind is what is measured: nothing settles after it.
+	// The measurement is about the rows that a DELETE leaves behind: nothing settles after it.
 	n := 0
 	if limits.Deleted {
 		n = s.Deleted

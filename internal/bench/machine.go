@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A machine is what of it bears on the figures.
+// A machine has the properties of the machine that affect the results.
 type machine struct {
 	Cores  int
 	System string

@@ -27,7 +27,7 @@ type MachineSize struct {
 	WarmUp      time.Duration
 	Measure     time.Duration
 	Rounds      int // at most
-	// Most is how many jobs a second one server is taken to do at most: so many are staged.
+	// Most is the assumed maximum of jobs per second on one server, and bounds the staged jobs.
 	Most int
 }
 
@@ -46,7 +46,7 @@ func quickMachines() MachineSize {
 	}
 }
 
-// A machineCase is so many machines at one distance from the server, or so many processes on one file.
+// A machineCase is a number of machines at one distance from the server, or of processes on one file.
 type machineCase struct {
 	Machines int
 	Work     time.Duration
@@ -125,7 +125,7 @@ func (b *bench) measureMachineCase(ctx context.Context, engine Engine, some []*C
 	return result
 }
 
-// machineCases are by distance, except on SQLite, where there is none.
+// machineCases returns the cases by distance, except on SQLite, where there is none.
 func (b *bench) machineCases(engine string, wanted *regexp.Regexp) []machineCase {
 	s := &b.size.Machines
 	counts, noOp, delays := s.Counts, s.NoOp, s.Delays
@@ -187,7 +187,7 @@ func (b *bench) serverForMachines(ctx context.Context) (postgresEngine, func() e
 	return postgresEngine{dsn: c.dsn()}, func() error { return c.stop(ctx) }, nil
 }
 
-// machineRound stages jobs, starts the machines and counts what they do in the time after they have warmed up.
+// machineRound stages jobs, starts the machines and counts the jobs that they run after their warm-up.
 func (b *bench) machineRound(ctx context.Context, engine Engine, contender *Contender, c machineCase) (rate float64, trip time.Duration, err error) {
 	place, remove, err := engine.Make(ctx)
 	if err != nil {

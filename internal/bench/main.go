@@ -1,10 +1,10 @@
-// Command bench measures the queue beside the raw engine and beside other queues, and writes what it found as Markdown.
+// Command bench compares the queue with the raw engine and with other queues, and writes the results as Markdown.
 //
 //	go run . -out ../../docs/benchmarks.md     everything: PostgreSQL and Redis servers are needed, and hours
 //	go run . -quick                            the same with very few jobs: whether it works, not how fast
 //	go run . -only '^sqlite/(raw|postroom)' -workload drain
 //
-// Interrupted, it writes what it has measured until then, and fails.
+// If it is interrupted, it writes the results so far, and fails.
 //
 // A contender is one file that implements [Queue]; a workload is one function from a Queue to a [Figure].
 package main
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(b.failed(*quick), err)
 }
 
-// run measures and returns the report; what failed is in b.failures, and missing in the report.
+// run measures and returns the report. Failures are in b.failures, and missing in the report.
 func (b *bench) run(ctx context.Context, only, workload string) (_ string, err error) {
 	defer func() { err = errors.Join(err, riverSQLite.remove()) }()
 	chosen, err := regexp.Compile(only)
@@ -103,7 +103,7 @@ func (b *bench) run(ctx context.Context, only, workload string) (_ string, err e
 	if err != nil {
 		return "", err
 	}
-	// Measurements are told to stop between them: a context that can be canceled would slow what is measured.
+	// Measurements are stopped between them: a context that can be canceled would slow them.
 	for _, name := range names {
 		b.compare(ctx, name)
 	}

@@ -47,7 +47,7 @@ type load struct {
 	q        Queue
 	limit    time.Duration
 	base     time.Time
-	begin    time.Time // of what is measured
+	begin    time.Time // of the measured jobs
 	warm     int       // jobs before it
 	calls    []float64
 	enqueued []atomic.Int64 // when each job was to be enqueued

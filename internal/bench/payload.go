@@ -9,7 +9,7 @@ import (
 // payloadSize is the length in bytes of the JSON that every job of every contender carries.
 const payloadSize = 100
 
-// A Payload is what a job carries. N finds the job again when it starts.
+// A Payload is the payload of a job. N identifies the job when it starts.
 type Payload struct {
 	N    int64  `json:"n"`
 	Text string `json:"text"`
@@ -33,14 +33,14 @@ func (p Payload) JSON() []byte {
 	return text
 }
 
-// decodePayload is what a handler does that is given bytes.
+// decodePayload decodes a payload for a handler that gets bytes.
 func decodePayload(text []byte) (Payload, error) {
 	var p Payload
 	err := json.Unmarshal(text, &p)
 	return p, err
 }
 
-// payloadNumber reads N and nothing else: raw statements decode no payload. It is -1 where there is none.
+// payloadNumber reads only N: raw statements decode no payload. It returns -1 if there is none.
 func payloadNumber(text string) int64 {
 	text = strings.TrimPrefix(text, payloadStart)
 	end := strings.IndexByte(text, ',')

@@ -97,7 +97,7 @@ func (p *postroom) Enqueue(ctx context.Context, payload Payload) error {
 
 func (p *postroom) EnqueueMany(ctx context.Context, n int) error { return p.enqueue(ctx, n, 1, nil) }
 
-// enqueue stores n jobs, spread over so many types.
+// enqueue stores n jobs, spread over the given number of types.
 func (p *postroom) enqueue(ctx context.Context, n, types int, opts *queue.Options) error {
 	jobs := make([]queue.NewJob, n)
 	for i := range jobs {

@@ -37,7 +37,7 @@ func limitKey(i int) string { return keyPrefix + strconv.Itoa(i) }
 
 const keyPrefix = "account:"
 
-// limitKeys limits so many keys, each by itself.
+// limitKeys sets a separate limit for each of the given number of keys.
 func (p *postroom) limitKeys(ctx context.Context, keys, running int) error {
 	for i := range keys {
 		if err := p.q.SetLimit(ctx, queue.ForKey(limitKey(i)), queue.Limit{MaxRunning: running}); err != nil {
@@ -67,7 +67,7 @@ func (p *postroom) fillKeys(ctx context.Context, n, keys, types int) error {
 	})
 }
 
-// stageKeys stores n jobs, of so many keys in turn.
+// stageKeys stores n jobs with the given number of keys in turn.
 func (p *postroom) stageKeys(ctx context.Context, n, keys int) error {
 	next := 0
 	return inThousands(n, func(n int) error {
@@ -81,7 +81,7 @@ func (p *postroom) stageKeys(ctx context.Context, n, keys int) error {
 	})
 }
 
-// deleteAll deletes every job past the queue, and nothing clears away what the engine keeps of them.
+// deleteAll deletes every job with SQL, and leaves the engine's dead rows.
 func (p *postroom) deleteAll(ctx context.Context) error {
 	if p.db.Driver().Dialect() == driver.Postgres {
 		if err := p.Exec(ctx, "ALTER TABLE jobs SET (autovacuum_enabled = off)"); err != nil {

@@ -29,7 +29,7 @@ type idleResult struct {
 	Percent []float64
 }
 
-// measureMemory drains few jobs and many, each in a new process: what differs is what a job costs.
+// measureMemory drains few jobs and many, each in a new process: the difference is the cost of a job.
 func (b *bench) measureMemory(ctx context.Context, c *Contender) error {
 	for _, n := range []int{max(1, b.size.Memory/1000), b.size.Memory} {
 		result := memoryResult{N: n}
@@ -88,7 +88,7 @@ func (b *bench) child(ctx context.Context, c *Contender, n int, task, arg string
 	return strconv.ParseFloat(string(bytes.TrimSpace(out)), 64)
 }
 
-// runChild is what a process does that this program has started.
+// runChild runs the task of a process that this program has started.
 func runChild(ctx context.Context, task string, args []string) error {
 	switch task {
 	case "errand":
@@ -112,7 +112,7 @@ func runChild(ctx context.Context, task string, args []string) error {
 	return fmt.Errorf("no such task: %q of %q", task, args)
 }
 
-// runAlone prints what it takes to work on a file.
+// runAlone prints the cost of working on a file.
 func runAlone(ctx context.Context, task, path, arg string) error {
 	q, err := openPostroom(ctx, Place{Path: path, Durability: Normal}, ourWorkers, openOurSQLite)
 	if err != nil {

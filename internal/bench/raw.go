@@ -7,13 +7,14 @@ type rawShape struct {
 	// Insert is a statement up to its VALUES, Row the parameters of one job, and Args their values.
 	Insert, Row string
 	Args        func(j *rawJob) []any
-	// Claim has the time and the number of jobs as parameters. It returns what Complete finds each job by, and its payload.
+	// Claim has the time and the number of jobs as parameters. It returns the identifier of each job for Complete, and its
+	// payload.
 	Claim string
-	// Complete has the time and a list of what Claim returned.
+	// Complete has the time and a list of the identifiers as parameters.
 	Complete string
 }
 
-// A rawJob is what is stored of a job.
+// A rawJob is the stored form of a job.
 type rawJob struct {
 	id, payload string
 	priority    int

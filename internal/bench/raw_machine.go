@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rawMachine is the raw statements with workers: a batch is claimed while another one runs, and what ends is completed
+// rawMachine is the raw statements with workers: a batch is claimed while another one runs, and ended jobs are completed
 // together.
 type rawMachine struct {
 	*rawPostgres
@@ -64,7 +64,7 @@ func (m *rawMachine) work(ctx context.Context, jobs chan<- rawPostgresClaimed) e
 	return claimer.Wait()
 }
 
-// completeAll completes what has ended since it last did.
+// completeAll completes the jobs that have ended since its last call.
 func (m *rawMachine) completeAll(ctx context.Context, ended <-chan string) error {
 	var failed error
 	for id := range ended {

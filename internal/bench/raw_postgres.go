@@ -33,7 +33,7 @@ func rawPostgresContenders() []Contender {
 	})
 }
 
-// rawPostgres is what a queue on this table can hardly exceed: nothing but the statements.
+// rawPostgres is an upper bound for a queue on this table: only the statements.
 type rawPostgres struct {
 	pool  *pgxpool.Pool
 	shape *rawShape

@@ -20,7 +20,7 @@ func rawSQLiteContenders() []Contender {
 	})
 }
 
-// rawSQLite is what a queue on this driver and this table can hardly exceed: nothing but the statements.
+// rawSQLite is an upper bound for a queue on this driver and this table: only the statements.
 type rawSQLite struct {
 	db    *sql.DB
 	shape *rawShape

@@ -75,7 +75,7 @@ WHERE rowid IN (SELECT value FROM json_each(?2))
   AND state = 'running'`,
 }
 
-// ourHold is what our tables say of a job that is due, scheduled or finished.
+// ourHold is the hold in our tables of a job that is due, scheduled or finished.
 func ourHold(j *rawJob) (hold int, due, finished any) {
 	switch {
 	case j.scheduled != nil:

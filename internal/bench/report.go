@@ -14,7 +14,7 @@ import (
 //go:embed report.md.tmpl
 var reportText string
 
-// report renders what was measured.
+// report renders the results.
 func (b *bench) report(m machine, about, versions map[string]string) string {
 	var out strings.Builder
 	reports := b.engineReports(about)
@@ -272,7 +272,7 @@ func count(n int) string {
 	return text
 }
 
-// round3 keeps three significant digits of what is above 100, and none behind the point.
+// round3 keeps three significant digits above 100, and no decimals.
 func round3(v float64) string {
 	if v < 100 {
 		return round2(v)

@@ -72,7 +72,7 @@ type riverHandler func(ctx context.Context, job *river.Job[riverArgs]) error
 type riverQueue[T any] struct {
 	client  *river.Client[T]
 	handler *atomic.Pointer[riverHandler]
-	db      *sql.DB // for what is staged and counted
+	db      *sql.DB // for staging and counting
 	dialect dialect
 	table   string
 	// write writes a row and completes the job in one transaction.

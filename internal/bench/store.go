@@ -27,12 +27,12 @@ const (
 // An Engine makes stores and takes them away.
 type Engine interface {
 	Title() string
-	// Check returns the version and the settings that matter, or an error that says what to do when the engine cannot be had.
+	// Check returns the version and the relevant settings, or an error with a hint if the engine is not available.
 	Check(ctx context.Context) (about string, err error)
 	Durabilities() []Durability
 	// Make makes an empty place; remove takes it away.
 	Make(ctx context.Context) (place Place, remove func() error, err error)
-	// Settle has the engine do at once what it would do some time after many writes, while others are measured.
+	// Settle makes the engine do its delayed work after many writes at once, so that it does not disturb other measurements.
 	Settle(ctx context.Context, place Place) error
 }
 
@@ -72,7 +72,7 @@ func (e sqliteEngine) Make(context.Context) (Place, func() error, error) {
 	return Place{Path: filepath.Join(dir, "queue.db")}, func() error { return os.RemoveAll(dir) }, nil
 }
 
-// Settle has nothing to do: SQLite does nothing but what its callers wait for.
+// Settle does nothing: SQLite has no delayed work.
 func (sqliteEngine) Settle(context.Context, Place) error { return nil }
 
 // openSQLite opens a file as the documents of all contenders on mattn/go-sqlite3 advise: a write-ahead log and patience.

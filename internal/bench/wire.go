@@ -6,14 +6,14 @@ import (
 	"encoding/gob"
 )
 
-// encode writes what one process of this program tells another, on a command line or a line of output.
+// encode encodes a message between processes of this program, on a command line or a line of output.
 func encode(v any) (string, error) {
 	var buffer bytes.Buffer
 	err := gob.NewEncoder(&buffer).Encode(v)
 	return base64.StdEncoding.EncodeToString(buffer.Bytes()), err
 }
 
-// decode reads what encode has written.
+// decode decodes the result of encode.
 func decode(text string, v any) error {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

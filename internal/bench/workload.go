@@ -8,7 +8,7 @@ import (
 
 // A Workload is the same work for every contender.
 type Workload struct {
-	Name  string // what -workload matches
+	Name  string // matched by -workload
 	Title string // of its column; empty for one that measures latencies alone
 	Group Group
 	// Staged says that the store already holds staged jobs of a kind. It is then kept over the rounds; without, every
@@ -17,7 +17,7 @@ type Workload struct {
 	Retain bool
 	// Latency is which latency stands in its column; empty for jobs a second.
 	Latency string
-	// Latencies are the titles of what else is measured, by the names of the latencies.
+	// Latencies are the titles of the other measured latencies, by name.
 	Latencies map[string]string
 	Measure   func(ctx context.Context, q Queue, s *Size) (Figure, error)
 }
@@ -37,7 +37,7 @@ type Size struct {
 
 	Machines MachineSize
 	Limits   LimitSize
-	// Limit cuts a measurement short; what was done by then counts.
+	// Limit cuts a measurement short; the work done by then counts.
 	Limit time.Duration
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NewTab opens a tab of a headless Chromium that goes with the test, or after two minutes. Without Chromium the test is
-// skipped, except under CI, where it fails.
+// NewTab opens a tab of a headless Chromium that is closed at the end of the test, or after two minutes. Without Chromium the
+// test is skipped, except under CI, where it fails.
 func NewTab(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -32,7 +32,7 @@ func NewTab(t *testing.T) context.Context {
 	return ctx
 }
 
-// Chromium returns the path of the browser. Without one the test is skipped, except under CI, where it fails.
+// Chromium returns the path of the browser. If there is none, the test is skipped, except under CI, where it fails.
 func Chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -48,8 +48,7 @@ func Chromium(t *testing.T) string {
 	return ""
 }
 
-// Until asks the page again and again until an expression is true, also on the pages that come after this one, and on those that
-// run no scripts.
+// Until evaluates an expression repeatedly until it is true, also on following pages, and on pages without scripts.
 func Until(tab context.Context, t *testing.T, expression string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -20,13 +20,13 @@ var (
 	layouts sync.Map
 )
 
-// A layout is where the columns of a query go in values of one type: to find that out takes longer than to read a row.
+// A layout maps the columns of a query to the fields of a type. Computing it takes longer than reading a row.
 type layout struct {
 	columns []string
 	fields  [][]int // nil: the value is the one column
 }
 
-// layoutOf returns the layout of the columns in values of the type.
+// layoutOf returns the layout for the columns and the type.
 func layoutOf(t reflect.Type, columns []string) (*layout, error) {
 	known, _ := layouts.Load(t)
 	all, _ := known.([]*layout)
@@ -37,7 +37,7 @@ func layoutOf(t reflect.Type, columns []string) (*layout, error) {
 	}
 	l, err := newLayout(t, columns)
 	if err == nil {
-		layouts.Store(t, append(slices.Clip(all), l)) // what another has found meanwhile is found again
+		layouts.Store(t, append(slices.Clip(all), l)) // a layout that another goroutine has stored meanwhile is computed again
 	}
 	return l, err
 }
@@ -77,7 +77,7 @@ func newReading(rows *sql.Rows, t reflect.Type) (*reading, error) {
 	return &reading{layout: l, rows: rows, cells: make([]any, len(columns))}, nil
 }
 
-// scan reads the present row into the value.
+// scan reads the current row into the value.
 func (r *reading) scan(v reflect.Value) error {
 	if r.fields == nil {
 		return r.rows.Scan(v.Addr().Interface())
@@ -88,8 +88,8 @@ func (r *reading) scan(v reflect.Value) error {
 	return r.rows.Scan(r.cells...)
 }
 
-// each gives fn each row. The rows are read to their end even where fn needs the first alone: a statement that writes may not have
-// written all before.
+// each calls fn with each row. It reads the rows to their end even if fn needs only the first: a statement that writes may not
+// have written all before.
 func each(rows *sql.Rows, t reflect.Type, fn func(*reading) error) (err error) {
 	defer func() { err = cmp.Or(err, rows.Close()) }()
 	r, err := newReading(rows, t)

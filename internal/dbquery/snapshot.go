@@ -14,7 +14,7 @@ type Tx interface {
 	Execer
 }
 
-// Snapshot runs fn on one state of the database: what others commit meanwhile is not seen. fn writes nothing.
+// Snapshot runs fn on one state of the database: later commits are not visible. fn must not write.
 func Snapshot(ctx context.Context, db *sqlx.DB, fn func(tx Tx) error) error {
 	tx, err := db.BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {

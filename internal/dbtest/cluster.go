@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Cluster is a PostgreSQL server of the test's own, which may be stopped and broken. It listens on a socket in its folder.
+// A Cluster is a PostgreSQL server for one test, which may be stopped and broken. It listens on a socket in its folder.
 type Cluster struct {
 	bin, folder string
 }
 
-// NewCluster makes and starts a server that goes with the test. Where PostgreSQL's programs are not installed the test is
+// NewCluster makes and starts a server for the duration of the test. If PostgreSQL's programs are not installed, the test is
 // skipped, except under CI, where it fails.
 func NewCluster(t *testing.T) *Cluster {
 	t.Helper()
@@ -29,7 +29,7 @@ func NewCluster(t *testing.T) *Cluster {
 		}
 		t.Skip(message)
 	}
-	// Not t.TempDir, which the server's own user may not enter. Sockets want short paths.
+	// Not t.TempDir, which the server's own user may not enter. Socket paths must be short.
 	folder, err := os.MkdirTemp("", "postroom-pg-") //nolint:usetesting // see above
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
@@ -60,25 +60,25 @@ func binaries() string {
 
 func (c *Cluster) data() string { return filepath.Join(c.folder, "data") }
 
-// DSN names the server's database.
+// DSN returns the DSN of the server's database.
 func (c *Cluster) DSN() string {
 	return "postgres:///postgres?user=postgres&host=" + url.QueryEscape(c.folder)
 }
 
-// start returns when the server takes connections.
+// start returns when the server accepts connections.
 func (c *Cluster) start(t *testing.T) {
 	t.Helper()
 	options := "-c listen_addresses='' -k " + c.folder
 	c.run(t, "pg_ctl", "start", "-D", c.data(), "-w", "-l", filepath.Join(c.folder, "log"), "-o", options)
 }
 
-// A Shutdown is how a server is stopped, under whoever is connected.
+// A Shutdown is a way to stop a server while clients are connected.
 type Shutdown string
 
 const (
-	// Fast undoes the transactions that are under way, as a service manager does.
+	// Fast rolls back the active transactions, like a service manager.
 	Fast Shutdown = "fast"
-	// Immediate is as a loss of power: the server goes on from its log at the next start.
+	// Immediate is like a power failure: the server recovers from its log at the next start.
 	Immediate Shutdown = "immediate"
 )
 

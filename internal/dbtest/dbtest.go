@@ -1,4 +1,4 @@
-// Package dbtest runs a test on every database that stores run on.
+// Package dbtest runs a test on every database that stores support.
 package dbtest
 
 import (
@@ -20,15 +20,15 @@ import (
 // PostgresEnv names the environment variable with the URL of a PostgreSQL server for tests.
 const PostgresEnv = "POSTROOM_TEST_POSTGRES"
 
-// Each runs fn on a new, empty SQLite file and on a new, empty schema of the PostgreSQL server. Without a server the
-// second is skipped, except under CI, where it fails.
+// Each runs fn on a new, empty SQLite file and on a new, empty schema of the PostgreSQL server. Without a server the second run
+// is skipped, except under CI, where it fails.
 func Each(t *testing.T, fn func(t *testing.T, db queue.DB)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { fn(t, SQLite(t)) })
 	t.Run("postgres", func(t *testing.T) { fn(t, Postgres(t)) })
 }
 
-// SQLite opens a new file that goes with the test.
+// SQLite opens a new file for the duration of the test.
 func SQLite(t testing.TB) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
@@ -46,7 +46,7 @@ func Postgres(t testing.TB) *postgres.DB {
 	return db
 }
 
-// KeptPostgres opens a schema that stays, to be dropped by hand; it is made unless it is there.
+// KeptPostgres opens a schema that is not dropped; it is created unless it exists.
 func KeptPostgres(t testing.TB, schema string) *postgres.DB {
 	t.Helper()
 	dsn := server(t)
@@ -57,7 +57,7 @@ func KeptPostgres(t testing.TB, schema string) *postgres.DB {
 	return db
 }
 
-// PostgresDSN is the URL of a new schema that is dropped with the test.
+// PostgresDSN returns the URL of a new schema that is dropped with the test.
 func PostgresDSN(t testing.TB) string {
 	t.Helper()
 	dsn := server(t)
@@ -67,7 +67,7 @@ func PostgresDSN(t testing.TB) string {
 	return inSchema(t, dsn, schema)
 }
 
-// server is the URL of the server. Without one the test is skipped, except under CI, where it fails.
+// server returns the URL of the server. If there is none, the test is skipped, except under CI, where it fails.
 func server(t testing.TB) string {
 	t.Helper()
 	dsn := os.Getenv(PostgresEnv)
@@ -81,14 +81,14 @@ func server(t testing.TB) string {
 	return dsn
 }
 
-// inSchema is dsn with the schema as the one of all tables.
+// inSchema returns dsn with the schema for all tables.
 func inSchema(t testing.TB, dsn, schema string) string {
 	t.Helper()
-	// What a test has written need not survive its server, and the disk is what tests would wait for most.
+	// The data of a test need not survive its server, and syncing the disk would dominate the time of tests.
 	return With(t, With(t, dsn, "search_path", schema), "synchronous_commit", "off")
 }
 
-// With is dsn, which is a URL, with one more parameter.
+// With returns dsn, which must be a URL, with another parameter.
 func With(t testing.TB, dsn, name, value string) string {
 	t.Helper()
 	scoped, err := url.Parse(dsn)

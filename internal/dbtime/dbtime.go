@@ -1,5 +1,5 @@
-// Package dbtime stores instants: UTC, to the microsecond, as text of one fixed width on SQLite (so that text
-// order is time order) and as timestamptz on PostgreSQL, which reads the same text.
+// Package dbtime stores instants in UTC, to the microsecond: as text of fixed width on SQLite, so that text order is time order,
+// and as timestamptz on PostgreSQL, which reads the same text.
 package dbtime
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Layout is fixed in width; ISO 8601, always UTC.
+// Layout has a fixed width; ISO 8601, always UTC.
 const Layout = "2006-01-02T15:04:05.000000Z"
 
 // Time is a time.Time as a column; the zero time is NULL.
@@ -17,14 +17,14 @@ type Time struct{ time.Time }
 // Of wraps t for a statement's argument.
 func Of(t time.Time) Time { return Time{t} }
 
-// Format writes t in the stored form.
+// Format formats t in the stored form.
 func Format(t time.Time) string {
 	t = t.UTC()
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
 		return t.Format(Layout)
 	}
-	// Several times a row are written: this takes a third of the time that a layout takes.
+	// Several times are formatted for a row: this takes a third of the time of a layout.
 	hour, minute, second := t.Clock()
 	text := [len(Layout)]byte([]byte(Layout))
 	for _, field := range [...]struct{ end, value int }{
@@ -37,7 +37,7 @@ func Format(t time.Time) string {
 	return string(text[:])
 }
 
-// Truncate cuts t to what the database keeps, in UTC and without a monotonic reading.
+// Truncate truncates t to the precision of the database, in UTC and without a monotonic reading.
 func Truncate(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Value implements driver.Valuer.

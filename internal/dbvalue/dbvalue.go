@@ -1,4 +1,4 @@
-// Package dbvalue makes values storable in every database.
+// Package dbvalue converts values to a form that every database can store.
 package dbvalue
 
 import (
@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns s as every database keeps it: PostgreSQL refuses NUL characters and invalid UTF-8. Each NUL and each
-// invalid byte becomes U+FFFD, so that a reader sees that something stood there.
+// Clean returns s in a form that every database can store: PostgreSQL refuses NUL characters and invalid UTF-8. Each NUL and each
+// invalid byte becomes U+FFFD, so that a reader sees that something was there.
 func Clean(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
 	}
-	return strings.Map(func(r rune) rune { // which gives invalid bytes as U+FFFD, one by one
+	return strings.Map(func(r rune) rune { // invalid bytes become U+FFFD, one by one
 		if r == 0 {
 			return utf8.RuneError
 		}
@@ -20,7 +20,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Number returns the form of a boolean in an INTEGER column: 1 for true, 0 for false.
+// Number returns a boolean for an INTEGER column: 1 for true, 0 for false.
 func Number(b bool) int {
 	if b {
 		return 1

@@ -1,5 +1,5 @@
-// Package fields checks the fields of Config structs, so that a missing one is an error at construction and not a panic
-// when it is used.
+// Package fields checks the fields of Config structs, so that a missing field is an error at construction and not a panic at its
+// use.
 package fields
 
 import (
@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// Required returns an error when value is nil, or an interface that holds a nil pointer or function. The error names the
-// field, as "rules: Config.Messages", and says what to give, as "the store of messages, such as a *gmail.Store".
+// Required returns an error if value is nil, or an interface that holds a nil pointer or function. The error names the field,
+// such as "rules: Config.Messages", and a valid value, such as "the store of messages, such as a *gmail.Store".
 func Required[T any](field string, value T, give string) error {
 	if is := nothing(value); is != "" {
 		return fmt.Errorf("%s %s; it is required: give %s", field, is, give)
@@ -16,8 +16,8 @@ func Required[T any](field string, value T, give string) error {
 	return nil
 }
 
-// Optional returns an error when value is an interface that holds a nil pointer or function: such a value is not nil, and
-// calling it panics. A nil interface is no error.
+// Optional returns an error if value is an interface that holds a nil pointer or function: such a value is not nil, and calling
+// it panics. A nil interface is valid.
 func Optional[T any](field string, value T) error {
 	if is := nothing(value); is != "" && reflect.TypeFor[T]().Kind() == reflect.Interface && any(value) != nil {
 		return fmt.Errorf("%s %s; give one that is not nil, or leave the field nil", field, is)
@@ -25,7 +25,7 @@ func Optional[T any](field string, value T) error {
 	return nil
 }
 
-// nothing says in which way value is nil; empty when it is not.
+// nothing describes in which way value is nil; empty if it is not.
 func nothing[T any](value T) string {
 	v := reflect.ValueOf(value)
 	switch v.Kind() {

@@ -1,6 +1,6 @@
-// Package forest is work for a queue that shows afterwards whether anything was lost or done twice. A job is a node of a
-// tree: it notes two effects in a table of the user's own, one in a step and one with its completion, which also enqueues its
-// two children. Some nodes have keys, some wait for a limit, some fail at first.
+// Package forest is a workload for a queue that reveals lost and repeated work. A job is a node of a tree: it records two effects
+// in a table of its own, one in a step and one with its completion, which also enqueues its two children. Some nodes have keys,
+// some wait for a limit, some fail at first.
 package forest
 
 import (
@@ -17,14 +17,14 @@ import (
 )
 
 type node struct {
-	Name  string // that of the root, a dash, and the way from there
+	Name  string // the root's name, a dash, and the path from there
 	Depth int    // 1 for a root
 }
 
 const (
 	growth queue.Type[node] = "grow"
 	depth  int              = 5
-	// TreeSize is how many jobs one root becomes.
+	// TreeSize is the number of jobs that one root becomes.
 	TreeSize = 1<<depth - 1
 )
 
@@ -33,13 +33,13 @@ type Forest struct {
 	*queue.Queue
 }
 
-// Open makes what is not there yet. It may be called by several processes, once one call has returned.
+// Open creates missing tables. Several processes may call it once one call has returned.
 func Open(ctx context.Context, db queue.DB) (*Forest, error) {
 	if err := queue.Migrate(ctx, db); err != nil {
 		return nil, err
 	}
 	err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		// No key: an effect that happens twice must be seen.
+		// No key: a repeated effect must be visible.
 		_, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS effects (name TEXT NOT NULL)")
 		return err
 	})
@@ -56,14 +56,14 @@ func Open(ctx context.Context, db queue.DB) (*Forest, error) {
 	return &Forest{q}, q.SetLimit(ctx, queue.ForKeyPrefix("side:"), queue.Limit{MaxRunning: 4})
 }
 
-// Plant enqueues a root. It may be repeated until it succeeds; there is one tree in the end.
+// Plant enqueues a root. It may be repeated until it succeeds; the result is one tree.
 func (f *Forest) Plant(ctx context.Context, root string) error {
 	_, err := f.Enqueue(ctx, newNode(node{Name: root + "-", Depth: 1}))
 	return err
 }
 
 func newNode(n node) queue.NewJob {
-	// What a database that is away makes of an attempt is a failure like others; it must not end the job.
+	// An unreachable database makes an attempt fail like any failure; it must not end the job.
 	opts := &queue.Options{Key: queue.WhileUnfinished(n.Name), Priority: n.Depth % 3, MaxAttempts: 1000}
 	if n.Depth%2 == 1 {
 		opts.Key = queue.Forever(n.Name)
@@ -74,7 +74,7 @@ func newNode(n node) queue.NewJob {
 	return growth.New(n, opts)
 }
 
-// Handle registers the work; grown is called after each node that is complete.
+// Handle registers the handlers. grown is called after each completed node.
 func (f *Forest) Handle(d *queue.Dispatcher, grown func(name string)) {
 	queue.Handle(d, growth, func(ctx context.Context, w *queue.Work[node]) error {
 		err := f.grow(ctx, w)
@@ -126,8 +126,8 @@ func (f *Forest) Finish(ctx context.Context, cfg *queue.DispatcherConfig) error 
 	return d.RunUntilIdle(ctx)
 }
 
-// RequireWhole fails the test unless all that was planted has grown exactly once and left nothing behind. It is called when
-// nothing is left to do.
+// RequireWhole fails the test unless every planted tree has grown exactly once without leftovers. It is called when nothing is
+// left to do.
 func (f *Forest) RequireWhole(t *testing.T, planted []string) {
 	t.Helper()
 	count := func(query string) (n int) {
@@ -142,7 +142,7 @@ func (f *Forest) RequireWhole(t *testing.T, planted []string) {
 	}
 	require.Subset(t, roots, planted, "what was acknowledged is there")
 
-	// There may be more than was acknowledged: the answer can get lost.
+	// There may be more than was acknowledged: a response can get lost.
 	jobs := len(roots) * TreeSize
 	require.Equal(t, jobs, count("SELECT COUNT(*) FROM jobs"))
 	require.Equal(t, jobs, count("SELECT COUNT(*) FROM jobs WHERE state = 'completed'"))

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// KillsEnv names the environment variable that says how many processes [Kill] kills; 24 without it.
+	// KillsEnv names the environment variable with the number of processes that [Kill] kills. Default 24.
 	KillsEnv = "POSTROOM_TEST_KILLS"
-	// workEnv names the database of a process that is there to be killed.
+	// workEnv names the database of a process that will be killed.
 	workEnv = "POSTROOM_TEST_KILL_TARGET"
 )
 
-// An Opener opens the database that target names, as a process of its own would.
+// An Opener opens the database that target names, like a separate process.
 type Opener func(ctx context.Context, target string) (queue.DB, error)
 
-// Main is the TestMain of packages that call [Kill]. It runs the tests; in a process that Kill has started, it works.
+// Main is the TestMain of packages that call [Kill]. It runs the tests or, in a process that Kill has started, the work.
 func Main(m *testing.M, open Opener) {
 	target := os.Getenv(workEnv)
 	if target == "" {
@@ -43,7 +43,7 @@ func Main(m *testing.M, open Opener) {
 	os.Exit(1)
 }
 
-// work says line by line what has happened, until it is killed.
+// work prints events line by line until it is killed.
 func work(ctx context.Context, open Opener, target string) error {
 	say("up", "")
 	db, err := open(ctx, target)
@@ -59,7 +59,7 @@ func work(ctx context.Context, open Opener, target string) error {
 		return err
 	}
 	f.Handle(d, func(name string) { say("grown", name) })
-	// It brings as much work as it can do before it is killed.
+	// It enqueues as much work as it can do before it is killed.
 	go func() {
 		root := uuid.NewString()
 		if err := f.Plant(ctx, root); err != nil {
@@ -74,8 +74,8 @@ func work(ctx context.Context, open Opener, target string) error {
 // say writes one line in one piece.
 func say(what, name string) { fmt.Fprintln(os.Stdout, what, name) }
 
-// Kill works on the database with two processes at a time and kills them, with SIGKILL and at any instruction, again and
-// again. Nothing that was acknowledged is lost, every effect happens exactly once, and nothing is left behind.
+// Kill works on the database with two processes at a time and repeatedly kills them with SIGKILL, at any instruction. Nothing
+// acknowledged may be lost, every effect must happen exactly once, and nothing may be left behind.
 func Kill(t *testing.T, open Opener, target string) {
 	t.Helper()
 	if testing.Short() {
@@ -136,7 +136,7 @@ func killsWanted(t *testing.T) int {
 	return kills
 }
 
-// killOne starts a process, kills it when it has said so many lines, and returns the roots that it was told are stored.
+// killOne starts a process, kills it after the given number of lines, and returns the roots that it reported as stored.
 func killOne(target string, lines int) (planted []string, err error) {
 	process := exec.Command(os.Args[0], "-test.run=^$") //nolint:gosec,noctx // this program; it is killed by hand
 	process.Env = append(os.Environ(), workEnv+"="+target)

@@ -8,21 +8,21 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// A Doubt is a term that is probably a slip. It is no error, as at Gmail: Reason says what is made of it.
+// A Doubt is a term that is probably a typo. It is not an error, as at Gmail: Reason describes how the term is interpreted.
 type Doubt struct {
-	Term   string // as it is written
+	Term   string // as written
 	Reason string
-	Meant  string // what may be meant; empty: nothing is near
+	Meant  string // the probable intention; empty if nothing is similar
 }
 
-// What is made of a doubtful term.
+// The interpretations of a doubtful term.
 const (
 	asWords = "there is no such operator; it is searched for as words"
 	asNever = "the operator does not know it; no message has it"
 	ofNone  = "nothing follows the operator; no message has it"
 )
 
-// maxDoubts bounds what is said of one query.
+// maxDoubts bounds the doubts about one query.
 const maxDoubts = 20
 
 func (p *parser) doubt(d Doubt) {
@@ -31,10 +31,10 @@ func (p *parser) doubt(d Doubt) {
 	}
 }
 
-// likeOperator is what a person takes for an operator, and not a time or the address of a page.
+// likeOperator matches a text that a person takes for an operator, and not a time or the address of a page.
 var likeOperator = regexp.MustCompile(`^[A-Za-z_]{2,}:([^/]|$)`)
 
-// doubtWord notes a word that looks like an operator with its value and is none.
+// doubtWord records a word that looks like an operator with its value but is not one.
 func (p *parser) doubtWord(text string) {
 	if !likeOperator.MatchString(text) {
 		return
@@ -51,7 +51,7 @@ func (p *parser) doubtWord(text string) {
 	p.doubt(Doubt{Term: text, Reason: asWords, Meant: meant})
 }
 
-// doubtValue notes a value that an operator does not know.
+// doubtValue records a value that an operator does not know.
 func (p *parser) doubtValue(o *Operator, value string) {
 	meant := ""
 	if known := o.values(); known != nil {
@@ -64,7 +64,7 @@ func (p *parser) doubtValue(o *Operator, value string) {
 	p.doubt(Doubt{Term: o.Name + ":" + value, Reason: asNever, Meant: meant})
 }
 
-// values are those that an operator of few values knows; nil: it has others.
+// values are the values of operators with few values; nil for others.
 func (o *Operator) values() []string {
 	switch o.Name {
 	case "is":

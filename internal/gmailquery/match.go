@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A Document is what a query looks at of one message.
+// A Document has the searchable parts of one message.
 type Document struct {
-	// Words are the words of each field but [Anywhere], by [Words]; [Gap] parts the values of a list.
+	// Words are the words of each field except [Anywhere], split by [Words]; [Gap] separates the values of a list.
 	Words map[Field][]string
-	// Read returns the words of a field that Words does not have yet; Match calls it once for each that the query looks into. Nil: there are
-	// no more.
+	// Read returns the words of a field that Words lacks. Match calls it once for each such field of the query. Nil: there are no
+	// more.
 	Read func(f Field) []string
 
-	Labels    []string // keys, by [LabelKey]
+	Labels    []string // keys by [LabelKey]
 	UserLabel bool     // one of them is not Gmail's own
 	Marks     []string
 	Received  time.Time
@@ -34,13 +34,13 @@ func (d *Document) words(f Field) []string {
 	return words
 }
 
-// Match reports whether the query finds the message. It does not look at [Query].Hidden.
+// Match reports whether the query matches the message. It ignores [Query].Hidden.
 func Match(q Query, d *Document) bool { return q.Root == nil || q.Root.match(d) }
 
-// found are the fields in which words are looked for when the query names none.
+// found are the fields that are searched if the query names none.
 var found = []Field{Sender, Recipient, CC, BCC, Subject, Body, Filename}
 
-// fields are those that a condition on the field looks into.
+// fields returns the fields that a condition on the field searches.
 func (f Field) fields() []Field {
 	if f == Anywhere {
 		return found

@@ -8,12 +8,12 @@ import (
 
 // A Query is a parsed q.
 type Query struct {
-	// Root chooses messages; nil chooses all.
+	// Root selects messages; nil selects all.
 	Root Node
-	// Doubts are the terms that are probably slips.
+	// Doubts are the terms that are probably typos.
 	Doubts []Doubt
 
-	// Hidden reports that the query asks for spam or trash, which lists leave out otherwise.
+	// Hidden reports that the query asks for spam or trash, which lists otherwise leave out.
 	Hidden bool
 }
 
@@ -33,10 +33,10 @@ type Or []Node
 // Not holds if its node does not.
 type Not struct{ Node Node }
 
-// A Field is what an operator looks for words in.
+// A Field is a part of a message that an operator searches.
 type Field string
 
-// The fields. Anywhere is all of them but List and Delivered.
+// The fields. Anywhere stands for all except List and Delivered.
 const (
 	Anywhere  Field = "anywhere"
 	Sender    Field = "from"
@@ -50,47 +50,48 @@ const (
 	Delivered Field = "deliveredto"
 )
 
-// Phrase asks for words that follow each other in a field.
+// Phrase requires consecutive words in a field.
 type Phrase struct {
 	Field Field
 	Words []string // as [Words] gives them; at least one
 }
 
-// Around asks for two phrases in one field with at most Between words between them, in either order.
+// Around requires two phrases in one field with at most Between words between them, in either order.
 type Around struct {
 	Field       Field
 	Left, Right []string
 	Between     int
 }
 
-// Label asks for a label by its key: [LabelKey] of its name.
+// Label requires a label by its key: [LabelKey] of its name.
 type Label struct{ Key string }
 
-// UserLabel asks for any label that is not Gmail's own.
+// UserLabel requires any label that is not Gmail's own.
 type UserLabel struct{}
 
-// Mark asks for a property of the message, as has:attachment does.
+// Mark requires a property of the message, such as has:attachment.
 type Mark struct{ Name string }
 
-// Date asks for an internalDate: at or after an instant, or before it.
+// Date bounds the internalDate: at or after an instant, or before it.
 type Date struct {
 	After bool
 	At    time.Time
 }
 
-// Size asks for a size in bytes: larger or smaller than Bytes.
+// Size bounds the size in bytes: larger or smaller than Bytes.
 type Size struct {
 	Larger bool
 	Bytes  int64
 }
 
-// MessageID asks for a Message-ID of RFC 5322, without angle brackets.
+// MessageID requires a Message-ID of RFC 5322, without angle brackets.
 type MessageID struct{ ID string }
 
-// Never holds for no message. It stands for what an operator cannot read: Gmail finds nothing then and reports no error.
+// Never matches no message. It stands for a value that an operator does not understand: Gmail then finds nothing and reports no
+// error.
 type Never struct{ Why string }
 
-// EachLabel calls fn with the key of each label that a query names; n may be nil.
+// EachLabel calls fn with the key of each label in a query. n may be nil.
 func EachLabel(n Node, fn func(key string)) {
 	switch n := n.(type) {
 	case And:
@@ -108,7 +109,7 @@ func EachLabel(n Node, fn func(key string)) {
 	}
 }
 
-// LabelKey returns the key that names of labels have in queries: "Receipts/Old stuff" is receipts-old-stuff.
+// LabelKey returns the key of a label's name in queries: "Receipts/Old stuff" is receipts-old-stuff.
 func LabelKey(name string) string {
 	return strings.NewReplacer(" ", "-", "/", "-", "_", "-").Replace(strings.ToLower(strings.TrimSpace(name)))
 }

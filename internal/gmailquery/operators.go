@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// An Operator is a word that stands before a colon.
+// An Operator is a word before a colon.
 type Operator struct {
 	Name    string
 	Example string
-	Finds   string // what it finds, for people
+	Finds   string // what it matches, for people
 
 	read func(p *parser, value string) Node // nil: there is nothing to look for
 }
 
-// Operators returns all operators that queries know.
+// Operators returns all operators of queries.
 func Operators() []Operator { return slices.Clone(operators) }
 
 var operators = []Operator{
@@ -80,7 +80,7 @@ func addressIn(field Field) func(*parser, string) Node {
 	}
 }
 
-// own are the keys of the labels that Gmail has itself.
+// own are the keys of Gmail's own labels.
 var own = []string{
 	"inbox", "unread", "starred", "important", "sent", "draft", "spam", "trash", "chat",
 	"category-personal", "category-social", "category-promotions", "category-updates", "category-forums",

@@ -17,17 +17,17 @@ const (
 	maxBetween = 9999 // words of AROUND
 )
 
-// ErrTooLong is the one reason why a query is refused.
+// ErrTooLong is the only error of a query.
 var ErrTooLong = errors.New("gmailquery: the query has more than 400 terms, 1,000 words or 50 brackets inside each other")
 
-// Options say what a query may refer to.
+// Options are the values that a query may refer to.
 type Options struct {
-	Now time.Time // of newer_than and older_than
+	Now time.Time // for newer_than and older_than
 	Me  string    // the address that "me" stands for; empty: "me" is a word
 }
 
-// Parse reads a query. Nothing in it is an error but its length: a bracket or a quote that is not closed ends with the query, an
-// unknown operator is words, and what an operator cannot read finds nothing.
+// Parse parses a query. Its only error is its length: a bracket or a quote that is not closed ends with the query, an unknown
+// operator is treated as words, and a value that an operator does not understand matches nothing.
 func Parse(q string, options Options) (Query, error) {
 	p := &parser{Options: options, rest: q}
 	var all []Node
@@ -56,10 +56,10 @@ type parser struct {
 	err      error
 }
 
-// asksForHidden notes that the query wants spam or trash; one that does not want them leaves them out as all do.
+// asksForHidden records that the query asks for spam or trash. A query that excludes them leaves them out like any other.
 func (p *parser) asksForHidden() { p.hidden = p.hidden || !p.negated }
 
-// count refuses a query with too much of something.
+// count refuses a query with too many terms or words.
 func (p *parser) count(seen *int, more, limit int) {
 	if *seen += more; *seen > limit {
 		p.err = ErrTooLong
@@ -86,8 +86,8 @@ func anyOf(nodes []Node) Node {
 	return Or(nodes)
 }
 
-// sequence reads terms up to the bracket that closes them; 0 means the end of the query, and any bracket. OR binds
-// more tightly than the blank between two terms; in braces every blank is an OR.
+// sequence reads terms up to their closing bracket; 0 means the end of the query, and any bracket. OR binds more tightly than the
+// blank between two terms. In braces every blank is an OR.
 func (p *parser) sequence(closing byte) Node {
 	var nodes []Node
 	joined := false // by OR with the last
@@ -124,7 +124,7 @@ func (p *parser) sequence(closing byte) Node {
 
 func (p *parser) skipBlanks() { p.rest = strings.TrimLeft(p.rest, " \t\r\n\u00a0\u3000") }
 
-// keyword takes OR or AND off the query; it is empty when the query goes on otherwise.
+// keyword cuts OR or AND off the query. It returns an empty string if there is neither.
 func (p *parser) keyword() string {
 	for _, word := range []string{"OR", "AND", "|"} {
 		after, found := strings.CutPrefix(p.rest, word)
@@ -136,7 +136,7 @@ func (p *parser) keyword() string {
 	return ""
 }
 
-// term reads one term with what is before it, and an AROUND after it. It is nil when it looks for nothing.
+// term reads one term with its prefix, and an AROUND after it. It returns nil if the term has nothing to search for.
 func (p *parser) term() Node {
 	p.count(&p.terms, 1, maxTerms)
 	sign := p.rest[0]
@@ -190,7 +190,7 @@ func (p *parser) operand() Node {
 	return p.operand()
 }
 
-// value makes a node of a text: what the open operator reads in it, or words.
+// value makes a node of a text: as the open operator interprets it, or as words.
 func (p *parser) value(text string) Node {
 	n := phrase(Anywhere, text)
 	if p.operator != nil {
@@ -221,8 +221,8 @@ func (p *parser) bracket(closing byte) Node {
 
 var quotedAround = regexp.MustCompile(`^(.*\S)\s+AROUND\s+(\d{1,4})\s+(\S.*)$`)
 
-// quoted reads a quotation: a phrase, or two with AROUND between them. QUIRK: Gmail minds their order then; here it does not count, since a
-// word index does not know it.
+// quoted reads a quotation: a phrase, or two with AROUND between them. QUIRK: Gmail then respects their order; here it does not
+// count, since a word index does not know it.
 func (p *parser) quoted() Node {
 	text, rest, _ := strings.Cut(p.rest[1:], `"`)
 	p.rest = rest

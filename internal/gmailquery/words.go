@@ -8,17 +8,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Gap is a word that no query has. Between two values, such as the addresses of a list, it keeps a phrase from spanning both.
+// Gap is a word that no query contains. Between two values, such as the addresses of a list, it keeps a phrase from spanning
+// both.
 const Gap = "\u2063"
 
-// alone are the scripts that are written without blanks. Each letter of them is a word, so that a query finds what stands
-// anywhere in a sentence.
+// alone are the scripts without blanks between words. Each of their letters is a word, so that a query matches anywhere in a
+// sentence.
 var alone = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
-// Words returns the words of a text: runs of letters and digits, in lower case and without their accents. Everything else
-// parts words, so that an address and its domain are found by their parts.
+// Words returns the words of a text: runs of letters and digits, in lower case and without accents. Everything else separates
+// words, so that an address and its domain are found by their parts.
 func Words(text string) []string {
 	var words []string
 	EachWord(text, func(word string) { words = append(words, word) })
@@ -48,7 +49,7 @@ func EachWord(text string, fn func(word string)) {
 	}
 }
 
-// fold takes away what a search does not look at: case, accents, and the width and form of letters.
+// fold removes differences that a search ignores: case, accents, and the width and form of letters.
 func fold(text string) string {
 	if isPlain(text) {
 		return strings.ToLower(text)

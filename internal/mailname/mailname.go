@@ -1,5 +1,5 @@
-// Package mailname compares addresses and domains of mail in one form: without regard to the case of ASCII, and international domains
-// as the ASCII that DNS has (RFC 5890, A-labels).
+// Package mailname normalizes addresses and domains of mail for comparison: without regard to the case of ASCII, and with
+// international domains in their ASCII form of DNS (RFC 5890, A-labels).
 package mailname
 
 import (
@@ -9,18 +9,18 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxLabel is more than the bytes that the 63 of a label can have before they are ASCII. The cost of punycode grows with the square
-// of them.
+// maxLabel is more bytes than the 63 of a label can have before conversion to ASCII. The cost of punycode grows with their
+// square.
 const maxLabel = 256
 
-// Domain is a domain in the form in which domains are compared. Labels that are no international ones, such as the * of a wildcard, stay
-// as they are but for the case of ASCII.
+// Domain returns a domain in the form for comparison. Labels that are not international, such as the * of a wildcard, are
+// unchanged except for the case of ASCII.
 func Domain(domain string) string { return lower(ASCII(domain)) }
 
-// Address is an address in the form in which addresses are compared: with the [Domain] behind its last @. Without one it has none.
+// Address returns an address in the form for comparison, with the [Domain] after its last @. Without an @ it has no domain.
 func Address(address string) string { return lower(ASCIIAddress(address)) }
 
-// ASCII is a domain with its international labels in ASCII.
+// ASCII returns a domain with its international labels in ASCII.
 func ASCII(domain string) string {
 	if isASCII(domain) {
 		return domain
@@ -35,7 +35,7 @@ func ASCII(domain string) string {
 	return strings.Join(labels, ".")
 }
 
-// ASCIIAddress is an address with the domain behind its last @ in ASCII.
+// ASCIIAddress returns an address with the domain after its last @ in ASCII.
 func ASCIIAddress(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 || isASCII(address[at+1:]) {
@@ -44,7 +44,8 @@ func ASCIIAddress(address string) string {
 	return address[:at+1] + ASCII(address[at+1:])
 }
 
-// asciiLabel keeps a label that only looks like one in ASCII, such as one with a Kelvin sign (U+212A) for a k: it would pass for that.
+// asciiLabel does not convert a label that only looks like ASCII, such as one with a Kelvin sign (U+212A) in place of a k: it
+// would equal the ASCII one.
 func asciiLabel(label string) string {
 	if isASCII(label) || len(label) > maxLabel || !utf8.ValidString(label) {
 		return label
@@ -55,7 +56,7 @@ func asciiLabel(label string) string {
 	return label
 }
 
-// isDot knows the dots between labels (UTS 46, section 2.3).
+// isDot reports whether a character is a dot between labels (UTS 46, section 2.3).
 func isDot(r rune) bool { return r == '.' || r == '。' || r == '．' || r == '｡' }
 
 func dot(r rune) rune {
@@ -81,7 +82,7 @@ func lower(s string) string {
 		if !isUpper(s[i]) {
 			continue
 		}
-		b := []byte(s) // not by characters: bytes that are no UTF-8 would all become the same
+		b := []byte(s) // not by characters: all invalid bytes would become equal
 		for ; i < len(b); i++ {
 			if isUpper(b[i]) {
 				b[i] += 'a' - 'A'

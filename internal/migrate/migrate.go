@@ -1,5 +1,5 @@
-// Package migrate brings the tables of one package up to date. Migrations are SQL files embedded in the package, named
-// 0001_words.sql and up, in one folder for each dialect; they go forward only.
+// Package migrate creates and updates the tables of one package. Migrations are SQL files embedded in the package, numbered from
+// 0001_words.sql, in one folder for each dialect. They only go forward.
 package migrate
 
 import (
@@ -34,9 +34,8 @@ type migration struct {
 	sql     string
 }
 
-// Up applies, in one write transaction, the migrations under files/migrations/dialect that the package has not seen yet. Where
-// there are none, it only reads, and needs no right but that. It refuses a database that a newer version of the package has
-// written.
+// Up applies, in one write transaction, the migrations under files/migrations/dialect that have not been applied yet. If there
+// are none, it only reads, and needs only that permission. It refuses a database that a newer version of the package has written.
 func Up[T Tx](ctx context.Context, db DB[T], dialect, pkg string, files fs.FS) error {
 	migrations, err := load(files, dialect)
 	if err != nil {
@@ -44,7 +43,7 @@ func Up[T Tx](ctx context.Context, db DB[T], dialect, pkg string, files fs.FS) e
 	}
 	at, err := readVersion(ctx, db.Reader(), dialect, pkg)
 	if err == nil {
-		// Where it cannot be read, the write finds out why.
+		// If it cannot be read, the write finds out why.
 		if pending, err := pendingOf(migrations, at.version, pkg); err != nil || len(pending) == 0 {
 			return err
 		}
@@ -92,7 +91,7 @@ func run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration
 	return nil
 }
 
-// pendingOf are the migrations that the database has not seen.
+// pendingOf returns the migrations that have not been applied.
 func pendingOf(migrations []migration, current int, pkg string) ([]migration, error) {
 	latest := migrations[len(migrations)-1].version
 	if current > latest {
@@ -124,7 +123,7 @@ func apply(ctx context.Context, tx Tx, dialect, pkg string, m migration) error {
 	return nil
 }
 
-// split cuts a file into statements: each ends with a semicolon at the end of a line.
+// split splits a file into statements, which end with a semicolon at the end of a line.
 func split(text string) []string {
 	var statements []string
 	for s := range strings.SplitSeq(text+"\n", ";\n") {

@@ -19,8 +19,8 @@ CREATE TABLE postroom_migrations (
 	insertVersion = `INSERT INTO postroom_migrations (package, version, name) VALUES ($1, $2, $3)`
 	selectVersion = `SELECT COALESCE(MAX(version), 0) FROM postroom_migrations WHERE %s = $1`
 
-	// Older programs have called the column of the package room. It is renamed when there is something to migrate, after which
-	// they would refuse the database anyway.
+	// Older programs have a column named room for the package. It is renamed by the next migration, after which older programs
+	// refuse the database anyway.
 	renameColumn    = `ALTER TABLE postroom_migrations RENAME COLUMN room TO package`
 	columnsSQLite   = `SELECT COALESCE(MAX(name), '') FROM pragma_table_info('postroom_migrations') WHERE name IN ('room', 'package')`
 	columnsPostgres = `
@@ -53,10 +53,10 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// A place is which version of a package the database has, and where that is written.
+// A place is the stored version of a package, and its location.
 type place struct {
 	version int
-	column  string // of the package's name; empty: there is no table
+	column  string // of the package's name; empty if there is no table
 }
 
 func readVersion(ctx context.Context, q querier, dialect, pkg string) (at place, err error) {
@@ -71,7 +71,7 @@ func readVersion(ctx context.Context, q querier, dialect, pkg string) (at place,
 	return at, err
 }
 
-// upgrade makes the table of versions what it is now.
+// upgrade brings the table of versions to its current form.
 func (p place) upgrade(ctx context.Context, tx Tx) (err error) {
 	switch p.column {
 	case "":
@@ -82,7 +82,7 @@ func (p place) upgrade(ctx context.Context, tx Tx) (err error) {
 	return err
 }
 
-// mayCreate says what keeps the role from creating tables, and what to do about it.
+// mayCreate returns an error with a hint if the role may not create tables.
 func mayCreate(ctx context.Context, tx Tx, pkg string) error {
 	var schema, searchPath, role, hidden string
 	var allowed bool
@@ -102,7 +102,7 @@ func mayCreate(ctx context.Context, tx Tx, pkg string) error {
 	return nil
 }
 
-// isFree refuses to take another program's table for the package's.
+// isFree refuses to mistake another program's table for the package's.
 func isFree(ctx context.Context, tx Tx, dialect, pkg, table string) error {
 	exists, instead := existsSQLite, "another file"
 	if dialect == postgres {

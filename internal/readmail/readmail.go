@@ -1,4 +1,4 @@
-// Package readmail turns a message as package mime reads it into the one that the others know.
+// Package readmail converts a message of package mime to a postroom.Message.
 package readmail
 
 import (
@@ -6,8 +6,8 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// Message returns what the message says about itself. What only its provider knows is zero: ids, labels, the snippet and when it was
-// received.
+// Message returns the fields that the message itself has. Fields that only its provider knows are zero: ids, labels, the snippet
+// and the time of receipt.
 func Message(m *mime.Message) *postroom.Message {
 	msg := &postroom.Message{
 		MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,

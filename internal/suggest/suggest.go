@@ -1,10 +1,10 @@
-// Package suggest finds the name that somebody meant who mistyped one.
+// Package suggest finds the intended name for a mistyped one.
 package suggest
 
 import "strings"
 
-// Instead says what to write instead of word: "did you mean X?" with the nearest of the names, or all of them after the
-// words of all, as in "the actions are".
+// Instead suggests a name in place of word: "did you mean X?" with the nearest of the names, or all of them after the words of
+// all, as in "the actions are".
 func Instead(word string, names []string, all string) string {
 	if near := Nearest(word, names); near != "" {
 		return "did you mean " + near + "?"
@@ -12,7 +12,7 @@ func Instead(word string, names []string, all string) string {
 	return all + " " + strings.Join(names, ", ")
 }
 
-// Nearest returns the name fewest edits away from word; empty when none is near.
+// Nearest returns the name that is the fewest edits away from word; empty if none is near.
 func Nearest(word string, names []string) string {
 	word = strings.ToLower(word)
 	best, least := "", max(2, len(word)/3)+1

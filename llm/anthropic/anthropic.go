@@ -1,6 +1,6 @@
-// Package anthropic is a client of Anthropic's messages.
+// Package anthropic is a client of Anthropic's Messages API.
 //
-// The key goes to the configured address and no other: redirects are refused, and nothing is read from the environment.
+// The key is sent only to the configured address: redirects are refused, and nothing is read from the environment.
 package anthropic
 
 import (
@@ -29,13 +29,13 @@ type Config struct {
 	Key llm.Secret
 	// BaseURL is the address of the server, without the version and a query. Default [BaseURL].
 	BaseURL string
-	// MaxOutputTokens bounds answers where the request does not. Default 1024.
+	// MaxOutputTokens bounds answers if the request does not. Default 1024.
 	MaxOutputTokens int
-	// Timeout bounds a call, its stream included. Default 2 minutes.
+	// Timeout bounds a call, including its stream. Default 2 minutes.
 	Timeout time.Duration
-	// MaxAnswerBytes bounds an answer as it arrives. Default 4 MiB.
+	// MaxAnswerBytes bounds the size of an answer. Default 4 MiB.
 	MaxAnswerBytes int64
-	// HTTPClient makes the requests; it is copied, and its redirects are turned off. Default nil: one with Go's transport.
+	// HTTPClient makes the requests. It is copied, and its redirects are turned off. Default nil: one with Go's transport.
 	HTTPClient *http.Client
 }
 
@@ -47,7 +47,7 @@ type Client struct {
 
 var _ llm.Client = (*Client)(nil)
 
-// New makes a client; a bad configuration is an error that names the field. It calls nobody.
+// New makes a client. It returns an error that names the field of a bad configuration. It makes no calls.
 func New(cfg Config) (*Client, error) {
 	base := cmp.Or(cfg.BaseURL, BaseURL)
 	caller, err := provider.New(provider.Settings{
@@ -57,24 +57,24 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The service, and not the SDK's client, which takes keys and addresses from the environment. The SDK's spans can hold the
-	// text of mails, by a variable of the environment too.
+	// The service, and not the SDK's client, which takes keys and addresses from the environment. The SDK's spans can contain the
+	// text of mails, also by a variable of the environment.
 	return &Client{caller: caller, messages: anthropic.NewMessageService(
 		option.WithBaseURL(strings.TrimSuffix(base, "/")+"/"), option.WithHTTPClient(caller.HTTP), option.WithMaxRetries(0),
 		option.WithAPIKey(string(cfg.Key)), option.WithoutOpenTelemetry(),
 	)}, nil
 }
 
-// Model is the model as provider::model.
+// Model returns the model as provider::model.
 func (c *Client) Model() string { return c.caller.FullName() }
 
-// String is [Client.Model].
+// String returns [Client.Model].
 func (c *Client) String() string { return c.Model() }
 
-// GoString is [Client.Model].
+// GoString returns [Client.Model].
 func (c *Client) GoString() string { return c.Model() }
 
-// LogValue is [Client.Model].
+// LogValue returns [Client.Model].
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.Model()) }
 
 // Complete calls the model.
@@ -84,7 +84,7 @@ func (c *Client) Complete(ctx context.Context, req *llm.Request) (*llm.Response,
 		if req.Stream != nil {
 			return c.stream(ctx, req, params)
 		}
-		// The SDK refuses long answers without a time limit of its own; ours is that of the context.
+		// The SDK refuses long answers without its own time limit; this client's limit is that of the context.
 		message, err := c.messages.New(ctx, params, option.WithRequestTimeout(noLimit))
 		if err != nil {
 			return nil, err

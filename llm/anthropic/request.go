@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// params is the request as Anthropic writes it.
+// params converts the request to Anthropic's form.
 func (c *Client) params(req *llm.Request) anthropic.MessageNewParams {
 	params := anthropic.MessageNewParams{Model: c.caller.Model, MaxTokens: int64(cmp.Or(req.MaxOutputTokens, c.caller.MaxOutput))}
 	for _, m := range req.Messages {
@@ -39,7 +39,7 @@ func (c *Client) params(req *llm.Request) anthropic.MessageNewParams {
 	return params
 }
 
-// object is a schema that Validate has found to be JSON. One that is not an object is empty.
+// object decodes a schema that Validate has found to be JSON. A schema that is not an object becomes an empty one.
 func object(raw json.RawMessage) map[string]any {
 	s := map[string]any{}
 	if json.Unmarshal(raw, &s) != nil {
@@ -83,7 +83,7 @@ func add(list []anthropic.MessageParam, m llm.Message) []anthropic.MessageParam 
 	return append(list, anthropic.MessageParam{Role: role, Content: blocks})
 }
 
-// arguments gives back what the model wrote. What is not an object cannot be sent as one.
+// arguments returns the arguments as the model wrote them. Arguments that are not an object cannot be sent as one.
 func arguments(text string) any {
 	var parsed map[string]any
 	if json.Unmarshal([]byte(text), &parsed) == nil && parsed != nil {

@@ -45,7 +45,7 @@ func response(message *anthropic.Message) (*llm.Response, error) {
 	return resp, nil
 }
 
-// usage adds up the input, which Anthropic counts in three parts.
+// usage sums the input tokens, which Anthropic counts in three parts.
 func usage(u anthropic.Usage) llm.Usage {
 	return llm.Usage{
 		InputTokens:  int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens),
@@ -80,7 +80,7 @@ func (c *Client) stream(ctx context.Context, req *llm.Request, params anthropic.
 	if !stopped {
 		return nil, provider.Cut()
 	}
-	// The SDK empties arguments that are not JSON; the caller is to see what the model wrote.
+	// The SDK empties arguments that are not JSON; the caller must see the model's text.
 	for i := range message.Content {
 		if written := arguments[int64(i)]; written != "" {
 			message.Content[i].Input = []byte(written)

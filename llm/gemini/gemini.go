@@ -1,6 +1,6 @@
 // Package gemini is a client of the Gemini API's generateContent.
 //
-// The key goes to the configured address and no other: redirects are refused, and nothing is read from the environment.
+// The key is sent only to the configured address: redirects are refused, and nothing is read from the environment.
 package gemini
 
 import (
@@ -28,13 +28,13 @@ type Config struct {
 	Key llm.Secret
 	// BaseURL is the address of the server, without the version and a query. Default [BaseURL].
 	BaseURL string
-	// MaxOutputTokens bounds answers where the request does not. Default 1024.
+	// MaxOutputTokens bounds answers if the request does not. Default 1024.
 	MaxOutputTokens int
-	// Timeout bounds a call, its stream included. Default 2 minutes.
+	// Timeout bounds a call, including its stream. Default 2 minutes.
 	Timeout time.Duration
-	// MaxAnswerBytes bounds an answer as it arrives. Default 4 MiB.
+	// MaxAnswerBytes bounds the size of an answer. Default 4 MiB.
 	MaxAnswerBytes int64
-	// HTTPClient makes the requests; it is copied, and its redirects are turned off. Default nil: one with Go's transport.
+	// HTTPClient makes the requests. It is copied, and its redirects are turned off. Default nil: one with Go's transport.
 	HTTPClient *http.Client
 }
 
@@ -46,7 +46,7 @@ type Client struct {
 
 var _ llm.Client = (*Client)(nil)
 
-// New makes a client; a bad configuration is an error that names the field. It calls nobody.
+// New makes a client. It returns an error that names the field of a bad configuration. It makes no calls.
 func New(cfg Config) (*Client, error) {
 	base := cmp.Or(cfg.BaseURL, BaseURL)
 	caller, err := provider.New(provider.Settings{
@@ -56,7 +56,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All that the SDK would take from the environment is given here. It does not retry unless told to.
+	// Everything that the SDK would take from the environment is set here. The SDK does not retry by default.
 	client, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey: string(cfg.Key), Backend: genai.BackendGeminiAPI, HTTPClient: caller.HTTP,
 		HTTPOptions: genai.HTTPOptions{BaseURL: base, APIVersion: "v1beta"},
@@ -67,16 +67,16 @@ func New(cfg Config) (*Client, error) {
 	return &Client{caller: caller, models: client.Models}, nil
 }
 
-// Model is the model as provider::model.
+// Model returns the model as provider::model.
 func (c *Client) Model() string { return c.caller.FullName() }
 
-// String is [Client.Model].
+// String returns [Client.Model].
 func (c *Client) String() string { return c.Model() }
 
-// GoString is [Client.Model].
+// GoString returns [Client.Model].
 func (c *Client) GoString() string { return c.Model() }
 
-// LogValue is [Client.Model].
+// LogValue returns [Client.Model].
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.Model()) }
 
 // Complete calls the model.

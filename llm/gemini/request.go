@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// params is the request as Gemini writes it.
+// params converts the request to Gemini's form.
 func (c *Client) params(req *llm.Request) ([]*genai.Content, *genai.GenerateContentConfig) {
 	config := &genai.GenerateContentConfig{MaxOutputTokens: int32(min(cmp.Or(req.MaxOutputTokens, c.caller.MaxOutput), 1<<30))}
 	var contents []*genai.Content
@@ -82,14 +82,14 @@ func callPart(call llm.ToolCall) *genai.Part {
 	if json.Unmarshal([]byte(call.Arguments), &part.FunctionCall.Args) != nil || part.FunctionCall.Args == nil {
 		part.FunctionCall.Args = map[string]any{"not_json": call.Arguments}
 	}
-	// A State that is not ours was written by another provider.
+	// A State in another form was written by another provider.
 	if signature, err := base64.StdEncoding.DecodeString(call.State); err == nil {
 		part.ThoughtSignature = signature
 	}
 	return part
 }
 
-// ownID begins the ids of calls that Gemini has not named; it must not see them.
+// ownID begins the ids of calls that Gemini has not named. They must not be sent to Gemini.
 const ownID = "postroom_call_"
 
 func sentID(id string) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/llm/internal/provider"
 )
 
-// A turn is an answer that arrives in one piece or in several.
+// A turn is an answer that arrives in one or several pieces.
 type turn struct {
 	resp    llm.Response
 	reason  genai.FinishReason
@@ -47,7 +47,7 @@ func (c *Client) stream(ctx context.Context, req *llm.Request, contents []*genai
 	}
 }
 
-// guarded calls the SDK, which panics on some answers that are no objects, such as null.
+// guarded calls the SDK, which panics on some answers that are not objects, such as null.
 func guarded(call func() (*genai.GenerateContentResponse, error)) (resp *genai.GenerateContentResponse, err error) {
 	defer func() {
 		if recover() != nil {
@@ -61,7 +61,7 @@ func guarded(call func() (*genai.GenerateContentResponse, error)) (resp *genai.G
 	return resp, err
 }
 
-// streamError gives a failure within a stream the form of the others.
+// streamError converts a failure within a stream to the usual form.
 func streamError(err error) error {
 	if fault, ok := errors.AsType[genai.APIError](err); ok {
 		return &provider.Fault{Code: fault.Status, Text: fault.Message}
@@ -131,7 +131,7 @@ func (t *turn) finish() (*llm.Response, error) {
 		t.resp.Stop = llm.StopLength
 		return &t.resp, nil
 	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
-		// An answer without a usable call: whoever asked says so to the model.
+		// An answer without a usable call: the caller reports that to the model.
 		t.resp.Stop = llm.StopEnd
 	case genai.FinishReasonOther, genai.FinishReasonUnspecified:
 		return nil, t.fault(llm.ErrUnavailable, string(t.reason))

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// Settings are what a client under test is made with.
+// Settings are the settings of a client under test.
 type Settings struct {
 	URL            string
 	Key            llm.Secret
@@ -29,15 +29,15 @@ type Provider struct {
 	Wire Wire
 	// New makes a client of the model "fake".
 	New func(t testing.TB, s Settings) llm.Client
-	// Full is the client's name of the model, as provider::model; empty for a name that depends on the address.
+	// Full is the client's name of the model, as provider::model. It is empty if the name depends on the address.
 	Full string
-	// Env are variables of the environment that an SDK reads and the client must not.
+	// Env are environment variables that an SDK reads and the client must ignore.
 	Env []string
 }
 
 const testKey = "sk-test-0123456789abcdef"
 
-// Conformance checks that a provider's client keeps the contract of [llm.Client], against a [Server] that speaks its wire.
+// Conformance checks that a provider's client meets the contract of [llm.Client], against a [Server] that uses its protocol.
 func Conformance(t *testing.T, p Provider) {
 	t.Run("an answer of text has its usage, model and end", p.text)
 	t.Run("a conversation arrives as it was given", p.conversation)
@@ -256,13 +256,13 @@ func (p Provider) key(t *testing.T) {
 	require.NotContains(t, shown(Settings{Key: key}), string(key))
 }
 
-// shown is a value in each way in which programs show values.
+// shown returns a value in each form in which programs print values.
 func shown(v any) string {
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "%v %+v %#v %s", v, v, v, v)
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "v", v)
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "v", v)
-	encoded, _ := json.Marshal(v) //nolint:errchkjson // what cannot be encoded shows nothing
+	encoded, _ := json.Marshal(v) //nolint:errchkjson // a value that cannot be encoded prints nothing
 	return b.String() + string(encoded)
 }
 

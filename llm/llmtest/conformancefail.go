@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// What a client makes of failures, limits, and answers that are none.
+// A client's handling of failures, limits, and invalid answers.
 
 func (p Provider) brokenStream(t *testing.T) {
 	overloaded := map[Wire]string{ChatCompletions: "overloaded", Messages: "overloaded_error", GenerateContent: "UNAVAILABLE"}[p.Wire]

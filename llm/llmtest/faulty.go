@@ -11,8 +11,8 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// Unreliable is a client of which a share of the calls fails. The same seed fails the same calls, counted in the order in which
-// they arrive.
+// Unreliable is a client that fails a share of its calls. The same seed fails the same calls, counted in the order in which they
+// arrive.
 type Unreliable struct {
 	client llm.Client
 	share  float64
@@ -26,8 +26,8 @@ type Unreliable struct {
 
 var _ llm.Client = (*Unreliable)(nil)
 
-// NewUnreliable makes a client that fails a share of the calls, from 0 to 1, with the faults in turn, and asks client the others.
-// Without faults it takes those that pass by themselves: rate limited, overloaded and unavailable.
+// NewUnreliable makes a client that fails a share of the calls, from 0 to 1, with the given faults in turn, and passes the others
+// to client. Without faults it uses the temporary ones: rate limited, overloaded and unavailable.
 func NewUnreliable(client llm.Client, share float64, seed uint64, faults ...error) *Unreliable {
 	if len(faults) == 0 {
 		for _, reason := range []error{llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable} {
@@ -59,21 +59,21 @@ func (u *Unreliable) Complete(ctx context.Context, req *llm.Request) (*llm.Respo
 	return resp, err
 }
 
-// Failed returns how many calls have failed.
+// Failed returns the number of failed calls.
 func (u *Unreliable) Failed() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.failed
 }
 
-// Answered returns how often each request was answered, by its fingerprint.
+// Answered returns the number of answers to each request, by its fingerprint.
 func (u *Unreliable) Answered() map[string]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return maps.Clone(u.answered)
 }
 
-// A Slow client answers after a time, or not at all when its caller has gone before.
+// A Slow client answers after a delay, or not at all if its caller gives up before.
 type Slow struct {
 	Client llm.Client
 	After  time.Duration
@@ -81,7 +81,7 @@ type Slow struct {
 
 var _ llm.Client = Slow{}
 
-// Complete waits and asks the client.
+// Complete waits and calls the client.
 func (s Slow) Complete(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	timer := time.NewTimer(s.After)
 	defer timer.Stop()
@@ -93,8 +93,8 @@ func (s Slow) Complete(ctx context.Context, req *llm.Request) (*llm.Response, er
 	}
 }
 
-// Malicious answers what a model must not: one answer for each request, in turn. Whatever it answers, a decider makes a decision of
-// it that keeps the contract.
+// Malicious gives forbidden answers, one for each request, in turn. A decider must make a decision of each that meets the
+// contract.
 type Malicious struct {
 	mu   sync.Mutex
 	next int
@@ -102,7 +102,7 @@ type Malicious struct {
 
 var _ llm.Client = (*Malicious)(nil)
 
-// Complete gives the next of the answers of [Attacks].
+// Complete returns the next of the answers of [Attacks].
 func (m *Malicious) Complete(ctx context.Context, _ *llm.Request) (*llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

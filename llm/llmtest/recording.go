@@ -12,8 +12,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// An exchange is a call and its answer, as a file of recordings holds it. It has no key: the file is written above the clients
-// that know one.
+// An exchange is a call and its answer in a file of recordings. It has no key: the Recorder wraps the clients that have one.
 type exchange struct {
 	Fingerprint string        `json:"fingerprint"`
 	Messages    []llm.Message `json:"messages"`
@@ -34,7 +33,7 @@ var reasons = []error{
 	llm.ErrContextTooLong, llm.ErrAnswerTooLong, llm.ErrRefused, llm.ErrBadRequest,
 }
 
-// A Recorder asks a client and writes each exchange to a file, for [NewReplayed]. Streams are asked whole.
+// A Recorder calls a client and writes each exchange to a file, for [NewReplayed]. It does not stream.
 type Recorder struct {
 	client llm.Client
 	path   string
@@ -45,12 +44,12 @@ type Recorder struct {
 
 var _ llm.Client = (*Recorder)(nil)
 
-// NewRecorder makes a recorder of the client, usually one of a real provider. The file is written anew after each call.
+// NewRecorder makes a recorder of the client, usually one of a real provider. The file is rewritten after each call.
 func NewRecorder(client llm.Client, path string) *Recorder {
 	return &Recorder{client: client, path: path}
 }
 
-// Complete asks the client and records what came of it.
+// Complete calls the client and records the result.
 func (r *Recorder) Complete(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	whole := *req
 	whole.Stream = nil
@@ -78,7 +77,7 @@ func (r *Recorder) Complete(ctx context.Context, req *llm.Request) (*llm.Respons
 	return resp, errors.Join(err, fault)
 }
 
-// Replayed answers from a file of recordings. A request that was not recorded fails the test.
+// Replayed replays a file of recordings. A request that was not recorded fails the test.
 type Replayed struct {
 	t testing.TB
 
@@ -88,8 +87,8 @@ type Replayed struct {
 
 var _ llm.Client = (*Replayed)(nil)
 
-// NewReplayed reads a file that a [Recorder] has written. Equal requests get their answers in the order of the file, and the
-// last one from then on.
+// NewReplayed reads a file that a [Recorder] has written. Equal requests get their answers in the order of the file, and then
+// always the last one.
 func NewReplayed(t testing.TB, path string) *Replayed {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -107,7 +106,7 @@ func NewReplayed(t testing.TB, path string) *Replayed {
 	return r
 }
 
-// Complete gives the recorded answer.
+// Complete returns the recorded answer.
 func (r *Replayed) Complete(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type Turn struct {
 	Err      error
 }
 
-// Model is the name of the model in the answers of [Scripted].
+// Model is the model's name in the answers of [Scripted].
 const Model = "llmtest::scripted"
 
 // Calls answers with one call of the tool.
@@ -28,12 +28,12 @@ func Calls(tool, arguments string) Turn {
 	}}
 }
 
-// Decides answers with the decision: action, its parameters as JSON, and how sure the model is.
+// Decides answers with the decision: action, its parameters as JSON, and the confidence.
 func Decides(action, parameters string, confidence float64) Turn {
 	return Calls(llm.RecordDecision, Decision(action, parameters, confidence))
 }
 
-// Decision is the JSON of a decision that keeps the contract.
+// Decision returns the JSON of a decision that meets the contract.
 func Decision(action, parameters string, confidence float64) string {
 	return fmt.Sprintf(`{"decision":{"action":%q,"parameters":%s,"confidence":%v,"needs_approval":false,"rationale":"Scripted."},`+
 		`"explanations":{"salient_features":[],"matched_directions":[],"considered_alternatives":[]},`+
@@ -46,8 +46,8 @@ func Says(text string) Turn { return Turn{Response: &llm.Response{Model: Model, 
 // Fails answers with an error.
 func Fails(err error) Turn { return Turn{Err: err} }
 
-// A Scripted client gives prepared answers in order and records the requests. A call without an answer left fails the
-// test, and so does an answer that is left when the test ends.
+// A Scripted client returns prepared answers in order and records the requests. A call without an answer left fails the test, and
+// so does an answer that is left when the test ends.
 type Scripted struct {
 	t testing.TB
 
@@ -71,7 +71,7 @@ func NewScripted(t testing.TB, turns ...Turn) *Scripted {
 	return s
 }
 
-// Complete gives the next answer.
+// Complete returns the next answer.
 func (s *Scripted) Complete(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

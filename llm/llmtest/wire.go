@@ -17,36 +17,36 @@ import (
 // A Wire is the protocol of a provider.
 type Wire string
 
-// The protocols that a [Server] speaks.
+// The protocols of a [Server].
 const (
-	ChatCompletions Wire = "chat completions" // POST /chat/completions, as OpenAI has it
-	Messages        Wire = "messages"         // POST /v1/messages, as Anthropic has it
-	GenerateContent Wire = "generateContent"  // POST /v1beta/models/{model}:generateContent, as Gemini has it
+	ChatCompletions Wire = "chat completions" // POST /chat/completions, as at OpenAI
+	Messages        Wire = "messages"         // POST /v1/messages, as at Anthropic
+	GenerateContent Wire = "generateContent"  // POST /v1beta/models/{model}:generateContent, as at Gemini
 )
 
-// A Reply is what a [Server] does with a request.
+// A Reply is the response of a [Server] to a request.
 type Reply struct {
-	// The answer, whole or as a stream, as the request asks for. Tool calls need valid JSON on the wire of Gemini.
+	// The answer, whole or as a stream, as requested. Gemini's protocol requires valid JSON in tool calls.
 	Text      string
 	ToolCalls []llm.ToolCall
-	Stop      llm.Stop // default: tools with tool calls, else end
+	Stop      llm.Stop // default: tools with tool calls, otherwise end
 	Usage     llm.Usage
 
-	// Refusal answers with a refusal and these words.
+	// Refusal answers with a refusal that has this text.
 	Refusal string
-	// Status, if not 0, answers with a failure in the form of the wire: its code and its words.
+	// Status, if not 0, answers with a failure in the form of the protocol: its code and its message.
 	Status  int
 	Code    string
 	Message string
 	// Header is added to the answer.
 	Header http.Header
-	// Body, if not empty, is sent with Status or 200 in the place of all that.
+	// Body, if not empty, is sent with Status or 200 in place of everything else.
 	Body string
-	// CutAfter, if above 0, ends a stream after so many events, without its end. Fault, if not empty, sends a failure there with
-	// this code.
+	// CutAfter, if above 0, ends a stream after the given number of events, without its end. Fault, if not empty, then sends a
+	// failure with this code.
 	CutAfter int
 	Fault    string
-	// Hang answers nothing until the client has gone.
+	// Hang sends nothing until the client has gone.
 	Hang bool
 }
 
@@ -57,10 +57,10 @@ type Seen struct {
 	Body   map[string]any
 }
 
-// A Server speaks the wire of a provider, by HTTP on a local address. It follows the providers' published descriptions of their
-// APIs; nothing in it was recorded from them.
+// A Server implements the protocol of a provider, by HTTP on a local address. It follows the providers' published descriptions of
+// their APIs; nothing in it was recorded from them.
 type Server struct {
-	URL  string // with the version that the wire's base URL has
+	URL  string // with the version in the protocol's base URL
 	wire Wire
 
 	answer func(Asked) Reply // nil: the replies in order
@@ -70,13 +70,13 @@ type Server struct {
 	seen    []Seen
 }
 
-// NewServer starts a server that gives the replies in order, and the last one to all further requests. It ends with the test.
+// NewServer starts a server that sends the replies in order, and the last one to all further requests. It ends with the test.
 func NewServer(t testing.TB, wire Wire, replies ...Reply) *Server {
 	return start(t, &Server{wire: wire, replies: replies})
 }
 
-// NewServerFunc starts a server that replies to what it is asked, by a function that several requests may call at once. It ends
-// with the test.
+// NewServerFunc starts a server that replies by a function of the request, which must be safe for concurrent use. It ends with
+// the test.
 func NewServerFunc(t testing.TB, wire Wire, answer func(Asked) Reply) *Server {
 	return start(t, &Server{wire: wire, answer: answer})
 }
@@ -100,7 +100,7 @@ func (s *Server) Seen() []Seen {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	seen := Seen{Path: r.URL.Path, Header: r.Header.Clone()}
-	// To its end: only then the server sees that the client has gone.
+	// The body must be read to its end: only then the server notices that the client has gone.
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = json.Unmarshal(body, &seen.Body)
@@ -177,7 +177,7 @@ func (s *Server) fail(w http.ResponseWriter, reply Reply) {
 	_, _ = fmt.Fprint(w, encode(s.failure(status, reply.Code, reply.Message)))
 }
 
-// failure is a failure in the form of the wire.
+// failure returns a failure in the form of the protocol.
 func (s *Server) failure(status int, code, message string) object {
 	switch s.wire {
 	case Messages:
@@ -236,7 +236,7 @@ func (s *Server) stream(w http.ResponseWriter, reply Reply) {
 
 type object map[string]any
 
-// encode writes JSON, and a text as it is.
+// encode encodes JSON, and leaves a text unchanged.
 func encode(v any) string {
 	if text, ok := v.(string); ok {
 		return text

@@ -2,7 +2,7 @@ package llmtest
 
 import "github.com/postroom-go/postroom/llm"
 
-// The answers of chat completions, as https://platform.openai.com/docs/api-reference/chat describes them.
+// The answers of chat completions, according to https://platform.openai.com/docs/api-reference/chat.
 
 func chatWhole(reply Reply) object {
 	message := object{"role": "assistant", "content": reply.Text, "refusal": nil}

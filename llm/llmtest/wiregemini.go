@@ -6,7 +6,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// The answers of generateContent, as https://ai.google.dev/api/generate-content describes them.
+// The answers of generateContent, according to https://ai.google.dev/api/generate-content.
 
 func geminiWhole(reply Reply) object {
 	var parts []object
@@ -32,7 +32,7 @@ func geminiCalls(reply Reply) []object {
 	return parts
 }
 
-// geminiPiece is a whole answer, or one event of a stream; the last has the reason of the end.
+// geminiPiece is a whole answer, or one event of a stream. The last event has the reason for the end.
 func geminiPiece(reply Reply, parts []object, last bool) object {
 	piece := object{"responseId": "resp_1", "modelVersion": "fake"}
 	if reply.Refusal != "" {

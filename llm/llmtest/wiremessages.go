@@ -6,7 +6,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// The answers of messages, as https://docs.anthropic.com/en/api/messages describes them.
+// The answers of messages, according to https://docs.anthropic.com/en/api/messages.
 
 func messagesWhole(reply Reply) object {
 	content := []object{}

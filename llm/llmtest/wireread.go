@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// Asked is a request of any wire, read back.
+// Asked is a parsed request of any protocol.
 type Asked struct {
 	Messages  []llm.Message
 	Tools     []string // the names
@@ -16,7 +16,7 @@ type Asked struct {
 	HasSchema bool // of the text
 }
 
-// Asked reads a request that has arrived. Gemini's wire has no ids for calls it has not named.
+// Asked parses a request. Gemini's protocol has no ids for calls that Gemini has not named.
 func (s *Server) Asked(seen Seen) (Asked, error) {
 	b, err := json.Marshal(seen.Body)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package openai is a client of OpenAI's chat completions and of all that speak them: Ollama, vLLM, gateways.
+// Package openai is a client of OpenAI's chat completions and of all compatible servers: Ollama, vLLM, gateways.
 //
-// The base URL chooses the server, such as http://localhost:11434/v1 for Ollama. The key goes to that server and no other:
-// redirects are refused, and nothing is read from the environment.
+// The base URL selects the server, such as http://localhost:11434/v1 for Ollama. The key is sent only to that server: redirects
+// are refused, and nothing is read from the environment.
 package openai
 
 import (
@@ -27,19 +27,19 @@ const BaseURL = "https://api.openai.com/v1"
 type Config struct {
 	// Model is the provider's name of the model. Required.
 	Model string
-	// Key is sent as a bearer token. Required with the default BaseURL; servers of one's own may need none.
+	// Key is sent as a bearer token. Required with the default BaseURL; your own servers may not need one.
 	Key llm.Secret
 	// BaseURL is the address of the server, with its version, without query. Default [BaseURL].
 	BaseURL string
-	// Provider names the server in records and errors. Default openai, and the host of another BaseURL.
+	// Provider is the server's name in records and errors. Default openai, or the host of another BaseURL.
 	Provider string
-	// MaxOutputTokens bounds answers where the request does not. Default 1024.
+	// MaxOutputTokens bounds answers if the request does not. Default 1024.
 	MaxOutputTokens int
-	// Timeout bounds a call, its stream included. Default 2 minutes.
+	// Timeout bounds a call, including its stream. Default 2 minutes.
 	Timeout time.Duration
-	// MaxAnswerBytes bounds an answer as it arrives. Default 4 MiB.
+	// MaxAnswerBytes bounds the size of an answer. Default 4 MiB.
 	MaxAnswerBytes int64
-	// HTTPClient makes the requests; it is copied, and its redirects are turned off. Default nil: one with Go's transport.
+	// HTTPClient makes the requests. It is copied, and its redirects are turned off. Default nil: one with Go's transport.
 	HTTPClient *http.Client
 }
 
@@ -47,13 +47,13 @@ type Config struct {
 type Client struct {
 	caller *provider.Caller
 	chat   openai.ChatCompletionService
-	// official reports that the server is OpenAI's, which has its own name for the bound of an answer.
+	// official reports that the server is OpenAI's, whose name for the bound of an answer differs.
 	official bool
 }
 
 var _ llm.Client = (*Client)(nil)
 
-// New makes a client; a bad configuration is an error that names the field. It calls nobody.
+// New makes a client. It returns an error that names the field of a bad configuration. It makes no calls.
 func New(cfg Config) (*Client, error) {
 	base := cmp.Or(cfg.BaseURL, BaseURL)
 	name, official := cfg.Provider, false
@@ -83,16 +83,16 @@ func New(cfg Config) (*Client, error) {
 	return &Client{caller: caller, chat: openai.NewChatCompletionService(options...), official: official}, nil
 }
 
-// Model is the model as provider::model.
+// Model returns the model as provider::model.
 func (c *Client) Model() string { return c.caller.FullName() }
 
-// String is [Client.Model].
+// String returns [Client.Model].
 func (c *Client) String() string { return c.Model() }
 
-// GoString is [Client.Model].
+// GoString returns [Client.Model].
 func (c *Client) GoString() string { return c.Model() }
 
-// LogValue is [Client.Model].
+// LogValue returns [Client.Model].
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.Model()) }
 
 // Complete calls the model.

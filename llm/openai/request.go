@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// params is the request as OpenAI writes it.
+// params converts the request to OpenAI's form.
 func (c *Client) params(req *llm.Request) openai.ChatCompletionNewParams {
 	params := openai.ChatCompletionNewParams{Model: c.caller.Model, Messages: make([]openai.ChatCompletionMessageParamUnion, len(req.Messages))}
 	for i, m := range req.Messages {
@@ -44,7 +44,7 @@ func (c *Client) params(req *llm.Request) openai.ChatCompletionNewParams {
 	return params
 }
 
-// schema is what the SDK takes for a schema that Validate has found to be JSON. One that is not an object is none.
+// schema converts a schema that Validate has found to be JSON for the SDK. A schema that is not an object becomes none.
 func schema(raw json.RawMessage) map[string]any {
 	var s map[string]any
 	if json.Unmarshal(raw, &s) != nil {

@@ -29,7 +29,7 @@ func response(completion *openai.ChatCompletion) (*llm.Response, error) {
 	return finish(resp, choice.FinishReason, choice.Message.Refusal)
 }
 
-// finish sets the reason why the answer ended, or returns its refusal.
+// finish sets the reason for the end of the answer, or returns its refusal.
 func finish(resp *llm.Response, reason, refusal string) (*llm.Response, error) {
 	switch {
 	case refusal != "" || reason == "content_filter":
@@ -93,7 +93,7 @@ func (c *Client) stream(ctx context.Context, req *llm.Request, params openai.Cha
 	return finish(&t.resp, t.reason, t.refusal)
 }
 
-// maxCalls bounds the tool calls of an answer: their places are the server's numbers.
+// maxCalls bounds the tool calls of an answer: the server chooses their indexes.
 const maxCalls = 128
 
 func (t *turn) add(req *llm.Request, delta openai.ChatCompletionChunkChoiceDelta) error {

@@ -1,9 +1,9 @@
-// Package rediscache keeps the answers of models in Redis, or a server that speaks its protocol. It is an [llm.AnswerCache]; without one
-// answers are kept in the database. Programs share what the same account has asked, and all of it with ShareAnswers.
+// Package rediscache stores the answers of models in Redis or a compatible server. It is an [llm.AnswerCache]; without one,
+// answers are stored in the database. Programs share the answers of the same account, or all answers with ShareAnswers.
 //
-// An answer is one string under a key with the prefix, which the server forgets when its time is over. What is kept quotes mail: the
-// server needs a password and, beyond this machine, encryption (rediss). Who can write to it answers in the place of models, as far as
-// package safety lets a model go.
+// An answer is one string under a key with the prefix, and expires on the server. Answers quote mail: the server needs a password
+// and, outside of this machine, encryption (rediss). Anyone who can write to it can answer in place of the models, within the
+// limits of package safety.
 package rediscache
 
 import (
@@ -21,16 +21,16 @@ import (
 
 // Config configures a [Cache]. It is copied and checked once, by [New].
 type Config struct {
-	// URL is that of the server: redis://user:password@host:port/database, or rediss:// for TLS, with the parameters of go-redis.
-	// Required.
+	// URL is the address of the server: redis://user:password@host:port/database, or rediss:// for TLS, with the parameters of
+	// go-redis. Required.
 	URL llm.Secret
 	// Prefix begins each key. Default "postroom:answer:".
 	Prefix string
-	// Timeout bounds each call, connecting included. Default 1 second.
+	// Timeout bounds each call, including connecting. Default 1 second.
 	Timeout time.Duration
 }
 
-// A Cache keeps answers in Redis. It is safe for concurrent use. [New] makes one; the zero Cache is unusable.
+// A Cache stores answers in Redis. It is safe for concurrent use. [New] makes one; the zero Cache is unusable.
 type Cache struct {
 	cfg    Config
 	client *redis.Client
@@ -38,11 +38,12 @@ type Cache struct {
 
 var _ llm.AnswerCache = (*Cache)(nil)
 
-// ErrInvalidURL reports that the URL of a [Config] is missing or is none of a Redis server. The error does not show it: it may hold a
-// password.
+// ErrInvalidURL reports that the URL of a [Config] is missing or is not that of a Redis server. The error does not contain it: it
+// may have a password.
 var ErrInvalidURL = errors.New("rediscache: Config.URL is no URL of a Redis server, such as redis://127.0.0.1:6379/0")
 
-// New makes a cache; a bad field is an error that names it. It calls nobody. Close the cache when it is no longer needed.
+// New makes a cache. It returns an error that names the bad field. It makes no calls. Close the cache when it is no longer
+// needed.
 func New(cfg Config) (*Cache, error) {
 	if cfg.Timeout < 0 {
 		return nil, fmt.Errorf("rediscache: Config.Timeout is %v; give one that is positive, or 0 for a second", cfg.Timeout)
@@ -52,7 +53,7 @@ func New(cfg Config) (*Cache, error) {
 		return nil, ErrInvalidURL
 	}
 	cfg.Prefix, cfg.Timeout = cmp.Or(cfg.Prefix, "postroom:answer:"), cmp.Or(cfg.Timeout, time.Second)
-	options.ContextTimeoutEnabled = true // else the deadlines below are not kept
+	options.ContextTimeoutEnabled = true // otherwise the deadlines below are ignored
 	options.DialTimeout = min(cmp.Or(options.DialTimeout, cfg.Timeout), cfg.Timeout)
 	return &Cache{cfg, redis.NewClient(options)}, nil
 }

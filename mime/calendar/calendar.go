@@ -9,10 +9,10 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// ErrNone reports that the text holds no calendar.
+// ErrNone reports that the text has no calendar.
 var ErrNone = errors.New("no BEGIN:VCALENDAR")
 
-// The bounds of what is read.
+// The bounds of reading.
 const (
 	maxText      = 1 << 20 // bytes of one calendar
 	maxEvents    = 1000
@@ -21,18 +21,19 @@ const (
 
 // A Calendar is one iCalendar object.
 type Calendar struct {
-	// Method says what the sender asks for (RFC 5546, section 1.4): "REQUEST", "REPLY", "CANCEL", "PUBLISH", "COUNTER" and others, in
-	// upper case; empty when not said.
+	// Method is the sender's request (RFC 5546, section 1.4), such as "REQUEST", "REPLY", "CANCEL", "PUBLISH" or "COUNTER", in
+	// upper case; empty if there is none.
 	Method string
 	// Product is the program that made the calendar.
 	Product string
-	// Events are the meetings and appointments. A recurring one has an entry for the whole series, and others for the occurrences that
-	// differ, with the same UID.
+	// Events are the meetings and appointments. A recurring event has an entry for the whole series, and an entry with the same
+	// UID for each occurrence that differs.
 	Events []Event
 }
 
-// FromMessage returns the calendars of a message, each once: its parts of type text/calendar, and files whose name ends in .ics.
-// Messages attached to it are not looked into. The error joins those of all parts that could not be read; the others are returned.
+// FromMessage returns the distinct calendars of a message: its parts of type text/calendar, and files whose name ends in .ics. It
+// does not look into attached messages. The error joins those of all parts that could not be read; the other calendars are
+// returned.
 func FromMessage(m *mime.Message) ([]*Calendar, error) {
 	var calendars []*Calendar
 	var texts []string
@@ -77,7 +78,8 @@ func isCalendar(p *mime.Part) bool {
 	return !p.IsMultipart() && p.Message == nil && strings.HasSuffix(strings.ToLower(p.Filename), ".ics")
 }
 
-// Parse reads the first calendar in the text. It returns [ErrNone] when there is none, and an error for a text of more than 1 MiB.
+// Parse returns the first calendar in the text. It returns [ErrNone] if there is none, and an error for a text of more than 1
+// MiB.
 func Parse(text string) (*Calendar, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("calendar: text has %d bytes, and %d are read at most", len(text), maxText)

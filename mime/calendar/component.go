@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	maxLine       = 32 << 10 // bytes of an unfolded line; what is beyond is cut off
-	maxParameters = 100      // of one property, roughly
+	maxLine       = 32 << 10 // bytes of an unfolded line; the rest is cut off
+	maxParameters = 100      // of one property, approximately
 	maxDepth      = 8        // of components within components
 	maxProperties = 50_000   // of one calendar
 )
 
-// A component is what stands between BEGIN and END (RFC 5545, section 3.6).
+// A component is the content between BEGIN and END (RFC 5545, section 3.6).
 type component struct {
 	name       string // in upper case
 	properties []property
@@ -23,7 +23,7 @@ type component struct {
 // A property is one content line (RFC 5545, section 3.1).
 type property struct {
 	name  string // in upper case
-	value string // of a text without its escapes
+	value string // of a text: without its escapes
 	// parameters have names in upper case.
 	parameters map[string][]string
 }
@@ -45,15 +45,15 @@ func (c *component) property(name string) (property, bool) {
 	return property{}, false
 }
 
-// text returns the value of the first property of the name without blanks around it; empty when there is none.
+// text returns the value of the first property of the name without surrounding blanks; empty if there is none.
 func (c *component) text(name string) string {
 	p, _ := c.property(name)
 	return strings.TrimSpace(p.value)
 }
 
-// parseComponents reads the first VCALENDAR; nil when there is none.
+// parseComponents returns the first VCALENDAR; nil if there is none.
 //
-// QUIRK: lines that are no properties, components that do not end, and text around the calendar occur. Such lines are left out,
+// QUIRK: lines that are not properties, components that do not end, and text around the calendar occur. Such lines are left out,
 // and the end of a component ends those within it. Sample: broken-lines.
 func parseComponents(text string) *component {
 	var stack []*component
@@ -93,7 +93,7 @@ func begin(stack []*component, kind string) *component {
 	return c
 }
 
-// ended takes the innermost component of the name off the stack, with those within it, but never the calendar.
+// ended removes the innermost component of the name, and those within it, from the stack. It never removes the calendar.
 func ended(stack []*component, kind string) []*component {
 	for i := len(stack) - 1; i > max(0, len(stack)-maxDepth-1); i-- {
 		if stack[i].name == kind {
@@ -106,7 +106,7 @@ func ended(stack []*component, kind string) []*component {
 	return stack
 }
 
-// unfolded yields the lines of the text, each joined with those that continue it (RFC 5545, section 3.1).
+// unfolded yields the lines of the text, each joined with its continuations (RFC 5545, section 3.1).
 func unfolded(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		var line strings.Builder
@@ -151,7 +151,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// separators counts what may separate parameters in front of a property's value.
+// separators counts the possible separators of parameters before a property's value.
 func separators(line string) int {
 	n, quoted := 0, false
 	for i := range len(line) {

@@ -9,38 +9,40 @@ import (
 
 // An Event is a meeting or an appointment (VEVENT, RFC 5545, section 3.6.1).
 type Event struct {
-	// UID identifies the event for ever; with RecurrenceID, one occurrence of it. Sequence grows with its changes: of two, the
-	// higher counts, and with the same the later Stamp.
+	// UID identifies the event permanently; UID and RecurrenceID identify one occurrence. Sequence grows with each change. Of two
+	// versions, the one with the higher Sequence counts, and with equal Sequences the one with the later Stamp.
 	UID      string
 	Sequence int
-	Stamp    time.Time // when the sender made this version; zero when not said
-	// RecurrenceID is when the occurrence that this entry is about would have begun; the zero Moment for the event as a whole.
+	Stamp    time.Time // when the sender made this version; zero if unknown
+	// RecurrenceID is the original start of the occurrence that this entry is about; the zero Moment if the entry is about the
+	// whole event.
 	RecurrenceID Moment
 
 	Summary     string
 	Description string
 	Location    string
-	// Status is "TENTATIVE", "CONFIRMED" or "CANCELLED", in upper case; empty when not said.
+	// Status is "TENTATIVE", "CONFIRMED" or "CANCELLED", in upper case; empty if not given.
 	Status string
-	// Conference is the link to join by, from the fields of the usual programs, or else from Location and Description; empty when
-	// there is none. A link is the sender's: show it, do not follow it.
+	// Conference is the link to join by, from the fields of the usual programs, otherwise from Location and Description; empty if
+	// there is none. The sender chose the link: show it, do not follow it.
 	Conference string
 	URL        string
 
 	Organizer Person
 	Attendees []Attendee
 
-	// End is after the event, for an all-day event the day after its last. Where only a duration is given, it is Start and that.
+	// End is after the last moment of the event; for an all-day event, it is the day after the last. If the calendar gives only a
+	// duration, End is Start plus the duration.
 	Start Moment
 	End   Moment
 
-	// Rules are the recurrence rules (RFC 5545, section 3.3.10) as text, such as "FREQ=WEEKLY;BYDAY=MO"; Added and Excluded are dates
-	// beside and out of them.
+	// Rules are the recurrence rules (RFC 5545, section 3.3.10) as text, such as "FREQ=WEEKLY;BYDAY=MO". Added are dates in
+	// addition to the rules, and Excluded are exceptions from them.
 	Rules    []string
 	Added    []Moment
 	Excluded []Moment
 
-	// Free reports that the event leaves its time free for others (TRANSP, RFC 5545, section 3.8.2.7).
+	// Free reports that the event does not block its time (TRANSP, RFC 5545, section 3.8.2.7).
 	Free bool
 }
 
@@ -49,13 +51,13 @@ func (e *Event) IsRecurring() bool { return len(e.Rules) > 0 || len(e.Added) > 0
 
 // A Person is an organizer or attendee.
 type Person struct {
-	Email string // empty when the address is none of mail
+	Email string // empty if the address is not an email address
 	Name  string
-	// SentBy is who acts for the person; empty when nobody does.
+	// SentBy is the person who acts for this one; empty if there is none.
 	SentBy string
 }
 
-// An Attendee is a person, room or group that is invited.
+// An Attendee is an invited person, room or group.
 type Attendee struct {
 	Person
 	// Participation is the answer (PARTSTAT, RFC 5545, section 3.2.12): "NEEDS-ACTION", which is the default, "ACCEPTED", "DECLINED",
@@ -65,7 +67,7 @@ type Attendee struct {
 	Role string
 	// Kind is "INDIVIDUAL", which is the default, "GROUP", "RESOURCE", "ROOM" or another word in upper case.
 	Kind string
-	// RSVP reports that an answer is wanted.
+	// RSVP reports that the organizer wants an answer.
 	RSVP bool
 }
 
@@ -124,7 +126,7 @@ func word(p property, name, otherwise string) string {
 	return otherwise
 }
 
-// end sets the end of an event that names none (RFC 5545, section 3.6.1).
+// end sets the end of an event that gives none (RFC 5545, section 3.6.1).
 func (e *Event) end(c *component) {
 	if !e.End.IsZero() || e.Start.IsZero() {
 		return
@@ -140,7 +142,7 @@ func (e *Event) end(c *component) {
 
 // readPerson reads a calendar address.
 //
-// QUIRK: the scheme is in any case, or missing, and Exchange knows people without an address. Sample: outlook-invitation.
+// QUIRK: the scheme is in any case, or missing, and Exchange writes people without an address. Sample: outlook-invitation.
 func readPerson(p property) Person {
 	return Person{Email: address(p.value, p.parameter("EMAIL")), Name: strings.Trim(line(p.parameter("CN")), `"' `), SentBy: address(p.parameter("SENT-BY"), "")}
 }
@@ -157,18 +159,18 @@ func address(uri, otherwise string) string {
 	return uri
 }
 
-// line makes text one line.
+// line puts text on one line.
 func line(s string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s)
 }
 
-// conferenceFields hold links to join by, in the order in which they are believed: RFC 7986, section 5.11, then those of programs.
+// conferenceFields are the fields with links to join by, in order of preference: RFC 7986, section 5.11, then those of programs.
 var conferenceFields = []string{
 	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGEXTERNALLINK",
 	"X-MICROSOFT-ONLINEMEETINGCONFLINK", "X-ZOOM-JOIN-URL",
 }
 
-// conferenceLink is a link to join by of the usual services.
+// conferenceLink matches the links to join by of the usual services.
 var conferenceLink = regexp.MustCompile(`https://(?:meet\.google\.com/[a-z-]+|[a-z0-9.-]*\bzoom\.us/(?:j|my|w)/[^\s<>"]+|` +
 	`teams\.(?:microsoft|live)\.com/(?:l/meetup-join|meet)/[^\s<>"]+|[a-z0-9.-]+\.webex\.com/[^\s<>"]+|meet\.jit\.si/[^\s<>"]+|` +
 	`whereby\.com/[^\s<>"]+|global\.gotomeeting\.com/join/[^\s<>"]+)`)

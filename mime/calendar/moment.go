@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// A Moment is a time of a calendar: an instant, a time of day wherever one is, or a day.
+// A Moment is a time of a calendar: an instant, a time of day in any zone, or a day.
 type Moment struct {
-	// Time is the instant, in the zone in which the calendar gives it. Of a moment that is floating or all day it is the time or the
-	// day in UTC, which says nothing about when that is: use In.
+	// Time is the instant in the zone of the calendar. For a floating moment it is the time, and for an all-day moment the day,
+	// in UTC, which is not when it takes place: use In.
 	Time time.Time
-	// Zone is the zone's name as the calendar spells it; empty for UTC, for days and for floating times that name none.
+	// Zone is the zone's name as the calendar spells it; empty for UTC, for days and for floating times without a name.
 	Zone string
 	// AllDay marks a day (RFC 5545, section 3.3.4).
 	AllDay bool
-	// Floating marks a time without a zone (RFC 5545, section 3.3.5, form 1), or in one that is not known.
+	// Floating marks a time without a zone (RFC 5545, section 3.3.5, form 1), or in an unknown one.
 	Floating bool
 }
 
-// IsZero reports that the calendar does not say.
+// IsZero reports whether the calendar gives no time.
 func (m Moment) IsZero() bool { return m.Time.IsZero() }
 
-// In returns the instant in the location: a day begins there, and a floating time is a time there.
+// In returns the instant in the location. A day begins at midnight there, and a floating time is a time there.
 func (m Moment) In(location *time.Location) time.Time {
 	if !m.AllDay && !m.Floating || m.IsZero() {
 		return m.Time.In(location)
@@ -32,7 +32,7 @@ func (m Moment) In(location *time.Location) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, location)
 }
 
-// add goes by the calendar for days and by the clock for the rest (RFC 5545, section 3.3.6).
+// add adds days by the calendar and the rest by the clock (RFC 5545, section 3.3.6).
 func (m Moment) add(d duration) Moment {
 	if t := m.Time.AddDate(0, 0, d.days).Add(d.clock); t.Year() <= maxYear {
 		m.Time = t
@@ -40,7 +40,7 @@ func (m Moment) add(d duration) Moment {
 	return m
 }
 
-// maxYear is the last that iCalendar and JSON can write.
+// maxYear is the last year that iCalendar and JSON can represent.
 const maxYear = 9999
 
 // moments reads a list of times.
@@ -55,12 +55,12 @@ func (z *zones) moments(p property) []Moment {
 	return found
 }
 
-// dateTime is a date or a date with a time; 24 o'clock and leap seconds included.
+// dateTime matches a date, or a date with a time, including 24 o'clock and leap seconds.
 var dateTime = regexp.MustCompile(`^(\d{8})(?:T(\d{2})(\d{2})(\d{2})?)?(Z)?$`)
 
-// moment reads a date or time (RFC 5545, sections 3.3.4 and 3.3.5); the zero Moment for what is none.
+// moment reads a date or time (RFC 5545, sections 3.3.4 and 3.3.5); the zero Moment if it is invalid.
 //
-// QUIRK: a date without VALUE=DATE, one with a Z behind it, and a time without seconds occur. Sample: odd-dates.
+// QUIRK: a date without VALUE=DATE, a date with a Z after it, and a time without seconds occur. Sample: odd-dates.
 func (z *zones) moment(p property, value string) Moment {
 	found := dateTime.FindStringSubmatch(strings.ToUpper(strings.TrimSpace(value)))
 	if found == nil {
@@ -101,7 +101,7 @@ type duration struct {
 
 var durationText = regexp.MustCompile(`^([+-]?)P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$`)
 
-// parseDuration reads RFC 5545, section 3.3.6. A negative one is none.
+// parseDuration reads RFC 5545, section 3.3.6. A negative duration is invalid.
 func parseDuration(s string) (duration, bool) {
 	found := durationText.FindStringSubmatch(strings.ToUpper(s))
 	if found == nil || found[1] == "-" || len(s) < len("P1D") {

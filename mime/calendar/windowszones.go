@@ -2,8 +2,8 @@ package calendar
 
 import "strings"
 
-// windowsZones maps the names of time zones in Windows, in lower case, to those of the IANA database, as the Unicode CLDR does
-// where it does not ask for the territory. Outlook's "tzone://Microsoft/" names are here as well.
+// windowsZones maps the lower-case names of Windows time zones to those of the IANA database, using the Unicode CLDR's default
+// territory. It includes Outlook's "tzone://Microsoft/" names.
 var windowsZones = zonesByName(`
 dateline standard time=Etc/GMT+12
 utc-11=Etc/GMT+11

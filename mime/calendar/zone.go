@@ -9,11 +9,11 @@ import (
 
 // zones resolves the names of time zones in one calendar.
 type zones struct {
-	described map[string]*described     // by TZID, those that the calendar describes
-	locations map[string]*time.Location // by TZID; nil for one that the database does not have
+	described map[string]*described     // the zones that the calendar describes, by TZID
+	locations map[string]*time.Location // by TZID; nil for a zone that the database does not have
 }
 
-// maxZones bounds the zones of one calendar, those that it describes and those that its times name.
+// maxZones bounds the zones of one calendar, both described and named.
 const maxZones = 100
 
 func newZones(root *component) *zones {
@@ -26,8 +26,8 @@ func newZones(root *component) *zones {
 	return z
 }
 
-// resolve finds the instant of a time in a zone. The database counts more than what the calendar describes: programs describe
-// zones wrongly, or as they are this year alone.
+// resolve finds the instant of a time in a zone. The database takes precedence over the calendar's description: programs describe
+// zones wrongly, or only for the current year.
 func (z *zones) resolve(id string, wall time.Time) (time.Time, bool) {
 	if id == "" {
 		return time.Time{}, false
@@ -35,7 +35,7 @@ func (z *zones) resolve(id string, wall time.Time) (time.Time, bool) {
 	location, seen := z.locations[id]
 	if !seen {
 		if len(z.locations) == maxZones {
-			return time.Time{}, false // each look-up of a name that does not exist reads files
+			return time.Time{}, false // each look-up of an unknown name reads files
 		}
 		location = lookUp(id)
 		if d := z.described[id]; location == nil && d != nil && d.location != "" {
@@ -54,12 +54,12 @@ func (z *zones) resolve(id string, wall time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// zoneName is a name that the database can have: none that leads out of it, and not "Local".
+// zoneName matches names that the database can have: none that leaves its directory, and not "Local".
 var zoneName = regexp.MustCompile(`^(?:[A-Za-z_]+(?:/[A-Za-z0-9_+-]+){1,2}|UTC|GMT|EST|MST|HST|EST5EDT|CST6CDT|MST7MDT|PST8PDT|CET|EET|WET|MET)$`)
 
-// lookUp finds a zone by name; nil when there is none.
+// lookUp finds a zone by name; nil if there is none.
 //
-// QUIRK: Outlook and Exchange write the Windows names of zones; old programs put a registry in front of the IANA name
+// QUIRK: Outlook and Exchange write the Windows names of zones; old programs put a registry before the IANA name
 // ("/mozilla.org/20050126_1/Europe/Berlin"). Samples: outlook-invitation, zone-registry.
 func lookUp(id string) *time.Location {
 	id = strings.Trim(id, `" `)
@@ -85,14 +85,14 @@ type described struct {
 	observances []observance
 }
 
-// An observance is standard or daylight time: from when on, and how far from UTC.
+// An observance is standard or daylight time: its onsets and its offset from UTC.
 type observance struct {
 	start    time.Time // the first onset
 	from, to time.Duration
 	yearly   bool
 	month    time.Month
 	weekday  time.Weekday
-	week     int // of the month; negative from its end; 0 when the rule gives a fixed day
+	week     int // of the month; negative from its end; 0 if the rule gives a fixed day
 	until    time.Time
 }
 
@@ -117,8 +117,8 @@ func describe(c *component) *described {
 	return d
 }
 
-// readRule reads the rules that zones have: once a year, on a day of a month or on its nth weekday. Others are taken for an
-// onset that does not come again.
+// readRule reads the usual rules of zones: once a year, on a day of a month or on its nth weekday. Any other rule counts as a
+// single onset.
 func (o *observance) readRule(rule string) {
 	parts := map[string]string{}
 	for part := range strings.SplitSeq(strings.ToUpper(rule), ";") {
@@ -140,7 +140,7 @@ func (o *observance) readRule(rule string) {
 	o.until = (&zones{}).moment(property{}, parts["UNTIL"]).Time
 }
 
-// onset is when the observance begins in the year, by the clock on the wall.
+// onset returns when the observance begins in the year, in local time.
 func (o *observance) onset(year int) time.Time {
 	s := o.start
 	day := time.Date(year, o.month, s.Day(), s.Hour(), s.Minute(), s.Second(), 0, time.UTC)
@@ -157,7 +157,7 @@ func (o *observance) onset(year int) time.Time {
 	return day
 }
 
-// latest is the last onset that is not after the time; zero when there is none.
+// latest returns the last onset that is not after the time; zero if there is none.
 func (o *observance) latest(wall time.Time) time.Time {
 	if wall.Before(o.start) {
 		return time.Time{}
@@ -180,7 +180,7 @@ func (o *observance) latest(wall time.Time) time.Time {
 	return last
 }
 
-// offset is that of the observance which began last.
+// offset returns the offset of the observance that began last.
 func (d *described) offset(wall time.Time) (time.Duration, bool) {
 	var latest, earliest time.Time
 	var offset, before time.Duration

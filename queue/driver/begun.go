@@ -7,10 +7,10 @@ import (
 
 type endKey struct{}
 
-// Begun returns the context of a write that has begun under ctx: it has the values of ctx, and goes on when ctx is canceled, so
-// that nobody has to guess whether the write was committed. It ends only where whoever waits for the write cannot wait any
-// longer, as a dispatcher that stops while the server does not answer: see [WithInterrupt]. A driver whose database can fall
-// silent runs the statements of a transaction under it, and closes the connection when it ends.
+// Begun returns the context of a write that has begun under ctx. It has the values of ctx and is not canceled with ctx, so that
+// the caller learns whether the write was committed. It ends only if the caller cannot wait any longer, such as a dispatcher that
+// stops while the server does not answer: see [WithInterrupt]. A driver whose database can stop answering runs the statements of
+// a transaction under it, and closes the connection when it ends.
 func Begun(ctx context.Context) context.Context {
 	end, ok := ctx.Value(endKey{}).(context.Context)
 	if !ok {
@@ -19,8 +19,8 @@ func Begun(ctx context.Context) context.Context {
 	return begun{Context: end, values: ctx}
 }
 
-// WithInterrupt returns a copy of ctx that is canceled by interrupt, and under which writes that have begun are interrupted by
-// that as well: whether they were committed is not known then. Call interrupt when the context is of no more use.
+// WithInterrupt returns a copy of ctx that is canceled by interrupt. Calling interrupt also interrupts writes that have begun
+// under it: whether they were committed is then unknown. Call interrupt when the context is no longer needed.
 func WithInterrupt(ctx context.Context) (out context.Context, interrupt context.CancelFunc) {
 	end, cancelEnd := context.WithCancel(endOf(ctx))
 	out, cancel := context.WithCancel(context.WithValue(ctx, endKey{}, end))
@@ -30,7 +30,7 @@ func WithInterrupt(ctx context.Context) (out context.Context, interrupt context.
 	}
 }
 
-// WithPatience is [WithInterrupt] that is interrupted when d is over, at the latest.
+// WithPatience is [WithInterrupt] with an interrupt after d at the latest.
 func WithPatience(ctx context.Context, d time.Duration) (out context.Context, interrupt context.CancelFunc) {
 	deadline := time.Now().Add(d)
 	end, cancelEnd := context.WithDeadline(endOf(ctx), deadline)
@@ -41,7 +41,7 @@ func WithPatience(ctx context.Context, d time.Duration) (out context.Context, in
 	}
 }
 
-// endOf returns a context without values, which ends when writes that have begun under ctx are interrupted.
+// endOf returns a context without values that ends when writes that have begun under ctx are interrupted.
 func endOf(ctx context.Context) context.Context {
 	if end, ok := ctx.Value(endKey{}).(context.Context); ok {
 		return end
@@ -56,7 +56,7 @@ type begun struct {
 	values context.Context //nolint:containedctx // see above
 }
 
-// Value asks the end first, which has no values but what package context keeps there for itself.
+// Value asks the ending context first, which has only the values that package context keeps there.
 func (b begun) Value(key any) any {
 	if v := b.Context.Value(key); v != nil {
 		return v

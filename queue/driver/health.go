@@ -2,7 +2,7 @@ package driver
 
 import "context"
 
-// A Severity is how much a [Finding] matters.
+// A Severity is the severity of a [Finding].
 type Severity string
 
 // The severities.
@@ -12,11 +12,11 @@ const (
 	SeverityProblem Severity = "problem" // something does not work
 )
 
-// A Finding is one thing that a health check has looked at.
+// A Finding is one result of a health check.
 type Finding struct {
 	Severity Severity
 	Text     string // what was found
-	Hint     string // what to do; empty when there is nothing to do
+	Hint     string // what to do; empty if there is nothing to do
 }
 
 // String formats the severity, the text and the hint.
@@ -30,6 +30,6 @@ func (f Finding) String() string {
 
 // A HealthChecker is a [Driver] that can report the state of its engine.
 type HealthChecker interface {
-	// CheckHealth looks at the database, for seconds at most, and only reads.
+	// CheckHealth checks the database. It takes seconds at most, and only reads.
 	CheckHealth(ctx context.Context) ([]Finding, error)
 }

@@ -11,8 +11,8 @@ import (
 type Job struct {
 	ID            string
 	Type          string
-	Payload       json.RawMessage // as the queue's codec has made it
-	Options                       // as they stand; of the key without its Period
+	Payload       json.RawMessage // encoded by the queue's codec
+	Options                       // as stored; the key without its Period
 	State         State
 	Attempt       int
 	Failures      int
@@ -28,7 +28,7 @@ type Job struct {
 	FinishedAt    time.Time
 }
 
-// Options are what the caller who enqueues a job says about it, under the names and in the order of those of package queue.
+// Options are the options of a job from the caller that enqueues it, under the names and in the order of those of package queue.
 type Options struct {
 	Priority    int
 	NotBefore   time.Time // zero on an insert: due at tx.Now()
@@ -40,7 +40,7 @@ type Options struct {
 	Tags        []string
 }
 
-// Lease returns the right to write about the job's current attempt.
+// Lease returns the lease of the job's current attempt.
 func (j *Job) Lease() Lease { return Lease{JobID: j.ID, Attempt: j.Attempt} }
 
 // A Lease is the right to write about one attempt of one job.
@@ -49,41 +49,42 @@ type Lease struct {
 	Attempt int
 }
 
-// LastAttempt is the highest number of an attempt, and of failures, interruptions and crashes, that is stored. A claim of a job
-// that has come so far, because somebody has altered its row, leaves the number: package queue fails such a job.
+// LastAttempt is the maximum of the stored numbers of an attempt, of failures, interruptions and crashes. A claim does not
+// increase a number that has reached it, because somebody has altered the row: package queue fails such a job.
 const LastAttempt = math.MaxInt32
 
-// A KeyScope is how long an idempotency key keeps others out.
+// A KeyScope is the time for which an idempotency key excludes other jobs.
 type KeyScope string
 
 // The scopes of a key.
 const (
-	// KeyForever: no second job with the key, ever; also after the first has been pruned.
+	// KeyForever: no second job with the key, ever, even after the first has been pruned.
 	KeyForever KeyScope = "forever"
-	// KeyUnfinished: no second job with the key until the first has completed, failed or been canceled.
+	// KeyUnfinished: no second job with the key until the first has completed, failed or was canceled.
 	KeyUnfinished KeyScope = "unfinished"
-	// KeyPeriod: no second job with the key for a time, whatever becomes of the first.
+	// KeyPeriod: no second job with the key for a time, regardless of the first job's outcome.
 	KeyPeriod KeyScope = "period"
-	// KeyCoalesce: no second job with the key until the first has begun; what is enqueued then waits for the first to end.
+	// KeyCoalesce: no second job with the key until the first has started. A second job that is enqueued then waits for the first
+	// to end.
 	KeyCoalesce KeyScope = "coalesce"
 )
 
-// A Key is an idempotency key; the zero Key is none.
+// A Key is an idempotency key. The zero Key is no key.
 type Key struct {
 	Name  string // not empty, at most 1000 bytes
 	Scope KeyScope
-	// Period is how long a key of scope period is taken; at least 1 ms. Zero with the other scopes.
+	// Period is the time for which a key of scope period is taken; at least 1 ms. It is zero with the other scopes.
 	Period time.Duration
 }
 
-// An InsertJob is a validated job to be stored: its ID, Type, Payload, Options and TraceParent. The other fields of the Job are
-// those of a new one, whatever they hold.
+// An InsertJob is a validated job to store: its ID, Type, Payload, Options and TraceParent. The other fields of the Job are
+// ignored, and stored as for a new job.
 type InsertJob struct {
 	Job
 	Fingerprint string // of type and payload; empty without a key
 }
 
-// An InsertResult answers an [InsertJob].
+// An InsertResult is the result for an [InsertJob].
 type InsertResult struct {
 	ID        string
 	Duplicate bool
@@ -92,7 +93,7 @@ type InsertResult struct {
 	Holder *KeyHolder
 }
 
-// A KeyHolder is the job that has a key. Type is empty when its row is not there, or not yet.
+// A KeyHolder is the job that has a key. Type is empty if its row is missing.
 type KeyHolder struct {
 	Fingerprint string
 	Type        string
@@ -107,7 +108,7 @@ type StepRecord struct {
 	StartedAt  time.Time
 	FinishedAt time.Time       // zero while unfinished
 	Result     json.RawMessage // nil while unfinished
-	Cursor     json.RawMessage // how far an unfinished step has come; nil when that was not stored
+	Cursor     json.RawMessage // progress of an unfinished step; nil if none was stored
 }
 
 // An AttemptRecord is an attempt of a job.

@@ -2,13 +2,13 @@ package driver
 
 import "time"
 
-// AllTypes is the name of a type target that stands for all types; it can be paused, not limited.
+// AllTypes is the name of a type target that stands for all types. It can be paused, but not limited.
 const AllTypes = "*"
 
 // CoalescePrefix begins the limit keys of jobs whose idempotency key is of scope coalesce.
 const CoalescePrefix = "coalesce:"
 
-// A TargetKind is how the jobs of a [Target] are chosen.
+// A TargetKind is the way in which a [Target] selects jobs.
 type TargetKind string
 
 // The kinds of targets.
@@ -18,14 +18,14 @@ const (
 	TargetKeyPrefix TargetKind = "prefix"
 )
 
-// A Target is what is limited or paused.
+// A Target is a set of jobs that is limited or paused.
 type Target struct {
 	Kind TargetKind
-	Name string // of the type, the limit key, or its beginning
+	Name string // of the type, the limit key, or its prefix
 }
 
-// A Limit bounds how many jobs of a [Target] run at once, and how many start in a time. Zero fields do not bound; a Rate
-// comes with Per and with a Burst of at least 1.
+// A Limit bounds the jobs of a [Target] that run at once, and that start within a time. Zero fields set no bounds. A Rate
+// requires Per and a Burst of at least 1.
 type Limit struct {
 	MaxRunning int
 	Rate       int
@@ -33,7 +33,7 @@ type Limit struct {
 	Burst      int
 }
 
-// A LimitStatus is a limit that is set, or a pause.
+// A LimitStatus is a limit or a pause of a target.
 type LimitStatus struct {
 	Target
 	Limit

@@ -5,47 +5,46 @@ import (
 	"time"
 )
 
-// The interfaces of this file are optional. They are what package queue/queueadmin and the helpers of tests ask of a
-// database, and what they cannot do without.
+// The interfaces of this file are optional. Package queue/queueadmin and the helpers of tests require them.
 
 // A Promoter is a [Driver] that can make jobs due before their time.
 type Promoter interface {
 	// PromoteScheduled makes due, at tx.Now(), the queued jobs that wait for their time or for their next attempt, and returns
-	// how many those are.
+	// their number.
 	PromoteScheduled(ctx context.Context, tx *WriteTx) (int, error)
 }
 
-// A TableChecker is a [Driver] that can look whether the database has the queue's tables.
+// A TableChecker is a [Driver] that can check whether the database has the queue's tables.
 type TableChecker interface {
-	// CheckTables returns nil when the queue's tables are there, [ErrNoTables] when they are not, or not up to date, and
-	// [ErrForeignTables] when tables of their names belong to something else.
+	// CheckTables returns nil if the queue's tables are there, [ErrNoTables] if some are missing or out of date, and
+	// [ErrForeignTables] if tables with their names belong to something else.
 	CheckTables(ctx context.Context) error
 }
 
-// A TableLister is a [Driver] that can list what its database has, for tests that compare all of it.
+// A TableLister is a [Driver] that can list the tables of its database, for tests that compare all of it.
 type TableLister interface {
-	// Tables returns the names of the columns, in their order, of all tables but the engine's own, by the names of the tables.
+	// Tables returns the names of the columns of all tables except the engine's own, in order, by table name.
 	Tables(ctx context.Context) (map[string][]string, error)
 }
 
-// An Auditor is a [Driver] that can check its rows, and say what stands in the way of a job. It only reads.
+// An Auditor is a [Driver] that can check its rows, and find the reasons why a job does not run. It only reads.
 type Auditor interface {
-	// Violations returns the rows that break what the driver promises of its tables, at most 100 for each rule.
+	// Violations returns the rows that break an invariant of the driver's tables, at most 100 for each invariant.
 	Violations(ctx context.Context) ([]Violation, error)
-	// TypesAt lists, by type, the jobs of a standing.
+	// TypesAt returns the jobs of a standing by type.
 	TypesAt(ctx context.Context, at Standing) ([]TypeSummary, error)
 	// JobsAt returns the ids of at most limit jobs of a standing and a type, in any order.
 	JobsAt(ctx context.Context, at Standing, jobType string, limit int) ([]string, error)
-	// StandingOf returns where a job stands, or [ErrJobNotFound].
+	// StandingOf returns the standing of a job, or [ErrJobNotFound].
 	StandingOf(ctx context.Context, jobID string) (Standing, error)
-	// LimitsOn lists the limits and pauses that bear on a job: those of its type and of all types, and then those of its
-	// limit key and of the prefixes of it, of which the first is the one in force.
+	// LimitsOn returns the limits and pauses that apply to a job: those of its type and of all types, and then those of its limit
+	// key and of the prefixes of it; the first of the latter is in force.
 	LimitsOn(ctx context.Context, job *Job, now time.Time) ([]LimitUse, error)
 	// CountAhead counts, up to limit, the jobs of the same type that a claim takes before the given one.
 	CountAhead(ctx context.Context, job *Job, limit int) (int, error)
 }
 
-// A Violation is a row that breaks a rule which always holds.
+// A Violation is a row that breaks an invariant.
 type Violation struct {
 	Rule    string
 	Subject string // the job, key or step
@@ -59,52 +58,52 @@ type TypeSummary struct {
 	Due   time.Time // the earliest NotBefore
 }
 
-// A LimitUse is a limit and how much of it is used.
+// A LimitUse is a limit and its use.
 type LimitUse struct {
 	LimitStatus
 	Running int
-	// Again is when the rate allows the next start; zero when it does now, or when there is no rate.
+	// Again is when the rate permits the next start; zero if it permits one now, or if there is no rate.
 	Again time.Time
 }
 
 // A MoveSource is a [Driver] whose jobs can be moved to another database.
 //
-// A move holds jobs, writes them into the target, where they are held too, removes them here and then releases them there.
-// Whatever dies in between, a job that a claim can take is in one database alone, and the next move finds what is left.
+// A move holds jobs, writes them into the target, where they are held too, removes them here and then releases them there. If a
+// process dies in between, each job that can be claimed is in one database only, and the next move continues.
 type MoveSource interface {
-	// HoldJobs keeps up to limit jobs that do not run from being claimed, with [HoldMoving], and returns the ids of jobs that
-	// are held so, at most limit of them, by id.
+	// HoldJobs keeps up to limit jobs that do not run from being claimed, with [HoldMoving]. It returns the ids of at most limit
+	// held jobs, by id.
 	HoldJobs(ctx context.Context, tx *WriteTx, limit int) (jobIDs []string, err error)
 	// JobRows returns the rows of a table that belong to the jobs.
 	JobRows(ctx context.Context, table Table, jobIDs []string) (Rows, error)
-	// TableRows returns up to limit rows of a table in the order of its primary key: from the beginning, or those that come
-	// after a row of an earlier answer. Of [TableKeys] it returns the keys that outlive their jobs.
+	// TableRows returns up to limit rows of a table in the order of its primary key, from the beginning or after a row of an
+	// earlier result. Of [TableKeys] it returns the keys that outlive their jobs.
 	TableRows(ctx context.Context, table Table, after *Rows, limit int) (Rows, error)
-	// RemoveHeld deletes those of the jobs that are still held, with all that belongs to them and the keys of the scopes
-	// unfinished and coalesce, and notes that they have moved. It returns those of the given jobs of which that is noted.
+	// RemoveHeld deletes the given jobs that are still held, with all their rows and the keys of the scopes unfinished and
+	// coalesce, and records that they have moved. It returns the given jobs that are recorded as moved.
 	RemoveHeld(ctx context.Context, tx *WriteTx, jobIDs []string) (moved []string, err error)
-	// MovedJobs returns the ids of at most limit jobs that RemoveHeld has noted, by id.
+	// MovedJobs returns the ids of at most limit jobs that RemoveHeld has recorded, by id.
 	MovedJobs(ctx context.Context, limit int) ([]string, error)
-	// ForgetMoved deletes the notes of RemoveHeld about the jobs, which the target has released.
+	// ForgetMoved deletes the records of RemoveHeld about the jobs, which the target has released.
 	ForgetMoved(ctx context.Context, tx *WriteTx, jobIDs []string) error
 }
 
-// A MoveTarget is a [Driver] into which the jobs of another database can be moved; see [MoveSource].
+// A MoveTarget is a [Driver] that can receive the jobs of another database; see [MoveSource].
 type MoveTarget interface {
-	// InsertRows inserts those of the rows that are not there yet, and returns how many.
+	// InsertRows inserts the rows that do not exist yet, and returns their number.
 	InsertRows(ctx context.Context, tx *WriteTx, table Table, rows Rows) (int, error)
-	// SettleKeys deletes the keys of the jobs that they no longer keep, because the jobs have ended. Jobs whose keys belong to
-	// other jobs go on without: it returns those keys.
+	// SettleKeys deletes the keys of jobs that have ended and no longer keep them. If the key of a job belongs to another job,
+	// the job loses the key; SettleKeys returns those keys.
 	SettleKeys(ctx context.Context, tx *WriteTx, jobIDs []string) (taken []string, err error)
 	// HeldJobs returns the ids of at most limit jobs that are held with [HoldMoving], by id.
 	HeldJobs(ctx context.Context, limit int) ([]string, error)
-	// ReleaseHeld lets claims take the jobs that are held, as their own time and limits allow.
+	// ReleaseHeld makes the held jobs claimable, subject to their own time and limits.
 	ReleaseHeld(ctx context.Context, tx *WriteTx, jobIDs []string) error
-	// DropHeld deletes those of the jobs that are held, with all that belongs to them and their keys.
+	// DropHeld deletes the given jobs that are held, with all their rows and their keys.
 	DropHeld(ctx context.Context, tx *WriteTx, jobIDs []string) error
 }
 
-// A Table is one of those whose rows move.
+// A Table is a table whose rows move.
 type Table string
 
 // The tables. Rows of jobs, steps, attempts, logs and keys belong to jobs.
@@ -118,8 +117,8 @@ const (
 	TableRates    Table = "job_rates"
 )
 
-// Rows are rows of a table, the same for every engine: texts and JSON are strings, numbers int64, instants [time.Time], and
-// NULL is nil.
+// Rows are rows of a table in a form that is the same for every engine: texts and JSON are strings, numbers int64, instants
+// [time.Time], and NULL is nil.
 type Rows struct {
 	Columns []string
 	Values  [][]any // as many in each as there are columns

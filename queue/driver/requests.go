@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A ClaimRequest asks for jobs.
+// A ClaimRequest is a request for jobs.
 type ClaimRequest struct {
 	WorkerID string
 	Types    []TypeCapacity // at least one
@@ -15,40 +15,40 @@ type ClaimRequest struct {
 	Now      time.Time
 }
 
-// A TypeCapacity is how many jobs of one type a claim may take.
+// A TypeCapacity is the number of jobs of one type that a claim may take.
 type TypeCapacity struct {
 	Type     string
 	Capacity int // at least 1
 }
 
-// A ClaimResult is what a claim got.
+// A ClaimResult is the result of a claim.
 type ClaimResult struct {
 	Jobs []Job
 	// More reports that there may be more jobs to claim at once.
 	More bool
-	// NextDue is when the next scheduled job of the types becomes due, or a rate lets the next start; zero when there is
-	// none, or when there are More.
+	// NextDue is when the next scheduled job of the types becomes due, or a rate permits the next start. It is zero if there is
+	// none, or with More.
 	NextDue time.Time
 }
 
-// A HeartbeatRequest is a worker's sign of life.
+// A HeartbeatRequest is a worker's heartbeat.
 type HeartbeatRequest struct {
 	WorkerID string
 	First    bool // registers the worker
-	// Types are those that the worker has handlers for; nil leaves what is known of them.
+	// Types are the worker's registered handlers; nil leaves the stored ones unchanged.
 	Types []string
 	Now   time.Time
 }
 
-// A Worker is a process that runs jobs. Beat counts its signs of life; others judge by its changing, on their own clocks.
+// A Worker is a process that runs jobs. Beat counts its heartbeats. Other processes check on their own clocks whether it changes.
 type Worker struct {
 	ID     string
-	Beat   int64     // −1 when it is not registered and yet has running jobs
+	Beat   int64     // −1 if it is not registered, but has running jobs
 	BeatAt time.Time // by the worker's clock: for people
-	Types  []string  // that it has handlers for; nil when that is not known
+	Types  []string  // its registered handlers; nil if unknown
 }
 
-// An Outcome is how an attempt ended and what becomes of its job.
+// An Outcome is the end of an attempt, and the new state of its job.
 type Outcome struct {
 	Lease     Lease
 	State     State  // queued, completed, failed or canceled
@@ -58,13 +58,13 @@ type Outcome struct {
 	Error     string
 	Stack     string
 	At        time.Time
-	// LimitKey is that of the job. Empty: it has none, or the caller does not know.
+	// LimitKey is the job's limit key. Empty: it has none, or the caller does not know.
 	LimitKey string
-	// Plain: the job is known to hold no idempotency key that its end frees, and no capacity under a limit key.
+	// Plain reports that the job holds no idempotency key that its end frees, and no capacity under a limit key.
 	Plain bool
 }
 
-// endings are the states that each kind of an attempt's end can leave its job in.
+// endings are the states in which each kind of an attempt's end can leave its job.
 var endings = map[string][]State{
 	KindCompleted:   {StateCompleted},
 	KindFailed:      {StateQueued, StateFailed},
@@ -74,8 +74,7 @@ var endings = map[string][]State{
 	KindReleased:    {StateQueued},
 }
 
-// CheckOutcomes returns [ErrUnknownStanding] when an attempt cannot end as one of the outcomes says. A driver asks it before it
-// writes any of them.
+// CheckOutcomes returns [ErrUnknownStanding] if an outcome is impossible. A driver must call it before it writes any of them.
 func CheckOutcomes(outcomes []Outcome) error {
 	for i := range outcomes {
 		if out := &outcomes[i]; !slices.Contains(endings[out.Kind], out.State) {
@@ -85,13 +84,13 @@ func CheckOutcomes(outcomes []Outcome) error {
 	return nil
 }
 
-// A FinishedType is a type that has finished jobs, and when the first of them finished.
+// A FinishedType is a type with finished jobs, and the time when the first of them finished.
 type FinishedType struct {
 	Type  string
 	First time.Time
 }
 
-// A PruneRequest says what to delete.
+// A PruneRequest selects the jobs to delete.
 type PruneRequest struct {
 	State          State // of a finished job
 	Type           string

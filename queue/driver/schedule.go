@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Schedule is a row of the table of schedules. A driver stores it, and reads of it only the name and NextAt.
+// A Schedule is a row of the table of schedules. A driver stores it, and uses only the name and NextAt.
 type Schedule struct {
 	Name    string
 	Cron    string
@@ -13,7 +13,7 @@ type Schedule struct {
 	CatchUp string
 	Type    string
 	Payload json.RawMessage
-	Options json.RawMessage // of the job, as the queue has encoded them
+	Options json.RawMessage // of the job, encoded by the queue
 
 	Paused    bool
 	NextAt    time.Time // zero: never due

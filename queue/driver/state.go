@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A State is where a job stands in its life.
+// A State is the state of a job.
 type State string
 
 // The states: queued → running → completed, failed or canceled. A job that waits for its time, or for its next attempt,
@@ -29,38 +29,38 @@ func States() []State {
 	return states
 }
 
-// Finished reports whether a job in state s stays there unless someone retries it.
+// Finished reports whether a job stays in state s unless someone retries it.
 func (s State) Finished() bool {
 	return s == StateCompleted || s == StateFailed || s == StateCanceled
 }
 
-// A Hold says what keeps a queued job from being claimed.
+// A Hold is the reason that keeps a queued job from being claimed.
 type Hold int
 
-// The holds, as they are stored in the column hold. [Standings] names them all: no driver writes a hold, or asks for one, that
-// is not in that table; see [ErrUnknownStanding].
+// The holds, as stored in the column hold. [Standings] has them all: a driver must not write or query a hold that is not in that
+// table; see [ErrUnknownStanding].
 const (
-	// HoldNone: nothing keeps the job back, beyond the limits and pauses of its type.
+	// HoldNone: nothing holds the job back, except the limits and pauses of its type.
 	HoldNone Hold = 0
-	// HoldScheduled: NotBefore lies ahead.
+	// HoldScheduled: NotBefore is in the future.
 	HoldScheduled Hold = 1
 	// HoldLimited: the job waits for capacity under its limit key.
 	HoldLimited Hold = 2
-	// HoldMoving: a move to another database has taken the job out of reach. Finished jobs can be held so, too.
+	// HoldMoving: the job is being moved to another database. Finished jobs can have this hold, too.
 	HoldMoving Hold = 3
 )
 
-// A Standing is one of the places where a job can be: a state and, of a queued job, its hold. Each is the condition of an
-// index, so that a query about one of them does not read the others.
+// A Standing is the condition of a job: a state and, for a queued job, its hold. Each is the condition of an index, so that a
+// query for one does not read the others.
 type Standing struct {
 	Name  string // for people and metrics
 	State State
 	Hold  Hold
-	// Claimable reports whether a claim may take jobs that stand here.
+	// Claimable reports whether a claim may take jobs with this standing.
 	Claimable bool
 }
 
-// standings is the one table of states and holds; everything else that knows them is derived from it.
+// standings is the only table of states and holds; everything else about them is derived from it.
 var standings = []Standing{
 	{Name: "ready", State: StateQueued, Hold: HoldNone, Claimable: true},
 	{Name: "scheduled", State: StateQueued, Hold: HoldScheduled},
@@ -72,11 +72,11 @@ var standings = []Standing{
 	{Name: "canceled", State: StateCanceled},
 }
 
-// Standings returns the table of all standings, in the order of a job's life. A finished job that is being moved stands where
-// it stood.
+// Standings returns the table of all standings, in the order of a job's life. A finished job that is being moved keeps its
+// standing.
 func Standings() []Standing { return slices.Clone(standings) }
 
-// StandingFor returns the standing of a job with the state and the hold, or [ErrUnknownStanding] when no job can have both.
+// StandingFor returns the standing of a job with the state and the hold, or [ErrUnknownStanding] if no job can have both.
 func StandingFor(state State, hold Hold) (Standing, error) {
 	stored := hold
 	if hold == HoldMoving && state.Finished() {
@@ -90,7 +90,7 @@ func StandingFor(state State, hold Hold) (Standing, error) {
 	return Standing{}, fmt.Errorf("%w: %q with a hold of %d", ErrUnknownStanding, state, stored)
 }
 
-// CheckStates returns [ErrUnknownStanding] when one of the states is none of those of [States].
+// CheckStates returns [ErrUnknownStanding] if one of the states is not in [States].
 func CheckStates(states []State) error {
 	for _, state := range states {
 		if _, err := StandingFor(state, HoldNone); err != nil {
@@ -100,7 +100,7 @@ func CheckStates(states []State) error {
 	return nil
 }
 
-// CheckFinished returns [ErrUnknownStanding] unless state is one of a finished job.
+// CheckFinished returns [ErrUnknownStanding] unless state is that of a finished job.
 func CheckFinished(state State) error {
 	if !state.Finished() {
 		return fmt.Errorf("%w: the state %q of a finished job", ErrUnknownStanding, state)
@@ -108,7 +108,7 @@ func CheckFinished(state State) error {
 	return nil
 }
 
-// How an attempt stands, or how it ended.
+// The kinds of attempts: running, or their end.
 const (
 	KindRunning     = "running"
 	KindCompleted   = "completed"
@@ -117,6 +117,6 @@ const (
 	KindCrashed     = "crashed"
 	// KindCanceled: the job was canceled while it ran.
 	KindCanceled = "canceled"
-	// KindReleased: the attempt was never begun. No budget counts it, and it leaves no record.
+	// KindReleased: the attempt was never started. No budget counts it, and it leaves no record.
 	KindReleased = "released"
 )

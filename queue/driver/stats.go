@@ -2,15 +2,15 @@ package driver
 
 import "time"
 
-// A StatsQuery says what [Inspector.Stats] reads. Package queueadmin documents the figures, under the same names.
+// A StatsQuery has the options of [Inspector.Stats]. Package queueadmin documents the statistics under the same names.
 type StatsQuery struct {
 	Now      time.Time
 	Since    time.Time // the beginning of a bucket
 	Bucket   time.Duration
-	MaxCount int // where counting stops, for each type and state
+	MaxCount int // the bound of each count, for each type and state
 }
 
-// Stats are the figures of a queue at one moment.
+// Stats are the statistics of a queue at one moment.
 type Stats struct {
 	At       time.Time
 	Bucket   time.Duration
@@ -20,7 +20,7 @@ type Stats struct {
 	Workers  []WorkerStats // by id
 }
 
-// TypeStats are the figures of one type of jobs.
+// TypeStats are the statistics of one type of jobs.
 type TypeStats struct {
 	Type                        string
 	Ready, Scheduled, Limited   int
@@ -32,16 +32,16 @@ type TypeStats struct {
 	Wait, Run                   Latency
 }
 
-// Throughput is how many jobs have finished in a bucket.
+// Throughput is the number of jobs that finished in a bucket.
 type Throughput struct{ Completed, Failed, Canceled int }
 
-// Latency is how long jobs of a sample took.
+// Latency describes the durations of a sample of jobs.
 type Latency struct {
 	Sample             int
 	P50, P95, P99, Max time.Duration
 }
 
-// WorkerStats is a worker and how many jobs it runs.
+// WorkerStats describes a worker and the number of its running jobs.
 type WorkerStats struct {
 	Worker
 	Running int

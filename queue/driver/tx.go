@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
-// A Dialect is the SQL that a database speaks.
+// A Dialect is the SQL dialect of a database.
 type Dialect string
 
 // The dialects.
@@ -21,40 +21,40 @@ const (
 	Postgres Dialect = "postgres"
 )
 
-// A Tx executes statements in a transaction: a *sql.Tx, a *sqlx.Tx, the connection pool of a GORM transaction, what sqlc
-// calls a DBTX, or what [DB.Write] gives.
+// A Tx executes statements in a transaction. It is a *sql.Tx, a *sqlx.Tx, the connection pool of a GORM transaction, a DBTX of
+// sqlc, or the transaction of [DB.Write].
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// A DB is a database in which the queue and the stores beside it keep their tables.
+// A DB is a database with the tables of the queue and of other stores.
 //
 // Statements that run on both dialects number their parameters $1, $2, … in the order of their first appearance.
 type DB interface {
 	Dialect() Dialect
 
-	// Reader is the pool for queries. It refuses to write where the engine can.
+	// Reader is the pool for queries. It refuses to write if the engine supports that.
 	Reader() *sqlx.DB
 
-	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none:
-	// when fn returns an error or panics, they are undone. Several callers may share one commit, so fn does database work
-	// only and never waits for anything else.
+	// Write runs fn in a write transaction and returns when fn's writes are durable. All of fn's writes take effect, or none: if
+	// fn returns an error or panics, they are undone. Several callers may share one commit, so fn must only do database work and
+	// must not wait for anything else.
 	//
-	// The Tx is a [*WriteTx]. It is of use until fn returns: what comes later, from whatever goroutine, is refused with an
-	// error that is [sql.ErrTxDone]. Goroutines that share it take turns. A statement that would end it is refused before it
-	// is run; where that is a ROLLBACK, Write undoes all and fails.
+	// The Tx is a [*WriteTx]. It is valid until fn returns: later statements, from any goroutine, are refused with an error that
+	// is [sql.ErrTxDone]. Goroutines that share it take turns. A statement that would end the transaction is refused before it is
+	// run; if it is a ROLLBACK, Write undoes everything and fails.
 	//
-	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way, see [Begun]. The ctx given to fn
-	// carries the transaction. Calling Write from within fn, with that context or on that goroutine with any other, is an
-	// error at once: [ErrNestedWrite]. A goroutine that fn starts and waits for, and that writes under a context of its own,
-	// cannot be recognised: where one write at a time runs, as on SQLite, it gets an error after 30 s.
+	// ctx bounds the wait for the transaction to begin; once begun, the transaction is not interrupted, see [Begun]. The ctx
+	// given to fn carries the transaction. Calling Write from within fn, with that context or on that goroutine with any other,
+	// returns [ErrNestedWrite] at once. If fn starts a goroutine, waits for it, and the goroutine writes under a context of its
+	// own, Write cannot recognize that: on an engine with one writer, such as SQLite, the goroutine gets an error after 30 s.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// A WriteTx is a transaction as the methods of a [Driver] take it: statements, one frozen clock, and what to do once it has
-// ended.
+// A WriteTx is a transaction in the form that the methods of a [Driver] take: statements, one frozen clock, and functions to run
+// at its end.
 type WriteTx struct {
 	Tx
 	dialect Dialect
@@ -67,8 +67,9 @@ type WriteTx struct {
 	onRollback []func()
 }
 
-// NewWriteTx makes a WriteTx of the statements of a transaction. Its clock stands at now. Whoever ends the transaction calls
-// [WriteTx.Ending] before the commit and [WriteTx.Committed] after it, or [WriteTx.RolledBack] before the rollback.
+// NewWriteTx makes a WriteTx from the statements of a transaction. Its clock is frozen at now. The caller that ends the
+// transaction must call [WriteTx.Ending] before the commit and [WriteTx.Committed] after it, or [WriteTx.RolledBack] before the
+// rollback.
 func NewWriteTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
 	return &WriteTx{Tx: tx, dialect: dialect, now: dbtime.Truncate(now)}
 }
@@ -86,18 +87,19 @@ func (tx *WriteTx) Joined() bool { return tx.joined }
 // Dialect returns the SQL that the transaction speaks.
 func (tx *WriteTx) Dialect() Dialect { return tx.dialect }
 
-// Now returns the instant of the transaction: the same for all it writes.
+// Now returns the instant of the transaction, which is the same for all its writes.
 func (tx *WriteTx) Now() time.Time { return tx.now }
 
-// AtEnd registers fn to run before the commit, after all else that is written: what it reads is what will be there. Its error undoes all. It
-// does not run when nobody calls [WriteTx.Ending], as for a transaction of the program's own.
+// AtEnd registers fn to run before the commit, after all other writes, so that it reads the final state. Its error undoes
+// everything. fn does not run if nobody calls [WriteTx.Ending], as for a transaction of the program's own.
 func (tx *WriteTx) AtEnd(fn func(ctx context.Context) error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	tx.atEnd = append(tx.atEnd, fn)
 }
 
-// Ending runs what [WriteTx.AtEnd] has registered, once, until the first error. Whoever ends the transaction calls it before the commit.
+// Ending runs the functions that [WriteTx.AtEnd] has registered, once, until the first error. The caller that ends the
+// transaction must call it before the commit.
 func (tx *WriteTx) Ending(ctx context.Context) error {
 	tx.mu.Lock()
 	fns := tx.atEnd
@@ -111,8 +113,8 @@ func (tx *WriteTx) Ending(ctx context.Context) error {
 	return nil
 }
 
-// OnCommit registers fn to run after the commit. It does not run when nobody calls [WriteTx.Committed], as for a
-// transaction of the program's own.
+// OnCommit registers fn to run after the commit. It does not run if nobody calls [WriteTx.Committed], as for a transaction of the
+// program's own.
 func (tx *WriteTx) OnCommit(fn func()) { tx.register(&tx.onCommit, fn) }
 
 // OnRollback registers fn to run before the rollback.
@@ -124,10 +126,10 @@ func (tx *WriteTx) register(registered *[]func(), fn func()) {
 	*registered = append(*registered, fn)
 }
 
-// Committed runs what [WriteTx.OnCommit] has registered, once.
+// Committed runs the functions that [WriteTx.OnCommit] has registered, once.
 func (tx *WriteTx) Committed() { tx.end(&tx.onCommit) }
 
-// RolledBack runs what [WriteTx.OnRollback] has registered, once. It does nothing after [WriteTx.Committed].
+// RolledBack runs the functions that [WriteTx.OnRollback] has registered, once. It does nothing after [WriteTx.Committed].
 func (tx *WriteTx) RolledBack() { tx.end(&tx.onRollback) }
 
 func (tx *WriteTx) end(registered *[]func()) {
@@ -140,7 +142,7 @@ func (tx *WriteTx) end(registered *[]func()) {
 	}
 }
 
-// Write is [DB.Write] for callers that hand the transaction to methods of a [Driver].
+// Write is [DB.Write] for callers that pass the transaction to methods of a [Driver].
 func Write(ctx context.Context, db DB, fn func(ctx context.Context, tx *WriteTx) error) error {
 	if ctx == nil {
 		return ErrNilContext

@@ -1,11 +1,10 @@
 package driver
 
-// An Unwrapper is a [Driver] that wraps another one, as a test does that counts claims, or a program that measures them.
+// An Unwrapper is a [Driver] that wraps another one, for example to count or to measure claims.
 //
-// To embed a Driver hides the optional interfaces of the one that is embedded, so the queue would do without them: more slowly,
-// and without the tools of package queueadmin. With Unwrap they are found. The queue then calls the wrapped driver past the
-// wrapper, so a wrapper that does something of its own in a method of the left column also implements the interface on the
-// right, to do it there as well:
+// Embedding a Driver hides the optional interfaces of the embedded one, so the queue would work without them: more slowly, and
+// without the tools of package queueadmin. Unwrap makes them visible. The queue then calls the wrapped driver directly, bypassing
+// the wrapper. So a wrapper with its own version of a method in the left column must also implement the interface on the right:
 //
 //	Insert              GroupInserter
 //	LockLease, Finish   Fencer
@@ -16,8 +15,8 @@ type Unwrapper interface {
 	Unwrap() Driver
 }
 
-// As returns the first of d, the driver that it wraps, the one that this wraps, and so on, that is a T. It is how each optional
-// interface is looked for.
+// As returns the first T among d, the driver that it wraps, the one that this wraps, and so on. The queue looks up each optional
+// interface with it.
 func As[T any](d Driver) (found T, ok bool) {
 	for d != nil {
 		if found, ok = d.(T); ok {

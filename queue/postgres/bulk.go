@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// bulk is from how many jobs on COPY is faster than INSERT, which need not wait for an answer of its own.
+// bulk is the number of jobs from which COPY is faster than INSERT, which needs no round trip of its own.
 const bulk = 50
 
 // copyJobs writes many jobs by COPY, in its binary form: nothing is faster on either side.
@@ -40,7 +40,8 @@ func (t *transaction) copyJobs(ctx context.Context, jobs []*driver.InsertJob, no
 	return t.failed
 }
 
-// copyRows is what COPY … WITH (FORMAT binary) reads: https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format".
+// copyRows produces the input of COPY … WITH (FORMAT binary): https://www.postgresql.org/docs/current/sql-copy.html, "Binary
+// Format".
 type copyRows struct {
 	buf []byte
 	job jobsql.NewJob // to be added

@@ -9,14 +9,14 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A carefulClaim is one that has chores to do or limits to keep. It takes two round trips: what may be claimed, and how the
-// limits stand; the claim. Limits of types, and chores, take more.
+// A carefulClaim is a claim with chores or limits. It takes two round trips: one reads the candidates and the state of the
+// limits, the other claims. Limits of types, and chores, take more.
 type carefulClaim struct {
 	req       driver.ClaimRequest
 	putBack   bool // the clock may have been
 	typed     bool // types are limited, as far as is known
-	pastLocks bool // what is ready, and held by others, is passed over, whatever that costs
-	depth     int  // so many times as many fronts are looked at as jobs are wanted
+	pastLocks bool // ready jobs that others hold are skipped at any cost
+	depth     int  // the number of examined fronts, as a multiple of the requested jobs
 
 	todo  chores
 	types joblimit.Types
@@ -44,18 +44,17 @@ func (c *carefulClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 		return err
 	}
 	if len(taken) == c.req.Limit {
-		// Who got all that was asked for comes again at once: what lies ahead need not be known.
+		// A claim that got everything that it requested is repeated at once, so the next due time is not needed.
 		c.ahead = []outlook{{chores: c.todo}}
 		return nil
 	}
 	return look(ctx, tx, &c.ahead, c.req, c.open, 1)
 }
 
-// heldUp reports whether others hold all jobs of the keys that were looked at, and there are more keys.
+// heldUp reports whether others hold all jobs of the examined keys, and there are more keys.
 func (c *carefulClaim) heldUp() bool { return len(c.jobs) == 0 && c.keys.end != nil && !c.keys.changed }
 
-// choose finds what may be claimed. Where it turns out that there are chores to do, or limits of types, it looks again after
-// that.
+// choose finds the jobs to claim. If there are chores, or limits of types, it looks again after them.
 func (c *carefulClaim) choose(ctx context.Context, tx *driver.WriteTx) (places []place, err error) {
 	var todo []chores
 	if c.putBack {
@@ -101,7 +100,7 @@ func (c *carefulClaim) seeTo(ctx context.Context, tx *driver.WriteTx) (err error
 	return err
 }
 
-// A place is where a job is that a claim may take and has locked.
+// A place is the position of a locked job that a claim may take.
 type place struct {
 	ctid, jobType string
 	at            position
@@ -179,7 +178,7 @@ func (c *carefulClaim) capacities() map[string]int {
 	return of
 }
 
-// take chooses what the limits let run, first things first.
+// take selects the jobs that the limits permit, in order.
 func (c *carefulClaim) take(places []place) (taken []place) {
 	left := make(map[string]*joblimit.Capacity, len(c.open))
 	for _, t := range c.open {
@@ -208,7 +207,7 @@ func (c *carefulClaim) take(places []place) (taken []place) {
 	return taken
 }
 
-// claim takes the places, and leaves the limits as they stand after it.
+// claim claims the places, and stores the new state of the limits.
 func (c *carefulClaim) claim(ctx context.Context, tx *driver.WriteTx, taken []place) error {
 	if len(taken) > 0 {
 		ctids := make([]string, len(taken))

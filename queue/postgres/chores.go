@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// chores are what a claim has to see to before it claims, and finds nothing of nearly always.
+// chores are the tasks of a claim before it claims; nearly always there are none.
 type chores struct {
 	expired, due  bool
 	marks, fronts bool // jobs may wait for limit keys that have capacity
@@ -24,7 +24,7 @@ func scanChores(row jobsql.Scanner) (c chores, err error) {
 	return c, err
 }
 
-// portionOfChores is how many rows one claim expires, and how many it promotes, at most; it is that of the statements.
+// portionOfChores bounds the rows that one claim expires, and that it promotes; it is that of the statements.
 const portionOfChores = 1000
 
 // do expires and promotes, and reports whether some are left for the next claim.

@@ -19,9 +19,9 @@ func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.Cl
 	return db.claimFreely(ctx, req)
 }
 
-// claimCarefully sees to the chores first, keeps the limits, and passes over jobs that others hold.
+// claimCarefully does the chores first, respects the limits, and skips jobs that others hold.
 func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
-	// Limits reckon in what is stored.
+	// Limits use the instants that are stored.
 	req.Now = dbtime.Truncate(req.Now)
 	c := carefulClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
 	for done := false; !done; {
@@ -44,7 +44,7 @@ func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (
 	return db.answerOf(&c), nil
 }
 
-// answerOf is the answer of a claim within limits.
+// answerOf returns the result of a claim within limits.
 func (db *engine) answerOf(c *carefulClaim) driver.ClaimResult {
 	ahead := &c.ahead[0]
 	db.limited.Store(ahead.limits || ahead.fronts)
@@ -58,7 +58,7 @@ func (db *engine) answerOf(c *carefulClaim) driver.ClaimResult {
 	return result
 }
 
-// look looks for what there is to do of the types asked for, and what is ready of those that have capacity.
+// look returns the chores for the requested types, and the number of ready jobs of those with capacity.
 func look(ctx context.Context, tx *driver.WriteTx, ahead *[]outlook, req driver.ClaimRequest, open []driver.TypeCapacity, counted int) error {
 	asked, _ := columns(req.Types)
 	names, _ := columns(open)
@@ -66,9 +66,9 @@ func look(ctx context.Context, tx *driver.WriteTx, ahead *[]outlook, req driver.
 }
 
 const (
-	// heldUp is how long a claim waits for what somebody holds, perhaps to let go of it unchanged.
+	// heldUp is how long a claim waits for locked jobs, which may be released unchanged.
 	heldUp = time.Second
-	// claimedUp is the same for a limit key that another claim looks at.
+	// claimedUp is the same for a limit key that another claim examines.
 	claimedUp = 50 * time.Millisecond
 )
 
@@ -79,7 +79,7 @@ func columns(types []driver.TypeCapacity) (names []string, capacities []int) {
 	return names, capacities
 }
 
-// An outlook is what there is to do after a claim.
+// An outlook is the state after a claim.
 type outlook struct {
 	chores
 	ready         int  // jobs of the types that are left, not all of them counted
@@ -94,14 +94,14 @@ func scanOutlook(row jobsql.Scanner) (o outlook, err error) {
 
 func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *outlook) driver.ClaimResult {
 	order(jobs)
-	// Where nothing could be claimed of what is there, somebody holds it: looking again at once would find the same.
+	// If no job could be claimed although there are some, others hold them: an immediate retry would find the same.
 	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks || ahead.waiting
 	if len(jobs) == req.Limit || (len(jobs) > 0 && left) {
 		return driver.ClaimResult{Jobs: jobs, More: true}
 	}
 	next := joblimit.Earliest(ahead.nextDue.Time, ahead.mark.Time)
 	if len(jobs) == 0 && (ahead.ready > 0 || left) {
-		// Who holds it may let go of it unchanged, and tells nobody then. Another claim lets go of keys soon.
+		// A holder may release them unchanged, without a notification. Another claim releases keys soon.
 		pause := heldUp
 		if ahead.marks || ahead.waiting {
 			pause = claimedUp
@@ -111,7 +111,7 @@ func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *outlook) driver.C
 	return driver.ClaimResult{Jobs: jobs, NextDue: next}
 }
 
-// order puts jobs, which a statement returns in any order, into that of claims.
+// order sorts jobs, which a statement returns in any order, in the order of claims.
 func order(jobs []driver.Job) {
 	slices.SortFunc(jobs, func(a, b driver.Job) int {
 		return (&position{a.Priority, a.NotBefore, a.ID}).compare(&position{b.Priority, b.NotBefore, b.ID})

@@ -11,16 +11,16 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A serverClock shows the server's time, by which all machines go. It is set by asking the server, and goes on by this machine's
-// monotonic clock: how this machine's own clock stands, or is set meanwhile, does not matter.
+// A serverClock shows the server's time, which all machines use. It is set by querying the server, and advances by this machine's
+// monotonic clock: the time of this machine's own clock, and changes of it, do not matter.
 type serverClock struct {
 	machine func() time.Time // time.Now
 
 	mu     sync.RWMutex
 	server time.Time     // what the server's clock showed
 	local  time.Time     // when it did so; its monotonic reading counts
-	doubt  time.Duration // by how much that may be wrong
-	again  time.Duration // how long it is good for
+	doubt  time.Duration // the possible error
+	again  time.Duration // how long it is valid
 
 	setting atomic.Bool
 }
@@ -28,17 +28,19 @@ type serverClock struct {
 var _ driver.Clock = (*engine)(nil)
 
 const (
-	// resetAfter is how old the setting may become. It costs one round trip.
+	// resetAfter is the maximum age of the setting. A query costs one round trip.
 	resetAfter = 30 * time.Second
-	// doubtful is what the first answer may be wrong by. It takes long where it waits for something else, such as a pooler that
-	// connects to the server only then, and is asked for again: once at once, and then after retryAfter, twice that, and so on.
+	// doubtful is the possible error of the first response from which the server is queried again: a response is slow if it waits
+	// for something else, such as a pooler that connects to the server only then. The first repetition is at once, the next after
+	// retryAfter, twice that, and so on.
 	doubtful   = 5 * time.Millisecond
 	retryAfter = time.Second
-	// resetLimit bounds the wait for a server that does not answer; the clock then goes on as it is.
+	// resetLimit bounds the wait for a server that does not respond; the clock then stays as it is.
 	resetLimit = 5 * time.Second
-	// drift is how much the monotonic clocks of two machines differ in a time, at most: by one part in so many.
+	// drift bounds the relative difference between the monotonic clocks of two machines: one part in this number.
 	drift = 10_000
-	// asleep is by how much a machine's clock gets ahead of its monotonic one when the machine has slept, or was set.
+	// asleep is the difference between a machine's clock and its monotonic clock from which the machine has slept, or the clock
+	// was set.
 	asleep = time.Second
 
 	selectClock = `SELECT clock_timestamp()`
@@ -53,7 +55,7 @@ func (c *serverClock) now() time.Time {
 	return c.server.Add(c.machine().Sub(c.local))
 }
 
-// stale reports whether the server ought to be asked again.
+// stale reports whether the server should be queried again.
 func (c *serverClock) stale() bool {
 	now := c.machine()
 	c.mu.RLock()
@@ -63,7 +65,7 @@ func (c *serverClock) stale() bool {
 	return age >= c.again || slept.Abs() > asleep
 }
 
-// set takes the server's time, which it showed some time between before and after, unless what is known is more exact.
+// set sets the server's time, which it showed some time between before and after, unless the known time is more exact.
 func (c *serverClock) set(server, before, after time.Time) {
 	local, doubt := before.Add(after.Sub(before)/2), after.Sub(before)/2
 	c.mu.Lock()
@@ -85,15 +87,15 @@ func (c *serverClock) set(server, before, after time.Time) {
 	}
 }
 
-// inDoubt reports whether another answer may well be more exact.
+// inDoubt reports whether another response is probably more exact.
 func (c *serverClock) inDoubt() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.doubt > doubtful
 }
 
-// resetClock asks the server for the time when that is due, and leaves the clock as it is when there is no answer: whoever
-// writes next hears of that.
+// resetClock queries the server's time if that is due, and leaves the clock unchanged if there is no response: the next write
+// gets the error.
 func (db *engine) resetClock(ctx context.Context) {
 	if !db.server.stale() || !db.server.setting.CompareAndSwap(false, true) {
 		return
@@ -104,7 +106,7 @@ func (db *engine) resetClock(ctx context.Context) {
 	_ = db.setClock(ctx)
 }
 
-// startClock asks the server twice if the first answer took long.
+// startClock queries the server twice if the first response took long.
 func (db *engine) startClock(ctx context.Context) error {
 	if err := db.setClock(ctx); err != nil || !db.server.inDoubt() {
 		return err

@@ -13,17 +13,17 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// patience is how long a call waits for a connection while writes have all of them and none of those ends. Their functions may
-// wait for this call, which they make themselves or goroutines that they have started: nothing shows that.
+// patience is how long a call waits for a connection while writes use all of them and none of those ends. Their functions may
+// wait for this call, made by themselves or by goroutines that they have started, which cannot be detected.
 const patience = 30 * time.Second
 
-// ErrWriteBlocked is returned by a write, and by a read of the queue, that has waited 30 s for a connection, while other writes of
-// this program had all of the pool and none of them has ended. Nothing is written.
+// ErrWriteBlocked is returned by a write, and by a read of the queue, that has waited 30 s for a connection while other writes of
+// this program used the whole pool and none of them ended. Nothing is written.
 var ErrWriteBlocked = errors.New("postgres: writes have all connections of the pool, and none of them has ended for 30s: " +
 	"if their functions wait for this call, use the calls that take their transactions, such as EnqueueTx, and read before the write; " +
 	"else have them do less, or give the pool more connections (pool_max_conns)")
 
-// writes are those that have a connection of the pool.
+// writes are the writes that use a connection of the pool.
 type writes struct {
 	patience time.Duration
 
@@ -39,7 +39,8 @@ func (w *writes) count(more int) {
 	w.changed = time.Now()
 }
 
-// standstill is how long so many writes have been running, and none of them has begun or ended; zero while there are fewer.
+// standstill returns how long the given number of writes has been running without any of them beginning or ending; zero if there
+// are fewer.
 func (w *writes) standstill(all int32) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,7 +50,7 @@ func (w *writes) standstill(all int32) time.Duration {
 	return time.Since(w.changed)
 }
 
-// connect returns a connection for a write, and what gives it back.
+// connect returns a connection for a write, and a function that releases it.
 func (db *engine) connect(ctx context.Context) (*sqlx.Conn, func() error, error) {
 	conn, err := await(ctx, db, db.db.Connx)
 	if err != nil {
@@ -62,7 +63,7 @@ func (db *engine) connect(ctx context.Context) (*sqlx.Conn, func() error, error)
 	}, nil
 }
 
-// acquire returns a connection for a read, or for a statement alone.
+// acquire returns a connection for a read, or for a single statement.
 func (db *engine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return await(ctx, db, db.pool.Acquire)
 }

@@ -31,26 +31,26 @@ type engine struct {
 	db     *sqlx.DB
 	news   *news
 	pooled bool
-	// release closes the pool, if that is ours.
+	// release closes the pool, if it is the engine's own.
 	release func()
 	guard   within.Guard
 	writes  writes
-	// limited reports whether the last claim found limits, so that the next need not find out. It costs the time of a claim
-	// where it is wrong, and nothing else.
+	// limited reports whether the last claim found limits, so that the next need not check. If it is wrong, it costs only the
+	// time of a claim.
 	limited atomic.Bool
 	// typed reports whether there were limits of types.
 	typed atomic.Bool
-	// busy reports whether the last claim got all that it asked for.
+	// busy reports whether the last claim got all requested jobs.
 	busy   atomic.Bool
 	claims atomic.Uint32 // of those that were busy
 	clock  joblimit.Clock
 	server serverClock
 	// theirs are the settings of planTheirs.
 	theirs []any
-	// place is where the tables were found; nil before that.
+	// place is the location of the tables; nil before they are found.
 	place atomic.Pointer[location]
 	seen  joined.Seen
-	// closed: a connection that cannot be had is none that will come back.
+	// closed: errors about connections are then permanent.
 	closed atomic.Bool
 }
 
@@ -61,7 +61,7 @@ var (
 	_ driver.WriteChecker  = (*engine)(nil)
 )
 
-// settings asks the server how it plans a program's own statements.
+// settings queries the planner settings for a program's own statements.
 func settings(ctx context.Context, pool *pgxpool.Pool) ([]any, error) {
 	found, err := pool.Query(ctx, selectSettings)
 	if err != nil {
@@ -120,7 +120,7 @@ func (db *engine) query(ctx context.Context, query string, args ...any) (jobsql.
 	return connRows{rows{answer}, conn}, nil
 }
 
-// connRows give their connection back when they are closed.
+// connRows release their connection when they are closed.
 type connRows struct {
 	rows
 	conn *pgxpool.Conn
@@ -136,14 +136,14 @@ func (db *engine) InWrite(ctx context.Context) bool {
 	return ctx.Value(writeKey{}) != nil || db.guard.Inside()
 }
 
-// run runs what the transaction is for, and takes it back, also from goroutines that fn has left behind.
+// run runs the function of the transaction, and ends its use, also by goroutines that fn has left behind.
 func (db *engine) run(t *transaction, fn func() error) (err error) {
 	defer t.close()
 	db.guard.Run(func() { err = fn() })
 	return err
 }
 
-// deadlocked marks what PostgreSQL has ended in favour of other transactions, also because this one stood still.
+// deadlocked marks the error of a transaction that PostgreSQL has ended in favor of others, also because it was idle.
 func deadlocked(err error) error {
 	const deadlockDetected, lockNotAvailable, idleInTransaction = "40P01", "55P03", "25P03"
 	codes := []string{deadlockDetected, lockNotAvailable, idleInTransaction}
@@ -178,7 +178,7 @@ func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 			err = errors.Join(err, closed)
 		}
 	}()
-	// Once begun, it is not interrupted half way, except by who stops: whether it has committed would be anyone's guess.
+	// Once begun, it is interrupted only by a caller that stops: whether it has committed would be unknown.
 	ctx = driver.Begun(ctx)
 	t := &transaction{of: db, conn: conn, theirs: db.theirs}
 	tx := driver.NewWriteTx(t, driver.Postgres, db.Now())

@@ -28,8 +28,8 @@ func (db *engine) CompleteLater(ctx context.Context, tx *driver.WriteTx, out dri
 	return own.add(db.fence(tx, out.Lease, completeLease, out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At))
 }
 
-// fence is a statement that fails where the lease is not held. It answers whether types are limited, so that the end of the job
-// may free capacity for others.
+// fence is a statement that fails if the lease is not held. It returns whether types are limited, so that the end of the job may
+// free capacity for others.
 func (db *engine) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) step {
 	return step{sql: text, args: args, fence: &lease, read: func(r rows) error {
 		var limited bool

@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Finish implements [driver.Finisher]: one statement for all outcomes, and one each for freed keys, marked limit keys and
-// attempt records where there are any, which wait for the commit.
+// Finish implements [driver.Finisher]. It uses one statement for all outcomes, and one each for freed keys, marked limit keys and
+// attempt records if there are any, which are sent with the commit.
 func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
 	f, err := end(ctx, tx, outcomes)
 	if err != nil {
@@ -88,7 +88,7 @@ func refusals(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome
 	return err
 }
 
-// An endedJob is a job that runs no more, and what it held.
+// An endedJob is a job that no longer runs, and everything that it held.
 type endedJob struct {
 	id       string
 	attempt  int
@@ -163,7 +163,7 @@ func (r *outcomeRows) add(out *driver.Outcome, now time.Time) {
 	r.finished = append(r.finished, finished)
 }
 
-// An aftermath is what is freed and marked when jobs run no more.
+// An aftermath is everything that is freed and marked when jobs end.
 type aftermath struct {
 	keys, holders []string
 	// Jobs that coalesce and are queued again, and their keys.

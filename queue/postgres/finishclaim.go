@@ -12,13 +12,13 @@ import (
 
 var _ driver.FinishClaimer = (*engine)(nil)
 
-// FinishAndClaim implements [driver.FinishClaimer]. It claims what waits for the limit keys that the ends free, and looks for
-// nothing else: to look for other jobs would cost more than the claim itself. One of the jobs asked for is left to
-// [driver.Claimer], so that jobs that come before those of the keys are not kept waiting, and so is all where the claim would
-// wait, for the claims of types that are limited or for who sets a limit.
+// FinishAndClaim implements [driver.FinishClaimer]. It claims only jobs that wait for the limit keys that the ends free: looking
+// for others would cost more than the claim itself. It leaves one of the requested jobs to [driver.Claimer], so that jobs that
+// come before those of the keys are not delayed. It leaves all of them if the claim would have to wait for claims of limited
+// types or for the setting of a limit.
 //
-// Where the keys are known before the jobs have ended it takes two round trips: the ends, and what may be claimed after them;
-// the claim and the commit.
+// If the keys are known before the jobs have ended, it takes two round trips: the ends, with the candidates after them; and the
+// claim with the commit.
 func (db *engine) FinishAndClaim(
 	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest,
 ) (answers []error, claimed func() driver.ClaimResult, err error) {
@@ -59,8 +59,8 @@ func (db *engine) FinishAndClaim(
 	return answers, c.answer, err
 }
 
-// limitKeysOf returns the limit keys that the ends free. They are not known where a job may be queued again, since it may then
-// wait for its key.
+// limitKeysOf returns the limit keys that the ends free. They are unknown if a job may be queued again, since it may then wait
+// for its key.
 func limitKeysOf(outcomes []driver.Outcome) (keys []string, known bool) {
 	var freed marks
 	for i := range outcomes {
@@ -73,7 +73,7 @@ func limitKeysOf(outcomes []driver.Outcome) (keys []string, known bool) {
 	return freed.keys, true
 }
 
-// A freedClaim claims what waits for limit keys of which jobs have ended in the same transaction.
+// A freedClaim claims jobs that wait for limit keys whose jobs have ended in the same transaction.
 type freedClaim struct {
 	carefulClaim
 
@@ -100,7 +100,7 @@ func (c *freedClaim) look(ctx context.Context, tx *driver.WriteTx, keys []string
 	return laterInto(ctx, tx, &c.lanes, scanLaneRow, readLanes, c.req.Now, names, capacities, c.req.Limit)
 }
 
-// run claims what look has found.
+// run claims the jobs that look has found.
 func (c *freedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if c.refused || len(c.freed) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func scanBegun(row jobsql.Scanner) (begun bool, err error) {
 	return begun, err
 }
 
-// left reports whether another claim is to look for what the ends have made capacity for.
+// left reports whether another claim must look for jobs for which the ends have made capacity.
 func (c *freedClaim) left() bool {
 	return c.refused || c.keys != nil && (c.more || c.keys.left)
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/joined"
 )
 
-// A location is where a connection finds the queue's tables.
+// A location is the location of the queue's tables as a connection sees it.
 type location struct {
 	database string // the server, by when it was started, and its database
 	jobs     string // the table, or "" where there is none in the search_path
 	reads    bool   // nothing can be written
 }
 
-// lookPatience bounds the wait for a connection of our own in a transaction of the program's, which may have all of them.
+// lookPatience bounds the wait for a separate connection in a transaction of the program's, which may use all of them.
 const lookPatience = 5 * time.Second
 
 func (l *location) is(other *location) bool {
@@ -37,7 +37,7 @@ func locate(ctx context.Context, on interface {
 	return l, err
 }
 
-// Join implements [driver.Transactor]. It asks the connection of each transaction once.
+// Join implements [driver.Transactor]. It queries the connection of each transaction once.
 func (db *engine) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
 	if w, ok := tx.(*driver.WriteTx); ok {
 		return w, db.fitsWrite(ctx, w)
@@ -69,7 +69,7 @@ func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
 	return db.fits(ctx, w)
 }
 
-// fits refuses a transaction in which the queue's tables would be others, or none.
+// fits refuses a transaction that sees other tables of the queue, or none.
 func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
 	theirs, err := locate(ctx, tx)
 	if err != nil {
@@ -95,7 +95,8 @@ func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
 	return nil
 }
 
-// locate finds the tables again. They may have been made since, by another process too, or the server may have been started.
+// locate finds the tables again. They may have been created since, also by another process, or the server may have been
+// restarted.
 func (db *engine) locate(ctx context.Context) (location, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
@@ -116,7 +117,7 @@ func (db *engine) learn(ctx context.Context, t *transaction) {
 	}
 }
 
-// unlocated says why a transaction could not be asked.
+// unlocated returns the reason why a transaction could not be queried.
 func unlocated(ctx context.Context, tx driver.Tx, err error) error {
 	var version string
 	switch refused := stated(nil); {
@@ -130,7 +131,7 @@ func unlocated(ctx context.Context, tx driver.Tx, err error) error {
 	return fmt.Errorf("the transaction's connection cannot be asked where the queue's tables are, so it is none of PostgreSQL or it has failed: %w", err)
 }
 
-// begun refuses what begins a transaction for each statement.
+// begun refuses a value that begins a transaction for each statement.
 func begun(ctx context.Context, tx driver.Tx) error {
 	_, err := tx.ExecContext(ctx, "SAVEPOINT postroom_join; RELEASE SAVEPOINT postroom_join")
 	const noTransaction = "25P01"
@@ -140,7 +141,7 @@ func begun(ctx context.Context, tx driver.Tx) error {
 	return err
 }
 
-// A stated error has one of the codes of the SQL standard: a server has answered, and it is none of SQLite.
+// A stated error has an SQLSTATE code: it comes from a PostgreSQL server, not from SQLite.
 type stated interface {
 	error
 	SQLState() string

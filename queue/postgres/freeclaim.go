@@ -7,8 +7,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A freeClaim is one that has no limits to keep: it waits for no other claim, and takes one round trip. The statement that
-// claims does nothing when it finds that there is something to see to first, such as jobs that have become due.
+// A freeClaim is a claim without limits: it waits for no other claim, and takes one round trip. Its statement does nothing if it
+// finds chores, such as jobs that have become due.
 type freeClaim struct {
 	req     driver.ClaimRequest
 	depth   int
@@ -36,8 +36,8 @@ const (
 	asksFor    = 10
 )
 
-// claimFreely claims, and again where that alone does not tell how things stand: somebody who gets all that was asked for need
-// not know what lies ahead, and who got that the last time expects it.
+// claimFreely claims, and retries if one claim does not show the whole state. A claim that got everything that it requested does
+// not need the next due time, and expects that after the last one did.
 func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
 	c := freeClaim{req: req, depth: firstDepth, looks: !busy, glances: !busy || db.claims.Add(1)%asksOnceIn != 0}
@@ -72,7 +72,7 @@ func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (dri
 	}
 }
 
-// limit is how many jobs are asked for.
+// limit is the number of requested jobs.
 func (c *freeClaim) limit() int {
 	if c.glances {
 		return c.req.Limit
@@ -113,7 +113,7 @@ func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
 	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, capacities, c.limit(), c.depth, c.glances)
 }
 
-// portion is how many jobs of each type a claim of many types looks at, at least.
+// portion is the minimum number of jobs of each type that a claim of many types examines.
 func (c *freeClaim) portion() int {
 	if len(c.req.Types) == 1 {
 		return 0
@@ -121,7 +121,7 @@ func (c *freeClaim) portion() int {
 	return max(10, c.depth*c.limit()/len(c.req.Types))
 }
 
-// heldUp reports whether others hold all that was looked at, and there is more.
+// heldUp reports whether others hold all examined jobs, and there are more.
 func (c *freeClaim) heldUp() bool { return len(c.req.Types) > 1 && c.ahead[0].ready > c.portion() }
 
 func (c *freeClaim) answer() driver.ClaimResult {

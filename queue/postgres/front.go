@@ -10,20 +10,19 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Jobs with a limit key wait apart (driver.HoldLimited), so that what cannot run is not in the way of what can. Claims take
-// them from where they wait, and find them by their fronts: whoever has a job wait for a key writes in the same transaction a
-// front that stands at it, so that for each waiting job there is a front of its key and type at it or before it. Whoever ends
-// a job of a key writes a mark in the same transaction: the key may have capacity again. Both are only ever added, so that a
-// transaction that stays open holds nobody up.
+// Jobs with a limit key wait separately (driver.HoldLimited), so that jobs that cannot run do not delay others. Claims take them
+// directly, and find them by their fronts: a transaction that makes a job wait for a key writes a front at the job's position, so
+// that each waiting job has a front of its key and type at it or before it. A transaction that ends a job of a key writes a mark:
+// the key may have capacity again. Both are only ever added, so that an open transaction delays nobody.
 //
-// Claims alone clear them away. The open fronts, in their order, and the marks tell a claim which keys to look at. It locks all
-// fronts of a key, or passes over the key where another claim has locked one of them: two claims that look at a key at the
-// same time see at least one front in common, since a claim leaves what it has not seen. So each counts what runs of the key
-// with the others' claims before its eyes, takes what the limit allows, and leaves one front for each type that has jobs left:
-// open if the key has capacity left, else closed. A closed front is opened by the claim that finds a mark, or by who changes
-// the limit. A key that a rate closes is marked for when it allows the next start.
+// Only claims remove them. The open fronts, in their order, and the marks are the keys for a claim to examine. It locks all
+// fronts of a key, or skips the key if another claim has locked one of them. Two claims that examine a key at the same time see
+// at least one front in common, since a claim leaves the fronts that it has not seen. So each counts the running jobs of the key
+// including those of earlier claims, takes the jobs that the limit permits, and leaves one front for each type with remaining
+// jobs: open if the key has capacity left, otherwise closed. A closed front is opened by the claim that finds a mark, or by a
+// change of the limit. A key that a rate closes gets a mark for the time when it permits the next start.
 
-// A position is where a job stands in the order of claims.
+// A position is the position of a job in the order of claims.
 type position struct {
 	priority  int
 	notBefore time.Time
@@ -37,14 +36,14 @@ func (p *position) compare(q *position) int {
 // A laneName names the waiting jobs of one limit key and type.
 type laneName struct{ key, jobType string }
 
-// fronts are those to be written: of each lane one.
+// fronts are the fronts to write, one for each lane.
 type fronts struct {
 	lanes []laneName
 	at    map[laneName]position
 	open  map[laneName]bool
 }
 
-// add has a front stand at the job or before it. The empty key is none.
+// add adds a front at the job or keeps an earlier one. It ignores the empty key.
 func (f *fronts) add(name laneName, at position, open bool) {
 	if name.key == "" {
 		return
@@ -69,7 +68,7 @@ func (f *fronts) write(ctx context.Context, tx *driver.WriteTx) error {
 	return store(ctx, tx, insertFronts, f.columns()...)
 }
 
-// replace writes them in place of those at the ctids.
+// replace writes the fronts in place of those at the ctids.
 func (f *fronts) replace(ctx context.Context, tx *driver.WriteTx, spent []string) error {
 	if len(spent) == 0 {
 		return f.write(ctx, tx)
@@ -87,7 +86,7 @@ func (f *fronts) columns() []any {
 	return []any{rows.keys, rows.types, rows.priorities, rows.notBefore, rows.ids, open}
 }
 
-// positions are lanes and a position in each, as the columns of one statement.
+// positions returns lanes and a position in each, as the columns of one statement.
 type positions struct {
 	keys, types, ids []string
 	priorities       []int
@@ -102,7 +101,7 @@ func (p *positions) add(name laneName, at position) {
 // A foundRow is a row of lockFronts.
 type foundRow struct {
 	kind  string
-	place string // the ctid of a mark; empty where it stays
+	place string // the ctid of a mark; empty if it stays
 	key   string
 	at    position // of the end
 }

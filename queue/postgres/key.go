@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A holder is who has a key.
+// A holder is the job that has a key.
 type holder struct {
 	key, jobID, fingerprint string
 	scope                   driver.KeyScope
@@ -26,10 +26,10 @@ func scanHolder(row jobsql.Scanner) (h holder, err error) {
 	return h, err
 }
 
-// keyTries bounds how often a key that was taken and is free again before one can look is tried for.
+// keyTries bounds the attempts to take a key that was taken, and free again before its holder could be read.
 const keyTries = 10
 
-// takeKeys answers each job with itself, or with the holder of its key.
+// takeKeys returns for each job the job itself, or the holder of its key.
 func takeKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
 	results := make([]driver.InsertResult, len(jobs))
 	var wanted []int
@@ -77,7 +77,7 @@ func (h *holder) answer(ctx context.Context, tx *driver.WriteTx, job *driver.Ins
 	return result, err
 }
 
-// tryKeys takes what is free and returns who has each key then. A key that is found to be free again is nobody's.
+// tryKeys takes the free keys and returns the holder of each key. A key that is free again by then has no holder.
 func tryKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, wanted []int) (map[string]holder, error) {
 	var keys, ids, scopes, fingerprints []string
 	var expires []*time.Time
@@ -156,7 +156,7 @@ func haveBegun(ctx context.Context, tx *driver.WriteTx, ids []string) (map[strin
 	return begun, nil
 }
 
-// takeKeysAgain is for jobs that coalesce and wait again: each under its key, or not at all where another waits under it.
+// takeKeysAgain is for coalescing jobs that wait again: each gets its key, or is canceled if another job waits under it.
 func takeKeysAgain(ctx context.Context, tx *driver.WriteTx, ids, keys []string) error {
 	jobs, err := query(ctx, tx, func(row jobsql.Scanner) (job driver.InsertJob, err error) {
 		var payload []byte

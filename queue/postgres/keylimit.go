@@ -10,15 +10,15 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A keyLook is one limit key that a claim looks at.
+// A keyLook is a limit key that a claim examines.
 type keyLook struct {
 	name     string
 	lanes    map[string]*lane
-	busy     bool               // another claim looks at it
+	busy     bool               // another claim examines it
 	standing *joblimit.Standing // nil until it is read
 }
 
-// A lane is the waiting jobs of a key and type, as a claim looks at them.
+// A lane is the waiting jobs of a key and type in the view of a claim.
 type lane struct {
 	laneName
 
@@ -27,24 +27,24 @@ type lane struct {
 	at      position // of the front
 	open    bool     // the front is
 	first   position // no job comes before it
-	most    int      // so many jobs were to be read
+	most    int      // the maximum of jobs to read
 	visible int      // so many there are, no more counted than one beyond those to be read
 	jobs    []place
 	taken   int
 }
 
-// keyLooks are the limit keys that a claim looks at.
+// keyLooks are the limit keys that a claim examines.
 type keyLooks struct {
 	*joblimit.Standings
 
 	byName  map[string]*keyLook
-	end     *position // what comes after it has not been looked at
+	end     *position // jobs after it were not examined
 	marks   int
-	spent   []string  // where the marks are that go
+	spent   []string  // the places of the marks to remove
 	typed   bool      // types are limited, too
-	changed bool      // the next claim does not find what this one has found
-	left    bool      // some jobs that are left may have capacity, or another claim looks at their keys
-	again   time.Time // when the first rate that keeps jobs back allows one
+	changed bool      // the next claim will find a different state
+	left    bool      // remaining jobs may have capacity, or another claim examines their keys
+	again   time.Time // when the first limiting rate permits a start
 }
 
 func newKeyLooks(found []foundRow, now time.Time) *keyLooks {
@@ -77,7 +77,7 @@ func (k *keyLooks) look(key string) *keyLook {
 	return look
 }
 
-// until has the claim take nothing that comes after the position.
+// until keeps the claim from taking anything after the position.
 func (k *keyLooks) until(at position) {
 	if k.end == nil || at.compare(k.end) < 0 {
 		k.end = &at
@@ -96,7 +96,7 @@ type laneRow struct {
 	job      place // without a ctid if it is not to be taken
 }
 
-// held reports whether another transaction holds what was to be taken. It is for rows of readLanes.
+// held reports whether another transaction holds a job that was to be taken. It is for rows of readLanes.
 func (r *laneRow) held() bool { return r.nth > 0 && r.nth <= r.most && r.job.ctid == "" }
 
 func scanLaneRow(row jobsql.Scanner) (r laneRow, err error) {
@@ -112,7 +112,7 @@ func scanLaneRow(row jobsql.Scanner) (r laneRow, err error) {
 	return r, err
 }
 
-// lane is the one that a row is of.
+// lane returns the lane of a row.
 func (l *keyLook) lane(r *laneRow) *lane {
 	of := l.lanes[r.jobType]
 	if of == nil {
@@ -150,7 +150,7 @@ func (k *keyLooks) have(rows []laneRow, capacities map[string]int, limit int) (p
 	return places
 }
 
-// settle spends what has been taken, and leaves fronts and marks as they are to be.
+// settle subtracts the taken jobs, and computes the remaining fronts and marks.
 func (k *keyLooks) settle(ctx context.Context, tx *driver.WriteTx) error {
 	var again marks
 	var fresh fronts
@@ -196,10 +196,10 @@ func (k *keyLooks) settle(ctx context.Context, tx *driver.WriteTx) error {
 	return again.writeOnce(ctx, tx)
 }
 
-// left reports whether jobs may be left in the lane. Where none were to be read that is not known.
+// left reports whether jobs may remain in the lane. It is unknown if none were to be read.
 func (l *lane) left() bool { return l.most == 0 || l.visible > l.taken }
 
-// stays reports whether the lane's front leads to its jobs as it is.
+// stays reports whether the lane's front still leads to its jobs.
 func (l *lane) stays(open bool) bool {
 	return l.left() && l.open == open && l.at.compare(&l.first) == 0
 }

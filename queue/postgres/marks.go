@@ -8,14 +8,14 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 )
 
-// marks are limit keys to look at, and when.
+// marks are limit keys to examine, with the time.
 type marks struct {
 	due  []time.Time
 	keys []string
 	seen map[string]struct{}
 }
 
-// add takes the empty key for none, and a key twice for once.
+// add ignores the empty key and repeated keys.
 func (m *marks) add(key string, due time.Time) {
 	if _, ok := m.seen[key]; ok || key == "" {
 		return
@@ -28,7 +28,7 @@ func (m *marks) add(key string, due time.Time) {
 	m.keys = append(m.keys, key)
 }
 
-// write has the keys looked at at once, in few rows.
+// write marks the keys as due at once, in few rows.
 func (m *marks) write(ctx context.Context, tx *driver.WriteTx) error {
 	if len(m.keys) == 0 {
 		return nil

@@ -12,11 +12,11 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Tx adapts a transaction of pgx, which begins and ends as usual, to the calls of the queue that take one:
+// Tx adapts a transaction of pgx to the calls of the queue that take a transaction. The program begins and ends it as usual:
 //
 //	q.EnqueueTx(ctx, postgres.Tx(tx), job)
 //
-// A nil tx gives a nil Tx, which those calls refuse.
+// For a nil tx it returns a nil Tx, which those calls refuse.
 func Tx(tx pgx.Tx) driver.Tx {
 	if tx == nil {
 		return nil
@@ -29,7 +29,7 @@ type pgxTx struct{ tx pgx.Tx }
 
 var _ driver.Tx = pgxTx{}
 
-// affected is how many rows a statement has changed.
+// affected is the number of rows that a statement has changed.
 type affected int64
 
 func (a affected) RowsAffected() (int64, error) { return int64(a), nil }
@@ -66,8 +66,8 @@ func (t pgxTx) query(ctx context.Context, query string, args ...any) (jobsql.Row
 	return rows{answer}, finished(err)
 }
 
-// ended refuses a transaction that a statement of the program has ended, as COMMIT: pgx knows nothing of that, and what is written
-// next would commit by itself.
+// ended refuses a transaction that a statement of the program has ended, such as COMMIT: pgx does not notice that, and later
+// writes would commit by themselves.
 func (t pgxTx) ended() error {
 	if conn := t.tx.Conn(); conn != nil && !conn.IsClosed() && gone(conn) {
 		return sql.ErrTxDone
@@ -75,7 +75,7 @@ func (t pgxTx) ended() error {
 	return nil
 }
 
-// finished makes of pgx's error the one of database/sql.
+// finished converts pgx's error to that of database/sql.
 func finished(err error) error {
 	if errors.Is(err, pgx.ErrTxClosed) {
 		return fmt.Errorf("%w: %w", sql.ErrTxDone, err)

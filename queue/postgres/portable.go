@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// portable makes text of lists: a driver of database/sql need not know arrays, and every one sends text.
+// portable converts lists to text: a driver of database/sql need not support arrays, and every one sends text.
 func portable(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
@@ -30,7 +30,7 @@ func portable(args []any) []any {
 	return out
 }
 
-// array is a list as PostgreSQL reads it: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
+// array formats a list for PostgreSQL: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
 func array[T any](list []T, text func(T) string) string {
 	var b strings.Builder
 	b.WriteByte('{')

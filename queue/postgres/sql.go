@@ -3,19 +3,19 @@ package postgres
 import "github.com/postroom-go/postroom/queue/internal/jobsql"
 
 const (
-	// Our statements know their indexes. A plan made while a table is small, and kept, would read all of it when it no
-	// longer is. A bitmap would read what has been claimed and ended since the last vacuum, every time: only an index scan
-	// marks that. Until the end of the transaction, or the user's next statement.
+	// These statements are written for indexes. A plan that was made while a table was small would read all of it when it is
+	// large. A bitmap scan would always read the rows that were claimed and ended since the last vacuum: only an index scan marks
+	// them as dead. The settings last until the end of the transaction, or the user's next statement.
 	planOurs = `
 SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_seqscan', 'off', TRUE),
   set_config('enable_bitmapscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
 
-	// What planOurs has changed, as the server, the database, the role or the DSN sets it.
+	// The settings that planOurs has changed, as the server, the database, the role or the DSN sets them.
 	planTheirs = `
 SELECT set_config('plan_cache_mode', $1, TRUE), set_config('enable_seqscan', $2, TRUE),
   set_config('enable_bitmapscan', $3, TRUE), set_config('jit', $4, TRUE)`
 
-	// A server that is a copy of another has its tables under the same numbers, and was not started at the same instant.
+	// A server that is a copy of another has the tables with the same numbers, but a different start time.
 	selectLocation = `
 SELECT extract(epoch FROM pg_postmaster_start_time())::text || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database()),
   coalesce(to_regclass('jobs')::oid::text, ''),
@@ -134,7 +134,7 @@ WITH held AS (
   FOR NO KEY UPDATE)
 SELECT FALSE, ` + failUnheld
 
-	// What is no number stands in the server's log. It is not known before the row is, so that no planner works it out.
+	// The server logs the invalid number. It depends on the row, so that the planner does not compute it.
 	failUnheld = `CASE WHEN n = 1 THEN 1 ELSE ('the job is not running under this lease; running: ' || n)::int END
 FROM (SELECT COUNT(*) AS n FROM held) AS found`
 
@@ -186,7 +186,7 @@ WHERE id = $2`
 	listen      = `LISTEN ` + channel
 )
 
-// channel carries the news that there may be jobs; the payload tells whose.
+// channel is the channel of notifications; the payload identifies the sender.
 const channel = "postroom_jobs"
 
 var lockHeld = jobsql.SelectWorkerJobs + "\nFOR NO KEY UPDATE SKIP LOCKED"

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// later runs a statement of the driver's own before whatever comes after it. Its error is that of what comes after it.
+// later delays a statement of the driver's own. Its error is returned by the next statement that is sent.
 func later(ctx context.Context, tx *driver.WriteTx, query string, args ...any) error {
 	if own, ok := tx.Tx.(*transaction); ok {
 		return own.add(step{sql: query, args: args})
@@ -28,7 +28,7 @@ func store(ctx context.Context, tx *driver.WriteTx, query string, args ...any) e
 	return later(ctx, tx, query, args...)
 }
 
-// laterInto is later for a statement that answers: into has the answer when what comes after it has run.
+// laterInto is later for a statement with a result: into has it when the next statement has run.
 func laterInto[T any](ctx context.Context, tx *driver.WriteTx, into *[]T, scan func(jobsql.Scanner) (T, error), query string, args ...any) error {
 	own, ok := tx.Tx.(*transaction)
 	if !ok {
@@ -56,7 +56,7 @@ func laterJobs(ctx context.Context, tx *driver.WriteTx, into *[]driver.Job, quer
 	}})
 }
 
-// query runs a statement of the driver's own, and whatever waits before it.
+// query runs a statement of the driver's own after the delayed ones.
 func query[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scanner) (T, error), text string, args ...any) (list []T, err error) {
 	if err := laterInto(ctx, tx, &list, scan, text, args...); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func query[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scan
 	return list, err
 }
 
-// queryOne is query for at most one row; without one the error is [sql.ErrNoRows].
+// queryOne is query for at most one row. The error is [sql.ErrNoRows] if there is none.
 func queryOne[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scanner) (T, error), text string, args ...any) (one T, err error) {
 	list, err := query(ctx, tx, scan, text, args...)
 	if err == nil && len(list) == 0 {
@@ -79,7 +79,7 @@ func queryOne[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.S
 	return list[0], nil
 }
 
-// flush sends the statements that wait.
+// flush sends the delayed statements.
 func flush(ctx context.Context, tx *driver.WriteTx) error {
 	if own, ok := tx.Tx.(*transaction); ok {
 		return own.sendNow(ctx)

@@ -20,9 +20,9 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/txend"
 )
 
-// A transaction is one write, on a connection that is its own meanwhile. What the driver wants to do and need not see the
-// answer of at once waits, and is sent together with what comes next: in the end with the commit. Enqueueing a job is one
-// round trip so: BEGIN, INSERT, COMMIT.
+// A transaction is one write, with its own connection. A statement of the driver whose result is not needed at once is delayed,
+// and sent together with the next one, at the latest with the commit. So enqueueing a job is one round trip: BEGIN, INSERT,
+// COMMIT.
 //
 // Goroutines that share it take turns.
 type transaction struct {
@@ -35,23 +35,23 @@ type transaction struct {
 	planned bool // ours, see planOurs
 	waiting []step
 	theirs  []any // see planTheirs
-	failed  error // of a send: nothing is run any more, which might otherwise run by itself
+	failed  error // of a send: nothing is run any more, since it might commit by itself
 	// rows are those that the program has queried last, and endRow ends the context of the row that it has. Those before are
 	// closed: a connection answers one query at a time.
 	rows   *sql.Rows
 	endRow context.CancelFunc
 }
 
-// A step is a statement and what to do with its rows; read is nil where they do not matter.
+// A step is a statement with a function for its rows. read is nil if they do not matter.
 type step struct {
 	sql  string
 	args []any
 	read func(rows) error
-	// stores: it inserts and looks for nothing, so that there is nothing to plan.
+	// stores reports that it only inserts, so that there is nothing to plan.
 	stores bool
 	// fence is the lease without which the step fails.
 	fence *driver.Lease
-	// users: it is the program's own, and so is its error.
+	// users reports that it is the program's own, and so is its error.
 	users bool
 }
 
@@ -65,8 +65,8 @@ func (r rows) Close() error {
 
 var _ driver.Tx = (*transaction)(nil)
 
-// own runs fn on the connection itself, past database/sql, which takes care that it is not given back meanwhile. Once it has
-// been lost the error is [sql.ErrConnDone].
+// own runs fn on the connection itself, below database/sql, which keeps the connection until then. If the connection was lost,
+// the error is [sql.ErrConnDone].
 func (t *transaction) own(fn func(conn *pgx.Conn) error) error {
 	return t.conn.Raw(func(conn any) error {
 		own, ok := conn.(*stdlib.Conn)
@@ -77,10 +77,10 @@ func (t *transaction) own(fn func(conn *pgx.Conn) error) error {
 	})
 }
 
-// errOver refuses a transaction that is kept after its end, of which nothing could be written any more.
+// errOver refuses statements of a transaction after its end.
 var errOver = fmt.Errorf("postgres: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
 
-// add has the step wait for what comes next.
+// add delays the step until the next send.
 func (t *transaction) add(s step) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,7 +101,7 @@ func (t *transaction) sendNow(ctx context.Context) error {
 	return t.send(ctx)
 }
 
-// close refuses what comes later.
+// close refuses later statements.
 func (t *transaction) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +109,7 @@ func (t *transaction) close() {
 	t.closeOpen()
 }
 
-// send runs the statements that wait, in one round trip. After an error the transaction is of no more use.
+// send runs the delayed statements in one round trip. After an error the transaction is unusable.
 func (t *transaction) send(ctx context.Context, last ...step) error {
 	if t.failed != nil {
 		return t.failed
@@ -160,7 +160,7 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 	return t.failed
 }
 
-// unheld is why a lease is not held, where a fence has failed with err because of that. Nothing of the transaction is left.
+// unheld returns the reason why a lease is not held, after a fence has failed with err. The transaction has been undone.
 func (t *transaction) unheld(ctx context.Context, lease driver.Lease, err error) error {
 	const invalidText = "22P02"
 	if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || refused.Code != invalidText {
@@ -183,16 +183,16 @@ func (t *transaction) unheld(ctx context.Context, lease driver.Lease, err error)
 	return cmp.Or(jobsql.LeaseErrors([]driver.Lease{lease}, held)[0], err)
 }
 
-// errGone is the error of a transaction that a statement of the user has ended. What is written next would commit by itself.
+// errGone is the error of a transaction that a statement of the user has ended. Later writes would commit by themselves.
 var errGone = errors.New("postgres: the transaction is gone: one of its statements has ended it")
 
-// gone reports whether the server knows of no transaction.
+// gone reports whether the server has no transaction.
 func gone(conn *pgx.Conn) bool {
 	const idle = 'I'
 	return conn.PgConn().TxStatus() == idle
 }
 
-// readAll returns how many of the steps have succeeded, and the error of the one that has not.
+// readAll returns the number of steps that have succeeded, and the error of the one that has not.
 func readAll(results pgx.BatchResults, steps []step) (done int, err error) {
 	for i := range steps {
 		if steps[i].read == nil {
@@ -212,7 +212,7 @@ func readAll(results pgx.BatchResults, steps []step) (done int, err error) {
 	return len(steps), nil
 }
 
-// errRolledBack is what a commit answers when an earlier statement had failed and nobody had said so.
+// errRolledBack is the error of a commit after an earlier statement has failed without being reported.
 var errRolledBack = errors.New("postgres: the transaction was rolled back: one of its statements had failed")
 
 func (t *transaction) commit(ctx context.Context) error {
@@ -231,8 +231,8 @@ func (t *transaction) commit(ctx context.Context) error {
 	return err
 }
 
-// rollback undoes what was written; nothing need be said to a server that knows of no transaction. One whose connection was
-// lost has undone it by itself.
+// rollback undoes the writes. It sends nothing if the server has no transaction. If the connection was lost, the server has
+// undone them.
 func (t *transaction) rollback(ctx context.Context) error {
 	err := t.own(func(conn *pgx.Conn) error {
 		if conn.IsClosed() || gone(conn) {
@@ -247,12 +247,12 @@ func (t *transaction) rollback(ctx context.Context) error {
 	return err
 }
 
-// plans reports whether something waits that looks for rows.
+// plans reports whether a delayed statement reads rows.
 func (t *transaction) plans() bool {
 	return slices.ContainsFunc(t.waiting, func(s step) bool { return !s.stores })
 }
 
-// flush sends the statements that wait, so that a user's statement comes after it, and is planned as the server is set up to.
+// flush sends the delayed statements, so that a user's statement comes after them, and is planned with the server's settings.
 func (t *transaction) flush(ctx context.Context) error {
 	if t.begun && !t.planned && len(t.waiting) == 0 {
 		return t.there()
@@ -269,7 +269,7 @@ func (t *transaction) planTheirs() []step {
 	return nil
 }
 
-// there fails when the transaction has been ended by a statement of the user.
+// there returns an error if a statement of the user has ended the transaction.
 func (t *transaction) there() error {
 	if t.failed == nil {
 		t.failed = t.own(func(conn *pgx.Conn) error {
@@ -282,7 +282,7 @@ func (t *transaction) there() error {
 	return t.failed
 }
 
-// refusal is why a statement of the program is not run.
+// refusal returns the reason for refusing a statement of the program.
 func (t *transaction) refusal(query string) error {
 	if t.over {
 		return errOver
@@ -294,7 +294,8 @@ func (t *transaction) refusal(query string) error {
 	return err
 }
 
-// ExecContext sends the statements that wait together with the statement. One without arguments may be several, and goes by itself.
+// ExecContext sends the delayed statements together with the statement. A text without arguments may have several statements, and
+// is sent separately.
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -324,7 +325,7 @@ func (t *transaction) execWith(ctx context.Context, query string, args []any) (r
 	return result, nil
 }
 
-// special reports an argument that database/sql or pgx takes for something else than a value.
+// special reports an argument that database/sql or pgx does not treat as a value.
 func special(arg any) bool {
 	switch arg.(type) {
 	case sql.NamedArg, sql.Out, pgx.QueryExecMode, pgx.QueryRewriter, pgx.QueryResultFormats, pgx.QueryResultFormatsByOID:

@@ -11,9 +11,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The news that there may be jobs goes to the listeners of the same process directly, and to those of others by NOTIFY,
-// from a connection of its own and after the commit: a transaction that notifies holds a lock of the whole server while it
-// commits, so that no two could share a flush to the disk.
+// Notifications about possible jobs go directly to the listeners of the same process, and to those of others by NOTIFY, on a
+// separate connection and after the commit. A transaction with NOTIFY holds a lock of the whole server while it commits, so that
+// no two could share a flush to the disk.
 type news struct {
 	self  string                  // the sender: a listener of this process has been woken already
 	send  func(self string) error // to the other processes
@@ -52,7 +52,7 @@ func (n *news) tell() {
 	n.freshen()
 }
 
-// freshen never blocks; news that come while some wait to be sent are sent with them.
+// freshen never blocks. Notifications while one waits to be sent are merged with it.
 func (n *news) freshen() {
 	select {
 	case n.fresh <- struct{}{}:
@@ -81,11 +81,11 @@ func (n *news) add(fn func()) (remove func()) {
 	}
 }
 
-// notifyPause is between two notifications: what comes meanwhile is sent with the second.
+// notifyPause is the interval between two notifications: those in between are merged with the second.
 const notifyPause = 5 * time.Millisecond
 
-// run notifies other processes until it is stopped, and then of what is left. A notification that fails is sent again, less
-// and less often: after a restart of the server every connection of the pool may be one that is lost.
+// run notifies other processes until it is stopped, and then sends the remaining notification. A failed notification is sent
+// again, at growing intervals: after a restart of the server every connection of the pool may be lost.
 func (n *news) run(ctx context.Context) {
 	defer close(n.ended)
 	pause := notifyPause
@@ -110,10 +110,10 @@ func (n *news) run(ctx context.Context) {
 	}
 }
 
-// notifyPatience is for a server that is gone without a word.
+// notifyPatience is the timeout for a server that has silently disappeared.
 const notifyPatience = 5 * time.Second
 
-// notifier sends news through the pool.
+// notifier sends notifications through the pool.
 func notifier(pool *pgxpool.Pool) func(self string) error {
 	return func(self string) error {
 		ctx, cancel := context.WithTimeout(context.Background(), notifyPatience)
@@ -123,7 +123,7 @@ func notifier(pool *pgxpool.Pool) func(self string) error {
 	}
 }
 
-// close returns when the last news has been sent, or could not be at the first try: polling is the net.
+// close returns when the last notification has been sent, or its first attempt has failed: dispatchers poll as well.
 func (n *news) close() {
 	n.stop()
 	<-n.ended
@@ -134,11 +134,11 @@ func (n *news) close() {
 	}
 }
 
-// reconnectAfter is the pause before a lost connection is replaced; polling goes on meanwhile.
+// reconnectAfter is the pause before a lost connection is replaced; dispatchers poll meanwhile.
 const reconnectAfter = time.Second
 
-// Listen implements [driver.Notifier] on a connection of its own, which it replaces when it is lost. With [Config].Pooled it
-// hears of this process's jobs only.
+// Listen implements [driver.Notifier] on a separate connection, which it replaces when it is lost. With [Config].Pooled it gets
+// only notifications of this process.
 func (db *engine) Listen(ctx context.Context, wake func()) error {
 	defer db.news.add(wake)()
 	if db.pooled {
@@ -147,7 +147,7 @@ func (db *engine) Listen(ctx context.Context, wake func()) error {
 		return nil
 	}
 	for {
-		// Why the connection was lost does not matter: polling is the net, and there is another try.
+		// The reason for the loss does not matter: dispatchers poll, and Listen retries.
 		_ = db.listen(ctx, wake)
 		timer := time.NewTimer(reconnectAfter)
 		select {
@@ -170,7 +170,7 @@ func (db *engine) listen(ctx context.Context, wake func()) error {
 	if _, err := own.Exec(ctx, listen); err != nil {
 		return err
 	}
-	// What was notified before went unheard.
+	// Earlier notifications were missed.
 	wake()
 	for {
 		heard, err := own.WaitForNotification(ctx)

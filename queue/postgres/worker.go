@@ -26,8 +26,8 @@ func (db *engine) Workers(ctx context.Context) ([]driver.Worker, error) {
 	return read(ctx, db, jobsql.ScanWorker, selectWorkers)
 }
 
-// RemoveDeadWorker implements [driver.Claimer]. It passes over jobs that others hold, such as a handler's own transaction, which may yet end
-// one: the other jobs do not wait for that.
+// RemoveDeadWorker implements [driver.Claimer]. It skips jobs that others hold, such as a handler's own transaction, which may
+// still end one: the other jobs do not wait for that.
 func (db *engine) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen driver.Worker) ([]driver.Job, error) {
 	if seen.Beat < 0 {
 		registered, err := query(ctx, tx, jobsql.ScanText, jobsql.SelectWorker, seen.ID)

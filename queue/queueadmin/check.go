@@ -10,11 +10,11 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// An Incompatibility is something about unfinished jobs, or about a schedule, that the running program cannot handle.
+// An Incompatibility is a fact about unfinished jobs, or about a schedule, that the running program cannot handle.
 type Incompatibility struct {
 	Type     string
 	JobID    string // the first such job; empty for a schedule
-	Jobs     int    // how many there are, or were among those looked at; 0 for a schedule
+	Jobs     int    // number of such jobs, among the checked ones; 0 for a schedule
 	Schedule string // its name; empty for jobs
 	Text     string
 }
@@ -27,13 +27,13 @@ func (m Incompatibility) String() string {
 	return fmt.Sprintf("%s (%d jobs, as %s)", m.Text, m.Jobs, m.JobID)
 }
 
-// maxChecked bounds how many payloads of each type are looked at.
+// maxChecked bounds the payloads of each type that are checked.
 const maxChecked = 1000
 
-// CheckProgram compares the unfinished jobs in the database with the handlers that are registered: types without a handler,
-// payloads that do not fit their type, and steps that the handlers do not name (see [queue.WithSteps]); and so the schedules, with
-// their types and payloads. It is for a new version of a program, before it runs. Of each type it looks at the first 1000
-// jobs that are ready, scheduled, limited, moving and running. It only reads.
+// CheckProgram compares the unfinished jobs in the database with the registered handlers. It finds types without a handler,
+// payloads that do not fit their type, and steps that the handlers do not name (see [queue.WithSteps]). It also checks the types
+// and payloads of schedules. Call it in a new version of a program before it runs. For each type it checks the first 1000 jobs
+// that are ready, scheduled, limited, moving and running. It only reads.
 func CheckProgram(ctx context.Context, d *queue.Dispatcher) ([]Incompatibility, error) {
 	if d == nil {
 		return nil, wrap("check", "", errNoDispatcher)
@@ -144,7 +144,7 @@ func (c *checker) schedules(ctx context.Context) error {
 	return nil
 }
 
-// add counts equal ones as one.
+// add merges equal ones.
 func (c *checker) add(m Incompatibility) {
 	for i := range c.found {
 		if f := &c.found[i]; f.Type == m.Type && f.Schedule == m.Schedule && f.Text == m.Text {

@@ -9,10 +9,10 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// apart is by how much clocks may differ without a word.
+// apart is the tolerated difference between clocks.
 const apart = time.Minute
 
-// lookAtClock compares the machine's clock with the database's, and that with what the rows say.
+// lookAtClock compares the machine's clock with the database's, and the latter with the times in rows.
 func lookAtClock(ctx context.Context, q *queue.Queue) (findings []Finding, err error) {
 	now := driver.Now(q.DB().Driver())
 	if off := time.Now().Round(0).Sub(now.Round(0)); off.Abs() > apart {

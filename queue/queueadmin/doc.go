@@ -1,12 +1,12 @@
 // Package queueadmin has the tools for operating a queue: [Move] takes a live queue to another database, [Doctor] reports the
-// health of the database and of the queue, [Verify] checks the invariants of the tables, [CheckProgram] compares what is stored
-// with the handlers of a new version of a program, [Explain] says why a job does not run, and [ReadStats] returns the figures
-// of the queue.
+// health of the database and of the queue, [Verify] checks the invariants of the tables, [CheckProgram] compares the stored jobs
+// with the handlers of a new version of a program, [Explain] returns the reasons why a job does not run, and [ReadStats] returns
+// statistics of the queue.
 //
-// All but Move only read. They may be used while dispatchers run.
+// All functions except Move only read. They may be called while dispatchers run.
 //
-// They ask the driver for optional interfaces (driver.Auditor, driver.MoveSource, driver.MoveTarget), which queue/sqlite and
-// queue/postgres implement. A driver that wraps one of those has an Unwrap method, by which they are found (driver.Unwrapper).
+// They need optional interfaces of the driver (driver.Auditor, driver.MoveSource, driver.MoveTarget), which queue/sqlite and
+// queue/postgres implement. A driver that wraps one of those must have an Unwrap method (driver.Unwrapper).
 package queueadmin
 
 import (
@@ -23,7 +23,7 @@ var (
 	errNoDispatcher = errors.New("the Dispatcher is nil: make one with queue.NewDispatcher")
 )
 
-// auditorOf returns the driver as what [Verify], [Explain] and [CheckProgram] need.
+// auditorOf returns the driver as an Auditor, for [Verify], [Explain] and [CheckProgram].
 func auditorOf(q *queue.Queue) (driver.Auditor, error) {
 	if q == nil {
 		return nil, errNoQueue
@@ -35,7 +35,7 @@ func auditorOf(q *queue.Queue) (driver.Auditor, error) {
 	return a, nil
 }
 
-// failed is wrap for what the database has answered: where the queue's tables are missing, it says so.
+// failed is wrap for an error of the database. It adds a hint if the queue's tables are missing.
 func failed(ctx context.Context, q *queue.Queue, op string, err error) error {
 	if told := (*queue.Error)(nil); err == nil || errors.As(err, &told) && told.Hint != "" {
 		return wrap(op, "", err)

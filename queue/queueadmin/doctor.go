@@ -11,17 +11,17 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Finding is one thing that [Doctor] has looked at.
+// A Finding is one result of [Doctor].
 type Finding struct {
 	Severity Severity
 	Text     string // what was found
-	Hint     string // what to do; empty when there is nothing to do
+	Hint     string // what to do; empty if there is nothing to do
 }
 
 // String formats the severity, the text and the hint.
 func (f Finding) String() string { return driver.Finding(f).String() }
 
-// A Severity is how much a [Finding] matters.
+// A Severity is the severity of a [Finding].
 type Severity = driver.Severity
 
 // The severities.
@@ -31,8 +31,9 @@ const (
 	SeverityProblem = driver.SeverityProblem // something does not work
 )
 
-// Doctor checks the health of the database and of the queue, for an operator: the engine's own state, workers, jobs that have
-// waited for long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It only reads; on a large database it takes seconds.
+// Doctor checks the health of the database and of the queue, for an operator: the state of the database engine, workers, jobs
+// that have waited long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It only reads. On a large
+// database it takes seconds.
 func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if q == nil {
 		return nil, wrap("doctor", "", errNoQueue)
@@ -65,7 +66,7 @@ func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	return findings, err
 }
 
-// quiet is after how long a worker that gave no sign of life is worth telling of; its own clock is not compared closely.
+// quiet is how long a worker may be silent before it is reported. Its clock is not compared exactly.
 const quiet = 5 * time.Minute
 
 func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
@@ -119,11 +120,11 @@ func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	return findings, err
 }
 
-// maxHeld bounds how many jobs of an interrupted move are counted.
+// maxHeld bounds the count of jobs of an interrupted move.
 const maxHeld = 10_000
 
-// MovingJobs returns the ids of at most limit jobs, by id, that a [Move] holds which has not ended: no dispatcher runs them. It is
-// empty on a database that jobs cannot be moved to.
+// MovingJobs returns the ids of at most limit jobs, ordered by id, that an unfinished [Move] holds: no dispatcher runs them. It
+// is empty on a database that jobs cannot be moved to.
 func MovingJobs(ctx context.Context, q *queue.Queue, limit int) ([]string, error) {
 	if q == nil {
 		return nil, wrap("moving jobs", "", errNoQueue)

@@ -11,37 +11,37 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Cause says, for programs, why a job does not run.
+// A Cause is a reason why a job does not run, in a form for programs.
 type Cause string
 
 // The causes.
 const (
 	CauseFinished   Cause = "finished"   // it has completed, failed or been canceled
-	CauseRunning    Cause = "running"    // it does run
+	CauseRunning    Cause = "running"    // it is not due yet
 	CauseScheduled  Cause = "scheduled"  // its time has not come
 	CauseRetry      Cause = "retry"      // it waits for its next attempt
 	CauseExpired    Cause = "expired"    // it is past its ExpiresAt, and will be canceled
 	CausePaused     Cause = "paused"     // its type, all types or its limit key are paused
-	CauseTypeLimit  Cause = "type_limit" // its type has no capacity left over all machines
+	CauseTypeLimit  Cause = "type_limit" // its type has no capacity left on all machines together
 	CauseKeyLimit   Cause = "key_limit"  // its limit key has no capacity left
 	CauseMoving     Cause = "moving"     // a Move to another database holds it
 	CauseNoWorker   Cause = "no_worker"  // no process is registered that runs jobs
-	CauseUnhandled  Cause = "unhandled"  // processes are registered, and none handles its type
+	CauseUnhandled  Cause = "unhandled"  // processes are registered, but none handles its type
 	CauseBehind     Cause = "behind"     // jobs of its type are ahead of it
-	CauseNextInLine Cause = "next"       // nothing is in its way
+	CauseNextInLine Cause = "next"       // nothing blocks it
 )
 
 // A Reason is one cause with its details.
 type Reason struct {
 	Cause Cause
 	Text  string
-	Until time.Time // when it ends; zero when that is not known
+	Until time.Time // when it ends; zero if unknown
 }
 
-// An Explanation says why a job does not run.
+// An Explanation is why a job does not run.
 type Explanation struct {
 	Job     *queue.Job
-	Reasons []Reason // the weightiest first; at least one
+	Reasons []Reason // the most important first; at least one
 }
 
 // String formats the explanation, one line for each reason.
@@ -157,7 +157,7 @@ func (e *explainer) limits(ctx context.Context) error {
 			e.limit(l, CauseTypeLimit, "type "+l.Name)
 			continue
 		case !keyed:
-			// The first limit is the one in force. A pause is always in force.
+			// The first limit applies. A pause always applies.
 			e.limit(l, CauseKeyLimit, "limit key "+e.job.LimitKey)
 		case l.Paused:
 			e.addf(CausePaused, time.Time{}, "limit keys that begin with %s: paused", l.Name)
@@ -182,7 +182,7 @@ func (e *explainer) limit(l *driver.LimitUse, cause Cause, what string) {
 	}
 }
 
-// stored returns the job as the driver takes it.
+// stored returns the job in the driver's form.
 func (e *explainer) stored() *driver.Job {
 	job := driver.Job(*e.job)
 	return &job
@@ -204,10 +204,10 @@ func (e *explainer) workers(ctx context.Context) error {
 	return nil
 }
 
-// maxAhead is where counting the jobs that come first stops.
+// maxAhead bounds the count of the jobs ahead.
 const maxAhead = 1000
 
-// line counts the jobs ahead, or adds that nothing is in the way.
+// line counts the jobs ahead, or adds that nothing blocks the job.
 func (e *explainer) line(ctx context.Context) error {
 	ahead, err := e.auditor.CountAhead(ctx, e.stored(), maxAhead)
 	switch {

@@ -13,42 +13,41 @@ import (
 
 // MoveConfig configures [Move]. The zero MoveConfig uses the defaults.
 type MoveConfig struct {
-	// Batch is how many jobs move at a time. Default 500; bounds 1 to 10,000.
+	// Batch is the number of jobs that move at a time. Default 500; bounds 1 to 10,000.
 	Batch int
-	// Wait is how long Move waits, without progress, for jobs that still run in the old database. Default 10 min. Negative:
-	// it does not wait.
+	// Wait is how long Move waits, without progress, for jobs that are running in the old database. Default 10 min. If it is
+	// negative, Move does not wait.
 	Wait time.Duration
 }
 
-// A MoveReport counts what [Move] has moved.
+// A MoveReport counts the moved rows.
 type MoveReport struct {
 	Jobs      int
 	Keys      int
 	Schedules int
-	// KeysTaken are keys that another job has in the new database. The jobs that had them in the old one moved without, and
-	// run.
+	// KeysTaken are keys that another job has in the new database. The jobs that had them in the old one were moved without their
+	// keys, and run.
 	KeysTaken []string
 }
 
-// ErrStillRunning: jobs still run in the database that is being left.
+// ErrStillRunning reports that jobs are running in the old database.
 var ErrStillRunning = errors.New("jobs still run in the old database")
 
-// Move moves a live queue from one database to another, usually from SQLite to PostgreSQL: jobs in all states with their
-// ids, keys, steps, attempts and log lines, schedules and limits. Both databases must have the queue's tables (see
-// [queue.Migrate]), and drivers that implement [driver.MoveSource] and [driver.MoveTarget], as queue/sqlite and
-// queue/postgres do.
+// Move moves a live queue from one database to another, usually from SQLite to PostgreSQL: jobs in all states with their ids,
+// keys, steps, attempts and log lines, schedules and limits. Both databases must have the queue's tables (see [queue.Migrate]),
+// and drivers that implement [driver.MoveSource] and [driver.MoveTarget], such as queue/sqlite and queue/postgres.
 //
-// Dispatchers may run on both. A job is held in the old database before it is written into the new one, and can be claimed
-// there only when it is deleted here, so that it never runs twice, also when the process dies half way: call Move again, and
-// it continues. Until then the jobs that are held do not run; [Doctor] reports them. Move waits for jobs that run, and moves
-// them when they have ended. It also moves what is enqueued in the old database meanwhile, until nothing is left. Then let
-// all programs enqueue into the new database, and call Move once more for what came last. A program that sets its schedules
-// in the old database again sets them a second time, so deploy those programs first.
+// Dispatchers may run on both. Move first holds a job in the old database, then writes it into the new one. The job can be
+// claimed there only after it is deleted in the old one, so that it never runs twice. If the process dies, call Move again, and
+// it continues. Until then the held jobs do not run; [Doctor] reports them. Move waits for running jobs, and moves them when they
+// have ended. It also moves jobs that are enqueued in the old database meanwhile, until none is left. Then let all programs
+// enqueue into the new database, and call Move once more for the last jobs. A program that sets its schedules in the old database
+// again creates them there a second time, so deploy those programs first.
 //
-// Keys of scope forever and period stay in the old database as well, so that what they name is not enqueued again there.
-// Keys of scope unfinished and coalesce move with their jobs: a request under such a key that is made in the old database
-// after its job has moved is a new job, which moves, too. If the key is taken in the new database by then, the job runs
-// without it, and the key is one of [MoveReport].KeysTaken.
+// Keys of scope forever and period also stay in the old database, so that their jobs are not enqueued again there. Keys of scope
+// unfinished and coalesce move with their jobs. If a job is enqueued under such a key in the old database after the key's job has
+// moved, it is a new job, which moves, too. If the key is taken in the new database by then, the job runs without it, and the key
+// is one of [MoveReport].KeysTaken.
 func Move(ctx context.Context, from, to queue.DB, cfg *MoveConfig) (MoveReport, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -149,8 +148,8 @@ func (m *mover) left(ctx context.Context) (jobs int, err error) {
 	return jobs, err
 }
 
-// moveBatch moves some jobs that do not run. The process may die after each commit: a job that can be claimed is in one
-// database only, and the next call finds what is held.
+// moveBatch moves some jobs that do not run. The process may die after each commit: a job that can be claimed is in one database
+// only, and the next call finds the held ones.
 func (m *mover) moveBatch(ctx context.Context) (int, error) {
 	ids, err := m.hold(ctx)
 	if err != nil || len(ids) == 0 {
@@ -172,7 +171,7 @@ func (m *mover) hold(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// insert writes the jobs into the new database, where they are held, too.
+// insert writes the jobs into the new database, where they are held as well.
 func (m *mover) insert(ctx context.Context, ids []string) error {
 	// A row of the other tables names one of jobs.
 	tables := []driver.Table{driver.TableJobs, driver.TableSteps, driver.TableAttempts, driver.TableLogs, driver.TableKeys}
@@ -206,9 +205,10 @@ func (m *mover) insert(ctx context.Context, ids []string) error {
 	return err
 }
 
-// settle ends the move of jobs that are held in the new database, and returns how many have moved. Those that the old
-// database still holds are deleted there, which is noted until they are released here. The others were canceled or retried
-// there since they were held, and may have been pruned: they stay there, or come again as what they are now.
+// settle ends the move of jobs that are held in the new database, and returns the number of moved jobs. Jobs that the old
+// database still holds are deleted there, and the deletion is recorded until they are released in the new one. The others were
+// canceled or retried in the old database since they were held, and may have been pruned: they stay there, or are moved later in
+// their new state.
 func (m *mover) settle(ctx context.Context, ids []string) (int, error) {
 	var moved []string
 	err := driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) (err error) {
@@ -239,7 +239,7 @@ func (m *mover) settle(ctx context.Context, ids []string) (int, error) {
 	})
 }
 
-// settleEarlier settles what an earlier call has left: jobs that are held in the new database, and notes about jobs that were
+// settleEarlier settles the rest of an earlier call: jobs that are held in the new database, and records of jobs that were
 // released there.
 func (m *mover) settleEarlier(ctx context.Context) error {
 	for {
@@ -259,7 +259,7 @@ func (m *mover) settleEarlier(ctx context.Context) error {
 	}
 }
 
-// copyAll copies a table by portions, in the order of its key, and leaves what the new database has.
+// copyAll copies a table in batches, in the order of its key. It leaves existing rows of the new database unchanged.
 func (m *mover) copyAll(ctx context.Context, t driver.Table) (copied int, err error) {
 	for after := (*driver.Rows)(nil); ; {
 		rows, err := m.from.TableRows(ctx, t, after, m.cfg.Batch)
@@ -279,7 +279,7 @@ func (m *mover) copyAll(ctx context.Context, t driver.Table) (copied int, err er
 	}
 }
 
-// sleep returns false when ctx is done first.
+// sleep returns false if ctx is done first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

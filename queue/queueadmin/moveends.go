@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// ErrSameDatabase: [Move] was given one database twice, by one handle or by two.
+// ErrSameDatabase reports that both databases of a [Move] are the same, by one handle or by two.
 var ErrSameDatabase = errors.New("the old and the new database are the same")
 
 // A source is a database that [Move] empties.
@@ -57,8 +57,7 @@ func driverOf(db queue.DB, which string) (driver.Driver, error) {
 	return db.Driver(), nil
 }
 
-// check refuses databases without the queue's tables, and one database that was given twice: to move its jobs there would
-// delete them all.
+// check refuses databases without the queue's tables, and the same database given twice: a move within it would delete all jobs.
 func (m *mover) check(ctx context.Context) error {
 	for _, end := range []struct {
 		name string
@@ -73,8 +72,8 @@ func (m *mover) check(ctx context.Context) error {
 	return m.apart(ctx)
 }
 
-// apart fails when what is written in the one database is seen in the other. What it writes is a worker without jobs: if the
-// process dies before it is removed, a dispatcher removes it.
+// apart fails if a row that is written in one database is visible in the other. The row is a worker without jobs: if the process
+// dies before removing it, a dispatcher removes it.
 func (m *mover) apart(ctx context.Context) error {
 	id := "move-" + uuid.NewString()
 	if _, err := m.from.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: id, First: true, Now: time.Now()}); err != nil {

@@ -11,13 +11,12 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// frozen begins the cron text of a schedule that is being moved. Such a schedule does not fire. When it would fire next, and
-// its own text, follow.
+// frozen begins the cron text of a schedule that is being moved. Such a schedule does not fire. Its next time and its own text
+// follow.
 const frozen = "moving "
 
-// moveSchedules moves each schedule in three commits: it is frozen in the old database, added to the new one, and deleted in
-// the old one. At no time does it fire in both, and it is lost in neither: the next call finds what the process leaves behind
-// when it dies.
+// moveSchedules moves each schedule in three commits: it is frozen in the old database, added to the new one, and deleted in the
+// old one. It never fires in both and is never lost: if the process dies, the next call continues.
 func (m *mover) moveSchedules(ctx context.Context) error {
 	for {
 		schedules, err := m.from.Schedules(ctx)
@@ -38,7 +37,7 @@ func (m *mover) moveSchedule(ctx context.Context, s driver.Schedule) error {
 		mark = freezing(s.NextAt, s.Cron)
 		done, err := m.freeze(ctx, s, mark)
 		if err != nil || !done {
-			return err // it has fired, or was edited: it comes again as what it is now
+			return err // it has fired, or was edited: it is moved later in its new state
 		}
 	}
 	var err error
@@ -65,7 +64,7 @@ func (m *mover) moveSchedule(ctx context.Context, s driver.Schedule) error {
 	return err
 }
 
-// freeze reports whether the schedule was as it is given, and so is frozen now.
+// freeze reports whether the schedule was unchanged, and so is frozen now.
 func (m *mover) freeze(ctx context.Context, s driver.Schedule, mark string) (bool, error) {
 	same := func(now *driver.Schedule) bool { return now.Cron == s.Cron && now.NextAt.Equal(s.NextAt) }
 	return m.ifUnchanged(ctx, s.Name, same, func(ctx context.Context, tx *driver.WriteTx, now *driver.Schedule) error {
@@ -74,7 +73,7 @@ func (m *mover) freeze(ctx context.Context, s driver.Schedule, mark string) (boo
 	})
 }
 
-// ifUnchanged writes about a schedule of the old database, if it is there and the same.
+// ifUnchanged writes about a schedule of the old database, if it exists and is unchanged.
 func (m *mover) ifUnchanged(ctx context.Context, name string, same func(*driver.Schedule) bool,
 	write func(ctx context.Context, tx *driver.WriteTx, now *driver.Schedule) error,
 ) (done bool, err error) {

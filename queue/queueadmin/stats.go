@@ -9,23 +9,23 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A StatsRequest says what [ReadStats] looks at; the zero StatsRequest uses the defaults.
+// A StatsRequest holds the options of [ReadStats]. The zero StatsRequest uses the defaults.
 type StatsRequest struct {
-	// Window is how far back the jobs that have finished are counted by time. Default 1 h; bounds 1 min to 31 days.
+	// Window is how far back finished jobs are counted over time. Default 1 h; bounds 1 min to 31 days.
 	Window time.Duration
-	// Bucket is the step of that count: whole minutes, at most 1000 of them in a Window. Default: as many minutes as make 60
-	// buckets or fewer.
+	// Bucket is the step of that count: whole minutes, at most 1000 of them in a Window. Default: the number of minutes that
+	// makes at most 60 buckets.
 	Bucket time.Duration
-	// MaxCount bounds the count of jobs of each type in each state, so that the time ReadStats takes does not grow with what is
-	// stored. Default 20,000; bounds 1 to 10,000,000.
+	// MaxCount bounds the count of jobs of each type in each state, so that the time of ReadStats does not grow with the number
+	// of stored jobs. Default 20,000; bounds 1 to 10,000,000.
 	MaxCount int
 }
 
-// Stats are the figures of a queue at one moment.
+// Stats are the statistics of a queue at one moment.
 type Stats struct {
 	At time.Time
-	// Bucket is the step of TypeStats.Finished, and Since where its first bucket begins. That is as far back as the Window
-	// asks, or less where more than MaxCount jobs of a type have finished since.
+	// Bucket is the step of TypeStats.Finished, and Since the start of its first bucket. Since is as far back as the Window, or
+	// less if more than MaxCount jobs of a type have finished since.
 	Bucket time.Duration
 	Since  time.Time
 	// MaxCount is the MaxCount of the request: a count that is equal to it means that many jobs or more.
@@ -34,43 +34,42 @@ type Stats struct {
 	Workers  []WorkerStats // by id
 }
 
-// TypeStats are the figures of one type of jobs.
+// TypeStats are the statistics of one type of jobs.
 type TypeStats struct {
 	Type string
-	// Ready, Scheduled and Limited are the queued jobs: those that a claim may take, those whose time has not come, and those
-	// that wait for the limit of their key: for capacity, or for their turn.
+	// Ready, Scheduled and Limited are the queued jobs: jobs that a claim may take, jobs that are not due yet, and jobs that wait
+	// for the limit of their key (for capacity, or for their turn).
 	Ready, Scheduled, Limited int
-	// Moving are the queued jobs that a move to another database holds, which has not ended; see queueadmin.Move.
+	// Moving are the queued jobs that an unfinished move to another database holds; see queueadmin.Move.
 	Moving  int
 	Running int
-	// Completed, Failed and Canceled are the jobs that are stored in these states.
+	// Completed, Failed and Canceled are the stored jobs in these states.
 	Completed, Failed, Canceled int
-	// OldestDue is when the first of the jobs that are due, and do not run, became so; zero when none is.
+	// OldestDue is when the oldest job that is due and does not run became due; zero if there is none.
 	OldestDue time.Time
-	// Finished counts what has finished, bucket by bucket, from Stats.Since to Stats.At.
+	// Finished counts the finished jobs of each bucket, from Stats.Since to Stats.At.
 	Finished []Throughput
-	// Wait is the time from due to started, Run that from started to finished: of the jobs that completed or failed last
-	// within the Window, at most 200 of each, and of the last attempt of each.
+	// Wait is the time from due to started, Run that from started to finished. They cover the last attempts of the jobs that
+	// completed or failed last within the Window, at most 200 of each.
 	Wait, Run Latency
 }
 
-// Throughput is how many jobs have finished in a bucket.
+// Throughput is the number of jobs that finished in a bucket.
 type Throughput struct{ Completed, Failed, Canceled int }
 
-// Latency is how long jobs took, of a sample; zero when there is none.
+// Latency describes the durations of a sample of jobs; zero if there is none.
 type Latency struct {
 	Sample             int
 	P50, P95, P99, Max time.Duration
 }
 
-// WorkerStats is a worker and how many jobs it runs.
+// WorkerStats describes a worker and the number of its running jobs.
 type WorkerStats struct {
 	ID string
-	// Beat counts its signs of life. It is −1 when the worker is not registered: it has died, and its jobs are about to be
-	// given back.
+	// Beat counts its heartbeats. It is −1 if the worker is not registered: it has died, and its jobs will be queued again.
 	Beat    int64
 	BeatAt  time.Time // by the worker's clock
-	Types   []string  // that it has handlers for; nil when that is not known
+	Types   []string  // its registered handlers; nil if unknown
 	Running int
 }
 
@@ -82,8 +81,8 @@ const (
 	maxMaxCount     = 10_000_000
 )
 
-// ReadStats reads how many jobs wait, run and have finished, and how long they took. It
-// reads indexes, and of them a bounded part for each type, so that it may be asked every few seconds; req may be nil.
+// ReadStats returns the numbers of waiting, running and finished jobs, and their durations. It reads a bounded part of indexes
+// for each type, so it may be called every few seconds. req may be nil.
 func ReadStats(ctx context.Context, q *queue.Queue, req *StatsRequest) (*Stats, error) {
 	if q == nil {
 		return nil, wrap("stats", "", errNoQueue)

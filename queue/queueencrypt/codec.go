@@ -14,9 +14,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Key is one of the keys of a codec. Printed or logged, it shows its ID alone.
+// A Key is one of the keys of a codec. Its printed or logged form is only its ID.
 type Key struct {
-	// ID names the key in what is stored: 1 to 100 bytes, and never that of another key.
+	// ID identifies the key in stored data: 1 to 100 bytes, different from the ID of every other key.
 	ID string
 	// Secret is 32 random bytes.
 	Secret []byte `json:"-"`
@@ -39,19 +39,19 @@ var (
 	_ queue.Fingerprinter = (*codec)(nil)
 )
 
-// A sealer is what is derived from one key.
+// A sealer holds the values derived from one key.
 type sealer struct {
 	id          string
 	aead        cipher.AEAD
 	fingerprint []byte
 }
 
-// NewCodec returns a codec that encrypts with the first key and decrypts with all. It is a [queue.Fingerprinter], too. An error
-// names the key that is wrong.
+// NewCodec returns a codec that encrypts with the first key and decrypts with all. It is also a [queue.Fingerprinter]. The error
+// names the invalid key.
 //
-// To rotate keys, give all processes the new key as a second one, then make it the first. An old key must stay until nothing
-// that it encrypted is left, and as long as there are jobs with keys of scope forever whose duplicates are to be known. No key
-// should encrypt more than 2³² values.
+// To rotate keys, give all processes the new key as a second one, then make it the first. Keep an old key until no data that it
+// encrypted is left, and as long as duplicates must be recognized of jobs with keys of scope forever. Do not encrypt more than
+// 2³² values with one key.
 func NewCodec(keys ...Key) (queue.Codec, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("queueencrypt: a codec needs a key")
@@ -112,7 +112,7 @@ func (c *codec) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 // Name implements [queue.Codec].
 func (c *codec) Name() string { return "aes-256-gcm" }
 
-// Encode implements [queue.Codec]: the length of the key's ID, the ID, and what the cipher makes, nonce first.
+// Encode implements [queue.Codec]. The result is the length of the key's ID, the ID, and the output of the cipher, nonce first.
 func (c *codec) Encode(plain []byte, place string) ([]byte, error) {
 	out := append([]byte{byte(len(c.first.id))}, c.first.id...)
 	//nolint:gosec // the cipher makes a random nonce itself

@@ -12,34 +12,34 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Scenario is what [CrashEverywhere] runs, once its tables are made and its first jobs are enqueued.
+// A Scenario is the input of [CrashEverywhere], after its tables are made and its first jobs are enqueued.
 type Scenario struct {
-	// Register gives a dispatcher its handlers. It is called for each job that is run: what a process keeps in memory is
-	// made here, so that it dies with it. What it shares with other calls stands for the world outside.
+	// Register registers the handlers with a dispatcher. It is called for each job that is run. State in a process's memory must
+	// be made here, so that it dies with the process. State that is shared with other calls stands for the outside world.
 	Register func(d *queue.Dispatcher)
-	// Outside returns what the outside world has seen, an effect a line, such as the letters that were sent; their order does
-	// not matter. Nil: there is none.
+	// Outside returns the effects on the outside world, one a line, such as the letters that were sent. Their order does not
+	// matter. Nil: there are none.
 	Outside func() []string
 	// Ignore names columns ("table.column") and whole tables ("table") of the scenario's own whose content may differ.
 	// Identifiers (UUIDs) and instants (RFC 3339) are never compared.
 	Ignore []string
 }
 
-// CrashEverywhere shows that a handler comes to the same end wherever its process dies. It begins the scenario on a new,
-// empty queue for each run; begin makes tables, enqueues jobs and does not wait for them.
+// CrashEverywhere checks that a handler reaches the same end wherever its process dies. It begins the scenario on a new, empty
+// queue for each run. begin makes tables and enqueues jobs, and does not wait for them.
 //
-// First all jobs are run undisturbed. Each commit that is made while a job runs, by the handler or about the job, and each
-// call marked with [Outside] has two crash points: before it, and after it but before the process learns of it. Then the
-// scenario is run again for each of them. The process stops there, dead: nothing that it does reaches the database any
-// more. Another takes over its jobs and finishes. The end must be the same: jobs with their payloads, keys and results,
-// steps, all rows of the scenario's own tables, and Scenario.Outside. How often a job was tried does not matter.
+// First all jobs are run undisturbed. Each commit while a job runs, by the handler or about the job, and each call marked with
+// [Outside] has two crash points: before it, and after it but before the process learns its result. Then the scenario is run
+// again for each crash point. The process stops there as if dead: its writes do not reach the database any more. Another process
+// takes over its jobs and finishes. The end must be the same: jobs with their payloads, keys and results, steps, all rows of the
+// scenario's own tables, and Scenario.Outside. The number of attempts does not matter.
 //
-// Then the dead process comes back, a zombie that never was dead, only slow, and goes on from where it stopped. It must
-// change nothing at all, to the last column that is not ignored. Its outside calls are refused with [queue.ErrLeaseLost],
-// as calls under its canceled context are: no queue can fence what others do.
+// Then the stopped process, which was only slow, continues from where it stopped. It must change nothing at all, in any column
+// that is not ignored. Its outside calls are refused with [queue.ErrLeaseLost], like calls under its canceled context: no queue
+// can fence the outside world.
 //
-// Jobs run one at a time. One that waits for its time, or for its next attempt, runs when no other is left, and nobody
-// waits for it; see the package documentation for time. Handlers write under the context that they are given.
+// Jobs run one at a time. A job that waits for its time, or for its next attempt, runs at once when no other is left; see the
+// package documentation for time. Handlers must write under the context that they are given.
 func CrashEverywhere(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario) {
 	t.Helper()
 	want, points := undisturbed(t, begin)
@@ -51,7 +51,7 @@ func CrashEverywhere(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scen
 	}
 }
 
-// undisturbed runs the scenario twice: what differs between two equal runs says nothing about one that is disturbed.
+// undisturbed runs the scenario twice: differences between two equal runs are not the fault of a crash.
 func undisturbed(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario) (state, []point) {
 	t.Helper()
 	var ends [2]state
@@ -75,7 +75,7 @@ func undisturbed(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario
 	return ends[0], points
 }
 
-// A run is one world: a database, and whatever the scenario has made.
+// A run is one execution of the scenario: a database, and everything that the scenario has made.
 type run struct {
 	testing.TB
 	name     string
@@ -104,7 +104,7 @@ func newRun(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario) *ru
 	return r
 }
 
-// Cleanup is called by what goes with the run, not with the whole test.
+// Cleanup is for the end of the run, not of the whole test.
 func (r *run) Cleanup(fn func()) { r.cleanups = append(r.cleanups, fn) }
 
 func (r *run) end() {
@@ -121,7 +121,7 @@ func (r *run) end() {
 
 var errAborted = errors.New("queuetest: Scenario.Register did not return")
 
-// disturb stops a process at the point, has another finish its work, and wakes the first.
+// disturb stops a process at the point, lets another finish its work, and wakes the first.
 func (r *run) disturb(target point, want state) {
 	first, second := newProcess(), newProcess()
 	first.ahead, second.ahead = true, true

@@ -8,13 +8,13 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A database is a database in memory that several processes use, in one program: each call belongs to the process whose
-// context it comes with. A call without one goes straight through.
+// A database is an in-memory database of several simulated processes. Each call belongs to the process of its context. A call
+// without a process is passed through.
 type database struct {
 	driver.Driver
 
 	mu sync.Mutex
-	// stray is called for each write that comes without a process, while none should.
+	// stray is called for each write without a process while there must be none.
 	stray func()
 }
 
@@ -83,7 +83,7 @@ func (d *database) RemoveWorker(ctx context.Context, workerID string) error {
 	return d.Driver.RemoveWorker(ctx, workerID)
 }
 
-// What follows only notes what a transaction does, so that a crash point can be named.
+// The following methods only record the writes of a transaction, to name a crash point.
 
 func (d *database) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
 	for i := range jobs {
@@ -92,7 +92,7 @@ func (d *database) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver
 	return d.Driver.Insert(ctx, tx, jobs)
 }
 
-// InsertGroup has a transaction of its own for each caller: a group would hide whose commit it is.
+// InsertGroup uses one transaction for each caller: a group would hide the caller of its commit.
 func (d *database) InsertGroup(ctx context.Context, jobs []driver.InsertJob) error {
 	return driver.Write(ctx, d, func(ctx context.Context, tx *driver.WriteTx) error {
 		if _, err := d.Insert(ctx, tx, jobs); err != nil {

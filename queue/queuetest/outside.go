@@ -6,8 +6,7 @@ import (
 	"net/http"
 )
 
-// Outside marks a call to the outside world: a fake of it wraps in this what it does, with the context that the handler
-// gave it.
+// Outside marks a call to the outside world. A fake of the outside world wraps its effect in Outside, with the handler's context.
 //
 //	func (o *office) Send(ctx context.Context, letter string) error {
 //		return queuetest.Outside(ctx, "send", func() error {
@@ -16,9 +15,9 @@ import (
 //		})
 //	}
 //
-// Under [CrashEverywhere] the process dies once before the call, so that it is never made, and once after it, so that it
-// took effect and its answer is not seen. Otherwise Outside just makes the call. Hold no lock around it, no
-// transaction and no open rows: a process that dies there never lets go of them, and the test waits for ever.
+// Under [CrashEverywhere] the process dies once before the call, so that it is never made, and once after it, so that it took
+// effect and its answer is not seen. Otherwise Outside just makes the call. The caller must not hold a lock, a transaction or
+// open rows: a process that dies there never releases them, and the test waits forever.
 func Outside(ctx context.Context, name string, call func() error) error {
 	if p := processOf(ctx); p != nil {
 		return p.outside(name, call)
@@ -26,7 +25,7 @@ func Outside(ctx context.Context, name string, call func() error) error {
 	return call()
 }
 
-// Transport marks each request of an HTTP client as an [Outside] call, named by its method and path; a nil base is
+// Transport marks each request of an HTTP client as an [Outside] call, named by its method and path. A nil base is
 // [http.DefaultTransport].
 func Transport(base http.RoundTripper) http.RoundTripper {
 	if base == nil {
@@ -38,7 +37,7 @@ func Transport(base http.RoundTripper) http.RoundTripper {
 type transport struct{ base http.RoundTripper }
 
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	// The zombie's request is not made, but its body is closed all the same, as http.RoundTripper wants.
+	// The zombie's request is not made, but http.RoundTripper requires that its body is closed.
 	body := req.Body
 	var resp *http.Response
 	err := Outside(req.Context(), req.Method+" "+req.URL.Path, func() (err error) {

@@ -12,15 +12,15 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A process works as a program of its own would, one job after the other, each with a dispatcher of its own. It can stop
-// dead at a crash point: then nothing that it does reaches the database until it is woken, as a zombie.
+// A process works like a separate program, one job after the other, each with its own dispatcher. It can stop at a crash point.
+// Then its writes do not reach the database until it is woken, as a zombie.
 type process struct {
-	// ahead: a job that waits for its time is claimed when no other is left.
+	// ahead: a job that waits for its time is claimed if no other is left.
 	ahead bool
-	// target is where the process stops; nil: nowhere.
+	// target is the crash point where the process stops; nil if there is none.
 	target *point
 	frozen chan struct{} // closed at the target
-	wake   chan struct{} // closed by whoever lets the zombie go on
+	wake   chan struct{} // closed to let the zombie continue
 
 	claiming sync.Mutex
 
@@ -33,16 +33,16 @@ type process struct {
 	faults  []string
 }
 
-// A point is a place in a scenario where a process can die. The same place has the same point in each run.
+// A point is a crash point of a scenario. The same place has the same point in each run.
 type point struct {
 	job     int // counted in the order in which they are run
 	jobType string
 	attempt int
 	where   string
-	nth     int // of the points that are otherwise the same
+	nth     int // the index among otherwise equal points
 }
 
-// A commit is what one transaction does.
+// A commit records the writes of one transaction.
 type commit struct {
 	does   []string
 	leased bool
@@ -62,10 +62,10 @@ func (p *process) workAll(ctx context.Context, q *queue.Queue, register func(d *
 	}
 }
 
-// workOne runs one attempt of one job; it returns false when there was none to run.
+// workOne runs one attempt of one job. It returns false if there was none to run.
 func (p *process) workOne(ctx context.Context, q *queue.Queue, register func(d *queue.Dispatcher)) (bool, error) {
 	p.setJob(nil)
-	// Exclusive: whoever runs ahead comes after the death of all others.
+	// Exclusive: a process that runs ahead comes after the death of all others.
 	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{
 		Workers: 1, PollInterval: time.Minute, Lease: time.Hour, Exclusive: p.ahead,
 	})
@@ -77,7 +77,7 @@ func (p *process) workOne(ctx context.Context, q *queue.Queue, register func(d *
 	return p.claimed() != nil, err
 }
 
-// claim hands out one job, and then no more.
+// claim claims only one job.
 func (p *process) claim(ctx context.Context, db driver.Driver, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	p.thaw()
 	p.claiming.Lock()
@@ -102,7 +102,7 @@ func (p *process) claim(ctx context.Context, db driver.Driver, req driver.ClaimR
 	return result, nil
 }
 
-// counts finds nothing once the attempt is over: the process has done its work.
+// counts reports no jobs once the attempt is over: the process is done.
 func (p *process) counts(ctx context.Context, db driver.Driver, filter driver.Filter) (map[driver.State]int, error) {
 	job := p.claimed()
 	if job == nil {
@@ -120,8 +120,8 @@ func (p *process) counts(ctx context.Context, db driver.Driver, filter driver.Fi
 	return db.Counts(ctx, filter)
 }
 
-// write has a crash point on each side of the commit. A process that is stopped before it has not begun the transaction:
-// the function runs once to see what it does, is rolled back, and runs anew when the zombie goes on.
+// write has a crash point on each side of the commit. A process that is stopped before the commit has not begun the transaction:
+// the function runs once to record its writes, is rolled back, and runs again when the zombie continues.
 func (p *process) write(ctx context.Context, db driver.Driver, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	p.thaw()
 	c := &commit{}
@@ -164,7 +164,7 @@ func (p *process) outside(name string, call func() error) error {
 	return err
 }
 
-// A zombieError is what a call under a canceled context gets.
+// A zombieError is the error of a call under a canceled context.
 type zombieError struct{ call string }
 
 func (e *zombieError) Error() string {
@@ -179,7 +179,7 @@ func (p *process) reach(where string) {
 	}
 }
 
-// passes notes a crash point and reports whether the process is to stop there.
+// passes records a crash point and reports whether the process must stop there.
 func (p *process) passes(where string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,7 +199,7 @@ func (p *process) freeze() {
 	<-p.wake
 }
 
-// thaw waits while the process is frozen. A nil process never is.
+// thaw waits while the process is frozen. A nil process is never frozen.
 func (p *process) thaw() {
 	if p == nil {
 		return
@@ -211,7 +211,7 @@ func (p *process) thaw() {
 	}
 }
 
-// rise lets the zombie go on.
+// rise lets the zombie continue.
 func (p *process) rise() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,7 +266,7 @@ func (p *process) fault(what string) {
 	p.faults = append(p.faults, what)
 }
 
-// note remembers what a transaction does; leased: only while the attempt holds its job.
+// note records a write of a transaction. leased: only while the attempt holds its job.
 func (p *process) note(tx *driver.WriteTx, does string, leased bool) {
 	if p == nil {
 		return

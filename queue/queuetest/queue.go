@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// New opens an empty queue in memory, with its tables made, that goes with the test. Its [queue.Queue.DB] takes the
-// tables of others too, and can be given to [queue.New] for a queue with a Config of its own.
+// New opens an empty queue in memory with its tables, for the duration of the test. Its [queue.Queue.DB] can have other tables
+// too, and can be passed to [queue.New] for a queue with another Config.
 func New(t testing.TB) *queue.Queue {
 	t.Helper()
 	db, err := sqlite.OpenMemory(t.Context())
@@ -25,21 +25,21 @@ func New(t testing.TB) *queue.Queue {
 	return q
 }
 
-// Work runs jobs until none of the types that register has given a handler is queued, scheduled or running. It waits for
-// jobs that are not due yet and for retries; what its handlers enqueue is run as well. It fails the test when the
-// dispatcher does, not when a job does: look at the job.
+// Work runs jobs until no job is queued, scheduled or running whose type has a handler from register. It waits for jobs that are
+// not due yet and for retries, and also runs jobs that its handlers enqueue. The test fails if the dispatcher fails, not if a job
+// does: check the job.
 func Work(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) {
 	t.Helper()
-	// Nobody else works on this queue, so that it need not be looked at often.
+	// Nobody else works on this queue, so frequent polling is unnecessary.
 	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: time.Minute, Lease: time.Hour})
 	require.NoError(t, err)
 	register(d)
 	require.NoError(t, d.RunUntilIdle(t.Context()))
 }
 
-// WorkOne runs the one due job that comes first among the types that register has given a handler: one attempt of it. It
-// returns the job as it then stands: completed, failed, or queued again with the error and the time of its next attempt.
-// It fails the test when no job is due. The queue must be one of [New], or on its database.
+// WorkOne runs one attempt of the first due job whose type has a handler from register. It returns the job after it: completed,
+// failed, or queued again with the error and the time of its next attempt. The test fails if no job is due. The queue must be one
+// of [New], or on its database.
 func WorkOne(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) *queue.Job {
 	t.Helper()
 	steered(t, q)
@@ -56,9 +56,9 @@ func WorkOne(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) *
 	return job
 }
 
-// PromoteScheduled makes the queued jobs due now that wait for their time or for their next attempt, and returns how many
-// those were. Nothing else moves: handlers see the real time. Where that matters use a testing/synctest bubble, in which time
-// itself moves. It works on any database.
+// PromoteScheduled makes due all queued jobs that wait for their time or for their next attempt, and returns their number. It
+// moves no clock: handlers see the real time. If that matters use a testing/synctest bubble, in which time itself moves. It works
+// on any database.
 func PromoteScheduled(t testing.TB, q *queue.Queue) int {
 	t.Helper()
 	promoter, ok := driver.As[driver.Promoter](q.DB().Driver())

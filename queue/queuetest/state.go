@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A state is what a run has come to, in words: lines by what they are about. Their order does not matter.
+// A state is the end of a run as text: lines by subject. Their order does not matter.
 type state map[string][]string
 
 const (
@@ -25,7 +25,7 @@ const (
 	aboutTable   = "table "
 )
 
-// state reads the run's; exact: with identifiers and instants.
+// state returns the state of the run. exact includes identifiers and instants.
 func (r *run) state(exact bool) state {
 	s := state{}
 	add := func(about, line string) {
@@ -142,7 +142,7 @@ func cell(value any) string {
 	return fmt.Sprint(value)
 }
 
-// checkIgnored keeps a name that is spelt wrong from ignoring nothing.
+// checkIgnored refuses misspelled names.
 func (r *run) checkIgnored() {
 	tables := r.tables()
 	for _, ignored := range r.scenario.Ignore {
@@ -159,12 +159,12 @@ var (
 	instants = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 )
 
-// mask hides what is different each time anyway.
+// mask hides values that differ in each run.
 func mask(line string) string {
 	return instants.ReplaceAllString(uuids.ReplaceAllString(line, "(id)"), "(time)")
 }
 
-// diff lists, a line each, what got lacks and what it has too much; empty when that is nothing.
+// diff lists, one a line, the missing and the additional lines of got; empty if there are none.
 func diff(want, got state) string {
 	var out strings.Builder
 	both := maps.Clone(want)
@@ -184,10 +184,10 @@ func diff(want, got state) string {
 	return out.String()
 }
 
-// maxShown is how long two lines are shown in full.
+// maxShown is the length up to which two lines are shown in full.
 const maxShown = 200
 
-// shorten leaves of two long lines the words from the first in which they differ to the last.
+// shorten reduces two long lines to the words from the first to the last difference.
 func shorten(a, b string) (shortA, shortB string) {
 	if len(a) <= maxShown && len(b) <= maxShown {
 		return a, b
@@ -215,7 +215,7 @@ func shorten(a, b string) (shortA, shortB string) {
 	return cut(as), cut(bs)
 }
 
-// without is what is left of all when each of others has taken away one that is equal.
+// without returns all, less one equal element for each of others.
 func without(all, others []string) []string {
 	taken := make(map[string]int)
 	for _, line := range others {

@@ -14,7 +14,7 @@ import (
 func (h *Handler) retry(w http.ResponseWriter, r *http.Request)  { h.act(w, r, "retry", h.q.Retry) }
 func (h *Handler) cancel(w http.ResponseWriter, r *http.Request) { h.act(w, r, "cancel", h.q.Cancel) }
 
-// act does something to a job and goes back to it, or says why it cannot be done.
+// act carries out an action on a job and redirects to the job, or shows why it is not possible.
 func (h *Handler) act(w http.ResponseWriter, r *http.Request, name string, do func(context.Context, string) error) {
 	id := r.PathValue("id")
 	err := do(r.Context(), id)
@@ -30,7 +30,7 @@ func (h *Handler) act(w http.ResponseWriter, r *http.Request, name string, do fu
 	h.failed(w, r, err)
 }
 
-// retryAll and cancelAll are about the jobs of a list.
+// retryAll and cancelAll act on the jobs of a list.
 func (h *Handler) retryAll(w http.ResponseWriter, r *http.Request) {
 	h.actAll(w, r, "retry-all", func(ctx context.Context, f queue.Filter) (url.Values, error) {
 		n, err := h.q.Redrive(ctx, f)
@@ -89,7 +89,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request) {
 	h.hold(w, r, "resume", h.q.Resume, h.q.ResumeSchedule)
 }
 
-// kindSchedule stands beside the kinds of targets.
+// kindSchedule is a kind in addition to the kinds of targets.
 const kindSchedule = "schedule"
 
 // hold pauses or resumes a target or a schedule.
@@ -120,7 +120,7 @@ func (h *Handler) hold(w http.ResponseWriter, r *http.Request, name string,
 	}
 }
 
-// refusal is why an action is not possible, in words; empty when something else is wrong.
+// refusal describes why an action is not possible; empty for other errors.
 func refusal(name string, err error) string {
 	switch {
 	case errors.Is(err, queue.ErrFinished) && name == "cancel":

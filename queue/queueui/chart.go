@@ -8,20 +8,20 @@ import (
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
-// barStep is the width of a bucket in a chart, and barWidth that of its bar.
+// barStep is the width of a bucket in a chart, and barWidth the width of its bar.
 const (
 	barStep  = 10
 	barWidth = 8
 	barTop   = 100 // the height of the tallest
 )
 
-// A chart is what has finished in one way, bucket by bucket.
+// A chart shows the jobs that finished with one outcome, bucket by bucket.
 type chart struct {
 	Name    string // also its style
 	Label   string
-	Summary string // for those who do not see it
+	Summary string // for screen readers
 	Max     int
-	Per     string // the time that Max is about
+	Per     string // the duration that Max refers to
 	Bars    []bar
 	Width   int
 	Ticks   []string // the times along its foot, evenly
@@ -63,10 +63,10 @@ func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput) []chart {
 	return out
 }
 
-// at is the bucket that the bar is of.
+// at returns the bucket of the bar.
 func (b bar) at() int { return int(b.X) / barStep }
 
-// bars leaves out those of nothing. The least is still to be seen.
+// bars leaves out empty buckets. The smallest bar is visible.
 func bars(values []int, top int) []bar {
 	var out []bar
 	for i, n := range values {
@@ -96,7 +96,7 @@ func ticks(stats *queueadmin.Stats) []string {
 	return out
 }
 
-// hour names an instant as finely as the buckets are.
+// hour formats an instant with the precision of the buckets.
 func hour(stats *queueadmin.Stats, at time.Time) string {
 	if stats.Bucket >= time.Hour {
 		return at.Format("Jan 2 15:04")

@@ -1,34 +1,31 @@
-// Package queueui is a dashboard for a queue, as an [http.Handler]: waiting, running and finished jobs as figures and
-// pictures; jobs by state and type; one job with its attempts, steps and log; retry and cancel.
+// Package queueui is a dashboard for a queue, as an [http.Handler]. It shows statistics of waiting, running and finished jobs,
+// lists of jobs by state and type, and each job with its attempts, steps and log. People can retry and cancel jobs.
 //
 //	ui, err := queueui.New(q, nil)
 //	mux.Handle("/jobs/", requireLogin(http.StripPrefix("/jobs", ui)))
 //
-// Pages are made on the server and work without JavaScript. With it, what is shown is kept up to date by server-sent
-// events. There is nothing to build and nothing is loaded from elsewhere.
+// Pages are rendered on the server and work without JavaScript. With JavaScript, server-sent events keep them up to date. There
+// is no build step, and nothing is loaded from other hosts.
 //
-// # Who may see it
+// # Access
 //
-// Everybody who can reach the handler, unless [Config.Authorize] says otherwise: logging in is the host's. A dashboard
-// shows job payloads, which may be other people's mail, and lets people cancel and retry. Put it behind the host's own login,
-// and look at [Config.ReadOnly] and [Config.HidePayloads].
+// Everybody who can reach the handler may use the dashboard, unless [Config.Authorize] refuses: the host must provide a login.
+// The dashboard shows job payloads, which may be other people's mail, and lets people cancel and retry jobs. Put it behind the
+// host's own login, and consider [Config.ReadOnly] and [Config.HidePayloads].
 //
-// What browsers could be made to do against their user's will is refused: every request that changes something must come
-// from the same origin (see [http.CrossOriginProtection]), and pages may not be framed. What is shown of jobs is escaped,
-// cut where it is huge, and its control characters are made visible; the pages' content security policy allows no script
-// but the one that comes with them.
+// Every request that changes something must come from the same origin (see [http.CrossOriginProtection]), and pages may not be
+// framed. Values of jobs are escaped, shortened if they are huge, and their control characters are made visible. The pages'
+// content security policy allows only the dashboard's own script.
 //
-// # What it costs
+// # Cost
 //
-// A page that somebody watches is read from the database once in each [Config.Interval], however many watch it, and not at
-// all when nobody does; one that takes long to read is read less often, for a tenth of the time at most. What the figures
-// read is bounded: see [queueadmin.ReadStats]. Lists are found through indexes; those by a tag
-// alone look at all jobs that have any.
+// A watched page is read from the database once in each [Config.Interval], regardless of the number of watchers, and not at all
+// without watchers. A slow page is read less often, so that reading takes a tenth of the time at most. The statistics are
+// bounded: see [queueadmin.ReadStats]. Lists use indexes; a list that filters only by a tag reads all jobs with tags.
 //
-// # Shutting down
+// # Shutdown
 //
-// A stream of events goes on until its reader leaves, and [http.Server.Shutdown] waits for it. [Handler.Close] ends all of
-// them:
+// A stream of events lasts until its reader leaves, and [http.Server.Shutdown] waits for it. [Handler.Close] ends all streams:
 //
 //	server.RegisterOnShutdown(ui.Close)
 package queueui

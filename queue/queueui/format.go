@@ -13,14 +13,14 @@ import (
 	"unicode/utf8"
 )
 
-// What is shown of one text, at most: a payload or a stack, and what stands in a line.
+// The limits of one shown text: a payload or a stack, and a text in a line.
 const (
 	maxText = 64 << 10
 	maxLine = 300
 )
 
-// printable is text as it can be shown: control characters and those that turn the direction of writing become visible,
-// and what is beyond the limit, in bytes, is cut.
+// printable makes text printable: control characters and those that change the direction of writing become visible, and the text
+// is cut at the limit, in bytes.
 func printable(s string, limit int) string {
 	cut := ""
 	if len(s) > limit {
@@ -45,7 +45,7 @@ func printable(s string, limit int) string {
 	}, s) + cut
 }
 
-// pretty is JSON with a line for each value, or as it is where that would be too much.
+// pretty formats JSON with a line for each value, or returns it unchanged if that would be too much.
 func pretty(raw json.RawMessage) string {
 	if len(raw) > maxText || depth(raw) > 50 {
 		return printable(string(raw), maxText)
@@ -57,7 +57,7 @@ func pretty(raw json.RawMessage) string {
 	return printable(unescape(b.String()), 4*maxText)
 }
 
-// unescape takes back what encoding/json escapes for the sake of HTML, which makes mail hard to read. Templates escape anew.
+// unescape reverses the HTML escapes of encoding/json, which make mail hard to read. Templates escape again.
 func unescape(text string) string {
 	return escapes.ReplaceAllStringFunc(text, func(escape string) string {
 		switch strings.ToLower(escape) {
@@ -72,7 +72,8 @@ func unescape(text string) string {
 	})
 }
 
-// escapes are those of JSON; one of a backslash is matched whole, so that what follows it is not taken for another.
+// escapes matches the escapes of JSON. An escaped backslash is matched as a whole, so that the text after it is not mistaken for
+// another escape.
 var escapes = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|.)`)
 
 // depth bounds how deep JSON is nested; brackets within strings count too.
@@ -101,7 +102,7 @@ func size(n int) string {
 	}
 }
 
-// count groups the digits of n by a narrow space, and says when counting has stopped there.
+// count groups the digits of n by a narrow space, and marks a count that has reached its bound.
 func count(n, limit int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -137,7 +138,7 @@ func duration(d time.Duration) string {
 	}
 }
 
-// ago is coarse, so that a page that is watched does not change each second for nothing.
+// ago is coarse, so that a watched page does not change each second without need.
 func ago(now, at time.Time) string {
 	d := now.Sub(at)
 	switch {
@@ -190,10 +191,10 @@ func instant(at time.Time) string {
 // iso is a time for programs.
 func iso(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
-// clock is the time of day.
+// clock formats the time of day.
 func clock(at time.Time) string { return at.UTC().Format("15:04:05.000") }
 
-// mark is the sign of a state or of an attempt's end, so that they differ in more than their colour.
+// mark is the symbol of a state or of an attempt's end, so that they differ in more than their color.
 func mark(state string) string {
 	switch state {
 	case "completed":

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxWatched bounds how many different pages are watched at once; how many watch each does not matter.
+// maxWatched bounds the distinct pages that are watched at once, not their watchers.
 const maxWatched = 100
 
 var (
@@ -17,12 +17,12 @@ var (
 	errClosed  = errors.New("the server is shutting down")
 )
 
-// idleShare is how many times as long as it took to read a page it is left alone: one that is costly, such as a list by a
-// tag that no job has, is read less often.
+// idleShare bounds the cost of a page: after reading it, the hub waits this many times the duration of the read. A slow page,
+// such as a list by a tag that no job has, is read less often.
 const idleShare = 10
 
-// A hub makes each page that is watched anew once in each interval, and sends it to those who watch it when it has changed. It
-// has one goroutine, and none while nobody watches.
+// A hub renders each watched page once in each interval, and sends it to its viewers when it has changed. It has one goroutine,
+// and none without viewers.
 type hub struct {
 	interval time.Duration
 	render   func(ctx context.Context, page *url.URL) ([]byte, error)
@@ -30,23 +30,23 @@ type hub struct {
 	mu      sync.Mutex
 	closed  bool
 	watched map[string]*watched
-	stop    context.CancelFunc // of the goroutine; nil without one
+	stop    context.CancelFunc // of the goroutine; nil if there is none
 	running sync.WaitGroup
 }
 
-// A watched is a page and who watches it.
+// A watched is a page and its viewers.
 type watched struct {
 	page    *url.URL
 	sent    bool      // last, to its viewers
-	last    []byte    // nil when it could not be read
-	next    time.Time // when it is to be read again
+	last    []byte    // nil if it could not be read
+	next    time.Time // when to read it again
 	viewers map[*viewer]bool
 }
 
-// A viewer gets the latest state of a page; one that is slow misses those between.
+// A viewer gets the latest state of a page. A slow viewer misses states in between.
 type viewer struct {
 	key  string
-	news chan []byte // nil: the page cannot be read; closed when there will be no more
+	news chan []byte // nil: the page cannot be read; closed if there will be no more
 }
 
 func newHub(interval time.Duration, render func(context.Context, *url.URL) ([]byte, error)) *hub {
@@ -130,13 +130,13 @@ func (h *hub) run(ctx context.Context) {
 	}
 }
 
-// read makes a page anew, in the hub's goroutine, the only one to look at next.
+// read renders a page in the hub's goroutine, which alone uses next.
 func (h *hub) read(ctx context.Context, w *watched) {
 	began := time.Now()
 	if began.Before(w.next) {
 		return
 	}
-	// What cannot be read now is tried again.
+	// A failed read is retried.
 	fragment, err := h.render(ctx, w.page)
 	if err != nil {
 		fragment = nil
@@ -167,7 +167,7 @@ func (h *hub) publish(w *watched, fragment []byte) {
 	w.sent, w.last = true, fragment
 	for v := range w.viewers {
 		select {
-		case <-v.news: // what nobody has taken is out of date
+		case <-v.news: // the unread state is out of date
 		default:
 		}
 		v.news <- fragment

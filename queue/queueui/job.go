@@ -13,17 +13,17 @@ import (
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
-// What is shown of a job's history, at most; the newest of it.
+// The maximum of a job's history that is shown; the newest part.
 const (
 	maxAttemptsShown = 50
 	maxLogsShown     = 500
 )
 
-// A jobPage is one job and what has become of it.
+// A jobPage is one job and its history.
 type jobPage struct {
 	Job       *queue.Job
 	Now       time.Time
-	Reasons   []queueadmin.Reason // why it does not run, if it could
+	Reasons   []queueadmin.Reason // why it does not run, if it is unfinished
 	Timeline  *timeline
 	Attempts  []queue.AttemptRecord // newest first
 	Earlier   int                   // attempts not shown
@@ -38,14 +38,14 @@ type jobPage struct {
 	CanRetry  bool
 }
 
-// A step is a StepRecord as it is shown.
+// A step is a StepRecord in the form of the page.
 type step struct {
 	queue.StepRecord
 	Took           time.Duration
 	Result, Cursor string
 }
 
-// A logLine is a queue.LogLine as it is shown.
+// A logLine is a queue.LogLine in the form of the page.
 type logLine struct {
 	queue.LogLine
 	Attrs string
@@ -76,7 +76,7 @@ func (h *Handler) job(ctx context.Context, u *url.URL) (*view, error) {
 	return &view{name: "job", title: job.Type + " " + job.ID, live: self(u), data: p}, nil
 }
 
-// shown is JSON as the host lets it be seen.
+// shown returns the part of JSON that the host allows to be seen.
 func (h *Handler) shown(raw json.RawMessage) string {
 	if h.cfg.HidePayloads || raw == nil {
 		return ""
@@ -90,7 +90,7 @@ func (h *Handler) reasons(ctx context.Context, p *jobPage) error {
 	}
 	e, err := queueadmin.Explain(ctx, h.q, p.Job.ID)
 	if errors.Is(err, queue.ErrJobNotFound) {
-		return nil // it went this moment
+		return nil // it was just deleted
 	}
 	if err == nil {
 		p.Reasons = e.Reasons

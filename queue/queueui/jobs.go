@@ -14,13 +14,13 @@ import (
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
-// pageSize is how many jobs a list shows.
+// pageSize is the number of jobs on a list page.
 const pageSize = 50
 
-// maxAll bounds how many jobs one press of a button retries or cancels.
+// maxAll bounds the jobs that one click retries or cancels.
 const maxAll = 10_000
 
-// maxTrail is how many pages can be gone back one by one.
+// maxTrail is the number of pages that one can go back.
 const maxTrail = 20
 
 // A jobsPage is a list of jobs, newest first.
@@ -30,14 +30,14 @@ type jobsPage struct {
 	Types   []string // to choose from
 	Jobs    []queue.Job
 	Moving  map[string]bool // ids of jobs that are being moved
-	First   bool            // nothing newer is left out
+	First   bool            // there is nothing newer
 	Newer   template.URL    // the query of the page before; empty on the first
 	Older   template.URL    // the query of the next page; empty on the last
 	MaxAll  int
 	Caption string
 }
 
-// A jobsFilter is what people may choose.
+// A jobsFilter is the filter that people choose.
 type jobsFilter struct{ State, Type, User, Tag string }
 
 func filterFrom(form url.Values) (jobsFilter, error) {
@@ -49,7 +49,7 @@ func filterFrom(form url.Values) (jobsFilter, error) {
 	return f, nil
 }
 
-// states are what can be chosen.
+// states are the states to choose from.
 func states() []string {
 	var names []string
 	for _, s := range queue.States() {
@@ -123,7 +123,7 @@ func (h *Handler) list(ctx context.Context, p *jobsPage, before string) error {
 	return err
 }
 
-// types are those that have jobs.
+// types returns the types that have jobs.
 func (h *Handler) types(ctx context.Context) ([]string, error) {
 	stats, err := queueadmin.ReadStats(ctx, h.q, &queueadmin.StatsRequest{Window: time.Minute, MaxCount: 1})
 	if err != nil {
@@ -136,8 +136,8 @@ func (h *Handler) types(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// page makes the links to the pages beside this one. Those that led here are the trail: jobs are found from newer to older
-// and not the other way.
+// page makes the links to the previous and next pages. The trail is the list of earlier pages: jobs are found from newer to older
+// only.
 func (p *jobsPage) page(before, trail string) {
 	ids := strings.FieldsFunc(trail, func(r rune) bool { return r == ',' })
 	if !p.First {
@@ -163,10 +163,10 @@ func encoded(query url.Values) template.URL {
 	if query.Get("trail") == "" {
 		query.Del("trail")
 	}
-	return template.URL(query.Encode()) //nolint:gosec // nothing is left in it that means something
+	return template.URL(query.Encode()) //nolint:gosec // nothing in it has a special meaning
 }
 
-// find leads to the job with an id.
+// find redirects to the job with an id.
 func (h *Handler) find(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimSpace(r.URL.Query().Get("id"))
 	if id == "" {

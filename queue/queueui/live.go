@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// keepAlive is how often a quiet stream says that it is there, so that one whose reader has gone is noticed.
+	// keepAlive is the interval of messages on a quiet stream, so that a reader's departure is noticed.
 	keepAlive = 15 * time.Second
-	// writeWait is how long a reader may take for what it is sent.
+	// writeWait is the time limit for one write to a reader.
 	writeWait = 10 * time.Second
 )
 
-// events streams what changes on the page that is named.
+// events streams the changes of the named page.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	page, err := watchable(r.URL.Query().Get("page"))
 	if err != nil {
@@ -35,7 +35,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
-	header.Set("X-Accel-Buffering", "no") // else nginx buffers the response
+	header.Set("X-Accel-Buffering", "no") // otherwise nginx buffers the response
 	s := stream{w: w, control: http.NewResponseController(w)}
 	if err := s.send("retry: 3000\n\n"); err != nil {
 		return
@@ -43,7 +43,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	s.follow(r.Context(), viewer)
 }
 
-// watchable are the pages that change.
+// watchable are the pages that can change.
 func watchable(page string) (*url.URL, error) {
 	u, err := url.ParseRequestURI(page)
 	if err != nil || len(page) > 2000 || u.Host != "" {
@@ -85,7 +85,7 @@ func (s *stream) follow(ctx context.Context, v *viewer) {
 }
 
 func (s *stream) send(text string) error {
-	// The server's own bound on writing is for answers that end. Not every writer knows deadlines.
+	// The server's own write timeout is for finite responses. Not every writer supports deadlines.
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *stream) send(text string) error {
 	return s.control.Flush()
 }
 
-// event is a fragment in the form of server-sent events, in which a line's end begins a new field.
+// event formats a fragment as a server-sent event, in which a line end begins a new field.
 func event(fragment []byte) string {
 	if fragment == nil {
 		return "event: stale\ndata: the page cannot be read now\n\n"

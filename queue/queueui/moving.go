@@ -9,18 +9,18 @@ import (
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
-// stateMoving stands beside the states: a move to or from another database holds the job.
+// stateMoving is a state in addition to the queue's: a move to or from another database holds the job.
 const stateMoving = "moving"
 
-// maxMoving bounds how many jobs that are being moved are known: a move holds far fewer at a time.
+// maxMoving bounds the known jobs that are being moved. A move holds far fewer at a time.
 const maxMoving = 10_000
 
-// moving are the ids of the jobs that are being moved, oldest first.
+// moving returns the ids of the jobs that are being moved, oldest first.
 func (h *Handler) moving(ctx context.Context) ([]string, error) {
 	return queueadmin.MovingJobs(ctx, h.q, maxMoving)
 }
 
-// movingJobs lists one job more than fits a page, newest first, of those with the ids that are older than before.
+// movingJobs lists, newest first, the jobs with the ids that are older than before: one more than fits a page.
 func (h *Handler) movingJobs(ctx context.Context, ids []string, chosen jobsFilter, before string) (jobs []queue.Job, err error) {
 	for _, id := range slices.Backward(ids) {
 		if before != "" && id >= before {
@@ -28,7 +28,7 @@ func (h *Handler) movingJobs(ctx context.Context, ids []string, chosen jobsFilte
 		}
 		job, err := h.q.Job(ctx, id)
 		if errors.Is(err, queue.ErrJobNotFound) {
-			continue // it has gone this moment
+			continue // it was just deleted
 		}
 		if err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ func (h *Handler) movingJobs(ctx context.Context, ids []string, chosen jobsFilte
 	return jobs, nil
 }
 
-// fits reports whether the job is one of those that were chosen, apart from its state.
+// fits reports whether the job matches the filter, apart from its state.
 func (f jobsFilter) fits(job *queue.Job) bool {
 	return (f.Type == "" || job.Type == f.Type) && (f.User == "" || job.UserID == f.User) &&
 		(f.Tag == "" || slices.Contains(job.Tags, f.Tag))

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
-// A window is how far back the overview looks.
+// A window is the time span of the overview.
 type window struct {
 	Name   string // in the URL
 	Label  string
@@ -24,7 +24,7 @@ var windows = []window{
 	{"7d", "last 7 days", 7 * 24 * time.Hour, 3 * time.Hour},
 }
 
-// An overviewPage is the queue at a glance.
+// An overviewPage is an overview of the queue.
 type overviewPage struct {
 	Stats   *queueadmin.Stats
 	Windows []window
@@ -32,21 +32,21 @@ type overviewPage struct {
 	Totals  totals
 	Charts  []chart
 	Types   []typeRow
-	Cut     bool // the window begins later than was asked
+	Cut     bool // the window begins later than requested
 
 	Paused    bool                // all types
-	Limits    []queue.LimitStatus // of keys and types, without those that only say that a type is paused
+	Limits    []queue.LimitStatus // of keys and types, without those that only pause a type
 	Schedules []queue.StoredSchedule
 }
 
-// totals are over all types.
+// totals are sums over all types.
 type totals struct {
 	Ready, Scheduled, Limited, Moving, Running, Failed int
 	OldestDue                                          time.Time
 	Completed, Failures, Canceled                      int // in the window
 }
 
-// A typeRow is a type's line.
+// A typeRow is the row of a type.
 type typeRow struct {
 	queueadmin.TypeStats
 	Done, Failures int // in the window
@@ -86,7 +86,7 @@ func (h *Handler) overview(ctx context.Context, u *url.URL) (*view, error) {
 	return &view{name: "overview", title: "Overview", live: self(u), data: p}, nil
 }
 
-// hold marks the types that are paused. One that has no jobs gets a line all the same, so that it can be resumed.
+// hold marks the paused types. A paused type without jobs also gets a row, so that it can be resumed.
 func (p *overviewPage) hold() {
 	for _, l := range p.Limits {
 		switch {

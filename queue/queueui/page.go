@@ -37,7 +37,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"line": func(s string) string { return printable(s, maxLine) },
 }).ParseFS(templateFiles, "templates/*.html"))
 
-// dict gives a template several values by name.
+// dict passes several named values to a template.
 func dict(pairs ...any) map[string]any {
 	values := make(map[string]any, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -46,15 +46,15 @@ func dict(pairs ...any) map[string]any {
 	return values
 }
 
-// A view is one page: which template shows which data.
+// A view is one page: a template and its data.
 type view struct {
 	name  string
 	title string
-	live  string // the page's own address from the mount, to be watched; empty: it does not change
+	live  string // the page's own address relative to the mount, for watching; empty if it does not change
 	data  any
 }
 
-// A frame is what a template gets.
+// A frame is the data of a template.
 type frame struct {
 	Root     string // leads to the mount
 	Name     string
@@ -63,13 +63,13 @@ type frame struct {
 	Live     string
 	ReadOnly bool
 	Links    []Link
-	Done     string // what has just been done; empty on most pages
+	Done     string // the action that was just done; empty on most pages
 	Now      time.Time
 	Data     any
 	Content  template.HTML
 }
 
-// said is what a page says after the action that led to it.
+// said are the messages after an action.
 func said(query url.Values) string {
 	n, err := strconv.Atoi(query.Get("n"))
 	if err != nil {
@@ -109,7 +109,7 @@ func (h *Handler) frame(v *view, root string) *frame {
 	}
 }
 
-// content is the part of a page that changes.
+// content renders the part of a page that changes.
 func (h *Handler) content(v *view, root string) ([]byte, error) {
 	var b bytes.Buffer
 	err := templates.ExecuteTemplate(&b, v.name+".html", h.frame(v, root))
@@ -137,14 +137,14 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, status int, v *vi
 	_, _ = w.Write(b.Bytes())
 }
 
-// A problem is a page that says in words what is wrong.
+// A problem is a page that describes an error.
 type problem struct{ Heading, Text string }
 
 func (h *Handler) problem(w http.ResponseWriter, r *http.Request, status int, heading, text string) {
 	h.page(w, r, status, &view{name: "problem", title: heading, data: problem{heading, text}})
 }
 
-// errBadRequest is about what the URL asks for.
+// errBadRequest reports an invalid URL.
 type badRequestError string
 
 func (e badRequestError) Error() string { return string(e) }
@@ -168,17 +168,17 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 func static() http.Handler {
 	files, err := fs.Sub(staticFiles, "static")
 	if err != nil {
-		panic(err) // the folder is compiled in
+		panic(err) // the folder is embedded
 	}
 	serve := http.StripPrefix("/static/", http.FileServerFS(files))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// They are nobody's secret, and change with the program.
+		// They are not secret, and change with the program.
 		w.Header().Set("Cache-Control", "no-cache")
 		serve.ServeHTTP(w, r)
 	})
 }
 
-// self is a page's address from the mount.
+// self returns a page's address relative to the mount.
 func self(u *url.URL) string {
 	clean := *u
 	query := clean.Query()

@@ -16,36 +16,35 @@ import (
 
 // Config configures a dashboard. The zero Config uses the defaults.
 type Config struct {
-	// Title is what the queue is called on the pages. Default: "Queue".
+	// Title is the name of the queue on the pages. Default: "Queue".
 	Title string
-	// Prefix is the path under which the handler is mounted, such as "/jobs", for hosts that do not take it away by
+	// Prefix is the path under which the handler is mounted, such as "/jobs", for hosts that do not remove it with
 	// [http.StripPrefix]. Default: none.
 	Prefix string
-	// Interval is how often a page that is watched is read anew. Default 2 s; at least 100 ms.
+	// Interval is the interval at which a watched page is read again. Default 2 s; at least 100 ms.
 	Interval time.Duration
-	// ReadOnly offers no actions, and refuses them.
+	// ReadOnly hides and refuses all actions.
 	ReadOnly bool
-	// HidePayloads leaves out payloads, results, cursors and the attributes of log lines. Errors and messages are shown: what
-	// is in those is the handlers' choice.
+	// HidePayloads leaves out payloads, results, cursors and the attributes of log lines. Errors and messages are shown: their
+	// content is up to the handlers.
 	HidePayloads bool
-	// Links are further pages of the host, which stand in the header. Default: none.
+	// Links are further pages of the host in the header. Default: none.
 	Links []Link
-	// Authorize is asked before every page and every action. An error refuses the request, and its text is shown. Default:
-	// all may do all.
+	// Authorize is called before every page and every action. An error refuses the request, and its text is shown. Default:
+	// everything is permitted.
 	Authorize func(r *http.Request, action Action) error
-	// Logger takes what goes wrong, and what is done by hand. Default: slog.Default(); for silence give a logger on
-	// slog.DiscardHandler.
+	// Logger logs errors, and actions of people. Default: slog.Default(); to disable it, use a logger on slog.DiscardHandler.
 	Logger *slog.Logger
 }
 
-// A Link leads to a page of the host.
+// A Link is a link to a page of the host.
 type Link struct {
 	Text string
-	// Path is where it is, from where the dashboard is mounted.
+	// Path is its address relative to the mount of the dashboard.
 	Path string
 }
 
-// An Action is what somebody wants to do, for [Config.Authorize].
+// An Action is a kind of request, for [Config.Authorize].
 type Action string
 
 // The actions.
@@ -81,7 +80,7 @@ func (c *Config) withDefaults() (Config, error) {
 	return cfg, nil
 }
 
-// A Handler is a dashboard. It is safe for use by many goroutines.
+// A Handler is a dashboard. It is safe for concurrent use.
 type Handler struct {
 	q     *queue.Queue
 	cfg   Config
@@ -90,7 +89,7 @@ type Handler struct {
 	hub   *hub
 }
 
-// New makes a dashboard of a queue; cfg may be nil.
+// New makes a dashboard of a queue. cfg may be nil.
 func New(q *queue.Queue, cfg *Config) (*Handler, error) {
 	if q == nil {
 		return nil, errors.New("queueui: the Queue is nil: make one with queue.New")
@@ -108,8 +107,8 @@ func New(q *queue.Queue, cfg *Config) (*Handler, error) {
 // ServeHTTP serves the dashboard.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve.ServeHTTP(w, r) }
 
-// Close ends the streams of events, and lets no new ones begin; pages are served all the same. It returns once nothing
-// runs in the background any more.
+// Close ends the streams of events, and refuses new ones. Pages are still served. It returns once nothing runs in the background
+// any more.
 func (h *Handler) Close() { h.hub.close() }
 
 func (h *Handler) route() {
@@ -134,7 +133,7 @@ func (h *Handler) route() {
 	}
 }
 
-// enter refuses what another site makes a browser do, and sends those who left out the last slash of the mount to it: links
+// enter refuses requests that another site makes a browser send. It redirects requests without the last slash of the mount: links
 // are relative to that.
 func (h *Handler) enter(w http.ResponseWriter, r *http.Request) {
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
@@ -148,7 +147,7 @@ func (h *Handler) enter(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if !strings.HasPrefix(r.URL.Path, "/") { // a StripPrefix has taken it
+	if !strings.HasPrefix(r.URL.Path, "/") { // a StripPrefix has removed it
 		rooted, at := *r, *r.URL
 		at.Path = "/" + at.Path
 		rooted.URL, r = &at, &rooted
@@ -186,7 +185,7 @@ func (h *Handler) changing(action Action, next http.HandlerFunc) http.Handler {
 	return h.allowed(action, next)
 }
 
-// A builder makes the view that the URL asks for. It depends on nothing else, so that all who watch a URL can share it.
+// A builder makes the view of a URL. It must depend on nothing else, so that all viewers of a URL can share it.
 type builder func(ctx context.Context, u *url.URL) (*view, error)
 
 func (h *Handler) view(build builder) http.Handler {
@@ -200,7 +199,7 @@ func (h *Handler) view(build builder) http.Handler {
 	})
 }
 
-// fragment is the changing part of a page, for those who watch it.
+// fragment renders the changing part of a page for its viewers.
 func (h *Handler) fragment(ctx context.Context, u *url.URL) ([]byte, error) {
 	v, err := h.builder(u)(ctx, u)
 	if err != nil {
@@ -220,7 +219,7 @@ func (h *Handler) builder(u *url.URL) builder {
 	}
 }
 
-// root leads from a page to the handler's mount: links know no more of where that is.
+// root returns the relative path to the handler's mount: links do not know its absolute path.
 func root(p string) string {
 	if depth := strings.Count(p, "/") - 1; depth > 0 {
 		return strings.Repeat("../", depth)
@@ -228,7 +227,7 @@ func root(p string) string {
 	return "./"
 }
 
-// redirect sends to a place relative to the request's own, as the browser sees it.
+// redirect redirects to a path relative to the request's own, as the browser sees it.
 func redirect(w http.ResponseWriter, location string) {
 	w.Header().Set("Location", location)
 	w.WriteHeader(http.StatusSeeOther)

@@ -2,12 +2,11 @@ package queueui
 
 import "net/http"
 
-// policy lets pages load what comes with them and nothing else: no inline script or style either, so that markup that
-// slipped through would do nothing.
+// policy lets pages load only their own resources, without inline scripts and styles, so that injected markup has no effect.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// secured says to browsers what pages need not do.
+// secured sets headers that disable browser features that pages do not need.
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -17,7 +16,7 @@ func secured(next http.Handler) http.Handler {
 		header.Set("Referrer-Policy", "same-origin")
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
-		// What is here may be other people's mail; it stays in no cache.
+		// Pages may show other people's mail and must not be cached.
 		header.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})

@@ -8,10 +8,10 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// timelineWidth is the picture's, in its own units.
+// timelineWidth is the width of the picture in its own units.
 const timelineWidth = 1000.0
 
-// A timeline is a job's life as a picture: what it waited, and each attempt.
+// A timeline shows a job's history as a picture: its waits, and each attempt.
 type timeline struct {
 	From, To time.Time
 	Summary  string
@@ -25,7 +25,7 @@ type timespan struct {
 	Title string
 }
 
-// draw makes the picture of the attempts; nil when there are none.
+// draw makes the picture of the attempts; nil if there are none.
 func draw(job *queue.Job, attempts []queue.AttemptRecord, now time.Time) *timeline {
 	if len(attempts) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (t *timeline) span(a *queue.AttemptRecord, all time.Duration) timespan {
 		s.X = float64(a.StartedAt.Sub(t.From)) / float64(all) * timelineWidth
 		s.W = float64(took) / float64(all) * timelineWidth
 	}
-	// The shortest is still to be seen, also at the end, and clocks that differ draw nothing outside.
+	// The shortest attempt is visible, even at the end, and clocks that differ draw nothing outside.
 	s.W = min(max(s.W, 6), timelineWidth)
 	s.X = min(max(s.X, 0), timelineWidth-s.W)
 	s.X, s.W = math.Round(s.X*10)/10, math.Round(s.W*10)/10

@@ -7,7 +7,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// advice is what a person has to do, where a program can only try again. Nothing of the transaction was written.
+// advice is an error that a person has to resolve, although the program retries. Nothing of the transaction was written.
 var advice = map[sqlite3.ErrNo]string{
 	sqlite3.ErrFull:     "make room on its disk",
 	sqlite3.ErrReadonly: "let this program write the file and its folder",
@@ -15,7 +15,7 @@ var advice = map[sqlite3.ErrNo]string{
 	sqlite3.ErrCorrupt:  "stop all programs, keep a copy, and restore a backup or use the recover command of SQLite's shell",
 }
 
-// advise adds what there is to do about what, where that is a person's task.
+// advise adds a hint to an error that a person has to resolve.
 func advise(err error, what string) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) || advice[e.Code] == "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Only one connection writes, so its time bounds how fast jobs are claimed and completed. While there are many jobs, a claim
-// reads them on a connection of its own before its turn comes, side by side with the writer, and its turn is one UPDATE that
-// finds out whether they are still as they were read.
+// Only one connection writes, so its time bounds the throughput of claims and completions. If there are many jobs, a claim reads
+// them on another connection before its turn, concurrently with the writer. Its turn is then one UPDATE that checks that they are
+// unchanged.
 
 // Candidates are jobs that a claim has read before its turn. They are fresh: none of them has changed since it was inserted.
 type candidates struct {
@@ -22,13 +22,13 @@ type candidates struct {
 }
 
 const (
-	// manyJobs is how many jobs a claim must have got for the next one to read ahead: for few it does not pay.
+	// manyJobs is the number of jobs that a claim must have got for the next one to read ahead: for few jobs it does not pay.
 	manyJobs = 64
-	// claimsInTurn is how many claims read in their turn after one has read ahead in vain: somebody else claims, too.
+	// claimsInTurn is the number of claims that read in their turn after one has read ahead in vain: there are competing claims.
 	claimsInTurn = 32
 )
 
-// errStale reports that other claims, or other changes, have been faster than a claim that has read ahead.
+// errStale reports that other claims or changes were faster than a claim that has read ahead.
 var errStale = errors.New("sqlite: what was read before the turn has changed")
 
 // A candidateReader reads candidates on a connection of its own.
@@ -37,8 +37,8 @@ type candidateReader struct {
 
 	mu         sync.Mutex
 	statements *statements  // nil until candidates are wanted
-	lastClaim  atomic.Int64 // how many jobs it got
-	inTurn     atomic.Int64 // how many claims are still to read in their turn
+	lastClaim  atomic.Int64 // number of its jobs
+	inTurn     atomic.Int64 // number of claims that still read in their turn
 }
 
 // claimed notes how many jobs a claim got.
@@ -46,7 +46,7 @@ func (r *candidateReader) claimed(jobs int) { r.lastClaim.Store(int64(jobs)) }
 
 func (r *candidateReader) stale() { r.inTurn.Store(claimsInTurn) }
 
-// read returns nil when the claim had better read in its turn. An error is no reason to fail: the turn meets it again.
+// read returns nil if the claim should read in its turn. Errors are ignored: the turn gets them again.
 func (r *candidateReader) read(ctx context.Context, req driver.ClaimRequest) *candidates {
 	if r.conn == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 || !r.mu.TryLock() {
 		return nil
@@ -80,7 +80,7 @@ func (r *candidateReader) close() error {
 	return errors.Join(err, r.conn.release())
 }
 
-// selectReady reads the first jobs of the types, where no limit key keeps any back.
+// selectReady selects the first jobs of the types that no limit key holds back.
 func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]driver.Job, []int64, error) {
 	if len(req.Types) == 1 {
 		wanted := min(req.Types[0].Capacity, req.Limit)
@@ -100,7 +100,7 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 	return jobsql.ScanClaimed(rows, err, len(places))
 }
 
-// start makes the candidates running, all of them or, with [errStale], none that stays so: the transaction is to be undone.
+// start makes all candidates running. If it returns [errStale], the transaction must be undone.
 func (c *candidates) start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
 	// A number is given to another row only when all that follow are gone as well: it is enough to know the last one again.
 	last := 0

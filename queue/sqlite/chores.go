@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// chores are what a claim has to see to before it claims, and finds nothing of nearly always.
+// chores are the tasks of a claim before it claims; nearly always there are none.
 type chores struct {
 	expired, due, marks bool
 	typeLimits          bool
@@ -41,7 +41,7 @@ func doChores(ctx context.Context, tx *driver.WriteTx, req *driver.ClaimRequest)
 	return todo, nil
 }
 
-// portionOfChores is how many rows one claim expires, and how many it promotes, at most.
+// portionOfChores bounds the rows that one claim expires, and that it promotes.
 const portionOfChores = 1000
 
 func (c *chores) expire(ctx context.Context, tx *driver.WriteTx, at dbtime.Time) error {

@@ -45,7 +45,7 @@ func (db *engine) claim(ctx context.Context, req driver.ClaimRequest, ahead *can
 }
 
 func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *turn) error {
-	// Limits reckon in what is stored.
+	// Limits use the instants that are stored.
 	now := dbtime.Truncate(t.req.Now)
 	t.req.Now = now
 	if db.clock.PutBack(now) {
@@ -62,7 +62,7 @@ func (t *turn) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
 		return err
 	}
 	if t.ahead != nil && t.todo == (chores{}) {
-		t.result.More = true // perhaps some have come since they were read
+		t.result.More = true // more may have come since they were read
 		t.result.Jobs, err = t.ahead.start(ctx, tx, t.req)
 		return err
 	}
@@ -117,7 +117,7 @@ func (t *turn) pick(ctx context.Context, tx *driver.WriteTx, types []driver.Type
 	return !all || m.more, err
 }
 
-// start makes running what the query selects, about as many as expected.
+// start makes the selected jobs running, approximately as many as expected.
 func start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any) ([]driver.Job, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	jobs, numbers, err := jobsql.ScanClaimed(rows, err, expected)
@@ -138,7 +138,7 @@ func markStarted(jobs []driver.Job, req driver.ClaimRequest) {
 	}
 }
 
-// nextDue is when there may be something to claim again, without anybody's saying so.
+// nextDue returns when there may be jobs to claim without a notification.
 func nextDue(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, limits joblimit.Types) (time.Time, error) {
 	names := make([]string, len(types))
 	for i := range types {

@@ -11,47 +11,47 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A steadyClock is the machine's clock, except when that was just set by a lot. It goes on as before then, by the monotonic
-// clock: a slip that is soon put right has fired no schedule, expired no job and deleted nothing. All processes on the file see
-// the same clock being set, and one that begins meanwhile has only the machine's to go by.
+// A steadyClock is the machine's clock, unless that was just set by a lot. Then it continues by the monotonic clock: a mistake
+// that is corrected soon fires no schedule, expires no job and deletes nothing. All processes on the file observe the change of
+// the clock; a process that starts meanwhile has only the machine's clock.
 type steadyClock struct {
 	machine machine
 	anchor  atomic.Pointer[anchor]
 	mu      sync.Mutex // held to change the anchor
 }
 
-// A machine has the clocks that a steadyClock goes by.
+// A machine has the clocks that a steadyClock uses.
 type machine struct {
-	// now is what the clock shows, and how much time has passed by the monotonic clock.
+	// now returns the time of the clock, and the time that has passed by the monotonic clock.
 	now func() (time.Time, time.Duration)
-	// uptime is how long the machine has been up, the time it has slept included; false where that cannot be found out.
+	// uptime returns how long the machine has been up, including sleep; false if unknown.
 	uptime func() (time.Duration, bool)
 }
 
-// An anchor is an instant at which the machine's clock was believed.
+// An anchor is an instant at which the machine's clock was trusted.
 type anchor struct {
 	wall   time.Time
 	passed time.Duration
 	uptime time.Duration
 	known  bool // the uptime is
 
-	leap  time.Duration // by how much the clock was set since, and is not believed yet; else zero
+	leap  time.Duration // a change of the clock that is not trusted yet; zero if there is none
 	since time.Duration // when that was seen, by the monotonic clock
 }
 
 const (
-	// leapLimit is by how much the clock may be set to be believed at once.
+	// leapLimit is the change of the clock from which it is not trusted at once.
 	leapLimit = 10 * time.Minute
-	// leapHold is how long it must stand otherwise.
+	// leapHold is how long such a change must persist.
 	leapHold = 5 * time.Minute
-	// slip is by how much the clock may be set for nothing to have happened: the sum of several must not become a leap.
+	// slip is the change of the clock that is ignored: the sum of several must not become a leap.
 	slip = time.Second
 )
 
 var _ driver.Clock = (*engine)(nil)
 
-// Now implements [driver.Clock]. It is the machine's clock; one that is set by ten minutes or more while the database is open
-// is believed after five, unless the machine has slept.
+// Now implements [driver.Clock]. It returns the machine's time. If the clock is set by ten minutes or more while the database is
+// open, Now accepts the change after five minutes, or at once if the machine has slept.
 func (db *engine) Now() time.Time { return db.steady.now() }
 
 func newSteadyClock(m machine) *steadyClock {
@@ -82,12 +82,12 @@ func (c *steadyClock) now() time.Time {
 	return a.wall.Add(passed - a.passed)
 }
 
-// leapAt is by how much the clock was set since.
+// leapAt returns the change of the clock since the anchor.
 func (a *anchor) leapAt(wall time.Time, passed time.Duration) time.Duration {
 	return wall.Sub(a.wall) - (passed - a.passed)
 }
 
-// slept is how long the machine has slept since the anchor: the monotonic clock has stood still then.
+// slept returns how long the machine has slept since the anchor: the monotonic clock stops during sleep.
 func (c *steadyClock) slept(a *anchor, passed time.Duration) time.Duration {
 	up, ok := c.machine.uptime()
 	if !ok || !a.known {
@@ -96,7 +96,7 @@ func (c *steadyClock) slept(a *anchor, passed time.Duration) time.Duration {
 	return max(0, up-a.uptime-(passed-a.passed))
 }
 
-// settle believes the machine's clock.
+// settle accepts the machine's clock.
 func (c *steadyClock) settle(wall time.Time, passed time.Duration) time.Time {
 	up, ok := c.machine.uptime()
 	c.anchor.Store(&anchor{wall: wall, passed: passed, uptime: up, known: ok})
@@ -115,7 +115,7 @@ func thisMachine() machine {
 	}
 }
 
-// uptime reads what Linux says of itself.
+// uptime reads Linux's uptime.
 func uptime() (time.Duration, bool) {
 	text, err := os.ReadFile("/proc/uptime")
 	if err != nil {

@@ -30,8 +30,8 @@ func completeArgs(outcomes []*driver.Outcome) []any {
 
 func isPlain(out *driver.Outcome) bool { return out.Kind == driver.KindCompleted && out.Plain }
 
-// completePlain spares the database telling which jobs have ended: as a rule, all that were to. Else it writes nothing and
-// returns false.
+// completePlain completes the outcomes if all leases are held, which is usual, without reading back the ended jobs. Otherwise it
+// writes nothing and returns false.
 func completePlain(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (done bool, err error) {
 	if len(outcomes) == 0 {
 		return true, nil
@@ -51,7 +51,7 @@ func completePlain(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.O
 	return done, errors.Join(err, e)
 }
 
-// completeWhileHeld returns false where a lease is not held any more.
+// completeWhileHeld returns false if a lease is no longer held.
 func completeWhileHeld(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (bool, error) {
 	for len(outcomes) > 0 {
 		n, query := alike(outcomes), completeAlike
@@ -74,10 +74,10 @@ func completeWhileHeld(ctx context.Context, tx *driver.WriteTx, outcomes []*driv
 	return true, nil
 }
 
-// minAlike is how many outcomes must be alike for a statement of their own to pay.
+// minAlike is the number of equal outcomes from which a separate statement pays.
 const minAlike = 12
 
-// alike is how many of the first outcomes differ in their jobs alone.
+// alike returns the number of first outcomes that differ only in their jobs.
 func alike(outcomes []*driver.Outcome) int {
 	first := outcomes[0]
 	differs := func(out *driver.Outcome) bool {
@@ -89,7 +89,7 @@ func alike(outcomes []*driver.Outcome) int {
 	return len(outcomes)
 }
 
-// jobIDs is the list of the jobs that end.
+// jobIDs returns the ids of the ended jobs.
 func jobIDs(outcomes []*driver.Outcome) string {
 	ids := make([]string, len(outcomes))
 	for i, out := range outcomes {

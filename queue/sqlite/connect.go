@@ -12,10 +12,10 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// A connection is one that a part of the engine has for itself.
+// A connection is one that a part of the engine owns.
 type connection struct {
 	*sqlx.Conn
-	// release closes it, and what was opened for it, once.
+	// release closes the connection and everything that was opened for it, once.
 	release func() error
 }
 
@@ -23,13 +23,13 @@ func newConnection(conn *sqlx.Conn, release func() error) *connection {
 	return &connection{Conn: conn, release: sync.OnceValue(release)}
 }
 
-// Connections are where an engine has its own from: those that it opens, or those of a pool of the program's.
+// Connections provide an engine's own connections: the engine opens them, or takes them from a pool of the program's.
 type connections interface {
-	// writer returns the one that writes.
+	// writer returns the writing connection.
 	writer(ctx context.Context) (*connection, error)
-	// beside returns one that reads beside the writer, or copies the log back.
+	// beside returns a connection that reads concurrently with the writer, or copies the log back.
 	beside(ctx context.Context) (*connection, error)
-	// readers is the pool for queries, and what closes it, if it is the engine's own.
+	// readers returns the pool for queries, and a function that closes it if it is the engine's own.
 	readers() (pool *sqlx.DB, closePool func() error, err error)
 	// name of the database, for people.
 	name() string
@@ -51,7 +51,7 @@ func newConnections(uri string, options url.Values, cfg Config) ownConnections {
 
 func (o ownConnections) name() string { return o.uri }
 
-// with returns the options with a wait for locks, and one more.
+// with returns the options with a busy timeout, and one more.
 func (o ownConnections) with(busyTimeout int64, name, value string) url.Values {
 	options := maps.Clone(o.options)
 	options.Set("_busy_timeout", strconv.FormatInt(busyTimeout, 10))
@@ -73,7 +73,8 @@ func (o ownConnections) reading() url.Values {
 	return o.with(o.cfg.BusyTimeout.Milliseconds(), "_query_only", "1")
 }
 
-// keptStatements is how many prepared statements each reader keeps: to prepare one takes longer than to read a row by it.
+// keptStatements is the number of prepared statements that each reader caches: preparing one takes longer than reading a row with
+// it.
 const keptStatements = 100
 
 func (o ownConnections) readers() (*sqlx.DB, func() error, error) {
@@ -98,7 +99,7 @@ func (o ownConnections) connect(ctx context.Context, options url.Values) (*conne
 	return newConnection(conn, func() error { return errors.Join(conn.Close(), pool.Close()) }), nil
 }
 
-// connect tries again while another process changes the journal mode of a new file.
+// connect retries while another process changes the journal mode of a new file.
 func connect(ctx context.Context, pool *sqlx.DB, patience time.Duration) (*sqlx.Conn, error) {
 	for deadline := time.Now().Add(patience); ; {
 		conn, err := pool.Connx(ctx)
@@ -108,7 +109,7 @@ func connect(ctx context.Context, pool *sqlx.DB, patience time.Duration) (*sqlx.
 	}
 }
 
-// openPool makes a pool of at most so many connections, all of which it keeps. It opens none yet.
+// openPool makes a pool of at most the given number of connections, all of which it keeps. It opens none yet.
 func openPool(uri string, options url.Values, connections int) (*sqlx.DB, error) {
 	pool, err := sqlx.Open("sqlite3", uri+"?"+options.Encode())
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 
 var _ driver.HealthChecker = (*engine)(nil)
 
-// hugeLog is how large the write-ahead log may be before it is worth telling of: far above what a checkpoint leaves.
+// hugeLog is the size of the write-ahead log that is reported: far above the size after a checkpoint.
 const hugeLog = 256 << 20
 
 // CheckHealth implements [driver.HealthChecker].
 func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	if findings := db.examineFile(); findings != nil {
-		return findings, nil // what it says of itself is not to be relied on
+		return findings, nil // its own statements about itself are not reliable
 	}
 	var facts struct {
 		Version  string `db:"version"`

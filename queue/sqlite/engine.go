@@ -55,8 +55,8 @@ func open(ctx context.Context, from connections, file *file, cfg Config) (_ *eng
 	return db, db.check(ctx)
 }
 
-// openReaders makes the connections beside the writer's. In memory there is no log to be copied, and nothing can be read while
-// the writer writes.
+// openReaders makes the connections besides the writer's. In memory there is no log to copy, and nothing can be read while the
+// writer writes.
 func (db *engine) openReaders(ctx context.Context, from connections) (err error) {
 	if db.reader, db.closeReader, err = from.readers(); err != nil || db.file == nil {
 		return err
@@ -71,7 +71,8 @@ func (db *engine) openReaders(ctx context.Context, from connections) (err error)
 	return err
 }
 
-// oldest is the first SQLite in which a write-ahead log that is reset while another process writes cannot be corrupted.
+// oldest is the first version of SQLite in which a write-ahead log that is reset while another process writes cannot be
+// corrupted.
 var oldest = [3]int{3, 51, 3}
 
 func (db *engine) check(ctx context.Context) error {
@@ -124,7 +125,7 @@ func (db *engine) Dialect() driver.Dialect { return driver.SQLite }
 // Reader implements [driver.DB].
 func (db *engine) Reader() *sqlx.DB { return db.reader }
 
-// Write implements [driver.DB]: what concurrent callers ask for is grouped into one commit.
+// Write implements [driver.DB]. It groups the writes of concurrent callers into one commit.
 func (db *engine) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
 	if fn == nil {
 		return driver.ErrNilFunc
@@ -136,7 +137,7 @@ func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 	return db.writer.write(ctx, fn)
 }
 
-// errReadInside: in memory a reader would wait for the write that waits for it.
+// errReadInside: in memory a reader would deadlock with the write.
 var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside one either, except by the transaction", driver.ErrNestedWrite)
 
 // query runs a statement on the readers.

@@ -135,7 +135,7 @@ func (r *newRow) read(job *driver.InsertJob, now time.Time) {
 	}
 }
 
-// argument is what a job has in a column, as it is bound; now is the formatted instant of the transaction.
+// argument returns the bound value of a job's column. now is the formatted instant of the transaction.
 func argument(c *jobsql.InsertColumn, j *jobsql.NewJob, now string) any {
 	switch {
 	case c.Text != nil:
@@ -156,7 +156,7 @@ func argument(c *jobsql.InsertColumn, j *jobsql.NewJob, now string) any {
 	}
 }
 
-// insert keeps jobs with a limit key waiting where keys are limited.
+// insert makes jobs with a limit key wait if keys are limited.
 func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, limited bool) error {
 	row := &newRow{limited: limited}
 	for _, job := range jobs {

@@ -9,13 +9,13 @@ import (
 	"sync/atomic"
 )
 
-// ErrFileReplaced is returned by writes, and by [Open], when the database file or its write-ahead log is no longer the one
-// that was opened: it was removed, truncated, or replaced by another. What is written would go where nobody finds it again.
-// The error names the file and says what to do. A file that was only moved away works again as soon as it is back.
+// ErrFileReplaced is returned by writes, and by [Open], if the database file or its write-ahead log is no longer the one that was
+// opened: it was removed, truncated, or replaced by another. Writes would be lost. The error names the file and has a hint. A
+// file that was only moved away works again as soon as it is back.
 var ErrFileReplaced = errors.New("sqlite: the database file is not the one that was opened")
 
-// A file is the database's file and its write-ahead log, by which the writer recognizes them at each commit. It is not opened
-// for that: closing it again would give up the locks that SQLite has on it.
+// A file is the database's file and its write-ahead log, by which the writer recognizes them at each commit. It is not opened for
+// that: closing it would release SQLite's locks on it.
 type file struct {
 	path string // as it was given, absolute
 	log  string // beside the file that a link leads to
@@ -36,7 +36,7 @@ func newFile(path string) (*file, error) {
 	return f, err
 }
 
-// identify is called when a connection has been opened: from then on the log is there, and stays as long as the connection.
+// identify must be called when a connection has been opened: from then on the log exists, as long as the connection.
 func (f *file) identify() (err error) {
 	if f == nil {
 		return nil
@@ -67,7 +67,7 @@ func (f *file) check(q queryer) error {
 	return nil
 }
 
-// look returns the file's size if file and log are those that were opened.
+// look returns the file's size if file and log are the ones that were opened.
 func (f *file) look() (size int64, err error) {
 	info, err := os.Stat(f.path)
 	if err := f.compare(f.path, info, f.opened, err); err != nil {
@@ -91,7 +91,7 @@ func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 	return nil
 }
 
-// checkSize distinguishes a file that was cut from one that VACUUM has made smaller, whose database has fewer pages.
+// checkSize distinguishes a file that was truncated from one that VACUUM has made smaller, whose database has fewer pages.
 func (f *file) checkSize(q queryer, size int64) error {
 	var pages, pageSize int64
 	was := f.size.Load()
@@ -104,13 +104,13 @@ func (f *file) checkSize(q queryer, size int64) error {
 }
 
 const (
-	// usualLog is how large the log's file stays when it is begun anew.
+	// usualLog is the size of the log's file after it is restarted.
 	usualLog = 64 << 20
-	// logCut bounds how much of it is cut off at once, which some file systems need tenths of a second for.
+	// logCut bounds the part of the log that is cut off at once, which takes tenths of a second on some file systems.
 	logCut = 128 << 20
 )
 
-// limitLog is the statement that has SQLite cut the log when it is next begun anew.
+// limitLog is the statement that makes SQLite cut the log at its next restart.
 func (f *file) limitLog() string {
 	limit := int64(usualLog)
 	if info, err := os.Stat(f.log); err == nil {

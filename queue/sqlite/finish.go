@@ -63,7 +63,7 @@ func (db *engine) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcom
 	return answers, func() driver.ClaimResult { return t.result }, err
 }
 
-// finish ends the jobs, and frees nothing of what they held.
+// finish ends the jobs, and frees nothing that they held.
 func finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, []endedJob, error) {
 	ended, err := end(ctx, tx, outcomes)
 	if err != nil {
@@ -153,7 +153,7 @@ func (e *endedJob) record(ctx context.Context, tx *driver.WriteTx, out *driver.O
 	return err
 }
 
-// An endedJob is a job that runs no more, and what it held.
+// An endedJob is a job that no longer runs, and everything that it held.
 type endedJob struct {
 	id       string
 	attempt  int
@@ -174,7 +174,7 @@ func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	return e, err
 }
 
-// release frees what the jobs held.
+// release frees everything that the jobs held.
 func release(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
 	freed, err := releaseKeys(ctx, tx, ended)
 	if err != nil {
@@ -183,7 +183,7 @@ func release(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
 	return freed.writeFreed(ctx, tx)
 }
 
-// releaseKeys frees what the jobs held, and returns the limit keys that may have capacity by that.
+// releaseKeys frees everything that the jobs held, and returns the limit keys that may now have capacity.
 func releaseKeys(ctx context.Context, tx *driver.WriteTx, ended []endedJob) (freed marks, err error) {
 	freed = newMarks()
 	changed := newMarks()
@@ -211,7 +211,7 @@ func (e *endedJob) releaseKey(ctx context.Context, tx *driver.WriteTx) (err erro
 	return err
 }
 
-// takeKeyAgain is for a job that coalesces and waits again: under its key, or not at all where another waits under it.
+// takeKeyAgain is for a coalescing job that waits again: it gets its key, or is canceled if another job waits under it.
 func (e *endedJob) takeKeyAgain(ctx context.Context, tx *driver.WriteTx) error {
 	job, err := jobsql.ScanHolder(tx.QueryRowContext(ctx, jobsql.SelectHolder, e.id))
 	if err != nil {
@@ -224,7 +224,7 @@ func (e *endedJob) takeKeyAgain(ctx context.Context, tx *driver.WriteTx) error {
 	return err
 }
 
-// wakeLimited tells dispatchers when what has ended may have made capacity under a limit.
+// wakeLimited wakes dispatchers if the ends of jobs may have made capacity under a limit.
 func (db *engine) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
 	for i := range ended {
 		if ended[i].limitKey != "" {
@@ -272,7 +272,7 @@ func count(b bool) int {
 	return 0
 }
 
-// leaseState answers nil when the lease is held, and else what holds instead.
+// leaseState returns nil if the lease is held, otherwise the error.
 func leaseState(ctx context.Context, q queryer, lease driver.Lease) (answer, err error) {
 	var state driver.State
 	var attempt int

@@ -7,12 +7,12 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A front is the first of the jobs that wait for a limit key, of one type, stored as long as the key has capacity: claims find
-// there in order what they may take of thousands of keys. It is a hint and no more. The jobs themselves are read from
-// where they wait, and how much capacity there is from what runs.
+// A front is the first of the jobs that wait for a limit key, of one type. It is stored as long as the key has capacity, so that
+// claims find in order the jobs that they may take of thousands of keys. It is only a hint: claims read the jobs themselves, and
+// count the running jobs for the capacity.
 
-// moving are the lanes whose fronts are to be stored anew: those of keys with capacity that were marked, or that do not begin
-// where they did.
+// moving are the lanes whose fronts must be stored again: those of marked keys with capacity, or those that do not begin at their
+// front.
 func (k *keyLimits) moving() (lanes []*lane) {
 	for _, l := range k.lanes {
 		if _, marked := k.marked[l.limitKey]; l.bounds.Key.Left() > 0 && (marked || l.moved()) {
@@ -22,7 +22,7 @@ func (k *keyLimits) moving() (lanes []*lane) {
 	return lanes
 }
 
-// moved tells, of a lane that has been read, whether it does not begin at its front.
+// moved reports whether a lane that has been read does not begin at its front.
 func (l *lane) moved() bool {
 	if l.read == 0 {
 		return l.all
@@ -30,8 +30,8 @@ func (l *lane) moved() bool {
 	return l.taken > 0 || l.ready[0].id != l.front.id
 }
 
-// moveFronts stores where the lanes begin now that what was taken has started. Those of keys without capacity have no fronts,
-// nor have lanes without jobs.
+// moveFronts stores the new fronts of the lanes after the taken jobs have started. Lanes of keys without capacity, and lanes
+// without jobs, have none.
 func (m *merge) moveFronts(ctx context.Context) error {
 	lanes := m.keys.moving()
 	if err := m.readFirst(ctx, lanes); err != nil {
@@ -71,7 +71,7 @@ func (m *merge) moveFronts(ctx context.Context) error {
 	return nil
 }
 
-// addFronts has the jobs that have come to wait for the keys be fronts where they come before those that are.
+// addFronts makes jobs that now wait for the keys fronts if they come before the stored ones.
 func addFronts(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, keys marks) error {
 	var rows jsonRows
 	for _, job := range jobs {
@@ -90,7 +90,7 @@ func addFronts(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob
 	return err
 }
 
-// readFirst reads the first place of the lanes of which it is not known.
+// readFirst reads the first place of the lanes whose first place is unknown.
 func (m *merge) readFirst(ctx context.Context, lanes []*lane) error {
 	var unknown []*lane
 	for _, l := range lanes {

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// heldRows are rows that have been read already. A *sql.Row can only be had of a query, and one of the connection itself
-// would keep its statement standing, and the connection from being closed, until somebody scans it.
+// heldRows are rows that have been read already. A *sql.Row comes only from a query, and a query on the connection itself would
+// keep its statement open, and the connection from being closed, until somebody scans the row.
 type heldRows struct {
 	names []string
 	rows  [][]any

@@ -10,8 +10,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Most jobs are enqueued one by one and need nothing of the transaction but a row. Those of all callers that wait for their
-// turn together are rows of one statement, without a turn and a savepoint for each.
+// Most jobs are enqueued singly and need only a row. Those of all callers that wait for their turn at the same time become rows
+// of one statement, without a turn and a savepoint for each.
 
 var _ driver.GroupInserter = (*engine)(nil)
 
@@ -35,8 +35,8 @@ func (w *writer) insert(ctx context.Context, jobs []driver.InsertJob) error {
 	return advise(r.err, w.name)
 }
 
-// insertAll inserts the jobs of the requests, by one statement if the database takes them all, and else of each request by
-// itself, so that one which fails fails alone. Like run it returns an error only when the transaction is beyond use.
+// insertAll inserts the jobs of the requests with one statement if the database accepts them all, otherwise request by request,
+// so that only the faulty one fails. Like run it returns an error only if the transaction is unusable.
 func (w *writer) insertAll(requests []*request, behind bool) error {
 	if len(requests) == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (w *writer) insertAll(requests []*request, behind bool) error {
 	return nil
 }
 
-// insertSome undoes what it has done when it fails, if others share the transaction.
+// insertSome undoes its writes if it fails and others share the transaction.
 func (w *writer) insertSome(requests []*request, shared bool) error {
 	if shared {
 		if err := w.exec("SAVEPOINT postroom_inserts"); err != nil {

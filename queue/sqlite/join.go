@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/joined"
 )
 
-// A library is which SQLite a connection runs, and how it is set up there.
+// A library is the SQLite library of a connection, and its configuration.
 type library struct {
 	file, source, options string
 	foreignKeys, reads    bool
@@ -63,12 +63,13 @@ func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
 	return db.sameDatabase(ctx, w)
 }
 
-// fits refuses a transaction that would write another database, or write this one wrongly, and what is none.
+// fits refuses a transaction of another database, one that would write this database wrongly, and a value that is not a
+// transaction.
 func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
 	if err := db.sameDatabase(ctx, tx); err != nil {
 		return err
 	}
-	// Inside a transaction BEGIN fails, and what follows it is not run.
+	// Inside a transaction BEGIN fails, and the statements after it are not run.
 	if _, err := tx.ExecContext(ctx, "BEGIN; END"); err == nil {
 		return fmt.Errorf("%w: what a %T writes commits by itself", driver.ErrNoTransaction, tx)
 	}
@@ -98,7 +99,7 @@ func (db *engine) sameDatabase(ctx context.Context, tx driver.Tx) error {
 	return nil
 }
 
-// A stated error has one of the codes of the SQL standard, as those of PostgreSQL's drivers and not those of SQLite's.
+// A stated error has an SQLSTATE code, like those of PostgreSQL's drivers and unlike those of SQLite's.
 type stated interface {
 	error
 	SQLState() string

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// keyLimits are the limit keys that a claim looks at: those that were marked, and those of which it may take jobs.
+// keyLimits are the limit keys that a claim examines: the marked ones, and those whose jobs it may take.
 type keyLimits struct {
 	*joblimit.Standings
 
@@ -23,8 +23,8 @@ func newKeyLimits(now time.Time) *keyLimits {
 	return &keyLimits{Standings: joblimit.NewStandings(driver.TargetKey, now), marked: newMarks()}
 }
 
-// admit looks at keys that are marked, and reports whether some may be left: it looks at more of them the more jobs are wanted,
-// and leaves the others to the next claim. Of those with capacity, all types that wait are lanes.
+// admit examines marked keys, and reports whether some may remain. The more jobs are requested, the more keys it examines; the
+// next claim examines the rest. Of a key with capacity, every waiting type becomes a lane.
 func (k *keyLimits) admit(ctx context.Context, tx *driver.WriteTx, wanted int) (more bool, err error) {
 	for n := 4 + wanted/4; k.Len()+len(k.lanes) < 40+4*wanted; {
 		taken, err := takeMarks(ctx, tx, k.Now(), n)
@@ -63,7 +63,7 @@ func (k *keyLimits) admitSome(ctx context.Context, tx *driver.WriteTx, taken mar
 	return err
 }
 
-// look reads how the keys stand that have not been looked at.
+// look reads the state of keys that have not been examined.
 func (k *keyLimits) look(ctx context.Context, tx *driver.WriteTx, keys marks) error {
 	var names []string
 	for key := range keys {
@@ -91,7 +91,7 @@ func (k *keyLimits) look(ctx context.Context, tx *driver.WriteTx, keys marks) er
 	return nil
 }
 
-// enter looks at the keys of waiting lanes that are about to be read.
+// enter examines the keys of waiting lanes that are about to be read.
 func (k *keyLimits) enter(ctx context.Context, tx *driver.WriteTx, lanes []*lane) error {
 	keys := newMarks()
 	for _, l := range lanes {
@@ -109,8 +109,8 @@ func (k *keyLimits) enter(ctx context.Context, tx *driver.WriteTx, lanes []*lane
 	return nil
 }
 
-// spend takes off the limits what has been claimed, and sees to it that what waits for a rate is looked at in time. What waits
-// for a running job to end is looked at then.
+// spend subtracts the claimed jobs from the limits, and ensures that keys that wait for a rate are examined in time. Keys that
+// wait for the end of a job are examined then.
 func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, jobs []driver.Job) error {
 	for i := range jobs {
 		k.Start(jobs[i].LimitKey, 1)
@@ -133,7 +133,7 @@ func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, jobs []driver
 	return err
 }
 
-// keys are those that have been looked at.
+// keys returns the examined keys.
 func (k *keyLimits) keys() marks {
 	keys := newMarks()
 	for s := range k.All {

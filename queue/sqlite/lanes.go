@@ -13,11 +13,11 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 )
 
-// A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key and
-// type the jobs that wait for the key. A lane is read in portions, and only as far as the merge gets. One statement reads
-// all the lanes that are wanted, because a statement costs much and a place little.
+// A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key and type
+// the jobs that wait for the key. A lane is read in batches, only as far as the merge needs. One statement reads all required
+// lanes, because a statement is expensive and a place is cheap.
 
-// A lane is what may be claimed of one type, or of one type and limit key.
+// A lane is the jobs that may be claimed of one type, or of one type and limit key.
 type lane struct {
 	kind     laneKind
 	typeName string
@@ -33,7 +33,7 @@ type lane struct {
 	all   bool // no more can be read
 }
 
-// A laneKind is where the places of a lane are.
+// A laneKind is the location of a lane's places.
 type laneKind int
 
 const (
@@ -57,7 +57,7 @@ func (k laneKind) statement() string {
 	}
 }
 
-// A place is where a job stands in the order of claims.
+// A place is the position of a job in the order of claims.
 type place struct {
 	priority  int
 	notBefore string
@@ -100,7 +100,7 @@ func (l *lane) last() *place {
 	return l.after
 }
 
-// over reports whether nothing more can be taken from the lane.
+// over reports whether the lane has no more jobs to take.
 func (l *lane) over() bool { return l.bounds.Left() == 0 || (l.all && len(l.ready) == 0) }
 
 func (l *lane) take() place {

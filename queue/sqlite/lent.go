@@ -16,17 +16,16 @@ import (
 )
 
 var (
-	// errGone is the error of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
+	// errGone is the error of a transaction that SQLite has rolled back by itself, as it does on a full disk.
 	errGone  = errors.New("SQLite has rolled the transaction back after an error")
 	errOver  = fmt.Errorf("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
 	errEnded = errors.New("sqlite: the statement has ended the transaction, which is shared and ends with the function given to Write, " +
 		"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
 )
 
-// A lent is the connection as one caller has it, for its turn alone: used later, it would write into the transaction of
-// another, or into none. What the caller has left open by then is closed. A statement that stands half way would keep all from
-// committing, and one that reads would keep the connection at what it has seen, so that it could not write any more once
-// another process has.
+// A lent is the connection as one caller has it during its turn. Later use would write into another transaction, or into none.
+// Anything that the caller has left open is closed: an unfinished statement would prevent a commit, and an unfinished read would
+// pin the connection's snapshot, so that it could not write after another process has.
 type lent struct {
 	statements *statements
 
@@ -39,13 +38,14 @@ type lent struct {
 
 var _ driver.Tx = (*lent)(nil)
 
-// end takes the connection back. It reports whether the transaction has ended, or returns why what the caller wrote is undone.
+// end takes the connection back. It reports whether the transaction has ended, or returns the reason why the caller's writes are
+// undone.
 func (l *lent) end() (gone bool, failed error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = true
 	for _, rows := range l.open {
-		_ = rows.Close() // what reading on would have said is of no use to anyone
+		_ = rows.Close() // an error of further reads is of no use to anyone
 	}
 	l.open = nil
 	l.statements.lent.Store(false)

@@ -12,20 +12,20 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Jobs with a limit key wait apart (driver.HoldLimited), as soon as any key is limited, so that what cannot run is not in the way of what
-// can. Claims take them from where they wait, those of each key and type in their order, and count the capacity of each
-// key that they take of in the transaction that claims: that is what a limit rests on. Which keys have capacity, and where their
-// jobs begin, stands in the fronts (see fronts.go), so that a claim need not look at all keys. Whatever changes a key's waiting
-// jobs, or makes capacity where there was none, marks the key in the same transaction, and a later claim looks at the marked
-// keys before all others, and sets their fronts right. Two need no mark: a job that comes to a key which is open, or of which
-// nothing waits or runs, is a front at once; and where jobs end in the transaction that claims, the claim looks at their keys.
+// Jobs with a limit key wait separately (driver.HoldLimited) as soon as any key is limited, so that jobs that cannot run do not
+// delay others. Claims take them directly, those of each key and type in order. The claiming transaction counts the capacity of
+// each key whose jobs it takes: limits rest on that. The fronts (see fronts.go) record which keys have capacity, and where their
+// jobs begin, so that a claim need not examine all keys. Every change of a key's waiting jobs, or of its capacity from none to
+// some, marks the key in the same transaction. A later claim examines the marked keys before all others, and corrects their
+// fronts. Two changes need no mark: a job that comes to an open key, or to one without waiting or running jobs, is a front at
+// once; and a claim examines the keys of jobs that end in its own transaction.
 
-// marks are keys to look at.
+// marks are keys to examine.
 type marks map[string]struct{}
 
 func newMarks() marks { return make(marks) }
 
-// add takes the empty key for none.
+// add ignores the empty key.
 func (m marks) add(key string) {
 	if key != "" {
 		m[key] = struct{}{}
@@ -40,7 +40,7 @@ func (m marks) list() []string {
 	return keys
 }
 
-// limited reports whether any key is limited at all, as coalescing ones are of themselves.
+// limited reports whether any key is limited; coalescing keys always are.
 func (m marks) limited(ctx context.Context, tx *driver.WriteTx) (limited bool, err error) {
 	if len(m) == 0 {
 		return false, nil
@@ -55,12 +55,12 @@ func (m marks) limited(ctx context.Context, tx *driver.WriteTx) (limited bool, e
 	return limited, err
 }
 
-// write marks the keys of which jobs have come to wait, or wait no more.
+// write marks keys whose waiting jobs have changed.
 func (m marks) write(ctx context.Context, tx *driver.WriteTx) error {
 	return m.writeBy(ctx, tx, markChanged)
 }
 
-// writeFreed marks the keys that may have capacity where they had none. What has capacity needs no mark to have more.
+// writeFreed marks the keys that may have capacity after they had none. A key that had capacity needs no mark.
 func (m marks) writeFreed(ctx context.Context, tx *driver.WriteTx) error {
 	return m.writeBy(ctx, tx, markFreed)
 }
@@ -89,7 +89,7 @@ func (m marks) writeBy(ctx context.Context, tx *driver.WriteTx, statement string
 	return err
 }
 
-// takeMarks takes the marks off that have been due for longest.
+// takeMarks removes the marks that have been due for longest.
 func takeMarks(ctx context.Context, tx *driver.WriteTx, now time.Time, n int) (marks, error) {
 	rows, err := tx.QueryContext(ctx, deleteMarks, dbtime.Of(now), n)
 	return collectKeys(rows, err)

@@ -9,15 +9,15 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/within"
 )
 
-// longTurn is how long a turn lasts before those who wait for theirs ask themselves whether they wait for their own.
+// longTurn is the duration of a turn after which waiting writes check whether they wait for themselves.
 const longTurn = 5 * time.Millisecond
 
-// patience is how long a write waits for one other whose function does not return. That function may wait for a goroutine which it
-// has started and which makes this write: nothing shows that.
+// patience is how long a write waits for another write whose function does not return. That function may wait for a goroutine
+// that it has started and that makes this write, which cannot be detected.
 const patience = 30 * time.Second
 
-// A lookout finds a write that was begun inside another one on the same goroutine: it would wait for itself for ever. To look
-// at a stack takes longer than many a write, so that nobody does while turns are short.
+// A lookout finds a write that was begun inside another one on the same goroutine, which would deadlock. Inspecting a stack takes
+// longer than many a write, so the lookout does not while turns are short.
 type lookout struct {
 	guard   within.Guard
 	running atomic.Pointer[request]
@@ -48,7 +48,7 @@ func (l *lookout) watch() <-chan struct{} {
 	return long
 }
 
-// look has all who wait look again where before, who had the turn then, has it still. One timer does for all of them.
+// look makes all waiting writes check again if the write that had the turn before still has it. One timer serves all of them.
 func (l *lookout) look(before *request) {
 	l.armed.Store(false)
 	switch now := l.running.Load(); {

@@ -12,7 +12,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// ownedOfPool is how many connections of a pool [OpenDB] takes: the writer's, the checkpointer's, and one to look for jobs.
+// ownedOfPool is the number of connections of a pool that [OpenDB] takes: the writer's, the checkpointer's, and one to look for
+// jobs.
 const ownedOfPool = 3
 
 // OpenDB is [Open] on a pool that the program has opened with github.com/mattn/go-sqlite3, and closes after [DB.Close]; cfg may
@@ -23,13 +24,13 @@ const ownedOfPool = 3
 //	_busy_timeout=10000  so that it waits for the lock, which others have for moments
 //	_foreign_keys=1      so that what belongs to a job goes with it
 //
-// OpenDB returns an error that names what is missing. It cannot see a shared cache: do not set cache=shared. See also the
-// package documentation about a second SQLite library in the process.
+// OpenDB returns an error that names what is missing. It cannot see a shared cache: do not set cache=shared. See also the package
+// documentation about a second SQLite library in the process.
 //
-// It takes three of the pool's connections for good, sets them up as it needs them, and closes them with the DB; at least one
-// must be left. [DB.Reader] is the pool itself, and does not refuse to write. [Config].Durability is that of what the queue
-// writes; a transaction of the program is as durable as the pool's _synchronous makes it. [Config].Readers must not be set. A
-// database in memory is refused: it has no log, and each of a pool's connections may have one of its own.
+// OpenDB keeps three of the pool's connections, configures them, and closes them with the DB. At least one must be left.
+// [DB.Reader] is the pool itself, and does not refuse to write. [Config].Durability applies to the queue's own writes; a
+// transaction of the program is as durable as the pool's _synchronous makes it. [Config].Readers must not be set. A database in
+// memory is refused: it has no log, and each connection of a pool may have a separate one.
 func OpenDB(ctx context.Context, pool *sql.DB, cfg *Config) (*DB, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {

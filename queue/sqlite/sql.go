@@ -7,7 +7,7 @@ import (
 // A parameter alone as a LIMIT has SQLite prepare the statement again whenever it is bound, at ten times the cost of executing it:
 // hence "+ 0".
 const (
-	// Takes over what is free again: a key whose time is over, and one of scope coalesce whose job waits no more.
+	// Takes over a free key: one whose time is over, or one of scope coalesce whose job no longer waits.
 	insertKey = `
 INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at)
 VALUES ($1, $2, $3, $4, $5)

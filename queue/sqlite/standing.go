@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// readStandings reads what standingText has written, a line for each.
+// readStandings parses the text of standingText, one standing a line.
 func readStandings(ctx context.Context, tx *driver.WriteTx, query string, args ...any) ([]joblimit.Standing, error) {
 	var text sql.NullString
 	if err := scanRow(ctx, tx, query, args, &text); err != nil {

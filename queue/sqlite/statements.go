@@ -27,7 +27,7 @@ const maxStatements = 500
 type statements struct {
 	conn     *sqlx.Conn
 	prepared map[string]prepared
-	held     *sql.DB // makes rows of what has been read
+	held     *sql.DB // makes rows of values that have been read
 
 	// SQLite itself reports, whatever the text that it executes, when a transaction ends.
 	lent       atomic.Bool // to a caller: nobody may commit
@@ -64,8 +64,8 @@ func newStatements(conn *sqlx.Conn) *statements {
 	return &statements{conn: conn, prepared: make(map[string]prepared), held: openHeld()}
 }
 
-// prepare returns no statement for what is better run directly: several statements in one text, of which SQLite would prepare
-// the first alone, and what it refuses to prepare, so that the caller gets the error where it expects it.
+// prepare returns no statement for texts that are better run directly: several statements in one text, of which SQLite would
+// prepare only the first, and texts that SQLite refuses to prepare, so that the caller gets the error from running it.
 func (s *statements) prepare(query string) prepared {
 	if p, ok := s.prepared[query]; ok {
 		return p
@@ -87,7 +87,7 @@ var silent = []string{
 	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
 }
 
-// yields reports whether a statement may have rows; where that is not known, it may.
+// yields reports whether a statement may have rows; it returns true if that is unknown.
 func yields(query string) bool {
 	words := strings.Fields(strings.ToUpper(query))
 	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query), "RETURNING")
@@ -111,7 +111,7 @@ func (s *statements) watch() error {
 	})
 }
 
-// gone reports whether the transaction that began last has ended. What is written next would commit by itself.
+// gone reports whether the transaction that began last has ended. Later writes would commit by themselves.
 func (s *statements) gone() bool { return s.rolledBack.Load() }
 
 func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -125,8 +125,8 @@ func (s *statements) ExecContext(ctx context.Context, query string, args ...any)
 	}
 }
 
-// exhaust executes what has rows that nobody wants. The driver would leave a prepared statement standing at the first of
-// them: none of the connection's transactions could commit, or none would give up what it has read.
+// exhaust executes a statement whose rows are not needed. The driver would leave a prepared statement at its first row: no
+// transaction of the connection could then commit, or release its snapshot.
 func (s *statements) exhaust(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	rows, err := s.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *statements) exhaust(ctx context.Context, query string, args ...any) (sq
 	return r, err
 }
 
-// changes are what an INSERT, UPDATE or DELETE has done.
+// changes are the result of an INSERT, UPDATE or DELETE.
 type changes struct{ rows, id int64 }
 
 func (c changes) RowsAffected() (int64, error) { return c.rows, nil }

@@ -30,7 +30,7 @@ func readTypeLimits(ctx context.Context, tx *driver.WriteTx, now time.Time) (lim
 	return limits, nil
 }
 
-// countTypes counts what runs of each type.
+// countTypes counts the running jobs of each type.
 func countTypes(ctx context.Context, tx *driver.WriteTx) (map[string]int, error) {
 	running := make(map[string]int)
 	rows, err := tx.QueryContext(ctx, countRunning)
@@ -43,7 +43,7 @@ func countTypes(ctx context.Context, tx *driver.WriteTx) (map[string]int, error)
 	return running, err
 }
 
-// spendTypes takes what has been claimed off the limits of its types.
+// spendTypes subtracts the claimed jobs from the limits of their types.
 func spendTypes(ctx context.Context, tx *driver.WriteTx, limits joblimit.Types, jobs []driver.Job) error {
 	for i := range jobs {
 		limits.Start(jobs[i].Type, 1)

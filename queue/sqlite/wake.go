@@ -26,7 +26,7 @@ func (db *engine) Listen(ctx context.Context, wake func()) error {
 	defer remove()
 	wake()
 	if db.watched {
-		// Where the system has no more watches to give, polling finds what other processes enqueue.
+		// If the system has no more watches, polling finds the jobs of other processes.
 		_ = db.watch(ctx)
 	}
 	<-ctx.Done()

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// breath is how long the watch waits after a change before it looks: changes that come meanwhile are one.
+	// breath is how long the watch waits after a change before it looks: changes in the meantime count as one.
 	breath = 2 * time.Millisecond
 	// A commit shows only after the disk has taken the log, so that one look is not enough: the watch looks again after
 	// twice the time, up to this.
 	longestCommit = 500 * time.Millisecond
 )
 
-// watch asks the writer to look when the write-ahead log has changed, by whomever. An idle one costs nothing.
+// watch makes the writer look when any process has changed the write-ahead log. An idle watch costs nothing.
 func (db *engine) watch(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {

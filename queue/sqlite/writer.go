@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// maxGroup bounds what one commit takes along, so that nobody waits long for the others.
+	// maxGroup bounds the writes in one commit, so that nobody waits long for the others.
 	maxGroup = 512
 	// writerPragmas: pages that stay in memory (16 MB at most) are not read again for each batch. The log is copied back by
 	// the checkpointer, not at the end of a commit.
 	writerPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 0"
-	// writerPatience is how many milliseconds SQLite itself waits for a lock before the writer looks up again.
+	// writerPatience is how many milliseconds SQLite itself waits for a lock before the writer checks again.
 	writerPatience = 20
 )
 
-// The writer owns the one connection that writes. Callers line up; it gives each its turn, in a savepoint of its own, and
-// commits what has come together meanwhile at once, so that the cost of a commit is shared. A caller's function runs on
-// the caller's goroutine, so that a panic there keeps its stack and its way up.
+// The writer owns the only connection that writes. Callers queue up. It gives each its turn, in a savepoint of its own, and
+// commits the grouped writes at once, so that they share the cost of a commit. A caller's function runs on the caller's
+// goroutine, so that a panic there keeps its stack.
 type writer struct {
 	name        string // of the database, for people
 	file        *file  // nil in memory
@@ -48,15 +48,15 @@ type writer struct {
 	lookout  *lookout
 }
 
-// A request is one caller's function. Whoever wins the race for taken, the writer that begins it or the caller that
-// gives up, decides what becomes of it.
+// A request is one caller's function. The writer that begins it and the caller that gives up race for taken; the winner decides
+// its fate.
 type request struct {
 	arrived time.Time
 	began   time.Time // its turn; set before it is the lookout's
 	taken   atomic.Bool
 	turn    chan struct{} // closed when the caller may run its function, or, without a tx, when it is refused
 	ran     chan struct{} // closed when the function has ended
-	done    chan struct{} // closed when the fate of what it wrote is known
+	done    chan struct{} // closed when the fate of its writes is known
 	tx      *driver.WriteTx
 	jobs    []driver.InsertJob // to be inserted, in the place of a function
 	err     error
@@ -92,8 +92,8 @@ func openWriter(ctx context.Context, from connections, file *file, busyTimeout t
 	return w, nil
 }
 
-// try finds out whether the database can be written at all. SQLite opens without a word what it may only read, and there
-// even BEGIN IMMEDIATE succeeds: only a write tells.
+// try checks whether the database can be written at all. SQLite silently opens a read-only file, on which even BEGIN IMMEDIATE
+// succeeds: only a write shows it.
 func (w *writer) try() error {
 	err := w.exec("BEGIN IMMEDIATE")
 	if busy(err) {
@@ -176,7 +176,7 @@ func (w *writer) lineUp(ctx context.Context, r *request) error {
 	}
 }
 
-// turn waits until it is the request's turn, or returns why it is waited for no more.
+// turn waits until it is the request's turn, or returns the reason for giving up.
 func (w *writer) turn(ctx context.Context, r *request) error {
 	for {
 		select {
@@ -205,8 +205,8 @@ func (w *writer) waitsForItself(ctx context.Context, r *request) error {
 	return nil
 }
 
-// call returns when the writer has told what became of it. When fn panics or calls runtime.Goexit, what it wrote is
-// undone before the goroutine unwinds further.
+// call returns when the writer has reported the result. If fn panics or calls runtime.Goexit, its writes are undone before the
+// goroutine unwinds further.
 func (r *request) call(ctx context.Context, l *lookout, fn func(context.Context, *driver.WriteTx) error) {
 	r.err = errAborted
 	defer func() {
@@ -258,8 +258,8 @@ func tell(c chan<- struct{}) {
 	}
 }
 
-// finishCheckpoint copies what little the checkpointer has left of the log, which nobody makes longer meanwhile: the next
-// commit begins it anew. Where another process has made it long again, that is left to the checkpointer.
+// finishCheckpoint copies the few pages that the checkpointer has left in the log, while nobody adds to it: the next commit
+// restarts the log. If another process has made it long again, the checkpointer copies it.
 func (w *writer) finishCheckpoint() {
 	ctx := context.Background()
 	frames, left, err := walCheckpoint(ctx, w.statements, "NOOP")
@@ -267,7 +267,7 @@ func (w *writer) finishCheckpoint() {
 		return
 	}
 	if _, err := w.conn.ExecContext(ctx, w.file.limitLog()); err == nil {
-		_, _, _ = walCheckpoint(ctx, w.statements, "PASSIVE") // what it says, the next look at the log says as well
+		_, _, _ = walCheckpoint(ctx, w.statements, "PASSIVE") // the next check of the log finds an error as well
 	}
 }
 
@@ -291,7 +291,7 @@ func (w *writer) closing() bool {
 	}
 }
 
-// group gives first and whoever else waits their turns in one transaction, and answers them when it has committed.
+// group gives the first request and the waiting ones their turns in one transaction, and answers them when it has committed.
 func (w *writer) group(first *request) {
 	err := w.file.check(w.statements)
 	if err == nil {
@@ -399,8 +399,8 @@ func (w *writer) run(r *request, behind bool) error {
 	return w.exec("RELEASE postroom_write")
 }
 
-// forOthers is an error as it is returned to those who share the transaction that it has broken. What the function of another
-// returns says how to go on to its caller alone: that its lease is lost, or that its job has failed for good.
+// forOthers converts an error for other callers of the transaction that it has broken. Only its own caller may get a hint such as
+// a lost lease or a permanent failure.
 func forOthers(err error) error {
 	var e sqlite3.Error
 	switch {
@@ -412,8 +412,8 @@ func forOthers(err error) error {
 	return errors.New(err.Error())
 }
 
-// begin takes the write lock. Each request waits for another process at most as long as configured, however many others
-// wait with it.
+// begin takes the write lock. Each request waits for another process at most as long as configured, however many others wait with
+// it.
 func (w *writer) begin(r *request) error {
 	for {
 		w.statements.rolledBack.Store(false)
@@ -433,8 +433,8 @@ func (w *writer) begin(r *request) error {
 	}
 }
 
-// commit can be busy only in memory, where readers hold writers up. What has been committed to a file that is not there any
-// more is lost, and its callers are told so.
+// commit can be busy only in memory, where readers block writers. Commits to a file that no longer exists are lost, and their
+// callers get an error.
 func (w *writer) commit() error {
 	for deadline := time.Now().Add(w.busyTimeout); ; {
 		err := w.exec("COMMIT")

@@ -22,11 +22,11 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// giveDB says where a database comes from.
+// giveDB is the hint for a missing database.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the tables of this package (rules_chat_sessions, rules_chat_messages) or brings them up to date. Call it at every
-// start; several processes may do so at once.
+// Migrate creates or updates the tables of this package (rules_chat_sessions, rules_chat_messages). Call it at every start;
+// several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("ruleschat: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -35,38 +35,38 @@ func Migrate(ctx context.Context, db queue.DB) error {
 }
 
 var (
-	// ErrNoProposal reports that a session has no such proposal that could be accepted: the model has made none, or another since, or it
-	// has been accepted.
+	// ErrNoProposal reports that a session has no such proposal to accept: the model has made none, or a later one, or it was
+	// accepted before.
 	ErrNoProposal = errors.New("there is no proposal to accept")
-	// ErrChanged reports that the rules are others than those that the proposal was made for.
+	// ErrChanged reports that the rules differ from those that the proposal was made for.
 	ErrChanged = errors.New("the rules have changed since the proposal was made")
-	// ErrInvalidText reports that what a person said is blank or too long.
+	// ErrInvalidText reports that a person's text is blank or too long.
 	ErrInvalidText = errors.New("invalid text")
 )
 
 // Config configures a [Chat]. It is copied and checked once, by [New].
 type Config struct {
-	// DB holds the sessions. Required; [Migrate] must have prepared it.
+	// DB holds the sessions. Required. Call [Migrate] before.
 	DB queue.DB
-	// Client calls the model, which must be one that calls tools. Default nil: what was said can be read and accepted, and
-	// [Chat.Say] is an error.
+	// Client calls the model, which must support tools. Default nil: sessions can be read and proposals accepted, and [Chat.Say]
+	// returns an error.
 	Client llm.Client
-	// Kinds are the actions that rules may have. Default nil: those that package gmail carries out.
+	// Kinds are the actions that rules may have. Default nil: the kinds that package gmail carries out.
 	Kinds *postroom.Kinds
-	// Options are those that the rules files are read with, besides Kinds, such as [rules.WithFiles]. Default nil: none.
+	// Options are the options for reading rules files, besides Kinds, such as [rules.WithFiles]. Default nil: none.
 	Options []rules.ParseOption
-	// Temperature is the randomness of the answers; nil leaves it to the provider. Some models refuse it.
+	// Temperature is the randomness of the answers. Nil uses the provider's default. Some models refuse it.
 	Temperature *float64
 }
 
-// A Chat keeps sessions in which a person and a model write rules. It is safe for concurrent use. [New] makes one; the zero Chat is
-// unusable.
+// A Chat stores sessions in which a person and a model write rules. It is safe for concurrent use. [New] makes one; the zero Chat
+// is unusable.
 type Chat struct {
 	cfg     Config
 	options []rules.ParseOption
 }
 
-// New makes a chat; a bad field is an error that names it.
+// New makes a chat. It returns an error that names the bad field.
 func New(cfg Config) (*Chat, error) {
 	err := errors.Join(fields.Required("ruleschat: Config.DB", cfg.DB, giveDB), fields.Optional("ruleschat: Config.Client", cfg.Client))
 	if err != nil {
@@ -81,29 +81,29 @@ type Session struct {
 	AccountID string // empty: the rules that belong to no account
 	By        string // the person who began it
 	CreatedAt time.Time
-	UpdatedAt time.Time // when something was said last
+	UpdatedAt time.Time // time of the last message
 }
 
-// A Message is what a person or the model has said in a session.
+// A Message is a message of a person or the model in a session.
 type Message struct {
 	SessionID string
 	Number    int      // within the session, from 1
 	Role      llm.Role // [llm.RoleUser] for the person, [llm.RoleAssistant] for the model
 	Text      string
 	Model     string    // that answered; empty for a person
-	Proposal  *Proposal // nil: none
+	Proposal  *Proposal // nil if there is none
 	At        time.Time
 }
 
-// A Proposal is a change of rules that a model suggests. It changes nothing before a person has accepted it.
+// A Proposal is a change of rules that a model suggests. It has no effect until a person accepts it.
 type Proposal struct {
-	Rules  string   // a rules file with the rules to add or to replace; empty: none
-	Remove []string // the names of rules that go
+	Rules  string   // a rules file with the rules to add or to replace; empty if there are none
+	Remove []string // the names of rules to remove
 
-	AcceptedBy string    // empty: nobody has
-	AcceptedAt time.Time // zero: it is not accepted
+	AcceptedBy string    // empty if not accepted
+	AcceptedAt time.Time // zero if not accepted
 
-	base, result string // the digests of the file that it is for, and of the one with it
+	base, result string // the digests of the file that it was made for, and of the resulting file
 }
 
 // Begin begins a session about the rules of an account. by names the person.
@@ -118,7 +118,7 @@ func (c *Chat) Begin(ctx context.Context, tx queue.Tx, accountID, by string) (Se
 	return s, failed("begin a session", err)
 }
 
-// Delete deletes a session with all that was said in it. The rules that were accepted stay.
+// Delete deletes a session with all its messages. Accepted rules stay.
 func (c *Chat) Delete(ctx context.Context, tx queue.Tx, sessionID string) error {
 	if err := c.touch(ctx, tx, sessionID); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (c *Chat) Delete(ctx context.Context, tx queue.Tx, sessionID string) error 
 	return failed("delete session "+sessionID, errors.Join(said, err))
 }
 
-// Prune deletes the sessions in which nothing has been said since before, with all that was said, and returns their number. The rules that
-// were accepted stay.
+// Prune deletes the sessions without a message since before, with all their messages, and returns their number. Accepted rules
+// stay.
 func (c *Chat) Prune(ctx context.Context, before time.Time) (total int, err error) {
 	for {
 		var deleted int64
@@ -143,23 +143,25 @@ func (c *Chat) Prune(ctx context.Context, before time.Time) (total int, err erro
 	}
 }
 
-// pruneBatch is how many sessions a transaction deletes: large deletes hold the writer of SQLite.
+// pruneBatch is the number of sessions that a transaction deletes: large deletes hold the writer of SQLite.
 const pruneBatch = 50
 
-// An Acceptance is a person's yes to a proposal.
+// An Acceptance is a person's acceptance of a proposal.
 type Acceptance struct {
 	SessionID string
-	Number    int    // of the message with the proposal that the person has seen, see [Message]
+	Number    int    // of the message whose proposal the person has seen, see [Message]
 	By        string // names the person
-	// Rules is the file that the rules are read from now. Required.
+	// Rules is the file that the rules are now read from. Required.
 	Rules *rules.File
 }
 
-// Accept returns the file with the proposal and writes down that the person accepts it. Store what is returned in the same transaction.
+// Accept returns the file with the proposal and records that the person accepts it. Store the returned file in the same
+// transaction.
 //
-// A proposal that is not the latest of the session, or is accepted already, is [ErrNoProposal]. Rules that are others than those that it was
-// made for, and a proposal that is not as it was shown, are [ErrChanged]: say something more, and the model proposes anew. Rules that have the proposal already, since a host wrote the
-// file and was killed before its transaction ended, are returned as they are.
+// Accept returns [ErrNoProposal] for a proposal that is not the latest of the session, or was accepted before. It returns
+// [ErrChanged] if the rules differ from those that the proposal was made for, or if the proposal is not as it was shown: after a
+// further message, the model makes a new proposal. If the rules already include the proposal, because a host wrote the file and
+// was killed before its transaction ended, Accept returns them unchanged.
 func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rules.File, error) {
 	if err := fields.Required("ruleschat: Acceptance.Rules", a.Rules, "the file that the rules are read from"); err != nil {
 		return nil, err
@@ -192,7 +194,7 @@ func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rules.Fi
 	return file, failed("accept the proposal of session "+a.SessionID, err)
 }
 
-// open is the proposal of the message, if it is the latest and waits.
+// open returns the proposal of the message, if it is the latest and not accepted.
 func open(said []Message, number int) (*Proposal, error) {
 	for i := len(said) - 1; i >= 0; i-- {
 		m := &said[i]

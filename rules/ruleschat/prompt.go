@@ -36,14 +36,14 @@ Answer in the language of the person, in plain words and briefly. When it is not
 
 Write few and simple rules. Prefer conditions on the sender and the list to words in the text. Rules are tried by priority, the lowest first (100 where none is written), and in the order of the file among equals; the first that matches decides, unless it says stop: false. Never write safe_mode: dangerous_override. Keep the rules that the person has, unless they want them changed. Tests in the file are the person's and must stay true.`
 
-// The limits of what the model is told.
+// The limits of the model's input.
 const (
 	maxHistory = 20       // messages of the session, the latest
 	maxRules   = 64 << 10 // bytes of the person's rules
 	maxLabels  = 500
 )
 
-// conversation is what the model is told: what it is for, the form of rules, those in use, and what has been said.
+// conversation returns the model's input: its task, the form of rules, the rules in use, and the messages so far.
 func (c *Chat) conversation(turn Turn, said []Message) []llm.Message {
 	system := strings.Join([]string{
 		instructions,
@@ -54,7 +54,7 @@ func (c *Chat) conversation(turn Turn, said []Message) []llm.Message {
 	list := []llm.Message{{Role: llm.RoleSystem, Text: system}}
 	for _, m := range said[max(0, len(said)-maxHistory):] {
 		text := m.spoken()
-		// What was said and not answered, because the model could not be asked, is one turn with what was said next.
+		// A message without an answer, because the model could not be called, is one turn together with the next.
 		if last := &list[len(list)-1]; last.Role == m.Role {
 			last.Text += "\n\n" + text
 			continue
@@ -90,7 +90,7 @@ func labelNames(turn Turn) string {
 	return strings.Join(names[:min(len(names), maxLabels)], "\n")
 }
 
-// rulesText is the file, or of one that is too long the rules by their names, in a line each.
+// rulesText returns the file, or, if it is too long, the names of the rules, one a line.
 func rulesText(f *rules.File) string {
 	text := f.Source
 	if text == "" {
@@ -113,7 +113,7 @@ func rulesText(f *rules.File) string {
 	return b.String()
 }
 
-// spoken is the message as a turn of the conversation.
+// spoken returns the message as a turn of the conversation.
 func (m *Message) spoken() string {
 	if m.Proposal == nil {
 		return m.Text

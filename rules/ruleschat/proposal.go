@@ -44,7 +44,7 @@ func (c *Chat) apply(current *rules.File, p *Proposal) (*rules.File, error) {
 	return file, err
 }
 
-// proposable returns an error for what only a person may write.
+// proposable returns an error for parts that only a person may write.
 func proposable(r *rules.Rule) error {
 	if r.SafeMode == postroom.SafeDangerousOverride {
 		return fmt.Errorf("rule %q has safe_mode %s, which only a person may write; leave safe_mode out", r.Name, r.SafeMode)
@@ -57,11 +57,11 @@ func proposable(r *rules.Rule) error {
 	return nil
 }
 
-// labels returns an error for the labels that rules of the file name and that nobody would create.
+// labels returns an error for labels that rules of the file name and that nobody would create.
 func (c *Chat) labels(file *rules.File, turn Turn) error {
 	there := func(label string) bool {
 		same := func(name string) bool { return strings.EqualFold(name, label) }
-		return slices.ContainsFunc(file.Labels, same) || postroom.CheckLabelName(label) != nil || // else it is one of Gmail's own
+		return slices.ContainsFunc(file.Labels, same) || postroom.CheckLabelName(label) != nil || // otherwise it is one of Gmail's own
 			slices.ContainsFunc(turn.Labels, func(l postroom.Label) bool { return same(l.Name) || l.ID == label })
 	}
 	var faults []error

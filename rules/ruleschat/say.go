@@ -20,33 +20,35 @@ import (
 
 // The limits of a conversation.
 const (
-	maxText   = 4000      // characters of what a person says
+	maxText   = 4000      // characters of a person's message
 	maxTries  = 3         // the first answer, and two corrections
 	maxAnswer = 128 << 10 // bytes of one
 	maxTokens = 8192      // of one, which has whole rules in it
-	maxFault  = 4000      // characters of what the model is told about a faulty one
+	maxFault  = 4000      // characters of the report about a faulty one
 )
 
-// A Turn is what a person says, with what the model must know.
+// A Turn is a person's message, with the context that the model needs.
 type Turn struct {
 	SessionID string
 	Text      string // 1 to 4000 characters
-	// Rules is the file that the rules of the session's account were read from; one made of stored rules if there is none. Required.
+	// Rules is the file that the rules of the session's account were read from, or a file made of stored rules if there is none.
+	// Required.
 	Rules *rules.File
-	// Labels are those of the account. Default nil: those of the file only.
+	// Labels are the labels of the account. Default nil: only those of the file.
 	Labels []postroom.Label
 }
 
 // A Reply is the model's answer.
 type Reply struct {
 	Message
-	// File is the file as it would be with the proposal; nil without one.
+	// File is the file with the proposal; nil if there is none.
 	File *rules.File
 }
 
-// Say stores what the person says, asks the model, and returns its answer, which is stored too. A proposal that is still faulty after two
-// corrections is none; the answer says so. The error is that of the client, when the model cannot be asked: what was said stays, and can be
-// said again. A session that is not there is [postroom.ErrNotFound], a blank or overlong text [ErrInvalidText].
+// Say stores the person's message, calls the model, and stores and returns its answer. A proposal that is still faulty after two
+// corrections is dropped, and the answer says so. If the model cannot be called, Say returns the client's error; the message
+// stays, and can be repeated. It returns [postroom.ErrNotFound] for an unknown session, and [ErrInvalidText] for a blank or too
+// long text.
 func (c *Chat) Say(ctx context.Context, turn Turn) (*Reply, error) {
 	give := "the client of a provider; package llmtest has some for tests"
 	if err := errors.Join(fields.Required("ruleschat: Config.Client", c.cfg.Client, give), turn.check()); err != nil {
@@ -84,7 +86,7 @@ func (t *Turn) check() error {
 	return nil
 }
 
-// ask asks the model until it proposes something that could be accepted, or nothing.
+// ask calls the model until it proposes an acceptable change, or nothing.
 func (c *Chat) ask(ctx context.Context, s Session, turn Turn, said []Message) (*Reply, error) {
 	conversation := c.conversation(turn, said)
 	var resp *llm.Response
@@ -111,7 +113,7 @@ func (c *Chat) ask(ctx context.Context, s Session, turn Turn, said []Message) (*
 	return &Reply{Message: Message{SessionID: s.ID, Role: llm.RoleAssistant, Text: text, Model: resp.Model}}, nil
 }
 
-// read takes the answer, and tries its proposal.
+// read parses the answer, and tries its proposal.
 func (c *Chat) read(resp *llm.Response, turn Turn, reply *Reply) error {
 	switch {
 	case answerSize(resp) > maxAnswer:
@@ -150,7 +152,7 @@ func (c *Chat) read(resp *llm.Response, turn Turn, reply *Reply) error {
 
 var errMoreThanOne = errors.New("there is more than one JSON object")
 
-// test runs the tests of the file; those that fail already are not the model's to mend.
+// test runs the tests of the file, except those that already fail.
 func (c *Chat) test(current, file *rules.File) error {
 	failed := map[string]bool{}
 	for _, result := range current.Test(current.Tests, c.cfg.Kinds) {
@@ -172,7 +174,7 @@ func (c *Chat) test(current, file *rules.File) error {
 func correction(resp *llm.Response, fault error) []llm.Message {
 	text := "That cannot be used:\n" + cut(fault.Error())
 	if answerSize(resp) > maxAnswer {
-		// What was too long to read is too long to send back.
+		// Text that was too long to read is too long to send back.
 		return []llm.Message{{Role: llm.RoleAssistant, Text: "(an answer that was too long)"}, {Role: llm.RoleUser, Text: text}}
 	}
 	turn := []llm.Message{resp.Message()}
@@ -203,7 +205,7 @@ func cut(text string) string {
 	return string([]rune(text)[:maxFault]) + "…"
 }
 
-// digest tells files with other rules apart, also those that have no text.
+// digest distinguishes files with different rules, including files without text.
 func digest(f *rules.File) string {
 	text := f.Source
 	if text == "" {

@@ -18,7 +18,7 @@ WHERE id = $1`
 ORDER BY updated_at DESC, id DESC
 LIMIT $1`
 
-	// The row's lock also puts the messages of a session in one order.
+	// The row's lock also orders the messages of a session.
 	sqlTouchSession = `
 UPDATE rules_chat_sessions
 SET updated_at = $1
@@ -28,7 +28,7 @@ WHERE id = $2`
 DELETE FROM rules_chat_sessions
 WHERE id = $1`
 
-	// What was said goes with them.
+	// The messages are deleted with them.
 	sqlPruneSessions = `
 DELETE FROM rules_chat_sessions
 WHERE id IN (SELECT id FROM rules_chat_sessions WHERE updated_at < $1 LIMIT $2)`

@@ -41,7 +41,7 @@ type messageRow struct {
 	CreatedAt  dbtime.Time `db:"created_at"`
 }
 
-// proposalJSON is a proposal as it is stored, and as the model gives it.
+// proposalJSON is the stored form of a proposal, and the form of the model's tool call.
 type proposalJSON struct {
 	Rules  string   `json:"rules,omitempty"`
 	Remove []string `json:"remove,omitempty"`
@@ -62,7 +62,7 @@ func (r *messageRow) value() (Message, error) {
 
 const maxSessions = 1000
 
-// Sessions lists the sessions, the one in which something was said last first; limit is 1 to 1000.
+// Sessions returns the sessions, the one with the latest message first. limit is 1 to 1000.
 func (c *Chat) Sessions(ctx context.Context, limit int) ([]Session, error) {
 	if limit < 1 || limit > maxSessions {
 		return nil, fmt.Errorf("ruleschat: Sessions: the limit is %d; it must be within 1 and %d", limit, maxSessions)
@@ -78,7 +78,7 @@ func (c *Chat) Sessions(ctx context.Context, limit int) ([]Session, error) {
 	return list, nil
 }
 
-// Session returns a session. One that is not there is [postroom.ErrNotFound].
+// Session returns a session, or [postroom.ErrNotFound].
 func (c *Chat) Session(ctx context.Context, id string) (Session, error) {
 	var row sessionRow
 	err := dbquery.Get(ctx, c.cfg.DB.Reader(), &row, sqlSession, id)
@@ -88,7 +88,7 @@ func (c *Chat) Session(ctx context.Context, id string) (Session, error) {
 	return row.value(), failed("session "+id, err)
 }
 
-// Messages returns what was said in a session, the first first; none in one that is not there.
+// Messages returns the messages of a session, oldest first. An unknown session has none.
 func (c *Chat) Messages(ctx context.Context, sessionID string) ([]Message, error) {
 	return messages(ctx, c.cfg.DB.Reader(), sessionID)
 }
@@ -109,7 +109,7 @@ func messages(ctx context.Context, q dbquery.Querier, sessionID string) ([]Messa
 	return list, nil
 }
 
-// touch fails with [postroom.ErrNotFound] if the session is not there.
+// touch returns [postroom.ErrNotFound] if the session does not exist.
 func (c *Chat) touch(ctx context.Context, tx queue.Tx, sessionID string) error {
 	n, err := dbquery.Exec(ctx, tx, sqlTouchSession, dbtime.Of(queue.Now(tx)), sessionID)
 	if err == nil && n == 0 {

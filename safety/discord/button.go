@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A verb is what a button does.
+// A verb is the action of a button.
 type verb string
 
 const (
@@ -22,7 +22,7 @@ const (
 	show    verb = "show"
 )
 
-// The id of a button is at most 100 characters: the prefix, the verb, the request and the signature, with colons between them.
+// The id of a button has at most 100 characters: the prefix, the verb, the request and the signature, separated by colons.
 const (
 	buttonPrefix  = "postroom"
 	signatureSize = 16
@@ -31,7 +31,7 @@ const (
 
 var base64url = base64.RawURLEncoding
 
-// short is a request's id in 22 characters.
+// short encodes a request's id in 22 characters.
 func short(approvalID string) (string, error) {
 	id, err := uuid.Parse(approvalID)
 	if err != nil {
@@ -40,14 +40,14 @@ func short(approvalID string) (string, error) {
 	return base64url.EncodeToString(id[:]), nil
 }
 
-// signature signs a button of a request as it is now, in a channel.
+// signature signs a button of the current version of a request in a channel.
 func signature(key []byte, v verb, request safety.Approval, channel string) string {
 	h := hmac.New(sha256.New, key)
 	_, _ = fmt.Fprintf(h, "%q", []string{"button", string(v), request.ID, request.ActionID, request.Digest, channel})
 	return base64url.EncodeToString(h.Sum(nil)[:signatureSize])
 }
 
-// customID is the id of a button.
+// customID returns the id of a button.
 func (b *Bot) customID(ctx context.Context, v verb, request safety.Approval, channel string) (string, error) {
 	key, err := b.cfg.Ledger.DeriveKey(ctx, keyPurpose)
 	if err != nil {
@@ -60,14 +60,14 @@ func (b *Bot) customID(ctx context.Context, v verb, request safety.Approval, cha
 	return strings.Join([]string{buttonPrefix, string(v), id, signature(key, v, request, channel)}, ":"), nil
 }
 
-// A button is what the id of a pressed one says; nothing of it is to be believed before it is checked.
+// A button is the parsed id of a pressed button. It must be verified before use.
 type button struct {
 	verb      verb
 	approval  string
 	signature string
 }
 
-// parseButton reads the id of a button. It is false for buttons of others, and for what is none.
+// parseButton parses the id of a button. It returns false for ids of other bots and for invalid ids.
 func parseButton(custom string) (button, bool) {
 	parts := strings.Split(custom, ":")
 	if len(parts) != 4 || parts[0] != buttonPrefix {
@@ -88,7 +88,7 @@ func parseButton(custom string) (button, bool) {
 	return button{}, false
 }
 
-// genuine reports whether the button was made for the request as it is now, in the channel.
+// genuine reports whether the button was made for the current version of the request in the channel.
 func (b *Bot) genuine(ctx context.Context, pressed button, request safety.Approval, channel string) (bool, error) {
 	key, err := b.cfg.Ledger.DeriveKey(ctx, keyPurpose)
 	if err != nil {

@@ -22,50 +22,50 @@ import (
 
 // Config configures a [Bot]. It is copied and checked once, by [New].
 type Config struct {
-	// DB holds the tables of this package and of the ledger. Required; [Migrate] must have prepared it.
+	// DB holds the tables of this package and of the ledger. Required. Call [Migrate] before.
 	DB queue.DB
-	// Queue has the jobs. Required.
+	// Queue runs the jobs. Required.
 	Queue *queue.Queue
 	// Ledger has the requests for approval. Required.
 	Ledger *safety.Ledger
 
-	// Token is the bot's, without the word Bot. Required.
+	// Token is the bot's token, without the word Bot. Required.
 	Token string
-	// Channel is the id of the channel that messages are posted to. The bot needs the permissions to view it, to send messages
-	// and to read its history. Required.
+	// Channel is the id of the channel that messages are posted to. The bot needs permission to view it, to send messages and to
+	// read its history. Required.
 	Channel string
 
-	// Summarize names an action in one line, such as "forward to ada@example.org". Default nil: its type and parameters.
+	// Summarize describes an action in one line, such as "forward to ada@example.org". Default nil: its type and parameters.
 	Summarize func(ctx context.Context, action postroom.Action) (string, error)
 
-	// Compose fixes what an action sends, before the request is shown and again before it is approved, and returns what people are to read of it.
-	// It must be idempotent. An error is temporary: what must not be sent at all is [Content].Refused. Default nil: actions send
-	// nothing.
+	// Compose composes the content that an action sends, and returns the text for people to read. It is called before the request
+	// is shown, and again before it is approved. It must be idempotent. An error is temporary; set [Content].Refused if the
+	// content must never be sent. Default nil: actions send nothing.
 	Compose func(ctx context.Context, action postroom.Action) (Content, error)
 
-	// RemindAfter is how long a request waits before a digest has it, and then before a digest has it again. Default 24 h;
-	// at least 1 minute.
+	// RemindAfter is how long a request waits before a digest lists it, and between two digests that list it. Default 24 h; at
+	// least 1 minute.
 	RemindAfter time.Duration
 
-	// DeferAfter is how long an answer to a press may take before Discord is told that it comes later; Discord gives up after
-	// 3 s. Default 1.5 s; bounds 1 ms to 2.5 s.
+	// DeferAfter is how long the answer to a press may take before the bot tells Discord that it will come later. Discord gives
+	// up after 3 s. Default 1.5 s; bounds 1 ms to 2.5 s.
 	DeferAfter time.Duration
 
 	// Endpoint is the address of the REST API, without /api. Default "https://discord.com".
 	Endpoint string
-	// Gateway is the address of the gateway's websocket. Default: the one that the REST API names.
+	// Gateway is the address of the gateway's websocket. Default: the address that the REST API returns.
 	Gateway string
 	// Transport makes the calls to the REST API. Default [http.DefaultTransport].
 	Transport http.RoundTripper
 
-	// Logger logs connections, presses that are refused, and what fails outside of jobs. Default [slog.Default].
+	// Logger logs connections, refused presses, and errors outside of jobs. Default [slog.Default].
 	Logger *slog.Logger
 }
 
-// Content is what an action sends, for people to read.
+// Content is the content that an action sends, for people to read.
 type Content struct {
 	Text    string // empty: the action sends nothing
-	Refused string // why it must not be sent; the request can then only be rejected
+	Refused string // the reason why it must not be sent; the request can then only be rejected
 }
 
 const (
@@ -130,18 +130,18 @@ func validID(s string) bool {
 	return len(s) >= 1 && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
 }
 
-// A Bot is the presence of one program in a channel. [New] makes one; it is safe for concurrent use.
+// A Bot represents one program in a channel. [New] makes one; it is safe for concurrent use.
 type Bot struct {
 	cfg  Config
 	rest *discordgo.Session // never opened
 
-	me    atomic.Pointer[string] // ids that are read once
+	me    atomic.Pointer[string] // ids that are fetched once
 	guild atomic.Pointer[string]
 
 	running atomic.Bool
 }
 
-// New makes a bot; a bad configuration is an error that names the field. It makes no call. [Migrate] must have run.
+// New makes a bot. It returns an error that names the field of a bad configuration. It makes no calls. [Migrate] must have run.
 func New(cfg Config) (*Bot, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

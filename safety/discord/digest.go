@@ -13,20 +13,20 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// digestStep is the step that chooses what a digest has, and records that it was reminded of.
+// digestStep is the step that chooses the requests of a digest, and records them as reminded.
 const digestStep = "choose"
 
-// digestSize is how many requests a digest lists; it says how many more there are.
+// digestSize is the maximum number of requests that a digest lists. The digest gives the number of the others.
 const digestSize = 15
 
-// A chosen is what a digest has.
+// A chosen is the content of a digest.
 type chosen struct {
 	Lines []string  `json:"lines"`
 	More  int       `json:"more"`
 	At    time.Time `json:"at"`
 }
 
-// digest is the handler of [JobDigest]. What it has is chosen once for the job, however often it is tried.
+// digest is the handler of [JobDigest]. The content is chosen once for the job, however often it is tried.
 func (b *Bot) digest(ctx context.Context, w *queue.Work[DigestPayload]) error {
 	candidates, err := b.waiting(ctx)
 	if err != nil || len(candidates) == 0 {
@@ -58,7 +58,7 @@ func (b *Bot) digest(ctx context.Context, w *queue.Work[DigestPayload]) error {
 	return err
 }
 
-// waiting lists the requests that can be approved, oldest first, with their lines.
+// waiting returns the requests that can be approved, oldest first, with their lines.
 func (b *Bot) waiting(ctx context.Context) ([]safety.Waiting, error) {
 	var all []safety.Waiting
 	f := safety.Filter{Limit: 100}
@@ -77,7 +77,7 @@ func (b *Bot) waiting(ctx context.Context) ([]safety.Waiting, error) {
 	}
 }
 
-// choose picks what is due, and records that it was reminded of.
+// choose picks the requests that are due, and records them as reminded.
 func (b *Bot) choose(ctx context.Context, tx queue.Tx, candidates []safety.Waiting, server string) (chosen, error) {
 	now := queue.Now(tx)
 	c := chosen{At: now}
@@ -101,7 +101,7 @@ func (b *Bot) choose(ctx context.Context, tx queue.Tx, candidates []safety.Waiti
 	return c, nil
 }
 
-// digestLine links to the message of a request, unless it was deleted.
+// digestLine links to the message of a request, unless the message was deleted.
 func digestLine(w safety.Waiting, row messageRow, server string) string {
 	line := code(string(w.Action.Type), 40) + " " + code(w.Decision.Subject, 80)
 	if row.MessageID != "" && row.Gone == 0 {

@@ -17,22 +17,22 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// ErrRunning reports that [Bot.Run] runs already.
+// ErrRunning reports that [Bot.Run] is already running.
 var ErrRunning = errors.New("discord: the bot runs already")
 
 const (
 	openTimeout = 45 * time.Second
-	// maxPresses bounds how many presses are worked on at once; more show as failed at Discord.
+	// maxPresses bounds the presses that are handled at once; further presses show as failed at Discord.
 	maxPresses = 16
 )
 
-// finalCodes are those with which the gateway closes a connection for good: the token is wrong, or the bot may not do what it
-// asks for.
+// finalCodes are the codes with which the gateway closes a connection permanently: the token is wrong, or the bot lacks a
+// permission.
 var finalCodes = []int{4004, 4010, 4011, 4012, 4013, 4014}
 
-// Run keeps the connection over which presses come, and answers them, until ctx is done; it then returns nil. A connection that is
-// lost is made anew, at once and then at growing intervals of at most two minutes, and takes up the session where it was. It
-// returns an error when Discord refuses the bot for good.
+// Run keeps the connection that delivers presses, and answers them, until ctx is done. It then returns nil. If the connection is
+// lost, Run reconnects at once and then at growing intervals of at most two minutes, and resumes the session. It returns an error
+// if Discord permanently refuses the bot.
 func (b *Bot) Run(ctx context.Context) error {
 	if !b.running.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -73,11 +73,11 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// A connection is the session and, one after the other, its sockets.
+// A connection is the session and its successive sockets.
 type connection struct {
 	bot     *Bot
 	session *discordgo.Session
-	lost    chan struct{} // holds one that nobody has seen yet
+	lost    chan struct{} // holds a loss that is not handled yet
 	presses sync.WaitGroup
 	slots   chan struct{}
 
@@ -111,7 +111,7 @@ func (b *Bot) newConnection(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// bound ends the calls of a session when ctx is done, and answers the question for the gateway's address where it is configured.
+// bound ends the calls of a session when ctx is done, and answers the request for the gateway's address if that is configured.
 // discordgo does neither.
 type bound struct {
 	ctx     context.Context //nolint:containedctx // see above
@@ -135,7 +135,7 @@ func (t bound) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r.WithContext(ctx))
 }
 
-// open opens a socket. It returns when the session has begun or was taken up, and ends with ctx.
+// open opens a socket. It returns when the session has begun or was resumed, and ends with ctx.
 func (c *connection) open(ctx context.Context) error {
 	late := time.AfterFunc(openTimeout, c.cut)
 	defer late.Stop()
@@ -143,21 +143,21 @@ func (c *connection) open(ctx context.Context) error {
 	defer stop()
 	err := c.session.Open()
 	if errors.Is(err, discordgo.ErrWSAlreadyOpen) {
-		return nil // a late farewell of the socket before
+		return nil // a late disconnect event of the previous socket
 	}
 	return err
 }
 
-// cut closes the socket, beneath whatever waits for it.
+// cut closes the socket, independently of calls that wait for it.
 func (c *connection) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.socket != nil {
-		_ = c.socket.Close() // it may be closed
+		_ = c.socket.Close() // it may be closed already
 	}
 }
 
-// hold returns when the connection is lost, or closes it when ctx is done.
+// hold waits until the connection is lost, or closes it when ctx is done.
 func (c *connection) hold(ctx context.Context) {
 	select {
 	case <-c.lost:
@@ -165,11 +165,11 @@ func (c *connection) hold(ctx context.Context) {
 	case <-ctx.Done():
 		late := time.AfterFunc(5*time.Second, c.cut)
 		defer late.Stop()
-		_ = c.session.Close() // which says farewell, and waits for a second
+		_ = c.session.Close() // sends a close message, and waits for a second
 	}
 }
 
-// interaction starts the work for a press of one of our buttons.
+// interaction starts handling a press of one of this bot's buttons.
 func (c *connection) interaction(ctx context.Context, s *discordgo.Session, i *discordgo.Interaction) {
 	if i == nil || i.Type != discordgo.InteractionMessageComponent {
 		return

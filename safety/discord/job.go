@@ -17,11 +17,11 @@ import (
 
 // The jobs.
 const (
-	// JobNotify makes the messages about an action be what the ledger says.
+	// JobNotify updates the messages about an action to match the ledger.
 	JobNotify queue.Type[NotifyPayload] = "approval.notify"
-	// JobExpire follows the expiry of a request.
+	// JobExpire runs when a request expires.
 	JobExpire queue.Type[ExpirePayload] = "approval.expire"
-	// JobDigest posts what waits.
+	// JobDigest posts a digest of the waiting requests.
 	JobDigest queue.Type[DigestPayload] = "approval.digest"
 )
 
@@ -38,8 +38,8 @@ type ExpirePayload struct {
 // A DigestPayload is empty.
 type DigestPayload struct{}
 
-// NewNotifyJob makes the job that follows a request for approval of an action, and its answer. Enqueue it in the transactions of
-// Ask and OnAnswer of [safety.Config].
+// NewNotifyJob makes the job that posts or updates the messages about an action after a request for approval or its answer.
+// Enqueue it in the transactions of Ask and OnAnswer of [safety.Config].
 func NewNotifyJob(actionID string) queue.NewJob {
 	return JobNotify.New(NotifyPayload{actionID}, &queue.Options{
 		Key: queue.Coalesce(string(JobNotify) + ":" + actionID), MaxAttempts: attempts.Unattended,
@@ -52,13 +52,13 @@ func newExpireJob(request safety.Approval) queue.NewJob {
 	})
 }
 
-// NewDigestJob makes the job that reminds of what waits, for a schedule. A request is in a digest at most once within
-// [Config].RemindAfter; when there is none, nothing is posted.
+// NewDigestJob makes the job that reminds people of waiting requests, for a schedule. A digest lists a request at most once
+// within [Config].RemindAfter. If there are no requests to list, nothing is posted.
 func NewDigestJob() queue.NewJob {
 	return JobDigest.New(DigestPayload{}, &queue.Options{Key: queue.WhileUnfinished(string(JobDigest)), MaxAttempts: attempts.Unattended})
 }
 
-// Register registers the handlers of the jobs, with the options. By default one job of each type runs at a time, since Discord
+// Register registers the handlers of the jobs with the options. By default one job of each type runs at a time, since Discord
 // limits the calls to a channel.
 func Register(d *queue.Dispatcher, b *Bot, opts ...queue.HandlerOption) error {
 	err := errors.Join(
@@ -122,8 +122,8 @@ func (b *Bot) expire(ctx context.Context, w *queue.Work[ExpirePayload]) error {
 	})
 }
 
-// requests reads all requests about an action, oldest first. What the action sends is composed before, so that the digest of a
-// request is that of what is shown.
+// requests returns all requests about an action, oldest first. It composes the action's content before, so that the digest of a
+// request covers the shown content.
 func (b *Bot) requests(ctx context.Context, actionID string) ([]request, error) {
 	action, err := b.cfg.Ledger.Action(ctx, actionID)
 	if err != nil {
@@ -164,7 +164,7 @@ func (b *Bot) request(ctx context.Context, action postroom.Action, approval safe
 			r.altered = true
 		case err != nil:
 			return r, err
-		default: // what is shown is what was checked
+		default: // the shown content is the verified one
 			r.action, r.decision, r.approval = w.Action, w.Decision, w.Approval
 			r.altered = errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrLogCut) || errors.Is(w.Fault, safety.ErrState)
 			r.void = w.Fault != nil
@@ -174,7 +174,7 @@ func (b *Bot) request(ctx context.Context, action postroom.Action, approval safe
 	return r, nil
 }
 
-// bring makes the message about a request be what the request is.
+// bring updates the message about a request to match the request.
 func (b *Bot) bring(ctx context.Context, a *queue.Attempt, r *request) error {
 	row, begun, err := b.message(ctx, b.cfg.DB.Reader(), r.approval.ID)
 	if err != nil {

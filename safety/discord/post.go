@@ -13,18 +13,18 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A posting is a message that is to be in a channel exactly once.
+// A posting is a message that must be posted exactly once.
 type posting struct {
 	channel string
 	nonce   string // at most 25 characters
 	body    *discordgo.MessageSend
 
-	// since is when it was tried first; zero for a first attempt, which has nothing to look for.
+	// since is when posting was first tried. It is zero for a first attempt, which need not search.
 	since time.Time
 	mine  func(*discordgo.Message) bool
 }
 
-// post posts the message, or finds the one that an earlier attempt has posted.
+// post posts the message, or finds the message that an earlier attempt posted.
 func (b *Bot) post(ctx context.Context, p posting) (messageID string, found bool, err error) {
 	if !p.since.IsZero() {
 		if messageID, err = b.search(ctx, p); messageID != "" || err != nil {
@@ -41,7 +41,8 @@ func (b *Bot) send(ctx context.Context, p posting) (messageID string, err error)
 	if err := b.limited(op, endpoint); err != nil {
 		return "", err
 	}
-	// discordgo has no fields for the nonce, by which Discord returns the message of a request to post that was under way.
+	// discordgo has no fields for the nonce. With it, Discord returns the message of an earlier request to post that was under
+	// way.
 	body := struct {
 		*discordgo.MessageSend
 		Nonce        string `json:"nonce"`
@@ -58,10 +59,10 @@ func (b *Bot) send(ctx context.Context, p posting) (messageID string, err error)
 	return m.ID, nil
 }
 
-// clockSkew is how far the clocks here and at Discord may be apart.
+// clockSkew bounds the difference between the local clock and Discord's.
 const clockSkew = 15 * time.Minute
 
-// search looks for the message among those since it was tried first.
+// search looks for the message among those since the first attempt.
 func (b *Bot) search(ctx context.Context, p posting) (messageID string, err error) {
 	const op, page = "look for a message", 100
 	me, err := b.user(ctx)
@@ -89,7 +90,7 @@ func (b *Bot) search(ctx context.Context, p posting) (messageID string, err erro
 	}
 }
 
-// snowflake is the id of what happened at the time.
+// snowflake returns the id for a time.
 func snowflake(t time.Time) string {
 	const epoch = 1420070400000
 	return strconv.FormatInt(max(0, t.UnixMilli()-epoch)<<22, 10)
@@ -120,7 +121,7 @@ func (b *Bot) postRequest(ctx context.Context, a *queue.Attempt, r *request, row
 	return b.recordPosted(ctx, a, row.ApprovalID, id, shown)
 }
 
-// closeLost finds the message of a request that was answered before the message was recorded. Where there is none, none is posted.
+// closeLost finds the message of a request that was answered before the message was recorded. If there is none, none is posted.
 func (b *Bot) closeLost(ctx context.Context, a *queue.Attempt, p posting, row messageRow) error {
 	id, err := b.search(ctx, p)
 	if err != nil || id == "" {
@@ -133,7 +134,7 @@ func (b *Bot) closeLost(ctx context.Context, a *queue.Attempt, p posting, row me
 	return b.adopt(ctx, a, row, id, p.body, shown)
 }
 
-// adopt records a message that was found, which may show the request as it was then, and updates it.
+// adopt records a message that was found and updates it, since it may show an old version of the request.
 func (b *Bot) adopt(ctx context.Context, a *queue.Attempt, row messageRow, id string, body *discordgo.MessageSend, shown string) error {
 	if err := b.recordPosted(ctx, a, row.ApprovalID, id, ""); err != nil {
 		return err
@@ -166,7 +167,7 @@ func hasButtonOf(m *discordgo.Message, request string) bool {
 	return false
 }
 
-// editRequest updates the message about a request in place. One that somebody has deleted stays deleted.
+// editRequest updates the message about a request. A message that somebody has deleted stays deleted.
 func (b *Bot) editRequest(ctx context.Context, a *queue.Attempt, row messageRow, body *discordgo.MessageSend, shown string) error {
 	const op = "edit a message"
 	if err := b.limited(op, discordgo.EndpointChannelMessage(row.ChannelID, "")); err != nil {

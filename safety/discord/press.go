@@ -13,10 +13,10 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// pressTimeout bounds the work for one press; Discord takes answers for 15 minutes.
+// pressTimeout bounds the handling of one press. Discord accepts answers for 15 minutes.
 const pressTimeout = 2 * time.Minute
 
-// What is said to whom presses a button.
+// The answers to a person who presses a button.
 const (
 	saidUnlisted = "You are not on the list of those who decide here. Nothing was done."
 	saidAltered  = "The list of those who decide here was altered in the database, and counts no more. Nothing was done. Whoever runs this program must look into it and set the list anew."
@@ -28,13 +28,13 @@ const (
 	saidRejected = "Rejected. It is not done."
 )
 
-// A reply is what the person who pressed sees.
+// A reply is the answer that the person who pressed sees.
 type reply struct {
 	text  string
 	embed *discordgo.MessageEmbed
 }
 
-// press answers one interaction, in time: what takes longer is announced first.
+// press answers one interaction in time. If the answer takes longer, it announces the answer first.
 func (b *Bot) press(ctx context.Context, s *discordgo.Session, i *discordgo.Interaction, pressed button) {
 	ctx, cancel := context.WithTimeout(ctx, pressTimeout)
 	defer cancel()
@@ -53,13 +53,13 @@ func (b *Bot) press(ctx context.Context, s *discordgo.Session, i *discordgo.Inte
 		Data: &discordgo.InteractionResponseData{Flags: discordgo.MessageFlagsEphemeral},
 	}
 	b.answered(ctx, "announce an answer", s.InteractionRespond(i, later, discordgo.WithContext(ctx)))
-	r := <-done // which ends with ctx
+	r := <-done // handle ends with ctx
 	_, err := s.InteractionResponseEdit(i, r.later(), discordgo.WithContext(ctx))
 	b.answered(ctx, "answer a press", err)
 }
 
-// answered logs what went wrong. An interaction that is over, or that another program with the same bot has answered, is nobody's
-// fault: the message of the request says what became of it.
+// answered logs errors. It ignores an interaction that is over, or that another program with the same bot has answered: the
+// message of the request shows its outcome.
 func (b *Bot) answered(ctx context.Context, op string, err error) {
 	if err = failed(op, err); err != nil && ctx.Err() == nil && !hasCode(err, codeAcknowledged, codeUnknownInteraction) {
 		b.cfg.Logger.Warn("discord: a press is not answered", "error", err)
@@ -84,7 +84,7 @@ func (r *reply) later() *discordgo.WebhookEdit {
 	return &discordgo.WebhookEdit{Content: &r.text, Embeds: &embeds, AllowedMentions: noMentions()}
 }
 
-// handle does what the button says, if the person may and the button is genuine.
+// handle carries out the verb of the button, if the person may answer and the button is genuine.
 func (b *Bot) handle(ctx context.Context, i *discordgo.Interaction, pressed button) reply {
 	r, err := b.act(ctx, i, pressed)
 	if err != nil && ctx.Err() == nil {
@@ -96,7 +96,7 @@ func (b *Bot) handle(ctx context.Context, i *discordgo.Interaction, pressed butt
 	return r
 }
 
-// presser is the user who pressed: a member of the server, or a user in a direct message.
+// presser returns the user who pressed: a member of the server, or a user in a direct message.
 func presser(i *discordgo.Interaction) *discordgo.User {
 	if i.Member != nil {
 		return i.Member.User
@@ -138,11 +138,11 @@ func (b *Bot) act(ctx context.Context, i *discordgo.Interaction, pressed button)
 	return b.approve(ctx, request, person)
 }
 
-// errNotRecorded is what a press of a message comes to whose id Discord has given, and the database has not got yet.
+// errNotRecorded is the error of a press on a message whose id Discord has assigned and the database does not have yet.
 var errNotRecorded = errors.New("the message is not recorded yet")
 
-// shown returns the request that the message showed, as it still is. It is false for a button that was forged, or is of another
-// message, or of the request as it was before.
+// shown returns the request that the message shows, if it is unchanged. It returns false for a forged button, a button of another
+// message, or a button of an earlier version of the request.
 func (b *Bot) shown(ctx context.Context, i *discordgo.Interaction, pressed button) (request safety.Approval, ok bool, err error) {
 	row, ok, err := b.message(ctx, b.cfg.DB.Reader(), pressed.approval)
 	if err != nil || !ok {
@@ -167,7 +167,7 @@ func (b *Bot) shown(ctx context.Context, i *discordgo.Interaction, pressed butto
 	return request, ok, err
 }
 
-// refresh has the messages of the request's action brought up to date. There may be no such request.
+// refresh updates the messages of the request's action. The request may not exist.
 func (b *Bot) refresh(ctx context.Context, request safety.Approval) error {
 	if request.ActionID == "" {
 		return nil
@@ -191,7 +191,7 @@ func (b *Bot) show(ctx context.Context, approval safety.Approval) (reply, error)
 	return reply{embed: r.details()}, err
 }
 
-// approve composes what the action sends, which was composed before the request was shown: the approval names its bytes.
+// approve composes the action's content, as before the request was shown: the approval covers its bytes.
 func (b *Bot) approve(ctx context.Context, request safety.Approval, person Person) (reply, error) {
 	action, err := b.cfg.Ledger.Action(ctx, request.ActionID)
 	if err != nil {
@@ -209,7 +209,7 @@ func (b *Bot) approve(ctx context.Context, request safety.Approval, person Perso
 	return b.answer(ctx, request, person, safety.OutcomeApproved)
 }
 
-// answer gives the person's answer to the ledger.
+// answer passes the person's answer to the ledger.
 func (b *Bot) answer(ctx context.Context, request safety.Approval, person Person, outcome safety.Outcome) (reply, error) {
 	err := b.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		var err error
@@ -237,7 +237,7 @@ func (b *Bot) answer(ctx context.Context, request safety.Approval, person Person
 	return reply{}, err
 }
 
-// outlook is what is said of an answer that counts: what was approved may have to wait.
+// outlook describes the effect of an answer that counts: an approved action may have to wait.
 func (b *Bot) outlook(ctx context.Context, request safety.Approval, said reply) reply {
 	err := b.cfg.Ledger.HeldAction(ctx, request.ActionID)
 	held, ok := errors.AsType[*postroom.HeldError](err)
@@ -252,7 +252,7 @@ func (b *Bot) outlook(ctx context.Context, request safety.Approval, said reply) 
 	return said
 }
 
-// refused says why an answer does not count; empty when that is none of the reasons.
+// refused describes why an answer does not count; empty if the error has another reason.
 func refused(err error, late *safety.StateError) string {
 	switch {
 	case errors.Is(err, safety.ErrNotApprover):

@@ -15,16 +15,16 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A request is all that a message shows.
+// A request is everything that a message shows.
 type request struct {
 	approval safety.Approval
 	action   postroom.Action
 	decision safety.DecisionRecord
 	summary  string
-	content  Content // of one that waits
+	content  Content // if it waits
 	expired  bool
-	void     bool // of one that waits: it can only be rejected, or asked again
-	altered  bool // of one that waits: it, the action or the decision is not what was asked
+	void     bool // if it waits: it can only be rejected, or asked again
+	altered  bool // if it waits: the request, the action or the decision was altered
 }
 
 func (r *request) waits() bool { return r.approval.Outcome == safety.OutcomeWaiting && !r.expired }
@@ -51,7 +51,7 @@ func (r *request) title() (title string, color int) {
 	return "Withdrawn", gray
 }
 
-// outcome says what became of the request, by whom and when.
+// outcome describes the outcome of the request, with the person and the time.
 func (r *request) outcome() string {
 	a := &r.approval
 	if r.expired {
@@ -68,10 +68,10 @@ func (r *request) outcome() string {
 	return s
 }
 
-// stamp is a time that everybody sees in their own zone.
+// stamp formats a time that everybody sees in their own zone.
 func stamp(t time.Time, style string) string { return fmt.Sprintf("<t:%d:%s>", t.Unix(), style) }
 
-// summary is an action in one line, for hosts that do not say it better.
+// summary describes an action in one line, for hosts without Summarize.
 func summary(a postroom.Action) string {
 	if len(a.Parameters) == 0 {
 		return string(a.Type)
@@ -83,7 +83,7 @@ func summary(a postroom.Action) string {
 	return string(a.Type) + " " + string(parameters)
 }
 
-// decidedBy is the rule's name, or the model, or the source.
+// decidedBy returns the rule's name, or the model, or the source.
 func decidedBy(d postroom.Decision) string {
 	switch {
 	case d.RuleName != "":
@@ -94,7 +94,7 @@ func decidedBy(d postroom.Decision) string {
 	return string(d.Source)
 }
 
-// previewSize is how much of what an action sends the message shows; Show shows more.
+// previewSize is the length of the content that the message shows. Show shows more.
 const previewSize = 700
 
 func (r *request) embed() *discordgo.MessageEmbed {
@@ -127,7 +127,7 @@ func (r *request) embed() *discordgo.MessageEmbed {
 	return e
 }
 
-// body is the message about a request. One that waits has buttons; what must not be sent has none to approve it.
+// body returns the message about a request. A waiting request has buttons; a refused one has no button to approve it.
 func (b *Bot) body(ctx context.Context, r *request, channel string) (*discordgo.MessageSend, error) {
 	m := &discordgo.MessageSend{
 		Embeds: []*discordgo.MessageEmbed{r.embed()}, Components: []discordgo.MessageComponent{}, AllowedMentions: noMentions(),
@@ -154,12 +154,12 @@ func (b *Bot) body(ctx context.Context, r *request, channel string) (*discordgo.
 	return m, nil
 }
 
-// noMentions keeps a message from calling anybody.
+// noMentions keeps a message from notifying anybody.
 func noMentions() *discordgo.MessageAllowedMentions {
 	return &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}
 }
 
-// fingerprint names what a message shows.
+// fingerprint identifies the content of a message.
 func fingerprint(m *discordgo.MessageSend) (string, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -169,10 +169,10 @@ func fingerprint(m *discordgo.MessageSend) (string, error) {
 	return hex.EncodeToString(sum[:12]), nil
 }
 
-// details is what Show shows: the parameters, and as much as fits of what the action sends.
+// details returns the answer to Show: the parameters, and as much of the action's content as fits.
 func (r *request) details() *discordgo.MessageEmbed {
 	e := r.embed()
-	e.Fields = e.Fields[:min(len(e.Fields), 5)] // what says which request it is
+	e.Fields = e.Fields[:min(len(e.Fields), 5)] // the fields that identify the request
 	parameters, err := json.MarshalIndent(r.action.Parameters, "", "  ")
 	if err != nil {
 		parameters = []byte(err.Error())

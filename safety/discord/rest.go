@@ -18,7 +18,7 @@ import (
 
 const callTimeout = 20 * time.Second
 
-// session makes a session whose calls go through the transport. It logs and retries nothing: the queue does.
+// session makes a session whose calls use the transport. It does not log or retry; the queue retries.
 func (b *Bot) session(transport http.RoundTripper) (*discordgo.Session, error) {
 	s, err := discordgo.New("Bot " + b.cfg.Token)
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *Bot) session(transport http.RoundTripper) (*discordgo.Session, error) {
 	s.StateEnabled = false
 	s.SyncEvents = true
 	s.Compress = false
-	s.Identify.Intents = discordgo.IntentsNone // interactions come without any
+	s.Identify.Intents = discordgo.IntentsNone // interactions need no intents
 	return s, nil
 }
 
@@ -57,15 +57,15 @@ func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	return e.next.RoundTrip(r)
 }
 
-// An Error is an answer of Discord's that is an error. The request, which has the token in its header, is not kept.
+// An Error is an error response of Discord. It does not keep the request, whose header has the token.
 type Error struct {
-	Op      string // what was tried, such as "post a message"
+	Op      string // the operation, such as "post a message"
 	Status  int    // of HTTP
-	Code    int    // Discord's; 0 without one
+	Code    int    // Discord's code; 0 if there is none
 	Message string
 }
 
-// Error has the operation, the status and Discord's words.
+// Error returns the operation, the status and Discord's message.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("discord: %s: %d %s", e.Op, e.Status, http.StatusText(e.Status))
 	if e.Message != "" {
@@ -80,15 +80,14 @@ func (e *Error) Error() string {
 	return s
 }
 
-// The codes of Discord's errors that are acted on.
+// The codes of Discord's errors that are handled.
 const (
 	codeUnknownMessage     = 10008
 	codeUnknownInteraction = 10062
 	codeAcknowledged       = 40060
 )
 
-// failed makes an error of discordgo one for a job: what a limit puts off is deferred, and what Discord finds invalid is not sent
-// again.
+// failed converts an error of discordgo for a job: a rate limit defers the job, and an invalid request is not retried.
 func failed(op string, err error) error {
 	var limited *discordgo.RateLimitError
 	var answered *discordgo.RESTError
@@ -116,8 +115,8 @@ func hasCode(err error, codes ...int) bool {
 	return errors.As(err, &e) && slices.Contains(codes, e.Code)
 }
 
-// limited returns an error that defers the job when a call of the bucket has to wait. discordgo would sleep, whatever becomes of
-// the job meanwhile.
+// limited returns an error that defers the job if a call of the bucket has to wait. discordgo would sleep, even if the job ends
+// meanwhile.
 func (b *Bot) limited(op, bucket string) error {
 	limit := b.rest.Ratelimiter.GetBucket(bucket)
 	limit.Lock()
@@ -142,7 +141,7 @@ func (b *Bot) user(ctx context.Context) (string, error) {
 	return u.ID, nil
 }
 
-// server returns the id of the server that the channel belongs to, as links have it.
+// server returns the id of the server that the channel belongs to, as it stands in links.
 func (b *Bot) server(ctx context.Context) (string, error) {
 	if id := b.guild.Load(); id != nil {
 		return *id, nil

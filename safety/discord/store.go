@@ -18,8 +18,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables (discord_whitelist, discord_messages) or brings them up to date. Call it at every start; several
-// processes may do so at once.
+// Migrate creates or updates the tables discord_whitelist and discord_messages. Call it at every start; several processes may do
+// so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("discord: Migrate: db", db, "a database opened with queue/sqlite or queue/postgres"); err != nil {
 		return err
@@ -33,7 +33,7 @@ SELECT approval_id, action_id, channel_id, message_id, shown, gone, started_at, 
 FROM discord_messages
 WHERE approval_id = $1`
 
-	// The first attempt stays: from its time on the message is looked for.
+	// The time of the first attempt stays: the search for the message begins there.
 	insertMessage = `
 INSERT INTO discord_messages (approval_id, action_id, channel_id, message_id, shown, gone, started_at)
 VALUES ($1, $2, $3, '', '', 0, $4)
@@ -65,7 +65,7 @@ WHERE discord_messages.message_id <> ''
   AND discord_messages.gone = 0`
 )
 
-// Posted returns the number of requests that wait for an answer and have a message.
+// Posted returns the number of waiting requests with a message.
 func Posted(ctx context.Context, db queue.DB) (int, error) {
 	n := 0
 	if err := dbquery.Get(ctx, db.Reader(), &n, countMessages); err != nil {
@@ -87,7 +87,7 @@ type messageRow struct {
 	RemindedAt dbtime.Time `db:"reminded_at"`
 }
 
-// message returns the row of a request; it is false when none was begun.
+// message returns the row of a request. It returns false if posting has not begun.
 func (b *Bot) message(ctx context.Context, q dbquery.Querier, approvalID string) (row messageRow, ok bool, err error) {
 	err = dbquery.Get(ctx, q, &row, selectMessage, approvalID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -99,7 +99,7 @@ func (b *Bot) message(ctx context.Context, q dbquery.Querier, approvalID string)
 	return row, true, nil
 }
 
-// due reports whether a digest is to have the request: it was posted, or was in one, at least as long ago as given.
+// due reports whether a digest must list the request: it was posted or last listed at least the given time ago.
 func (r *messageRow) due(now time.Time, after time.Duration) bool {
 	last := r.PostedAt
 	if !r.RemindedAt.IsZero() {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// clean removes what steers or hides: control and format characters, which bidirectional ones are, and the separators of lines
-// and paragraphs. Tabs and line ends become spaces.
+// clean removes characters that control or hide text: control and format characters, including bidirectional ones, and the
+// separators of lines and paragraphs. Tabs and line ends become spaces.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -16,7 +16,7 @@ func clean(s string) string {
 		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co):
 			return -1
 		case r == '`':
-			return 'ˋ' // which does not end what is shown as code
+			return 'ˋ' // a backquote would end the code
 		}
 		return r
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
@@ -24,7 +24,7 @@ func clean(s string) string {
 
 // cut shortens s to at most n units of UTF-16, in which Discord counts.
 func cut(s string, n int) string {
-	left, end := n, 0 // end is where it is cut to make room for the dots
+	left, end := n, 0 // end is the cut that leaves room for the dots
 	for i, r := range s {
 		units := 1
 		if r > 0xFFFF {
@@ -41,7 +41,7 @@ func cut(s string, n int) string {
 	return s
 }
 
-// code shows one line of what a stranger may have written, with at most n characters. It is empty when there is nothing to show.
+// code formats one line of untrusted text with at most n characters. It returns an empty string if there is nothing to show.
 func code(s string, n int) string {
 	s = strings.Join(strings.Fields(clean(s)), " ")
 	if s == "" {
@@ -50,7 +50,7 @@ func code(s string, n int) string {
 	return "`" + cut(s, n-2) + "`"
 }
 
-// block shows several lines of what a stranger may have written, with at most n characters.
+// block formats several lines of untrusted text with at most n characters.
 func block(s string, n int) string {
 	const open, end = "```\n", "\n```"
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")

@@ -27,7 +27,7 @@ ORDER BY user_id`
 	deletePeople = `
 DELETE FROM discord_whitelist`
 
-	// Of two programs that start at once and set the same, neither fails.
+	// If two programs start at once and set the same list, neither fails.
 	insertPerson = `
 INSERT INTO discord_whitelist (user_id, name, added_at, signature)
 VALUES ($1, $2, $3, $4)
@@ -37,11 +37,12 @@ SET name = excluded.name,
   signature = excluded.signature`
 )
 
-// A Person may decide by pressing buttons.
+// A Person may answer by pressing buttons.
 type Person struct {
-	// UserID is the id of the account at Discord, which is a number. Names there can be changed, ids cannot.
+	// UserID is the id of the account at Discord, which is a number. Names there can change; ids cannot.
 	UserID string `db:"user_id"`
-	// Name goes on record as the approver; [safety.Config].Approvers must have it, if that is set. Empty: "discord:" and the id.
+	// Name is recorded as the approver. If [safety.Config].Approvers is set, it must include the name. Empty: "discord:" and the
+	// id.
 	Name string `db:"name"`
 }
 
@@ -50,13 +51,13 @@ type personRow struct {
 	Signature string `db:"signature"`
 }
 
-// ErrWhitelistAltered reports that the whitelist is not as [SetWhitelist] has written it, with the ledger's key: nobody may decide by
-// it. Set it anew.
+// ErrWhitelistAltered reports that the whitelist is not as [SetWhitelist] wrote it with the ledger's key. Nobody may answer until
+// it is set again.
 var ErrWhitelistAltered = errors.New("the whitelist was altered in the database, or signed with another key: set it anew")
 
-// SetWhitelist makes people, and nobody else, those who may decide by pressing buttons. An empty list allows nobody. Each row is
-// signed with a key derived from the ledger's, over the whole list: a row that something else has written, or that is put back after
-// somebody was taken off the list, makes the list [ErrWhitelistAltered].
+// SetWhitelist permits exactly these people to answer by pressing buttons. An empty list permits nobody. Each row is signed with
+// a key derived from the ledger's, over the whole list. If something else writes a row, or puts a row back after its person was
+// removed, the list is [ErrWhitelistAltered].
 func SetWhitelist(ctx context.Context, tx queue.Tx, l *safety.Ledger, people []Person) error {
 	if err := fields.Required("discord: SetWhitelist: the Ledger", l, "one made by safety.NewLedger, whose key signs the list"); err != nil {
 		return err
@@ -91,7 +92,7 @@ func SetWhitelist(ctx context.Context, tx queue.Tx, l *safety.Ledger, people []P
 
 const listPurpose = "the whitelist of discord"
 
-// listed signs a person as one of a list.
+// listed signs a person as a member of a list.
 func listed(key []byte, p Person, people []Person) string {
 	list := slices.Clone(people)
 	slices.SortFunc(list, func(a, b Person) int { return strings.Compare(a.UserID, b.UserID) })
@@ -104,8 +105,8 @@ func listed(key []byte, p Person, people []Person) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Whitelist lists those who may decide by pressing buttons. A list that is not as [SetWhitelist] has written it is returned with an
-// error that matches [ErrWhitelistAltered].
+// Whitelist returns the people who may answer by pressing buttons. If the list is not as [SetWhitelist] wrote it, Whitelist
+// returns it with an error that matches [ErrWhitelistAltered].
 func Whitelist(ctx context.Context, db queue.DB, l *safety.Ledger) ([]Person, error) {
 	people := []Person{}
 	var rows []personRow
@@ -127,7 +128,7 @@ func Whitelist(ctx context.Context, db queue.DB, l *safety.Ledger) ([]Person, er
 	return people, nil
 }
 
-// person returns the person on the whitelist; it is false for somebody else.
+// person returns the person on the whitelist; false if the person is not on it.
 func (b *Bot) person(ctx context.Context, userID string) (p Person, ok bool, err error) {
 	people, err := Whitelist(ctx, b.cfg.DB, b.cfg.Ledger)
 	i := slices.IndexFunc(people, func(p Person) bool { return p.UserID == userID })

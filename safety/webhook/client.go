@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// newClient makes the client of deliveries: it follows nothing, keeps nothing, and goes to public addresses only.
+// newClient makes the client of deliveries. It follows no redirects, keeps no cookies, and connects only to public addresses.
 func newClient(timeout time.Duration, private bool) *http.Client {
 	dialer := &net.Dialer{Timeout: timeout}
 	if !private {
@@ -22,7 +22,7 @@ func newClient(timeout time.Duration, private bool) *http.Client {
 	}
 }
 
-// checkAddress refuses an address, with its port, that is not public.
+// checkAddress refuses an address with a port that is not public.
 func checkAddress(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -34,8 +34,8 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// notPublic are the blocks that netip does not know by a method (RFC 6890 and its registries). Those that carry an IPv4 address
-// within are among them: it could be one of a private network.
+// notPublic are the blocks that no method of netip covers (RFC 6890 and its registries). They include blocks that embed an IPv4
+// address, which could be in a private network.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),

@@ -20,13 +20,13 @@ type Config struct {
 	// Ledger has the requests for approval. Required.
 	Ledger *safety.Ledger
 
-	// URL is where events are sent. Required; https, unless AllowPrivate is set.
+	// URL is the address that receives events. Required; https, unless AllowPrivate is set.
 	URL string
 
-	// Secret signs events: "whsec_" and 24 to 64 bytes in base64, as Standard Webhooks has it. Required.
+	// Secret signs events. It is "whsec_" and 24 to 64 bytes in base64, as in Standard Webhooks. Required.
 	Secret string
 
-	// AllowPrivate lets the URL be http, and lead to addresses that are not public, such as those of this machine.
+	// AllowPrivate permits an http URL, and addresses that are not public, such as those of this machine.
 	AllowPrivate bool
 
 	// Timeout bounds one attempt. Default 15 s; bounds 1 s to 5 min.
@@ -41,7 +41,7 @@ const (
 	maxTimeout     = 5 * time.Minute
 )
 
-// CheckSecret returns an error that says what a secret looks like if s is none.
+// CheckSecret returns an error that describes a valid secret if s is not one.
 func CheckSecret(s string) error {
 	_, err := decodeSecret(s)
 	return err
@@ -56,7 +56,7 @@ func decodeSecret(s string) ([]byte, error) {
 	return key, nil
 }
 
-// CheckURL returns an error that says what is wrong with the address of a webhook. Where private is true, it may be http.
+// CheckURL returns an error that describes the fault of a webhook's address. If private is true, it may be http.
 func CheckURL(s string, private bool) error {
 	u, err := url.Parse(s)
 	switch {
@@ -75,7 +75,7 @@ type Sender struct {
 	client *http.Client
 }
 
-// New makes a sender; a bad configuration is an error that names the field, and no error has the secret.
+// New makes a sender. It returns an error that names the field of a bad configuration. No error contains the secret.
 func New(cfg Config) (*Sender, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, defaultTimeout)
 	faults := []error{fields.Required("webhook: Config.Ledger", cfg.Ledger, "a ledger made by safety.NewLedger")}
@@ -98,7 +98,8 @@ func New(cfg Config) (*Sender, error) {
 // Close closes idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
-// Register registers the handler of [JobDeliver], with the options. By default a failed delivery waits as [queue.SlowRetry] says.
+// Register registers the handler of [JobDeliver] with the options. By default a failed delivery is retried after the delays of
+// [queue.SlowRetry].
 func Register(d *queue.Dispatcher, s *Sender, opts ...queue.HandlerOption) error {
 	err := errors.Join(
 		fields.Required("webhook: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),

@@ -40,8 +40,8 @@ type Event struct {
 	At         time.Time `json:"at"`
 }
 
-// Jobs are the jobs that follow a request for approval that was made, answered or withdrawn, as its Outcome says. One that was made
-// is followed by its expiry as well. Enqueue them in the transactions of Ask and OnAnswer of [safety.Config].
+// Jobs returns the jobs for a request for approval that was made, answered or withdrawn, according to its Outcome. A new request
+// also gets a job for its expiry. Enqueue them in the transactions of Ask and OnAnswer of [safety.Config].
 func Jobs(request safety.Approval) []queue.NewJob {
 	switch request.Outcome {
 	case safety.OutcomeWaiting:
@@ -146,14 +146,14 @@ func bodyOf(event string, told *safety.Waiting) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// sign is the signature of Standard Webhooks.
+// sign returns the signature of Standard Webhooks.
 func sign(key []byte, id, timestamp string, body []byte) string {
 	h := hmac.New(sha256.New, key)
 	_, _ = fmt.Fprintf(h, "%s.%s.%s", id, timestamp, body)
 	return "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// maxAnswer is how much of an answer is read, for the connection's sake.
+// maxAnswer bounds the part of a response that is read so that the connection can be reused.
 const maxAnswer = 64 << 10
 
 func (s *Sender) send(ctx context.Context, id string, now time.Time, body []byte) error {
@@ -170,7 +170,7 @@ func (s *Sender) send(ctx context.Context, id string, now time.Time, body []byte
 	}
 	answer, err := s.client.Do(r)
 	if err != nil {
-		// The address may have a token in its path: it is left out.
+		// The address may have a token in its path, and is left out.
 		if failed := (*url.Error)(nil); errors.As(err, &failed) {
 			err = failed.Err
 		}
@@ -181,7 +181,7 @@ func (s *Sender) send(ctx context.Context, id string, now time.Time, body []byte
 	return s.judge(r.URL.Host, answer, now)
 }
 
-// judge says what becomes of a delivery by its answer.
+// judge decides the outcome of a delivery by its response.
 func (s *Sender) judge(host string, answer *http.Response, now time.Time) error {
 	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
 		return nil
@@ -196,10 +196,10 @@ func (s *Sender) judge(host string, answer *http.Response, now time.Time) error 
 	return queue.RetryAfter(err, retryAfter(answer.Header.Get("Retry-After"), now))
 }
 
-// maxRetryAfter bounds what a receiver can ask for.
+// maxRetryAfter bounds the delay that a receiver can request.
 const maxRetryAfter = 6 * time.Hour
 
-// retryAfter reads a number of seconds or a date; 0 is none.
+// retryAfter parses a number of seconds or a date; it returns 0 for neither.
 func retryAfter(field string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(field, 10, 32); err == nil {
 		return min(time.Duration(seconds)*time.Second, maxRetryAfter)

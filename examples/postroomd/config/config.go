@@ -1,10 +1,10 @@
 // Package config reads the configuration of postroomd: a TOML file, overridden by the environment, overridden by flags.
 //
-// A setting is named by its section and key, as app.port. In the environment it is POSTROOMD_APP_PORT; some have a
-// shorter name as well (APP_PORT, OTLP_ENDPOINT), which the longer one overrides. A text "env:NAME" stands for the
-// environment variable NAME, so that secrets need not stand in the file.
+// A setting is named by its section and key, such as app.port. In the environment it is POSTROOMD_APP_PORT; some have a shorter
+// name as well (APP_PORT, OTLP_ENDPOINT), which the longer one overrides. A text "env:NAME" stands for the environment variable
+// NAME, so that secrets need not be in the file.
 //
-// What is not understood is an error that names the file, the line and what to write. Nothing is dropped.
+// An unknown or invalid setting is an error that names the file, the line and a valid setting. Nothing is silently ignored.
 package config
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Config is what postroomd is told.
+// A Config is the configuration of postroomd.
 type Config struct {
 	App       App
 	Paths     Paths
@@ -25,8 +25,8 @@ type Config struct {
 	Webhook   Webhook
 	API       API
 	LLM       LLM
-	Better    Model // the section [llm_better]: the model that is asked about what the first is not sure of
-	Fallback  Model // the section [llm_fallback]: the model that is asked when another cannot answer
+	Better    Model // the section [llm_better]: the model for mail about which the first is not sure
+	Fallback  Model // the section [llm_fallback]: the model that is used while another cannot answer
 	Schedules Schedules
 }
 
@@ -105,7 +105,7 @@ type Policy struct {
 	ModelFree         int
 }
 
-// Safety is the section [safety]: what stops and bounds what is carried out.
+// Safety is the section [safety]: the limits on actions.
 type Safety struct {
 	StopFile Path // empty: the file stop in the folder of the data
 	SeenFile Path // empty: the file log.seen there, or one for a database elsewhere
@@ -115,7 +115,7 @@ type Safety struct {
 
 	Caps []string // as safety.ParseCap has them
 
-	BreakerActions  int // 0: however many, as with the next two
+	BreakerActions  int // 0: no limit; the same for the next two
 	BreakerFailures int
 	BreakerUndos    int
 	BreakerWindow   time.Duration
@@ -136,20 +136,20 @@ type Discord struct {
 	Gateway   string        // empty: the one that the endpoint names
 }
 
-// Webhook is the section [webhook]: an address that is told of requests for approval.
+// Webhook is the section [webhook]: a URL that receives requests for approval.
 type Webhook struct {
 	URL          string // empty: none
 	Secret       Secret
 	AllowPrivate bool
 }
 
-// API is the section [api]: requests for approval for programs.
+// API is the section [api]: approvals by programs.
 type API struct {
 	Token    Secret // empty: there is no API
 	Approver string
 }
 
-// Schedules is the section [schedules]: how often each recurring job runs; 0 is never.
+// Schedules is the section [schedules]: the interval of each recurring job; 0 is never.
 type Schedules struct {
 	HistorySync time.Duration
 	LabelsSync  time.Duration
@@ -157,7 +157,7 @@ type Schedules struct {
 	Watch       time.Duration
 }
 
-// Default is the configuration of an empty file.
+// Default returns the configuration of an empty file.
 func Default() Config {
 	return Config{
 		App:       App{ServiceName: "postroom", Env: EnvDev, Port: 17800, Workers: 10, Drain: 30 * time.Second, Dashboard: true},

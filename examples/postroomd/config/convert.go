@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A raw value is what a layer gives for a key: what TOML can say, or the text of a variable or flag.
+// A raw value is the value of a key in a layer: a value of TOML, or the text of a variable or flag.
 type raw struct {
 	value  any
 	text   bool   // of the environment or a flag: everything is text there
 	folder string // where relative paths start
 }
 
-// convert reads a raw value into a field. Its error is what to write instead.
+// convert converts a raw value to the field's type. Its error describes a valid value.
 func convert(r raw, field any) error {
 	text, isText := r.value.(string)
 	switch f := field.(type) {
@@ -63,7 +63,7 @@ type wanted string
 
 func (w wanted) Error() string { return string(w) }
 
-// set takes a value of the field's own type, or reads it from text where everything is text.
+// set assigns a value of the field's own type, or parses it if the layer has only text.
 func set[T any](r raw, field *T, parse func(string) (T, error), want wanted) error {
 	if v, ok := r.value.(T); ok {
 		*field = v

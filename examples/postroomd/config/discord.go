@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// discordID refuses what is no id at Discord, such as a name.
+// discordID refuses values that are not ids at Discord, such as names.
 func discordID(s, what string) string {
 	if len(s) <= 20 && strings.Trim(s, "0123456789") == "" {
 		return ""

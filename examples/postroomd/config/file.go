@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// A file is the text of a configuration with the places of its keys, which the parser of values does not keep.
+// A file is the text of a configuration with the positions of its keys, which the parser of values does not record.
 type file struct {
 	name     string
 	lines    []string
@@ -39,7 +39,7 @@ func parseFile(name string, text []byte) *file {
 	return f
 }
 
-// syntax reports the first thing that is not TOML; nothing after it can be read.
+// syntax reports the first syntax error; nothing after it can be read.
 func (f *file) syntax(err error) {
 	message, at := err.Error(), place{1, 1}
 	if broken, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -59,12 +59,12 @@ func (f *file) problem(at place, message, hint string) {
 	f.problems = append(f.problems, p)
 }
 
-// walk notes where each key stands, and complains of those that are none.
+// walk records the position of each key, and reports unknown ones.
 func (f *file) walk(text []byte) {
 	var p unstable.Parser
 	p.Reset(text)
 	var section []string
-	known := true // what stands below a section that is not known is not complained of once more
+	known := true // keys of an unknown section are not reported again
 	for p.NextExpression() {
 		e := p.Expression()
 		names, at := f.key(&p, e)
@@ -95,7 +95,7 @@ func (f *file) key(p *unstable.Parser, n *unstable.Node) (names []string, at pla
 	return names, at
 }
 
-// section reports whether there is such a section.
+// section reports whether the section exists.
 func (f *file) section(names []string, at place) bool {
 	whole := strings.Join(names, ".")
 	if s := find(whole); s != nil && len(names) == 2 {
@@ -109,7 +109,7 @@ func (f *file) section(names []string, at place) bool {
 	return true
 }
 
-// pair notes a key and its value, or those within an inline table.
+// pair records a key and its value, or those within an inline table.
 func (f *file) pair(p *unstable.Parser, names []string, e *unstable.Node, at place) {
 	if value := e.Value(); value.Kind == unstable.InlineTable {
 		if len(names) == 1 && !f.section(names, at) {
@@ -148,7 +148,7 @@ func (f *file) unknown(names []string, at place) {
 	}
 }
 
-// sectionOf returns the section that has the key; empty when none or several have.
+// sectionOf returns the section that has the key; empty if none or several have.
 func sectionOf(key string) string {
 	home := ""
 	for _, s := range settings {
@@ -169,7 +169,7 @@ func homeOf(key string) string {
 	return "write it below its section, which is one of " + strings.Join(keys(""), ", ")
 }
 
-// line is the setting as a line that is right.
+// line returns a valid line for the setting.
 func (s *setting) line() string {
 	_, name, _ := strings.Cut(s.key, ".")
 	return name + " = " + s.example

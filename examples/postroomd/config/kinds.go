@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A Secret is a text that is not shown: not in logs, not by fmt, not as JSON. Convert it to a string to use it.
+// A Secret is a text that is never printed: not in logs, by fmt or as JSON. Convert it to a string to use it.
 type Secret string
 
-// String returns what stands for a secret wherever it would be shown.
+// String returns a placeholder for the secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -30,7 +30,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // elsewhere from the current one.
 type Path string
 
-// A Database is the path of an SQLite file or the URL of a PostgreSQL database, which may hold a password.
+// A Database is the path of an SQLite file or the URL of a PostgreSQL database, which may contain a password.
 type Database string
 
 // Postgres reports whether it is a PostgreSQL database.

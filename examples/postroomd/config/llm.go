@@ -15,7 +15,8 @@ type Model struct {
 	BaseURL  string // empty: the provider's own
 	APIKey   Secret
 	Timeout  time.Duration
-	// In dollars for a million tokens; all 0: unknown, or nothing. The prices of cached tokens are that of the input where they are 0.
+	// In dollars for a million tokens. If all are 0, the prices are unknown, or nothing. If the price of cached tokens is 0, it
+	// is that of the input.
 	InputPrice, OutputPrice, CacheReadPrice, CacheWritePrice float64
 }
 
@@ -26,7 +27,7 @@ const (
 	Gemini    = "gemini"
 )
 
-// LLM is the section [llm]: the first model, and what holds for all.
+// LLM is the section [llm]: the first model, and the settings for all models.
 type LLM struct {
 	Model
 	Temperature       float64 // ProvidersTemperature: not sent
@@ -49,7 +50,7 @@ const ProvidersTemperature = -1
 
 func defaultModel() Model { return Model{Timeout: 2 * time.Minute} }
 
-// Enabled reports whether there is such a model.
+// Enabled reports whether the model is configured.
 func (m *Model) Enabled() bool { return m.Provider != "" }
 
 // Priced reports whether its price is known.
@@ -122,7 +123,7 @@ func llmSettings() []setting {
 	return append(append(first, better...), modelSettings("llm_fallback", func(c *Config) *Model { return &c.Fallback })...)
 }
 
-// upTo refuses NaN, too, which TOML can say.
+// upTo also refuses NaN, which TOML has.
 func upTo(n, high float64) string {
 	if n >= 0 && n <= high {
 		return ""
@@ -155,10 +156,10 @@ func orNever(d time.Duration) string {
 	return ""
 }
 
-// A fault is one of several settings together; the key is that of the setting to change.
+// A fault is a fault in a combination of settings. key names the setting to change.
 type fault struct{ key, message, hint string }
 
-// modelFaults returns what the settings of the models lack together. given reports whether a setting stands somewhere.
+// modelFaults returns the faults in the combination of the models' settings. given reports whether a setting is set.
 func (c *Config) modelFaults(given func(key string) bool) []fault {
 	var faults []fault
 	for _, m := range []struct {
@@ -207,7 +208,7 @@ func (m *Model) faults(section string, budget bool) []fault {
 	return faults
 }
 
-// inTheClear reports whether the address is one outside of private networks, with the scheme, which has no encryption.
+// inTheClear reports whether the address is outside of private networks and its scheme has no encryption.
 func inTheClear(address, scheme string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != scheme {
@@ -217,7 +218,7 @@ func inTheClear(address, scheme string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()
 	}
-	// A name without a dot, or below one of these, is of the machine or of its own network.
+	// A name without a dot, or below one of these, belongs to the machine or to its own network.
 	for _, local := range []string{"localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa"} {
 		if strings.HasSuffix(host, local) {
 			return false

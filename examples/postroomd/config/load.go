@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// Sources say where the configuration is read from; each overrides those before it.
+// Sources are the sources of the configuration. Each overrides the previous ones.
 type Sources struct {
 	// File is the path of the TOML file. Empty: none.
 	File string
@@ -24,8 +24,8 @@ type Sources struct {
 	Set []string
 }
 
-// DefaultFile is where the file is looked for that nobody names: $POSTROOMD_CONFIG, else postroom/config.toml in the
-// user's folder for configuration. It returns "" when there is none.
+// DefaultFile returns the path of the file if none is given: $POSTROOMD_CONFIG, or postroom/config.toml in the user's
+// configuration folder. It returns "" if there is none.
 func DefaultFile(environ []string) string {
 	if path, ok := lookup(environ, "POSTROOMD_CONFIG"); ok && path != "" {
 		return path
@@ -40,7 +40,7 @@ func DefaultFile(environ []string) string {
 	return path
 }
 
-// UserFile is the path of the file in the user's folder for configuration.
+// UserFile returns the path of the file in the user's configuration folder.
 func UserFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -49,16 +49,16 @@ func UserFile() (string, error) {
 	return filepath.Join(dir, "postroom", "config.toml"), nil
 }
 
-// A Loaded is a configuration and where each value comes from.
+// A Loaded is a configuration with the source of each value.
 type Loaded struct {
 	Config Config
 	// Values are all settings in the order of the file.
 	Values []Value
-	// Warnings are what may stay but should not.
+	// Warnings describe settings that are permitted but not recommended.
 	Warnings []Problem
 }
 
-// Load reads a configuration. The error is a *[Error] with all problems, or the file system's.
+// Load reads a configuration. The error is a *[Error] with all problems, or an error of the file system.
 func Load(src Sources) (*Loaded, error) {
 	l := &loader{src: src, all: koanf.New("."), layers: map[string]layer{}, out: &Loaded{Config: Default()}}
 	if err := l.readFile(); err != nil {
@@ -77,7 +77,7 @@ func Load(src Sources) (*Loaded, error) {
 	return l.out, nil
 }
 
-// A layer is where a value was last given.
+// A layer is the last source of a value.
 type layer struct {
 	name   string // config.toml:3, APP_PORT or --set app.port
 	text   bool
@@ -119,7 +119,7 @@ func (l *loader) readFile() error {
 	return nil
 }
 
-// merge lays settings, by key, over those so far.
+// merge puts settings, by key, over the previous ones.
 func (l *loader) merge(flat map[string]any) {
 	for key, value := range flat {
 		if err := l.all.Set(key, value); err != nil {
@@ -128,7 +128,7 @@ func (l *loader) merge(flat map[string]any) {
 	}
 }
 
-// readEnviron takes the short names first, so that the long ones override them.
+// readEnviron reads the short names first, so that the long ones override them.
 func (l *loader) readEnviron() {
 	for _, long := range []bool{false, true} {
 		for _, s := range settings {
@@ -144,7 +144,7 @@ func (l *loader) readEnviron() {
 	l.unknownVariables()
 }
 
-// unknownVariables complains of slips of the pen in names that can only be meant for us.
+// unknownVariables reports misspelled variables of postroomd.
 func (l *loader) unknownVariables() {
 	names := []string{"POSTROOMD_CONFIG"}
 	for _, s := range settings {
@@ -172,7 +172,7 @@ func (l *loader) readFlags() {
 	}
 }
 
-// meantKey says which setting a key may be meant for: the nearest, or those of its section, or in which sections to look.
+// meantKey suggests the intended setting for a key: the nearest, or those of its section, or the sections to look in.
 func meantKey(key string) string {
 	all := allKeys()
 	if near := suggest.Nearest(key, all); near != "" {
@@ -237,14 +237,14 @@ func (l *loader) resolve(s *setting) {
 	l.value(s, field, from.name, indirect)
 }
 
-// together complains of settings that are right alone and not with the others. It looks only at what can be read.
+// together reports settings that are valid separately but not together. It checks only settings that can be read.
 func (l *loader) together() {
 	if len(l.problems) > 0 {
 		return
 	}
 	given := func(key string) bool {
 		layer, ok := l.layers[key]
-		// $MODEL may be there for another program.
+		// $MODEL may be meant for another program.
 		return ok && layer.name != "$MODEL" && l.all.Get(key) != ""
 	}
 	for _, f := range l.out.Config.modelFaults(given) {
@@ -252,7 +252,7 @@ func (l *loader) together() {
 	}
 }
 
-// written is the setting as a line, variable or flag that is right.
+// written returns the setting as a valid line, variable or flag.
 func (s *setting) written(from layer) string {
 	if from.text {
 		return strings.TrimPrefix(from.name, "$") + "=" + strings.NewReplacer(`"`, "", "[", "", "]", "", ", ", ",").Replace(s.example)

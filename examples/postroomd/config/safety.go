@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/safety/webhook"
 )
 
-// safetySettings are those of what stops and bounds actions, and of where people are asked.
+// safetySettings are the settings of the limits on actions, and of requests for approval.
 var safetySettings = []setting{
 	{"safety.stop_file", "", `"/run/postroom/stop"`, func(c *Config) any { return &c.Safety.StopFile }, nil},
 	{"safety.seen_file", "", `"/var/lib/postroom/log.seen"`, func(c *Config) any { return &c.Safety.SeenFile }, nil},

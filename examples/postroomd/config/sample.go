@@ -2,7 +2,7 @@ package config
 
 import _ "embed"
 
-// Sample is a configuration file in which every setting stands commented out with its default, and what it means.
+// Sample is a configuration file that has every setting, commented out with its default and a description.
 //
 //go:embed sample.toml
 var Sample []byte

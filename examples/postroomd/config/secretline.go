@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// withoutSecret returns a line of a file as an error may show it: a secret is dots, as many as it has characters, and so is what stands
-// in an address before its host. A reference to the environment is no secret, and stays.
+// withoutSecret returns a line of a file for an error: a secret is replaced by as many dots as it has characters, and so is the
+// part of an address before its host. A reference to the environment is not a secret, and stays.
 func withoutSecret(line string) string {
 	name := secretNames().FindStringIndex(line)
 	if name == nil {
@@ -30,7 +30,7 @@ func withoutSecret(line string) string {
 
 var visible = regexp.MustCompile(`\S`)
 
-// secretNames finds the name of a setting that is a secret, or may have one in it, and what stands before its value, also where the line
+// secretNames matches the name of a setting that is a secret, or may contain one, and the text before its value, even if the line
 // is not TOML.
 var secretNames = sync.OnceValue(func() *regexp.Regexp {
 	var names []string

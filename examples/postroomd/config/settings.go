@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A setting is one key of the file. Its field is a pointer into the Config, whose type says how a value is read.
+// A setting is one key of the file. Its field is a pointer into the Config, whose type determines how a value is read.
 type setting struct {
 	key     string
 	env     string // a short name in the environment, besides POSTROOMD_SECTION_KEY
@@ -21,7 +21,7 @@ type setting struct {
 	check   func(c *Config) string // what to write instead; empty when the value is right
 }
 
-// settings are all there are, in the order of the file.
+// settings are all settings, in the order of the file.
 var settings = slices.Concat(firstSettings, safetySettings, llmSettings(), lastSettings)
 
 var firstSettings = []setting{
@@ -145,7 +145,7 @@ func find(key string) *setting {
 	return &settings[i]
 }
 
-// keys returns the keys of a section, without its name; of no section, the sections.
+// keys returns the keys of a section, without its name; for the empty section, the sections.
 func keys(section string) []string {
 	var names []string
 	for _, s := range settings {
@@ -162,7 +162,7 @@ func keys(section string) []string {
 	return names
 }
 
-// longEnv is the name in the environment that every setting has.
+// longEnv returns the name in the environment that every setting has.
 func (s *setting) longEnv() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
@@ -183,7 +183,7 @@ func oneOf(s string, words ...string) string {
 	return `"` + strings.Join(words, `" or "`) + `"`
 }
 
-// within also lets pass the values that are allowed beside the range.
+// within also accepts the values that are permitted besides the range.
 func within(n, low, high int, beside ...int) string {
 	if n >= low && n <= high || slices.Contains(beside, n) {
 		return ""
@@ -202,7 +202,7 @@ func between(d, low, high time.Duration) string {
 	return fmt.Sprintf("a duration from %s to %s", shortDuration(low), shortDuration(high))
 }
 
-// interval is of a schedule, which counts in whole seconds.
+// interval checks the interval of a schedule, in whole seconds.
 func interval(d time.Duration) string {
 	if d == 0 || d >= time.Second && d%time.Second == 0 {
 		return ""
@@ -210,7 +210,7 @@ func interval(d time.Duration) string {
 	return "a duration of whole seconds, or 0s for never"
 }
 
-// watchInterval keeps a watch from ending, after seven days, before it is renewed.
+// watchInterval ensures that a watch is renewed before it ends, after seven days.
 func watchInterval(d time.Duration) string {
 	if d > 6*24*time.Hour {
 		return "at most 144h: Gmail ends a watch after seven days"
@@ -227,7 +227,7 @@ func topic(s string) string {
 	return "the whole name of a Pub/Sub topic"
 }
 
-// nameOf refuses a whole name where its last part is meant.
+// nameOf refuses a full name where only its last part is expected.
 func nameOf(s, what string) string {
 	if strings.ContainsAny(s, "/ ") {
 		return "the id of a " + what + ", without slashes"
@@ -268,7 +268,7 @@ func actions(names []string) string {
 	return ""
 }
 
-// harmless refuses what needs a person whatever is configured.
+// harmless refuses actions that need a person in any configuration.
 func harmless(names []string) string {
 	for _, n := range names {
 		if kind, ok := postroom.StandardKind(postroom.ActionType(n)); ok && kind.Danger == postroom.Dangerous {
@@ -285,7 +285,7 @@ func labelName(name string) string {
 	return ""
 }
 
-// check refuses what looks like neither a path nor a PostgreSQL URL.
+// check refuses values that look like neither a path nor a PostgreSQL URL.
 func (d Database) check() string {
 	if d.Postgres() {
 		if u, err := url.Parse(string(d)); err != nil || u.Path == "" || u.Path == "/" {
@@ -299,6 +299,6 @@ func (d Database) check() string {
 	return ""
 }
 
-// keywords finds the other form in which PostgreSQL's own programs take a database, host=… password=…: as the name of a file it would
-// show the password to everybody.
+// keywords matches the other form of a database in PostgreSQL's own programs, host=… password=…: as the name of a file it would
+// reveal the password.
 var keywords = regexp.MustCompile(`(?:^|[/ ])(?:host|hostaddr|user|password|dbname|service)=`)

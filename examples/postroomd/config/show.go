@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Value is one setting as it holds, for people: secrets are left out.
+// A Value is the value of one setting, for people; secrets are left out.
 type Value struct {
 	Key   string `json:"key"`
 	Value string `json:"value"` // as TOML
@@ -23,7 +23,7 @@ func (l *loader) value(s *setting, field any, from, indirect string) {
 	l.out.Values = append(l.out.Values, Value{s.key, asTOML(field), from})
 }
 
-// Show writes the settings as TOML, each with where it comes from.
+// Show writes the settings as TOML, each with its source.
 func (l *Loaded) Show(w io.Writer) error {
 	var b strings.Builder
 	section := ""
@@ -42,7 +42,7 @@ func (l *Loaded) Show(w io.Writer) error {
 	return err
 }
 
-// asTOML writes a field as the file would have it, without secrets.
+// asTOML formats a field for the file, without secrets.
 func asTOML(field any) string {
 	switch f := field.(type) {
 	case *string:

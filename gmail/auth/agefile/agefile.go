@@ -1,11 +1,12 @@
-// Package agefile keeps grants in files that are encrypted with age (https://age-encryption.org/v1), for machines without a keychain.
+// Package agefile stores grants in files that are encrypted with age (https://age-encryption.org/v1), for machines without a
+// keychain.
 //
-// Each grant is a file of its own in one directory, so that processes may share the directory. A file is written beside the old
-// one, synced and renamed: a process that is killed at any instruction leaves the old grant or the new one. Names of files have the
-// address in the clear, and everything else is encrypted.
+// Each grant is a file of its own in one directory, so that processes may share the directory. A new file is written next to the
+// old one, synced and renamed: a process that is killed at any instruction leaves the old grant or the new one. File names
+// contain the address in the clear; everything else is encrypted.
 //
-// The key is an age identity that the host gives, or one that is made with the directory and kept there, encrypted with a
-// passphrase. Whoever loses it signs in again.
+// The key is an age identity from the host, or one that is created with the directory and kept there, encrypted with a
+// passphrase. If it is lost, the person must sign in again.
 package agefile
 
 import (
@@ -27,7 +28,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/auth"
 )
 
-// ErrWrongKey: the passphrase or the identity is not that of the directory or the grant.
+// ErrWrongKey reports that the passphrase or the identity is not that of the directory or the grant.
 var ErrWrongKey = errors.New("the passphrase or key does not fit")
 
 const (
@@ -40,13 +41,13 @@ const (
 type Config struct {
 	// Dir is the directory. It is created if missing, readable by its owner only. Required.
 	Dir string
-	// Passphrase decrypts the identity that is kept in Dir. An empty Dir gets an identity that it encrypts.
+	// Passphrase decrypts the identity in Dir. For an empty Dir, a new identity is created and encrypted with it.
 	Passphrase string
-	// Identity is the text of an age identity, as age-keygen writes it: AGE-SECRET-KEY-1… or AGE-SECRET-KEY-PQ-1….
+	// Identity is the text of an age identity in the form of age-keygen: AGE-SECRET-KEY-1… or AGE-SECRET-KEY-PQ-1….
 	Identity string
 }
 
-// A Store keeps grants in a directory. It is safe for concurrent use, also by several processes. [Open] makes one.
+// A Store stores grants in a directory. It is safe for concurrent use, also by several processes. [Open] makes one.
 type Store struct {
 	dir       string
 	identity  age.Identity
@@ -55,7 +56,7 @@ type Store struct {
 
 var _ auth.Tokens = (*Store)(nil)
 
-// Open opens the directory, or prepares it. A passphrase that is wrong is [ErrWrongKey], and to check it takes about a second.
+// Open opens the directory, or creates it. It returns [ErrWrongKey] if the passphrase is wrong; checking it takes about a second.
 func Open(cfg Config) (*Store, error) {
 	switch {
 	case cfg.Dir == "":
@@ -82,7 +83,7 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Used reports whether the directory has grants or a key in it.
+// Used reports whether the directory has grants or a key.
 func Used(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +119,7 @@ func (s *Store) Load(_ context.Context, email string) (auth.Grant, error) {
 	return grant, nil
 }
 
-// Save keeps the grant.
+// Save stores the grant.
 func (s *Store) Save(_ context.Context, grant auth.Grant) error {
 	if err := grant.Validate(); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (s *Store) List(context.Context) ([]string, error) {
 	return emails, nil
 }
 
-// file is the path of an address's grant. Addresses are escaped, so that none leaves the directory.
+// file returns the path of an address's grant. Addresses are escaped, so that no path leaves the directory.
 func (s *Store) file(email string) string {
 	return filepath.Join(s.dir, url.QueryEscape(email)+extension)
 }

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// replace writes the file so that it is the old one or the new one whenever the process or the machine stops.
+// replace writes the file atomically: after a crash of the process or the machine, it is the old one or the new one.
 func replace(file string, content []byte) error {
 	return write(file, content, func(draft string) error { return os.Rename(draft, file) })
 }
 
-// create is replace for a file that is written once: one that is there is left as it is.
+// create is replace for a file that is written once. An existing file is left unchanged.
 func create(file string, content []byte) error {
 	return write(file, content, func(draft string) error {
 		err := os.Link(draft, file)
@@ -26,14 +26,14 @@ func create(file string, content []byte) error {
 	})
 }
 
-// A draft that is older than draftLife was left by a process that was killed: it takes a moment to write one.
+// A draft that is older than draftLife was left by a killed process: writing one takes a moment.
 const (
 	draftLife   = time.Hour
 	draftPrefix = ".draft-"
 )
 
-// removeDrafts removes what killed processes have left in the directory, as far as it can: what others have left fails no save.
-// Drafts that are being written now stay, whoever writes them.
+// removeDrafts removes the drafts of killed processes from the directory. Errors do not make a save fail. Drafts that any process
+// is writing now stay.
 func removeDrafts(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -49,11 +49,11 @@ func removeDrafts(dir string) {
 	}
 }
 
-// write writes a draft beside the file, puts it in place, and syncs both. A draft that a killed process leaves is encrypted too,
-// no reader takes it for a grant, and a later write removes it.
+// write writes a draft next to the file, renames it, and syncs both. A draft that a killed process leaves is encrypted too, no
+// reader mistakes it for a grant, and a later write removes it.
 func write(file string, content []byte, place func(draft string) error) (err error) {
 	removeDrafts(filepath.Dir(file))
-	draft, err := os.CreateTemp(filepath.Dir(file), draftPrefix+"*") // for its owner only
+	draft, err := os.CreateTemp(filepath.Dir(file), draftPrefix+"*") // readable by its owner only
 	if err != nil {
 		return err
 	}

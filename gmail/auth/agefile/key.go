@@ -11,10 +11,10 @@ import (
 	"filippo.io/age"
 )
 
-// workFactor is the logarithm of what it costs to try a passphrase: about a second, as age recommends.
+// workFactor is the logarithm of the cost of trying a passphrase: about a second, as age recommends.
 var workFactor = 18
 
-// key returns the identity with which the directory is encrypted.
+// key returns the identity that encrypts the directory.
 func (c Config) key() (age.Identity, error) {
 	file := filepath.Join(c.Dir, identityFile)
 	if c.Identity != "" {
@@ -26,7 +26,7 @@ func (c Config) key() (age.Identity, error) {
 	sealed, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = c.makeKey(file); err == nil {
-			sealed, err = os.ReadFile(file) // ours, or that of a process that was faster
+			sealed, err = os.ReadFile(file) // this process's, or that of a faster one
 		}
 	}
 	if err != nil {
@@ -43,7 +43,7 @@ func (c Config) key() (age.Identity, error) {
 	return parseIdentity(string(text))
 }
 
-// makeKey makes the identity of a new directory. A file that is there by now is left alone.
+// makeKey creates the identity of a new directory. An existing file is left unchanged.
 func (c Config) makeKey(file string) error {
 	switch used, err := Used(c.Dir); {
 	case err != nil:
@@ -67,7 +67,7 @@ func (c Config) makeKey(file string) error {
 	return create(file, sealed)
 }
 
-// parseIdentity reads an identity as age-keygen writes it, with comments.
+// parseIdentity parses an identity in the form of age-keygen, with comments.
 func parseIdentity(text string) (age.Identity, error) {
 	identities, err := age.ParseIdentities(strings.NewReader(text))
 	if err != nil {

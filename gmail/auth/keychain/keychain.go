@@ -1,5 +1,5 @@
-// Package keychain keeps grants in the keychain of the operating system: that of macOS, the Credential Manager of Windows, the Secret
-// Service of Linux desktops (GNOME Keyring, KWallet, KeePassXC).
+// Package keychain stores grants in the keychain of the operating system: the macOS keychain, the Credential Manager of Windows,
+// or the Secret Service of Linux desktops (GNOME Keyring, KWallet, KeePassXC).
 package keychain
 
 import (
@@ -15,26 +15,26 @@ import (
 	"github.com/postroom-go/postroom/gmail/auth"
 )
 
-// DefaultService is the name under which grants are kept.
+// DefaultService is the default service name of grants.
 const DefaultService = "postroom"
 
-// Keychains do not list what they keep: this item has the addresses. It is no address itself.
+// Keychains cannot list their items, so this item has the addresses. Its name is not an address itself.
 const index = "accounts"
 
-// A Store keeps grants in the keychain of the person who runs the program. It is safe for concurrent use. Several processes may
-// share it, but of two that save the grant of a new address, or delete one, in the same instant, one may be missing from List.
+// A Store stores grants in the keychain of the person who runs the program. It is safe for concurrent use. Several processes may
+// share it. But if two of them save the grant of a new address, or delete one, at the same instant, one may be missing from List.
 //
-// A keychain may ask the person for a password first. Methods return when their context ends, and the question stays: what the
-// keychain has been asked for is done when it is answered. A method whose context ends before its turn has come does nothing.
-// [New] makes one; the zero Store is unusable.
+// A keychain may ask the person for a password first. Methods return when their context ends, but the question stays: the
+// operation runs when it is answered. A method whose context ends before its turn does nothing. [New] makes a Store; the zero
+// Store is unusable.
 type Store struct {
 	service string
-	turn    chan struct{} // holds one value while the keychain is asked
+	turn    chan struct{} // holds one value while the keychain is in use
 }
 
 var _ auth.Tokens = (*Store)(nil)
 
-// New makes a store of the grants under the name of a service; an empty one is [DefaultService].
+// New makes a store of the grants under a service name. If the name is empty, it is [DefaultService].
 func New(service string) *Store {
 	if service == "" {
 		service = DefaultService
@@ -73,7 +73,7 @@ func (s *Store) Load(ctx context.Context, email string) (auth.Grant, error) {
 	})
 }
 
-// Save keeps the grant.
+// Save stores the grant.
 func (s *Store) Save(ctx context.Context, grant auth.Grant) error {
 	if err := grant.Validate(); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *Store) emails() ([]string, error) {
 	return emails, err
 }
 
-// edit changes the list of addresses, if the change makes a difference.
+// edit changes the list of addresses, unless the change has no effect.
 func (s *Store) edit(change func(emails []string) []string) error {
 	old, err := s.emails()
 	if err != nil {
@@ -141,11 +141,11 @@ func (s *Store) edit(change func(emails []string) []string) error {
 	return keyring.Set(s.service, index, string(text))
 }
 
-// none is the result of what has none.
+// none is the result of a function without one.
 type none struct{}
 
-// do runs fn, one at a time, and returns when ctx ends. Keychains know no context: an fn that has begun then ends by itself, and
-// the next one waits for it. One that has not begun never does.
+// do runs fn, one call at a time, and returns when ctx ends. Keychains do not support contexts: an fn that has started then runs
+// on, and the next one waits for it. An fn that has not started is not run.
 func do[T any](ctx context.Context, s *Store, what string, fn func() (T, error)) (value T, err error) {
 	select {
 	case s.turn <- struct{}{}:

@@ -1,4 +1,4 @@
-// Package tokenstore chooses where grants are kept: the keychain of the operating system, or else encrypted files.
+// Package tokenstore chooses the store of grants: the keychain of the operating system, or encrypted files.
 package tokenstore
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/postroom-go/postroom/gmail/auth/keychain"
 )
 
-// A Kind is a place for grants.
+// A Kind is a kind of store.
 type Kind string
 
-// The kinds of places.
+// The kinds of stores.
 const (
-	// Auto is the files if there are any in Config.Dir, else the keychain if it works, else the files.
+	// Auto uses the files if Config.Dir has any, otherwise the keychain if it works, otherwise the files.
 	Auto Kind = ""
-	// Keychain is the keychain of the person who runs the program.
+	// Keychain uses the keychain of the person who runs the program.
 	Keychain Kind = "keychain"
-	// File is encrypted files in Config.Dir.
+	// File uses encrypted files in Config.Dir.
 	File Kind = "file"
 )
 
@@ -31,29 +31,30 @@ const keychainTimeout = 30 * time.Second
 
 // Config configures [Open].
 type Config struct {
-	// Kind is the place. Default Auto. Programs that share grants, such as a service and a command line, should name it: they may
-	// not reach the same keychain.
+	// Kind is the kind of store. Default Auto. Programs that share grants, such as a service and a command line, should set it:
+	// they may not reach the same keychain.
 	Kind Kind
 	// Service is the name in the keychain. Default [keychain.DefaultService].
 	Service string
 	// Dir is the directory of the files. Required for File; without it, Auto is Keychain.
 	Dir string
-	// Identity is the age identity that encrypts the files, in text. Default: one that is made and kept in Dir under the passphrase.
+	// Identity is the text of the age identity that encrypts the files. Default: one that is created and kept in Dir under the
+	// passphrase.
 	Identity string
 	// Passphrase returns the passphrase of the files. It is called once, and only if files are used without an Identity.
 	Passphrase func(ctx context.Context) (string, error)
-	// Existing makes Open return [auth.ErrNoGrant] where files would be begun, for who only looks at what there is. Default false.
+	// Existing makes Open return [auth.ErrNoGrant] instead of creating files, for programs that only read. Default false.
 	Existing bool
 }
 
-// A Store is an opened place for grants.
+// A Store is an open store of grants.
 type Store struct {
 	auth.Tokens
 	Kind Kind   // Keychain or File
-	Why  string // why it was chosen, for people
+	Why  string // the reason for the choice, for people
 }
 
-// Open opens the place for grants, and says in the Store which it is and why.
+// Open opens the store of grants. Kind and Why of the Store give the choice and its reason.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	switch cfg.Kind {
 	case Keychain:

@@ -3,14 +3,14 @@ package mailbox
 import "errors"
 
 var (
-	// ErrNotMailbox is wrapped by an [OpenError] when the path exists and holds something else.
+	// ErrNotMailbox is wrapped by an [OpenError] if the path exists and is not such a mailbox.
 	ErrNotMailbox = errors.New("not a mailbox of this kind")
 
-	// ErrCutShort reports that a file ended, or was damaged, before its last message; the messages before were yielded.
+	// ErrCutShort reports that a file ended, or was damaged, before its last message. The messages before it were yielded.
 	ErrCutShort = errors.New("the file is cut short")
 )
 
-// An OpenError says why a path cannot be read as a mailbox.
+// An OpenError is the reason why a path cannot be read as a mailbox.
 type OpenError struct {
 	Path string
 	What string // what was found there

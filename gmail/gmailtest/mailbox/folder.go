@@ -10,10 +10,10 @@ import (
 
 // An entry is a message with a file of its own.
 type entry struct {
-	name     string // what the message is called
+	name     string // the name of the message
 	path     string
 	flags    Flags
-	received time.Time // zero when the name has no time
+	received time.Time // zero if the name has no time
 }
 
 // A folder is a mailbox of entries, listed when it was opened.
@@ -53,7 +53,7 @@ func (e entry) message(position int) Message {
 	return msg
 }
 
-// readBounded reads a file of at most MaxMessage bytes, and the beginning of a larger one.
+// readBounded reads a file of at most MaxMessage bytes, or the beginning of a larger one.
 func readBounded(path string) ([]byte, fs.FileInfo, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 
 var fromPrefix = []byte("From ")
 
-// isSeparator decides whether a line that begins with "From " starts a new message; next is what follows the line.
+// isSeparator reports whether a line that begins with "From " starts a new message. next is the text after the line.
 //
-// QUIRK: writers of mbox files differ in what they quote, and some leave the blank line before a message away. A true
-// separator has three signs: a blank line before it, a date in it, a header field after it. Two of them are enough, so
-// that neither "From here on ..." in a letter splits it, nor one sloppy writer glues two messages together.
+// QUIRK: writers of mbox files differ in their quoting, and some omit the blank line before a message. A true separator has three
+// signs: a blank line before it, a date in it, a header field after it. Two of them are enough, so that "From here on ..." in a
+// letter does not split it, and one sloppy writer does not join two messages.
 func isSeparator(line, next []byte, afterBlank bool) bool {
 	signs := 0
 	if afterBlank {
@@ -40,11 +40,11 @@ var fromLineLayouts = []string{
 	"Mon Jan 2 15:04 MST 2006",
 }
 
-// maxFromLine bounds how much of a line is searched for a date.
+// maxFromLine bounds the part of a line that is searched for a date.
 const maxFromLine = 1024
 
-// fromLineDate finds the date in a separator: "From address weekday month day time [zone] year", or the date of RFC 5322
-// in the same place. It is zero when there is none.
+// fromLineDate finds the date in a separator: "From address weekday month day time [zone] year", or the date of RFC 5322 in the
+// same place. It returns zero if there is none.
 func fromLineDate(line []byte) time.Time {
 	words := strings.Fields(string(line[:min(len(line), maxFromLine)]))
 	for i := range words {
@@ -71,7 +71,7 @@ func isWeekday(word string) bool {
 	}
 }
 
-// parseDate reads a Date field (RFC 5322, section 3.3); it is zero when the field cannot be read.
+// parseDate parses a Date field (RFC 5322, section 3.3). It returns zero if the field is invalid.
 func parseDate(value string) time.Time {
 	t, err := mail.ParseDate(value)
 	if err != nil {
@@ -80,7 +80,7 @@ func parseDate(value string) time.Time {
 	return t.UTC()
 }
 
-// unquoted takes away the ">" with which a writer kept a line of the body from looking like a separator.
+// unquoted removes the ">" with which a writer quotes a line of the body that looks like a separator.
 func unquoted(line []byte) []byte {
 	if bytes.HasPrefix(bytes.TrimLeft(line, ">"), fromPrefix) && line[0] == '>' {
 		return line[1:]

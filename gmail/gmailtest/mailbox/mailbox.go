@@ -11,16 +11,16 @@ import (
 // MaxMessage is the largest message that is read whole, in bytes: the largest that Gmail accepts.
 const MaxMessage = 36_700_160
 
-// OversizeKept is the number of bytes that are kept of a message above [MaxMessage].
+// OversizeKept is the number of bytes that are kept of a message larger than [MaxMessage].
 const OversizeKept = 64 << 10
 
 // A Source is a mailbox that can be read from its beginning any number of times.
 type Source interface {
-	// Name identifies the mailbox: it is the same each time the same mailbox is opened.
+	// Name identifies the mailbox. It is the same each time the same mailbox is opened.
 	Name() string
 
-	// Messages yields the messages in their order, one at a time. A message that could not be read well is yielded with
-	// its Problem, and the next ones follow. An error is the last thing that is yielded: nothing after it can be read.
+	// Messages yields the messages in order, one at a time. A message that could not be read properly is yielded with its
+	// Problem, and reading continues. An error is the last value that is yielded.
 	Messages() iter.Seq2[Message, error]
 }
 
@@ -32,12 +32,12 @@ type Message struct {
 	// Name is the entry's file within a folder; empty in an mbox.
 	Name string
 
-	// Raw is the message as it was stored, line ends untouched, without what the mailbox format added to it. It is the
-	// receiver's to keep.
+	// Raw is the message as it was stored, with its line ends, but without the additions of the mailbox format. The receiver may
+	// keep it.
 	Raw []byte
 
-	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it, and Labeled reports whether the message has that
-	// header field: an empty list of labels is not the same as none at all.
+	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it. Labeled reports whether the message has that header
+	// field: an empty list of labels differs from a missing one.
 	Labels  []string
 	Labeled bool
 
@@ -46,12 +46,12 @@ type Message struct {
 
 	Flags Flags
 
-	// Received is when the message arrived: from the mbox's From line or the maildir's file name, else the Date field,
-	// else when the file was written.
+	// Received is when the message arrived: from the mbox's From line or the maildir's file name, otherwise from the Date field,
+	// otherwise the file's modification time.
 	Received time.Time
 
-	// Problem says why Raw is not the message, empty when it is: the entry is larger than [MaxMessage] (Raw holds its
-	// first [OversizeKept] bytes) or its file cannot be read (Raw is nil).
+	// Problem is the reason why Raw is not the message; empty if it is. Either the entry is larger than [MaxMessage], and Raw has
+	// its first [OversizeKept] bytes, or its file cannot be read, and Raw is nil.
 	Problem string
 }
 
@@ -60,7 +60,7 @@ type Flags struct {
 	Seen, Answered, Flagged, Draft, Trashed bool
 }
 
-// describe fills in what the message's own header says.
+// describe sets the fields that come from the message's own header.
 func (m *Message) describe() {
 	header, _ := rawmail.Split(m.Raw)
 	for _, f := range header {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// OpenMaildir opens a maildir: the messages in its cur and new folders, sorted by file name without flags, so that a
-// message keeps its place when it is read or flagged. Folders within it (Maildir++) are mailboxes of their own and are
-// not read. The maildir's identity ([Source].Name) is its absolute path.
+// OpenMaildir opens a maildir: the messages in its cur and new folders, sorted by file name without flags, so that a message
+// keeps its position when it is read or flagged. Folders within it (Maildir++) are separate mailboxes and are not read. The
+// maildir's identity ([Source].Name) is its absolute path.
 //
 // Its error is an [*OpenError].
 func OpenMaildir(dir string) (Source, error) {
@@ -42,7 +42,7 @@ func OpenMaildir(dir string) (Source, error) {
 	return box, nil
 }
 
-// statFolder looks for a folder and gives its identity.
+// statFolder checks a folder and returns its identity.
 func statFolder(dir, kind string) (string, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -73,9 +73,9 @@ func (f *folder) addMaildir(dir string, files []fs.DirEntry) {
 	}
 }
 
-// maildirName cuts a file name into the message's own name, which stays, and its flags, which change.
+// maildirName splits a file name into the message's permanent name and its flags.
 //
-// QUIRK: the flags follow ":2,"; where a file system forbids the colon, programs write ";", "!" or "-" in its place.
+// QUIRK: the flags follow ":2,"; if a file system forbids the colon, programs write ";", "!" or "-" in its place.
 func maildirName(file string) (string, Flags) {
 	at := strings.LastIndex(file, "2,")
 	if at < 1 || !strings.ContainsRune(":;!-", rune(file[at-1])) {
@@ -99,7 +99,7 @@ func maildirName(file string) (string, Flags) {
 	return file[:at-1], flags
 }
 
-// maildirTime reads the seconds with which a delivered file's name begins.
+// maildirTime returns the time in seconds with which a delivered file's name begins.
 func maildirTime(name string) time.Time {
 	digits, _, _ := strings.Cut(name, ".")
 	seconds, err := strconv.ParseInt(digits, 10, 64)

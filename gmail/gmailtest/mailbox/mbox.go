@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// OpenMbox opens an mbox file, plain or compressed with gzip, whatever its name. The dialects mboxo, mboxrd and mboxcl are
-// read alike, with LF or CRLF. The file's identity ([Source].Name) is its absolute path.
+// OpenMbox opens an mbox file, plain or compressed with gzip, whatever its name. It reads the dialects mboxo, mboxrd and mboxcl,
+// with LF or CRLF. The file's identity ([Source].Name) is its absolute path.
 //
 // Its error is an [*OpenError].
 func OpenMbox(path string) (Source, error) {
@@ -34,7 +34,7 @@ func OpenMbox(path string) (Source, error) {
 	return box, box.check()
 }
 
-// stat looks for a file; a folder is refused with the hint.
+// stat checks a file. A folder is refused with the hint.
 func stat(path, folderHint string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -96,7 +96,7 @@ func (m *mbox) check() error {
 	}
 }
 
-// open opens the file and unpacks it when it is compressed.
+// open opens the file and decompresses it if needed.
 func (m *mbox) open() (io.ReadCloser, error) {
 	file, err := os.Open(m.path)
 	if err != nil {
@@ -115,8 +115,8 @@ func (m *mbox) open() (io.ReadCloser, error) {
 	return fileReader{padded{unpacked}, file}, nil
 }
 
-// padded reads a gzip file. QUIRK: tapes and some downloads fill it up with zeros, or append other things; gzip(1) ignores
-// what follows the last member, and so does this.
+// padded reads a gzip file. QUIRK: tapes and some downloads pad it with zeros, or append other data. Like gzip(1), it ignores
+// everything after the last member.
 type padded struct{ *gzip.Reader }
 
 func (p padded) Read(b []byte) (int, error) {
@@ -127,7 +127,7 @@ func (p padded) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A fileReader reads through one reader and closes the file below it.
+// A fileReader reads from one reader and closes the underlying file.
 type fileReader struct {
 	io.Reader
 	io.Closer

@@ -7,27 +7,27 @@ import (
 	"io"
 )
 
-// chunkSize is the length up to which lines are examined whole; the rest of a longer line is copied unchanged.
+// chunkSize is the length up to which whole lines are examined. The rest of a longer line is copied unchanged.
 const chunkSize = 64 << 10
 
 // peekSize is the number of bytes of the next line that are examined: enough for the name of any header field.
 const peekSize = 256
 
-// A splitter cuts the bytes of an mbox into messages (RFC 4155 and its relatives mboxo, mboxrd and mboxcl). It holds one
-// message at a time and never trusts a Content-Length field, which mail carries for other reasons too.
+// A splitter splits the bytes of an mbox into messages (RFC 4155 and its relatives mboxo, mboxrd and mboxcl). It holds one
+// message at a time. It never trusts a Content-Length field, which mail has for other reasons too.
 type splitter struct {
 	in   *bufio.Reader
-	from []byte // the From line of the message that comes next; nil before the first one and after the last
+	from []byte // the From line of the next message; nil before the first one and after the last
 	body bytes.Buffer
-	size int64 // of the message, whatever of it is kept
+	size int64 // of the message, including dropped bytes
 }
 
 func newSplitter(r io.Reader) *splitter {
 	return &splitter{in: bufio.NewReaderSize(r, chunkSize)}
 }
 
-// start goes to the first From line. It returns io.EOF when there is none, and the first bytes in its place when the file
-// begins with something else.
+// start moves to the first From line. It returns io.EOF if there is none, and also the first bytes if the file begins with other
+// text.
 func (s *splitter) start() (instead []byte, err error) {
 	if bom, _ := s.in.Peek(3); bytes.Equal(bom, []byte("\xEF\xBB\xBF")) {
 		_, _ = s.in.Discard(len(bom))
@@ -83,8 +83,8 @@ func (s *splitter) next() (from, raw []byte, size int64, err error) {
 	return from, s.message(), s.size, nil
 }
 
-// line reads to the next line end, or as much of the line as fits the buffer. What it returns is valid until the next
-// read. At the end of the input it returns what is left together with io.EOF.
+// line reads to the next line end, or as much of the line as fits the buffer. The result is valid until the next read. At the end
+// of the input it returns the rest together with io.EOF.
 func (s *splitter) line() ([]byte, error) {
 	line, err := s.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -95,12 +95,12 @@ func (s *splitter) line() ([]byte, error) {
 
 func (s *splitter) keep(line []byte) {
 	s.size += int64(len(line))
-	if s.size <= MaxMessage+2 { // the blank line that the format adds is not the message's
+	if s.size <= MaxMessage+2 { // the blank line that the format adds is not part of the message
 		s.body.Write(line)
 	}
 }
 
-// message is a copy of what was read, without the blank line that the format puts after each message.
+// message returns a copy of the message, without the blank line that the format adds after each message.
 func (s *splitter) message() []byte {
 	raw := s.body.Bytes()
 	if whole := s.size == int64(len(raw)); whole {

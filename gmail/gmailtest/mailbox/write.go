@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// WriteMbox writes the messages of a source as an mbox (mboxrd), whose From lines carry the time of arrival. [OpenMbox]
-// reads back what was written, byte for byte, but for a line end after a message that has none.
+// WriteMbox writes the messages of a source as an mbox (mboxrd). The From lines have the time of arrival. [OpenMbox] reads back
+// the same bytes, except for a line end that is added after a message without one.
 //
-// It is for tests and demonstrations: labels, threads and flags that are not in the messages' own header are not written,
-// and a message with a Problem is passed over.
+// It is for tests and demonstrations: labels, threads and flags that are not in the messages' own header are not written, and a
+// message with a Problem is skipped.
 func WriteMbox(w io.Writer, source Source) error {
 	out := bufio.NewWriter(w)
 	for msg, err := range source.Messages() {
@@ -29,7 +29,7 @@ func WriteMbox(w io.Writer, source Source) error {
 	return nil
 }
 
-// writeMessage leaves errors to Flush, which reports the first.
+// writeMessage ignores errors: Flush returns the first.
 func writeMessage(out *bufio.Writer, msg *Message) {
 	_, _ = fmt.Fprintf(out, "From MAILER-DAEMON %s\n", msg.Received.UTC().Format(time.ANSIC))
 	for line := range bytes.Lines(msg.Raw) {

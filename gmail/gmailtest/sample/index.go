@@ -29,19 +29,19 @@ const (
 	broken       category = "broken"
 )
 
-// A mail is one message of the sample: the name of its file, and what the mailbox knows of it.
+// A mail is one message of the sample: the name of its file, and its state in the mailbox.
 type mail struct {
 	name     string
 	category category
 	received time.Time
-	labels   string // names with blanks between
+	labels   string // names separated by blanks
 }
 
 func at(month time.Month, day, hour, minute int) time.Time {
 	return time.Date(2026, month, day, hour, minute, 0, 0, time.UTC)
 }
 
-// mails are in the order in which they came. The order is part of what a message is: new ones go to the end.
+// mails are in the order of arrival. The order is part of a message's identity: add new ones at the end.
 var mails = []mail{
 	{"newsletter-harbour", newsletter, at(1, 5, 6, 30), "INBOX UNREAD"},
 	{"receipt-coffee", receipt, at(1, 6, 8, 4), "INBOX"},

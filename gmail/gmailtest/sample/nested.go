@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// nestedName is the message that is made and not stored.
+// nestedName is the message that is generated instead of stored.
 const nestedName = "broken-nested"
 
-// nestedDepth is far beyond what any mail needs and any reader should follow.
+// nestedDepth is far more than mail needs, and more than a reader should follow.
 const nestedDepth = 1000
 
-// nested is a multipart in a multipart, and so on.
+// nested returns nested multiparts.
 func nested() []byte {
 	var b bytes.Buffer
 	b.WriteString("From: Box Maker <box@boxmaker.example>\nTo: " + Owner + "\nSubject: A box in a box in a box\n" +

@@ -15,7 +15,7 @@ var files embed.FS
 // Owner is the address to which the mail of the sample was sent.
 const Owner = "you@example.com"
 
-// Labels are the labels that the owner of the mailbox made. Some messages carry one already; the others wait for rules.
+// Labels are the user labels of the mailbox. Some messages already have one; the others wait for rules.
 var Labels = []string{
 	"Bounces", "Calendar", "Family", "Mailing lists", "Newsletters", "Notifications", "Orders", "Receipts", "Security",
 	"Social", "Suspicious", "Travel", "Work",

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// celDecider evaluates one program after the other, which is what CEL has for many rules.
+// celDecider evaluates one program after the other, which is CEL's way of handling many rules.
 type celDecider struct{ programs []cel.Program }
 
 var _ Decider = (*celDecider)(nil)

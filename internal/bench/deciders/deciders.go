@@ -1,4 +1,4 @@
-// Package deciders compares package rules with cel-go: the same rules, on the same messages.
+// Package deciders compares package rules with cel-go: the same rules on the same messages.
 package deciders
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// A Decider finds rules that match a message; rules are numbers from 0, in the order in which they are tried.
+// A Decider finds rules that match a message. Rules are numbers from 0, in the order in which they are tried.
 type Decider interface {
 	// First returns the first rule that matches, or -1.
 	First(msg *postroom.Message) int

@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// Settings are the fields that the Config of every provider has.
+// Settings are the common fields of every provider's Config.
 type Settings struct {
 	Package    string // for errors
 	Name       string
@@ -27,7 +27,7 @@ type Settings struct {
 	MaxBytes   int64
 }
 
-// A Caller makes the calls of one client: with a time limit, and with failures that are all alike.
+// A Caller makes the calls of one client with a time limit, and converts failures to one form.
 type Caller struct {
 	Name      string
 	Model     string
@@ -46,7 +46,7 @@ const (
 	defaultMaxBytes  = 4 << 20
 )
 
-// New checks the settings; an error names the field.
+// New checks the settings. The error names the field.
 func New(s Settings) (*Caller, error) {
 	switch u, err := url.Parse(s.BaseURL); {
 	case s.Model == "":
@@ -65,22 +65,22 @@ func New(s Settings) (*Caller, error) {
 	}, nil
 }
 
-// FullName is the model as provider::model.
+// FullName returns the model as provider::model.
 func (c *Caller) FullName() string { return c.Name + "::" + c.Model }
 
-// String names the model and no key.
+// String returns the model without the key.
 func (c *Caller) String() string { return c.FullName() }
 
-// GoString is [Caller.String].
+// GoString returns [Caller.String].
 func (c *Caller) GoString() string { return c.FullName() }
 
-// LogValue is [Caller.String].
+// LogValue returns [Caller.String].
 func (c *Caller) LogValue() slog.Value { return slog.StringValue(c.FullName()) }
 
-// A Fault is a failure that arrives within an answer: in the middle of a stream, or as the reason why the answer ended. It is
-// returned from the function of [Caller.Do].
+// A Fault is a failure within an answer: in the middle of a stream, or as the reason for the end of the answer. The function of
+// [Caller.Do] returns it.
 type Fault struct { //nolint:errname // Error is the type of package llm
-	Reason  error // nil: to be read from Code and Text
+	Reason  error // nil: derived from Code and Text
 	Code    string
 	Text    string
 	Usage   llm.Usage
@@ -99,7 +99,7 @@ func (e *StreamError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *StreamError) Unwrap() error { return e.Err }
 
-// Do runs fn, which makes one request, and turns its error into an [*llm.Error]. The texts of SDK errors are not kept: they hold
+// Do runs fn, which makes one request, and converts its error to an [*llm.Error]. It drops the texts of SDK errors: they contain
 // requests with their headers.
 func (c *Caller) Do(ctx context.Context, req *llm.Request, fn func(ctx context.Context) (*llm.Response, error)) (*llm.Response, error) {
 	if err := req.Validate(); err != nil {
@@ -153,12 +153,12 @@ func (c *Caller) failure(err error, seen *Exchange, late bool, now time.Time) *l
 	return e
 }
 
-// requestID is the provider's name for the exchange, where it gives one.
+// requestID returns the provider's id of the exchange, if there is one.
 func requestID(h http.Header) string {
 	return clean(cmp.Or(h.Get("X-Request-ID"), h.Get("Request-Id"), h.Get("X-Goog-Request-Id")), "")
 }
 
-// Emit hands a chunk to the stream of the request.
+// Emit passes a chunk to the stream of the request.
 func Emit(req *llm.Request, chunk llm.Chunk) error {
 	if req.Stream == nil || chunk == (llm.Chunk{}) {
 		return nil
@@ -169,7 +169,7 @@ func Emit(req *llm.Request, chunk llm.Chunk) error {
 	return nil
 }
 
-// Cut is the fault of an answer that ends before it is whole.
+// Cut returns the fault of an incomplete answer.
 func Cut() error {
 	return &Fault{Reason: llm.ErrUnavailable, Text: "the answer is not whole"}
 }

@@ -1,5 +1,5 @@
-// Package provider is what the clients of all providers share: the HTTP client with its bounds, and the reading of failures and
-// rate limits.
+// Package provider has the common parts of all providers' clients: the HTTP client with its bounds, and the parsing of failures
+// and rate limits.
 package provider
 
 import (
@@ -12,26 +12,26 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// maxFailure bounds what is read of the body of a failure, in bytes.
+// maxFailure bounds the bytes that are read of a failure's body.
 const maxFailure = 64 << 10
 
-// An Exchange is what came back by HTTP for one call.
+// An Exchange is the HTTP response to one call.
 type Exchange struct {
 	Status int
 	Header http.Header
 	body   []byte // of a failure
-	long   bool   // the body had more bytes than allowed
+	long   bool   // the body had more bytes than permitted
 }
 
 type exchangeKey struct{}
 
-// watch returns a context whose request fills in the exchange.
+// watch returns a context whose request fills the exchange.
 func watch(ctx context.Context) (context.Context, *Exchange) {
 	seen := &Exchange{}
 	return context.WithValue(ctx, exchangeKey{}, seen), seen
 }
 
-// httpClient returns a copy of base that bounds answers, keeps failures and follows no redirect: a redirect would carry the key
+// httpClient returns a copy of base that bounds answers, keeps failures and follows no redirect: a redirect would send the key
 // and the mail to a host that nobody has configured.
 func httpClient(base *http.Client, maxBytes int64) *http.Client {
 	client := http.Client{}
@@ -68,7 +68,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// What cannot be read of a failure is not missed: the status says enough.
+	// A body that cannot be read is not needed: the status is enough.
 	seen.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxFailure))
 	if resp.StatusCode < 400 {
 		return nil, fmt.Errorf("status %d: the address answers with a redirect", resp.StatusCode)
@@ -77,7 +77,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// bounded is a body of at most so many bytes.
+// bounded is a body of at most the given number of bytes.
 type bounded struct {
 	body io.ReadCloser
 	left int64
@@ -86,7 +86,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		// One byte more tells an answer that is too long from one that just fits.
+		// One more byte shows whether an answer is too long or just fits.
 		var one [1]byte
 		n, err := b.body.Read(one[:])
 		if n == 0 {

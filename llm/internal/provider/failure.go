@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// A failure is the body of a failure as the providers write it: OpenAI with type and code, Anthropic with type, Gemini with
+// A failure is the body of a failure in the forms of the providers: OpenAI with type and code, Anthropic with type, Gemini with
 // status and details.
 type failure struct {
 	Message string          `json:"message"`
@@ -23,7 +23,7 @@ type failure struct {
 	} `json:"details"`
 }
 
-// readFailure finds the failure in a body, which may be a list of one (Gemini) or no JSON at all (proxies).
+// readFailure parses the failure in a body, which may be a list of one (Gemini) or no JSON at all (proxies).
 func readFailure(body []byte) failure {
 	var parsed struct {
 		Error json.RawMessage `json:"error"`
@@ -46,13 +46,13 @@ func readFailure(body []byte) failure {
 	return failure{Message: string(parsed.Error)}
 }
 
-// StreamFault is the failure that a stream holds in the place of an answer.
+// StreamFault returns the failure that a stream has in place of an answer.
 func StreamFault(data []byte) error {
 	f := readFailure(data)
 	return &Fault{Code: f.code(), Text: f.Message}
 }
 
-// code is the most exact word that the provider has for the failure.
+// code returns the provider's most specific word for the failure.
 func (f *failure) code() string {
 	for _, d := range f.Details {
 		if d.Reason != "" {
@@ -112,7 +112,7 @@ func reasonOf(status int, code, message string) error {
 	}
 }
 
-// hintOf is what a person can do about a status that says more than its reason.
+// hintOf returns advice for a person about a status with a more specific meaning than its reason.
 func hintOf(status int) string {
 	if status >= 300 && status < 400 {
 		return "the base URL must be the address that answers, redirects are not followed"
@@ -120,10 +120,10 @@ func hintOf(status int) string {
 	return ""
 }
 
-// keyLike matches what looks like a key of one of the providers, whole or masked.
+// keyLike matches text that looks like a key of one of the providers, whole or masked.
 var keyLike = regexp.MustCompile(`\b(?:sk|gsk|xai)-[\w*.-]{6,}|\bAIza[\w*-]{10,}|(?i)bearer [\w*.~+/=-]{6,}`)
 
-// clean makes a provider's text fit for an error: one line, short, without keys.
+// clean makes a provider's text suitable for an error: one line, short, without keys.
 func clean(text, key string) string {
 	if key != "" {
 		text = strings.ReplaceAll(text, key, "(key)")

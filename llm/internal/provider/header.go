@@ -8,10 +8,10 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// maxWait bounds the delay that a provider can ask for.
+// maxWait bounds the delay that a provider can request.
 const maxWait = 24 * time.Hour
 
-// retryAfter reads the delay that the header asks for, at now: retry-after-ms, or Retry-After as seconds or a date.
+// retryAfter parses the delay that the header requests, at now: retry-after-ms, or Retry-After as seconds or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return bound(ms * float64(time.Millisecond))
@@ -26,7 +26,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// bound brings a delay of a stranger's number, which may be NaN, within limits.
+// bound clamps an untrusted delay, which may be NaN.
 func bound(d float64) time.Duration {
 	switch {
 	case d >= float64(maxWait):
@@ -38,8 +38,8 @@ func bound(d float64) time.Duration {
 	}
 }
 
-// limits reads the rate limits: x-ratelimit-* of OpenAI and those compatible with it, anthropic-ratelimit-* of Anthropic.
-// Gemini reports none.
+// limits parses the rate limits: x-ratelimit-* of OpenAI and compatible servers, anthropic-ratelimit-* of Anthropic. Gemini
+// reports none.
 func limits(h http.Header, now time.Time) llm.Limits {
 	requests := allowance(h, "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests", now)
 	if requests == nil {

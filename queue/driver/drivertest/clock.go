@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// What limits promise where clocks differ, or are put back.
+// The guarantees of limits if clocks differ, or are put back.
 var clockCases = []conformanceCase{
 	{
 		name:        "Clock/the order of claims holds for the jobs of a limit key, whichever of them has come first",

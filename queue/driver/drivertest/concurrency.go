@@ -131,7 +131,7 @@ var concurrencyCases = []conformanceCase{
 	},
 }
 
-// drain claims until nothing is left. It runs beside others, so that it must not end the test by itself.
+// drain claims until nothing is left. It runs concurrently with others, so it must not end the test by itself.
 func (s *suite) drain(worker string, limit int) []driver.Job {
 	var all []driver.Job
 	for {

@@ -14,15 +14,15 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A conformanceCase is one promise of a driver. Its explanation says what a driver that fails it does wrong.
+// A conformanceCase is one requirement of a driver. Its explanation describes the fault of a driver that fails it.
 type conformanceCase struct {
 	name        string
 	explanation string
 	run         func(s *suite)
 }
 
-// Run checks that a driver keeps what [driver.Driver] promises. Each case gets a new, empty database from open,
-// which closes it with the test; the suite makes the tables.
+// Run checks that a driver meets the requirements of [driver.Driver]. Each case gets a new, empty database from open, which
+// closes it with the test; the suite makes the tables.
 func Run(t *testing.T, open func(t *testing.T) queue.DB) {
 	cases := slices.Concat(writeCases, endCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
 		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases)
@@ -41,7 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) queue.DB) {
 	}
 }
 
-// A suite is a case under way: a driver with the queue's tables and nothing in them.
+// A suite is a running case: a driver with empty tables of the queue.
 type suite struct {
 	*testing.T
 	d driver.Driver
@@ -91,11 +91,11 @@ func (s *suite) insert(jobs ...driver.InsertJob) []driver.InsertResult {
 	return results
 }
 
-// now is the time by the driver's clock, which may be some milliseconds ahead of the machine's or behind it: what is stored as due
-// by the one need not be so by the other.
+// now returns the time of the driver's clock, which may differ from the machine's by some milliseconds: a job that is due by one
+// clock may not be due by the other.
 func (s *suite) now() time.Time { return driver.Now(s.d) }
 
-// claim takes what is due now, for the worker "w".
+// claim claims the due jobs for the worker "w".
 func (s *suite) claim(limit int, types ...string) []driver.Job {
 	s.Helper()
 	return s.claimAt(s.now(), "w", limit, types...).Jobs
@@ -119,8 +119,8 @@ func (s *suite) tryClaim(req driver.ClaimRequest) (result driver.ClaimResult, er
 	return result, err
 }
 
-// again tries again, as the queue does, where a driver has given a transaction up in favour of others: a claim that stands still
-// half way for seconds, as on a machine with much else to do, may be ended.
+// again retries, like the queue, if a driver has ended a transaction in favor of others: a claim that is stopped for seconds, as
+// on a busy machine, may be ended.
 func again(try func() error) (err error) {
 	for range 20 {
 		if err = try(); !errors.Is(err, driver.ErrDeadlock) {

@@ -139,7 +139,7 @@ var ends = []struct {
 	{"canceled", func(s *suite, job driver.Job) { require.NoError(s, s.cancel(job.ID)) }},
 }
 
-// fill gives each field that is empty something that is stored: an option that is added, too.
+// fill sets each empty field to a stored value, including options that are added later.
 func fill(of reflect.Value, at time.Time) {
 	for i := range of.NumField() {
 		name := of.Type().Field(i).Name

@@ -212,7 +212,7 @@ var finishCases = []conformanceCase{
 	},
 }
 
-// refused tries every write that names a lease.
+// refused tries every write that takes a lease.
 func (s *suite) refused(lease driver.Lease, want error) {
 	s.Helper()
 	require.ErrorIs(s, s.finish(completed(lease)), want, "Finish, completed")

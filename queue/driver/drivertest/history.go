@@ -75,7 +75,7 @@ var historyCases = []conformanceCase{
 	},
 }
 
-// history is the kinds of a job's attempts.
+// history returns the kinds of a job's attempts.
 func (s *suite) history(jobID string) []string {
 	s.Helper()
 	attempts, err := s.d.Attempts(s.Context(), jobID)

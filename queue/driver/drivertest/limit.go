@@ -14,7 +14,7 @@ func withLimitKey(key string) func(*driver.InsertJob) {
 	return func(j *driver.InsertJob) { j.LimitKey = key }
 }
 
-// setLimit limits the target; a Limit of zero lifts the limit.
+// setLimit limits the target. A zero Limit removes the limit.
 func (s *suite) setLimit(target driver.Target, limit driver.Limit) {
 	s.Helper()
 	s.write(func(ctx context.Context, tx *driver.WriteTx) error {
@@ -57,7 +57,7 @@ func (s *suite) claimAll(now time.Time, worker string, types ...string) (jobs []
 	return nil, time.Time{}
 }
 
-// later is past what the suite writes, whatever its clock says meanwhile.
+// later is after every time that the suite writes.
 func later() time.Time { return time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond) }
 
 var (
@@ -155,7 +155,7 @@ var limitCases = []conformanceCase{
 			}
 			s.insert(jobs[3], jobs[1], jobs[2])
 			s.endAll([]driver.Job{holder})
-			s.claimAll(s.now(), "w", "other") // makes ready what has capacity
+			s.claimAll(s.now(), "w", "other") // makes jobs with capacity ready
 			s.insert(jobs[0])
 			for _, want := range idsOf(jobs) {
 				got, _ := s.claimAll(s.now(), "w")

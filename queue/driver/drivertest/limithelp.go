@@ -74,7 +74,7 @@ func byKey(jobs []driver.Job) map[string]int {
 	return counts
 }
 
-// race has workers claim and end limited jobs side by side until all have run.
+// race lets workers claim and end limited jobs concurrently until all have run.
 func (s *suite) race() {
 	const keys, each, most, workers = 4, 60, 2, 4
 	s.setLimit(ofPrefix("k"), driver.Limit{MaxRunning: most})
@@ -109,7 +109,7 @@ func (s *suite) race() {
 	require.Equal(s, keys*each, ran, "every job ran")
 }
 
-// turn claims some jobs and ends them. It runs beside others, so that it must not end the test by itself.
+// turn claims some jobs and ends them. It runs concurrently with others, so it must not end the test by itself.
 func (s *suite) turn(worker string, most int, count func(key string, n int) int) bool {
 	result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 3), Limit: 3, Now: s.now()})
 	if err != nil {

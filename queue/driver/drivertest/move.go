@@ -12,13 +12,13 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A movable can be moved from and to.
+// A movable is a driver that jobs can be moved from and to.
 type movable interface {
 	driver.MoveSource
 	driver.MoveTarget
 }
 
-// movable skips what needs a driver that can be moved.
+// movable skips the test if the driver does not support moves.
 func (s *suite) movable() movable {
 	s.Helper()
 	m, ok := driver.As[movable](s.d)

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// newSchedule is one with everything that can be said about it.
+// newSchedule returns a schedule with all fields set.
 func newSchedule(name string, next time.Time) driver.Schedule {
 	now := dbtime.Truncate(time.Now())
 	return driver.Schedule{

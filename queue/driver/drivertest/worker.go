@@ -16,7 +16,7 @@ func (s *suite) beat(worker string, first bool) bool {
 	return alive
 }
 
-// worker is what is known of the worker "w", or nil.
+// worker returns the registered worker "w", or nil.
 func (s *suite) worker() *driver.Worker {
 	s.Helper()
 	workers, err := s.d.Workers(s.Context())

@@ -1,18 +1,18 @@
 package joblimit
 
-// A Capacity is how many more jobs a claim may take of a type or a limit key, however many lanes have them.
+// A Capacity is the number of jobs that a claim may still take of a type or a limit key, over all lanes.
 type Capacity struct{ left int }
 
-// NewCapacity returns one of n jobs.
+// NewCapacity returns a capacity of n jobs.
 func NewCapacity(n int) *Capacity { return &Capacity{left: n} }
 
-// Left returns how many more may be taken.
+// Left returns the number of jobs that may still be taken.
 func (c *Capacity) Left() int { return c.left }
 
-// Bounds are the capacities that a job takes of: that of its type, and that of its limit key if it waits for one.
+// Bounds are the capacities that apply to a job: that of its type, and that of its limit key if it waits for one.
 type Bounds struct{ Type, Key *Capacity }
 
-// Left returns how many jobs may be taken within the bounds.
+// Left returns the number of jobs that may be taken within the bounds.
 func (b *Bounds) Left() int {
 	if b.Key == nil {
 		return b.Type.left
@@ -20,7 +20,7 @@ func (b *Bounds) Left() int {
 	return min(b.Type.left, b.Key.left)
 }
 
-// Take takes one job off the bounds, and reports whether they allow it.
+// Take takes one job from the bounds, and reports whether they permit it.
 func (b *Bounds) Take() bool {
 	if b.Left() <= 0 {
 		return false

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// AtOnce is when a mark falls due that waits for nothing, whatever the clock of the machine that claims says.
+// AtOnce is the time of a mark that is due at once, whatever the clock of the claiming machine.
 var AtOnce = time.Unix(0, 0)
 
-// Earliest returns the first of the times that are not zero, and zero if all are.
+// Earliest returns the earliest of the non-zero times, or zero.
 func Earliest(times ...time.Time) (first time.Time) {
 	for _, t := range times {
 		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
@@ -18,18 +18,18 @@ func Earliest(times ...time.Time) (first time.Time) {
 	return first
 }
 
-// A Clock knows how far the clock has come that claims go by.
+// A Clock records the time of the clock that claims use.
 type Clock struct{ at atomic.Int64 }
 
-// agree is how far apart the clocks of claims may be that are made side by side.
+// agree is the tolerated difference between the clocks of concurrent claims.
 const agree = time.Second
 
-// PutBack reports whether the clock may have been put back since the latest claim: what was to be looked at by the clock as it
-// was would wait too long. Of a first claim that is not known, so that it may.
+// PutBack reports whether the clock may have been put back since the latest claim: marks with times of the earlier clock would
+// wait too long. It returns true for a first claim.
 func (c *Clock) PutBack(now time.Time) bool {
 	at := c.at.Load()
 	return at == 0 || now.UnixMicro() < at-agree.Microseconds()
 }
 
-// Passed notes the time of a claim that has been made.
+// Passed records the time of a claim.
 func (c *Clock) Passed(now time.Time) { c.at.Store(now.UnixMicro()) }

@@ -7,18 +7,19 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Unlimited is how many may start of what has no limit.
+// Unlimited is the capacity without a limit.
 const Unlimited = math.MaxInt32
 
-// A Limit is what is set for a type, a limit key or a prefix of keys: a zero field bounds nothing.
+// A Limit is the limit of a type, a limit key or a prefix of keys. A zero field sets no bound.
 type Limit struct {
 	driver.Limit
 
 	Paused bool
 }
 
-// Free returns how many may start now, with so many running, and when the rate, if it is what forbids more, allows one
-// more; zero when it is not. Arrival is where the rate stands; it and now are whole microseconds, as they are stored.
+// Free returns the number of jobs that may start now, with the given number running. If the rate permits none, it also returns
+// when the rate permits one; otherwise zero. arrival is the state of the rate. arrival and now are whole microseconds, as they
+// are stored.
 func (l Limit) Free(running int, arrival, now time.Time) (free int, again time.Time) {
 	free = Unlimited
 	if l.Paused {
@@ -39,8 +40,8 @@ func (l Limit) Free(running int, arrival, now time.Time) (free int, again time.T
 	return free, again
 }
 
-// NextStart returns when the rate allows the next start, whatever else keeps jobs back; zero when it does now, or when there
-// is no rate.
+// NextStart returns when the rate permits the next start, regardless of other bounds. It is zero if the rate permits one now, or
+// if there is no rate.
 func (l Limit) NextStart(arrival, now time.Time) time.Time {
 	rate := Limit{Limit: driver.Limit{Rate: l.Rate, Per: l.Per, Burst: l.Burst}}
 	if free, again := rate.Free(0, arrival, now); free == 0 {
@@ -49,14 +50,14 @@ func (l Limit) NextStart(arrival, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// interval is rounded up to what is stored, so that no rate is exceeded by rounding.
+// interval is rounded up to the stored precision, so that rounding never exceeds a rate.
 func (l Limit) interval() time.Duration {
 	n := int64(l.Rate)
 	return time.Duration((l.Per.Microseconds()+n-1)/n) * time.Microsecond
 }
 
-// allowed is the generic cell rate algorithm: a start is allowed while the theoretical arrival time is not further ahead
-// than the burst permits.
+// allowed implements the generic cell rate algorithm: a start is permitted while the theoretical arrival time is not further
+// ahead than the burst permits.
 func (l Limit) allowed(arrival, now time.Time) int {
 	ahead := max(0, arrival.Sub(now))
 	slack := time.Duration(l.Burst-1)*l.interval() - ahead
@@ -66,8 +67,8 @@ func (l Limit) allowed(arrival, now time.Time) int {
 	return int(slack/l.interval()) + 1
 }
 
-// Settle returns where the rate really stands: no further ahead than a whole burst puts it. It lies further ahead once the rate
-// has been raised, or a clock put back.
+// Settle returns the valid state of the rate: at most a whole burst ahead. It is further ahead after the rate was raised, or a
+// clock was put back.
 func (l Limit) Settle(arrival, now time.Time) time.Time {
 	if l.Rate == 0 {
 		return arrival
@@ -78,7 +79,7 @@ func (l Limit) Settle(arrival, now time.Time) time.Time {
 	return arrival
 }
 
-// Arrive returns where the rate stands after n starts.
+// Arrive returns the state of the rate after n starts.
 func (l Limit) Arrive(arrival, now time.Time, n int) time.Time {
 	if arrival = l.Settle(arrival, now); arrival.Before(now) {
 		arrival = now

@@ -8,11 +8,11 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Standing is the limit of a type or a limit key, and how much of it is used.
+// A Standing is the limit of a type or a limit key, and its use.
 type Standing struct {
 	Name    string
 	Limit   Limit
-	Arrival time.Time // where the rate stands
+	Arrival time.Time // the state of the rate
 	Running int
 
 	Capacity // of the claim that has read it
@@ -20,28 +20,28 @@ type Standing struct {
 	moved bool // the arrival is not what is stored
 }
 
-// Standings are those that a claim has read of types, or of limit keys. Nil ones limit nothing.
+// Standings are the standings of types, or of limit keys, that a claim has read. Nil Standings limit nothing.
 type Standings struct {
 	kind   driver.TargetKind
 	now    time.Time
 	byName map[string]*Standing
 }
 
-// NewStandings returns none, for a claim at the given time, in whole microseconds.
+// NewStandings returns empty Standings for a claim at the given time, in whole microseconds.
 func NewStandings(kind driver.TargetKind, now time.Time) *Standings {
 	return &Standings{kind: kind, now: now, byName: make(map[string]*Standing)}
 }
 
-// Kind is what the limits are of.
+// Kind returns the kind of the limits' targets.
 func (s *Standings) Kind() driver.TargetKind { return s.kind }
 
-// Now is the time of the claim.
+// Now returns the time of the claim.
 func (s *Standings) Now() time.Time { return s.now }
 
-// Len returns how many there are.
+// Len returns the number of standings.
 func (s *Standings) Len() int { return len(s.byName) }
 
-// Add adds what has been read, and puts its rate where it can be, when it is further ahead.
+// Add adds a standing, and corrects its rate if that is too far ahead.
 func (s *Standings) Add(read Standing) *Standing {
 	one := &read
 	one.arrive(one.Limit.Settle(one.Arrival, s.now))
@@ -50,7 +50,7 @@ func (s *Standings) Add(read Standing) *Standing {
 	return one
 }
 
-// Of returns that of the name; nil where it has not been read.
+// Of returns the standing of the name; nil if it was not read.
 func (s *Standings) Of(name string) *Standing {
 	if s == nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *Standings) Of(name string) *Standing {
 	return s.byName[name]
 }
 
-// All calls yield with each, in no order.
+// All yields each standing, in no order.
 func (s *Standings) All(yield func(*Standing) bool) {
 	for _, one := range s.byName {
 		if !yield(one) {
@@ -67,7 +67,7 @@ func (s *Standings) All(yield func(*Standing) bool) {
 	}
 }
 
-// Start notes that n jobs of the name have started. It is nothing for names that have not been read.
+// Start records that n jobs of the name have started. It ignores names that were not read.
 func (s *Standings) Start(name string, n int) {
 	one := s.Of(name)
 	if one == nil {
@@ -79,8 +79,8 @@ func (s *Standings) Start(name string, n int) {
 	}
 }
 
-// Again returns, of what allows no start now, when its rate allows the next; zero where it does now, or where something else
-// than a rate forbids it: what ends, or changes the limit, has the key looked at by itself.
+// Again returns when the rate of a standing that permits no start now permits the next. It is zero if a start is permitted now,
+// or if something other than a rate forbids it: the end of a job, or a change of the limit, marks the key.
 func (s *Standings) Again(one *Standing) time.Time {
 	free, again := one.Limit.Free(one.Running, one.Arrival, s.now)
 	if free > 0 {
@@ -89,7 +89,7 @@ func (s *Standings) Again(one *Standing) time.Time {
 	return again
 }
 
-// Moved returns those whose rates have moved and are to be stored, by name.
+// Moved returns the standings with changed rates that must be stored, by name.
 func (s *Standings) Moved() (moved []*Standing) {
 	if s == nil {
 		return nil

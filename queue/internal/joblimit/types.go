@@ -6,10 +6,10 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Types are the limits of types over all machines. Nil ones limit nothing.
+// Types are the limits of types over all machines. Nil Types limit nothing.
 type Types struct{ *Standings }
 
-// Within returns the types with the capacities that their limits leave of those asked for, without those that have none.
+// Within returns the requested types with the capacities that their limits permit, without those that have none.
 func (t Types) Within(asked []driver.TypeCapacity) (open []driver.TypeCapacity) {
 	switch {
 	case t.Standings == nil || t.Len() == 0:
@@ -28,8 +28,8 @@ func (t Types) Within(asked []driver.TypeCapacity) (open []driver.TypeCapacity) 
 	return open
 }
 
-// Next returns when the first of the types that a rate keeps back is allowed again; zero if there is none. What the rates allow
-// has been claimed.
+// Next returns when a rate next permits one of the types that it holds back; zero if there is none. All starts that the rates
+// permit now have been claimed.
 func (t Types) Next(asked []driver.TypeCapacity) (first time.Time) {
 	if t.allPaused() {
 		return first

@@ -18,7 +18,7 @@ var unmoved = map[driver.Table]table{
 	"job_workers": {keys: 1, columns: slices.Concat(of(text, "id"), of(number, "beat"), of(instant, "beat_at"), of(optional, "types_json"))},
 }
 
-// altered are the rules that somebody breaks who writes into a column what cannot be stored there: reading takes it for nothing.
+// altered are the invariants that a person breaks who writes an invalid value into a column: it is read as an empty one.
 func altered(dialect driver.Dialect) (rules []rule) {
 	for _, all := range []map[driver.Table]table{tables, unmoved} {
 		for name, t := range all {
@@ -31,7 +31,7 @@ func altered(dialect driver.Dialect) (rules []rule) {
 	return rules
 }
 
-// alteredIn selects the keys of the rows that have what cannot be read, and the first column that has it.
+// alteredIn selects the keys of the rows with invalid values, and the first such column.
 func (t *table) alteredIn(name driver.Table, dialect driver.Dialect) string {
 	var broken, which []string
 	for _, c := range t.columns {
@@ -47,7 +47,7 @@ func (t *table) alteredIn(name driver.Table, dialect driver.Dialect) string {
 		"\n  END\nFROM " + string(name) + "\nWHERE " + strings.Join(broken, "\n  OR ")
 }
 
-// unreadable is the condition that holds where the column has what cannot be read; empty: there is no such thing.
+// unreadable is the condition for an invalid value in the column; empty if every value is valid.
 func (c *column) unreadable(dialect driver.Dialect) string {
 	list := slices.Contains([]string{"tags_json", "types_json"}, c.name)
 	var condition string

@@ -113,7 +113,7 @@ func assign(field any, stored string) {
 		*f = json.RawMessage(stored)
 	case *[]string:
 		if json.Unmarshal([]byte(stored), f) != nil {
-			*f = nil // as an [Instant] that is none
+			*f = nil // like an invalid [Instant]
 		}
 	case *time.Time:
 		var at Instant

@@ -10,9 +10,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// jobColumns is the table of the columns of jobs: the name, the kind of what is stored, who reads it, what a new job has in it,
-// and the field of a [driver.Job] that has it. All statements that insert and read whole jobs, and that move them to another
-// database, are made of it. CONTRIBUTING.md lists what else a new column touches.
+// jobColumns is the table of the columns of jobs: the name, the kind of the value, its readers, its value in a new job, and the
+// field of a [driver.Job] that has it. All statements that insert, read and move whole jobs are made from it. CONTRIBUTING.md
+// lists the other places that a new column affects.
 var jobColumns = []column{
 	{"id", text, atClaim, given, func(j *driver.Job) any { return &j.ID }},
 	{"type", text, atClaim, given, func(j *driver.Job) any { return &j.Type }},
@@ -42,7 +42,7 @@ var jobColumns = []column{
 	{"finished_at", instant, written, unset, func(j *driver.Job) any { return &j.FinishedAt }},
 }
 
-// A column is one of a table of the queue's, the same on every engine.
+// A column is a column of one of the queue's tables, the same on every engine.
 type column struct {
 	name string
 	kind kind
@@ -50,10 +50,10 @@ type column struct {
 	// Of a column of jobs:
 	read  reader
 	new   origin
-	field func(*driver.Job) any // returns the address of what has the column; nil where nothing does
+	field func(*driver.Job) any // returns the address of the column's field; nil if there is none
 }
 
-// A kind is what is stored in a column. JSON is text.
+// A kind is the kind of a column's values. JSON is text.
 type kind int
 
 const (
@@ -64,7 +64,7 @@ const (
 	truth
 )
 
-// A reader says who reads a column of jobs.
+// A reader is the set of statements that read a column of jobs.
 type reader int
 
 const (
@@ -74,7 +74,7 @@ const (
 	written               // not a claim, which writes it
 )
 
-// An origin says what a new job has in a column.
+// An origin is the source of a column's value in a new job.
 type origin int
 
 const (
@@ -91,7 +91,7 @@ var (
 	rareColumns  = readBy(rare)
 	allColumns   = slices.Concat(claimColumns, rareColumns, readBy(written))
 
-	// Columns lists those of a [driver.Job].
+	// Columns returns the columns of a [driver.Job].
 	Columns = namesOf(allColumns)
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A NewJob is a job as its row is inserted.
+// A NewJob is a job in the form of its row.
 type NewJob struct {
 	*driver.InsertJob
 	Now  time.Time // of the transaction
@@ -16,7 +16,7 @@ type NewJob struct {
 	Hold driver.Hold
 }
 
-// NewJobOf returns what is inserted of a job in a transaction of that instant.
+// NewJobOf returns the row of a job in a transaction at the given instant.
 func NewJobOf(job *driver.InsertJob, now time.Time) NewJob {
 	j := NewJob{InsertJob: job, Now: now, Due: now, Hold: HoldFor(job.NotBefore, now, job.LimitKey)}
 	if j.Hold == driver.HoldScheduled {
@@ -39,13 +39,13 @@ type InsertColumn struct {
 	Small    bool // a number of 16 bits
 }
 
-// A Fixed value is the text of one that several jobs have; empty: they have none in common.
+// A Fixed value is the text of a value that several jobs share; empty if they share none.
 type Fixed string
 
 // AtNow is the instant of the transaction.
 const AtNow Fixed = "now"
 
-// Inserted are the columns that the insert of a job writes. All inserts are made of this list, in its order.
+// Inserted are the columns that the insert of a job writes. All inserts are made from this list, in its order.
 var Inserted = insertColumns()
 
 var mayBeNull = slices.DeleteFunc(slices.Clone(Inserted), func(c InsertColumn) bool { return !c.Nullable })
@@ -59,7 +59,7 @@ func insertColumns() (inserted []InsertColumn) {
 	return inserted
 }
 
-// Plain reports whether the job is as most are: due, and with NULL wherever there may be.
+// Plain reports whether the job is a usual one: due, and with NULL in every optional column.
 func (j *NewJob) Plain() bool {
 	return j.Hold == driver.HoldNone && !slices.ContainsFunc(mayBeNull, func(c InsertColumn) bool { return !c.IsNull(j) })
 }

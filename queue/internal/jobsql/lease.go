@@ -6,7 +6,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A HeldJob is where a job stands that leases name.
+// A HeldJob is the state of a job that leases name.
 type HeldJob struct {
 	ID      string
 	State   driver.State
@@ -19,7 +19,7 @@ func ScanHeldJob(row Scanner) (h HeldJob, err error) {
 	return h, err
 }
 
-// LeaseIDs are the ids of the jobs that the leases name.
+// LeaseIDs returns the ids of the jobs of the leases.
 func LeaseIDs(leases []driver.Lease) []string {
 	ids := make([]string, len(leases))
 	for i, l := range leases {
@@ -28,7 +28,7 @@ func LeaseIDs(leases []driver.Lease) []string {
 	return ids
 }
 
-// LeaseErrors answers each lease in order, going by all of the jobs that there are.
+// LeaseErrors returns the error of each lease, in order, according to the existing jobs.
 func LeaseErrors(leases []driver.Lease, held []HeldJob) []error {
 	jobs := make(map[string]HeldJob, len(held))
 	for _, h := range held {
@@ -45,7 +45,7 @@ func LeaseErrors(leases []driver.Lease, held []HeldJob) []error {
 	return answers
 }
 
-// CancelError returns why a job was not canceled, by what a lease on it is answered.
+// CancelError returns the reason why a job was not canceled, according to the error of a lease on it.
 func CancelError(lease error) error {
 	if errors.Is(lease, driver.ErrNotRunning) {
 		return driver.ErrFinished
@@ -53,7 +53,7 @@ func CancelError(lease error) error {
 	return lease
 }
 
-// RetryError returns why a job in the state is not tried again; nil if it is.
+// RetryError returns the reason why a job in the state is not retried; nil if it is.
 func RetryError(state driver.State) error {
 	switch {
 	case state == driver.StateCompleted:
@@ -64,7 +64,8 @@ func RetryError(state driver.State) error {
 	return nil
 }
 
-// TakesKeyAgain reports whether a job that is tried again takes its key again: that of a period is another's matter by then.
+// TakesKeyAgain reports whether a job that is retried takes its key again. A key of scope period may belong to another job by
+// then.
 func TakesKeyAgain(scope driver.KeyScope) bool {
 	return scope == driver.KeyUnfinished || scope == driver.KeyCoalesce || scope == driver.KeyForever
 }

@@ -47,8 +47,8 @@ WHERE kind <> 'prefix'
 	limitColumns = `paused, max_running, rate, period_us, burst`
 )
 
-// LimitCoalesced sets, at $1, the queue's own limit of keys that coalesce: of each, one job runs at once. It is a row like others,
-// and stands from the first such job on.
+// LimitCoalesced sets, at $1, the queue's own limit of coalescing keys: one job of each runs at once. It is an ordinary row, and
+// exists from the first such job on.
 const LimitCoalesced = `
 INSERT INTO job_limits (kind, name, paused, max_running, updated_at)
 VALUES ('prefix', '` + driver.CoalescePrefix + `', FALSE, 1, $1)
@@ -69,7 +69,7 @@ func (s *Store) SetPaused(ctx context.Context, tx *driver.WriteTx, target driver
 	return s.changeLimit(ctx, tx, target, setPaused, string(target.Kind), target.Name, paused, dbtime.Of(tx.Now()))
 }
 
-// changeLimit has the next claims look at the keys concerned. Types need nothing, their limits are looked at by each claim.
+// changeLimit makes the next claims examine the affected keys. Types need no mark: each claim reads their limits.
 func (s *Store) changeLimit(ctx context.Context, tx *driver.WriteTx, target driver.Target, change string, args ...any) error {
 	if s.HoldClaims != nil {
 		if err := s.HoldClaims(ctx, tx); err != nil {

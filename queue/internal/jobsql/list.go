@@ -62,27 +62,27 @@ func CountJobs(dialect driver.Dialect, f driver.Filter) (query string, args []an
 	return s.text.String(), s.args
 }
 
-// selective reports whether an index answers the filter that is not one of states. Tags are looked for among all jobs that have
-// any, unless there is something better.
+// selective reports whether an index other than those of states supports the filter. Tags are searched among all jobs that have
+// any, unless there is a better index.
 func selective(f driver.Filter) bool {
 	return f.UserID != "" || f.Key != "" || f.LimitKey != "" || (len(f.Tags) > 0 && len(f.States)+len(f.Types) == 0)
 }
 
-// byState reports whether to look in each state apart. What is asked of one type only is looked for in all states. SQLite goes
-// through the jobs that have tags, and would do so for each state again.
+// byState reports whether to search each state separately. A search by type only covers all states at once. SQLite would read the
+// jobs with tags again for each state.
 func (s *statement) byState(f driver.Filter) bool {
 	tagged := s.dialect == driver.SQLite && len(f.Tags) > 0
 	return !selective(f) && !tagged && len(f.States)+len(f.Types) > 0
 }
 
-// each writes what fn does of each standing.
+// each writes the result of fn for each standing.
 func (s *statement) each(f driver.Filter, fn func(state driver.State, standing string)) {
 	states := f.States
 	if len(states) == 0 {
 		states = driver.States()
 	}
 	first := true
-	// A state that is named twice has its jobs once.
+	// A repeated state has its jobs once.
 	for _, state := range slices.Compact(slices.Sorted(slices.Values(states))) {
 		for _, at := range driver.Standings() {
 			if at.State != state {

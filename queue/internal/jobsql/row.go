@@ -88,7 +88,7 @@ func ScanWorker(row Scanner) (driver.Worker, error) {
 	var types sql.NullString
 	err := row.Scan(&w.ID, &w.Beat, &at, &types)
 	if types.Valid && json.Unmarshal([]byte(types.String), &w.Types) != nil {
-		w.Types = nil // as an [Instant] that is none
+		w.Types = nil // like an invalid [Instant]
 	}
 	w.BeatAt = at.Time
 	return w, err
@@ -136,7 +136,7 @@ func NullJSON(b json.RawMessage) sql.NullString {
 	return sql.NullString{String: string(b), Valid: b != nil}
 }
 
-// LeaseError says what holds instead of a lease: nil when it is held by the job in that state and attempt.
+// LeaseError returns the error for a lease on a job in that state and attempt; nil if the lease is held.
 func LeaseError(lease driver.Lease, state driver.State, attempt int) error {
 	switch {
 	case state != driver.StateRunning:

@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A rule always holds; its query selects what breaks it.
+// A rule is an invariant; its query selects the violations.
 type rule struct{ text, query string }
 
 var rules = []rule{
@@ -120,7 +120,7 @@ func everyState() string {
 	return strings.Join(quoted, ", ")
 }
 
-// Violations implements [driver.Auditor]. It reads all tables, and checks each rule as of an instant of its own.
+// Violations implements [driver.Auditor]. It reads all tables, each invariant at its own instant.
 func (s *Store) Violations(ctx context.Context) ([]driver.Violation, error) {
 	var found []driver.Violation
 	all := append(slices.Clone(rules),

@@ -12,10 +12,10 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// lastSample is how many jobs of a type and state are looked at for latencies.
+// lastSample is the number of jobs of a type and state in the sample for latencies.
 const lastSample = 200
 
-// A reading is the figures while they are read.
+// A reading holds the statistics while they are read.
 type reading struct {
 	db      Querier
 	dialect driver.Dialect
@@ -33,7 +33,7 @@ type typeReading struct {
 	wait, run []time.Duration
 }
 
-// ReadStats reads the figures; workers are those that the driver knows.
+// ReadStats reads the statistics. workers are the registered workers.
 func ReadStats(ctx context.Context, db Querier, dialect driver.Dialect, query driver.StatsQuery, workers []driver.Worker) (*driver.Stats, error) {
 	r := reading{
 		db: db, dialect: dialect, StatsQuery: query, since: query.Since,
@@ -162,7 +162,7 @@ func (r *reading) latency(ctx context.Context, t *typeReading, k finishedKind) e
 	}, selectLast, k.state, k.name, dbtime.Of(r.Since), lastSample)
 	for _, a := range runs {
 		if !a.started.IsZero() {
-			// Machines' clocks differ; nothing takes less than no time.
+			// Machines' clocks differ; a negative duration counts as zero.
 			t.wait = append(t.wait, max(0, a.started.Sub(a.due.Time)))
 			t.run = append(t.run, max(0, a.finished.Sub(a.started.Time)))
 		}

@@ -1,7 +1,7 @@
 package jobsql
 
-// All of these run on every engine. None reads more than it is told to, however many jobs there are: types and priorities
-// are found by a step in the index for each, and counts end at a limit.
+// All of these run on every engine. Each reads a bounded number of rows, however many jobs there are: types and priorities are
+// found by one step in the index each, and counts end at a limit.
 const (
 	// Uses the index jobs_finished.
 	selectFinishedKinds = `

@@ -8,23 +8,24 @@ import (
 )
 
 // A Store implements the methods of a [driver.Driver] that are the same on every engine: [driver.Scheduler], most of
-// [driver.Inspector], [driver.Limiter], and what operators need ([driver.Auditor], [driver.MoveSource], [driver.MoveTarget], …).
+// [driver.Inspector], [driver.Limiter], and the interfaces for operators ([driver.Auditor], [driver.MoveSource],
+// [driver.MoveTarget], …).
 type Store struct {
 	Engine driver.Dialect
 	// Query runs a statement outside of transactions.
 	Query func(ctx context.Context, query string, args ...any) (Rows, error)
-	// MarkKeys has claims look at limit keys under which jobs have come to wait, whatever is marked already; and sees to it
-	// that there is a limit of keys that coalesce, if one of them is such a key.
+	// MarkKeys makes claims examine limit keys under which jobs have started to wait, regardless of existing marks. If one of
+	// them is a coalescing key, it also ensures that the limit of such keys exists.
 	MarkKeys func(ctx context.Context, tx *driver.WriteTx, keys []string) error
-	// HoldClaims keeps claims from going on until the transaction ends, so that each sees a limit as it was or as it is; nil where
-	// writes do so anyway.
+	// HoldClaims blocks claims until the transaction ends, so that each sees a limit before or after the change; nil if writes do
+	// so anyway.
 	HoldClaims func(ctx context.Context, tx *driver.WriteTx) error
-	// OpenKeys has the next claims look at the limit keys of the target, whose limit has changed.
+	// OpenKeys makes the next claims examine the limit keys of the target, whose limit has changed.
 	OpenKeys func(ctx context.Context, tx *driver.WriteTx, target driver.Target) error
-	// KeyIsOpen is the condition that claims know of the jobs that wait for the limit key waiting.limit_key, though the key
-	// is not in job_admissions.
+	// KeyIsOpen is the condition that claims know the jobs that wait for the limit key waiting.limit_key, although the key is not
+	// in job_admissions.
 	KeyIsOpen string
-	// SelectUnfound selects the jobs that wait for a limit key which claims know of, and that no claim would find.
+	// SelectUnfound selects the jobs that wait for a limit key that claims know, and that no claim would find.
 	SelectUnfound string
 }
 

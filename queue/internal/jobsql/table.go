@@ -11,12 +11,12 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A table is one whose rows move to another database. Its name and columns are the same on every engine.
+// A table is a table whose rows move to another database. Its name and columns are the same on every engine.
 type table struct {
 	columns []column
-	keys    int    // how many of the columns, the first ones, are the primary key
-	jobID   string // the column that names a job; empty: none
-	only    string // which rows are read page by page; empty: all
+	keys    int    // the number of leading columns that are the primary key
+	jobID   string // the column with the job's id; empty if there is none
+	only    string // the rows that are read in pages; empty means all
 }
 
 var tables = map[driver.Table]table{

@@ -1,4 +1,4 @@
-// Package joined remembers which of a program's own transactions a driver has looked at.
+// Package joined remembers the transactions of a program that a driver has checked.
 package joined
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Seen has the transactions that were looked at last. The zero Seen is ready for use, by many goroutines.
+// Seen holds the transactions that were checked last. The zero Seen is ready for use. It is safe for concurrent use.
 type Seen struct {
 	mu   sync.Mutex
 	last [32]any
 	next int
 }
 
-// Has reports whether the transaction was added, and is not forgotten.
+// Has reports whether the transaction was added and is still remembered.
 func (s *Seen) Has(tx any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *Seen) Has(tx any) bool {
 	return false
 }
 
-// Add remembers the transaction, whose type must be comparable, in the place of the one that was added first.
+// Add adds the transaction, whose type must be comparable. It replaces the one that was added first.
 func (s *Seen) Add(tx any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +37,8 @@ func (s *Seen) Add(tx any) {
 	s.next = (s.next + 1) % len(s.last)
 }
 
-// IsOfPool reports whether the type alone says that it is one transaction of database/sql, from its beginning to its end. Anything
-// else may be a pool in disguise, or stand for another transaction in an hour.
+// IsOfPool reports whether the type guarantees that the value is one transaction of database/sql during its life. Any other type
+// may be a pool, or stand for another transaction later.
 func IsOfPool(tx any) bool {
 	switch tx.(type) {
 	case *sql.Tx, *sqlx.Tx:
@@ -47,7 +47,7 @@ func IsOfPool(tx any) bool {
 	return false
 }
 
-// Innermost is the transaction that a WriteTx stands for, also where a driver that wraps another has made one of the other's.
+// Innermost returns the transaction of a WriteTx, even if a wrapping driver has made it from another WriteTx.
 func Innermost(w *driver.WriteTx) driver.Tx {
 	for {
 		inner, ok := w.Tx.(*driver.WriteTx)

@@ -2,20 +2,20 @@ package txend
 
 import "strings"
 
-// The kinds of tokens that are no punctuation of one byte.
+// The kinds of tokens that are not punctuation of one byte.
 const (
 	nothing byte = 0   // the text is over
 	aWord   byte = 'w' // a keyword or a name without quotes
 	other   byte = 'o'
 )
 
-// A lexer splits a text as the engine does, as far as that is needed not to take what stands in quotes and comments for SQL.
-// Where the text is malformed the engine refuses it whole, or from there on.
+// A lexer splits a text like the engine, as far as needed to ignore the content of quotes and comments. The engine refuses a
+// malformed text as a whole, or from the fault on.
 type lexer struct {
 	text     string
 	at       int
 	postgres bool
-	escaping bool // the token before was a string with backslashes, and such a one may go on in another line
+	escaping bool // the previous token was a string with backslashes, which may continue on another line
 }
 
 // next returns the kind of the next token, and a word's text.
@@ -51,7 +51,7 @@ func (l *lexer) next() (kind byte, word string) {
 	return other, ""
 }
 
-// word reads a word, and the string behind it where it is the E of one.
+// word reads a word, and the string after it if the word is the E of one.
 func (l *lexer) word() (kind byte, word string) {
 	from := l.at
 	for l.at < len(l.text) && goesOnWord(l.text[l.at]) {
@@ -110,7 +110,7 @@ func (l *lexer) comment() {
 	}
 }
 
-// quoted skips what stands in quotes; two of them stand for one.
+// quoted skips a quoted text; two quotes stand for one.
 func (l *lexer) quoted(quote byte, backslashes bool) {
 	l.escaping = backslashes
 	for l.at++; l.at < len(l.text); l.at++ {
@@ -128,7 +128,7 @@ func (l *lexer) quoted(quote byte, backslashes bool) {
 	l.at = len(l.text)
 }
 
-// dollar skips a parameter, or what stands between two $tag$.
+// dollar skips a parameter, or a text between two $tag$.
 func (l *lexer) dollar() {
 	end := l.at + 1
 	for end < len(l.text) && goesOnWord(l.text[end]) && l.text[end] != '$' {
@@ -143,7 +143,7 @@ func (l *lexer) dollar() {
 	l.past(tag + "$")
 }
 
-// past skips to behind the mark.
+// past skips to the end of the mark.
 func (l *lexer) past(mark string) {
 	if n := strings.Index(l.text[l.at:], mark); n >= 0 {
 		l.at += n + len(mark)

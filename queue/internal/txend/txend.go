@@ -1,5 +1,5 @@
-// Package txend recognizes statements that end the transaction they run in. The function given to Write must not run one: its
-// transaction ends when it returns, and what it wrote after such a statement would commit by itself.
+// Package txend recognizes statements that end their transaction. The function given to Write must not run one: Write ends the
+// transaction when the function returns, and writes after such a statement would commit by themselves.
 package txend
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Refuse returns an error, which says what to do instead, when one of the statements of the text would end its transaction. It
-// undoes when that statement is to undo what was written: then nothing may be committed, whatever becomes of the error.
+// Refuse returns an error with advice if one of the statements of the text would end its transaction. undoes reports that the
+// statement is a rollback: then nothing may be committed, even if the error is ignored.
 func Refuse(dialect driver.Dialect, text string) (undoes bool, err error) {
 	word := find(dialect, text)
 	if word == "" {
@@ -37,8 +37,8 @@ func find(dialect driver.Dialect, text string) string {
 	}
 }
 
-// harmless reports whether the text is one statement and begins with no letter that those begin with which end a transaction.
-// It is false of some that are harmless.
+// harmless reports whether the text is one statement whose first letter begins no statement that ends a transaction. It returns
+// false for some harmless texts.
 func harmless(text string) bool {
 	text = strings.TrimLeft(text, " \t\r\n\f\v")
 	if text == "" {
@@ -55,7 +55,7 @@ func harmless(text string) bool {
 	return at < 0 || strings.TrimRight(text[at+1:], " \t\r\n\f\v") == ""
 }
 
-// A statement is what has to be known of one.
+// A statement has the relevant facts of one statement.
 type statement struct {
 	first, second, last string
 	words               int
@@ -63,11 +63,11 @@ type statement struct {
 
 	parens  int
 	routine bool // it creates one
-	body    bool // it is inside the statements of the routine, and ends behind those
+	body    bool // inside the statements of the routine, it ends after them
 	begins  bool // a statement of the routine begins
 }
 
-// statement reads on to the end of a statement, and reports whether others may follow.
+// statement reads to the end of a statement, and reports whether others may follow.
 func (l *lexer) statement() (s statement, more bool) {
 	for {
 		switch kind, word := l.next(); kind {
@@ -99,7 +99,7 @@ func (s *statement) add(word string, postgres bool) {
 	s.begins = false
 	switch {
 	case s.body:
-		// An END within one of its statements is that of a CASE, or the name of a column.
+		// An END within one of its statements belongs to a CASE, or is the name of a column.
 		s.body = !begins || !strings.EqualFold(word, "END")
 	case s.parens == 0 && s.routine && opens(s.last, word, postgres):
 		s.body, s.begins = true, true
@@ -119,7 +119,8 @@ func opens(last, word string, postgres bool) bool {
 	return strings.EqualFold(word, "BEGIN")
 }
 
-// ends reports whether the statement ends its transaction. COMMIT PREPARED and its like cannot run in one, and would fail it.
+// ends reports whether the statement ends its transaction. COMMIT PREPARED and similar statements cannot run in one, and make it
+// fail.
 func (s *statement) ends() bool {
 	switch {
 	case isOne(s.first, "COMMIT", "END", "ABORT"):

@@ -1,6 +1,5 @@
-// Package within recognises a goroutine that begins a write while it is inside another write of the same database, whatever
-// context it does so with. It looks at the goroutine's own stack, and only when it is asked: a write that nobody asks about
-// costs two short locks.
+// Package within recognizes a goroutine that begins a write inside another write of the same database, whatever its context. It
+// inspects the goroutine's own stack, and only on request: an ordinary write costs two short locks.
 package within
 
 import (
@@ -12,22 +11,22 @@ import (
 )
 
 // A Guard stands for one database; the zero Guard is ready for use. It must not be copied.
-type Guard struct{ _ byte } // of a size, so that no two have one address
+type Guard struct{ _ byte } // not empty, so that no two have the same address
 
-// A write is one that runs.
+// A write is a running write.
 type write struct {
 	guard *Guard
 	id    uint64
 }
 
-// writes are those of all databases, since a stack does not show which of them a frame belongs to.
+// writes are those of all databases, since a stack does not show the database of a frame.
 var writes struct {
 	mu   sync.Mutex
 	last uint64
 	open []write
 }
 
-// Run runs fn as a write of the guard's database. It returns when fn does, panics or calls [runtime.Goexit].
+// Run runs fn as a write of the guard's database. It returns when fn returns, panics or calls [runtime.Goexit].
 //
 //go:noinline
 func (g *Guard) Run(fn func()) {
@@ -55,16 +54,16 @@ func leave(id uint64) {
 }
 
 const (
-	// look is how long Inside waits between two looks at writes of other goroutines.
+	// look is how long Inside waits before it checks the writes of other goroutines again.
 	look = time.Millisecond
-	// patience bounds that waiting: goroutines that are inside one database each, and begin a write of the other's, would wait
-	// for each other for ever.
+	// patience bounds that wait: two goroutines, each inside a write of one database, that begin a write of the other's would
+	// wait for each other forever.
 	patience = 2 * time.Second
 )
 
-// Inside reports whether the caller's goroutine is inside a write of the guard's database. Where writes of several databases
-// run and the caller is inside one of them, it waits until enough of the others have ended to know which; where they have not
-// within 2 s, it answers true, since a write that is refused loses nothing, and one that waits may never end.
+// Inside reports whether the caller's goroutine is inside a write of the guard's database. If writes of several databases run and
+// the caller is inside one of them, it waits until enough of the others have ended to decide. After 2 s it returns true: refusing
+// a write loses nothing, while waiting may never end.
 func (g *Guard) Inside() bool {
 	open := g.among()
 	if len(open) == 0 {
@@ -84,7 +83,7 @@ func (g *Guard) Inside() bool {
 		switch {
 		case ours == 0:
 			return false
-		case ours == len(open), len(open) <= own: // all that are left are the caller's
+		case ours == len(open), len(open) <= own: // all remaining ones are the caller's
 			return true
 		case time.Since(began) >= patience:
 			return true
@@ -94,7 +93,7 @@ func (g *Guard) Inside() bool {
 	}
 }
 
-// among returns all writes that run, if any of them is the guard's.
+// among returns all running writes, if any of them is the guard's.
 func (g *Guard) among() []write {
 	writes.mu.Lock()
 	defer writes.mu.Unlock()
@@ -104,14 +103,14 @@ func (g *Guard) among() []write {
 	return slices.Clone(writes.open)
 }
 
-// still returns those of the writes that have not ended.
+// still returns the writes that have not ended.
 func still(before []write) []write {
 	writes.mu.Lock()
 	defer writes.mu.Unlock()
 	return slices.DeleteFunc(before, func(w write) bool { return !slices.Contains(writes.open, w) })
 }
 
-// code is where the frames of Run return to.
+// code is the return address into the frames of Run.
 var code = sync.OnceValue(func() (c struct {
 	name       string
 	begin, end uintptr
@@ -125,7 +124,7 @@ var code = sync.OnceValue(func() (c struct {
 	return c
 })
 
-// depth returns how many writes the caller's goroutine is inside of.
+// depth returns the number of writes that the caller's goroutine is inside.
 func depth() (found int) {
 	var pcs [64]uintptr
 	run := code()
@@ -134,14 +133,14 @@ func depth() (found int) {
 		if n == 0 {
 			return found
 		}
-		// Most stacks have none, and names take longer to find than addresses.
+		// Most stacks have none, and looking up names takes longer than comparing addresses.
 		if slices.ContainsFunc(pcs[:n], func(pc uintptr) bool { return run.begin < pc && pc <= run.end }) {
 			found += named(pcs[:n], run.name)
 		}
 	}
 }
 
-// named counts the frames of the function; one address may stand for several, where the compiler has inlined calls.
+// named counts the frames of the function. One address may stand for several if the compiler has inlined calls.
 func named(pcs []uintptr, name string) (found int) {
 	frames := runtime.CallersFrames(pcs)
 	for {

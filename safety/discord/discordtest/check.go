@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 )
 
-// An apiError is an answer of the API that is an error.
+// An apiError is an error response of the API.
 type apiError struct {
 	status  int
 	Code    int    `json:"code"`
@@ -35,10 +35,10 @@ func invalid(format string, args ...any) error {
 	return refuse(http.StatusBadRequest, codeInvalidForm, "Invalid Form Body: "+fmt.Sprintf(format, args...))
 }
 
-// size is the length that the limits are about.
+// size returns the length that the limits apply to.
 func size(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// check keeps the limits of a message.
+// check enforces the limits of a message.
 func (m *Message) check() error {
 	if m.Content == "" && len(m.Embeds) == 0 && len(m.Components) == 0 {
 		return refuse(http.StatusBadRequest, codeEmpty, "Cannot send an empty message")

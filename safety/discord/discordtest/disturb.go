@@ -15,11 +15,11 @@ func (s *Server) Connected() int {
 	return n
 }
 
-// Gateway is what has come over the gateway so far.
+// Gateway counts the events of the gateway so far.
 type Gateway struct {
-	Connections int // websockets that were opened
-	Identifies  int // sessions that were begun
-	Resumes     int // sessions that were taken up again
+	Connections int // opened websockets
+	Identifies  int // new sessions
+	Resumes     int // resumed sessions
 	Heartbeats  int
 }
 
@@ -31,8 +31,8 @@ func (s *Server) Gateway() Gateway {
 	return Gateway{Connections: g.connections, Identifies: g.identifies, Resumes: g.resumes, Heartbeats: g.heartbeats}
 }
 
-// Disconnect closes all connections with the code, such as [CloseUnknownError]. Code 0 cuts them without a word. Sessions can be
-// resumed.
+// Disconnect closes all connections with the code, such as [CloseUnknownError]. Code 0 cuts them without a close message.
+// Sessions can be resumed.
 func (s *Server) Disconnect(code int) {
 	for _, c := range s.connections() {
 		if code != 0 {
@@ -42,7 +42,7 @@ func (s *Server) Disconnect(code int) {
 	}
 }
 
-// connections are those that are open; none of them has a session any more, so that an event is not lost in one that is closing.
+// connections returns the open connections and detaches their sessions, so that no event is lost in a closing connection.
 func (s *Server) connections() []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Server) connections() []*conn {
 	return slices.Clone(s.gateway.conns)
 }
 
-// RequestReconnect asks all connections to come again, as Discord does before it restarts.
+// RequestReconnect asks all connections to reconnect, as Discord does before it restarts.
 func (s *Server) RequestReconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,14 +63,14 @@ func (s *Server) RequestReconnect() {
 	}
 }
 
-// InvalidateSessions forgets all sessions: who resumes one is told so.
+// InvalidateSessions forgets all sessions. A client that resumes one is told that it is invalid.
 func (s *Server) InvalidateSessions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.gateway.sessions)
 }
 
-// IgnoreHeartbeats says whether heartbeats stay without an answer from now on.
+// IgnoreHeartbeats sets whether the server leaves heartbeats unanswered from now on.
 func (s *Server) IgnoreHeartbeats(ignore bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *Server) closeGateway() {
 	s.gateway.serving.Wait()
 }
 
-// Dispatch sends an event to all sessions, whatever it is.
+// Dispatch sends any event to all sessions.
 func (s *Server) Dispatch(event string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

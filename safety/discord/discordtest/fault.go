@@ -10,50 +10,50 @@ import (
 	"time"
 )
 
-// A Cut is a connection that is closed without an answer.
+// A Cut says when a connection is closed without a response.
 type Cut int
 
-// When a connection is cut.
+// The times at which a connection is cut.
 const (
 	NoCut     Cut = iota
-	CutBefore     // nothing was done
-	CutAfter      // what was asked was done, and the caller does not learn it
+	CutBefore     // before the call takes effect
+	CutAfter      // after the call took effect
 )
 
-// A Fault is a failure of some REST calls. A call that meets one first waits for its Gate, then is cut or answered with its
-// Status.
+// A Fault is a failure of some REST calls. An affected call first waits for its Gate. Then it is cut or gets the Status as its
+// response.
 type Fault struct {
-	// Method and Path choose calls: of this method, with this text in the path. Both empty: every call.
+	// Method and Path select the calls with the method and with the text in the path. Both empty: every call.
 	Method string
 	Path   string
 
-	// Nth is the first of the chosen calls that fails, counted from 1 since the fault was set. Zero means 1.
+	// Nth is the first of the selected calls that fails, counted from 1 since the fault was set. Zero means 1.
 	Nth int
-	// Times is the number of calls in a row that fail. Zero means 1; a negative number means all that follow.
+	// Times is the number of consecutive calls that fail. Zero means 1; a negative number means all further ones.
 	Times int
 
-	// Status is the answer's, 400 and up; nothing is done then. Zero: the fault sets no status.
+	// Status is the response's status, 400 and up; the call then has no effect. Zero: the fault sets no status.
 	Status int
-	// Code and Message are Discord's words for it. Default 0, and the text of the status.
+	// Code and Message are Discord's code and message. Default 0, and the text of the status.
 	Code    int
 	Message string
-	// RetryAfter is of a Status of 429: how long to wait, in the body and the header.
+	// RetryAfter is how long to wait, in the body and the header, for a Status of 429.
 	RetryAfter time.Duration
-	// Global is of a Status of 429: it is about all calls of the bot.
+	// Global reports, for a Status of 429, that the limit applies to all calls of the bot.
 	Global bool
 
-	// ResetAfter, if not zero, lets the call do its work and says in the answer that it was the last one that the limit allows for
+	// ResetAfter, if not zero, lets the call take effect. Its response says that it was the last one that the limit allows for
 	// this time.
 	ResetAfter time.Duration
 
-	// Cut closes the connection in place of an answer.
+	// Cut closes the connection in place of a response.
 	Cut Cut
 
-	// Gate holds the call until the channel is closed, or the caller gives up. Nil: it does not wait.
+	// Gate holds the call until the channel is closed or the caller gives up. Nil: the call does not wait.
 	Gate <-chan struct{}
 }
 
-// Fault adds faults. If several choose a call, the first that is due applies; all of them count the call.
+// Fault adds faults. If several select a call, the first that is due applies, and all of them count the call.
 func (s *Server) Fault(faults ...Fault) { s.faults.add(faults) }
 
 // ClearFaults removes all faults.
@@ -85,7 +85,7 @@ func (f *faults) clear() {
 	f.list = nil
 }
 
-// due gives the fault of a call; one that does nothing when all is well.
+// due returns the fault of a call, or a fault without effect if there is none.
 func (f *faults) due(method, path string) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,7 +110,7 @@ func (f *countedFault) count(method, path string) bool {
 	return f.seen >= f.Nth && (f.Times < 0 || f.seen < f.Nth+f.Times)
 }
 
-// hold holds a call; it is false when the caller gave up.
+// hold holds a call. It returns false if the caller gave up.
 func (f *Fault) hold(ctx context.Context) bool {
 	if f.Gate == nil {
 		return true
@@ -144,7 +144,7 @@ func (f *Fault) write(w http.ResponseWriter) {
 		`,"global":` + strconv.FormatBool(f.Global) + `}`)) // the caller may have gone
 }
 
-// limits says in the header how many calls are left.
+// limits sets the header fields with the number of remaining calls.
 func (f *Fault) limits(header http.Header) {
 	remaining, after := "4", "1.000"
 	if f.ResetAfter != 0 {

@@ -23,16 +23,16 @@ const (
 
 // The codes with which the gateway closes a connection.
 const (
-	// CloseAuthenticationFailed is of a wrong token: there is no use in trying again.
+	// CloseAuthenticationFailed: the token is wrong, and retrying is useless.
 	CloseAuthenticationFailed = 4004
-	// CloseUnknownError is of a fault of Discord's; the session can be resumed.
+	// CloseUnknownError: an error of Discord's; the session can be resumed.
 	CloseUnknownError   = 4000
 	closeDecodeError    = 4002
 	closeNotIdentified  = 4003
 	closeAlreadyStarted = 4005
 )
 
-// A gateway has the sessions and their connections, under the server's lock.
+// A gateway holds the sessions and their connections. The server's lock guards it.
 type gateway struct {
 	sessions    map[string]*session
 	conns       []*conn
@@ -49,7 +49,7 @@ type gateway struct {
 type session struct {
 	id     string
 	events []packet // all dispatched so far; their numbers begin with 1
-	conn   *conn    // nil: none now
+	conn   *conn    // nil if there is none
 }
 
 type conn struct {
@@ -71,7 +71,7 @@ var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // the upgrader has answered
+		return // the upgrader has responded
 	}
 	c := &conn{ws: ws}
 	s.mu.Lock()
@@ -104,7 +104,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	s.touch()
 }
 
-// receive takes one packet and answers it. It is false when the connection has ended.
+// receive handles one packet. It returns false if the connection has ended.
 func (s *Server) receive(c *conn) bool {
 	_, message, err := c.ws.ReadMessage()
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Server) receive(c *conn) bool {
 	return c.session != nil || c.end(closeNotIdentified, "Not authenticated.")
 }
 
-// authorized reports whether the token is the bot's; the word before it may be left out here.
+// authorized reports whether the token is the bot's. The word before it may be missing here.
 func (s *Server) authorized(token string) bool {
 	return strings.TrimPrefix(token, "Bot ") == s.cfg.Token
 }
@@ -159,7 +159,7 @@ func (s *Server) identify(c *conn, data json.RawMessage) bool {
 	return true
 }
 
-// resume sends what the session has missed.
+// resume sends the events that the session missed.
 func (s *Server) resume(c *conn, data json.RawMessage) bool {
 	var d struct {
 		Token     string `json:"token"`
@@ -186,7 +186,7 @@ func (s *Server) resume(c *conn, data json.RawMessage) bool {
 	return true
 }
 
-// dispatch sends an event to all sessions; the caller holds the lock.
+// dispatch sends an event to all sessions. The caller must hold the lock.
 func (s *Server) dispatch(event string, data json.RawMessage) {
 	for _, each := range s.gateway.sessions {
 		each.dispatch(event, data)
@@ -209,7 +209,7 @@ func (c *conn) send(p packet) bool {
 	return c.ws.WriteJSON(p) == nil
 }
 
-// end closes the connection with a code. It is false.
+// end closes the connection with a code and returns false.
 func (c *conn) end(code int, reason string) bool {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -220,7 +220,7 @@ func (c *conn) end(code int, reason string) bool {
 func marshal(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only what this package declares is written
+		panic(err) // only types of this package are written
 	}
 	return data
 }

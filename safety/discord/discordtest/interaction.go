@@ -15,14 +15,14 @@ type Press struct {
 	User User
 	// MessageID is the message with the button. Required.
 	MessageID string
-	// Label is the button. It is not needed with a CustomID.
+	// Label is the label of the button. It is not needed with a CustomID.
 	Label string
 
-	// CustomID is sent in place of the button's, as a forger does.
+	// CustomID replaces the button's custom id, as a forger does.
 	CustomID string
-	// ChannelID is sent in place of the message's.
+	// ChannelID replaces the message's channel.
 	ChannelID string
-	// Direct sends the press as from a direct message, in which there is no member of a server.
+	// Direct sends the press as from a direct message, without a member of a server.
 	Direct bool
 }
 
@@ -35,7 +35,7 @@ const (
 	flagEphemeral        = 1 << 6
 )
 
-// An Interaction is a press, and what the program answers to it.
+// An Interaction is a press and the program's response to it.
 type Interaction struct {
 	ID    string
 	Token string
@@ -51,8 +51,8 @@ type Interaction struct {
 	original *Message
 }
 
-// Press presses a button: all sessions of the gateway get the interaction, and those that are resumed later too. An error says
-// what of the press cannot be.
+// Press presses a button. All sessions of the gateway get the interaction, including those that are resumed later. The error
+// names an invalid part of the press.
 func (s *Server) Press(p Press) (*Interaction, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,26 +92,26 @@ func (s *Server) interactionPayload(in *Interaction, m *Message, p Press, custom
 	}
 	body, err := json.Marshal(payload)
 	if err != nil {
-		panic(err) // only what this package declares is written
+		panic(err) // only types of this package are written
 	}
 	return body
 }
 
-// Redeliver sends the interaction to all sessions once more, as a gateway does that repeats an event.
+// Redeliver sends the interaction to all sessions again, like a gateway that repeats an event.
 func (in *Interaction) Redeliver() {
 	in.server.mu.Lock()
 	defer in.server.mu.Unlock()
 	in.server.dispatch("INTERACTION_CREATE", in.payload)
 }
 
-// Expire ends the time within which the interaction can be answered.
+// Expire ends the time in which the interaction can be answered.
 func (in *Interaction) Expire() {
 	in.server.mu.Lock()
 	defer in.server.mu.Unlock()
 	in.expired = true
 }
 
-// Deferred reports whether the program has answered that its answer comes later.
+// Deferred reports whether the program has responded that its answer comes later.
 func (in *Interaction) Deferred() bool {
 	in.server.mu.Lock()
 	defer in.server.mu.Unlock()
@@ -128,7 +128,7 @@ func (in *Interaction) Answered() (Message, bool) {
 	return in.original.clone(), true
 }
 
-// Answer waits for the message that the person who pressed sees, and returns its text. One that others see too is an error.
+// Answer waits for the message that the person who pressed sees, and returns its text. A message that others see too is an error.
 func (in *Interaction) Answer(ctx context.Context) (string, error) {
 	var m Message
 	err := in.server.Await(ctx, func() (ok bool) {
@@ -184,7 +184,7 @@ func (s *Server) respond(in *Interaction, kind int, d *draft) error {
 	default:
 		return invalid("type: Value must be one of {4, 5, 6, 7}.")
 	}
-	in.flags = d.Flags // what is deferred says at once who sees it
+	in.flags = d.Flags // the deferral decides who sees the answer
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (s *Server) answerTo(flags int) *Message {
 	return &Message{ID: s.newID(), Author: s.Bot(), Timestamp: time.Now().UTC(), Embeds: []Embed{}, Components: []Row{}, Mentions: []User{}, Flags: flags}
 }
 
-// theOriginal finds the interaction of a call about its answer.
+// theOriginal finds the interaction of a call about its response.
 func (s *Server) theOriginal(r *http.Request) (*Interaction, error) {
 	in := s.interactions[r.PathValue("token")]
 	if in == nil || r.PathValue("app") != botID {

@@ -13,7 +13,7 @@ import (
 
 const maxBody = 1 << 20
 
-// method wraps a call: it is counted, meets its fault, and is answered as JSON.
+// method wraps a call: it counts the call, applies its fault, and writes the result as JSON.
 func (s *Server) method(fn func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -43,9 +43,9 @@ func (s *Server) method(fn func(*http.Request) (any, error)) http.Handler {
 	})
 }
 
-// call does the call, if the caller may.
+// call carries out the call, if the caller is authorized.
 func (s *Server) call(r *http.Request, fn func(*http.Request) (any, error)) (any, error) {
-	// An interaction's token is its own authorization; anybody may ask for the gateway's address.
+	// An interaction's token is its own authorization. Anybody may request the gateway's address.
 	open := strings.HasPrefix(r.URL.Path, "/interactions/") || strings.HasPrefix(r.URL.Path, "/webhooks/") || r.URL.Path == "/gateway"
 	if !open && r.Header.Get("Authorization") != "Bot "+s.cfg.Token {
 		return nil, refuse(http.StatusUnauthorized, 0, "401: Unauthorized")
@@ -69,7 +69,7 @@ func answer(w http.ResponseWriter, result any, err error) {
 	}
 	body, err := json.Marshal(result)
 	if err != nil {
-		panic(err) // only what this package declares is written
+		panic(err) // only types of this package are written
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -124,7 +124,7 @@ func (s *Server) createMessage(r *http.Request) (any, error) {
 	return m, nil
 }
 
-// find returns a message, or nil; the caller holds the lock.
+// find returns a message, or nil. The caller must hold the lock.
 func (s *Server) find(channel, id string) *Message {
 	for _, m := range s.messages {
 		if m.ID == id && m.ChannelID == channel {
@@ -149,14 +149,15 @@ func (s *Server) getMessage(r *http.Request) (any, error) {
 	return forReading(m), nil
 }
 
-// forReading is a message as it is read later: the nonce is told only to who writes it.
+// forReading returns a message as later reads have it: only its writer gets the nonce.
 func forReading(m *Message) Message {
 	c := m.clone()
 	c.Nonce = ""
 	return c
 }
 
-// listMessages lists at most limit messages, newest first: those right after one, or the last of those before one, or the last.
+// listMessages lists at most limit messages, newest first: the first ones after a message, the last ones before a message, or the
+// last ones.
 func (s *Server) listMessages(r *http.Request) (any, error) {
 	limit := 50
 	query := r.URL.Query()
@@ -199,7 +200,7 @@ func (s *Server) editMessage(r *http.Request) (any, error) {
 	return s.edit(m, &d)
 }
 
-// edit changes a message, unless the result would break a limit.
+// edit changes a message, unless the result would exceed a limit.
 func (s *Server) edit(m *Message, d *draft) (any, error) {
 	next := m.clone()
 	d.apply(&next)
@@ -223,7 +224,7 @@ func (s *Server) deleteMessage(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// Messages lists the messages of all channels, oldest first.
+// Messages returns the messages of all channels, oldest first.
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,7 +235,7 @@ func (s *Server) Messages() []Message {
 	return list
 }
 
-// Write writes a message of another user into the first channel, and returns it.
+// Write posts a message of another user to the first channel, and returns it.
 func (s *Server) Write(author User, content string) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,7 +248,7 @@ func (s *Server) Write(author User, content string) Message {
 	return m.clone()
 }
 
-// Delete deletes a message, as a moderator does, and reports whether it was there.
+// Delete deletes a message, as a moderator does. It reports whether the message existed.
 func (s *Server) Delete(messageID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

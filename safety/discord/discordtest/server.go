@@ -16,20 +16,20 @@ import (
 type Config struct {
 	// Token is the token of the bot. Default "bot-token".
 	Token string
-	// Channels are the ids of the channels that the bot sees. Default one, [DefaultChannel].
+	// Channels are the ids of the channels that the bot sees. Default: only [DefaultChannel].
 	Channels []string
-	// HeartbeatInterval is what the gateway asks for. Default 41.25 s, as Discord does.
+	// HeartbeatInterval is the interval that the gateway requests. Default 41.25 s, as at Discord.
 	HeartbeatInterval time.Duration
 }
 
-// The ids of a server whose Config does not say otherwise.
+// The default ids of a server.
 const (
 	DefaultChannel = "772908445358620702"
 	botID          = "775799577604522054"
 	guildID        = "772904309264089089"
 )
 
-// A Server is a Discord. [Start] makes one; it is safe for concurrent use.
+// A Server is a fake Discord. [Start] makes one; it is safe for concurrent use.
 type Server struct {
 	cfg    Config
 	http   *httptest.Server
@@ -68,25 +68,25 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// URL is the address in place of https://discord.com, without a slash at its end.
+// URL returns the address that replaces https://discord.com, without a slash at its end.
 func (s *Server) URL() string { return s.http.URL }
 
-// GatewayURL is the address of the websocket.
+// GatewayURL returns the address of the websocket.
 func (s *Server) GatewayURL() string {
 	return "ws" + strings.TrimPrefix(s.http.URL, "http") + "/gateway/"
 }
 
-// Token is the token of the bot.
+// Token returns the token of the bot.
 func (s *Server) Token() string { return s.cfg.Token }
 
-// Channel is the id of the first channel.
+// Channel returns the id of the first channel.
 func (s *Server) Channel() string { return s.cfg.Channels[0] }
 
-// Bot is the user that the bot is.
+// Bot returns the user of the bot.
 func (s *Server) Bot() User { return User{ID: botID, Username: "postroom", Bot: true} }
 
-// Await returns when the condition holds, or ctx's error. The condition is asked after each change of the server's state, and may
-// call the server's methods.
+// Await returns when the condition holds, or ctx's error. It calls the condition after each change of the server's state. The
+// condition may call the server's methods.
 func (s *Server) Await(ctx context.Context, condition func() bool) error {
 	for {
 		s.mu.Lock()
@@ -103,21 +103,21 @@ func (s *Server) Await(ctx context.Context, condition func() bool) error {
 	}
 }
 
-// touch tells those who wait that something has changed; the caller holds the lock.
+// touch wakes waiters after a change. The caller must hold the lock.
 func (s *Server) touch() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// Calls lists the REST calls so far, each as its method and path without the version, such as "POST /channels/1/messages". Calls
-// that met a fault are among them.
+// Calls returns the REST calls so far, each as its method and path without the version, such as "POST /channels/1/messages". It
+// includes calls that met a fault.
 func (s *Server) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// Count returns how many calls there were of the method whose path has the text.
+// Count returns the number of calls with the method whose path has the text.
 func (s *Server) Count(method, path string) int {
 	n := 0
 	for _, call := range s.Calls() {
@@ -132,7 +132,7 @@ func (s *Server) Count(method, path string) int {
 // discordEpoch is the first second of 2015, in milliseconds, from which ids count.
 const discordEpoch = 1420070400000
 
-// newID makes a snowflake: ids are unique, and sort by their time. The caller holds the lock.
+// newID makes a snowflake. Ids are unique, and sort by their time. The caller must hold the lock.
 func (s *Server) newID() string {
 	s.lastID = max(s.lastID+1, uint64(time.Now().UnixMilli()-discordEpoch)<<22)
 	return strconv.FormatUint(s.lastID, 10)

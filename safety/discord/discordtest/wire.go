@@ -15,7 +15,7 @@ type User struct {
 	Bot        bool   `json:"bot,omitempty"`
 }
 
-// A Message is a message as the API gives it.
+// A Message is a message in the form of the API.
 type Message struct {
 	ID              string          `json:"id"`
 	ChannelID       string          `json:"channel_id"`
@@ -28,9 +28,9 @@ type Message struct {
 	EditedTimestamp *time.Time      `json:"edited_timestamp"`
 	Nonce           string          `json:"nonce,omitempty"`
 	Mentions        []User          `json:"mentions"`
-	AllowedMentions json.RawMessage `json:"-"` // as the writer gave it last; nil when it was left out
+	AllowedMentions json.RawMessage `json:"-"` // as last given by the writer; nil if left out
 	Edits           int             `json:"-"`
-	Enforced        bool            `json:"-"` // the nonce was to be enforced
+	Enforced        bool            `json:"-"` // the nonce must be enforced
 }
 
 // An Embed is a block with a title and fields.
@@ -72,7 +72,7 @@ type Button struct {
 	Disabled bool   `json:"disabled,omitempty"`
 }
 
-// Text is all that people read of the message, a line for each part.
+// Text returns the text that people read in the message, one line for each part.
 func (m Message) Text() string {
 	lines := []string{m.Content}
 	for _, e := range m.Embeds {
@@ -100,7 +100,7 @@ func (m Message) Button(label string) (Button, bool) {
 	return Button{}, false
 }
 
-// clone is a copy that shares nothing with the server's.
+// clone returns a copy that shares nothing with the server's.
 func (m *Message) clone() Message {
 	c := *m
 	c.Embeds = slices.Clone(m.Embeds)
@@ -114,7 +114,7 @@ func (m *Message) clone() Message {
 	return c
 }
 
-// A draft is what a call that writes a message sends. Pointers tell what was left out.
+// A draft is the body of a call that writes a message. A nil pointer means that the field was left out.
 type draft struct {
 	Content         *string         `json:"content"`
 	Embeds          *[]Embed        `json:"embeds"`
@@ -125,7 +125,7 @@ type draft struct {
 	EnforceNonce    bool            `json:"enforce_nonce"`
 }
 
-// apply writes what the draft has into a message.
+// apply writes the fields of the draft into a message.
 func (d *draft) apply(m *Message) {
 	if d.Content != nil {
 		m.Content = *d.Content

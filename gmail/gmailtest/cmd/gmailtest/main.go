@@ -1,4 +1,4 @@
-// Command gmailtest runs a Gmail for tests, for programs in any language. See README.md.
+// Command gmailtest runs a fake Gmail for tests of programs in any language. See README.md.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	os.Exit(code)
 }
 
-// flags are what the command line says.
+// flags are the command-line flags.
 type flags struct {
 	listen, dir, email       string
 	mbox, maildir, eml       []string
@@ -99,7 +99,7 @@ func (f *flags) sources() (sources []mailbox.Source, err error) {
 	return sources, nil
 }
 
-// check refuses flags that would do nothing.
+// check refuses flags that would have no effect.
 func (f *flags) check() error {
 	switch {
 	case f.clientID == "" && f.clientPassword != "":
@@ -124,7 +124,7 @@ func (f *flags) serve(ctx context.Context, stdout io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	// Before anything comes in, since a mailbox of --dir may be watched.
+	// Before messages are imported, since a mailbox of --dir may be watched.
 	if f.pushTopic != "" || f.pushURL != "" {
 		if err := server.PushTo(gmailtest.PushTarget{Topic: f.pushTopic, URL: f.pushURL, Audience: f.aud}); err != nil {
 			return err
@@ -153,7 +153,7 @@ func (f *flags) config() gmailtest.Config {
 	return cfg
 }
 
-// fill imports the mailboxes and creates the accounts, whose addresses it returns.
+// fill imports the mailboxes and creates the accounts. It returns their addresses.
 func (f *flags) fill(ctx context.Context, server *gmailtest.Server, sources []mailbox.Source, stdout io.Writer) (emails []string, err error) {
 	for _, source := range sources {
 		added, err := server.Import(ctx, source, nil)

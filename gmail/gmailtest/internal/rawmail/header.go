@@ -1,5 +1,4 @@
-// Package rawmail reads messages that may be malformed. It never fails: what cannot be understood
-// is left as it is.
+// Package rawmail parses messages that may be malformed. It never fails: malformed parts are left unchanged.
 package rawmail
 
 import (
@@ -13,19 +12,19 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// maxHeader bounds how much of a message is searched for header fields.
+// maxHeader bounds the part of a message that is searched for header fields.
 const maxHeader = 1 << 20
 
-// A Field is one header field: the name as it was written, the value unfolded and trimmed, not decoded.
+// A Field is one header field. Its name is unchanged; its value is unfolded and trimmed, but not decoded.
 type Field struct{ Name, Value string }
 
 // A Header is the fields of a message in their order.
 type Header []Field
 
-// Split cuts raw into its header fields and its body.
+// Split splits raw into its header fields and its body.
 //
-// QUIRK: a message may begin with the From line of an mbox, have lines in its header that are no fields, or have no
-// header at all. The first two are skipped; in the last case everything is body.
+// QUIRK: a message may begin with the From line of an mbox, have header lines that are not fields, or have no header at all. The
+// first two are skipped; without a header everything is body.
 func Split(raw []byte) (Header, []byte) {
 	var header Header
 	var value []byte // of the last field
@@ -49,7 +48,7 @@ func Split(raw []byte) (Header, []byte) {
 	return header.finish(value), rest
 }
 
-// finish gives the last field its value.
+// finish sets the value of the last field.
 func (h Header) finish(value []byte) Header {
 	if len(h) > 0 {
 		h[len(h)-1].Value = string(bytes.TrimSpace(value))
@@ -57,7 +56,7 @@ func (h Header) finish(value []byte) Header {
 	return h
 }
 
-// cutLine gives the first line of b without its line end, and what follows.
+// cutLine returns the first line of b without its line end, and the rest.
 func cutLine(b []byte) (line, after []byte) {
 	line, after, _ = bytes.Cut(b, []byte("\n"))
 	return bytes.TrimSuffix(line, []byte("\r")), after
@@ -67,7 +66,7 @@ func isFromLine(line []byte) bool {
 	return bytes.HasPrefix(bytes.TrimPrefix(line, []byte(">")), []byte("From "))
 }
 
-// cutField takes a line apart when it begins with a field name (RFC 5322, section 3.6.8): printable ASCII, a colon.
+// cutField splits a line that begins with a field name (RFC 5322, section 3.6.8): printable ASCII, then a colon.
 func cutField(line []byte) (name string, value []byte, ok bool) {
 	before, after, found := bytes.Cut(line, []byte(":"))
 	before = bytes.TrimRight(before, " \t")
@@ -86,14 +85,14 @@ func isFieldName(b []byte) bool {
 	return len(b) > 0
 }
 
-// LooksLikeField reports whether b begins with what could be a header field.
+// LooksLikeField reports whether b begins with a possible header field.
 func LooksLikeField(b []byte) bool {
 	line, _ := cutLine(b)
 	_, _, ok := cutField(line)
 	return ok
 }
 
-// Get returns the value of the first field with the name, compared without regard to case; empty when there is none.
+// Get returns the value of the first field with the name, or an empty string. Names are compared without regard to case.
 func (h Header) Get(name string) string {
 	for _, f := range h {
 		if strings.EqualFold(f.Name, name) {
@@ -114,7 +113,7 @@ func (h Header) All(name string) []string {
 	return values
 }
 
-// DecodeText decodes the encoded words (RFC 2047) of a header value. Bytes that are no UTF-8 are replaced.
+// DecodeText decodes the encoded words (RFC 2047) of a header value. Invalid UTF-8 is replaced.
 func DecodeText(value string) string {
 	if strings.Contains(value, "=?") {
 		words := mime.WordDecoder{CharsetReader: charsetReader}
@@ -125,8 +124,8 @@ func DecodeText(value string) string {
 	return strings.ToValidUTF8(value, "\uFFFD")
 }
 
-// Addresses reads an address field (RFC 5322, section 3.4). Names may be in any charset; one that is not known leaves them as they are.
-// A group of nobody is no address and no error.
+// Addresses parses an address field (RFC 5322, section 3.4). Names may be in any charset; with an unknown one they are unchanged.
+// An empty group has no addresses and is not an error.
 func Addresses(value string) ([]*mail.Address, error) {
 	parser := mail.AddressParser{WordDecoder: &mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (io.Reader, error) {
 		if decoded, err := charsetReader(charset, r); err == nil {
@@ -137,7 +136,7 @@ func Addresses(value string) ([]*mail.Address, error) {
 	return parser.ParseList(strings.ToValidUTF8(value, "\uFFFD"))
 }
 
-// DecodeCharset turns text in a named charset into UTF-8; text of an unknown charset is taken for UTF-8.
+// DecodeCharset converts text in a named charset to UTF-8. Text in an unknown charset counts as UTF-8.
 func DecodeCharset(text []byte, charset string) string {
 	if e, err := htmlindex.Get(charset); err == nil {
 		if decoded, err := e.NewDecoder().Bytes(text); err == nil {

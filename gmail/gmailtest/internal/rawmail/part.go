@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Bounds of the tree of parts. What lies beyond stays undivided, the body of the last part that was.
+// The bounds of the tree of parts. A part beyond them is not split, and its body includes the rest.
 const (
 	maxDepth = 50
 	maxParts = 2000
@@ -19,13 +19,13 @@ const (
 // A Part is a message or a part of one (RFC 2045, section 2.4). Its slices point into the message.
 type Part struct {
 	Header Header
-	Type   string // the media type in lower case; text/plain when there is none
+	Type   string // the media type in lower case; text/plain if there is none
 	Params map[string]string
-	Body   []byte // still encoded; empty when there are Parts
+	Body   []byte // still encoded; empty if there are Parts
 	Parts  []*Part
 }
 
-// Parse reads the tree of parts of a message.
+// Parse parses the tree of parts of a message.
 func Parse(raw []byte) *Part {
 	left := maxParts
 	return parse(raw, 0, &left)
@@ -55,12 +55,12 @@ func parse(raw []byte, depth int, left *int) *Part {
 	return p
 }
 
-// boundaryParameter finds what looks like the parameter, its value in quotation marks or up to the next semicolon.
+// boundaryParameter matches a likely boundary parameter, with its value in quotation marks or up to the next semicolon.
 var boundaryParameter = regexp.MustCompile(`(?is)boundary=(?:"([^"]*)|([^;]*))`)
 
-// mediaType reads a Content-Type or Content-Disposition field.
+// mediaType parses a Content-Type or Content-Disposition field.
 //
-// QUIRK: mail carries parameters that the grammar does not allow; then the type and what looks like a boundary are kept.
+// QUIRK: mail has parameters that the grammar does not permit; then the type and a likely boundary are kept.
 func mediaType(value string) (string, map[string]string) {
 	t, params, err := mime.ParseMediaType(value)
 	if err == nil {
@@ -78,7 +78,7 @@ func mediaType(value string) (string, map[string]string) {
 	return name, map[string]string{"boundary": strings.TrimSpace(found[1] + found[2])}
 }
 
-// sections cuts the body of a multipart (RFC 2046, section 5.1.1). A last part without its closing line is taken as it is.
+// sections splits the body of a multipart (RFC 2046, section 5.1.1). The last part may lack its closing line.
 func sections(body []byte, boundary string) [][]byte {
 	if boundary == "" {
 		return nil
@@ -106,7 +106,7 @@ func sections(body []byte, boundary string) [][]byte {
 	return found
 }
 
-// withoutLineEnd takes off the line end that belongs to the delimiter after a part.
+// withoutLineEnd removes the line end before a delimiter, which belongs to the delimiter.
 func withoutLineEnd(b []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
 }
@@ -119,7 +119,7 @@ func (p *Part) encoded() bool {
 	return p.encoding() == "base64" || p.encoding() == "quoted-printable"
 }
 
-// Content is the body decoded as far as it can be (RFC 2045, section 6).
+// Content returns the body, decoded as far as possible (RFC 2045, section 6).
 func (p *Part) Content() []byte {
 	switch p.encoding() {
 	case "base64":
@@ -135,7 +135,7 @@ func (p *Part) Content() []byte {
 	}
 }
 
-// decodeBase64 skips what is not of the alphabet, as RFC 2045 asks, and stops where the data makes no sense.
+// decodeBase64 skips bytes outside the alphabet, as RFC 2045 requires, and stops at invalid data.
 func decodeBase64(body []byte) []byte {
 	digits := make([]byte, 0, len(body))
 	for _, c := range body {
@@ -149,8 +149,7 @@ func decodeBase64(body []byte) []byte {
 	return decoded[:n]
 }
 
-// Filename is the part's name as a file: from Content-Disposition (RFC 2183), else from Content-Type; empty when it has
-// none.
+// Filename returns the part's file name from Content-Disposition (RFC 2183), otherwise from Content-Type; empty if it has none.
 func (p *Part) Filename() string {
 	_, disposition := mediaType(p.Header.Get("Content-Disposition"))
 	if name := disposition["filename"]; name != "" {
@@ -159,8 +158,8 @@ func (p *Part) Filename() string {
 	return DecodeText(p.Params["name"])
 }
 
-// IsAttachment reports whether the part is a file that comes with the message: it has a name or is a message itself, and is no picture that
-// the text shows.
+// IsAttachment reports whether the part is an attached file: it has a name or is a message itself, and is not a picture that the
+// text shows.
 func (p *Part) IsAttachment() bool {
 	if p.Type == "message/rfc822" {
 		return true
@@ -170,5 +169,5 @@ func (p *Part) IsAttachment() bool {
 	return p.Filename() != "" && !shown
 }
 
-// Text is the content of a text part in UTF-8.
+// Text returns the content of a text part in UTF-8.
 func (p *Part) Text() string { return DecodeCharset(p.Content(), p.Params["charset"]) }

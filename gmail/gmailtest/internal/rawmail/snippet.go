@@ -10,10 +10,10 @@ import (
 
 const (
 	snippetLength = 200      // in characters
-	snippetSource = 64 << 10 // in bytes: how much of a body is looked at
+	snippetSource = 64 << 10 // in bytes of a body
 )
 
-// Snippet is the beginning of a message's text in one line, HTML-escaped as Gmail gives it.
+// Snippet returns the beginning of a message's text in one line, HTML-escaped like Gmail's.
 func Snippet(p *Part) string {
 	text := ""
 	if plain := p.find("text/plain"); plain != nil {
@@ -28,7 +28,7 @@ func Snippet(p *Part) string {
 	return html.EscapeString(strings.ToValidUTF8(text, ""))
 }
 
-// find returns the first part of the type that is no attachment.
+// find returns the first part of the type that is not an attachment.
 func (p *Part) find(mediaType string) *Part {
 	if p.Type == mediaType && len(p.Parts) == 0 && p.Filename() == "" {
 		return p
