@@ -245,7 +245,8 @@ func TestRecipientsAreAddresses(t *testing.T) {
 		"an address": "bob@example.com", "with a name": "Bob <bob@example.com>", "with a name beyond ASCII": "Jörg Bücher <j@example.com>",
 		"a domain beyond ASCII": "info@bücher.example", "several in a text": "bob@example.com, Ann <ann@example.com>",
 		"a list": []any{"bob@example.com", `"Bob, the boss" <boss@example.com>`}, "texts": []string{"bob@example.com"},
-		"with semicolons": "bob@example.com; Ann <ann@example.com>;", "a mailbox of this machine": "root@localhost", "a tag": "bob+post@example.com",
+		"with semicolons": "bob@example.com; Ann <ann@example.com>;", "a semicolon after it": "bob@example.com; ",
+		"brackets in a name": "Support [EU] <eu@example.com>", "a colon in a name": "Support: EU <eu@example.com>", "a mailbox of this machine": "root@localhost", "a tag": "bob+post@example.com",
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, k.Check(postroom.Forward, postroom.Parameters{"to": to}, decidedAt))

@@ -22,7 +22,16 @@ func notRecipient(text string) bool {
 	}
 	// QUIRK: RFC 5322, section 3.4, has commas between addresses, and Outlook's users write semicolons.
 	several := strings.Split(strings.TrimSuffix(strings.TrimSpace(text), ";"), ";")
-	return len(several) < 2 || slices.ContainsFunc(several, func(one string) bool { return !isAddressList(one) })
+	return slices.ContainsFunc(several, func(one string) bool { return !isAddressList(one) && !isNamed(one) })
+}
+
+// isNamed reports whether a text is an address in angle brackets after a name.
+//
+// QUIRK: RFC 5322, section 3.2.4, has quotes around a name with characters such as [, : or @. People write Support [EU] <eu@example.com>.
+func isNamed(text string) bool {
+	name, address, ok := strings.Cut(strings.TrimSpace(text), "<")
+	address, ends := strings.CutSuffix(address, ">")
+	return ok && ends && !strings.ContainsAny(name, `",;\<>()`) && !strings.ContainsAny(address, " ,;<>") && isAddressList(address)
 }
 
 func isAddressList(text string) bool {

@@ -17,6 +17,7 @@ func FuzzRecipientsCanBeSentTo(f *testing.F) {
 	for _, text := range []string{
 		"bob@example.com", "Bob <bob@example.com>", `"Bob, the boss" <b@example.com>, ann@example.com`, "bob@example.com (Bob)",
 		"friends: bob@example.com, ann@example.com;", `"a b"@example.com`, "bob@[192.0.2.1]", "info@bücher.example", "=?utf-8?q?B=C3=B6b?= <b@example.com>",
+		"bob@example.com;", "bob@example.com; ", "Support [EU] <eu@example.com>", "Foo: Bar <f@example.com>", "Foo@Bar <f@example.com>", "a@b <c@d>", "x <a> <b@c>",
 		"bob", "bob@", "a@b.c\r\nBcc: x@y.z", "<@a,@b:bob@example.com>", "a@b;c@d", "Bob. B <b@x>",
 	} {
 		f.Add(text)

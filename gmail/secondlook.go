@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -34,6 +36,9 @@ func (j *jobs) lookAgain(ctx context.Context, w *queue.Attempt, id string) (held
 	if fault == "" {
 		return nil, nil //nolint:nilnil // nothing waits
 	}
+	if err := j.undisturbed(ctx, w, &permit); err != nil {
+		return nil, err
+	}
 	var action postroom.Action
 	err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if action, err = j.Ledger.Hold(ctx, tx, id, fault); err != nil {
@@ -42,6 +47,23 @@ func (j *jobs) lookAgain(ctx context.Context, w *queue.Attempt, id string) (held
 		return w.CompleteTx(ctx, tx) // the key of the job is free for the one that follows the approval
 	})
 	return &action, err
+}
+
+// undisturbed defers the job if another action may have changed the message between the reading of the permit and that of the
+// message, such as a further action of the same rule.
+func (j *jobs) undisturbed(ctx context.Context, w *queue.Attempt, before *postroom.Permit) error {
+	other, err := j.Ledger.Executing(ctx, before.Action.AccountID, before.Action.MessageID)
+	if err != nil {
+		return err
+	}
+	now, err := j.Ledger.Permit(ctx, before.Action.ID)
+	if err != nil {
+		return err
+	}
+	if other == nil && reflect.DeepEqual(now.Before, before.Before) {
+		return nil
+	}
+	return queue.Defer(errors.New("gmail: another action has changed the message meanwhile"), attempts.Busy(w.Job.Interruptions))
 }
 
 // refute returns why an action is not permitted by the message that Gmail has; empty if it is.

@@ -1,7 +1,13 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,6 +114,62 @@ func TestRuleDeletesForGoodWhatItHasItselfChanged(t *testing.T) {
 	require.Equal(t, 2, m.server.Counts()[gmailtest.MessagesDelete], m.postroomd("actions").stdout)
 	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 8}, m.states())
 	m.verified()
+}
+
+// TestTheSecondLookAllowsForOtherActions: another action of the rule changes the message between what is permitted and what Gmail answers.
+func TestTheSecondLookAllowsForOtherActions(t *testing.T) {
+	const letters = 8
+	var mail []string
+	for n := range letters {
+		mail = append(mail, letterNamed(n+1))
+	}
+	m := newTeatime(t, deleteTea, "", mail...)
+	m.rules(`rules:
+  - name: Tea
+    condition: {op: and, children: [{type: unread}, {type: subject_regex, value: ^Tea}]}
+    actions: [{action: delete}, {action: mark_read}]
+    safe_mode: dangerous_override
+`)
+	m.where = append(m.where, "--set", "gmail.endpoint="+overtaking(t, m.server.URL()))
+	runOnce(t, m.where...)
+	require.Zero(t, m.states()[postroom.ActionApprovedPending], m.postroomd("approvals", "list").stdout)
+	require.Equal(t, letters, m.server.Counts()[gmailtest.MessagesDelete])
+	m.verified()
+}
+
+// overtaking is a Gmail that changes a message while it is asked for the raw message, and answers that afterwards. Either waits at most a
+// second for the other.
+func overtaking(t *testing.T, gmail string) (url string) {
+	to, err := neturl.Parse(gmail)
+	require.NoError(t, err)
+	type meeting struct {
+		reads           atomic.Int32
+		asked, changed  chan struct{}
+		onAsk, onChange sync.Once
+	}
+	var meetings sync.Map
+	wait := func(c chan struct{}) {
+		select {
+		case <-c:
+		case <-time.After(time.Second):
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, modify := strings.CutSuffix(r.URL.Path, "/modify")
+		found, _ := meetings.LoadOrStore(path, &meeting{asked: make(chan struct{}), changed: make(chan struct{})})
+		at, _ := found.(*meeting)
+		switch {
+		case modify:
+			wait(at.asked)
+			defer at.onChange.Do(func() { close(at.changed) })
+		case r.URL.Query().Get("format") == "raw" && at.reads.Add(1) == 1:
+			at.onAsk.Do(func() { close(at.asked) })
+			wait(at.changed)
+		}
+		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // TestNothingIsDoneAgainByAJob: a person has taken an archive back, and somebody inserts a job that takes that back.

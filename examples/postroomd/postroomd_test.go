@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,9 +29,24 @@ type result struct {
 
 func postroomd(t *testing.T, args ...string) result {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
+	var (
+		stdout bytes.Buffer
+		stderr spoken
+	)
 	status := run(t.Context(), args, &stdout, &stderr)
-	return result{status, stdout.String(), stderr.String()}
+	return result{status, stdout.String(), stderr.said.String()}
+}
+
+// spoken is a standard error, to which the log and the progress are written at the same time.
+type spoken struct {
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+func (s *spoken) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.Write(p)
 }
 
 func demoJSON(t *testing.T, args ...string) summary {
