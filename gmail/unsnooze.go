@@ -186,8 +186,13 @@ func (j *jobs) wake(ctx context.Context, p UnsnoozePayload, id string) (change p
 		return change, image, err
 	}
 	label, sure, err := j.asleep(ctx, client, p)
-	if err != nil || !sure && !image.Has(label) {
+	if err != nil {
 		return change, image, err
+	}
+	if !sure && !image.Has(label) {
+		j.Logger.WarnContext(ctx, "a wake-up has no signed snooze, and Gmail does not have its message under the snooze label: look for it, if it is not awake already",
+			"account_id", p.AccountID, "message", id, "label", j.SnoozeLabel)
+		return change, image, nil
 	}
 	change = remove(label)
 	if !image.Has(postroom.LabelTrash) && !image.Has(postroom.LabelSpam) {
