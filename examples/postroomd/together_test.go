@@ -133,7 +133,7 @@ func TestWhatNeedsAMissingLabelWaits(t *testing.T) {
 	require.Empty(t, runOnce(t, m.where...).Wanted)
 	// The sync and what had waited for the label may both ask for it; Gmail makes one.
 	require.NotZero(t, m.server.Counts()[gmailtest.LabelsCreate])
-	require.Equal(t, 2, m.states()[postroom.ActionCompleted])
+	require.Equal(t, 2, m.states()[postroom.ActionCompleted], m.postroomd("actions").stdout+m.postroomd("jobs", "list", "--type", "action.gmail").stdout)
 }
 
 // Who approves is told that it waits, and why, at each door.
