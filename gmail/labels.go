@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -45,15 +46,22 @@ func selectLabels(ctx context.Context, q dbquery.Querier, accountID string) ([]p
 // whether the account had such a label at the last sync. For one of [Store.WantedLabels] it is the name: the action that needs the
 // label makes it.
 func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error) {
-	var found sql.NullString
-	err = dbquery.Get(ctx, s.db.Reader(), &found, sqlLabelID, accountID, nameKey(name), name)
-	switch {
-	case err != nil:
-		return "", false, fmt.Errorf("gmail: label %q: %w", name, err)
-	case !found.Valid:
-		return s.wantedLabel(ctx, accountID, name)
+	found, err := s.findLabel(ctx, sqlLabelID, accountID, name)
+	id = cmp.Or(found.ID.String, found.Wanted.String)
+	return id, id != "", err
+}
+
+// A foundLabel is a label that the account has, one that is wanted, or neither.
+type foundLabel struct {
+	ID     sql.NullString `db:"id"`
+	Wanted sql.NullString `db:"wanted"` // its name as it is to be made
+}
+
+func (s *Store) findLabel(ctx context.Context, query, accountID, name string) (found foundLabel, err error) {
+	if err := dbquery.Get(ctx, s.db.Reader(), &found, query, accountID, nameKey(name), name); err != nil {
+		return found, fmt.Errorf("gmail: label %q: %w", name, err)
 	}
-	return found.String, true, nil
+	return found, nil
 }
 
 // SaveLabel stores the name and type of a label, as Gmail has them. A new user label is available to a classifier; a system

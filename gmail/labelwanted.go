@@ -2,8 +2,6 @@ package gmail
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,18 +22,6 @@ func (s *Store) WantedLabels(ctx context.Context, accountID string) (names []str
 		return nil, fmt.Errorf("gmail: wanted labels: %w", err)
 	}
 	return names, nil
-}
-
-// wantedLabel returns the name of a wanted label as it is to be made.
-func (s *Store) wantedLabel(ctx context.Context, accountID, name string) (wanted string, ok bool, err error) {
-	err = dbquery.Get(ctx, s.db.Reader(), &wanted, sqlWantedLabel, accountID, nameKey(name))
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return "", false, nil
-	case err != nil:
-		return "", false, fmt.Errorf("gmail: label %q: %w", name, err)
-	}
-	return wanted, true, nil
 }
 
 // stillWanted stores the wanted labels after a sync that has read the earlier ones. Labels that another job wants meanwhile stay.
@@ -79,19 +65,16 @@ func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, client *Client,
 
 // actionLabel returns the id of the label, or the name if the account does not have it and it is not wanted: Gmail refuses that.
 func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, client *Client, accountID, name string) (id string, err error) {
-	var found sql.NullString
-	err = dbquery.Get(ctx, j.Store.db.Reader(), &found, sqlActionLabel, accountID, name, nameKey(name))
+	found, err := j.Store.findLabel(ctx, sqlActionLabel, accountID, name)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("gmail: label %q: %w", name, err)
-	case found.Valid:
-		return found.String, nil
+		return "", err
+	case found.ID.Valid:
+		return found.ID.String, nil
+	case !found.Wanted.Valid:
+		return name, nil
 	}
-	wanted, ok, err := j.Store.wantedLabel(ctx, accountID, name)
-	if !ok || err != nil {
-		return name, err
-	}
-	label, err := client.CreateLabel(ctx, wanted)
+	label, err := client.CreateLabel(ctx, found.Wanted.String)
 	if err != nil {
 		return "", err
 	}

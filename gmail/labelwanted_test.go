@@ -3,6 +3,7 @@ package gmail
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -122,4 +123,40 @@ func TestAnIDIsNoName(t *testing.T) {
 	job, action := w.act(message, postroom.ApplyLabel, bills)
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 	require.Equal(t, []string{bills}, action.UndoHint.Change.Add)
+}
+
+// A label stops being wanted when it is stored. Whoever asks meanwhile finds the one or the other.
+func TestALabelIsFoundWhileItIsMade(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		label := postroom.Label{ID: "Label_7", Name: "Trips", Type: postroom.LabelUser}
+		want := func(ctx context.Context, tx queue.Tx) error {
+			return errors.Join(w.store.deleteLabel(ctx, tx, w.account, label.ID), w.store.stillWanted(ctx, tx, w.account, nil, []string{label.Name}))
+		}
+		made := func(ctx context.Context, tx queue.Tx) error {
+			return errors.Join(w.store.SaveLabel(ctx, tx, w.account, label), w.store.stillWanted(ctx, tx, w.account, []string{label.Name}, nil))
+		}
+		write(t, w.store, want)
+		ended := make(chan error, 1)
+		go func() {
+			var err error
+			for n := 0; n < 200 && err == nil; n++ {
+				err = errors.Join(w.db.Write(t.Context(), made), w.db.Write(t.Context(), want))
+			}
+			ended <- err
+		}()
+		for {
+			select {
+			case err := <-ended:
+				require.NoError(t, err)
+				return
+			default:
+			}
+			_, ok, err := w.store.LabelID(t.Context(), w.account, "trips")
+			require.NoError(t, err)
+			require.True(t, ok)
+			found, err := w.store.findLabel(t.Context(), sqlActionLabel, w.account, "trips")
+			require.NoError(t, err)
+			require.True(t, found.ID.Valid || found.Wanted.Valid)
+		}
+	})
 }

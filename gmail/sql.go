@@ -295,16 +295,19 @@ WHERE account_id = $1`
 	sqlLabels = labelColumns + ` ORDER BY name_key, id`
 
 	// A name goes before an id, and among labels of one name the oldest id decides.
+	// A label is there, or wanted, and becomes the one from the other in one transaction: one statement reads both.
 	sqlLabelID = `
-SELECT COALESCE(
-  (SELECT id FROM labels WHERE account_id = $1 AND name_key = $2 ORDER BY id LIMIT 1),
-  (SELECT id FROM labels WHERE account_id = $1 AND id = $3))`
+SELECT (SELECT name FROM wanted_labels WHERE account_id = $1 AND name_key = $2) AS wanted,
+  COALESCE(
+    (SELECT id FROM labels WHERE account_id = $1 AND name_key = $2 ORDER BY id LIMIT 1),
+    (SELECT id FROM labels WHERE account_id = $1 AND id = $3)) AS id`
 
 	// The parameter of an action is an id, or the name of a label that was wanted when it was decided.
 	sqlActionLabel = `
-SELECT COALESCE(
-  (SELECT id FROM labels WHERE account_id = $1 AND id = $2),
-  (SELECT id FROM labels WHERE account_id = $1 AND name_key = $3 ORDER BY id LIMIT 1))`
+SELECT (SELECT name FROM wanted_labels WHERE account_id = $1 AND name_key = $2) AS wanted,
+  COALESCE(
+    (SELECT id FROM labels WHERE account_id = $1 AND id = $3),
+    (SELECT id FROM labels WHERE account_id = $1 AND name_key = $2 ORDER BY id LIMIT 1)) AS id`
 
 	sqlWantLabel = `
 INSERT INTO wanted_labels (account_id, name_key, name)
@@ -312,8 +315,6 @@ VALUES ($1, $2, $3)
 ON CONFLICT (account_id, name_key) DO NOTHING`
 
 	sqlWantedLabels = `SELECT name FROM wanted_labels WHERE account_id = $1 ORDER BY name_key`
-
-	sqlWantedLabel = `SELECT name FROM wanted_labels WHERE account_id = $1 AND name_key = $2`
 
 	sqlForgetWanted = `DELETE FROM wanted_labels WHERE account_id = $1 AND name_key = $2`
 )
