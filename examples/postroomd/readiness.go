@@ -3,71 +3,129 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // A readiness has the reasons why the daemon is not ready. The zero readiness is for a starting daemon.
-type readiness struct{ why atomic.Pointer[awaited] }
+type readiness struct {
+	mu    sync.Mutex
+	state readyState
+	fault string             // why the accounts cannot be looked at
+	each  map[string]awaited // what is awaited for each account, by its address
+}
+
+type readyState int
+
+const (
+	readyLooking readyState = iota
+	readyAwaits             // what each needs
+	readyReached            // from then on the daemon continues with the accounts that are set up
+	readyStops
+)
 
 // An awaited is a condition that the daemon waits for, with its job if there is one.
-type awaited struct{ what, jobID string }
-
-func (r *readiness) missing() awaited {
-	if why := r.why.Load(); why != nil {
-		return *why
-	}
-	return awaited{what: "they are being looked for"}
+type awaited struct {
+	address string
+	what    string // follows the address
+	jobID   string
 }
 
-func (r *readiness) is(what string) { r.why.Store(&awaited{what: what}) }
-func (r *readiness) reached()       { r.is("") }
-func (r *readiness) stops()         { r.is("postroomd stops") }
+// missing lists what is awaited, by address; nothing if the daemon is ready.
+func (r *readiness) missing() []awaited {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.state == readyReached:
+		return nil
+	case r.state == readyStops:
+		return []awaited{{what: "postroomd stops"}}
+	case r.fault != "":
+		return []awaited{{what: r.fault}}
+	case r.state == readyLooking:
+		return []awaited{{what: "they are being looked for"}}
+	}
+	return slices.SortedFunc(maps.Values(r.each), func(a, b awaited) int { return strings.Compare(a.address, b.address) })
+}
 
-// awaits records a condition for a daemon that has not been ready yet: after that it continues with the accounts that are set up.
-func (r *readiness) awaits(what string) {
-	if r.missing().what != "" {
-		r.is(what)
+func (r *readiness) stops() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state = readyStops
+}
+
+// fails records why the accounts cannot be looked at; nil if they can.
+func (r *readiness) fails(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fault = ""
+	if err != nil {
+		r.fault = err.Error()
 	}
 }
 
-// awaitsJob records the job of a condition.
-func (r *readiness) awaitsJob(id string) {
-	if now := r.missing(); now.what != "" {
-		r.why.Store(&awaited{now.what, id})
+// awaits records what an account needs.
+func (r *readiness) awaits(address, what, jobID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.each == nil {
+		r.each = map[string]awaited{}
+	}
+	r.each[address] = awaited{address, what, jobID}
+}
+
+// awaitsOnly forgets what other accounts needed. If no account needs anything, the daemon is ready.
+func (r *readiness) awaitsOnly(addresses []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.each, func(address string, _ awaited) bool { return !slices.Contains(addresses, address) })
+	switch {
+	case r.state >= readyReached:
+	case len(addresses) == 0 && r.fault == "":
+		r.state = readyReached
+	default:
+		r.state = readyAwaits
 	}
 }
 
-// notReady describes the missing accounts and the reasons; empty if all are set up.
+// notReady describes the missing accounts and the reasons, one in each line; empty if all are set up.
 func (h *host) notReady(ctx context.Context, r *readiness) string {
-	now := r.missing()
-	if lost := h.signedOut(ctx, now.what); lost != "" {
+	missing := r.missing()
+	lines := make([]string, len(missing))
+	for i, a := range missing {
+		lines[i] = h.explainAwaited(ctx, a)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (h *host) explainAwaited(ctx context.Context, a awaited) string {
+	if a.address == "" {
+		return a.what
+	}
+	if lost := h.signedOut(ctx, a.address); lost != "" {
 		return lost
 	}
-	if now.jobID == "" {
-		return now.what
+	if a.jobID != "" {
+		if job, err := h.queue.Job(ctx, a.jobID); err == nil {
+			return strings.TrimSuffix(fmt.Sprintf("%s%s: job %s (%s) is %s: %s", a.address, a.what, job.ID, job.Type, job.State, lastWords(job)), ": ")
+		}
 	}
-	job, err := h.queue.Job(ctx, now.jobID)
-	if err != nil {
-		return now.what
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%s: job %s (%s) is %s: %s", now.what, job.ID, job.Type, job.State, lastWords(job)), ": ")
+	return a.address + a.what
 }
 
 // signedOut says of the mailbox that is waited for that its grant is gone, if so: nothing else brings it further.
-func (h *host) signedOut(ctx context.Context, what string) string {
-	if what == "" {
-		return ""
-	}
+func (h *host) signedOut(ctx context.Context, address string) string {
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return ""
 	}
 	for _, a := range accounts {
-		if a.State == gmail.AccountReauthorize && strings.HasPrefix(what, a.Email) {
+		if a.State == gmail.AccountReauthorize && a.Email == address {
 			return a.Email + " has lost its grant: " + h.signIn(a)
 		}
 	}

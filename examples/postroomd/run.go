@@ -12,9 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/queue"
 )
 
 type runOptions struct {
@@ -122,10 +119,6 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
 type daemon struct {
 	*host
 	ready readiness // reached when the accounts are set up
-
-	opened bool            // the mailbox of the configuration
-	lonely bool            // it was said that there are none
-	wants  map[string]bool // the accounts whose labels were not all made; see gmail.Store.WantedLabels
 }
 
 func runDaemon(cmd *cobra.Command, s *site) (err error) {
@@ -139,7 +132,7 @@ func runDaemon(cmd *cobra.Command, s *site) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters, gate: s.rulesGate()}, wants: map[string]bool{}}
+	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters, gate: s.rulesGate()}}
 	if err := d.work(cmd.Context()); err != nil {
 		return errors.Join(err, listener.Close(), exports.close())
 	}
@@ -168,7 +161,7 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var beside sync.WaitGroup
-	beside.Go(func() { d.tend(ctx) })
+	beside.Go(func() { newTender(d.host, &d.ready).tend(ctx) })
 	beside.Go(func() { d.pull(ctx) })
 	beside.Go(func() { d.listen(ctx) })
 	beside.Go(func() { d.remember(ctx) })
@@ -178,117 +171,4 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 	stop()
 	beside.Wait()
 	return errors.Join(err, notify(context.WithoutCancel(ctx), "STOPPING=1"), w.close())
-}
-
-// The intervals at which the daemon looks for new accounts, and retries setting one up.
-const tendInterval = 15 * time.Second
-
-// tend sets up each account, including those that are added while it runs.
-func (d *daemon) tend(ctx context.Context) {
-	done := map[string]bool{}
-	again := time.NewTicker(tendInterval)
-	defer again.Stop()
-	for {
-		d.tendOnce(ctx, done)
-		select {
-		case <-ctx.Done():
-			return
-		case <-again.C:
-		}
-	}
-}
-
-// tendOnce sets up the remaining accounts, and reports the reasons of failures.
-func (d *daemon) tendOnce(ctx context.Context, done map[string]bool) {
-	if err := d.tendAccounts(ctx, done); err != nil && ctx.Err() == nil {
-		d.ready.awaits(err.Error())
-		d.log.Error("the accounts are not all set up; trying again", "error", err, "in", tendInterval)
-	}
-}
-
-func (d *daemon) tendAccounts(ctx context.Context, done map[string]bool) error {
-	if err := d.openConfigured(ctx); err != nil {
-		return err
-	}
-	accounts, err := d.mail.Accounts(ctx)
-	if err != nil {
-		return err
-	}
-	held := d.ledger.Held(ctx)
-	var errs []error
-	var ids []string
-	for _, a := range accounts {
-		if a.State == gmail.AccountRemoving {
-			continue
-		}
-		if a.State == gmail.AccountActive && (!done[a.ID] || d.wants[a.ID] && held == nil) {
-			d.ready.awaits(a.Email + " is being set up")
-			if err := d.setUpAccount(ctx, a); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", a.Email, err))
-				continue
-			}
-			done[a.ID] = true
-			d.log.Info("the account is set up", "account", a.Email)
-		}
-		ids = append(ids, a.ID)
-	}
-	if len(errs) == 0 {
-		errs = append(errs, d.schedule(ctx, ids))
-		d.ready.reached()
-	}
-	if len(accounts) == 0 && !d.lonely {
-		d.lonely = true
-		d.log.Warn("there is no mailbox to work on yet; 'postroomd auth login' adds one")
-	}
-	return errors.Join(errs...)
-}
-
-// openConfigured adds the mailbox of the configuration once: if somebody removes it while the daemon runs, it stays removed.
-func (d *daemon) openConfigured(ctx context.Context) error {
-	if d.cfg.Gmail.Token == "" || d.opened {
-		return nil
-	}
-	_, err := d.openAccount(ctx)
-	d.opened = err == nil
-	return err
-}
-
-// setUpAccount starts the pipeline of an account. It reads the rules for each account, whose labels have their own ids.
-func (d *daemon) setUpAccount(ctx context.Context, a gmail.Account) error {
-	file, err := d.readRules()
-	if err != nil {
-		return err
-	}
-	p := &pipeline{host: d.host, rules: file, accountID: a.ID}
-	if err := p.sort(ctx, d.await, d.enqueue); err != nil {
-		return err
-	}
-	wanted, err := d.mail.WantedLabels(ctx, a.ID)
-	d.wants[a.ID] = len(wanted) > 0 // their ids are not known: this is done again when they can be made
-	return err
-}
-
-func (d *daemon) enqueue(ctx context.Context, job queue.NewJob) error {
-	_, err := d.queue.Enqueue(ctx, job)
-	return err
-}
-
-// await returns when the job is done, by this process or another. It gives up after a while: the account may have been paused
-// meanwhile.
-func (d *daemon) await(ctx context.Context, job queue.NewJob) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	enqueued, err := d.queue.Enqueue(ctx, job)
-	if err != nil {
-		return err
-	}
-	d.ready.awaitsJob(enqueued.ID)
-	ended, err := d.queue.Wait(ctx, enqueued.ID)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("job %s (%s) has not ended yet; 'postroomd jobs explain %s' says why", enqueued.ID, job.Type, enqueued.ID)
-	}
-	if err == nil && ended.State != queue.StateCompleted {
-		err = fmt.Errorf("job %s (%s) is %s: %s", ended.ID, ended.Type, ended.State, ended.LastError)
-	}
-	return err
 }

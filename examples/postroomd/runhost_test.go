@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -75,9 +76,12 @@ func TestReadinessNamesEachMailboxThatFails(t *testing.T) {
 		_, err := h.mail.EnsureAccount(ctx, tx, "ann@example.com")
 		return err
 	}))
-	d := &daemon{host: h, wants: map[string]bool{}}
-	d.tendOnce(t.Context(), map[string]bool{})
-	why := h.notReady(t.Context(), &d.ready)
+	var ready readiness
+	tender := newTender(h, &ready)
+	require.NoError(t, tender.look(t.Context(), true))
+	tender.setting.Wait()
+	require.NoError(t, tender.look(t.Context(), false))
+	why := h.notReady(t.Context(), &ready)
 	for _, address := range []string{sample.Owner, "ann@example.com"} {
 		require.Regexp(t, `(?m)^`+regexp.QuoteMeta(address)+`: .*rules\.yaml:1:8: `, why)
 	}
@@ -85,14 +89,26 @@ func TestReadinessNamesEachMailboxThatFails(t *testing.T) {
 
 func TestReadinessIsReachedOnce(t *testing.T) {
 	var r readiness
-	require.Equal(t, "they are being looked for", r.missing().what)
-	r.awaits("one is being set up")
-	require.Equal(t, "one is being set up", r.missing().what)
-	r.reached()
-	r.awaits("another is being set up")
-	require.Empty(t, r.missing().what, "it goes on with what is set up")
+	require.Equal(t, "they are being looked for", r.missing()[0].what)
+	r.fails(errors.New("no database"))
+	require.Equal(t, "no database", r.missing()[0].what)
+	r.fails(nil)
+	r.awaits("two", " is being set up", "")
+	r.awaits("one", " is being set up", "7")
+	r.awaitsOnly([]string{"one", "two"})
+	require.Equal(t, []awaited{{"one", " is being set up", "7"}, {"two", " is being set up", ""}}, r.missing())
+	r.awaitsOnly([]string{"two"})
+	require.Equal(t, []awaited{{"two", " is being set up", ""}}, r.missing())
+	r.awaitsOnly(nil)
+	require.Empty(t, r.missing())
+	r.awaits("three", " is being set up", "")
+	r.awaitsOnly([]string{"three"})
+	r.fails(errors.New("no database"))
+	require.Empty(t, r.missing(), "it goes on with what is set up")
 	r.stops()
-	require.Equal(t, "postroomd stops", r.missing().what)
+	require.Equal(t, "postroomd stops", r.missing()[0].what)
+	r.awaitsOnly(nil)
+	require.Equal(t, "postroomd stops", r.missing()[0].what)
 }
 
 func TestTelemetryArrives(t *testing.T) {
@@ -165,15 +181,13 @@ func TestARemovedMailboxStaysAway(t *testing.T) {
 	h, err := work(t.Context(), s)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
-	d := &daemon{host: h}
-	require.NoError(t, d.openConfigured(t.Context()))
-	accounts, err := h.mail.Accounts(t.Context())
+	tender := newTender(h, new(readiness))
+	accounts, err := tender.accounts(t.Context())
 	require.NoError(t, err)
 	require.Len(t, accounts, 1)
 
 	require.NoError(t, h.mail.RemoveAccount(t.Context(), h.queue, accounts[0].ID))
-	require.NoError(t, d.openConfigured(t.Context()))
-	accounts, err = h.mail.Accounts(t.Context())
+	accounts, err = tender.accounts(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, accounts)
 }
