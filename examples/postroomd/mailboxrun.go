@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // A mailboxRun is what a run that ends says of one mailbox.
@@ -22,6 +25,10 @@ type mailboxRun struct {
 // mailboxRuns says what became of each mailbox.
 func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 	runs := []mailboxRun{}
+	left, err := o.leftByFailures(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range o.mailboxes {
 		account, err := o.mail.Account(ctx, p.accountID)
 		if errors.Is(err, postroom.ErrNotFound) {
@@ -30,13 +37,38 @@ func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		run := mailboxRun{Email: account.Email, State: account.State, Reason: account.Reason, Failure: failureOf(account, o.faults[p.accountID])}
+		run := mailboxRun{Email: account.Email, State: account.State, Reason: account.Reason, Failure: failureOf(account, cmp.Or(o.faults[p.accountID], left[p.accountID]))}
 		if run.Messages, err = p.known(ctx); err != nil {
 			return nil, err
 		}
 		runs = append(runs, run)
 	}
 	return runs, nil
+}
+
+// leftByFailures says for each account what has failed in it and is tried again by a later run, if anything is.
+func (o *oneRun) leftByFailures(ctx context.Context) (map[string]error, error) {
+	limits, err := o.queue.Limits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	jobs, err := o.queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
+		return j.Attempt > 0 && j.LastError != "" && !isHeld(j) && !isDeferred(j, now) && !isPaused(j, limits)
+	})
+	if err != nil {
+		return nil, err
+	}
+	left := map[string]error{}
+	for _, p := range o.mailboxes {
+		of := slices.DeleteFunc(slices.Clone(jobs), func(j queue.Job) bool { return j.LimitKey != gmail.LimitKey(p.accountID) })
+		if len(of) > 0 {
+			last := of[0] // the newest
+			left[p.accountID] = fmt.Errorf("%s again after %s, by 'postroomd run' or the next run; the last error, of job %s (%s): %s",
+				count(len(of), "job is tried", "jobs are tried"), last.NotBefore.UTC().Format(time.RFC3339), last.ID, last.Type, last.LastError)
+		}
+	}
+	return left, nil
 }
 
 // failureOf says why a mailbox could not be worked on, if it could not; fault is why it could not be set up. One that a person has

@@ -214,7 +214,7 @@ func (p *pipeline) waitsInVain(ctx context.Context, before *queue.Job) (bool, er
 		return false, err
 	}
 	limits, err := p.queue.Limits(ctx)
-	return job.Failures-before.Failures >= setUpAttempts || time.Until(job.NotBefore) > modelPatience || isPaused(job, limits), err
+	return job.Failures-before.Failures >= setUpAttempts || time.Until(job.NotBefore) > retryPatience || isPaused(job, limits), err
 }
 
 // setUpFault returns why the mailbox is not set up, and what to do; nil if it is.

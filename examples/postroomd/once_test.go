@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
@@ -155,4 +157,36 @@ func TestAStartTriesTheLabelsAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, job.NotBefore.After(time.Now()))
 	require.Equal(t, 1, runOnce(t, m.where...).New)
+}
+
+// So it is with what finds mail.
+func TestAStartLooksForMailAtOnce(t *testing.T) {
+	m := newTeatime(t, deleteTea, "")
+	runOnce(t, m.where...)
+	h := m.open()
+	accountID, err := h.openAccount(t.Context())
+	require.NoError(t, err)
+	for _, job := range []queue.NewJob{gmail.NewHistorySyncJob(accountID, 0), gmail.NewBackfillJob(accountID, "", "")} {
+		enqueued, err := h.queue.Enqueue(t.Context(), job)
+		require.NoError(t, err)
+		claimed, err := h.queue.Claim(t.Context(), "one", []string{job.Type}, 1)
+		require.NoError(t, err)
+		require.NoError(t, claimed[0].Fail(t.Context(), errors.New("no network")))
+		require.NoError(t, h.askAgain(t.Context()))
+		due, err := h.queue.Job(t.Context(), enqueued.ID)
+		require.NoError(t, err)
+		require.Equal(t, queue.StateQueued, due.State)
+		require.False(t, due.NotBefore.After(time.Now()), job.Type)
+	}
+}
+
+// What has failed and is not tried again soon is left to the next run.
+func TestRunOnceEndsThoughTheServerGoesAway(t *testing.T) {
+	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
+	gone := gmailtest.Fault{Method: gmailtest.HistoryList, Status: http.StatusServiceUnavailable, RetryAfter: time.Hour, Times: -1}
+	m.server.Fault(gone)
+	box := failedRun(t, m.where...).Mailboxes[0]
+	require.Regexp(t, `^1 job is tried again after .*, of job [0-9a-f-]+ \(history\.sync\.gmail\): .*`, box.Failure)
+	require.Equal(t, 1, m.states()[postroom.ActionCompleted], "what the server answers is done")
+	require.Contains(t, m.postroomd("run", "--once").stdout, sample.Owner+" could not be worked on: 1 job is tried again after ")
 }

@@ -86,40 +86,50 @@ func (h *host) countUndecided(ctx context.Context) (n undecided, err error) {
 
 // deferred lists the queued jobs that decide about a message, of those that are wanted.
 func (h *host) deferred(ctx context.Context, wanted func(*queue.Job) bool) (ids []string, err error) {
-	filter := queue.Filter{Types: []string{string(rules.JobClassify)}, States: []queue.State{queue.StateQueued}, Limit: laterPage}
+	jobs, err := h.queued(ctx, queue.Filter{Types: []string{string(rules.JobClassify)}}, wanted)
+	for i := range jobs {
+		ids = append(ids, jobs[i].ID)
+	}
+	return ids, err
+}
+
+// queued lists the queued jobs of a filter that are wanted.
+func (h *host) queued(ctx context.Context, filter queue.Filter, wanted func(*queue.Job) bool) (list []queue.Job, err error) {
+	filter.States, filter.Limit = []queue.State{queue.StateQueued}, laterPage
 	for {
 		jobs, err := h.queue.Jobs(ctx, filter)
 		if err != nil {
-			return nil, fmt.Errorf("list what is to be decided: %w", err)
+			return nil, fmt.Errorf("list the jobs that wait: %w", err)
 		}
 		for i := range jobs {
 			if wanted(&jobs[i]) {
-				ids = append(ids, jobs[i].ID)
+				list = append(list, jobs[i])
 			}
 		}
 		if len(jobs) < laterPage {
-			return ids, nil
+			return list, nil
 		}
 		filter.Before = jobs[len(jobs)-1].ID
 	}
 }
 
-// askAgain makes the jobs due that decide and were given back, and those that read labels and have failed, for which rules wait: who has
-// set a key right, or the network, starts the program anew.
+// askedAgain are the types of the jobs, one of an account each, that others wait for.
+var askedAgain = []string{string(gmail.JobLabelsSync), string(gmail.JobHistorySync), string(gmail.JobBackfill)}
+
+// askAgain makes the jobs due that decide and were given back, and those that find mail and labels and have failed: who has set a key
+// right, or the network, starts the program anew.
 func (h *host) askAgain(ctx context.Context) error {
 	now := time.Now()
 	ids, err := h.deferred(ctx, func(j *queue.Job) bool { return isDeferred(j, now) })
 	if err != nil {
 		return err
 	}
-	syncs, err := h.queue.Jobs(ctx, queue.Filter{Types: []string{string(gmail.JobLabelsSync)}, States: []queue.State{queue.StateQueued}, Limit: laterPage})
+	failed, err := h.queued(ctx, queue.Filter{Types: askedAgain}, func(j *queue.Job) bool { return j.Failures > 0 })
 	if err != nil {
-		return fmt.Errorf("list what waits for labels: %w", err)
+		return err
 	}
-	for i := range syncs {
-		if syncs[i].Failures > 0 {
-			ids = append(ids, syncs[i].ID)
-		}
+	for i := range failed {
+		ids = append(ids, failed[i].ID)
 	}
 	return h.makeDue(ctx, ids)
 }

@@ -53,7 +53,7 @@ func (h *host) runJobs(ctx context.Context) error {
 }
 
 // onlyLater reports whether there are jobs of the types, and all of them were enqueued for a time to come, may not start now, or
-// wait for a model that is not asked or for rules that are not stored. Any other one that is tried again is not for later.
+// wait for a model that is not asked or for rules that are not stored, or have failed and are not tried again soon.
 func (h *host) onlyLater(ctx context.Context, types []string) (bool, error) {
 	// While jobs run there is no need to go through those that wait, which are many then.
 	if busy, err := h.busy(ctx, types); busy || err != nil {
@@ -115,12 +115,16 @@ func isLater(j *queue.Job, now time.Time) bool {
 	if waitsForRules(j, now) {
 		return true // what stores them lets these go on
 	}
+	wait := j.NotBefore.Sub(now)
 	if waitsForModel(j, now) {
-		return j.NotBefore.Sub(now) > modelPatience
+		return wait > retryPatience
 	}
-	held := strings.HasPrefix(j.LastError, postroom.ErrHeld.Error())
-	return j.State == queue.StateQueued && (j.Attempt == 0 || held) && j.NotBefore.After(now)
+	return j.State == queue.StateQueued && (wait > retryPatience || wait > 0 && (j.Attempt == 0 || isHeld(j)))
 }
 
-// modelPatience is how long a finite run waits for a model: the minute of a rate limit, but no spent budget or refused key.
-const modelPatience = 2 * time.Minute
+// isHeld reports whether a job waits because it may not do now what it is to do.
+func isHeld(j *queue.Job) bool { return strings.HasPrefix(j.LastError, postroom.ErrHeld.Error()) }
+
+// retryPatience is how long a finite run waits for what is tried again: the minute of a rate limit and a short outage, about seven attempts,
+// but no spent budget, refused key or dead server.
+const retryPatience = 2 * time.Minute
