@@ -88,8 +88,8 @@ func (j *jobs) ensure(ctx context.Context, client *Client, labels []postroom.Lab
 			return e, err
 		}
 		label, err := client.CreateLabel(ctx, name)
-		switch {
-		case ClassOf(err) == ClassInvalid:
+		switch class := ClassOf(err); {
+		case class == ClassInvalid, class == ClassConflict: // in conflict with no label that Gmail lists
 			e.Refused = append(e.Refused, RefusedLabel{Name: name, Reason: err.Error()})
 		case err != nil:
 			return e, err

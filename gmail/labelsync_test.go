@@ -186,3 +186,19 @@ func TestCreateLabel(t *testing.T) {
 	_, err = w.client.CreateLabel(t.Context(), "Bills")
 	require.Equal(t, ClassConflict, ClassOf(err))
 }
+
+// Gmail has no label of the name, and says that it is in conflict with one.
+func TestALabelInConflictFailsAlone(t *testing.T) {
+	w := newWorld(t)
+	bills := w.userLabel("Bills")
+	w.server.Fault(gmailtest.Fault{
+		Method: gmailtest.LabelsCreate, Status: http.StatusConflict, Reason: "alreadyExists", Message: "Label name exists or conflicts", Times: -1,
+	})
+	job := w.job(w.run(NewLabelsSyncJob(w.account, "Trips")))
+	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+	require.Equal(t, "Bills", w.labelNames()[bills], "the others are synced")
+	var result LabelsSyncResult
+	require.NoError(t, json.Unmarshal(job.Result, &result))
+	require.Equal(t, "Trips", result.Refused[0].Name)
+	require.Contains(t, result.Refused[0].Reason, "exists or conflicts")
+}
