@@ -37,11 +37,8 @@ type Ledger interface {
 	Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error)
 }
 
-// The steps of an action.
-const (
-	stepBefore = "before" // its result is the message's image before the first attempt
-	stepDelete = "delete" // started before a message is deleted permanently
-)
+// stepDelete is started before a message is deleted permanently.
+const stepDelete = "delete"
 
 // act carries out one action of the ledger. It stores the image of the message before it changes anything at Gmail; a later
 // attempt does the rest and completes with that first image.
@@ -189,6 +186,9 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	case a.Type == postroom.None:
 		return outcome{hint: postroom.UndoHint{InverseAction: postroom.None}}, nil
 	case kind.Handler != nil:
+		if a.Parameters, err = j.withLabels(ctx, w.Attempt, a); err != nil {
+			return outcome{}, err
+		}
 		return runHandler(ctx, w, kind, a)
 	}
 	_, client, err := j.open(ctx, a.AccountID)
@@ -202,30 +202,35 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	if err != nil {
 		return outcome{}, err
 	}
+	return j.change(ctx, w, client, known, kind, a)
+}
+
+// change changes the message at Gmail. The labels that it needs are made before the image is read.
+func (j *jobs) change(
+	ctx context.Context, w *queue.Work[ActionPayload], client *Client, known messageCopy, kind postroom.Kind, a postroom.Action,
+) (outcome, error) {
 	id := known.ProviderID
-	before, err := queue.Step(ctx, w, stepBefore, func(ctx context.Context) (postroom.Image, error) {
-		return client.GetImage(ctx, id)
-	})
+	parameters, err := j.withLabels(ctx, w.Attempt, a)
+	if err != nil {
+		return outcome{}, err
+	}
+	before, err := readBefore(ctx, w, client, id)
 	if err != nil {
 		return outcome{}, err
 	}
 	var done outcome
 	switch a.Type {
 	case postroom.Delete:
-		done, err = deleteMessage(ctx, w, client, id, before)
+		done, err = deleteMessage(ctx, w, client, id, before.Image)
 	case postroom.Snooze:
-		done, err = j.snooze(ctx, w, client, id, before, kind, a)
+		done, err = j.snooze(ctx, w, client, id, before.Image, kind, a)
 	default:
-		var parameters postroom.Parameters
-		if parameters, err = j.withLabels(ctx, w.Attempt, client, a); err != nil {
-			return outcome{}, err
-		}
 		does := kind.Effect(parameters)
 		does.Inverse = cmp.Or(does.Inverse, "undo_"+a.Type)
-		done, err = perform(ctx, client, id, before, does)
+		done, err = perform(ctx, client, id, before.Image, does)
 	}
 	done.known = known
-	return done, err
+	return done, before.unlessUntouched(ctx, w, err)
 }
 
 // sameMessage returns an error if Gmail's id of an action's message differs from the decision's. The id never changes.

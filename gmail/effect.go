@@ -44,14 +44,19 @@ func (c *Client) apply(ctx context.Context, id string, change postroom.LabelChan
 		{change.IsZero(), func() (postroom.Image, error) { return c.GetImage(ctx, id) }},
 	}
 	var image postroom.Image
+	touched := false
 	for _, step := range steps {
 		if !step.wanted {
 			continue
 		}
 		var err error
-		if image, err = step.do(); err != nil {
+		if image, err = step.do(); err != nil && !touched {
+			err = untouched(err)
+		}
+		if err != nil {
 			return image, err
 		}
+		touched = true
 	}
 	return image, nil
 }

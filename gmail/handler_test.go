@@ -130,3 +130,26 @@ func TestAHostsEffect(t *testing.T) {
 	require.Equal(t, &postroom.LabelChange{Add: []string{"STARRED"}, Remove: []string{"INBOX"}}, done.UndoHint.Change)
 	require.True(t, done.UndoHint.Undoable())
 }
+
+// A Handler gets a label by its id, also of one that is made only now.
+func TestAHandlerGetsTheIDOfALabelThatWasWanted(t *testing.T) {
+	w := newWorld(t)
+	var given any
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{{
+		Type: "file", Summary: "file it", Danger: postroom.Dangerous,
+		Parameters: []postroom.Parameter{{Name: "label", Type: postroom.LabelParameter, Required: true}},
+		Handler: func(_ context.Context, _ postroom.Run, a postroom.Action) (postroom.Outcome, error) {
+			given = a.Parameters["label"]
+			return postroom.Outcome{}, nil
+		},
+	}}})
+	require.NoError(t, err)
+	w.cfg.Kinds = kinds
+	message, _ := w.known("INBOX")
+	resume := w.held()
+	w.run(NewLabelsSyncJob(w.account, "Trips"))
+	resume()
+	_, done := w.act(message, "file", "Trips")
+	require.Equal(t, postroom.ActionCompleted, done.State, done.Error)
+	require.Equal(t, "Trips", w.labelNames()[given.(string)])
+}

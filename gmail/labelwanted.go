@@ -44,14 +44,14 @@ func (s *Store) stillWanted(ctx context.Context, tx queue.Tx, accountID string, 
 
 // withLabels returns the parameters of an action with the ids of labels that were wanted when it was decided. It creates and
 // stores those that are still wanted.
-func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, client *Client, a postroom.Action) (postroom.Parameters, error) {
+func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, a postroom.Action) (postroom.Parameters, error) {
 	parameters := a.Parameters
 	for _, parameter := range j.Kinds.LabelParameters(a.Type) {
 		name, given := parameters.Text(parameter)
 		if !given {
 			continue
 		}
-		id, err := j.actionLabel(ctx, w, client, a.AccountID, name)
+		id, err := j.actionLabel(ctx, w, a.AccountID, name)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, client *Client,
 }
 
 // actionLabel returns the id of the label, or the name if the account does not have it and it is not wanted: Gmail refuses that.
-func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, client *Client, accountID, name string) (id string, err error) {
+func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, accountID, name string) (id string, err error) {
 	found, err := j.Store.findLabel(ctx, sqlActionLabel, accountID, name)
 	switch {
 	case err != nil:
@@ -73,6 +73,10 @@ func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, client *Client
 		return found.ID.String, nil
 	case !found.Wanted.Valid:
 		return name, nil
+	}
+	_, client, err := j.open(ctx, accountID)
+	if err != nil {
+		return "", err
 	}
 	label, err := client.CreateLabel(ctx, found.Wanted.String)
 	if err != nil {
