@@ -64,6 +64,9 @@ func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) e
 	}
 	step := &reconcileStep{jobs: j, client: client, account: account, run: run, restarts: w.Payload.Restarts}
 	apply, err := step.prepare(ctx)
+	if err != nil && run.Phase == phaseVerify && ofMessage(err) && w.Ends(Verdict(err)) {
+		apply, err = step.leaveUnread(ctx, err)
+	}
 	if err != nil {
 		return Verdict(err)
 	}

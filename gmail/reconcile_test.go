@@ -263,9 +263,34 @@ func TestRefusalOfAMessageThatIsThere(t *testing.T) {
 	w.forget()
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: ids[0], Times: -1, Status: http.StatusBadRequest, Body: "<title>Bad Request</title>"})
 	w.run(NewHistorySyncJob(w.account, 0))
-	require.Equal(t, 1, w.jobs("reconcile.gmail")[queue.StateFailed])
+	require.Zero(t, w.jobs("reconcile.gmail")[queue.StateFailed])
 	require.Contains(t, w.stored(), ids[0], "it is not taken for gone")
 	w.server.ClearFaults()
+	require.NotEqual(t, w.atGmail(), w.stored())
+	w.run(NewReconcileJob(w.account))
+	require.Equal(t, w.atGmail(), w.stored())
+}
+
+func TestAMessageThatCannotBeReadKeepsNoOtherFromBeingCorrected(t *testing.T) {
+	w := newWorld(t)
+	ids := w.backfilled(5)
+	for _, id := range ids {
+		w.modify(id, add("STARRED"))
+	}
+	w.forget()
+	first := slices.Min(ids)
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: first, Times: -1, Status: http.StatusInternalServerError})
+	w.run(NewHistorySyncJob(w.account, 0))
+	run, err := w.store.Reconciliation(t.Context(), w.account)
+	require.NoError(t, err)
+	require.Equal(t, 4, run.Relabelled)
+	require.False(t, run.FinishedAt.IsZero(), "it ends, with a warning")
+	w.server.ClearFaults()
+	want, got := w.atGmail(), w.stored()
+	require.NotEqual(t, want[first], got[first])
+	got[first] = want[first]
+	require.Equal(t, want, got)
+
 	w.run(NewReconcileJob(w.account))
 	require.Equal(t, w.atGmail(), w.stored())
 }

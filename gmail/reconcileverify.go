@@ -40,20 +40,52 @@ func (s *reconcileStep) verify(ctx context.Context) (applyFunc, error) {
 	}, nil
 }
 
-// readSuspects returns the messages read before an error; if the error persists, the next job meets it.
+// readSuspects reads the messages. One that Gmail fails to read keeps no other from being corrected: if others are read there is no
+// error, and a later job reads it again.
 func (s *reconcileStep) readSuspects(ctx context.Context, ids []string) (read []suspect, err error) {
 	for _, id := range ids {
-		one, err := s.readSuspect(ctx, id)
-		if isNoID(err) { // nothing that Gmail lists has such an id
-			s.Logger.WarnContext(ctx, "Gmail takes the id of a stored message for none", "account", s.account.Email, "message", id, "error", err)
-			one.gone, err = true, nil
+		one, fault := s.readSuspect(ctx, id)
+		if isNoID(fault) { // nothing that Gmail lists has such an id
+			s.Logger.WarnContext(ctx, "Gmail takes the id of a stored message for none", "account", s.account.Email, "message", id, "error", fault)
+			one.gone, fault = true, nil
 		}
-		if err != nil {
-			return read, err
+		switch {
+		case fault == nil:
+			read = append(read, one)
+		case !ofMessage(fault):
+			return read, fault
+		default:
+			err = errors.Join(err, fault)
 		}
-		read = append(read, one)
 	}
-	return read, nil
+	return read, err
+}
+
+// ofMessage reports whether an error may be of one message alone. A whole Gmail that fails fails at each message as well.
+func ofMessage(err error) bool {
+	switch ClassOf(err) {
+	case ClassServer, ClassInvalid, ClassPrecondition, ClassAnswer:
+		return true
+	}
+	return false
+}
+
+// leaveUnread stops verifying messages that could not be read in all the attempts of a job. They stay as they are stored, until the
+// history or the next reconciliation.
+func (s *reconcileStep) leaveUnread(ctx context.Context, cause error) (applyFunc, error) {
+	ids, err := s.Store.suspects(ctx, s.account.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.Logger.WarnContext(ctx, "messages cannot be read at Gmail, and stay as they are stored", "account", s.account.Email, "messages", ids, "error", cause)
+	return func(ctx context.Context, tx queue.Tx, _ *queue.Queue) error {
+		for _, id := range ids {
+			if err := s.Store.dropSuspect(ctx, tx, s.account.ID, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
 }
 
 // readSuspect returns the stored message even with an error.
