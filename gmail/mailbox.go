@@ -50,6 +50,9 @@ func (m *Mailbox) AccountRemoved(ctx context.Context, accountID string) (bool, e
 	return err == nil && account.State == AccountRemoving, err
 }
 
+// LimitKey returns the limit key of the account's jobs, see [LimitKey].
+func (m *Mailbox) LimitKey(accountID string) string { return LimitKey(accountID) }
+
 // Identify returns an error if Gmail's id of the message differs from the one in the decision, which happens only if the database
 // was altered.
 func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {

@@ -25,10 +25,16 @@ type ActionPayload struct {
 }
 
 // newJob has a key that is free again once the job has finished: a failed undo can be requested again.
-func newJob(original postroom.Action) queue.NewJob {
-	key := fmt.Sprintf("%s:%s:%s", JobAction, original.AccountID, original.ID)
-	return JobAction.New(ActionPayload{AccountID: original.AccountID, OriginalActionID: original.ID},
-		&queue.Options{Key: queue.WhileUnfinished(key), MaxAttempts: attempts.Unattended})
+func (u *Undoer) newJob(original postroom.Action) queue.NewJob {
+	options := &queue.Options{Key: queue.WhileUnfinished(jobKey(original)), MaxAttempts: attempts.Unattended}
+	if limiter, ok := u.mailbox.(Limiter); ok {
+		options.LimitKey = limiter.LimitKey(original.AccountID)
+	}
+	return JobAction.New(ActionPayload{AccountID: original.AccountID, OriginalActionID: original.ID}, options)
+}
+
+func jobKey(original postroom.Action) string {
+	return fmt.Sprintf("%s:%s:%s", JobAction, original.AccountID, original.ID)
 }
 
 // handle is the handler of [JobAction].

@@ -63,7 +63,7 @@ func (u *Undoer) notUndone(ctx context.Context, a postroom.Action) (Result, erro
 	if err := u.mayUndo(ctx, a, nil); err != nil {
 		return refusal(a, err)
 	}
-	jobs, err := u.queue.Jobs(ctx, queue.Filter{Key: newJob(a).Key.Name, Limit: 1})
+	jobs, err := u.queue.Jobs(ctx, queue.Filter{Key: jobKey(a), Limit: 1})
 	if err != nil {
 		return Result{}, err
 	}

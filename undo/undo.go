@@ -69,6 +69,12 @@ type AccountKeeper interface {
 	AccountRemoved(ctx context.Context, accountID string) (bool, error)
 }
 
+// A Limiter is a [Mailbox] whose accounts have limit keys, which the jobs of undos get. While the key of an account is paused, its
+// undos wait, and no other action of their messages waits for them.
+type Limiter interface {
+	LimitKey(accountID string) string
+}
+
 // Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
 // [Register].
 type Config struct {
@@ -148,7 +154,7 @@ func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (q
 	if err := u.mayUndo(ctx, original, live); err != nil {
 		return queue.EnqueueResult{}, err
 	}
-	result, err := u.queue.EnqueueTx(ctx, tx, newJob(original))
+	result, err := u.queue.EnqueueTx(ctx, tx, u.newJob(original))
 	if err != nil {
 		return result, err
 	}
