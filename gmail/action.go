@@ -134,14 +134,23 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, 
 
 // startAfter starts an action whose job has ended without finishing it; while that job is still running, it defers its own.
 func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload, busy *postroom.BusyError, seen bool) (postroom.Action, error) {
-	holder, err := w.Queue().Job(ctx, busy.JobID)
+	ended, err := hasEnded(ctx, w.Queue(), busy.JobID)
 	switch {
-	case errors.Is(err, queue.ErrJobNotFound), err == nil && holder.State.Finished():
+	case ended:
 		return j.tryStart(ctx, w, p, busy.ActionID, seen)
 	case err == nil:
 		err = queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
 	}
 	return postroom.Action{}, err
+}
+
+// hasEnded reports whether a job has finished, or is no more.
+func hasEnded(ctx context.Context, q *queue.Queue, jobID string) (bool, error) {
+	job, err := q.Job(ctx, jobID)
+	if errors.Is(err, queue.ErrJobNotFound) {
+		return true, nil
+	}
+	return err == nil && job.State.Finished(), err
 }
 
 // whileHeld defers a job that may not start its action now. Any other error is returned unchanged.

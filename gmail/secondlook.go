@@ -56,11 +56,19 @@ func (j *jobs) undisturbed(ctx context.Context, w *queue.Attempt, before *postro
 	if err != nil {
 		return err
 	}
+	still := other != nil
+	if still { // an action whose job has ended changes no more
+		ended, err := hasEnded(ctx, w.Queue(), other.JobID)
+		if err != nil {
+			return err
+		}
+		still = !ended
+	}
 	now, err := j.Ledger.Permit(ctx, before.Action.ID)
 	if err != nil {
 		return err
 	}
-	if other == nil && reflect.DeepEqual(now.Before, before.Before) {
+	if !still && reflect.DeepEqual(now.Before, before.Before) {
 		return nil
 	}
 	return queue.Defer(errors.New("gmail: another action has changed the message meanwhile"), attempts.Busy(w.Job.Interruptions))

@@ -119,3 +119,19 @@ func TestLabelsThatWereOursAreLeftOut(t *testing.T) {
 	require.Equal(t, postroom.ActionCompleted, done.State)
 	require.Equal(t, before.LabelIDs, labels)
 }
+
+// TestWhatADeadActionHasLeftIsHeldAllTheSame: one whose job has ended changes the message no more.
+func TestWhatADeadActionHasLeftIsHeldAllTheSame(t *testing.T) {
+	w := newWorld(t)
+	message, m := w.letter(question)
+	w.alone(func(*postroom.Message, postroom.Permit) (string, error) { return "no rule matches", nil })
+	dead := w.queued(postroom.Action{MessageID: message, Type: postroom.Archive})
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
+		_, err := w.ledger.Start(ctx, tx, dead, "a job that is gone")
+		return err
+	})
+	id := w.queued(postroom.Action{MessageID: message, Type: postroom.Delete, ProviderMessageID: m.ID})
+	job := w.job(w.run(NewActionJob(w.account, id)))
+	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+	require.Equal(t, postroom.ActionApprovedPending, w.action(id).State)
+}
