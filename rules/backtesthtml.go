@@ -54,7 +54,7 @@ type backtestBar struct {
 }
 
 func (b *Backtest) page() backtestView {
-	v := backtestView{Backtest: b, Span: b.span(), MatchedShare: percent(b.Matched, b.Messages), Unmatched: b.Messages - b.Matched}
+	v := backtestView{Backtest: b, Span: messages(b.Messages) + b.span(), MatchedShare: percent(b.Matched, b.Messages), Unmatched: b.Messages - b.Matched}
 	v.Bars, v.Width = b.bars()
 	if len(b.Days) > 0 {
 		v.FirstDay, v.LastDay = b.Days[0].Day, b.Days[len(b.Days)-1].Day
@@ -123,7 +123,7 @@ func (b *Backtest) bars() (bars []backtestBar, width int) {
 	for i, sum := range sums {
 		bar := backtestBar{
 			X: i * 10, All: share(sum.Messages, most), Matched: share(sum.Matched, most),
-			Title: fmt.Sprintf("%s: %d messages, %d matched", first.AddDate(0, 0, i*each).Format(time.DateOnly), sum.Messages, sum.Matched),
+			Title: fmt.Sprintf("%s: %s, %d matched", first.AddDate(0, 0, i*each).Format(time.DateOnly), messages(sum.Messages), sum.Matched),
 		}
 		bar.AllY, bar.MatchedY = 100-bar.All, 100-bar.Matched
 		bars = append(bars, bar)

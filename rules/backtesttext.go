@@ -10,7 +10,7 @@ import (
 // messages are as their senders wrote them, on one line and without invisible characters.
 func (b *Backtest) String() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d messages%s, %d matched (%s), %d would wait for a person", b.Messages, b.span(), b.Matched, percent(b.Matched, b.Messages), b.Dangerous)
+	fmt.Fprintf(&out, "%s%s, %d matched (%s), %d would wait for a person", messages(b.Messages), b.span(), b.Matched, percent(b.Matched, b.Messages), b.Dangerous)
 	if b.Unreadable > 0 {
 		fmt.Fprintf(&out, ", %d more could not be read", b.Unreadable)
 	}
@@ -31,7 +31,7 @@ func (b *Backtest) String() string {
 		out.WriteByte('\n')
 	}
 	if b.Compared {
-		fmt.Fprintf(&out, "\nWhat would change: %d messages\n", b.Changed)
+		fmt.Fprintf(&out, "\nWhat would change: %s\n", messages(b.Changed))
 		for _, c := range b.Changes {
 			fmt.Fprintf(&out, "%8d  %s -> %s\n", c.Count, actionsText(c.Before), actionsText(c.After))
 			writeSamples(&out, c.Samples)
@@ -44,6 +44,14 @@ func writeSamples(out *strings.Builder, samples []BacktestSample) {
 	for _, s := range samples {
 		fmt.Fprintf(out, "            %s  %s  %s\n", dayOf(s.Received), oneVisibleLine(s.From), oneVisibleLine(s.Subject))
 	}
+}
+
+// messages is a number of messages, for people.
+func messages(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
 }
 
 func (b *Backtest) span() string {
