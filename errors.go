@@ -9,7 +9,7 @@ import (
 var (
 	// ErrMessageGone reports that the provider no longer has the message.
 	ErrMessageGone = errors.New("the message no longer exists in the mailbox")
-	// ErrMessageBusy reports that another action of the message is executing. errors.As finds the [*BusyError], which names that
+	// ErrMessageBusy reports that another action of the message is executing, or comes first. errors.As finds the [*BusyError], which names that
 	// action.
 	ErrMessageBusy = errors.New("another action of the message is executing")
 	// ErrHeld reports that nothing may start now, although nothing is wrong with the action. errors.As finds the [*HeldError],
@@ -37,16 +37,19 @@ func (e *HeldError) Error() string {
 // Is matches [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// A BusyError is returned when an action cannot start because another action of the same message is executing. Try again when
-// that action has ended. It matches [ErrMessageBusy].
+// A BusyError is returned when an action cannot start because another action of the same message is executing, or has to be carried
+// out before. Try again when that action has ended. It matches [ErrMessageBusy].
 type BusyError struct {
 	MessageID string
-	ActionID  string // the action that is executing
-	JobID     string // the job that executes it
+	ActionID  string // the action that is executing, or has to be carried out before
+	JobID     string // the job that executes it; empty if it has not started
 }
 
-// Error names the message and the action that is executing.
+// Error names the message and the other action.
 func (e *BusyError) Error() string {
+	if e.JobID == "" {
+		return fmt.Sprintf("message %s: action %s of the message has to be carried out before", e.MessageID, e.ActionID)
+	}
 	return fmt.Sprintf("message %s: %v: action %s of job %s", e.MessageID, ErrMessageBusy, e.ActionID, e.JobID)
 }
 

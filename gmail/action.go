@@ -134,6 +134,9 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, 
 
 // startAfter starts an action whose job has ended without finishing it; while that job is still running, it defers its own.
 func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload, busy *postroom.BusyError, seen bool) (postroom.Action, error) {
+	if busy.JobID == "" {
+		return postroom.Action{}, queue.Defer(busy, attempts.Behind(w.Job.Interruptions))
+	}
 	ended, err := hasEnded(ctx, w.Queue(), busy.JobID)
 	switch {
 	case ended:

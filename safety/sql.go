@@ -169,6 +169,15 @@ WHERE account_id = $1
   AND (state = 'executing' OR id = (SELECT action_id FROM message_turns WHERE account_id = $1 AND message_id = $2))
 LIMIT 1`
 
+	selectBeforeDeletion = `
+SELECT ` + actionColumns + `
+FROM actions
+WHERE account_id = $1
+  AND message_id = $2
+  AND type <> 'delete'
+  AND (state IN ('queued', 'approved_pending') OR state = 'failed' AND updated_at >= $3)
+ORDER BY id`
+
 	selectHistory = `
 SELECT ` + actionColumns + `, ` + lastOfAction + `
 FROM actions

@@ -135,6 +135,10 @@ func (l *Ledger) tooLate(ctx context.Context, q dbquery.Querier, actionID, op st
 // person who is no longer an approver, waits for a person again. Start writes that and returns the action in that state, without
 // an error.
 //
+// A [postroom.Delete] is the last action of its message. While another is queued the error is a [*postroom.BusyError] without a job, and
+// while one waits for a person a [*postroom.HeldError]. If a dangerous one has failed since the deletion was permitted, it waits for a
+// person again.
+//
 // While the action may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError],
 // also for the job that has started the action before: roll the transaction back, and try again later.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
@@ -157,6 +161,13 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	a, err := p.value()
 	if err != nil || a.State == postroom.ActionExecuting {
 		return a, err
+	}
+	doubt, err := l.beforeDeletion(ctx, tx, p)
+	switch {
+	case err != nil:
+		return a, err
+	case doubt != "":
+		return l.hold(ctx, tx, p, doubt)
 	}
 	turn, err := l.takeTurn(ctx, tx, a)
 	if err != nil {
@@ -191,6 +202,9 @@ func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
 		return err
 	}
 	if err := l.mayStart(time.Now(), &p); err != nil {
+		return err
+	}
+	if _, err := l.beforeDeletion(ctx, l.cfg.DB.Reader(), &p); errors.Is(err, postroom.ErrHeld) {
 		return err
 	}
 	return l.heldByLog(ctx, &p)

@@ -20,7 +20,9 @@ func TestAnUndoWaitsForItsAccount(t *testing.T) {
 	write := func(fn func(ctx context.Context, tx queue.Tx) error) {
 		require.NoError(t, h.queue.DB().Write(t.Context(), fn))
 	}
-	write(func(ctx context.Context, tx queue.Tx) error { return h.store.Pause(ctx, tx, h.queue, h.account, "holiday") })
+	write(func(ctx context.Context, tx queue.Tx) error {
+		return h.store.Pause(ctx, tx, h.queue, h.account, "holiday")
+	})
 	requested, err := h.undoer.Request(t.Context(), archive)
 	require.NoError(t, err)
 	h.run() // ends, since all that is left is paused

@@ -25,6 +25,16 @@ func Busy(interruptions int) time.Duration {
 	return min(firstWait<<min(interruptions, 16), lastWait)
 }
 
+// Behind returns how long a job waits for other jobs of its message that have not started: not long at first, and then as one that is held,
+// since they may be as well.
+func Behind(interruptions int) time.Duration {
+	const soon = 14 // 80 s in all
+	if interruptions < soon {
+		return Busy(interruptions)
+	}
+	return Held(interruptions, time.Time{}, time.Time{})
+}
+
 // Held returns how long a job waits that may not start its action now: until the given time or, if that is unknown, a delay that
 // grows with the number of its interruptions.
 func Held(interruptions int, until, now time.Time) time.Duration {

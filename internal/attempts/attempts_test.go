@@ -23,3 +23,17 @@ func TestHeldLasts(t *testing.T) {
 	require.Equal(t, 3*time.Hour, Held(900, now.Add(3*time.Hour), now), "when it is known")
 	require.Equal(t, time.Second, Held(0, now, now))
 }
+
+// Who waits behind others looks again soon, and lasts as long as what is held.
+func TestBehindLasts(t *testing.T) {
+	var lasts, last time.Duration
+	for n := range 1000 {
+		wait := Behind(n)
+		require.GreaterOrEqual(t, wait, last)
+		if n < 8 {
+			require.Less(t, wait, time.Second)
+		}
+		lasts, last = lasts+wait, wait
+	}
+	require.Greater(t, lasts, 365*24*time.Hour)
+}
