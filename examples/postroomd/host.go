@@ -289,7 +289,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 		asks,
 		gmail.Register(d, gmail.Config{
 			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox,
-			Decide: h.decideAtOnce(classifier), Confirm: engine.Confirm, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
+			Decide: h.decideAtOnce(classifier), Confirm: h.confirm(engine), OnMessage: h.classify, OnLabelDeleted: h.disableRules,
 			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,
 		}),
 		rules.Register(d, classify),

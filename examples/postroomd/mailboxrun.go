@@ -54,7 +54,7 @@ func (o *oneRun) leftByFailures(ctx context.Context) (map[string]error, error) {
 	}
 	now := time.Now()
 	jobs, err := o.queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
-		return j.Attempt > 0 && j.LastError != "" && !isHeld(j) && !isDeferred(j, now) && !isPaused(j, limits)
+		return j.Attempt > 0 && j.LastError != "" && !isHeld(j) && !isDeferred(j, now) && !waitsForRules(j, now) && !isPaused(j, limits)
 	})
 	if err != nil {
 		return nil, err

@@ -87,10 +87,15 @@ func (h *host) countUndecided(ctx context.Context) (n undecided, err error) {
 // deferred lists the queued jobs that decide about a message, of those that are wanted.
 func (h *host) deferred(ctx context.Context, wanted func(*queue.Job) bool) (ids []string, err error) {
 	jobs, err := h.queued(ctx, queue.Filter{Types: []string{string(rules.JobClassify)}}, wanted)
+	return jobIDs(jobs), err
+}
+
+func jobIDs(jobs []queue.Job) []string {
+	ids := make([]string, len(jobs))
 	for i := range jobs {
-		ids = append(ids, jobs[i].ID)
+		ids[i] = jobs[i].ID
 	}
-	return ids, err
+	return ids
 }
 
 // queued lists the queued jobs of a filter that are wanted.
@@ -128,10 +133,7 @@ func (h *host) askAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range failed {
-		ids = append(ids, failed[i].ID)
-	}
-	return h.makeDue(ctx, ids)
+	return h.makeDue(ctx, append(ids, jobIDs(failed)...))
 }
 
 // makeDue lets queued jobs run now that were to run later.
@@ -159,9 +161,14 @@ func (h *host) makeDue(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// isDeferred reports whether a job that decides about a message has been given back. One that was interrupted otherwise is due at once.
+// isGivenBack reports whether a job has been given back, to be tried later. One that was interrupted otherwise is due at once.
+func isGivenBack(j *queue.Job, now time.Time) bool {
+	return j.State == queue.StateQueued && j.Interruptions > 0 && j.NotBefore.After(now)
+}
+
+// isDeferred reports whether a job that decides about a message has been given back.
 func isDeferred(j *queue.Job, now time.Time) bool {
-	return j.Type == string(rules.JobClassify) && j.State == queue.StateQueued && j.Interruptions > 0 && j.NotBefore.After(now)
+	return j.Type == string(rules.JobClassify) && isGivenBack(j, now)
 }
 
 // waitsForModel reports whether a job has been given back by a model: but for the rules, nothing else does that.

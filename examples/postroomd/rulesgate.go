@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -18,7 +19,8 @@ import (
 // starts, the stored rules are those of an earlier one. To store those of the file takes the account's labels, and so a call of Gmail,
 // while the jobs that are due already run: mail would be decided by rules that the user has taken away.
 //
-// Meanwhile mail is taken in and stored, with a job that decides later; that job waits and spends no attempt. To disable the stored rules
+// Meanwhile mail is taken in and stored, with a job that decides later; that job waits and spends no attempt. So does the job of what
+// cannot be taken back and is decided again before it starts: that the stored rules permit it says nothing. To disable the stored rules
 // that the file lacks would not do: what is left of them is what nobody wrote. A rule that keeps mail might be gone, and the one after it
 // that deletes the rest still be there.
 //
@@ -54,10 +56,24 @@ var errRulesNotStored = errors.New("the rules of the file are not stored yet for
 // holdDecisions is the middleware that gives back jobs that decide, by rules or a model, while the gate holds them.
 func (h *host) holdDecisions(next queue.HandlerFunc) queue.HandlerFunc {
 	return func(ctx context.Context, a *queue.Attempt) error {
-		if account, ok := classifiedAccount(&a.Job); ok && h.gate.holds(account) {
+		err := errRulesNotStored
+		if account, ok := classifiedAccount(&a.Job); !ok || !h.gate.holds(account) {
+			err = next(ctx, a)
+		}
+		if errors.Is(err, errRulesNotStored) {
 			return queue.Defer(errRulesNotStored, attempts.Held(a.Job.Interruptions, time.Time{}, time.Now()))
 		}
-		return next(ctx, a)
+		return err
+	}
+}
+
+// confirm decides again about a message, see gmail.Config, unless the gate holds that.
+func (h *host) confirm(e *rules.Engine) func(context.Context, *postroom.Message, postroom.Permit) (string, error) {
+	return func(ctx context.Context, msg *postroom.Message, p postroom.Permit) (string, error) {
+		if h.gate.holds(msg.AccountID) {
+			return "", queue.Defer(errRulesNotStored, time.Second)
+		}
+		return e.Confirm(ctx, msg, p)
 	}
 }
 
@@ -81,24 +97,27 @@ func classifiedAccount(j *queue.Job) (accountID string, ok bool) {
 	return of.AccountID, err == nil
 }
 
-// letDecide opens the gate for an account whose rules are stored, and has decided about what has come meanwhile.
+// byRules are the types of the jobs that go by the rules of an account.
+var byRules = []string{string(rules.JobClassify), string(gmail.JobAction), string(gmail.JobOutboundSend)}
+
+// letDecide opens the gate for an account whose rules are stored, and lets go on what has waited for them.
 func (h *host) letDecide(ctx context.Context, accountID string) error {
 	if h.gate == nil {
 		return nil
 	}
 	h.gate.lets(accountID)
 	now := time.Now()
-	held, err := h.deferred(ctx, func(j *queue.Job) bool {
+	held, err := h.queued(ctx, queue.Filter{Types: byRules}, func(j *queue.Job) bool {
 		of, ok := classifiedAccount(j)
-		return ok && of == accountID && waitsForRules(j, now)
+		return waitsForRules(j, now) && (ok && of == accountID || j.LimitKey == gmail.LimitKey(accountID))
 	})
 	if err != nil {
 		return err
 	}
-	return h.makeDue(ctx, held)
+	return h.makeDue(ctx, jobIDs(held))
 }
 
 // waitsForRules reports whether a job has been given back because the rules of the file were not stored.
 func waitsForRules(j *queue.Job, now time.Time) bool {
-	return isDeferred(j, now) && strings.HasPrefix(j.LastError, errRulesNotStored.Error())
+	return isGivenBack(j, now) && strings.HasPrefix(j.LastError, errRulesNotStored.Error())
 }

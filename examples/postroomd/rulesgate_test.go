@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,4 +116,39 @@ func TestARunThatIsKilledLeavesNothingToOldRules(t *testing.T) {
 	require.Equal(t, map[string]int{"new": letters}, s.Rules)
 	require.Zero(t, s.Held)
 	r.starred(letters)
+}
+
+// What the old rules have let be deleted, and was stopped, is deleted no more if the rules of the file do not say so: from the start on,
+// also in a mailbox that is paused and resumed.
+func TestADaemonDeletesByTheRulesOfTheFile(t *testing.T) {
+	const letters = 4
+	for name, paused := range map[string]bool{"paused": true, "not paused": false} {
+		t.Run(name, func(t *testing.T) {
+			r := newRewritten(t, "[schedules]\nhistory_sync = \"1s\"\n")
+			require.Equal(t, 0, r.postroomd("stop").status)
+			r.deliver(letters)
+			runOnce(t, r.where...)
+			require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: letters}, r.states())
+			if paused {
+				require.Equal(t, 0, r.postroomd("accounts", "pause", sample.Owner).status)
+			}
+			r.write(rulesAfter)
+			down := gmailtest.NewGate()
+			defer down.Open()
+			r.server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Times: -1, Gate: down})
+			d := start(t, r.where...)
+			require.Equal(t, 0, r.postroomd("resume").status)
+			if paused {
+				require.Equal(t, 0, r.postroomd("accounts", "resume", sample.Owner).status)
+			}
+			d.eventually("they wait for the rules", func() bool {
+				return strings.Count(r.postroomd("jobs", "list", "--type", "action.gmail", "--json").stdout, errRulesNotStored.Error()[:40]) == letters
+			})
+			require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: letters}, r.states())
+			down.Open()
+			d.eventually("a person is asked", func() bool { return r.states()[postroom.ActionApprovedPending] == letters })
+			d.stop()
+			require.Zero(t, r.server.Counts()[gmailtest.MessagesDelete])
+		})
+	}
 }
