@@ -128,7 +128,8 @@
 //
 // The first rule that matches decides, unless it has stop: false, which lets the rules after it be tried as well; "matching: all"
 // at the top of a file makes that the default of its rules. A rule has one action, or several under actions. Each becomes a
-// decision; one that an earlier rule has made is omitted.
+// decision; one that an earlier rule has made is omitted. The actions of a message are carried out one at a time, in no particular
+// order, but a deletion for good is the last; see safety.Ledger.Start.
 //
 // The safe mode says how far a rule's action is trusted: default; always_safe; or dangerous_override, the only one that lets the
 // rule do something dangerous without a person. Anyone can write anything as the sender of a message. A rule with

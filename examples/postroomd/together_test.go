@@ -102,6 +102,19 @@ func TestApplyInADryRunRecordsNothing(t *testing.T) {
 	require.Equal(t, 2, m.server.Counts()[gmailtest.MessagesModify])
 }
 
+// A rule that forwards a message and deletes it does both, in whatever order it names them.
+func TestWhatIsDeletedIsForwardedBefore(t *testing.T) {
+	forward := "{action: forward, parameters: {to: " + colleague + "}}"
+	for _, actions := range []string{forward + ", {action: delete}", "{action: delete}, " + forward} {
+		m := newTeatime(t, "{safe_mode: dangerous_override, actions: ["+actions+"]}", "", letterNamed(1), letterNamed(2), letterNamed(3))
+		require.Zero(t, m.arrived(colleague))
+		runOnce(t, m.where...)
+		require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 6}, m.states())
+		require.Equal(t, 3, m.arrived(colleague))
+		require.Equal(t, 3, m.server.Counts()[gmailtest.MessagesDelete])
+	}
+}
+
 // What a dry run has left out is no reason to stop anybody.
 func TestADryRunOpensNoBreaker(t *testing.T) {
 	server := newGmail(t)
