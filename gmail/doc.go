@@ -101,7 +101,9 @@
 // looks ([OutboxLedger.Announce]). If the outcome of an attempt is unknown (no answer, a server error, the death of the process),
 // the job looks for the message by its Message-ID, in Gmail's search and in the history since before the attempt. It sends again
 // only if neither has the message after the time that Gmail may take ([OutboxConfig.Settle]). Looking spends no attempts of the
-// job. A message that was sent is never marked as failed, unless its action was altered since.
+// job. A message that was sent is never marked as failed, unless its action was altered since, or the message was permanently deleted
+// before it was found: if sent mail is gone from the mailbox, the message may have been part of it. Then nothing is sent again; the
+// action fails, and its reason asks a person to find out.
 //
 // The counts of messages to each recipient, and the record of what was sent before about a message, are not signed. Deleting them
 // resets the limits, for actions that are otherwise permitted. Drafts are not signed either: see [Drafts].
