@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -91,7 +92,7 @@ func (l *look) find(ctx context.Context, e triedSend) (sent MessageRef, found bo
 	case found:
 		return sent, true, nil
 	case err != nil && ClassOf(err) != ClassGone:
-		return sent, false, &unclearError{err: err, wait: l.waitFor(err)}
+		return sent, false, &unclearError{err: err, wait: l.waitFor(err, l.settle-wait)}
 	case wait > 0:
 		return sent, false, &unclearError{err: errors.New("gmail: the message is not found, and may still come"), wait: wait}
 	case err != nil:
@@ -134,10 +135,11 @@ func (m *outboundMessage) checkSent(ctx context.Context, client *Client) error {
 // firstLook is how soon after an attempt with an unknown outcome the job looks for the message: 5 s by default.
 func firstLook(settle time.Duration) time.Duration { return settle / 24 }
 
-// waitFor is how long to wait after a look that has failed.
-func (l *look) waitFor(err error) time.Duration {
+// waitFor is how long to wait after a look that has failed, when the outcome has been unknown for a time.
+func (l *look) waitFor(err error, unknown time.Duration) time.Duration {
+	wait := attempts.Look(firstLook(l.settle), unknown)
 	if e, ok := errors.AsType[*Error](err); ok && (e.Class.spares() || e.RetryAfter > 0) {
-		return e.delay()
+		return max(wait, e.delay())
 	}
-	return firstLook(l.settle)
+	return wait
 }
