@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -82,17 +83,16 @@ func (j *jobs) send(ctx context.Context, w *queue.Work[OutboundPayload]) error {
 		return j.failSend(ctx, w, action, err)
 	}
 	w.SetResult(map[string]string{"sent_message_id": sent.ID, "thread_id": sent.ThreadID})
-	hint := postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, SentMessageID: sent.ID}
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.Store.markSent(ctx, tx, action.ID, sent); err != nil {
 			return err
 		}
-		return j.Ledger.Complete(ctx, tx, action.ID, hint)
+		return j.Ledger.Complete(ctx, tx, action.ID, sentHint(sent))
 	})
 	if err != nil {
 		// It is sent, whatever the ledger says.
 		note := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return j.Store.markSent(ctx, tx, action.ID, sent) })
-		return queue.Defer(errors.Join(err, note), retrySoon)
+		return queue.Defer(errors.Join(err, note), max(retrySoon, attempts.Held(w.Job.Interruptions, time.Time{}, time.Now())))
 	}
 	return nil
 }

@@ -65,11 +65,15 @@ type look struct {
 }
 
 func (j *jobs) look(write writer, accountID string) *look {
+	settle := defaultSettle
+	if j.Outbox != nil {
+		settle = j.Outbox.Settle
+	}
 	open := func(ctx context.Context) (*Client, error) {
 		_, client, err := j.open(ctx, accountID)
 		return client, err
 	}
-	return &look{write: write, open: open, settle: j.Outbox.Settle}
+	return &look{write: write, open: open, settle: settle}
 }
 
 // find finds out whether an attempt has sent the message. If the ledger could not record that it was sent, the row has it. If found
