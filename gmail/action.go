@@ -101,21 +101,15 @@ func (j *jobs) startAction(ctx context.Context, w *queue.Attempt, p ActionPayloa
 // startInTurn starts the action when no other of the message executes. One that cannot be taken back has to be seen before, or the
 // error is errUnseen.
 func (j *jobs) startInTurn(ctx context.Context, w *queue.Attempt, p ActionPayload, seen bool) (postroom.Action, error) {
-	action, err := j.tryStart(ctx, w, p, "", seen)
+	action, err := j.tryStart(ctx, w, p, seen)
 	if busy, ok := errors.AsType[*postroom.BusyError](err); ok {
 		return j.startAfter(ctx, w, p, busy, seen)
 	}
 	return action, err
 }
 
-// tryStart fails the action that is abandoned, if one is named, in the same transaction.
-func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, abandoned string, seen bool) (action postroom.Action, err error) {
+func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, seen bool) (action postroom.Action, err error) {
 	err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		if abandoned != "" {
-			if err := j.Ledger.Fail(ctx, tx, abandoned, "its job ended before it did"); err != nil {
-				return err
-			}
-		}
 		if action, err = j.Ledger.Start(ctx, tx, p.ActionID, w.Job.ID); err != nil {
 			return err
 		}
@@ -132,7 +126,7 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, 
 	return action, err
 }
 
-// startAfter starts an action whose job has ended without finishing it; while that job is still running, it defers its own.
+// startAfter starts an action after another whose job has ended without it; while that job is not finished, it defers its own.
 func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload, busy *postroom.BusyError, seen bool) (postroom.Action, error) {
 	if busy.JobID == "" {
 		return postroom.Action{}, queue.Defer(busy, attempts.Behind(w.Job.Interruptions))
@@ -140,7 +134,10 @@ func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload
 	ended, err := hasEnded(ctx, w.Queue(), busy.JobID)
 	switch {
 	case ended:
-		return j.tryStart(ctx, w, p, busy.ActionID, seen)
+		if err := j.endAbandoned(ctx, w, busy); err != nil {
+			return postroom.Action{}, err
+		}
+		return j.startInTurn(ctx, w, p, seen)
 	case err == nil:
 		err = queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
 	}

@@ -101,7 +101,13 @@
 // looks ([OutboxLedger.Announce]). If the outcome of an attempt is unknown (no answer, a server error, the death of the process),
 // the job looks for the message by its Message-ID, in Gmail's search and in the history since before the attempt. It sends again
 // only if neither has the message after the time that Gmail may take ([OutboxConfig.Settle]). Looking spends no attempts of the
-// job. A message that was sent is never marked as failed, unless its action was altered since.
+// job. A message that was sent is never marked as failed, unless its action was altered since, or the message was permanently deleted
+// before it was found: if sent mail is gone from the mailbox, the message may have been part of it. Then nothing is sent again; the
+// action fails, and its reason asks a person to find out.
+//
+// The longer the outcome is unknown, the less often the job looks: for more than a year, with the queue's default budget. If the job
+// ends without its handler (canceled, or interrupted or crashed too often), the action stays executing until the next job of the
+// message, which looks for it in the same way, sends nothing, and ends it as completed or failed.
 //
 // The counts of messages to each recipient, and the record of what was sent before about a message, are not signed. Deleting them
 // resets the limits, for actions that are otherwise permitted. Drafts are not signed either: see [Drafts].

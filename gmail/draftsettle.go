@@ -78,7 +78,7 @@ func (d *Drafts) settleGone(ctx context.Context, client *Client, row *draftRow) 
 	}
 	sent, found, err := client.FindSent(ctx, row.MessageID, uint64(row.HistoryID))
 	switch {
-	case err != nil:
+	case err != nil && ClassOf(err) != ClassGone: // sentInThread finds one that was sent and is gone
 		return err
 	case found:
 		return d.sent(ctx, row, sent)

@@ -70,19 +70,38 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 	if err != nil {
 		return postroom.Image{}, Verdict(err)
 	}
-	account, err := m.store.Account(ctx, accountID)
-	if err == nil {
-		err = account.usable()
-	}
-	if err != nil {
-		return postroom.Image{}, Verdict(err)
-	}
-	client, err := findClient(ctx, m.clients, accountID)
+	client, err := m.open(ctx, accountID)
 	if err != nil {
 		return postroom.Image{}, Verdict(err)
 	}
 	image, err := client.apply(ctx, id, change)
 	return image, Verdict(err)
+}
+
+// open returns the client of an account that may be used.
+func (m *Mailbox) open(ctx context.Context, accountID string) (*Client, error) {
+	account, err := m.store.Account(ctx, accountID)
+	if err == nil {
+		err = account.usable()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return findClient(ctx, m.clients, accountID)
+}
+
+// End finds out how an executing action ends whose job has ended without it. It looks for a message that the action may have sent,
+// as the job would have done, and sends nothing. While it is not known whether the message was sent, the error defers a job.
+func (m *Mailbox) End(ctx context.Context, a postroom.Action) (postroom.ActionEnd, error) {
+	open := func(ctx context.Context) (*Client, error) {
+		client, err := m.open(ctx, a.AccountID)
+		if errors.Is(err, postroom.ErrNotFound) {
+			err = &Error{Op: "open mailbox", Class: ClassNotFound, Err: err}
+		}
+		return client, err
+	}
+	l := &look{write: m.store.db.Write, open: open, settle: defaultSettle}
+	return l.end(ctx, m.store, a)
 }
 
 // Follow must be called before [Mailbox.Apply]. The function that it returns stores the changes that were made since, without a

@@ -198,6 +198,14 @@ func (o *Outbox) checkRecipient(ctx context.Context, tx queue.Tx, m *outboundMes
 	return nil
 }
 
+// forgetSend notes that the message of an action was not sent, and never will be.
+func (s *Store) forgetSend(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	if err := s.forgetRecipients(ctx, tx, a.AccountID, a.ID); err != nil {
+		return err
+	}
+	return s.forgetAttempt(ctx, tx, a.ID)
+}
+
 // forgetAttempt notes that an attempt has sent nothing.
 func (s *Store) forgetAttempt(ctx context.Context, tx queue.Tx, actionID string) error {
 	return s.setOpenUntil(ctx, tx, actionID, dbtime.Time{})

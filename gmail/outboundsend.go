@@ -4,20 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // retrySoon is the wait for a condition that is usually brief.
 const retrySoon = 5 * time.Second
-
-// firstLook is how soon after an attempt with an unknown outcome the job looks for the message: 5 s by default.
-func (o *Outbox) firstLook() time.Duration { return o.Settle / 24 }
 
 // handToOutbox ends the job of an action that sends a message with the job that does: its message is composed, and refused here if
 // it must not be sent. It reports whether the action is one.
@@ -87,124 +83,46 @@ func (j *jobs) send(ctx context.Context, w *queue.Work[OutboundPayload]) error {
 		return j.failSend(ctx, w, action, err)
 	}
 	w.SetResult(map[string]string{"sent_message_id": sent.ID, "thread_id": sent.ThreadID})
-	hint := postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, SentMessageID: sent.ID}
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.Store.markSent(ctx, tx, action.ID, sent); err != nil {
 			return err
 		}
-		return j.Ledger.Complete(ctx, tx, action.ID, hint)
+		return j.Ledger.Complete(ctx, tx, action.ID, sentHint(sent))
 	})
 	if err != nil {
 		// It is sent, whatever the ledger says.
 		note := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return j.Store.markSent(ctx, tx, action.ID, sent) })
-		return queue.Defer(errors.Join(err, note), retrySoon)
+		return queue.Defer(errors.Join(err, note), max(retrySoon, attempts.Held(w.Job.Interruptions, time.Time{}, time.Now())))
 	}
 	return nil
 }
 
-// An unclearError says that a message may have been sent.
-type unclearError struct {
-	err   error
-	wait  time.Duration // until a look can succeed
-	tried bool          // this attempt has tried to send, and counts
-}
-
-func (e *unclearError) Error() string {
-	return fmt.Sprintf("it is not known whether the message was sent: %v", e.err)
-}
-
-func (e *unclearError) Unwrap() error { return e.err }
-
-// waitFor is how long to wait after a look that has failed.
-func (o *Outbox) waitFor(err error) time.Duration {
-	if e, ok := errors.AsType[*Error](err); ok && (e.Class.spares() || e.RetryAfter > 0) {
-		return e.delay()
-	}
-	return o.firstLook()
-}
-
-// errNotSent is the error of a message that was certainly not sent.
-var errNotSent = errors.New("gmail: Gmail has not sent the message, though it was asked to: neither its search nor its history has it")
-
 // deliver sends the message, or finds it sent by an earlier attempt.
 func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a postroom.Action) (MessageRef, error) {
+	before, err := j.Store.triedSend(ctx, a)
+	if err != nil {
+		return MessageRef{}, err
+	}
+	if before.mayHaveSent() {
+		sent, found, err := j.look(w.Write, a.AccountID).find(ctx, before)
+		switch {
+		case found || err != nil:
+			return sent, err
+		case w.Ends(errNotSent):
+			return sent, queue.Fatal(errNotSent)
+		}
+	}
 	_, client, err := j.open(ctx, a.AccountID)
 	if err != nil {
 		return MessageRef{}, err
-	}
-	row, err := j.Store.outbound(ctx, a.ID)
-	if unread := ClassOf(err) == ClassRefused; errors.Is(err, postroom.ErrNotFound) || unread && a.UndoHint != nil {
-		row, err = nil, nil // the announcement has the same facts
-	}
-	if err != nil {
-		return MessageRef{}, err
-	}
-	before, again, err := begun(a, row)
-	if err != nil {
-		return MessageRef{}, err
-	}
-	if again || row != nil && row.SentID != "" && a.ContentSHA256 != "" {
-		sent, found, err := j.lookForSent(ctx, w, client, before, row)
-		if found || err != nil {
-			return sent, err
-		}
 	}
 	m, raw, err := j.Outbox.prepare(ctx, a, nil, w.Write)
 	if err != nil {
 		return MessageRef{}, err
 	}
 	a.ContentSHA256 = m.SHA256
-	s := sending{jobs: j, client: client, action: a, message: m, raw: raw, known: before, again: again}
+	s := sending{jobs: j, client: client, action: a, message: m, raw: raw, known: before.announcement, again: before.open}
 	return s.attempt(ctx, w)
-}
-
-// lookForSent finds out the outcome of an earlier attempt. If the message was sent, found is true; if it certainly was not, there
-// is no error, and the message may be sent. If the ledger could not record that it was sent, the row has it; a row that says so
-// about a message without an announcement must be right.
-func (j *jobs) lookForSent(
-	ctx context.Context, w *queue.Work[OutboundPayload], client *Client, n announcement, m *outboundMessage,
-) (sent MessageRef, found bool, err error) {
-	if m != nil && m.SentID != "" {
-		sent = MessageRef{ID: m.SentID, ThreadID: m.SentThreadID}
-		if n.messageID == "" {
-			err = m.checkSent(ctx, client)
-		}
-		return sent, err == nil, err
-	}
-	var now time.Time // of the database, like the time of the attempt
-	if err := w.Write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil }); err != nil {
-		return MessageRef{}, false, err
-	}
-	if n.mailbox != "" {
-		_, err = profileOf(ctx, client, n.mailbox)
-	}
-	if err == nil {
-		sent, found, err = client.FindSent(ctx, n.messageID, n.historyID)
-	}
-	wait := n.until.Sub(now)
-	switch {
-	case err != nil:
-		return sent, false, &unclearError{err: err, wait: j.Outbox.waitFor(err)}
-	case found:
-		return sent, true, nil
-	case wait > 0:
-		return sent, false, &unclearError{err: errors.New("gmail: the message is not found, and may still come"), wait: wait}
-	case w.Ends(errNotSent):
-		return sent, false, queue.Fatal(errNotSent)
-	}
-	return sent, false, nil
-}
-
-// checkSent returns an error unless the message that the row says was sent is there, and is this one.
-func (m *outboundMessage) checkSent(ctx context.Context, client *Client) error {
-	header, err := client.getHeader(ctx, m.SentID)
-	if err != nil && !errors.Is(err, postroom.ErrMessageGone) {
-		return &unclearError{err: err, wait: retrySoon}
-	}
-	if err != nil || header.messageID != m.payload.MessageID || !slices.Contains(header.labelIDs, postroom.LabelSent) {
-		return refused(m.ActionID, "the database says that it was sent as %s, which it is not, and nobody has announced it; look among the sent mail", m.SentID)
-	}
-	return nil
 }
 
 // A sending is one attempt to send a message.
@@ -279,7 +197,7 @@ func (s *sending) close(ctx context.Context, w *queue.Work[OutboundPayload], n a
 	})
 	switch {
 	case unclear:
-		return &unclearError{err: errors.Join(cause, note), wait: s.Outbox.firstLook(), tried: true}
+		return &unclearError{err: errors.Join(cause, note), wait: firstLook(s.Outbox.Settle), tried: true}
 	case note != nil: // the attempt stays open, and is looked after
 		return &unclearError{err: errors.Join(cause, note), wait: retrySoon, tried: true}
 	}
@@ -287,7 +205,7 @@ func (s *sending) close(ctx context.Context, w *queue.Work[OutboundPayload], n a
 }
 
 // failSend makes the error of the handler, and fails the action if no attempt follows. While the outcome of a send is unknown,
-// another attempt always follows.
+// another attempt always follows. If it cannot be found out any more, the message goes on counting as one that may have been sent.
 func (j *jobs) failSend(ctx context.Context, w *queue.Work[OutboundPayload], a postroom.Action, cause error) error {
 	if unclear, ok := errors.AsType[*unclearError](cause); ok {
 		if verdict := queue.RetryAfter(cause, unclear.wait); unclear.tried && !w.Ends(verdict) {
@@ -296,9 +214,9 @@ func (j *jobs) failSend(ctx context.Context, w *queue.Work[OutboundPayload], a p
 		return queue.Defer(cause, unclear.wait)
 	}
 	return j.endAction(ctx, w.Attempt, a, cause, func(ctx context.Context, tx queue.Tx) error {
-		if err := j.Store.forgetRecipients(ctx, tx, a.AccountID, a.ID); err != nil {
-			return err
+		if errors.Is(cause, errLost) {
+			return nil
 		}
-		return j.Store.forgetAttempt(ctx, tx, a.ID)
+		return j.Store.forgetSend(ctx, tx, a)
 	})
 }

@@ -71,7 +71,10 @@ func (c *OutboxConfig) name(field string) string {
 	return cmp.Or(c.Names[field], "OutboxConfig."+field)
 }
 
-const defaultRecipients = 10
+const (
+	defaultRecipients = 10
+	defaultSettle     = 2 * time.Minute
+)
 
 func (c *OutboxConfig) checkRecipients(of string) error {
 	if c.MaxRecipients < 1 || c.MaxRecipients > 100 {
@@ -86,7 +89,7 @@ func (c OutboxConfig) withDefaults() (OutboxConfig, error) {
 	c.MaxSize = cmp.Or(c.MaxSize, 36_700_160)
 	c.ReplyInterval = cmp.Or(c.ReplyInterval, 72*time.Hour)
 	c.RecipientsDay = cmp.Or(c.RecipientsDay, 50)
-	c.Settle = cmp.Or(c.Settle, 2*time.Minute)
+	c.Settle = cmp.Or(c.Settle, defaultSettle)
 	faults := []error{
 		fields.Required("gmail: OutboxConfig.Store", c.Store, giveStore),
 		fields.Required("gmail: OutboxConfig.Clients", c.Clients, giveClients),

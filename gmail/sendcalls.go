@@ -44,32 +44,46 @@ func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (Message
 // FindSent looks for a message in the sent mail by its Message-ID, without angle brackets. It uses Gmail's search, which may find
 // a message only some time after it was sent. With a history id from before the sending it then also reads the history, which has
 // no such delay, as far as Gmail still has it. It makes one call, or a few with a history id.
+//
+// If it does not find the message, and one that it may have been is gone from the mailbox, the error matches
+// [postroom.ErrMessageGone]: it cannot be told any more whether the message was sent.
 func (c *Client) FindSent(ctx context.Context, messageID string, since uint64) (found MessageRef, ok bool, err error) {
+	const op = "find sent message"
 	if !canBeFound(messageID) {
 		fault := fmt.Errorf("%q is not a message id without angle brackets", messageID)
-		return MessageRef{}, false, &Error{Op: "find sent message", Class: ClassInvalid, Err: fault}
+		return MessageRef{}, false, &Error{Op: op, Class: ClassInvalid, Err: fault}
 	}
-	candidates, err := c.search(ctx, "rfc822msgid:"+messageID, true)
-	if err == nil && since != 0 {
-		var sent []MessageRef
-		sent, err = c.addedSince(ctx, since, postroom.LabelSent)
-		candidates = append(candidates, sent...)
-	}
+	candidates, err := c.maybeSent(ctx, messageID, since)
 	if err != nil {
 		return MessageRef{}, false, err
 	}
+	gone := false
 	for _, candidate := range candidates {
 		header, err := c.getHeader(ctx, candidate.ID)
 		switch {
 		case errors.Is(err, postroom.ErrMessageGone):
-			continue // it was no more than a draft
+			gone = true // and its Message-ID with it
 		case err != nil:
 			return MessageRef{}, false, err
 		case header.messageID == messageID && slices.Contains(header.labelIDs, postroom.LabelSent):
 			return MessageRef{ID: candidate.ID, ThreadID: header.threadID}, true, nil
 		}
 	}
+	if gone {
+		fault := errors.New("a message that was sent since is no longer in the mailbox, and may have been this one")
+		return MessageRef{}, false, &Error{Op: op, Class: ClassGone, Err: fault, Hint: "ask the recipients before you send it again"}
+	}
 	return MessageRef{}, false, nil
+}
+
+// maybeSent returns the messages of which one may be the one that was sent, if it was.
+func (c *Client) maybeSent(ctx context.Context, messageID string, since uint64) ([]MessageRef, error) {
+	candidates, err := c.search(ctx, "rfc822msgid:"+messageID, true)
+	if err != nil || since == 0 {
+		return candidates, err
+	}
+	sent, err := c.addedSince(ctx, since, postroom.LabelSent)
+	return append(candidates, sent...), err
 }
 
 // findDraft is FindSent for a draft.

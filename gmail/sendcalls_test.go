@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	api "google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -83,6 +84,15 @@ func TestFindSent(t *testing.T) {
 	_, ok, err = w.client.FindSent(t.Context(), "tea@example.com", 0)
 	require.NoError(t, err)
 	require.False(t, ok, "without the history there is only the search")
+	brief, err := w.client.Send(t.Context(), []byte(strings.Replace(outgoing, "<tea@", "<milk@", 1)), "")
+	require.NoError(t, err)
+	require.NoError(t, w.google.Users.Messages.Delete("me", brief.ID).Do())
+	_, ok, err = w.client.FindSent(t.Context(), "milk@example.com", before)
+	require.ErrorIs(t, err, postroom.ErrMessageGone, "it may have been the one")
+	require.False(t, ok)
+	_, ok, err = w.client.FindSent(t.Context(), "tea@example.com", before)
+	require.NoError(t, err)
+	require.True(t, ok, "another one that is gone does not matter")
 	require.NoError(t, w.server.ForgetHistory(t.Context()))
 	_, ok, err = w.client.FindSent(t.Context(), "tea@example.com", before)
 	require.NoError(t, err, "history that Gmail has forgotten is no error")

@@ -117,7 +117,7 @@
 //   - SetContent belongs to the code that composes what an action sends, from the action that Vouched returns. From then on an
 //     approval names the hash of the bytes.
 //   - Start, Announce, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same
-//     job may start it again, no other can.
+//     job may start it again, no other can. If that job ends without it, the next job of the message completes or fails it.
 //   - Cancel belongs to the host.
 //
 // One action of a message executes at a time, undos included: Start and StartUndo return a [*postroom.BusyError] while another

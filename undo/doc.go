@@ -47,5 +47,6 @@
 // not, the next attempt keeps the first image, so that it does not take its own change for the user's, reads the message again,
 // and makes the remaining changes. An error is retried for hours. When the last attempt fails, or the message is gone, the undo
 // has failed, with the reason, and can be requested again. If the job ends without its handler (canceled, or crashed too often),
-// the undo stays executing until the next job of the message finds that its owner is finished, and gives it up.
+// the undo stays executing until the next job of the message finds that its owner is finished, and gives it up. An undo does the
+// same for an action whose job has ended; if the Mailbox is an [Ender], it finds out before whether the action has sent a message.
 package undo

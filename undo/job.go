@@ -81,7 +81,7 @@ func (u *Undoer) original(ctx context.Context, p ActionPayload) (postroom.Action
 
 // begin records the undo as this job's. While another action of the message executes, the job is deferred. If the job of an
 // action, or of an undo of the same action, has ended without finishing it, because it was canceled or its process died too
-// often, begin gives that action up.
+// often, begin ends that action.
 func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], originalID string) (undo postroom.Action, err error) {
 	start := func(ctx context.Context, tx queue.Tx) error {
 		undo, err = u.ledger.StartUndo(ctx, tx, originalID, w.Job.ID)
@@ -102,8 +102,12 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 	if deadErr != nil || !dead {
 		return undo, cmp.Or(deadErr, verdict)
 	}
+	end, err := u.endOf(ctx, holder.ActionID)
+	if err != nil {
+		return undo, err
+	}
 	err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := u.ledger.Fail(ctx, tx, holder.ActionID, "its job ended before it did"); err != nil {
+		if err := u.end(ctx, tx, holder.ActionID, end); err != nil {
 			return err
 		}
 		return start(ctx, tx)

@@ -75,6 +75,13 @@ type Limiter interface {
 	LimitKey(accountID string) string
 }
 
+// An Ender is a [Mailbox] that finds out what became of an action whose job has ended without it, such as one that may have sent a
+// message. Without it such an action has failed.
+type Ender interface {
+	// End returns how the action ends. While that cannot be found out, it returns an error.
+	End(ctx context.Context, action postroom.Action) (postroom.ActionEnd, error)
+}
+
 // Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
 // [Register].
 type Config struct {

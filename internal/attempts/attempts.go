@@ -49,3 +49,10 @@ func Held(interruptions int, until, now time.Time) time.Duration {
 	}
 	return min(firstHold<<min(interruptions, 16), lastHold)
 }
+
+// Look returns how long a job waits until it looks again for the result of a call, when the result has been unknown for a time: a
+// sixteenth of that time, at least the first wait and at most a day. With half of the queue's default budget, it looks for more
+// than a year.
+func Look(first, unknown time.Duration) time.Duration {
+	return max(first, min(unknown/16, longerHold))
+}

@@ -37,3 +37,21 @@ func TestBehindLasts(t *testing.T) {
 	}
 	require.Greater(t, lasts, 365*24*time.Hour)
 }
+
+// What is looked for is not given up soon either, whatever the job has waited for before.
+func TestLooksLast(t *testing.T) {
+	const first = 5 * time.Second
+	var lasts, last time.Duration
+	for n := range 600 {
+		wait := Look(first, lasts)
+		require.GreaterOrEqual(t, wait, last)
+		require.LessOrEqual(t, wait, max(first, lasts/16), "what Gmail has again is found soon")
+		if n == 0 {
+			require.Equal(t, first, wait)
+		}
+		lasts, last = lasts+wait, wait
+	}
+	require.Greater(t, lasts, 365*24*time.Hour)
+	require.Equal(t, 24*time.Hour, last)
+	require.Equal(t, first, Look(first, -time.Minute), "the attempt is not over")
+}

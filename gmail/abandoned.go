@@ -1,0 +1,99 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// An action is abandoned if its job has ended without it: the job was canceled, or was interrupted or has crashed too often. The next
+// job of the message ends the action. If it may have sent a message, the job looks for that first.
+
+// jobEnded is the reason of an abandoned action that has failed.
+const jobEnded = "its job ended before it did"
+
+// endAbandoned ends the action that keeps another of the message from starting, and whose job has ended.
+func (j *jobs) endAbandoned(ctx context.Context, w *queue.Attempt, busy *postroom.BusyError) error {
+	permit, err := j.Ledger.Permit(ctx, busy.ActionID)
+	if err != nil {
+		return err
+	}
+	a := permit.Action
+	if a.State != postroom.ActionExecuting || a.JobID != busy.JobID {
+		return queue.Defer(busy, attempts.Busy(w.Job.Interruptions)) // it has ended meanwhile
+	}
+	end, err := j.look(w.Write, a.AccountID).end(ctx, j.Store, a)
+	if err != nil {
+		return err
+	}
+	return w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if end.Commit != nil {
+			if err := end.Commit(ctx, tx); err != nil {
+				return err
+			}
+		}
+		switch end.State {
+		case postroom.ActionCompleted:
+			return j.Ledger.Complete(ctx, tx, a.ID, end.Hint)
+		case postroom.ActionCanceled:
+			return j.Ledger.Cancel(ctx, tx, a.ID, end.Reason)
+		}
+		return j.Ledger.Fail(ctx, tx, a.ID, end.Reason)
+	})
+}
+
+// end finds out how an abandoned action ends. While that is not known, it returns the error of a handler that tries again.
+func (l *look) end(ctx context.Context, s *Store, a postroom.Action) (postroom.ActionEnd, error) {
+	switch announced := a.UndoHint != nil && a.UndoHint.Announced != nil; {
+	case isOutbound(a.Type):
+		return l.endSend(ctx, s, a)
+	case announced: // by a kind of the host's own
+		return failedEnd(jobEnded + ", and it had announced a step that cannot be taken back: find out whether it was taken"), nil
+	}
+	return failedEnd(jobEnded), nil
+}
+
+// endSend looks for what an action may have sent.
+func (l *look) endSend(ctx context.Context, s *Store, a postroom.Action) (postroom.ActionEnd, error) {
+	before, err := s.triedSend(ctx, a)
+	sent, found := MessageRef{}, false
+	if err == nil && before.mayHaveSent() {
+		sent, found, err = l.find(ctx, before)
+	}
+	unclear, waits := errors.AsType[*unclearError](err)
+	switch {
+	case waits:
+		return postroom.ActionEnd{}, queue.Defer(err, unclear.wait)
+	case ClassOf(err) == ClassNotFound:
+		return postroom.ActionEnd{State: postroom.ActionCanceled, Reason: mailboxRemoved}, nil
+	case errors.Is(err, errLost), ClassOf(err) == ClassRefused: // a person has to look
+		return failedEnd(jobEnded + ", and " + err.Error()), nil
+	case err != nil:
+		return postroom.ActionEnd{}, err
+	case found:
+		return sentEnd(s, a, sent), nil
+	}
+	end := failedEnd(jobEnded + ", and nothing was sent")
+	end.Commit = func(ctx context.Context, tx postroom.Tx) error { return s.forgetSend(ctx, tx, a) }
+	return end, nil
+}
+
+func failedEnd(reason string) postroom.ActionEnd {
+	return postroom.ActionEnd{State: postroom.ActionFailed, Reason: reason}
+}
+
+// sentEnd is the end of an action whose message was sent.
+func sentEnd(s *Store, a postroom.Action, sent MessageRef) postroom.ActionEnd {
+	return postroom.ActionEnd{
+		State: postroom.ActionCompleted, Hint: sentHint(sent),
+		Commit: func(ctx context.Context, tx postroom.Tx) error { return s.markSent(ctx, tx, a.ID, sent) },
+	}
+}
+
+// sentHint is the undo hint of an action that has sent a message.
+func sentHint(sent MessageRef) postroom.UndoHint {
+	return postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, SentMessageID: sent.ID}
+}

@@ -1,0 +1,149 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A triedSend is what is known of the earlier attempts to send the message of an action.
+type triedSend struct {
+	announcement
+	open bool             // there was an attempt, and it is not certain that it has sent nothing
+	row  *outboundMessage // nil: there is none, or none that can be read
+	sent bool             // the row says so: the ledger may not have recorded it
+}
+
+// mayHaveSent reports whether an attempt has sent the message, or may have.
+func (e *triedSend) mayHaveSent() bool { return e.open || e.sent }
+
+// triedSend reads what is known of the earlier attempts of an action.
+func (s *Store) triedSend(ctx context.Context, a postroom.Action) (e triedSend, err error) {
+	e.row, err = s.outbound(ctx, a.ID)
+	if unread := ClassOf(err) == ClassRefused; errors.Is(err, postroom.ErrNotFound) || unread && a.UndoHint != nil {
+		e.row, err = nil, nil // the announcement has the same facts
+	}
+	if err != nil {
+		return e, err
+	}
+	e.announcement, e.open, err = begun(a, e.row)
+	e.sent = e.row != nil && e.row.SentID != "" && a.ContentSHA256 != ""
+	return e, err
+}
+
+// An unclearError says that a message may have been sent.
+type unclearError struct {
+	err   error
+	wait  time.Duration // until a look can succeed
+	tried bool          // this attempt has tried to send, and counts
+}
+
+func (e *unclearError) Error() string {
+	return fmt.Sprintf("it is not known whether the message was sent: %v", e.err)
+}
+
+func (e *unclearError) Unwrap() error { return e.err }
+
+var (
+	// errNotSent is the error of a message that was certainly not sent.
+	errNotSent = errors.New("gmail: Gmail has not sent the message, though it was asked to: neither its search nor its history has it")
+	// errLost is the error of a message of which nobody can find out any more whether it was sent.
+	errLost = errors.New("it cannot be told whether the message was sent")
+)
+
+// A look finds out what has become of the attempts to send a message.
+type look struct {
+	write  writer                                     // for the time of the database
+	open   func(ctx context.Context) (*Client, error) // of the account
+	settle time.Duration                              // as in OutboxConfig
+}
+
+func (j *jobs) look(write writer, accountID string) *look {
+	settle := defaultSettle
+	if j.Outbox != nil {
+		settle = j.Outbox.Settle
+	}
+	open := func(ctx context.Context) (*Client, error) {
+		_, client, err := j.open(ctx, accountID)
+		return client, err
+	}
+	return &look{write: write, open: open, settle: settle}
+}
+
+// find finds out whether an attempt has sent the message. If the ledger could not record that it was sent, the row has it. If found
+// is false and there is no error, no attempt has, and the message may be sent.
+func (l *look) find(ctx context.Context, e triedSend) (sent MessageRef, found bool, err error) {
+	var now time.Time // of the database, like the time of the attempt
+	if err := l.write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil }); err != nil {
+		return sent, false, &unclearError{err: err, wait: retrySoon}
+	}
+	client, err := l.open(ctx)
+	switch {
+	case ClassOf(err) == ClassNotFound: // the account was removed
+		return sent, false, err
+	case err == nil && e.row != nil && e.row.SentID != "":
+		return e.recorded(ctx, client)
+	case err == nil:
+		sent, found, err = e.search(ctx, client)
+	}
+	switch wait := e.until.Sub(now); {
+	case found:
+		return sent, true, nil
+	case err != nil && ClassOf(err) != ClassGone:
+		return sent, false, &unclearError{err: err, wait: l.waitFor(err, l.settle-wait)}
+	case wait > 0:
+		return sent, false, &unclearError{err: errors.New("gmail: the message is not found, and may still come"), wait: wait}
+	case err != nil:
+		return sent, false, fmt.Errorf("%w: %w", errLost, err)
+	}
+	return sent, false, nil
+}
+
+// search looks for the message at Gmail.
+func (e *triedSend) search(ctx context.Context, client *Client) (sent MessageRef, found bool, err error) {
+	if e.mailbox != "" {
+		_, err = profileOf(ctx, client, e.mailbox)
+	}
+	if err == nil {
+		sent, found, err = client.FindSent(ctx, e.messageID, e.historyID)
+	}
+	return sent, found, err
+}
+
+// recorded returns the message that the row says was sent. A row that says so about a message without an announcement must be right.
+func (e *triedSend) recorded(ctx context.Context, client *Client) (sent MessageRef, found bool, err error) {
+	if e.messageID == "" {
+		err = e.row.checkSent(ctx, client)
+	}
+	return MessageRef{ID: e.row.SentID, ThreadID: e.row.SentThreadID}, err == nil, err
+}
+
+// checkSent returns an error unless the message that the row says was sent is there, and is this one.
+func (m *outboundMessage) checkSent(ctx context.Context, client *Client) error {
+	header, err := client.getHeader(ctx, m.SentID)
+	if err != nil && !errors.Is(err, postroom.ErrMessageGone) {
+		return &unclearError{err: err, wait: retrySoon}
+	}
+	if err != nil || header.messageID != m.payload.MessageID || !slices.Contains(header.labelIDs, postroom.LabelSent) {
+		return refused(m.ActionID, "the database says that it was sent as %s, which it is not, and nobody has announced it; look among the sent mail", m.SentID)
+	}
+	return nil
+}
+
+// firstLook is how soon after an attempt with an unknown outcome the job looks for the message: 5 s by default.
+func firstLook(settle time.Duration) time.Duration { return settle / 24 }
+
+// waitFor is how long to wait after a look that has failed, when the outcome has been unknown for a time.
+func (l *look) waitFor(err error, unknown time.Duration) time.Duration {
+	wait := attempts.Look(firstLook(l.settle), unknown)
+	if e, ok := errors.AsType[*Error](err); ok && (e.Class.spares() || e.RetryAfter > 0) {
+		return max(wait, e.delay())
+	}
+	return wait
+}
