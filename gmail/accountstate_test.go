@@ -1,9 +1,12 @@
 package gmail
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -227,6 +230,41 @@ func TestLostGrantStopsTheAccountOnce(t *testing.T) {
 	lost.gone.Store(true)
 	w.run(NewLabelsSyncJob(w.account))
 	require.Len(t, told, 2, "each loss is told")
+}
+
+// Of two processes, the one without access leaves the account as it is, and the jobs to the other.
+func TestJobsAreLeftToAProcessWithAccess(t *testing.T) {
+	w := newWorld(t)
+	elsewhere := w.cfg.Clients
+	var log bytes.Buffer
+	w.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	w.cfg.OnReauthorize = func(context.Context, queue.Tx, Account, error) error { return errors.New("nobody is to be told") }
+	lacks := &Error{Op: "use account", Class: ClassNoAccess, Hint: "sign in here"}
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, lacks })
+	w.arriveMany(3)
+	job := w.runOnce(NewBackfillJob(w.account, "", ""))
+	require.Equal(t, queue.StateQueued, job.State)
+	require.Equal(t, []int{0, 1}, []int{job.Failures, job.Interruptions})
+	require.WithinDuration(t, time.Now(), job.NotBefore, 10*time.Second, "the other process has it soon")
+	require.Equal(t, AccountActive, w.state().State)
+	require.False(t, isPaused(t, w.queue, w.account))
+	require.Equal(t, 1, strings.Count(log.String(), "left to other processes"), log.String())
+	require.Contains(t, log.String(), "sign in here")
+
+	w.cfg.Clients = elsewhere
+	w.run()
+	require.Equal(t, map[queue.State]int{queue.StateCompleted: 3}, w.jobs("ingest.gmail"))
+}
+
+func TestMailboxWithoutAccess(t *testing.T) {
+	w := newWorld(t)
+	id, _ := w.known("INBOX")
+	lacks := &Error{Op: "use account", Class: ClassNoAccess}
+	mailbox, err := NewMailbox(MailboxConfig{Store: w.store, Clients: ClientsFunc(func(context.Context, string) (*Client, error) { return nil, lacks })})
+	require.NoError(t, err)
+	_, err = mailbox.Image(t.Context(), w.account, id)
+	require.Equal(t, queue.Defer(lacks, noAccessDelay), err)
+	require.EqualError(t, err, "gmail: use account: no access here")
 }
 
 func TestPersonThatCannotBeToldIsToldLater(t *testing.T) {

@@ -18,8 +18,9 @@ type AccountClientsConfig struct {
 	// Store has the accounts. Required.
 	Store *Store
 	// HTTPClient returns the client that carries and authorizes the requests of an account, such as the HTTPClient of an
-	// auth.Source. It is called once for each account, when the account is first used, and again after an error. Its clients
-	// should share one transport, so that they share connections. Required.
+	// auth.Source. It is called once for each account, when the account is first used, and again after an error. If this process
+	// has no access to the account and another one may, return an [*Error] of [ClassNoAccess]. Its clients should share one
+	// transport, so that they share connections. Required.
 	HTTPClient func(ctx context.Context, account Account) (*http.Client, error)
 	// Endpoint, Timeout and Limits are those of each account's [ClientConfig]; each account has the whole Limits. If the Store is
 	// on PostgreSQL, the limits hold for all processes on it together: the units per minute exactly; a Retry-After after two

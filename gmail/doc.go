@@ -153,6 +153,11 @@
 // An account is active, paused by a person ([Store.Pause]), or waits for a person to sign in again ([AccountReauthorize]). Jobs of an
 // account that is not active wait without being claimed, by the pause of their [LimitKey], and run as soon as [Store.Resume]
 // is called. The first job that finds the grant gone stops the account and calls Config.OnReauthorize, in one transaction.
+//
+// Processes that share a database need not all have access to each account. A job whose process has neither a grant nor a token
+// for the account ([ClassNoAccess]) is given back unspent, and the account stays active: a process that has access takes the job.
+// The log warns once for each account. While no process has access, jobs are tried at growing intervals, for more than a year.
+//
 // Package gmail/auth signs people in, and [NewClients] makes one [Client] for each account. On PostgreSQL the clients of all
 // processes together keep the quota of an account.
 //
@@ -174,6 +179,7 @@
 //
 //   - Rate limits defer a job and spend no attempt. After a Retry-After the client makes no call until the time has come, unless
 //     its Limits are Unlimited. If the limit applies to sending, only calls that send wait.
+//   - Without a grant in this process, a job is left to other processes; see Accounts.
 //   - Without Gmail or without a network, backfills, ingests and actions are tried for about eight hours. A history sync that
 //     fails needs no care: the next one starts from the same cursor.
 //   - If Gmail has forgotten the history, the profile is read, the cursor is set from it, recent messages are fetched first, and

@@ -36,6 +36,9 @@ const (
 	ClassUnauthorized Class = "unauthorized"
 	// ClassReauthorize means that the token endpoint says invalid_grant: a person has to grant access again.
 	ClassReauthorize Class = "authorization revoked"
+	// ClassNoAccess means that this process has no grant and no token for the account. No call was made. Another process may have
+	// one, so nothing is said about the account.
+	ClassNoAccess Class = "no access here"
 	// ClassPaused means that the account is paused, or being removed. No call was made.
 	ClassPaused Class = "account paused"
 	// ClassForbidden means that Gmail refuses (403) until a person changes something in the account or project.
@@ -148,9 +151,10 @@ func newError(op string, notFound Class, err error, now time.Time) error {
 	var answer *googleapi.Error
 	var token *oauth2.RetrieveError
 	switch {
-	case errors.As(err, &known): // the gate's
-		known.Op = op
-		return known
+	case errors.As(err, &known): // the gate's, or that of a token, which the calls of a batch share
+		own := *known
+		own.Op = op
+		return &own
 	case errors.As(err, &answer):
 		e.classify(readAnswer(answer), notFound, now)
 	case errors.As(err, &token):

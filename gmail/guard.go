@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -34,7 +35,8 @@ func (s *Store) jobAccount(ctx context.Context, id string) (Account, error) {
 	return s.Account(ctx, id)
 }
 
-// handle registers a handler that runs only while its account is active, and stops the account when its grant is gone.
+// handle registers a handler that runs only while its account is active. It stops the account when its grant is gone, and leaves
+// the job to other processes if this one has no access to the account.
 func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(context.Context, *queue.Work[P]) error, opts ...queue.HandlerOption) {
 	queue.Handle(d, t, func(ctx context.Context, w *queue.Work[P]) error {
 		account, err := j.Store.Account(ctx, w.Payload.account())
@@ -50,14 +52,30 @@ func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(co
 			return parked(err, w.Job.LimitKey)
 		}
 		err = fn(context.WithValue(ctx, accountKey{}, account), w)
-		if ClassOf(err) != ClassReauthorize {
-			return err
+		switch ClassOf(err) {
+		case ClassReauthorize:
+			return j.park(ctx, w.Attempt, account, err)
+		case ClassNoAccess:
+			return j.leave(ctx, w.Attempt, account, err)
 		}
-		if fault := j.stop(ctx, w.Attempt, account, err); fault != nil {
-			return queue.Defer(errors.Join(err, fault), rateLimitDelay)
-		}
-		return parked(err, w.Job.LimitKey)
+		return err
 	}, opts...)
+}
+
+// leave gives a job back unspent, for another process. The account stays as it is: its grant is not gone, and who has it goes on.
+func (j *jobs) leave(ctx context.Context, w *queue.Attempt, account Account, cause error) error {
+	if _, known := j.unreachable.LoadOrStore(account.ID, true); !known {
+		j.Logger.WarnContext(ctx, "this process has no access to an account, whose jobs are left to other processes", "account", account.Email, "error", cause)
+	}
+	return queue.Defer(cause, attempts.Held(w.Job.Interruptions, time.Time{}, time.Now()))
+}
+
+// park stops the account, and gives the job back.
+func (j *jobs) park(ctx context.Context, w *queue.Attempt, account Account, cause error) error {
+	if fault := j.stop(ctx, w, account, cause); fault != nil {
+		return queue.Defer(errors.Join(cause, fault), rateLimitDelay)
+	}
+	return parked(cause, w.Job.LimitKey)
 }
 
 // parkedDelay is the delay of a stopped job. It waits for its account in any case: its limit key is paused.

@@ -215,7 +215,7 @@ func (w *world) syncOnly() {
 	require.NoError(w.t, err)
 	cfg, err := w.cfg.withDefaults()
 	require.NoError(w.t, err)
-	queue.Handle(d, JobHistorySync, (&jobs{cfg}).syncHistory)
+	queue.Handle(d, JobHistorySync, (&jobs{Config: cfg}).syncHistory)
 	require.NoError(w.t, d.RunUntilIdle(w.t.Context()))
 }
 

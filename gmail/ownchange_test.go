@@ -76,7 +76,7 @@ func (w *world) syncNow() {
 	w.t.Helper()
 	page, err := w.client.ListHistory(w.t.Context(), w.state().HistoryID, "")
 	require.NoError(w.t, err)
-	j := &jobs{w.cfg}
+	j := &jobs{Config: w.cfg}
 	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) error {
 		if _, err := j.applyEvents(ctx, tx, w.account, page.Events); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
@@ -89,7 +90,7 @@ type Config struct {
 	// defaults of package mime.
 	MailLimits *mime.Limits
 
-	// Logger logs lost history, lost grants, the results of comparisons with Gmail, messages without a time, and errors of
+	// Logger logs lost history, lost and missing grants, the results of comparisons with Gmail, messages without a time, and errors of
 	// Decide. Default [slog.Default]; a logger with [slog.DiscardHandler] logs nothing.
 	Logger *slog.Logger
 }
@@ -163,6 +164,7 @@ func (c *Config) validate() error {
 // jobs has the handlers.
 type jobs struct {
 	Config
+	unreachable sync.Map // the ids of the accounts that this process has no access to, as it was logged
 }
 
 // Register registers the handlers of this package's jobs, each with the options. A bad configuration is an error that
@@ -172,7 +174,7 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 	if err := errors.Join(fields.Required("gmail: Register: the Dispatcher", d, "one made by queue.NewDispatcher"), err); err != nil {
 		return err
 	}
-	j := &jobs{cfg}
+	j := &jobs{Config: cfg}
 	handle(d, j, JobBackfill, j.backfill, opts...)
 	handle(d, j, JobHistorySync, j.syncHistory, opts...)
 	handle(d, j, JobLabelsSync, j.syncLabels, opts...)

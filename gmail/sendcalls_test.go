@@ -188,6 +188,7 @@ func TestWhichFailuresAreUnclear(t *testing.T) {
 		{&Error{Class: ClassRateLimited}, 1, false},
 		{&Error{Class: ClassRateLimited, Status: 429}, 1, false},
 		{&Error{Class: ClassReauthorize, Status: 400}, 1, false},
+		{&Error{Class: ClassNoAccess}, 1, false},
 		{&Error{Class: ClassUnauthorized, Status: 401}, 1, false},
 		{&Error{Class: ClassForbidden, Status: 403}, 1, false},
 		{&Error{Class: ClassInvalid, Status: 400}, 1, false},

@@ -51,8 +51,8 @@ func isUnclear(err error, size int) bool {
 		return false
 	case size > uploadChunk: // the last of several requests may have been repeated, and any error may be that of the repetition
 		return true
-	case e.Class == ClassReauthorize, e.Class == ClassUnauthorized:
-		return false // the token was refused before anything was done
+	case e.Class == ClassReauthorize, e.Class == ClassNoAccess, e.Class == ClassUnauthorized:
+		return false // there was no token, or it was refused before anything was done
 	case errors.As(e.Err, &dial) && dial.Op == "dial":
 		return false
 	}

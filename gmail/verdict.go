@@ -13,11 +13,14 @@ const (
 	rateLimitDelay = 30 * time.Second
 	// Until a person has signed in again, or has resumed the account, asking more often is of no use.
 	reauthorizeDelay = time.Hour
+	// Until another process takes the job, or this one has access: 1000 times are ten days. The jobs of this package wait as
+	// [attempts.Held] says.
+	noAccessDelay = 15 * time.Minute
 )
 
 // Verdict turns an error of a [Client] into what a job's handler returns for it:
 //
-//   - a rate limit, a paused account, or a grant to be renewed defers the job and spends no attempt;
+//   - a rate limit, a paused account, a grant to be renewed, or one that this process lacks defers the job and spends no attempt;
 //   - a failure that no retry mends (a message that is gone, a forbidden or invalid request) fails the job at once;
 //   - any other failure (server, network, 401, failed preconditions) is retried, after the time that Gmail asks for, if any.
 //
@@ -49,7 +52,11 @@ func (c Class) fatal() bool {
 
 // spares: the attempt that met a class like this is not counted as failed.
 func (c Class) spares() bool {
-	return c == ClassRateLimited || c == ClassDailyLimit || c == ClassReauthorize || c == ClassPaused
+	switch c {
+	case ClassRateLimited, ClassDailyLimit, ClassReauthorize, ClassNoAccess, ClassPaused:
+		return true
+	}
+	return false
 }
 
 func (e *Error) delay() time.Duration {
@@ -58,6 +65,8 @@ func (e *Error) delay() time.Duration {
 		return e.RetryAfter
 	case e.Class == ClassReauthorize, e.Class == ClassPaused:
 		return reauthorizeDelay
+	case e.Class == ClassNoAccess:
+		return noAccessDelay
 	}
 	return rateLimitDelay
 }

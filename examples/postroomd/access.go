@@ -90,19 +90,12 @@ func (s *site) checkTokens(ctx context.Context) error {
 	return nil
 }
 
-// lostGrant reports whether nobody is signed in to a mailbox any more, as far as can be said without a question.
+// lostGrant reports whether nobody is signed in to a mailbox any more, as far as can be said here and without a question.
 func (s *site) lostGrant(ctx context.Context, a gmail.Account) bool {
 	if s.byToken(a) || s.cfg.Gmail.ClientID == "" {
 		return false
 	}
-	if a.State == gmail.AccountReauthorize {
-		return true
-	}
-	tokens, err := s.quietTokens(ctx)
-	if err == nil {
-		_, err = tokens.Load(ctx, a.Email)
-	}
-	return errors.Is(err, auth.ErrNoGrant)
+	return a.State == gmail.AccountReauthorize || !s.isShared() && !s.hasGrant(ctx, a.Email)
 }
 
 // byToken reports whether a mailbox is worked on by the configured token.
@@ -169,7 +162,7 @@ func (h *host) newClients(ctx context.Context) (gmail.Clients, error) {
 func (h *host) granted(ctx context.Context, base http.RoundTripper) (func(gmail.Account) (*http.Client, error), error) {
 	if h.cfg.Gmail.ClientID == "" {
 		return func(a gmail.Account) (*http.Client, error) {
-			return nil, fmt.Errorf("there is no access to %s: set gmail.address and gmail.token, or gmail.client_id", a.Email)
+			return nil, h.lackError(a)
 		}, nil
 	}
 	app, err := h.app()
@@ -181,10 +174,12 @@ func (h *host) granted(ctx context.Context, base http.RoundTripper) (func(gmail.
 		return nil, err
 	}
 	return func(a gmail.Account) (*http.Client, error) {
-		source, err := auth.NewSource(auth.SourceConfig{App: app, Tokens: tokens, Email: a.Email, Transport: base})
+		source, err := auth.NewSource(auth.SourceConfig{App: app, Tokens: tokens, Email: a.Email, Shared: h.isShared(), Transport: base})
 		if err != nil {
 			return nil, err
 		}
-		return source.HTTPClient(), nil
+		client := source.HTTPClient()
+		client.Transport = hintingCarrier{client.Transport, h.giveAccess(a)}
+		return client, nil
 	}, nil
 }

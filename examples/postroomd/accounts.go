@@ -54,6 +54,8 @@ func accountsResume() *cobra.Command {
 		now := "is active"
 		if h.lostGrant(ctx, a) {
 			now = "is resumed, but its grant is gone: " + h.signIn(a)
+		} else if lack := h.lacks(ctx, a); lack != "" {
+			now += "; " + lack
 		}
 		return now, h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Resume(ctx, tx, h.queue, a.ID) })
 	})

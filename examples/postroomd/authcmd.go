@@ -95,10 +95,11 @@ func kept(kind tokenstore.Kind) string {
 	return "the keychain"
 }
 
-// adopt makes the account of a mailbox, keeps what was granted, and lets its jobs run.
+// adopt makes the account of a mailbox, keeps what was granted, and lets its jobs run, also those that were left to other machines.
 func (h *host) adopt(ctx context.Context, grant auth.Grant) error {
-	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		id, err := h.mail.EnsureAccount(ctx, tx, grant.Email)
+	var id string
+	err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		id, err = h.mail.EnsureAccount(ctx, tx, grant.Email)
 		if err == nil {
 			err = h.mail.SetScopes(ctx, tx, id, grant.Scopes)
 		}
@@ -107,6 +108,10 @@ func (h *host) adopt(ctx context.Context, grant auth.Grant) error {
 		}
 		return h.mail.Resume(ctx, tx, h.queue, id)
 	})
+	if err != nil {
+		return err
+	}
+	return h.takeUp(ctx, id, true)
 }
 
 func authList() *cobra.Command {

@@ -36,6 +36,7 @@ type health struct {
 	Version  string `json:"version"`
 	Database string `json:"database"`           // ok, or what is wrong
 	Accounts string `json:"accounts,omitempty"` // of /readyz: ok, or why they are not set up
+	Access   string `json:"access,omitempty"`   // of /readyz: the mailboxes that this machine has no access to; another may have
 	Stopped  string `json:"stopped,omitempty"`  // who has stopped everything, when and why; that is no fault of health
 }
 
@@ -102,7 +103,7 @@ func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, 
 		body.Status, body.Database = bad, err.Error()
 	}
 	if ready != nil {
-		body.Accounts = cmp.Or(h.notReady(r.Context(), ready), "ok")
+		body.Accounts, body.Access = cmp.Or(h.notReady(r.Context(), ready), "ok"), ready.lacking()
 		if body.Accounts != "ok" {
 			body.Status = bad
 		}

@@ -259,7 +259,7 @@ func (h *host) engine() (*rules.Engine, error) {
 func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{
 		Workers: h.cfg.App.Workers, Drain: h.cfg.App.Drain, Exclusive: !h.cfg.Paths.Database.Postgres(), Logger: h.log,
-		Middleware: []queue.Middleware{h.holdDecisions},
+		Middleware: []queue.Middleware{h.holdDecisions, leaveToOthers},
 	})
 	if err != nil {
 		return nil, err

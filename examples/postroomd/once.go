@@ -85,7 +85,10 @@ func (h *host) worked(ctx context.Context) ([]gmail.Account, error) {
 func (o *oneRun) sort(ctx context.Context) error {
 	o.faults, o.givenUp = map[string]error{}, map[string]bool{}
 	for _, p := range o.mailboxes {
-		err := p.takeRules(ctx, p.awaitHere)
+		err := p.reach(ctx)
+		if err == nil {
+			err = p.takeRules(ctx, p.awaitHere)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -72,6 +72,16 @@ func TestRunOnceEndsThoughNoServerAnswers(t *testing.T) {
 // signedIn is a Gmail with the mailboxes of the addresses besides the sample's owner, all of which are signed in to.
 func signedIn(t *testing.T, more ...string) (server *gmailtest.Server, where []string) {
 	t.Helper()
+	server, where = askingToSignIn(t, more...)
+	for _, email := range append([]string{sample.Owner}, more...) {
+		signInAs(t, email, where...)
+	}
+	return server, where
+}
+
+// askingToSignIn is that Gmail before anybody has signed in. Each of the mailboxes has a letter.
+func askingToSignIn(t *testing.T, more ...string) (server *gmailtest.Server, where []string) {
+	t.Helper()
 	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
@@ -80,18 +90,13 @@ func signedIn(t *testing.T, more ...string) (server *gmailtest.Server, where []s
 	file := writeFile(t, "config.toml", fmt.Sprintf(
 		"[gmail]\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = \"env:POSTROOM_PASSPHRASE\"\nunits_per_minute = 0\n"+
 			"[paths]\nrules = %q\n", server.URL(), server.URL(), rules))
-	where = []string{"--config", file, "--data", filepath.Join(t.TempDir(), "data")}
 	_, err = server.Deliver(t.Context(), []byte(letterNamed(0)))
 	require.NoError(t, err)
-	signIn(t, where...)
 	for n, email := range more {
-		other, err := server.Account(t.Context(), email)
+		_, err := mustAccount(t, server, email).Deliver(t.Context(), []byte(letterNamed(n+1)))
 		require.NoError(t, err)
-		_, err = other.Deliver(t.Context(), []byte(letterNamed(n+1)))
-		require.NoError(t, err)
-		signInAs(t, email, where...)
 	}
-	return server, where
+	return server, []string{"--config", file, "--data", filepath.Join(t.TempDir(), "data")}
 }
 
 func TestRunOnceSaysThatAccessWasTakenAway(t *testing.T) {

@@ -18,6 +18,7 @@ type readiness struct {
 	state readyState
 	fault string             // why the accounts cannot be looked at
 	each  map[string]awaited // what is awaited for each account, by its address
+	lacks map[string]string  // what this machine lacks to work on an account, by its address; others may set it up
 }
 
 type readyState int
@@ -91,6 +92,24 @@ func (r *readiness) awaitsOnly(addresses []string) {
 	default:
 		r.state = readyAwaits
 	}
+}
+
+// hasNoAccess records what this machine lacks to work on accounts.
+func (r *readiness) hasNoAccess(lacks map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lacks = lacks
+}
+
+// lacking describes the accounts that this machine has no access to, one in each line; empty if there are none.
+func (r *readiness) lacking() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines := make([]string, 0, len(r.lacks))
+	for _, address := range slices.Sorted(maps.Keys(r.lacks)) {
+		lines = append(lines, address+": "+r.lacks[address])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // notReady describes the missing accounts and the reasons, one in each line; empty if all are set up.

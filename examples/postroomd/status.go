@@ -61,6 +61,8 @@ type accountStatus struct {
 	Estimate   int                 `json:"backfill_estimate"` // of all there are to list
 	Wanted     []string            `json:"labels_to_make,omitempty"`
 
+	Access string `json:"access,omitempty"` // what this machine lacks to work on it, and what to do
+
 	signIn string // what to do where the grant is gone
 }
 
@@ -163,8 +165,11 @@ func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatu
 		Backfill: a.Backfill.State, Failure: a.Backfill.Error, Query: a.Backfill.Query,
 		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
 	}
-	if a.State == gmail.AccountReauthorize {
+	switch a.State {
+	case gmail.AccountReauthorize:
 		of.signIn = h.signIn(a)
+	case gmail.AccountActive:
+		of.Access = h.lacks(ctx, a)
 	}
 	if !a.LastSyncAt.IsZero() {
 		of.SyncAge = max(time.Since(a.LastSyncAt), time.Millisecond).Seconds()
@@ -175,9 +180,9 @@ func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatu
 	return of, err
 }
 
-// why is the reason of the state, and what to do about it.
+// why is the reason of the state, or why nothing is done here, and what to do about it.
 func (a accountStatus) why() string {
-	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.signIn}, func(s string) bool { return s == "" }), "; ")
+	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.signIn, a.Access}, func(s string) bool { return s == "" }), "; ")
 }
 
 func (s *statusView) print(w io.Writer) error {

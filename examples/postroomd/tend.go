@@ -25,6 +25,8 @@ type tender struct {
 	lonely    bool     // it was said that there are none
 	scheduled []string // the accounts whose schedules are stored
 
+	reached map[string]bool // the accounts that this machine has access to, by id, when what others have left was taken up
+
 	setting sync.WaitGroup
 	ended   chan struct{} // has an element when an account has been set up, or could not be
 	mu      sync.Mutex
@@ -47,7 +49,7 @@ const (
 )
 
 func newTender(h *host, ready *readiness) *tender {
-	return &tender{host: h, ready: ready, ended: make(chan struct{}, 1), tended: map[string]tended{}}
+	return &tender{host: h, ready: ready, ended: make(chan struct{}, 1), reached: map[string]bool{}, tended: map[string]tended{}}
 }
 
 // tend works until ctx is done.
@@ -80,17 +82,23 @@ func (t *tender) look(ctx context.Context, retry bool) error {
 	if accounts == nil && err != nil {
 		return err
 	}
+	lacks, fault := t.lookAtAccess(ctx, accounts, retry)
 	mayChange := t.ledger.Held(ctx) == nil
 	var awaited []string
 	for _, a := range accounts {
 		if a.State != gmail.AccountActive && t.stepOf(a.ID) != tendRuns {
 			continue
 		}
+		if lack := lacks[a.Email]; lack != "" && !t.isShared() { // and no other machine sets it up
+			t.ready.awaits(a.Email, ": "+lack, "")
+			awaited = append(awaited, a.Email)
+			continue
+		}
 		if t.begins(a, retry, mayChange) {
 			t.ready.awaits(a.Email, " is being set up", "")
 			t.setting.Go(func() { t.setUp(ctx, a) })
 		}
-		if t.stepOf(a.ID) != tendDone {
+		if t.stepOf(a.ID) != tendDone && lacks[a.Email] == "" {
 			awaited = append(awaited, a.Email)
 		}
 	}
@@ -99,7 +107,31 @@ func (t *tender) look(ctx context.Context, retry bool) error {
 		t.lonely = true
 		t.log.Warn("there is no mailbox to work on yet; 'postroomd auth login' adds one")
 	}
-	return err
+	return errors.Join(err, fault)
+}
+
+// lookAtAccess says of the accounts that this machine has no access to what it lacks, by address. What others have left of the rest
+// is taken up: all when access is new, and where other machines share the accounts, again and again.
+func (t *tender) lookAtAccess(ctx context.Context, accounts []gmail.Account, again bool) (lacks map[string]string, err error) {
+	lacks = map[string]string{}
+	for _, a := range accounts {
+		if a.State != gmail.AccountActive {
+			continue
+		}
+		if lack := t.lacks(ctx, a); lack != "" {
+			lacks[a.Email], t.reached[a.ID] = lack, false
+			continue
+		}
+		if reached := t.reached[a.ID]; !reached || again && t.isShared() {
+			fault := t.takeUp(ctx, a.ID, !reached)
+			t.reached[a.ID] = fault == nil
+			err = errors.Join(err, fault)
+		}
+	}
+	if t.isShared() {
+		t.ready.hasNoAccess(lacks)
+	}
+	return lacks, err
 }
 
 // accounts lists those that are not being removed. The mailbox of the configuration is added once: if somebody removes it while the
@@ -160,6 +192,8 @@ func (t *tender) setUp(ctx context.Context, a gmail.Account) {
 	switch now.wants = wants; {
 	case err == nil:
 		t.log.Info("the account is set up", "account", a.Email)
+	case ctx.Err() == nil && t.lacks(ctx, a) != "": // it waits for another machine, as was said
+		now.step = tendFailed
 	case ctx.Err() == nil:
 		now.step = tendFailed
 		t.ready.awaits(a.Email, ": "+err.Error(), "")

@@ -32,4 +32,7 @@
 // A refresh token ends when the person revokes it or changes the password, when it is unused for six months, and after seven days
 // if the program's consent screen is in testing. The error is then a [*gmail.Error] of the class [gmail.ClassReauthorize]. It is
 // the same if there is no grant for the address. The Source does not ask the server about the same refresh token again.
+//
+// With [SourceConfig].Shared, other machines may have a grant for the address, and the class of a missing one is
+// [gmail.ClassNoAccess]. A machine gets a grant by a [Login] on it, or by a copy of the directory of auth/agefile, with its key.
 package auth

@@ -38,7 +38,9 @@ func (s *Source) refresh(ctx context.Context) (*oauth2.Token, error) {
 		}
 		s.dead, s.cause = grant.RefreshToken, refused
 	}
-	return nil, s.gone(http.StatusBadRequest, "invalid_grant", s.cause, gmail.HintReauthorize)
+	return nil, &gmail.Error{
+		Op: s.op(), Class: gmail.ClassReauthorize, Status: http.StatusBadRequest, Reason: "invalid_grant", Hint: gmail.HintReauthorize, Err: s.cause,
+	}
 }
 
 // load returns the grant to use. It first saves a new refresh token that could not be saved before.
@@ -47,7 +49,9 @@ func (s *Source) load(ctx context.Context) (Grant, error) {
 	switch {
 	case errors.Is(err, ErrNoGrant):
 		s.pending = nil
-		return Grant{}, s.gone(0, "", err, "sign in to the account")
+		return Grant{}, s.lacks(err, "sign in to the account")
+	case err != nil && s.shared:
+		return Grant{}, s.lacks(err, "")
 	case err != nil:
 		return Grant{}, fmt.Errorf("auth: load the grant of %s: %w", s.email, err)
 	case s.pending != nil && grant.RefreshToken == s.replaced:
@@ -57,7 +61,7 @@ func (s *Source) load(ctx context.Context) (Grant, error) {
 		s.pending = nil
 	}
 	if err == nil && grant.ClientID != s.app.ClientID {
-		err = s.gone(0, "", fmt.Errorf("it was granted to the client %s, and App.ClientID is %s", grant.ClientID, s.app.ClientID),
+		err = s.lacks(fmt.Errorf("it was granted to the client %s, and App.ClientID is %s", grant.ClientID, s.app.ClientID),
 			"sign in again, or configure the client that it was granted to")
 	}
 	return grant, err
@@ -87,9 +91,13 @@ func (s *Source) savePending(ctx context.Context) error {
 	return nil
 }
 
-// gone returns the error for a grant that a person has to renew.
-func (s *Source) gone(status int, reason string, cause error, hint string) error {
-	return &gmail.Error{
-		Op: "refresh the access to " + s.email, Class: gmail.ClassReauthorize, Status: status, Reason: reason, Hint: hint, Err: cause,
+// lacks returns the error of a process that has no grant to use. Unless another process may have one, a person has to sign in.
+func (s *Source) lacks(cause error, hint string) error {
+	e := &gmail.Error{Op: s.op(), Class: gmail.ClassReauthorize, Hint: hint, Err: cause}
+	if s.shared {
+		e.Class = gmail.ClassNoAccess
 	}
+	return e
 }
+
+func (s *Source) op() string { return "refresh the access to " + s.email }

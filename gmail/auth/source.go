@@ -30,6 +30,11 @@ type SourceConfig struct {
 	Tokens Tokens
 	// Email is the address of the mailbox. Required; the grant may be saved later.
 	Email string
+	// Shared says that other processes work on the same account with Tokens of their own, such as those of other machines on one
+	// database. A grant that Tokens lacks, cannot load, or has for another client is then an error of [gmail.ClassNoAccess], which
+	// leaves the account's jobs to these processes. Default false: a missing grant, or one for another client, is an error of
+	// [gmail.ClassReauthorize], since nobody else has one.
+	Shared bool
 	// Transport sends the requests of [Source.HTTPClient]. Several sources may share it. Default: [http.DefaultTransport].
 	Transport http.RoundTripper
 }
@@ -40,6 +45,7 @@ type Source struct {
 	app    App
 	tokens Tokens
 	email  string
+	shared bool
 	base   http.RoundTripper
 
 	mu      sync.Mutex
@@ -77,11 +83,11 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	return &Source{app: app, tokens: cfg.Tokens, email: email, base: base}, nil
+	return &Source{app: app, tokens: cfg.Tokens, email: email, shared: cfg.Shared, base: base}, nil
 }
 
 // Token returns an access token that is valid for some minutes, and refreshes it if needed. If the grant is not valid any more,
-// the error is a [*gmail.Error] of the class [gmail.ClassReauthorize].
+// the error is a [*gmail.Error] of the class [gmail.ClassReauthorize]. For a missing grant see [SourceConfig].Shared.
 func (s *Source) Token(ctx context.Context) (*oauth2.Token, error) {
 	f, token := s.join(ctx)
 	if token != nil {
@@ -139,7 +145,7 @@ func (s *Source) fly(ctx context.Context, f *flight) {
 	switch {
 	case f.err == nil:
 		s.current, s.renewAt = f.token, renewal(f.token, time.Now())
-	case gmail.ClassOf(f.err) == gmail.ClassReauthorize:
+	case gmail.ClassOf(f.err) == gmail.ClassReauthorize, errors.Is(f.err, ErrNoGrant):
 		s.current = nil
 	case s.valid(): // it lasts until the next attempt
 		f.token, f.err = s.current, nil

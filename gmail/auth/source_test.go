@@ -174,6 +174,50 @@ func TestNoGrant(t *testing.T) {
 	require.Zero(t, w.refreshes())
 }
 
+// Where other machines may have a grant, the lack of one here says nothing about the account.
+func TestNoGrantHere(t *testing.T) {
+	w := newWorld(t, gmailtest.Config{})
+	w.shared = true
+	source := w.newSource()
+	client := w.client(source)
+	_, err := client.Profile(t.Context())
+	require.Equal(t, gmail.ClassNoAccess, gmail.ClassOf(err))
+	require.ErrorIs(t, err, auth.ErrNoGrant)
+
+	w.login()
+	_, err = client.Profile(t.Context())
+	require.NoError(t, err, "the same client goes on")
+	require.NoError(t, w.tokens.Delete(t.Context(), w.server.Email()))
+	auth.Age(source, 56*time.Minute)
+	_, err = client.Profile(t.Context())
+	require.Equal(t, gmail.ClassNoAccess, gmail.ClassOf(err), "a grant that was taken away is not used to its end")
+
+	w.login()
+	w.app.ClientID = "another"
+	_, err = w.client(w.newSource()).Profile(t.Context())
+	require.Equal(t, gmail.ClassNoAccess, gmail.ClassOf(err))
+	require.ErrorContains(t, err, "it was granted to the client desktop")
+
+	w.app.ClientID = "desktop"
+	require.NoError(t, w.owner().RevokeGrants(t.Context()))
+	_, err = w.client(w.newSource()).Profile(t.Context())
+	require.Equal(t, gmail.ClassReauthorize, gmail.ClassOf(err), "what Gmail says holds for all")
+
+	locked := unreadable{w.tokens, errors.New("the keychain is locked")}
+	w.tokens = locked
+	_, err = w.client(w.newSource()).Profile(t.Context())
+	require.Equal(t, gmail.ClassNoAccess, gmail.ClassOf(err))
+	require.ErrorIs(t, err, locked.err)
+}
+
+// unreadable are tokens that cannot be loaded.
+type unreadable struct {
+	auth.Tokens
+	err error
+}
+
+func (u unreadable) Load(context.Context, string) (auth.Grant, error) { return auth.Grant{}, u.err }
+
 func TestFailuresThatPass(t *testing.T) {
 	w := newWorld(t, gmailtest.Config{})
 	client := w.client(w.source())

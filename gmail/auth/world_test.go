@@ -23,6 +23,7 @@ type world struct {
 	app    auth.App
 	tokens auth.Tokens
 	base   *http.Transport
+	shared bool // of new sources
 	// The person's answers.
 	account string
 	allowed []string // nil: all
@@ -107,7 +108,7 @@ func (w *world) source() *auth.Source {
 
 func (w *world) newSource() *auth.Source {
 	w.Helper()
-	source, err := auth.NewSource(auth.SourceConfig{App: w.app, Tokens: w.tokens, Email: w.server.Email(), Transport: w.base})
+	source, err := auth.NewSource(auth.SourceConfig{App: w.app, Tokens: w.tokens, Email: w.server.Email(), Shared: w.shared, Transport: w.base})
 	require.NoError(w, err)
 	return source
 }

@@ -148,9 +148,12 @@ func (s *Store) Delete(_ context.Context, email string) error {
 }
 
 // List returns the addresses, sorted.
-func (s *Store) List(context.Context) ([]string, error) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
+func (s *Store) List(context.Context) ([]string, error) { return Addresses(s.dir) }
+
+// Addresses returns the addresses whose grants are in the directory, sorted. It needs no key. Without the directory there are none.
+func Addresses(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("agefile: %w", err)
 	}
 	var emails []string
