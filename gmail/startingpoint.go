@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	api "google.golang.org/api/gmail/v1"
 )
 
-// profile reads the profile. QUIRK: servers that implement only a part of Gmail's API answer getProfile with 404 or 501. The
-// history id is then that of the newest message: later changes are read again, and nothing is missed. An empty mailbox has none.
+// profile reads the profile. QUIRK: servers that implement only a part of Gmail's API answer getProfile with 404, 405 or 501.
+// The history id is then that of the newest message: later changes are read again, and nothing is missed. An empty mailbox has none.
 //
 // An account that is synced for the first time must be the mailbox of its address: the token of another mailbox would store one
 // person's mail under another's name.
@@ -50,7 +51,7 @@ func (c *Client) historyIDOf(ctx context.Context, id string) (historyID uint64, 
 
 func hasNoProfile(err error) bool {
 	fault, ok := errors.AsType[*Error](err)
-	return ok && (fault.Status == http.StatusNotFound || fault.Status == http.StatusNotImplemented)
+	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, fault.Status)
 }
 
 // checkMailbox returns the error of isMailbox if that is still to be checked, or that of the call.

@@ -13,7 +13,7 @@ import (
 
 // A server without getProfile is one that a mailbox is read from, and followed.
 func TestServerWithoutProfile(t *testing.T) {
-	for _, status := range []int{http.StatusNotFound, http.StatusNotImplemented} {
+	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented} {
 		w := newWorld(t)
 		w.server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: status, Times: 1000})
 		w.run(NewBackfillJob(w.account, "", ""))

@@ -139,7 +139,7 @@
 // that cannot be taken back and how rules are changed, from the commit of its own transaction on, and the rest at each [Ledger.Remember]. What a
 // person was seen to reject does not start, whatever the rows and the log say then. A log that does not
 // come after all that was seen is cut ([ErrLogCut]): nothing starts that a person has approved or that cannot be taken back, and nobody is
-// asked, until [Ledger.AcceptLog]; what else there is waits as well where a look at the chain that it adds to tells. VerifyAudit compares the
+// asked, until [Ledger.AcceptLog]; what else there is waits as well where a look at the chain that it adds to tells, or Remember has found it. VerifyAudit compares the
 // log with what was seen, and with an [AuditHead] that is kept elsewhere.
 //
 // Anyone with the key can write another audit log. Without the key, an attacker can put the database back, or the end of the
@@ -149,9 +149,9 @@
 // changes of rules from the commit of their own transaction on, and all else at each [Ledger.Remember].
 //
 // An audit log that does not continue all ends that were seen is cut ([ErrLogCut]). Until [Ledger.AcceptLog], no action starts
-// that a person has approved or that cannot be undone, and nobody is asked. Other actions wait as well if the chain that they add
-// to shows that it was cut. VerifyAudit compares the audit log with the ends that were seen, and with each [AuditHead] that is
-// kept elsewhere.
+// that a person has approved or that cannot be undone, and nobody is asked. Other actions, and undos, wait as well if the chain that
+// they add to shows that it was cut, or if Remember has found it. VerifyAudit compares the audit log with the ends that were seen,
+// and with each [AuditHead] that is kept elsewhere.
 //
 // # Failures
 //

@@ -231,9 +231,9 @@ func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []Audit
 // it sees only now. So call it when a program begins, every second or so, and when it ends. It costs one small statement, another for each
 // chain that has grown, and a write of the file if there is something new.
 //
-// The error is [ErrLogCut] if the audit log is shorter than it was. Then no action starts that a person has approved or that
-// cannot be undone; see [Ledger.AcceptLog]. If the file cannot be used, the error is a [*postroom.HeldError], with the same
-// effect.
+// The error is [ErrLogCut] if the audit log is shorter than it was. From then on no action and no undo starts, and no request is
+// answered; see [Ledger.AcceptLog]. If the file cannot be used, the error is a [*postroom.HeldError]: no action starts that a person
+// has approved or that cannot be undone, and if it cannot be read, no rule of [Config].RuleStores decides.
 func (l *Ledger) Remember(ctx context.Context) error {
 	db := l.cfg.DB.Reader()
 	if err := l.keys.load(ctx, db); err != nil {

@@ -28,7 +28,7 @@ func (h *host) remember(ctx context.Context) {
 			said = ""
 		case err.Error() != said:
 			said = err.Error()
-			h.log.ErrorContext(ctx, "what a person has approved, and what cannot be taken back, waits; 'postroomd audit verify' says more", "error", err)
+			h.log.ErrorContext(ctx, unremembered(err), "error", err)
 		}
 		if last {
 			return
@@ -40,7 +40,22 @@ func (h *host) remember(ctx context.Context) {
 	}
 }
 
-// heldByLog explains to people why the audit log holds approved actions; empty if it does not.
+// waitsForSeen is what waits while the seen file cannot be used. Without it, nobody knows whether a rule was put back to what it was.
+const waitsForSeen = "what a person has approved, what cannot be taken back and, if the file cannot be read, what rules decide"
+
+// unremembered says what follows from an error of Remember.
+func unremembered(err error) string {
+	switch {
+	case errors.Is(err, safety.ErrLogCut):
+		return "no action is carried out or taken back, since the end of the log is gone; 'postroomd audit verify' says more"
+	case errors.Is(err, postroom.ErrHeld):
+		return waitsForSeen + " waits; 'postroomd audit verify' says more"
+	}
+	return "the end of the log cannot be read; trying again"
+}
+
+// heldByLog explains to people what waits because of the audit log, and why; empty if nothing does. Once Remember has found that the log
+// was cut, no action starts and no undo; while the seen file cannot be used, the others do that were decided before.
 func (h *host) heldByLog(ctx context.Context) (string, error) {
 	err := h.ledger.Remember(ctx)
 	held, ok := errors.AsType[*postroom.HeldError](err)
@@ -48,17 +63,17 @@ func (h *host) heldByLog(ctx context.Context) (string, error) {
 	case !ok:
 		return "", err
 	case errors.Is(err, safety.ErrLogCut):
-		return "stopped, but for what can be taken back: " + held.Reason + " with 'postroomd audit accept'", nil
+		return "stopped: no action is carried out or taken back: " + held.Reason + " with 'postroomd audit accept'", nil
 	}
-	return "stopped, but for what can be taken back: " + held.Reason, nil
+	return "stopped: " + waitsForSeen + ": " + held.Reason, nil
 }
 
 func auditAccept() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "accept", Short: "Go on with a log that is shorter than it was, such as that of a database that was restored", Args: cobra.NoArgs,
 		Long: `Go on with a log that is shorter than it was. postroomd remembers how far it has seen the log. When the end of the log is gone, somebody
-has restored an earlier state of the database, or has removed what the log said; then nothing is carried out that a person has approved or
-that cannot be taken back, for it may have been done before. Find out which it is.
+has restored an earlier state of the database, or has removed what the log said; then no action is carried out or taken back, for it may
+have been done before, and no request can be answered. Find out which it is.
 
 What was approved before waits for a person again, with a word that it may have been carried out, requests that wait must be asked again,
 and what had begun has failed. On each machine that has seen the log, the command is to be given once.`,

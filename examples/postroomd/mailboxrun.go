@@ -37,7 +37,12 @@ func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		run := mailboxRun{Email: account.Email, State: account.State, Reason: account.Reason, Failure: failureOf(account, cmp.Or(o.faults[p.accountID], left[p.accountID]))}
+		missed, err := o.missedBy(ctx, p.accountID)
+		if err != nil {
+			return nil, err
+		}
+		fault := cmp.Or(o.faults[p.accountID], left[p.accountID], missed)
+		run := mailboxRun{Email: account.Email, State: account.State, Reason: account.Reason, Failure: failureOf(account, fault)}
 		if run.Messages, err = p.known(ctx); err != nil {
 			return nil, err
 		}
@@ -71,8 +76,8 @@ func (o *oneRun) leftByFailures(ctx context.Context) (map[string]error, error) {
 	return left, nil
 }
 
-// failureOf says why a mailbox could not be worked on, if it could not; fault is why it could not be set up. One that a person has
-// paused has not failed.
+// failureOf says why a mailbox could not be worked on, if it could not; fault is why it could not be set up, or not be worked on to the
+// end. One that a person has paused has not failed.
 func failureOf(a gmail.Account, fault error) string {
 	switch {
 	case a.State == gmail.AccountReauthorize:

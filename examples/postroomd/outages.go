@@ -99,12 +99,18 @@ func jobIDs(jobs []queue.Job) []string {
 }
 
 // queued lists the queued jobs of a filter that are wanted.
-func (h *host) queued(ctx context.Context, filter queue.Filter, wanted func(*queue.Job) bool) (list []queue.Job, err error) {
-	filter.States, filter.Limit = []queue.State{queue.StateQueued}, laterPage
+func (h *host) queued(ctx context.Context, filter queue.Filter, wanted func(*queue.Job) bool) ([]queue.Job, error) {
+	filter.States = []queue.State{queue.StateQueued}
+	return h.jobsOf(ctx, filter, wanted)
+}
+
+// jobsOf lists all jobs of a filter that are wanted, newest first.
+func (h *host) jobsOf(ctx context.Context, filter queue.Filter, wanted func(*queue.Job) bool) (list []queue.Job, err error) {
+	filter.Limit = laterPage
 	for {
 		jobs, err := h.queue.Jobs(ctx, filter)
 		if err != nil {
-			return nil, fmt.Errorf("list the jobs that wait: %w", err)
+			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 		for i := range jobs {
 			if wanted(&jobs[i]) {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
@@ -53,7 +52,7 @@ func (t *table) row(cells ...any) {
 // flush prints the table, or the text for an empty one.
 func (t *table) flush(empty string) error {
 	if len(t.rows) == 0 {
-		_, err := fmt.Fprintln(t.out, empty)
+		_, err := io.WriteString(t.out, wrapLines(empty+"\n", t.width))
 		return err
 	}
 	text := t.lines()
@@ -100,18 +99,7 @@ func (t *table) blocks() string {
 			if value == "" {
 				continue
 			}
-			head, room := padded(strings.ToLower(t.columns[c]), name+2), t.width-name-2
-			if longestWord(value) > room { // below its name there is room for more
-				b.WriteString(strings.TrimRight(head, " ") + "\n")
-				head, room = "  ", t.width-2
-			}
-			if c == 0 {
-				room = max(room, columns(value))
-			}
-			for _, line := range wrap(value, room) {
-				b.WriteString(head + line + "\n")
-				head = strings.Repeat(" ", len(head))
-			}
+			block(&b, strings.ToLower(t.columns[c]), value, name+2, t.width, c == 0)
 		}
 	}
 	return b.String()
@@ -166,26 +154,6 @@ func fit(text string, n int) (head, rest string) {
 	}
 	return text, ""
 }
-
-// fields prints names and values, one a line, without empty ones.
-type fields struct{ w *tabwriter.Writer }
-
-func newFields(w io.Writer) *fields { return &fields{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
-
-func (f *fields) add(name string, value any) {
-	text := strings.TrimSpace(fmt.Sprint(value))
-	if text == "" {
-		return
-	}
-	for i, line := range strings.Split(text, "\n") {
-		if i > 0 {
-			name = ""
-		}
-		_, _ = fmt.Fprintf(f.w, "%s\t%s\n", name, printable(line))
-	}
-}
-
-func (f *fields) flush() error { return f.w.Flush() }
 
 // printable keeps untrusted text from controlling the terminal or hiding in it.
 func printable(s string) string {

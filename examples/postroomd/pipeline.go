@@ -40,6 +40,9 @@ func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, 
 
 // begin starts what takes in mail.
 func (p *pipeline) begin(ctx context.Context, start func(context.Context, queue.NewJob) error) error {
+	if err := p.takeInMissed(ctx); err != nil {
+		return err
+	}
 	account, err := p.mail.Account(ctx, p.accountID)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"slices"
@@ -255,7 +256,8 @@ func (b *backtestCommand) report(
 	if *b.asJSON {
 		return printJSON(cmd.OutOrStdout(), result)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%.1f s, nothing was changed\n", result, result.Took.Seconds())
+	out := cmd.OutOrStdout()
+	_, err = io.WriteString(out, wrapLines(fmt.Sprintf("%s\n%.1f s, nothing was changed\n", result, result.Took.Seconds()), terminalWidth(out)))
 	return err
 }
 

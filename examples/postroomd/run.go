@@ -160,15 +160,25 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 	d.log.Info("postroomd runs", "version", version(), "url", w.url, "database", d.databaseName())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var beside sync.WaitGroup
+	var (
+		beside sync.WaitGroup
+		untold error
+	)
 	beside.Go(func() { newTender(d.host, &d.ready).tend(ctx) })
 	beside.Go(func() { d.pull(ctx) })
 	beside.Go(func() { d.listen(ctx) })
 	beside.Go(func() { d.remember(ctx) })
+	beside.Go(func() { untold = d.tellStop(ctx) })
 	err = dispatcher.Run(ctx)
-	d.log.Info("postroomd stops")
-	d.ready.stops()
 	stop()
 	beside.Wait()
-	return errors.Join(err, notify(context.WithoutCancel(ctx), "STOPPING=1"), w.close())
+	return errors.Join(err, untold, w.close())
+}
+
+// tellStop reports the stop when ctx is done. The jobs that run may take app.drain to end, and the daemon takes up no others meanwhile.
+func (d *daemon) tellStop(ctx context.Context) error {
+	<-ctx.Done()
+	d.ready.stops()
+	d.log.Info("postroomd stops when the jobs that run have ended", "drain", d.cfg.App.Drain)
+	return notify(context.WithoutCancel(ctx), "STOPPING=1")
 }

@@ -106,7 +106,7 @@ func TestRunGoesOnWithABackfillThatHasFailed(t *testing.T) {
 
 func TestRunWithoutProfile(t *testing.T) {
 	server := newGmail(t)
-	server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: http.StatusNotImplemented, Times: 1000})
+	server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: http.StatusMethodNotAllowed, Times: 1000})
 	s := runOnce(t, "--config", configure(t, server, ""), "--data", filepath.Join(t.TempDir(), "data"))
 	require.GreaterOrEqual(t, s.Messages, 60)
 	require.Zero(t, s.Jobs["failed"])

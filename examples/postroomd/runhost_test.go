@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -140,22 +141,50 @@ func TestTelemetryArrives(t *testing.T) {
 	require.NotEmpty(t, bodies["/v1/metrics"])
 }
 
-func TestSystemdIsTold(t *testing.T) {
+// systemd returns what says what the daemons that start after it have told systemd.
+func systemd(t *testing.T) (hear func() string) {
+	t.Helper()
 	socket := filepath.Join(t.TempDir(), "notify")
 	listener, err := new(net.ListenConfig).ListenPacket(t.Context(), "unixgram", socket)
 	require.NoError(t, err)
-	defer listener.Close()
+	t.Cleanup(func() { require.NoError(t, listener.Close()) })
 	t.Setenv("NOTIFY_SOCKET", socket)
-	r := start(t, "--config", configure(t, newGmail(t), ""), "--data", filepath.Join(t.TempDir(), "data"))
-	hear := func() string {
+	return func() string {
 		text := make([]byte, 100)
 		n, _, err := listener.ReadFrom(text)
 		require.NoError(t, err)
 		return string(text[:n])
 	}
+}
+
+func TestSystemdIsTold(t *testing.T) {
+	hear := systemd(t)
+	r := start(t, "--config", configure(t, newGmail(t), ""), "--data", filepath.Join(t.TempDir(), "data"))
 	require.Equal(t, "READY=1", hear())
 	r.stop()
 	require.Equal(t, "STOPPING=1", hear())
+}
+
+// While the jobs end that are under way, nobody is sent to a daemon that takes up no more.
+func TestAStopIsToldBeforeJobsEnd(t *testing.T) {
+	hear, m, gate := systemd(t), newTeatime(t, "{action: archive}", "", letterNamed(1)), gmailtest.NewGate()
+	m.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Gate: gate})
+	r := start(t, m.where...)
+	r.ready()
+	require.Equal(t, "READY=1", hear())
+	<-gate.Arrived()
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	r.eventually("it is not ready", func() bool { status, _ := r.get("readyz"); return status == http.StatusServiceUnavailable })
+	_, body := r.get("readyz")
+	require.Contains(t, body, "postroomd stops")
+	status, _ := r.get("healthz")
+	require.Equal(t, http.StatusOK, status, "it is in good health still")
+	require.Equal(t, "STOPPING=1", hear())
+	require.Contains(t, r.log(), "postroomd stops")
+	gate.Open()
+	<-r.read
+	require.NoError(t, r.cmd.Wait(), r.log())
+	require.Equal(t, 1, statusOf(t, m.where...).Accounts[0].Messages, "the job has ended")
 }
 
 func TestManualAndCompletion(t *testing.T) {

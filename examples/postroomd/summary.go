@@ -23,8 +23,10 @@ type summary struct {
 	Actions   map[postroom.ActionType]int `json:"actions"`
 	Rules     map[string]int              `json:"rules"`
 	Models    map[string]int              `json:"models,omitempty"`
-	Failed    int                         `json:"failed"`    // of the actions
-	Approvals int                         `json:"approvals"` // waiting
+	Failed    int                         `json:"failed"`                    // of the actions
+	Approvals int                         `json:"approvals"`                 // waiting
+	Waiting   int                         `json:"waiting_actions,omitempty"` // that are decided and are to be carried out
+	Stopped   string                      `json:"stopped,omitempty"`         // who has stopped everything or some of it, when and why
 	Unmatched int                         `json:"unmatched"`
 	Undecided int                         `json:"undecided,omitempty"`         // about which a model is to decide later
 	Held      int                         `json:"waiting_for_rules,omitempty"` // about which nothing is decided until the rules of the file are stored
@@ -69,6 +71,9 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 	if s.Jobs, err = o.queue.Counts(ctx, queue.Filter{}); err != nil {
 		return nil, err
 	}
+	if s.Stopped, err = o.stoppedBy(ctx); err != nil {
+		return nil, err
+	}
 	if s.Disabled, err = o.disabledRules(ctx); err != nil {
 		return nil, err
 	}
@@ -91,6 +96,7 @@ func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began 
 	add(s.Rules, counts.Rules)
 	add(s.Models, counts.Models)
 	s.Approvals += counts.Approvals
+	s.Waiting += counts.States[postroom.ActionQueued] + counts.States[postroom.ActionExecuting]
 	s.Failed += counts.States[postroom.ActionFailed]
 	s.Unmatched += counts.Unmatched
 	taken, err := o.mail.CountStoredSince(ctx, p.accountID, began)
@@ -165,6 +171,7 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 	counted(t, "Models", s.Models)
 	t.linef("")
 	t.linef("%s matched no rule; %s for approval.", count(s.Unmatched, "message", "messages"), count(s.Approvals, "action waits", "actions wait"))
+	s.printStopped(t)
 	if s.Undecided > 0 {
 		t.linef("%s in the queue.", count(s.Undecided, "message waits for a model to decide about it; it stays", "messages wait for a model to decide about them; they stay"))
 		for _, o := range s.Outages {
@@ -201,6 +208,17 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 	t.linef("What waits for you:    %s approvals list %s", program, flags)
 	t.linef("To take one back:      %s undo ACTION_ID %s", program, flags)
 	return t.err
+}
+
+// printStopped says what is not carried out, and why, if somebody has stopped it.
+func (s *summary) printStopped(t *tally) {
+	if s.Waiting == 0 && s.Stopped == "" {
+		return
+	}
+	t.linef("%s to be carried out%s", count(s.Waiting, "action waits", "actions wait"), cmp.Or(unless(s.Stopped == "", ":"), "."))
+	for line := range strings.Lines(s.Stopped) {
+		t.linef("  %s", printable(strings.TrimRight(line, "\n")))
+	}
 }
 
 // leftAlone counts the messages with a label that excludes them from decisions.

@@ -24,7 +24,7 @@ func TestSummaryReads(t *testing.T) {
 		},
 		Actions:   map[postroom.ActionType]int{"move": 40, "apply_label": 12, "none": 40, "delete": 3},
 		Rules:     map[string]int{"Newsletters": 40, "Receipts": 12, "Junk\x1b[31m": 3},
-		Approvals: 3, Unmatched: 40, Failed: 2, Seconds: 1.26, Wanted: []string{"Postroom/News", "Trips"},
+		Approvals: 3, Waiting: 4, Stopped: "stopped by ann on 2026-07-01T12:00:00Z: odd\x1b[31m mail", Unmatched: 40, Failed: 2, Seconds: 1.26, Wanted: []string{"Postroom/News", "Trips"},
 		Disabled: []disabledRule{{Rule: "Trips", Mailbox: "you@example.com", Reason: "Label 'Trips' was deleted from Gmail"}},
 		Broken: []brokenMessage{
 			{Index: 7, Subject: "Boxes in boxes", Reason: "too deep", JobID: "01a1fc4b"},

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +41,27 @@ func TestRunOnceEndsWhileAllIsStopped(t *testing.T) {
 	require.Equal(t, 0, m.postroomd("resume").status)
 	runOnce(t, m.where...)
 	require.Equal(t, 1, m.server.Counts()[gmailtest.MessagesDelete])
+}
+
+// What was decided meanwhile is not reported as done.
+func TestRunOnceSaysWhatIsStopped(t *testing.T) {
+	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
+	first := runOnce(t, m.where...)
+	require.Empty(t, first.Stopped)
+	require.Zero(t, first.Waiting)
+	require.Equal(t, 0, m.postroomd("stop", "--why", "odd mail").status)
+	for _, n := range []int{2, 3} {
+		_, err := m.server.Deliver(t.Context(), []byte(letterNamed(n)))
+		require.NoError(t, err)
+	}
+	s := runOnce(t, m.where...)
+	require.Equal(t, 2, s.Waiting)
+	require.Regexp(t, "^stopped by "+regexp.QuoteMeta(me())+" on .*: odd mail$", s.Stopped)
+	require.Contains(t, m.postroomd("run", "--once").stdout, "2 actions wait to be carried out:\n  "+s.Stopped+"\n")
+	require.Equal(t, 0, m.postroomd("resume").status)
+	s = runOnce(t, m.where...)
+	require.Empty(t, s.Stopped)
+	require.Zero(t, s.Waiting)
 }
 
 // What rules decide is recorded with the message, without a job in between.

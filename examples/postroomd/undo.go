@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -151,7 +152,8 @@ func (h *host) tell(ctx context.Context, cmd *cobra.Command, title, id string, r
 		return err
 	}
 	name := func(label string) string { return names.name(a.AccountID, label) }
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), title+"%s", id, undone(report, name))
+	out := cmd.OutOrStdout()
+	_, err = io.WriteString(out, wrapLines(fmt.Sprintf(title+"%s", id, undone(report, name)), terminalWidth(out)))
 	return err
 }
 

@@ -102,32 +102,30 @@ func (t *undoTally) fault() error {
 }
 
 func (t *undoTally) print(w io.Writer) error {
+	_, err := io.WriteString(w, wrapLines(t.text(), terminalWidth(w)))
+	return err
+}
+
+func (t *undoTally) text() string {
 	what := map[bool]string{true: "would be taken back", false: "taken back"}[t.planned]
 	undone := t.count(undo.Ending.Undone)
 	all := t.count(func(undo.Ending) bool { return true })
-	if _, err := fmt.Fprintf(w, "%s %s, %d not\n", count(undone, "action", "actions"), what, all-undone); err != nil {
-		return err
-	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s, %d not\n", count(undone, "action", "actions"), what, all-undone)
 	slices.SortStableFunc(t.groups, func(a, b *undoGroup) int { return slices.Index(endings, a.ending) - slices.Index(endings, b.ending) })
 	for _, g := range t.groups {
-		if _, err := fmt.Fprintf(w, "\n%d %s\n", g.n, t.say(g)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "\n%d %s\n", g.n, t.say(g))
 		for _, r := range g.examples {
-			if err := t.printExample(w, r); err != nil {
-				return err
-			}
+			b.WriteString(t.example(r))
 		}
 		if rest := g.n - len(g.examples); rest > 0 && len(g.examples) > 0 {
-			if _, err := fmt.Fprintf(w, "  and %d more\n", rest); err != nil {
-				return err
-			}
+			fmt.Fprintf(&b, "  and %d more\n", rest)
 		}
 	}
-	return nil
+	return b.String()
 }
 
-func (t *undoTally) printExample(w io.Writer, r undo.Result) error {
+func (t *undoTally) example(r undo.Result) string {
 	lines := ""
 	if r.Ending.Undone() && r.Ending != undo.EndingHost && r.Ending != undo.EndingNothing || len(r.Report.LeftAlone) > 0 {
 		lines = undone(r.Report, func(label string) string { return t.names.name(r.Action.AccountID, label) })
@@ -137,8 +135,7 @@ func (t *undoTally) printExample(w io.Writer, r undo.Result) error {
 	for line := range strings.Lines(lines) {
 		b.WriteString("  " + line)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // say describes a group.

@@ -427,8 +427,9 @@ func (w *writer) begin(r *request) error {
 			w.blocked = now
 		}
 		if since := later(w.blocked, r.arrived); now.Sub(since) >= w.busyTimeout {
-			return fmt.Errorf("%w: another process, or a transaction that this program has begun, has held the lock for %v; "+
-				"in such a transaction use the calls that take it, such as EnqueueTx", err, now.Sub(w.blocked).Round(time.Millisecond))
+			return fmt.Errorf("%w: another process, such as a backup, or a transaction that this program has begun, has held the lock for %v; "+
+				"try again when it has ended (code within such a transaction uses the calls that take it, such as EnqueueTx)",
+				err, now.Sub(w.blocked).Round(time.Millisecond))
 		}
 	}
 }
