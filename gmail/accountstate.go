@@ -44,6 +44,12 @@ func (s *Store) Resume(ctx context.Context, tx queue.Tx, q *queue.Queue, account
 	return s.moveState(ctx, tx, q, accountID, AccountActive, "")
 }
 
+// SignOut makes an account wait until a person has signed in again ([AccountReauthorize]), as a job does that finds the grant revoked.
+// Call it when the grant was revoked here. Its errors are those of [Store.Pause].
+func (s *Store) SignOut(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID, reason string) error {
+	return s.moveState(ctx, tx, q, accountID, AccountReauthorize, reason)
+}
+
 func (s *Store) moveState(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string, to AccountState, reason string) error {
 	if err := fields.Required("gmail: account "+accountID+": the Queue", q, giveQueue); err != nil {
 		return err

@@ -100,6 +100,20 @@ func TestADaemonWithoutGrantsLeavesTheMailboxesToOthers(t *testing.T) {
 	second.stop()
 }
 
+// What is revoked on one machine is revoked for all: Google does so, too.
+func TestARevokedMailboxIsSignedOutOnAllMachines(t *testing.T) {
+	m := newMachines(t)
+	require.Equal(t, 1, runOnce(t, m.where[0]...).New)
+	m.says(0, "auth", "revoke", sample.Owner)
+	for machine := range m.where {
+		account := statusOf(t, m.where[machine]...).Accounts[0]
+		require.Equal(t, gmail.AccountReauthorize, account.State)
+		require.Equal(t, "revoked by "+me(), account.Reason)
+	}
+	signIn(t, m.where[0]...)
+	require.Equal(t, gmail.AccountActive, statusOf(t, m.where[1]...).Accounts[0].State)
+}
+
 // The folder of the grants can be copied, with its passphrase.
 func TestGrantsAreCopiedToAnotherMachine(t *testing.T) {
 	m := newMachines(t)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
 	"github.com/postroom-go/postroom/queue"
@@ -170,6 +172,9 @@ func authRevoke() *cobra.Command {
 		if errors.Is(err, auth.ErrNoGrant) {
 			return usage("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
 		}
+		if err == nil {
+			err = s.signOut(cmd.Context(), args[0])
+		}
 		if err != nil {
 			return err
 		}
@@ -177,4 +182,25 @@ func authRevoke() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// signOut stops the jobs of a mailbox whose grant was revoked here: at Google that ends what other machines have been granted as well.
+func (s *site) signOut(ctx context.Context, email string) error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	h, err := open(ctx, s)
+	if err != nil {
+		return err
+	}
+	account, err := h.mail.AccountByEmail(ctx, email)
+	if err == nil && account.State != gmail.AccountRemoving {
+		err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			return h.mail.SignOut(ctx, tx, h.queue, account.ID, "revoked by "+me())
+		})
+	}
+	if errors.Is(err, postroom.ErrNotFound) {
+		err = nil
+	}
+	return errors.Join(err, h.close())
 }
