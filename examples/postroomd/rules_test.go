@@ -130,7 +130,7 @@ func TestRulesAreTriedOnMailFromElsewhere(t *testing.T) {
 	require.Contains(t, r.stdout, "2 messages of 2026-01-31 to 2026-02-01, 1 matched (50.0 %)")
 	require.NotContains(t, r.stdout, "What would change")
 	r = postroomd(t, "rules", "backtest", path, "--mbox", mbox, "--against", "rules.yaml")
-	require.Contains(t, r.stdout, "What would change: 1 messages")
+	require.Contains(t, r.stdout, "What would change: 1 message\n")
 
 	for says, args := range map[string][]string{
 		"name the rules file":   {"--mbox", mbox},
