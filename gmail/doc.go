@@ -189,5 +189,7 @@
 //   - The job that wakes a snoozed message is stored before the message leaves the inbox, and stays if the snooze fails, since it
 //     is then unknown whether the message sleeps. It waits for the executing actions of the message, so that it never precedes
 //     their effect. It uses the signed action; without one it wakes only a message under Config.SnoozeLabel. It leaves a message in the trash or the spam where it is.
+//   - If the snooze label is deleted while a snooze is tried, the next attempt creates it again, and a wake-up that names it
+//     replaces the first.
 //   - An action that fails for good, or for the last time, is failed in the ledger before its job is failed.
 package gmail
