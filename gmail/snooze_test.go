@@ -492,6 +492,7 @@ func TestWakeUpOutlastsARefusal(t *testing.T) {
 			require.Equal(t, queue.StateQueued, job.State, job.LastError)
 			require.Equal(t, 1, job.Failures)
 			require.WithinDuration(t, time.Now().Add(refusedDelay), job.NotBefore, 10*time.Minute)
+			require.False(t, w.ledger.turns.end(done.ID), "nothing was changed: other actions need not wait as long")
 
 			w.morning()
 			atGmail, _ := w.labels(providerID)
