@@ -207,6 +207,9 @@ type UndoHint struct {
 	// Change is the action's own change: the labels that it adds and removes, including the trash, even if the message already
 	// had or lacked them. Nil means the difference between Before and After.
 	Change *LabelChange `json:"change,omitempty"`
+
+	// Woken is the wake-up of a snoozed message; nil if the action is no snooze, or has not ended.
+	Woken *WakeUp `json:"woken,omitempty"`
 }
 
 // Own returns the action's own change: Change, or the difference between the images if it is nil.

@@ -37,12 +37,12 @@ func (e *HeldError) Error() string {
 // Is matches [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// A BusyError is returned when an action cannot start because another action of the same message is executing, or has to be carried
-// out before. Try again when that action has ended. It matches [ErrMessageBusy].
+// A BusyError is returned when an action cannot start because another action of the same message is executing, or the wake-up of
+// a snooze, or because another has to be carried out before. Try again when that has ended. It matches [ErrMessageBusy].
 type BusyError struct {
 	MessageID string
-	ActionID  string // the action that is executing, or has to be carried out before
-	JobID     string // the job that executes it; empty if it has not started
+	ActionID  string // the other action, or the snooze
+	JobID     string // the job that executes it, or that wakes the message; empty if the action has not started
 }
 
 // Error names the message and the other action.

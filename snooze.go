@@ -74,3 +74,25 @@ func checkUntil(p Parameters, now time.Time) (time.Time, error) {
 	}
 	return until, nil
 }
+
+// A WakeUp is the change with which the end of a snooze has put the message back.
+type WakeUp struct {
+	// Turn is the place of the wake-up among the actions of the message; see package safety.
+	Turn int64 `json:"turn"`
+	// Before is the message before the first attempt to wake it, After the message as the wake-up left it.
+	Before Image `json:"before"`
+	After  Image `json:"after"`
+	// Change is the wake-up's own change, even if the message already had or lacked the labels.
+	Change LabelChange `json:"change"`
+}
+
+// A Sleep is what the ledger knows of a snooze whose message is to be woken.
+type Sleep struct {
+	// Turn is the place of the wake-up among the actions of the message.
+	Turn int64
+	// Over reports that there is nothing to wake: the snooze has been undone, or a wake-up has woken the message since.
+	Over bool
+	// Later lists the snoozes of the message that were executed after this one and still count, in order. The last of them says
+	// when the message wakes, sooner or later than this one.
+	Later []string
+}

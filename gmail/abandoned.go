@@ -15,17 +15,25 @@ import (
 // jobEnded is the reason of an abandoned action that has failed.
 const jobEnded = "its job ended before it did"
 
-// endAbandoned ends the action that keeps another of the message from starting, and whose job has ended.
+// endAbandoned ends the action that keeps another of the message from starting, and whose job has ended. From a wake-up whose job has
+// ended it takes the turn.
 func (j *jobs) endAbandoned(ctx context.Context, w *queue.Attempt, busy *postroom.BusyError) error {
 	permit, err := j.Ledger.Permit(ctx, busy.ActionID)
 	if err != nil {
 		return err
 	}
 	a := permit.Action
-	if a.State != postroom.ActionExecuting || a.JobID != busy.JobID {
+	holder, err := j.Ledger.Executing(ctx, a.AccountID, a.MessageID)
+	if err != nil {
+		return err
+	}
+	if holder == nil || holder.ID != a.ID || holder.JobID != busy.JobID {
 		return queue.Defer(busy, attempts.Busy(w.Job.Interruptions)) // it has ended meanwhile
 	}
-	end, err := j.look(w.Write, a.AccountID).end(ctx, j.Store, a)
+	end := failedEnd(jobEnded)
+	if a.State == postroom.ActionExecuting {
+		end, err = j.look(w.Write, a.AccountID).end(ctx, j.Store, a)
+	}
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,8 @@ type Ledger interface {
 	Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error
 	// Cancel makes a queued or executing action canceled, with a reason for people: nothing has failed, and there is nothing left to do.
 	Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error
-	// Executing returns the action of a message that is executing, undos included; nil if none is.
+	// Executing returns the action of a message that is executing, undos included; nil if none is. While a wake-up has the turn of
+	// the message, it is the snooze, with the job of the wake-up.
 	Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error)
 	// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox.
 	Held(ctx context.Context) error
@@ -35,6 +36,16 @@ type Ledger interface {
 	Permit(ctx context.Context, actionID string) (postroom.Permit, error)
 	// Hold makes a queued action wait for a person, with a reason for people.
 	Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error)
+
+	// StartWakeUp gives the turn of a snoozed message to the job that wakes it, unless the snooze is over. The error is a
+	// [*postroom.BusyError] while an action of the message executes or another job wakes it, and while the job has the turn, Start is
+	// refused with one that names the snooze and the job. If the job has ended, Fail of the snooze takes the turn from it. It is no
+	// error if the same job has the turn already.
+	StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (postroom.Sleep, error)
+	// CompleteWakeUp records with a completed snooze how the job that has the turn has woken its message, and ends the turn.
+	CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error
+	// StopWakeUp ends the turn of the job, if it has it.
+	StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) error
 }
 
 // stepDelete is started before a message is deleted permanently.

@@ -56,7 +56,7 @@ func (b beforeImage) unlessUntouched(ctx context.Context, w *queue.Work[ActionPa
 	return errors.Join(err, queue.SaveCursor(ctx, w, stepAgain, (*postroom.Image)(nil)))
 }
 
-// An untouchedError says that Gmail has refused a change, or was not asked, and that nothing was changed before.
+// An untouchedError says that the message has not been changed in this attempt.
 type untouchedError struct{ error }
 
 func (e *untouchedError) Unwrap() error { return e.error }

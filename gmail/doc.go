@@ -199,7 +199,14 @@
 //     stored before anything is changed, so the undo hint has the first image whatever happens later. Permanent deletion is
 //     announced by a step as well: a retry that finds the message gone knows that it deleted it.
 //   - The job that wakes a snoozed message is stored before the message leaves the inbox, and stays if the snooze fails, since it
-//     is then unknown whether the message sleeps. It waits for the executing actions of the message, so that it never precedes
-//     their effect. It uses the signed action; without one it wakes only a message under Config.SnoozeLabel. It leaves a message in the trash or the spam where it is.
+//     is then unknown whether the message sleeps. It takes the turn of the message in the ledger, as actions do, so that it
+//     neither precedes their effect nor overlaps with them, and the ledger records what it has changed. It uses the signed
+//     action; without one it wakes only a message under Config.SnoozeLabel. It leaves a message in the trash or the spam where
+//     it is.
+//   - Of several snoozes of a message the one that was executed last counts, by the order in the ledger, whether it ends sooner or
+//     later. A wake-up that comes due before that one is put off until after it, and finds then that its snooze is over. If the
+//     later snooze is undone, package undo makes the wake-up due.
+//   - If the snooze label is deleted while a snooze is tried, the next attempt creates it again, and a wake-up that names it
+//     replaces the first.
 //   - An action that fails for good, or for the last time, is failed in the ledger before its job is failed.
 package gmail

@@ -26,6 +26,8 @@ type testLedger struct {
 	alone, unvouched bool
 	before           *postroom.Image
 	held             func() error // called before one starts, and by Held; may be nil
+
+	turns turns
 }
 
 var (
@@ -83,7 +85,10 @@ func (l *testLedger) Start(ctx context.Context, tx queue.Tx, id, jobID string) (
 	a, err := l.change(ctx, tx, id, postroom.ActionQueued, func(a *postroom.Action) {
 		a.State, a.JobID = postroom.ActionExecuting, jobID
 	})
-	if err != nil && a.State == postroom.ActionExecuting && a.JobID == jobID {
+	switch {
+	case err == nil:
+		l.turns.take(id)
+	case a.State == postroom.ActionExecuting && a.JobID == jobID:
 		return a, nil
 	}
 	return a, err
@@ -105,6 +110,9 @@ func (l *testLedger) Fail(ctx context.Context, tx queue.Tx, id, reason string) e
 
 func (l *testLedger) end(ctx context.Context, tx queue.Tx, id string, state postroom.ActionState, reason string) error {
 	a, err := readAction(ctx, tx, id)
+	if l.turns.end(id) {
+		return nil // of its wake-up
+	}
 	if err != nil || a.State.Final() {
 		return cmp.Or(err, fmt.Errorf("action %s is %s", id, a.State))
 	}
@@ -179,8 +187,18 @@ func (l *testLedger) Held(context.Context) error {
 }
 
 func (l *testLedger) Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error) {
+	actions, err := actionsOf(ctx, l.db.Reader(), accountID, messageID)
+	for _, a := range actions {
+		if a.State == postroom.ActionExecuting {
+			return &a, err
+		}
+	}
+	return nil, err
+}
+
+func actionsOf(ctx context.Context, q dbquery.Querier, accountID, messageID string) (actions []postroom.Action, err error) {
 	var texts []string
-	if err := dbquery.Select(ctx, l.db.Reader(), &texts, `SELECT action FROM test_actions`); err != nil {
+	if err := dbquery.Select(ctx, q, &texts, `SELECT action FROM test_actions`); err != nil {
 		return nil, err
 	}
 	for _, text := range texts {
@@ -188,11 +206,11 @@ func (l *testLedger) Executing(ctx context.Context, accountID, messageID string)
 		if err := json.Unmarshal([]byte(text), &a); err != nil {
 			return nil, err
 		}
-		if a.AccountID == accountID && a.MessageID == messageID && a.State == postroom.ActionExecuting {
-			return &a, nil
+		if a.AccountID == accountID && a.MessageID == messageID {
+			actions = append(actions, a)
 		}
 	}
-	return nil, nil //nolint:nilnil // none is no error, and no action
+	return actions, nil
 }
 
 // queued adds an action and returns its id.

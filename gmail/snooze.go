@@ -1,7 +1,10 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -30,11 +33,11 @@ func (j *jobs) snooze(
 ) (outcome, error) {
 	wake, err := j.scheduleWake(ctx, w, client, id, a)
 	if err != nil {
-		return outcome{}, err
+		return outcome{}, &untouchedError{err}
 	}
 	done, err := perform(ctx, client, id, before, kind.Effect(postroom.Parameters{postroom.ParamLabel: wake.LabelID}))
 	if err != nil {
-		return outcome{}, err
+		return outcome{}, unlessDeleted(ctx, client, wake.LabelID, err)
 	}
 	inverse := maps.Clone(done.hint.InverseParameters)
 	maps.Copy(inverse, postroom.Parameters{
@@ -46,52 +49,76 @@ func (j *jobs) snooze(
 	return done, nil
 }
 
-// scheduleWake creates the label if it is missing, and enqueues the wake-up, once for all attempts.
+// unlessDeleted returns the error of a change, or one that is retried if the label was deleted since it was looked up: the next
+// attempt makes it again.
+func unlessDeleted(ctx context.Context, client *Client, labelID string, err error) error {
+	if ClassOf(err) != ClassInvalid {
+		return err
+	}
+	labels, listErr := client.ListLabels(ctx)
+	if listErr != nil || slices.ContainsFunc(labels, func(l postroom.Label) bool { return l.ID == labelID }) {
+		return cmp.Or(listErr, err)
+	}
+	return fmt.Errorf("gmail: the label of snoozed messages was deleted at this moment: %v", err) //nolint:errorlint // its class is fatal
+}
+
+// scheduleWake creates the label if it is missing, and enqueues the wake-up, once for all attempts that find the same label.
 func (j *jobs) scheduleWake(
 	ctx context.Context, w *queue.Work[ActionPayload], client *Client, providerID string, a postroom.Action,
 ) (wakeUp, error) {
+	label, isNew, err := j.snoozeLabel(ctx, client, a.AccountID)
+	if err != nil {
+		return wakeUp{}, err
+	}
 	message, err := j.Store.Message(ctx, a.AccountID, a.MessageID)
 	if err != nil {
 		return wakeUp{}, err
 	}
-	label, isNew, err := j.snoozeLabel(ctx, w, client, a.AccountID)
-	if err != nil {
-		return wakeUp{}, err
-	}
-	return queue.StepTx(ctx, w, stepWake, func(ctx context.Context, tx queue.Tx) (wakeUp, error) {
-		until, err := postroom.SnoozeUntil(a.Parameters, queue.Now(tx))
-		if err != nil {
-			return wakeUp{}, &Error{Op: "snooze message " + providerID, Class: ClassInvalid, Err: err}
-		}
+	enqueue := func(ctx context.Context, tx queue.Tx, until time.Time) (wakeUp, error) {
 		if isNew {
 			if err := j.Store.saveOwnLabel(ctx, tx, a.AccountID, label); err != nil {
 				return wakeUp{}, err
 			}
 		}
-		payload := UnsnoozePayload{AccountID: a.AccountID, MessageID: a.MessageID, ActionID: a.ID, SnoozeLabelID: label.ID}
-		onReply, _ := a.Parameters["wake_on_reply"].(bool)
-		enqueued, err := w.Queue().EnqueueTx(ctx, tx, payload.job(until, message.ProviderThreadID, onReply))
-		return wakeUp{Until: until, LabelID: label.ID, JobID: enqueued.ID}, err
+		return enqueueWake(ctx, tx, w.Queue(), a, message.ProviderThreadID, wakeUp{Until: until, LabelID: label.ID})
+	}
+	first, err := queue.StepTx(ctx, w, stepWake, func(ctx context.Context, tx queue.Tx) (wakeUp, error) {
+		until, err := postroom.SnoozeUntil(a.Parameters, queue.Now(tx))
+		if err != nil {
+			return wakeUp{}, &Error{Op: "snooze message " + providerID, Class: ClassInvalid, Err: err}
+		}
+		return enqueue(ctx, tx, until)
+	})
+	if err != nil || first.LabelID == label.ID {
+		return first, err
+	}
+	// The label was deleted since an earlier attempt: a wake-up that names the new one replaces the first.
+	return queue.StepTx(ctx, w, stepWake+" "+label.ID, func(ctx context.Context, tx queue.Tx) (wakeUp, error) {
+		if err := w.Queue().CancelTx(ctx, tx, first.JobID); err != nil && !errors.Is(err, queue.ErrFinished) && !errors.Is(err, queue.ErrJobNotFound) {
+			return wakeUp{}, err
+		}
+		return enqueue(ctx, tx, first.Until)
 	})
 }
 
+func enqueueWake(ctx context.Context, tx queue.Tx, q *queue.Queue, a postroom.Action, threadID string, wake wakeUp) (wakeUp, error) {
+	payload := UnsnoozePayload{AccountID: a.AccountID, MessageID: a.MessageID, ActionID: a.ID, SnoozeLabelID: wake.LabelID}
+	onReply, _ := a.Parameters["wake_on_reply"].(bool)
+	enqueued, err := q.EnqueueTx(ctx, tx, payload.job(wake.Until, threadID, onReply))
+	wake.JobID = enqueued.ID
+	return wake, err
+}
+
 // snoozeLabel returns the label of snoozed messages, and makes it at Gmail if it is missing; isNew reports whether it is not
-// stored here. It asks Gmail, which costs one unit: a label that is stored here may be gone there.
-func (j *jobs) snoozeLabel(
-	ctx context.Context, w *queue.Work[ActionPayload], client *Client, accountID string,
-) (label postroom.Label, isNew bool, err error) {
-	label, err = queue.Step(ctx, w, "label", func(ctx context.Context) (postroom.Label, error) {
-		labels, err := client.ListLabels(ctx)
-		if err != nil {
-			return postroom.Label{}, err
-		}
-		named := func(l postroom.Label) bool { return sameName(l.Name, j.SnoozeLabel) }
-		if i := slices.IndexFunc(labels, named); i >= 0 {
-			return labels[i], nil
-		}
-		return client.CreateLabel(ctx, j.SnoozeLabel)
-	})
+// stored here. It asks Gmail in each attempt, which costs one unit: a label that is stored here may be gone there.
+func (j *jobs) snoozeLabel(ctx context.Context, client *Client, accountID string) (label postroom.Label, isNew bool, err error) {
+	labels, err := client.ListLabels(ctx)
 	if err != nil {
+		return label, false, err
+	}
+	if i := slices.IndexFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, j.SnoozeLabel) }); i >= 0 {
+		label = labels[i]
+	} else if label, err = client.CreateLabel(ctx, j.SnoozeLabel); err != nil {
 		return label, false, err
 	}
 	known, err := j.Store.Labels(ctx, accountID)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -49,42 +48,51 @@ func replyTag(providerThreadID string) string { return "reply:" + providerThread
 
 // unsnooze puts a snoozed message back into the inbox.
 //
-// It waits for the actions of the message that execute. One of them may be the snooze itself, or the undo of its undo: a wake-up
-// before their effect would be none, and the message would sleep for ever.
+// It takes the turn of the message, as actions do: a wake-up before the effect of its snooze, or of the undo of its undo, would be
+// none, and a snooze that is executed beside it would be lost. See [jobs.startWakeUp].
 func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) error {
-	p := w.Payload
 	if err := j.Ledger.Held(ctx); err != nil {
 		return whileHeld(w.Job.Interruptions, err)
 	}
-	if err := j.waitForActions(ctx, w); err != nil {
+	sleep, err := j.startWakeUp(ctx, w)
+	switch {
+	case err != nil:
 		return err
+	case sleep.Over:
+		return queue.Cancel(errors.New("gmail: the snooze has been undone, or another wake-up has woken its message"))
 	}
-	others, err := otherWakeUps(ctx, w)
-	if err != nil {
-		return err
+	if err := putOff(ctx, w, sleep.Later); err != nil {
+		return j.stopWakeUp(ctx, w, err)
 	}
-	if err := sleepOn(others); err != nil {
-		return err
+	if err := j.wake(ctx, w, sleep.Turn); err != nil {
+		return j.wakeFailed(ctx, w, sleep.Turn, err)
 	}
+	return nil
+}
+
+// wake changes the message, and completes the job. A wake-up without a turn is not recorded.
+func (j *jobs) wake(ctx context.Context, w *queue.Work[UnsnoozePayload], turn int64) error {
+	p := w.Payload
 	known, err := j.Store.messageCopy(ctx, p.AccountID, p.MessageID)
 	if err != nil {
-		return wakeVerdict(err)
+		return err
 	}
-	made, image, err := j.wake(ctx, p, known.ProviderID)
-	switch {
-	case errors.Is(err, postroom.ErrMessageGone):
+	woken, err := j.putBack(ctx, w, turn, known.ProviderID)
+	gone := errors.Is(err, postroom.ErrMessageGone)
+	if err != nil && !gone {
+		return err
+	}
+	if gone {
 		w.SetResult(map[string]string{"skipped": "the message is gone from Gmail"})
-		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-			return j.foundGone(ctx, tx, p.AccountID, p.MessageID)
-		})
-	case err != nil:
-		return wakeVerdict(err)
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := cancelOverslept(ctx, tx, w.Queue(), others); err != nil {
+		if err := j.endWakeUp(ctx, tx, w, turn, woken, gone); err != nil {
 			return err
 		}
-		return j.Store.storeOwnChange(ctx, tx, p.AccountID, known, made, image)
+		if gone {
+			return j.foundGone(ctx, tx, p.AccountID, p.MessageID)
+		}
+		return j.Store.storeOwnChange(ctx, tx, p.AccountID, known, needed(woken.Change, woken.Before), woken.After)
 	})
 }
 
@@ -102,67 +110,16 @@ func wakeVerdict(err error) error {
 	return Verdict(err)
 }
 
-// waitForActions defers the job while an action of the message executes. An action whose job has ended without finishing it has
-// no further effect.
-func (j *jobs) waitForActions(ctx context.Context, w *queue.Work[UnsnoozePayload]) error {
-	action, err := j.Ledger.Executing(ctx, w.Payload.AccountID, w.Payload.MessageID)
-	if err != nil || action == nil {
-		return err
-	}
-	holder, err := w.Queue().Job(ctx, action.JobID)
-	switch {
-	case errors.Is(err, queue.ErrJobNotFound), err == nil && holder.State.Finished():
-		return nil
-	case err != nil:
-		return err
-	}
-	busy := &postroom.BusyError{MessageID: action.MessageID, ActionID: action.ID, JobID: action.JobID}
-	return queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
-}
-
-// otherWakeUps lists the wake-ups of other snoozes of the same message.
-func otherWakeUps(ctx context.Context, w *queue.Work[UnsnoozePayload]) ([]queue.Job, error) {
-	others, err := w.Queue().Jobs(ctx, queue.Filter{
-		Types: []string{string(JobUnsnooze)}, States: []queue.State{queue.StateQueued}, Tags: []string{messageTag(w.Payload.MessageID)}, Limit: 100,
-	})
-	return slices.DeleteFunc(others, func(j queue.Job) bool { return j.ID == w.Job.ID }), err
-}
-
-// sleepOn defers a wake-up until after that of a later snooze, if there is one. The wake-up stays: if the later snooze is undone,
-// the earlier one still has to be woken.
-func sleepOn(others []queue.Job) error {
-	for i := range others {
-		if wait := time.Until(others[i].NotBefore); wait > 0 && others[i].StartedAt.IsZero() {
-			return queue.Defer(fmt.Errorf("gmail: the message has been snoozed again, until %s", others[i].NotBefore.Format(time.RFC3339)), wait+time.Second)
-		}
-	}
-	return nil
-}
-
-// cancelOverslept cancels the wake-ups that were put off for one that has come.
-func cancelOverslept(ctx context.Context, tx queue.Tx, q *queue.Queue, others []queue.Job) error {
-	for i := range others {
-		if others[i].StartedAt.IsZero() {
-			continue
-		}
-		if err := q.CancelTx(ctx, tx, others[i].ID); err != nil && !errors.Is(err, queue.ErrFinished) && !errors.Is(err, queue.ErrJobNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
 // asleep returns the label under which the message of a wake-up sleeps: that of its snooze, if the ledger vouches for it; the job is a
 // row, which anybody can write. A snooze that has failed, or that is from before there were signatures, has none that is signed: then it
 // is the label that the settings name, and only a message that Gmail has under it sleeps.
 func (j *jobs) asleep(ctx context.Context, client *Client, p UnsnoozePayload) (label string, sure bool, err error) {
-	permit, err := j.Ledger.Permit(ctx, p.ActionID)
-	if err = notMissing(err); err != nil {
+	snooze, err := j.snoozeOf(ctx, p)
+	if err != nil {
 		return "", false, err
 	}
-	a := &permit.Action
-	if permit.Vouched && a.Type == postroom.Snooze && a.AccountID == p.AccountID && a.MessageID == p.MessageID && a.State == postroom.ActionCompleted {
-		if label, sure = a.UndoHint.InverseParameters.Text(paramSnoozeLabel); sure {
+	if snooze != nil && snooze.Vouched && snooze.Action.State == postroom.ActionCompleted {
+		if label, sure = snooze.Action.UndoHint.InverseParameters.Text(paramSnoozeLabel); sure {
 			return label, true, nil
 		}
 	}
@@ -174,35 +131,55 @@ func (j *jobs) asleep(ctx context.Context, client *Client, p UnsnoozePayload) (l
 	return labels[i].ID, false, nil
 }
 
-// wake changes the message at Gmail. One that somebody has thrown away stays there, and one that is in the inbox already only
-// loses the label. The label may be gone from Gmail, and with it from the message. wake returns what it has changed, and the image
-// after it.
-func (j *jobs) wake(ctx context.Context, p UnsnoozePayload, id string) (change postroom.LabelChange, image postroom.Image, err error) {
-	_, client, err := j.open(ctx, p.AccountID)
+// putBack changes the message at Gmail. One that somebody has thrown away stays there, and one that is in the inbox already only
+// loses the label. The label may be gone from Gmail, and with it from the message.
+func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn int64, id string) (woken postroom.WakeUp, err error) {
+	_, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return change, image, err
+		return woken, err
 	}
-	if image, err = client.GetImage(ctx, id); err != nil {
-		return change, image, err
+	if woken.Before, woken.After, err = imagesOf(ctx, w, client, turn, id); err != nil {
+		return woken, err
 	}
-	label, sure, err := j.asleep(ctx, client, p)
+	label, sure, err := j.asleep(ctx, client, w.Payload)
 	if err != nil {
-		return change, image, err
+		return woken, err
 	}
-	if !sure && !image.Has(label) {
+	if !sure && !woken.Before.Has(label) {
 		j.Logger.WarnContext(ctx, "a wake-up has no signed snooze, and Gmail does not have its message under the snooze label: look for it, if it is not awake already",
-			"account_id", p.AccountID, "message", id, "label", j.SnoozeLabel)
-		return change, image, nil
+			"account_id", w.Payload.AccountID, "message", id, "label", j.SnoozeLabel)
+		return woken, nil
 	}
-	change = remove(label)
-	if !image.Has(postroom.LabelTrash) && !image.Has(postroom.LabelSpam) {
-		change.Add = []string{postroom.LabelInbox}
+	woken.Change = remove(label)
+	if !woken.After.Has(postroom.LabelTrash) && !woken.After.Has(postroom.LabelSpam) {
+		woken.Change.Add = []string{postroom.LabelInbox}
 	}
-	if change = needed(change, image); change.IsZero() {
-		return change, image, nil
+	if change := needed(woken.Change, woken.After); !change.IsZero() {
+		woken.After, err = client.apply(ctx, id, change)
 	}
-	image, err = client.apply(ctx, id, change)
-	return change, image, err
+	return woken, err
+}
+
+// imagesOf returns the message before the first attempt of the turn, which a step stores, and as it is now. Without a turn the two
+// are the same.
+func imagesOf(ctx context.Context, w *queue.Work[UnsnoozePayload], client *Client, turn int64, id string) (before, now postroom.Image, err error) {
+	read := func(ctx context.Context) (image postroom.Image, err error) {
+		now, err = client.GetImage(ctx, id)
+		return now, err
+	}
+	if turn == 0 {
+		before, err = read(ctx)
+		return before, now, err
+	}
+	fresh := false
+	before, err = queue.Step(ctx, w, fmt.Sprintf("%s %d", stepBefore, turn), func(ctx context.Context) (postroom.Image, error) {
+		fresh = true
+		return read(ctx)
+	})
+	if err == nil && !fresh {
+		_, err = read(ctx)
+	}
+	return before, now, err
 }
 
 // wakeOnReply wakes the snoozed messages of a thread that has received an answer: their jobs are replaced by ones that are due at

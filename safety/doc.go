@@ -118,10 +118,12 @@
 //     approval names the hash of the bytes.
 //   - Start, Announce, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same
 //     job may start it again, no other can. If that job ends without it, the next job of the message completes or fails it.
+//   - StartWakeUp, CompleteWakeUp and StopWakeUp belong to the job that wakes a snoozed message.
 //   - Cancel belongs to the host.
 //
 // One action of a message executes at a time, undos included: Start and StartUndo return a [*postroom.BusyError] while another
-// does. [Ledger.History] lists the completed ones in their order.
+// does. [Ledger.History] lists the completed ones in their order. The wake-up of a snooze takes a turn among them, and is recorded
+// with the completed snooze, which is the only change of an action that has ended.
 //
 // Each change is one compare-and-set statement. Of two concurrent changes one wins; the other returns a [*StateError] with the
 // state that won, and has written nothing.
@@ -158,6 +160,7 @@
 // A crash before the commit leaves no trace: the job runs again. After a crash after the commit, the ledger is correct and the
 // job can ask it: Record returns the action of the first decision, Start returns the action that the job has already started, and
 // any other change that has happened returns its state. If a job has ended without a result, its action stays executing; the
-// JobID of its owner says which job to ask, and the next action of the message gives it up. A failed undo is void: it stays on
+// JobID of its owner says which job to ask, and the next action of the message gives it up. The turn of a wake-up whose job has
+// ended is given up in the same way, by Fail of the snooze, which stays completed. A failed undo is void: it stays on
 // record, and the original can be undone again.
 package safety

@@ -139,30 +139,50 @@ INSERT INTO safety_keys (id, secret)
 VALUES (1, $1)
 ON CONFLICT (id) DO NOTHING`
 
-	// No row: another action has the turn. The signed action rows take precedence over this table: an executing action has the
-	// turn, and the numbers continue from those of the actions.
+	// No row: another action, or a wake-up, has the turn. The signed action rows take precedence over this table: an executing
+	// action has the turn, and the numbers continue from those of the actions. The last parameter is the job of a wake-up.
 	takeTurn = `
-INSERT INTO message_turns (account_id, message_id, turn, action_id)
-SELECT $1, $2, 1 + COALESCE(MAX(turn), 0), $3
+INSERT INTO message_turns (account_id, message_id, turn, action_id, job_id)
+SELECT $1, $2, 1 + COALESCE(MAX(turn), 0), $3, $4
 FROM actions
 WHERE account_id = $1
   AND message_id = $2
 HAVING COALESCE(MAX(CASE WHEN state = 'executing' AND id <> $3 THEN 1 ELSE 0 END), 0) = 0
 ON CONFLICT (account_id, message_id) DO UPDATE
 SET turn = CASE WHEN excluded.turn > message_turns.turn THEN excluded.turn ELSE message_turns.turn + 1 END,
-  action_id = excluded.action_id
+  action_id = excluded.action_id,
+  job_id = excluded.job_id
 WHERE message_turns.action_id IS NULL
 RETURNING turn`
 
 	endTurn = `
 UPDATE message_turns
-SET action_id = NULL
+SET action_id = NULL,
+  job_id = NULL
 WHERE account_id = $1
   AND message_id = $2
   AND action_id = $3`
 
+	selectWakeUpTurn = `
+SELECT turn
+FROM message_turns
+WHERE account_id = $1
+  AND message_id = $2
+  AND action_id = $3
+  AND job_id = $4`
+
+	endWakeUpTurn = `
+UPDATE message_turns
+SET action_id = NULL,
+  job_id = NULL
+WHERE account_id = $1
+  AND message_id = $2
+  AND action_id = $3
+  AND job_id IS NOT NULL`
+
 	selectTurn = `
-SELECT ` + actionColumns + `
+SELECT ` + actionColumns + `,
+  COALESCE((SELECT job_id FROM message_turns WHERE account_id = $1 AND message_id = $2 AND action_id = actions.id), '') AS turn_job
 FROM actions
 WHERE account_id = $1
   AND message_id = $2

@@ -226,8 +226,12 @@ func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hin
 }
 
 // Fail makes a queued or executing action failed, with the reason for people. If an undo fails, its original can be undone again.
+// If the action is a snooze whose wake-up has the turn of the message, Fail takes the turn from it, and changes nothing else.
 func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error {
 	a, err := l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
+	if _, ended := errors.AsType[*StateError](err); ended {
+		return l.failWakeUp(ctx, tx, a, err)
+	}
 	if err != nil || IsUndo(a.Type) {
 		return err
 	}

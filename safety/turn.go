@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,20 +13,26 @@ import (
 )
 
 // The actions of one message execute one after the other, undos included. Each reads the message, changes it and records both,
-// and would otherwise take another's change for its own. An action has its turn from its start to its end, through all attempts.
+// and would otherwise take another's change for its own. An action has its turn from its start to its end, through all attempts. The
+// wake-up of a snooze takes a turn as well; see [Ledger.StartWakeUp].
 
-// takeTurn returns the number of the action's turn. If another action of the message has it, the error is a
+// takeTurn returns the number of the action's turn. If another action of the message has it, or a wake-up, the error is a
 // [*postroom.BusyError], and nothing is written.
 func (l *Ledger) takeTurn(ctx context.Context, tx queue.Tx, a postroom.Action) (turn int64, err error) {
+	return l.takeTurnFor(ctx, tx, a, sql.NullString{})
+}
+
+// takeTurnFor is takeTurn for the job that wakes the message of a, if one is given.
+func (l *Ledger) takeTurnFor(ctx context.Context, tx queue.Tx, a postroom.Action, wakeUp sql.NullString) (turn int64, err error) {
 	const tries = 3 // the owner of the turn may end before it can be named
 	for range tries {
-		err = dbquery.Get(ctx, tx, &turn, takeTurn, a.AccountID, a.MessageID, a.ID)
+		err = dbquery.Get(ctx, tx, &turn, takeTurn, a.AccountID, a.MessageID, a.ID, wakeUp)
 		if err == nil {
 			return turn, nil
 		}
 		if errors.Is(err, sql.ErrNoRows) {
 			var holder postroom.Action
-			if holder, err = get[actionRow, postroom.Action](ctx, tx, selectTurn, a.AccountID, a.MessageID); err == nil {
+			if holder, err = get[turnRow, postroom.Action](ctx, tx, selectTurn, a.AccountID, a.MessageID); err == nil {
 				return 0, &postroom.BusyError{MessageID: a.MessageID, ActionID: holder.ID, JobID: holder.JobID}
 			}
 		}
@@ -43,9 +50,22 @@ func (l *Ledger) endTurn(ctx context.Context, tx queue.Tx, a postroom.Action) er
 	return nil
 }
 
-// Executing returns the action of the message that is executing, undos included; nil if none is.
+// A turnRow is the action that has the turn of its message, or the snooze whose wake-up has it.
+type turnRow struct {
+	actionRow
+	WakeUp string `db:"turn_job"` // the job of the wake-up
+}
+
+func (r *turnRow) value() (a postroom.Action, err error) {
+	a, err = r.actionRow.value()
+	a.JobID = cmp.Or(r.WakeUp, a.JobID)
+	return a, err
+}
+
+// Executing returns the action of the message that is executing, undos included; nil if none is. While a wake-up has the turn, it
+// returns the snooze, with the job of the wake-up.
 func (l *Ledger) Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error) {
-	a, err := get[actionRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectTurn, accountID, messageID)
+	a, err := get[turnRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectTurn, accountID, messageID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil //nolint:nilnil // none is no error, and no action
@@ -59,6 +79,7 @@ func (l *Ledger) Executing(ctx context.Context, accountID, messageID string) (*p
 type Past struct {
 	postroom.Action
 	Undoes string // the id of the action that it undoes; empty if it is not an undo
+	Turn   int64  // its place among the actions and wake-ups of the message
 }
 
 type pastRow struct {
@@ -67,7 +88,7 @@ type pastRow struct {
 }
 
 func (r *pastRow) value() (p Past, err error) {
-	p.Undoes = r.Undoes
+	p.Undoes, p.Turn = r.Undoes, r.Turn.Int64
 	p.Action, err = r.actionRow.value()
 	return p, err
 }
@@ -76,11 +97,14 @@ func (r *pastRow) value() (p Past, err error) {
 // actions of type none. If one was altered in the database since, the error is [ErrAltered], because the earlier state of the
 // message is unknown.
 func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Past, error) {
+	return l.history(ctx, l.cfg.DB.Reader(), accountID, messageID)
+}
+
+func (l *Ledger) history(ctx context.Context, q dbquery.Querier, accountID, messageID string) ([]Past, error) {
 	var rows []pastRow
-	db := l.cfg.DB.Reader()
-	err := l.keys.load(ctx, db)
+	err := l.keys.load(ctx, q)
 	if err == nil {
-		err = dbquery.Select(ctx, db, &rows, selectHistory, accountID, messageID)
+		err = dbquery.Select(ctx, q, &rows, selectHistory, accountID, messageID)
 	}
 	history := make([]Past, len(rows))
 	for i := range rows {

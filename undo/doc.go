@@ -9,6 +9,11 @@
 // message that was not in the inbox adds nothing. Actions can be undone in any order, or all at once: the result is what people's
 // changes and the remaining actions have made of the message.
 //
+// An action that ends by itself, as a snooze does, has a second layer, its end. The ledger records what a wake-up has found and
+// changed ([postroom.WakeUp]), so the undo of a snooze that is over takes back what its wake-up has done, such as putting an
+// archived message into the inbox, and nothing that people have done. A wake-up ends all snoozes before it, and stays until the
+// last of them is undone.
+//
 // Changes by others are kept and reported, see [Report]. That holds for labels, and for the place of a message: its labels INBOX,
 // SPAM and TRASH stand for one thing, so the undo of an archive does not restore a message that has been moved to the trash
 // since.
@@ -35,8 +40,9 @@
 //   - the message's image is read, as a durable step of the job;
 //   - the plan made from it is applied at the provider;
 //   - the undo's completion, its report, the stored copy of the message's labels and the job's completion are one transaction. If
-//     the action had scheduled a job (such as the end of a snooze), that is canceled with it; the undo of the undo enqueues it
-//     again before it changes anything, unless its time has passed ([ErrTooLate]).
+//     the action had scheduled a job (such as the end of a snooze), that is canceled with it, and jobs of earlier actions that
+//     were put off for it are due; the undo of the undo enqueues it again before it changes anything, unless its time has passed
+//     ([ErrTooLate]).
 //
 // An action that the host has carried out by a Handler is undone by the Undo of its kind (see [postroom.Kind]), in the same job
 // and transaction. That undo cannot be undone.

@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/postroom-go/postroom"
@@ -10,38 +11,70 @@ import (
 // A history is the sequence of layers that led to the labels of a message: the labels before the first action, then the change of
 // each action and, if an image shows a change that no action explains, that change. To undo an action is to omit its layer; a
 // label is then as the last of the other layers that touch it has set it. So the order of undos does not matter.
+//
+// A wake-up has a layer as well. It ends all snoozes before it, and is omitted when they all are: without them there would have
+// been nothing to wake, and while one of them is left the message must not sleep on without anything to wake it.
 type history struct {
 	layers []layer
 	now    postroom.Image    // after all layers
 	begun  map[string]int    // of a past action: the number of layers when it began
 	undoes map[string]string // of a past undo: the action that it undoes
 	out    map[string]bool   // the actions whose layers are omitted
+	asleep []string          // the actions since the last wake-up that end by themselves
 }
 
 // A layer is one change of the labels.
 type layer struct {
-	actionID string // empty: of somebody else, or of an end
-	end      bool   // what an action had scheduled has reversed it
+	actionID string   // empty: of somebody else, or of an end
+	ends     []string // the actions that it ends: they had scheduled what has reversed them
 	change   postroom.LabelChange
 }
 
-// replay makes the history of a message from its past actions, in the order in which they were executed. An action has ended by
-// itself if the job that it had scheduled has reversed it: that is a change like one by somebody else, and stays, but nobody else made it.
+// replay makes the history of a message from its past actions, in the order in which they were executed. The wake-ups that the
+// ledger has on record take their turns among them. Of an action that has ended without such a record, as ended has it, the end is
+// the reverse of its change, made at once.
 func replay(past []safety.Past, ended map[string]bool) *history {
 	h := &history{begun: make(map[string]int), undoes: make(map[string]string), out: make(map[string]bool)}
+	wakeUps := wakeUpsIn(past)
 	for i := range past {
 		p := &past[i]
+		for len(wakeUps) > 0 && wakeUps[0].Turn <= p.Turn {
+			h.wake(wakeUps[0])
+			wakeUps = wakeUps[1:]
+		}
 		if hint := p.UndoHint; hint != nil && hint.Before != nil && hint.After != nil {
 			h.observe(*hint.Before)
 			h.begun[p.ID] = len(h.layers)
 			h.repeat(p)
 			h.observe(*hint.After)
 			if ended[p.ID] {
-				h.add(layer{end: true, change: postroom.LabelChange{Add: hint.Own().Remove, Remove: hint.Own().Add}})
+				h.add(layer{ends: []string{p.ID}, change: postroom.LabelChange{Add: hint.Own().Remove, Remove: hint.Own().Add}})
 			}
 		}
 	}
+	for _, w := range wakeUps {
+		h.wake(w)
+	}
 	return h
+}
+
+// wakeUpsIn returns the recorded wake-ups, in the order of their turns.
+func wakeUpsIn(past []safety.Past) (wakeUps []*postroom.WakeUp) {
+	for i := range past {
+		if hint := past[i].UndoHint; hint != nil && hint.Woken != nil {
+			wakeUps = append(wakeUps, hint.Woken)
+		}
+	}
+	slices.SortStableFunc(wakeUps, func(a, b *postroom.WakeUp) int { return cmp.Compare(a.Turn, b.Turn) })
+	return wakeUps
+}
+
+// wake adds the layer of a wake-up, which ends the snoozes since the last one.
+func (h *history) wake(w *postroom.WakeUp) {
+	h.observe(w.Before)
+	h.add(layer{ends: h.asleep, change: w.Change})
+	h.observe(w.After)
+	h.asleep = nil
 }
 
 // observe adds a layer for the part of the image that the other layers do not explain.
@@ -76,6 +109,9 @@ func whole(change postroom.LabelChange, seen postroom.Image) postroom.LabelChang
 func (h *history) repeat(p *safety.Past) {
 	if p.Undoes == "" {
 		h.add(layer{actionID: p.ID, change: p.UndoHint.Own().WithLeaving(*p.UndoHint.After)})
+		if endsByItself(p) {
+			h.asleep = append(h.asleep, p.ID)
+		}
 		return
 	}
 	h.undoes[p.ID] = p.Undoes
@@ -98,11 +134,18 @@ func everybody(int, layer) bool { return true }
 func (h *history) image(n int, selected func(i int, l layer) bool) postroom.Image {
 	var image postroom.Image
 	for i, l := range h.layers[:n] {
-		if !h.out[l.actionID] && selected(i, l) {
+		if !h.omits(l) && selected(i, l) {
 			image = image.Apply(l.change)
 		}
 	}
 	return image
+}
+
+func (h *history) omits(l layer) bool {
+	if len(l.ends) == 0 {
+		return h.out[l.actionID]
+	}
+	return !slices.ContainsFunc(l.ends, func(id string) bool { return !h.out[id] })
 }
 
 // plan returns the report of an undo of the past action when the message has the image now. The history is as after the undo
@@ -110,7 +153,7 @@ func (h *history) image(n int, selected func(i int, l layer) bool) postroom.Imag
 func (h *history) plan(actionID string, now postroom.Image) Report {
 	h.observe(now)
 	begun := h.begun[actionID]
-	ours := func(i int, l layer) bool { return l.actionID != "" || l.end || i < begun }
+	ours := func(i int, l layer) bool { return l.actionID != "" || l.ends != nil || i < begun }
 	r := Report{LeftAlone: []Since{}}
 	r.leave(now.ChangeFrom(h.image(len(h.layers), ours)))
 

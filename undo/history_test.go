@@ -33,7 +33,7 @@ var kinds = []postroom.LabelChange{
 var hands = []postroom.LabelChange{
 	{Add: []string{"TRASH"}, Remove: []string{"SPAM"}}, {Add: []string{"SPAM"}, Remove: []string{"INBOX", "TRASH"}},
 	{Add: []string{"INBOX"}, Remove: []string{"TRASH", "SPAM"}}, removes("INBOX"), adds("STARRED"), removes("STARRED"),
-	adds("UNREAD"), removes("UNREAD"), adds("Label_1"), removes("Label_1"), adds("Label_3"),
+	adds("UNREAD"), removes("UNREAD"), adds("Label_1"), removes("Label_1"), adds("Label_3"), removes("Asleep"),
 }
 
 // A world is a message, what has been done to it, and a model that can leave any of it out.
@@ -45,11 +45,14 @@ type world struct {
 	done    map[string]int // the places of the actions in the model
 	out     map[int]bool
 	live    map[string]string // the actions that are undone, and their undos
+	turn    int64             // of the last action or wake-up
+	asleep  []string          // the snoozes since the last wake-up
+	woken   map[int][]string  // the places of the wake-ups in the model, and what they have ended
 }
 
 func newWorld(labels ...string) *world {
 	i := postroom.NewImage(labels)
-	w := &world{message: i, done: make(map[string]int), out: make(map[int]bool), live: make(map[string]string)}
+	w := &world{message: i, done: make(map[string]int), out: make(map[int]bool), live: make(map[string]string), woken: make(map[int][]string)}
 	w.notice()
 	return w
 }
@@ -74,7 +77,8 @@ func (w *world) notice() {
 }
 
 func (w *world) record(p safety.Past, hint postroom.UndoHint) {
-	p.ID, p.UndoHint = fmt.Sprint("action-", len(w.past)), &hint
+	w.turn++
+	p.ID, p.Turn, p.UndoHint = fmt.Sprint("action-", len(w.past)), w.turn, &hint
 	w.past = append(w.past, p)
 }
 
@@ -94,6 +98,36 @@ func (w *world) act(change postroom.LabelChange, amid ...postroom.LabelChange) {
 	w.notice()
 	w.record(safety.Past{}, postroom.UndoHint{Before: &before, After: &after, Change: &change})
 	w.done[w.past[len(w.past)-1].ID] = place
+}
+
+// snooze carries out a snooze.
+func (w *world) snooze() {
+	w.act(postroom.LabelChange{Add: []string{"Asleep"}, Remove: []string{"INBOX"}})
+	last := &w.past[len(w.past)-1]
+	last.UndoHint.InverseParameters = postroom.Parameters{postroom.ParamCancelKey: last.ID}
+	w.asleep = append(w.asleep, last.ID)
+}
+
+// wake wakes the message from the last snooze that is not undone, and so from all.
+func (w *world) wake() {
+	for _, id := range slices.Backward(w.asleep) {
+		if _, undone := w.live[id]; undone {
+			continue
+		}
+		w.notice()
+		woken := postroom.WakeUp{Before: w.message, Change: removes("Asleep")}
+		if !w.message.Has("TRASH") && !w.message.Has("SPAM") {
+			woken.Change.Add = []string{"INBOX"}
+		}
+		w.message = w.message.Apply(woken.Change)
+		w.turn++
+		woken.After, woken.Turn, w.seen = w.message, w.turn, w.message
+		w.model = append(w.model, func(i postroom.Image) postroom.Image { return i.Apply(woken.Change) })
+		w.woken[len(w.model)-1] = w.asleep
+		w.past[slices.IndexFunc(w.past, func(p safety.Past) bool { return p.ID == id })].UndoHint.Woken = &woken
+		w.asleep = nil
+		return
+	}
 }
 
 // undo undoes an action, or an undo.
@@ -119,11 +153,17 @@ func (w *world) undo(id string) Report {
 // expected is the message as it would be if what is undone had never been done.
 func (w *world) expected() (i postroom.Image) {
 	for n, f := range w.model {
-		if !w.out[n] {
+		if !w.out[n] && !w.slept(n) {
 			i = f(i)
 		}
 	}
 	return i
+}
+
+// slept reports whether a place of the model is a wake-up of which all snoozes are undone.
+func (w *world) slept(place int) bool {
+	ends, is := w.woken[place]
+	return is && !slices.ContainsFunc(ends, func(id string) bool { return w.live[id] == "" })
 }
 
 // standing are the actions that are not undone.
@@ -200,7 +240,7 @@ func TestInWhateverOrderActionsAreUndone(t *testing.T) {
 	}
 }
 
-// TestUndoIsAsIfItHadNeverBeen: actions, people's changes before, between and amid them, undos and undos of undos in any order
+// TestUndoIsAsIfItHadNeverBeen: actions, people's changes before, between and amid them, wake-ups, undos and undos of undos in any order
 // leave the message as it would be without what is undone; and when all is undone, as people's changes alone have made it.
 func TestUndoIsAsIfItHadNeverBeen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -215,6 +255,8 @@ func TestUndoIsAsIfItHadNeverBeen(t *testing.T) {
 				change := rapid.SampledFrom(kinds).Draw(t, "change")
 				w.act(change, drawHands(t, change)...)
 			},
+			"snooze": func(*rapid.T) { w.snooze() },
+			"wake":   func(*rapid.T) { w.wake() },
 			"person": func(t *rapid.T) { w.message = w.message.Apply(rapid.SampledFrom(hands).Draw(t, "hand")) },
 			"undo": func(t *rapid.T) {
 				if ids := w.standing(); len(ids) > 0 {

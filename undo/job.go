@@ -226,6 +226,10 @@ func (u *Undoer) finish(
 	if err != nil {
 		return err
 	}
+	waiting, err := u.putOff(ctx, original)
+	if err != nil {
+		return err
+	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := u.ledger.SetReport(ctx, tx, undo.ID, stored); err != nil {
 			return err
@@ -236,6 +240,9 @@ func (u *Undoer) finish(
 		if err := store(ctx, tx); err != nil {
 			return err
 		}
-		return u.cancel(ctx, tx, scheduled)
+		if err := u.cancel(ctx, tx, scheduled); err != nil {
+			return err
+		}
+		return u.makeDue(ctx, tx, waiting)
 	})
 }

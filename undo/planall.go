@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -193,7 +194,7 @@ func (m *messagePlan) undo(ctx context.Context, a postroom.Action) (Result, erro
 		return failedResult(a, fmt.Errorf("%w: %s", ErrLabelGone, strings.Join(missing, ", "))), err
 	}
 	before, after := *m.image, m.image.Apply(r.Restored)
-	m.past = append(m.past, safety.Past{Undoes: a.ID, Action: postroom.Action{
+	m.past = append(m.past, safety.Past{Undoes: a.ID, Turn: math.MaxInt64, Action: postroom.Action{
 		ID: "undo of " + a.ID, UndoHint: &postroom.UndoHint{Before: &before, After: &after},
 	}})
 	m.image = &after

@@ -13,7 +13,8 @@ import (
 )
 
 // Some actions schedule a job that ends them: a snooze schedules the one that wakes the message. The undo of the action cancels
-// that job, and the undo of the undo enqueues another like it.
+// that job, and the undo of the undo enqueues another like it. A wake-up that has been put off for a later snooze becomes due when
+// that snooze is undone.
 
 // paramReviveJob is the inverse parameter of an undo with the id of the job that it has canceled.
 const paramReviveJob = "revive_job_id"
@@ -35,16 +36,29 @@ func (u *Undoer) scheduled(ctx context.Context, original postroom.Action) (ids [
 	return ids, err
 }
 
+// scheduledKey returns the key of the jobs that an action has scheduled to end it.
+func scheduledKey(p *safety.Past) (key string, ok bool) {
+	if p.UndoHint == nil {
+		return "", false
+	}
+	return p.UndoHint.InverseParameters.Text(postroom.ParamCancelKey)
+}
+
+func endsByItself(p *safety.Past) bool {
+	_, ok := scheduledKey(p)
+	return ok
+}
+
 // endedByThemselves returns which of the actions have been reversed by the jobs that they had scheduled, when the message has the
-// image now.
+// image now, and are without a wake-up on record: they ended under an earlier version, or beside an action that was given up.
 func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now postroom.Image) (map[string]bool, error) {
-	ended := make(map[string]bool)
+	ended, recorded := make(map[string]bool), int64(0)
+	if wakeUps := wakeUpsIn(past); len(wakeUps) > 0 {
+		recorded = wakeUps[len(wakeUps)-1].Turn
+	}
 	for i := range past {
-		if past[i].UndoHint == nil {
-			continue
-		}
-		key, ok := past[i].UndoHint.InverseParameters.Text(postroom.ParamCancelKey)
-		if !ok {
+		key, ok := scheduledKey(&past[i])
+		if !ok || past[i].Turn < recorded {
 			continue
 		}
 		jobs, err := u.queue.Jobs(ctx, queue.Filter{Key: key})
@@ -68,6 +82,50 @@ func endedUnseen(past []safety.Past, p *safety.Past, now postroom.Image) bool {
 func (u *Undoer) cancel(ctx context.Context, tx queue.Tx, jobIDs []string) error {
 	for _, id := range jobIDs {
 		if err := u.queue.CancelTx(ctx, tx, id); err != nil && !errors.Is(err, queue.ErrFinished) && !errors.Is(err, queue.ErrJobNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// putOff returns the jobs of the message's other actions that have come due and have not ended their action yet. They wait for
+// that of the undone action, or are about to, if that was executed later.
+func (u *Undoer) putOff(ctx context.Context, original postroom.Action) (ids []string, err error) {
+	if !endsByItself(&safety.Past{Action: original}) {
+		return nil, nil
+	}
+	past, err := u.ledger.History(ctx, original.AccountID, original.MessageID)
+	if errors.Is(err, safety.ErrAltered) {
+		return nil, queue.Fatal(err)
+	}
+	for i := range past {
+		key, ok := scheduledKey(&past[i])
+		if err != nil || !ok || past[i].ID == original.ID {
+			continue
+		}
+		var jobs []queue.Job
+		jobs, err = u.queue.Jobs(ctx, queue.Filter{Key: key, States: []queue.State{queue.StateQueued, queue.StateRunning}})
+		for _, j := range jobs {
+			if !j.StartedAt.IsZero() {
+				ids = append(ids, j.ID)
+			}
+		}
+	}
+	return ids, err
+}
+
+// makeDue makes the jobs due now. Each looks again at what it has to wait for. A job that is running starts again: it may have
+// looked before the undo, and is then about to wait for the job that the undo cancels.
+func (u *Undoer) makeDue(ctx context.Context, tx queue.Tx, jobIDs []string) error {
+	for _, id := range jobIDs {
+		err := u.queue.CancelTx(ctx, tx, id)
+		if errors.Is(err, queue.ErrFinished) || errors.Is(err, queue.ErrJobNotFound) {
+			continue
+		}
+		if err == nil {
+			err = u.queue.RetryTx(ctx, tx, id)
+		}
+		if err != nil {
 			return err
 		}
 	}

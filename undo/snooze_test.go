@@ -58,7 +58,7 @@ func TestUndoOfASnooze(t *testing.T) {
 	require.Equal(t, map[queue.State]int{queue.StateCanceled: 1}, h.wakeUps(), "nothing puts it into the inbox later")
 }
 
-// TestUndoOfASnoozeThatIsOver: what the wake-up has done stands, also when its job is no longer stored.
+// TestUndoOfASnoozeThatIsOver: what a person has done since stands, also when the job of the wake-up is no longer stored.
 func TestUndoOfASnoozeThatIsOver(t *testing.T) {
 	for name, after := range map[string]func(h *house){"at once": func(*house) {}, "after the retention": (*house).forgetJobs} {
 		t.Run(name, func(t *testing.T) {

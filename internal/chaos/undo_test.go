@@ -12,11 +12,12 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
 	"github.com/postroom-go/postroom/undo"
 )
 
-// TestWhatIsUndoneIsAsPeopleLeftIt: messages are sorted again and again, with people's hands in between, and then all is undone, in
-// any order or at once, while workers are killed and calls fail. What is left is what people's changes alone would have made. One
+// TestWhatIsUndoneIsAsPeopleLeftIt: messages are sorted again and again, with people's hands in between, what was put to sleep wakes
+// or does not, and then all is undone, in any order or at once, while workers are killed and calls fail. What is left is what people's changes alone would have made. One
 // message has nothing to do with another here: many are in twenty worlds, each of a seed of its own.
 func TestWhatIsUndoneIsAsPeopleLeftIt(t *testing.T) {
 	const worlds = 20
@@ -105,13 +106,41 @@ func (u *undoing) actOnce() {
 			return err
 		}))
 	}
+	awake := u.IntN(2) == 0
+	if awake {
+		u.wakeUps(u.office.queue.Resume)
+	}
 	u.killWhileFaultsLast(nothing)
+	if awake {
+		u.wakeAll()
+	}
 	u.settle()
 	for _, id := range u.actions {
 		a, err := u.office.ledger.Action(u.Context(), id)
 		require.NoError(u, err)
 		require.Equal(u, postroom.ActionCompleted, a.State, "%s: %s", a.Type, a.Error)
 	}
+}
+
+// wakeUps resumes or pauses the jobs that wake messages, whose time has come.
+func (u *undoing) wakeUps(set func(context.Context, queue.Target) error) {
+	u.Helper()
+	queuetest.PromoteScheduled(u, u.office.queue)
+	require.NoError(u, set(u.Context(), queue.ForType(gmail.JobUnsnooze)))
+}
+
+// wakeAll wakes what sleeps, and what is put to sleep meanwhile, until nothing is left to do.
+func (u *undoing) wakeAll() {
+	u.Helper()
+	u.server.ClearFaults()
+	for idle := false; !idle; {
+		u.wakeUps(u.office.queue.Resume)
+		ctx, cancel := context.WithTimeout(u.Context(), time.Second)
+		require.NoError(u, u.office.finish(ctx))
+		idle = ctx.Err() == nil
+		cancel()
+	}
+	u.wakeUps(u.office.queue.Pause)
 }
 
 // hands lets people change the messages. What a person finds done already, or does and takes back before anybody looks, is no
@@ -163,7 +192,9 @@ func (u *undoing) undoAll() {
 	}
 	third := len(u.actions) / 3
 	request(u.actions[:third])
+	u.wakeUps(u.office.queue.Resume)
 	u.killWhileFaultsLast(nothing)
+	u.wakeAll()
 	u.settle()
 	u.hands(u.undone(u.actions[:third])) // the others are as people were seen to leave them
 	rest := u.actions[third:]

@@ -1,0 +1,102 @@
+package gmail
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// turns are the turns of a testLedger. Unlike those of a ledger they are counted for all messages together, and not in the database.
+type turns struct {
+	mu     sync.Mutex
+	order  []string          // the actions, and the snoozes of wake-ups
+	waking map[string]string // the jobs of the wake-ups that have the turn, by snooze
+}
+
+func (t *turns) take(actionID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.order = append(t.order, actionID)
+}
+
+// of returns when an action was executed; 0 if it was not.
+func (t *turns) of(actionID string) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return int64(1 + slices.Index(t.order, actionID))
+}
+
+// wake gives the turn to the job of a wake-up, or returns the job that has it.
+func (t *turns) wake(snoozeID, jobID string) (turn int64, holder string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch holder := t.waking[snoozeID]; {
+	case t.waking == nil:
+		t.waking = make(map[string]string)
+	case holder == jobID:
+		return int64(len(t.order)), ""
+	case holder != "":
+		return 0, holder
+	}
+	t.waking[snoozeID], t.order = jobID, append(t.order, "wake-up")
+	return int64(len(t.order)), ""
+}
+
+// end reports whether a wake-up had the turn.
+func (t *turns) end(snoozeID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, had := t.waking[snoozeID]
+	delete(t.waking, snoozeID)
+	return had
+}
+
+func (l *testLedger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (sleep postroom.Sleep, err error) {
+	snooze, err := readAction(ctx, tx, snoozeID)
+	if err != nil {
+		return sleep, err
+	}
+	actions, err := actionsOf(ctx, tx, snooze.AccountID, snooze.MessageID)
+	if err != nil {
+		return sleep, err
+	}
+	for _, a := range actions {
+		switch {
+		case a.State == postroom.ActionExecuting:
+			return sleep, &postroom.BusyError{MessageID: a.MessageID, ActionID: a.ID, JobID: a.JobID}
+		case a.Type == postroom.Snooze && a.State == postroom.ActionCompleted && l.turns.of(a.ID) > l.turns.of(snoozeID):
+			sleep.Later = append(sleep.Later, a.ID)
+		}
+		sleep.Over = sleep.Over || a.UndoHint != nil && a.UndoHint.Woken != nil && a.UndoHint.Woken.Turn > l.turns.of(snoozeID)
+	}
+	if sleep.Over {
+		return sleep, nil
+	}
+	turn, holder := l.turns.wake(snoozeID, jobID)
+	if holder != "" {
+		return sleep, &postroom.BusyError{MessageID: snooze.MessageID, ActionID: snoozeID, JobID: holder}
+	}
+	sleep.Turn = turn
+	return sleep, nil
+}
+
+func (l *testLedger) CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error {
+	woken.Turn, _ = l.turns.wake(snoozeID, jobID)
+	a, err := readAction(ctx, tx, snoozeID)
+	if err != nil {
+		return err
+	}
+	if a.State == postroom.ActionCompleted {
+		a.UndoHint.Woken = &woken
+	}
+	l.turns.end(snoozeID)
+	return l.put(ctx, tx, a)
+}
+
+func (l *testLedger) StopWakeUp(_ context.Context, _ queue.Tx, snoozeID, _ string) error {
+	l.turns.end(snoozeID)
+	return nil
+}
