@@ -37,15 +37,7 @@ type Ledger interface {
 	// Hold makes a queued action wait for a person, with a reason for people.
 	Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error)
 
-	// StartWakeUp gives the turn of a snoozed message to the job that wakes it, unless the snooze is over. The error is a
-	// [*postroom.BusyError] while an action of the message executes or another job wakes it, and while the job has the turn, Start is
-	// refused with one that names the snooze and the job. If the job has ended, Fail of the snooze takes the turn from it. It is no
-	// error if the same job has the turn already.
-	StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (postroom.Sleep, error)
-	// CompleteWakeUp records with a completed snooze how the job that has the turn has woken its message, and ends the turn.
-	CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error
-	// StopWakeUp ends the turn of the job, if it has it.
-	StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) error
+	WakeUpLedger
 }
 
 // stepDelete is started before a message is deleted permanently.

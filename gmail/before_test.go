@@ -30,7 +30,6 @@ func TestWhoHasArchivedBetweenAttempts(t *testing.T) {
 		{"unclear, then refused", []gmailtest.Fault{broken, second}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(t)
 			message, providerID := w.known("INBOX", "UNREAD")
 			w.server.Fault(tt.faults...)

@@ -82,6 +82,9 @@ func (l *testLedger) Start(ctx context.Context, tx queue.Tx, id, jobID string) (
 	if err := l.Held(ctx); err != nil {
 		return postroom.Action{}, err
 	}
+	if err := l.waking(ctx, tx, id); err != nil {
+		return postroom.Action{}, err
+	}
 	a, err := l.change(ctx, tx, id, postroom.ActionQueued, func(a *postroom.Action) {
 		a.State, a.JobID = postroom.ActionExecuting, jobID
 	})

@@ -54,6 +54,23 @@ func (t *turns) end(snoozeID string) bool {
 	return had
 }
 
+// waking returns a BusyError while a wake-up has the turn of an action's message.
+func (l *testLedger) waking(ctx context.Context, tx queue.Tx, id string) error {
+	a, err := readAction(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	actions, err := actionsOf(ctx, tx, a.AccountID, a.MessageID)
+	l.turns.mu.Lock()
+	defer l.turns.mu.Unlock()
+	for _, other := range actions {
+		if job, ok := l.turns.waking[other.ID]; ok {
+			return &postroom.BusyError{MessageID: a.MessageID, ActionID: other.ID, JobID: job}
+		}
+	}
+	return err
+}
+
 func (l *testLedger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (sleep postroom.Sleep, err error) {
 	snooze, err := readAction(ctx, tx, snoozeID)
 	if err != nil {

@@ -13,6 +13,19 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// A WakeUpLedger knows whose turn it is to change a snoozed message, and records how it was woken.
+type WakeUpLedger interface {
+	// StartWakeUp gives the turn of a snoozed message to the job that wakes it, unless the snooze is over. The error is a
+	// [*postroom.BusyError] while an action of the message executes or another job wakes it, and while the job has the turn, Start is
+	// refused with one that names the snooze and the job. If the job has ended, Fail of the snooze takes the turn from it. It is no
+	// error if the same job has the turn already.
+	StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (postroom.Sleep, error)
+	// CompleteWakeUp records with a completed snooze how the job that has the turn has woken its message, and ends the turn.
+	CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error
+	// StopWakeUp ends the turn of the job, if it has it.
+	StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) error
+}
+
 // snoozeOf returns the snooze of a wake-up, as the ledger has it; nil if it has none of that message.
 func (j *jobs) snoozeOf(ctx context.Context, p UnsnoozePayload) (*postroom.Permit, error) {
 	permit, err := j.Ledger.Permit(ctx, p.ActionID)
