@@ -1,6 +1,7 @@
 package gmailtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -133,11 +134,23 @@ func (s *Server) listHistory(ctx context.Context, r *request) (any, error) {
 		}
 	}
 	rows, next, err := s.selectHistory(ctx, r.account, &q, start)
+	if err != nil {
+		return nil, err
+	}
+	if forgotten, err := s.forgottenSince(ctx, r.account, bounds); forgotten || err != nil {
+		return nil, cmp.Or(err, notFound())
+	}
 	response := &gmail.ListHistoryResponse{HistoryId: bounds.Newest, NextPageToken: next}
 	for _, row := range rows {
 		response.History = append(response.History, row.api(&q))
 	}
-	return response, err
+	return response, nil
+}
+
+// forgottenSince reports whether the history was forgotten since its bounds were read: the rows that were read then are not all of it.
+func (s *Server) forgottenSince(ctx context.Context, a *Account, then historyBounds) (bool, error) {
+	now, err := s.historyBounds(ctx, a)
+	return now.Floor != then.Floor, err
 }
 
 func (s *Server) selectHistory(ctx context.Context, a *Account, q *historyQuery, start uint64) (rows []historyRow, next string, err error) {

@@ -186,3 +186,25 @@ func TestHistoryIsForgottenByOneMailbox(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"added"}, story(hers.History))
 }
+
+// A listing beside the forgetting of the history has the history, or is refused: an answer without it would be lost for good.
+func TestHistoryIsForgottenBesideAListing(t *testing.T) {
+	server, users := serve(t, letters(1))
+	for range 100 {
+		profile, err := users.GetProfile("me").Do()
+		require.NoError(t, err)
+		_, err = server.Deliver(t.Context(), []byte("Subject: one\r\n\r\nx"))
+		require.NoError(t, err)
+		forgotten := make(chan error, 1)
+		go func() { forgotten <- server.ForgetHistory(t.Context()) }()
+		for known := true; known; {
+			list, err := users.History.List("me").StartHistoryId(profile.HistoryId).Do()
+			if known = err == nil; known {
+				require.NotEmpty(t, list.History)
+			} else {
+				requireAPIError(t, err, http.StatusNotFound, "notFound")
+			}
+		}
+		require.NoError(t, <-forgotten)
+	}
+}
