@@ -53,6 +53,32 @@ func (j *jobs) endAbandoned(ctx context.Context, w *queue.Attempt, busy *postroo
 	})
 }
 
+// endUnstarted fails a queued action that keeps another of the message from starting, and that no job is left to carry out. While one
+// is, or may be, it defers the job.
+func (j *jobs) endUnstarted(ctx context.Context, w *queue.Attempt, busy *postroom.BusyError) error {
+	behind := queue.Defer(busy, attempts.Behind(w.Job.Interruptions))
+	permit, err := j.Ledger.Permit(ctx, busy.ActionID)
+	if err != nil {
+		return err
+	}
+	a := permit.Action
+	kind, known := j.Kinds.Kind(a.Type)
+	if a.State != postroom.ActionQueued || !known || kind.Job != string(JobAction) && kind.Job != string(JobOutboundSend) {
+		return behind
+	}
+	// The first of these jobs ends with the other.
+	for _, job := range []queue.NewJob{NewActionJob(a.AccountID, a.ID), NewOutboundSendJob(a.AccountID, a.ID)} {
+		left, err := w.Queue().Jobs(ctx, queue.Filter{Key: job.Key.Name, States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(left) > 0 {
+			return behind
+		}
+	}
+	return w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return j.Ledger.Fail(ctx, tx, a.ID, jobEnded) })
+}
+
 // end finds out how an abandoned action ends. While that is not known, it returns the error of a handler that tries again.
 func (l *look) end(ctx context.Context, s *Store, a postroom.Action) (postroom.ActionEnd, error) {
 	switch announced := a.UndoHint != nil && a.UndoHint.Announced != nil; {

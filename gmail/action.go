@@ -132,7 +132,10 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, 
 // startAfter starts an action after another whose job has ended without it; while that job is not finished, it defers its own.
 func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload, busy *postroom.BusyError, seen bool) (postroom.Action, error) {
 	if busy.JobID == "" {
-		return postroom.Action{}, queue.Defer(busy, attempts.Behind(w.Job.Interruptions))
+		if err := j.endUnstarted(ctx, w, busy); err != nil {
+			return postroom.Action{}, err
+		}
+		return j.startInTurn(ctx, w, p, seen)
 	}
 	ended, err := hasEnded(ctx, w.Queue(), busy.JobID)
 	switch {

@@ -81,15 +81,11 @@ func (l *testLedger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, job
 		return sleep, err
 	}
 	for _, a := range actions {
-		switch {
-		case a.State == postroom.ActionExecuting:
+		if a.State == postroom.ActionExecuting {
 			return sleep, &postroom.BusyError{MessageID: a.MessageID, ActionID: a.ID, JobID: a.JobID}
-		case a.Type == postroom.Snooze && a.State == postroom.ActionCompleted && l.turns.of(a.ID) > l.turns.of(snoozeID):
-			sleep.Later = append(sleep.Later, a.ID)
 		}
-		sleep.Over = sleep.Over || a.UndoHint != nil && a.UndoHint.Woken != nil && a.UndoHint.Woken.Turn > l.turns.of(snoozeID)
 	}
-	if sleep.Over {
+	if sleep = l.sleepOf(snoozeID, actions); sleep.Over {
 		return sleep, nil
 	}
 	turn, holder := l.turns.wake(snoozeID, jobID)
@@ -98,6 +94,28 @@ func (l *testLedger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, job
 	}
 	sleep.Turn = turn
 	return sleep, nil
+}
+
+func (l *testLedger) Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, error) {
+	var actions []postroom.Action
+	err := l.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		snooze, err := readAction(ctx, tx, snoozeID)
+		if err == nil {
+			actions, err = actionsOf(ctx, tx, snooze.AccountID, snooze.MessageID)
+		}
+		return err
+	})
+	return l.sleepOf(snoozeID, actions), err
+}
+
+func (l *testLedger) sleepOf(snoozeID string, actions []postroom.Action) (sleep postroom.Sleep) {
+	for _, a := range actions {
+		if a.Type == postroom.Snooze && a.State == postroom.ActionCompleted && l.turns.of(a.ID) > l.turns.of(snoozeID) {
+			sleep.Later = append(sleep.Later, a.ID)
+		}
+		sleep.Over = sleep.Over || a.UndoHint != nil && a.UndoHint.Woken != nil && a.UndoHint.Woken.Turn > l.turns.of(snoozeID)
+	}
+	return sleep
 }
 
 func (l *testLedger) CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error {

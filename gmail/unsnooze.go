@@ -138,7 +138,9 @@ func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn
 	if err != nil {
 		return woken, err
 	}
-	if woken.Before, woken.After, err = imagesOf(ctx, w, client, turn, id); err != nil {
+	fresh := false
+	defer func() { err = ofTurn(err, fresh) }()
+	if woken.Before, woken.After, fresh, err = imagesOf(ctx, w, client, turn, id); err != nil {
 		return woken, err
 	}
 	label, sure, err := j.asleep(ctx, client, w.Payload)
@@ -161,17 +163,18 @@ func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn
 }
 
 // imagesOf returns the message before the first attempt of the turn, which a step stores, and as it is now. Without a turn the two
-// are the same.
-func imagesOf(ctx context.Context, w *queue.Work[UnsnoozePayload], client *Client, turn int64, id string) (before, now postroom.Image, err error) {
+// are the same. fresh reports that this is the first attempt.
+func imagesOf(
+	ctx context.Context, w *queue.Work[UnsnoozePayload], client *Client, turn int64, id string,
+) (before, now postroom.Image, fresh bool, err error) {
 	read := func(ctx context.Context) (image postroom.Image, err error) {
 		now, err = client.GetImage(ctx, id)
 		return now, err
 	}
 	if turn == 0 {
 		before, err = read(ctx)
-		return before, now, err
+		return before, now, true, err
 	}
-	fresh := false
 	before, err = queue.Step(ctx, w, fmt.Sprintf("%s %d", stepBefore, turn), func(ctx context.Context) (postroom.Image, error) {
 		fresh = true
 		return read(ctx)
@@ -179,7 +182,22 @@ func imagesOf(ctx context.Context, w *queue.Work[UnsnoozePayload], client *Clien
 	if err == nil && !fresh {
 		_, err = read(ctx)
 	}
-	return before, now, err
+	return before, now, fresh, err
+}
+
+// ofTurn returns an error as one of all attempts of a turn: an [*untouchedError] if it is the first, and Gmail was not asked for the
+// change, or has refused.
+func ofTurn(err error, fresh bool) error {
+	if own, ok := errors.AsType[*untouchedError](err); ok {
+		err = own.error
+	}
+	switch class := ClassOf(err); {
+	case err == nil, !fresh:
+		return err
+	case class == "", class == ClassServer, class == ClassNetwork, class == ClassAnswer:
+		return err
+	}
+	return &untouchedError{err}
 }
 
 // wakeOnReply wakes the snoozed messages of a thread that has received an answer: their jobs are replaced by ones that are due at

@@ -22,6 +22,8 @@ type WakeUpLedger interface {
 	StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (postroom.Sleep, error)
 	// CompleteWakeUp records with a completed snooze how the job that has the turn has woken its message, and ends the turn.
 	CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error
+	// Sleep is what StartWakeUp returns about a snooze, for a job that cannot have the turn of the message.
+	Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, error)
 	// StopWakeUp ends the turn of the job, if it has it.
 	StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) error
 }
@@ -77,7 +79,7 @@ func (j *jobs) startAbandoned(ctx context.Context, w *queue.Work[UnsnoozePayload
 	case err != nil:
 		return sleep, err
 	case holder != nil && holder.UndoHint != nil && holder.UndoHint.Announced != nil:
-		return sleep, nil
+		return j.Ledger.Sleep(ctx, w.Payload.ActionID)
 	}
 	if err := j.endAbandoned(ctx, w.Attempt, busy); err != nil {
 		return sleep, err
@@ -130,14 +132,11 @@ func (j *jobs) stopWakeUp(ctx context.Context, w *queue.Work[UnsnoozePayload], c
 	}), cause)
 }
 
-// wakeFailed returns what the handler returns for an error of Gmail. While it is unknown whether the message was changed, the job
-// keeps its turn: the next attempt must not take its own change for one of somebody else.
+// wakeFailed returns what the handler returns for an error of Gmail. Unless certainly no attempt of the turn has changed the message,
+// the job keeps its turn: the next attempt must not take its own change for one of somebody else.
 func (j *jobs) wakeFailed(ctx context.Context, w *queue.Work[UnsnoozePayload], turn int64, err error) error {
-	switch ClassOf(err) {
-	case "", ClassServer, ClassNetwork, ClassAnswer:
-		return wakeVerdict(err)
-	}
-	if turn == 0 {
+	var clean *untouchedError
+	if turn == 0 || !errors.As(err, &clean) {
 		return wakeVerdict(err)
 	}
 	return j.stopWakeUp(ctx, w, wakeVerdict(err))

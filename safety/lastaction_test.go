@@ -1,6 +1,9 @@
 package safety
 
 import (
+	"context"
+	"database/sql"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // beside records actions of one message, of which those that must have been approved.
@@ -113,4 +117,43 @@ func TestADeletionWaitsAgainIfAForwardHasFailed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, postroom.ActionExecuting, a.State)
 	})
+}
+
+// On PostgreSQL a forward may end between two statements of the start of a deletion.
+func TestAForwardFailsBesideADeletion(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		if db.Dialect() == driver.SQLite {
+			return // one transaction writes at a time
+		}
+		d := newDesk(t, db, nil)
+		ids := d.beside(postroom.Forward, postroom.Delete)
+		d.now = d.now.Add(time.Second)
+		_, err := d.start(ids[0], "job-1")
+		require.NoError(t, err)
+		a, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+			return d.ledger.Start(ctx, &meanwhileTx{tx, "INSERT INTO message_turns", func() {
+				failed := make(chan error)
+				go func() { failed <- d.fail(ids[0], "the recipient is refused") }()
+				require.NoError(t, <-failed)
+			}}, ids[1], "job-2")
+		})
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionFailed, d.get(ids[0]).State)
+		require.Equal(t, postroom.ActionApprovedPending, a.State)
+	})
+}
+
+// meanwhileTx does something before the first statement that begins so.
+type meanwhileTx struct {
+	queue.Tx
+	begins string
+	do     func()
+}
+
+func (m *meanwhileTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if do := m.do; do != nil && strings.HasPrefix(strings.TrimSpace(query), m.begins) {
+		m.do = nil
+		do()
+	}
+	return m.Tx.QueryContext(ctx, query, args...)
 }

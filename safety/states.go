@@ -162,16 +162,16 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	if err != nil || a.State == postroom.ActionExecuting {
 		return a, err
 	}
-	doubt, err := l.beforeDeletion(ctx, tx, p)
-	switch {
-	case err != nil:
-		return a, err
-	case doubt != "":
-		return l.hold(ctx, tx, p, doubt)
-	}
 	turn, err := l.takeTurn(ctx, tx, a)
 	if err != nil {
 		return a, err
+	}
+	// With the turn, since no other action ends from then on that was executing before.
+	if doubt, err := l.beforeDeletion(ctx, tx, p); err != nil || doubt != "" {
+		if err = errors.Join(err, l.endTurn(ctx, tx, a)); err != nil {
+			return a, err
+		}
+		return l.hold(ctx, tx, p, doubt)
 	}
 	started, err := l.move(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionExecuting, jobID: jobID, turn: turn})
 	if err != nil {

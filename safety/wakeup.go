@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -53,6 +54,24 @@ func (l *Ledger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID s
 		return sleep, l.endTurn(ctx, tx, a)
 	}
 	return sleep, nil
+}
+
+// Sleep is what [Ledger.StartWakeUp] returns about a snooze, for a job that cannot have the turn of the message. Its Turn is 0.
+func (l *Ledger) Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, error) {
+	db := l.cfg.DB.Reader()
+	snooze, err := findAction(ctx, db, snoozeID)
+	if err != nil {
+		return postroom.Sleep{}, err
+	}
+	past, err := l.history(ctx, db, snooze.AccountID, snooze.MessageID)
+	if err != nil && !errors.Is(err, ErrAltered) {
+		return postroom.Sleep{}, err
+	}
+	i := slices.IndexFunc(past, func(p Past) bool { return p.ID == snoozeID })
+	if i < 0 {
+		return postroom.Sleep{}, nil
+	}
+	return sleepOf(past, snoozeID, past[i].Turn), nil
 }
 
 // wakeUpTurn returns the turn that the wake-up of a snooze has; [sql.ErrNoRows] if it has none.

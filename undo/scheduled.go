@@ -106,12 +106,20 @@ func (u *Undoer) putOff(ctx context.Context, original postroom.Action) (ids []st
 		var jobs []queue.Job
 		jobs, err = u.queue.Jobs(ctx, queue.Filter{Key: key, States: []queue.State{queue.StateQueued, queue.StateRunning}})
 		for _, j := range jobs {
-			if !j.StartedAt.IsZero() {
+			if !j.StartedAt.IsZero() || timePassed(&past[i]) {
 				ids = append(ids, j.ID)
 			}
 		}
 	}
 	return ids, err
+}
+
+// timePassed reports whether the time has come at which an action was to end by itself. A job that was put off and then enqueued again,
+// by an undo and its undo, has not started and does not say so.
+func timePassed(p *safety.Past) bool {
+	text, _ := p.UndoHint.InverseParameters.Text("snooze_until")
+	until, err := time.Parse(time.RFC3339, text)
+	return err == nil && until.Before(time.Now())
 }
 
 // makeDue makes the jobs due now. Each looks again at what it has to wait for. A job that is running starts again: it may have

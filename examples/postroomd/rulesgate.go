@@ -92,7 +92,14 @@ func classifiedAccount(j *queue.Job) (accountID string, ok bool) {
 	if j.Type != string(rules.JobClassify) {
 		return "", false
 	}
-	var of rules.ClassifyPayload
+	return accountOf(j)
+}
+
+// accountOf returns the account of a job that goes by its rules.
+func accountOf(j *queue.Job) (accountID string, ok bool) {
+	var of struct {
+		AccountID string `json:"account_id"`
+	}
 	err := json.Unmarshal(j.Payload, &of)
 	return of.AccountID, err == nil
 }
@@ -100,7 +107,8 @@ func classifiedAccount(j *queue.Job) (accountID string, ok bool) {
 // byRules are the types of the jobs that go by the rules of an account.
 var byRules = []string{string(rules.JobClassify), string(gmail.JobAction), string(gmail.JobOutboundSend)}
 
-// letDecide opens the gate for an account whose rules are stored, and lets go on what has waited for them.
+// letDecide opens the gate for an account whose rules are stored, and lets go on what has waited for them. Call it again a little later:
+// a job that was held as the gate opened may not have been queued again by then.
 func (h *host) letDecide(ctx context.Context, accountID string) error {
 	if h.gate == nil {
 		return nil
@@ -108,13 +116,19 @@ func (h *host) letDecide(ctx context.Context, accountID string) error {
 	h.gate.lets(accountID)
 	now := time.Now()
 	held, err := h.queued(ctx, queue.Filter{Types: byRules}, func(j *queue.Job) bool {
-		of, ok := classifiedAccount(j)
-		return waitsForRules(j, now) && (ok && of == accountID || j.LimitKey == gmail.LimitKey(accountID))
+		of, ok := accountOf(j)
+		return ok && of == accountID && waitsForRules(j, now)
 	})
 	if err != nil {
 		return err
 	}
 	return h.makeDue(ctx, jobIDs(held))
+}
+
+// isGated reports whether a job waits for rules that are still not stored.
+func (h *host) isGated(j *queue.Job, now time.Time) bool {
+	accountID, ok := accountOf(j)
+	return ok && waitsForRules(j, now) && h.gate.holds(accountID)
 }
 
 // waitsForRules reports whether a job has been given back because the rules of the file were not stored.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/rules"
 )
 
 const (
@@ -151,4 +153,31 @@ func TestADaemonDeletesByTheRulesOfTheFile(t *testing.T) {
 			require.Zero(t, r.server.Counts()[gmailtest.MessagesDelete])
 		})
 	}
+}
+
+// A job that has asked the gate just before it opened, and is queued again just after, is not for a later run.
+func TestAJobIsGivenBackAsTheGateOpens(t *testing.T) {
+	m := newTeatime(t, deleteTea, "")
+	runOnce(t, m.where...)
+	h := m.open()
+	h.gate = newRulesGate()
+	accounts, err := h.mail.Accounts(t.Context())
+	require.NoError(t, err)
+	id := accounts[0].ID
+	job, err := h.queue.Enqueue(t.Context(), rules.JobClassify.New(rules.ClassifyPayload{AccountID: id, MessageID: "m"}, nil))
+	require.NoError(t, err)
+	claimed, err := h.queue.Claim(t.Context(), "here", []string{string(rules.JobClassify)}, 1)
+	require.NoError(t, err)
+	verdict := h.holdDecisions(nil)(t.Context(), claimed[0])
+	require.NoError(t, h.letDecide(t.Context(), id))
+	require.NoError(t, claimed[0].Fail(t.Context(), verdict))
+	later, err := h.onlyLater(t.Context(), []string{string(rules.JobClassify)})
+	require.NoError(t, err)
+	require.False(t, later)
+	tender := newTender(h, new(readiness))
+	tender.tended[id] = tended{step: tendDone}
+	require.NoError(t, tender.sweep(t.Context()))
+	due, err := h.queue.Job(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.False(t, due.NotBefore.After(time.Now()))
 }

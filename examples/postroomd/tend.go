@@ -37,6 +37,7 @@ type tender struct {
 type tended struct {
 	step  tendStep
 	wants bool // not all of its labels could be made; see gmail.Store.WantedLabels
+	swept bool // what was held as its rules were stored has been looked for once more
 }
 
 type tendStep int
@@ -103,6 +104,9 @@ func (t *tender) look(ctx context.Context, retry bool) error {
 		}
 	}
 	t.ready.awaitsOnly(awaited)
+	if retry {
+		fault = errors.Join(fault, t.sweep(ctx))
+	}
 	if len(accounts) == 0 && !t.lonely {
 		t.lonely = true
 		t.log.Warn("there is no mailbox to work on yet; 'postroomd auth login' adds one")
@@ -162,6 +166,26 @@ func (t *tender) keepSchedules(ctx context.Context, accounts []gmail.Account, ag
 	}
 	t.scheduled = ids
 	return t.schedule(ctx, ids)
+}
+
+// sweep lets go on, once more, what has waited for rules that are stored since the last time.
+func (t *tender) sweep(ctx context.Context) error {
+	t.mu.Lock()
+	var ids []string
+	for id, now := range t.tended {
+		if now.step == tendDone && !now.swept {
+			now.swept = true
+			t.tended[id] = now
+			ids = append(ids, id)
+		}
+	}
+	t.mu.Unlock()
+	for _, id := range ids {
+		if err := t.letDecide(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *tender) stepOf(accountID string) tendStep {

@@ -70,7 +70,7 @@ func (h *host) onlyLater(ctx context.Context, types []string) (bool, error) {
 		switch {
 		case err != nil:
 			return false, err
-		case slices.ContainsFunc(jobs, func(j queue.Job) bool { return !h.givenUp[j.LimitKey] && !isPaused(&j, limits) && !isLater(&j, now) }):
+		case slices.ContainsFunc(jobs, func(j queue.Job) bool { return !h.givenUp[j.LimitKey] && !isPaused(&j, limits) && !h.isLater(&j, now) }):
 			return false, nil
 		case len(jobs) < laterPage:
 			return found || len(jobs) > 0, nil
@@ -108,12 +108,12 @@ func isPaused(j *queue.Job, limits []queue.LimitStatus) bool {
 // tells are the jobs that only notify people of requests: the next run notifies people who cannot be reached now.
 var tells = []string{string(discord.JobNotify), string(discord.JobExpire), string(discord.JobDigest), string(webhook.JobDeliver)}
 
-func isLater(j *queue.Job, now time.Time) bool {
+func (h *host) isLater(j *queue.Job, now time.Time) bool {
 	if slices.Contains(tells, j.Type) {
 		return j.State == queue.StateQueued && j.NotBefore.After(now)
 	}
 	if waitsForRules(j, now) {
-		return true // what stores them lets these go on
+		return h.isGated(j, now) // what stores them lets these go on
 	}
 	wait := j.NotBefore.Sub(now)
 	if waitsForModel(j, now) {

@@ -28,7 +28,7 @@ func Busy(interruptions int) time.Duration {
 // Behind returns how long a job waits for other jobs of its message that have not started: not long at first, and then as one that is held,
 // since they may be as well.
 func Behind(interruptions int) time.Duration {
-	const soon = 14 // 80 s in all
+	const soon = 12 // 20 s in all
 	if interruptions < soon {
 		return Busy(interruptions)
 	}
