@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	api "google.golang.org/api/gmail/v1"
@@ -20,9 +17,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
 // arriveOld is arrive for a message whose internalDate is that of its Date header, long ago.
@@ -254,47 +249,6 @@ func TestListWhosePagesAreAllRefused(t *testing.T) {
 	require.Equal(t, 1, w.jobs("reconcile.gmail")[queue.StateFailed])
 }
 
-// Only Gmail's word for an id that no message has is one: whatever else is refused says nothing of the message.
-func TestRefusalOfAMessageThatIsThere(t *testing.T) {
-	w := newWorld(t)
-	w.cfg.Logger = slog.New(slog.DiscardHandler)
-	ids := w.backfilled(3)
-	w.modify(ids[0], add("STARRED"))
-	w.forget()
-	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: ids[0], Times: -1, Status: http.StatusBadRequest, Body: "<title>Bad Request</title>"})
-	w.run(NewHistorySyncJob(w.account, 0))
-	require.Zero(t, w.jobs("reconcile.gmail")[queue.StateFailed])
-	require.Contains(t, w.stored(), ids[0], "it is not taken for gone")
-	w.server.ClearFaults()
-	require.NotEqual(t, w.atGmail(), w.stored())
-	w.run(NewReconcileJob(w.account))
-	require.Equal(t, w.atGmail(), w.stored())
-}
-
-func TestAMessageThatCannotBeReadKeepsNoOtherFromBeingCorrected(t *testing.T) {
-	w := newWorld(t)
-	ids := w.backfilled(5)
-	for _, id := range ids {
-		w.modify(id, add("STARRED"))
-	}
-	w.forget()
-	first := slices.Min(ids)
-	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: first, Times: -1, Status: http.StatusInternalServerError})
-	w.run(NewHistorySyncJob(w.account, 0))
-	run, err := w.store.Reconciliation(t.Context(), w.account)
-	require.NoError(t, err)
-	require.Equal(t, 4, run.Relabelled)
-	require.False(t, run.FinishedAt.IsZero(), "it ends, with a warning")
-	w.server.ClearFaults()
-	want, got := w.atGmail(), w.stored()
-	require.NotEqual(t, want[first], got[first])
-	got[first] = want[first]
-	require.Equal(t, want, got)
-
-	w.run(NewReconcileJob(w.account))
-	require.Equal(t, w.atGmail(), w.stored())
-}
-
 func TestCheckOfAStoreThatEqualsTheMailbox(t *testing.T) {
 	w := newWorld(t)
 	var logged logs
@@ -386,120 +340,4 @@ func TestGapWithinAGap(t *testing.T) {
 	require.EqualValues(t, 2, run.Run)
 	require.Equal(t, cursor, run.Since)
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: w.jobs("reconcile.gmail")[queue.StateCompleted]}, w.jobs("reconcile.gmail"))
-}
-
-// What a history sync stores while a message is verified is not overwritten with what was read before.
-func TestVerifiedMessageThatChangesMeanwhile(t *testing.T) {
-	w := newWorld(t)
-	w.cfg.Logger = slog.New(slog.DiscardHandler)
-	id := w.backfilled(1)[0]
-	w.modify(id, add("STARRED"))
-	w.forget()
-	var once sync.Once
-	w.wire.next = &after{w.wire.next, func(r *http.Request) {
-		if r.URL.Query().Get("format") == "minimal" {
-			once.Do(func() {
-				w.modify(id, add("IMPORTANT"))
-				w.syncOnly()
-			})
-		}
-	}}
-	w.run(NewHistorySyncJob(w.account, 0))
-	require.Equal(t, "IMPORTANT INBOX STARRED", w.stored()[id])
-	require.Equal(t, w.atGmail(), w.stored())
-}
-
-// Whatever is done in a gap and while it is closed, with faults and processes that stop at any call: in the end the store is the
-// mailbox.
-func TestStoreEqualsTheMailboxWhateverHappens(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		w := newWorldOn(t, db)
-		w.cfg.Logger = slog.New(slog.DiscardHandler)
-		seed := uint64(time.Now().UnixNano())
-		t.Logf("seed %d", seed)
-		c := &chaos{world: w, Rand: rand.New(rand.NewPCG(seed, 1)), ids: w.backfilled(30), label: w.userLabel("Bills")}
-		for round := range 4 {
-			for range 25 {
-				c.change()
-			}
-			w.forget()
-			c.closeGap()
-			require.Equal(t, w.atGmail(), w.stored(), "seed %d, round %d", seed, round)
-		}
-	})
-}
-
-type chaos struct {
-	*world
-	*rand.Rand
-	mu    sync.Mutex
-	ids   []string
-	label string
-}
-
-// change is one thing that a person does.
-func (c *chaos) change() {
-	labels := []string{"INBOX", "UNREAD", "STARRED", "IMPORTANT", "SPAM", c.label}
-	i := c.IntN(len(c.ids))
-	one := c.ids[i]
-	messages := c.google.Users.Messages
-	var err error
-	switch c.IntN(8) {
-	case 0:
-		c.ids = append(c.ids, c.arrive(recent(), "INBOX"))
-	case 1:
-		c.ids = append(c.ids, c.arriveOld("INBOX", "UNREAD"))
-	case 2:
-		err = messages.Delete("me", one).Do()
-		c.ids = slices.Delete(c.ids, i, i+1)
-	case 3:
-		_, err = messages.Trash("me", one).Do()
-	case 4:
-		_, err = messages.Untrash("me", one).Do()
-	case 5:
-		c.modify(one, remove(labels[c.IntN(len(labels))]))
-	default:
-		c.modify(one, add(labels[c.IntN(len(labels))]))
-	}
-	require.NoError(c.t, err)
-}
-
-// closeGap runs everything, with faults, changes and stops in between.
-func (c *chaos) closeGap() {
-	c.server.Fault(
-		gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 1 + c.IntN(6), Times: 2, Status: 503},
-		gmailtest.Fault{Method: gmailtest.MessagesGet, Nth: 1 + c.IntN(10), Cut: gmailtest.CutAfter},
-		gmailtest.Fault{Method: gmailtest.LabelsList, Status: 500},
-		gmailtest.Fault{Method: gmailtest.MessagesGet, Nth: 2 + c.IntN(10), Truncate: true},
-	)
-	_, err := c.queue.Enqueue(c.t.Context(), NewHistorySyncJob(c.account, 0))
-	require.NoError(c.t, err)
-	for range 5 {
-		c.runUntilStopped()
-	}
-	c.server.ClearFaults()
-	c.wire.before = nil
-	queuetest.PromoteScheduled(c.t, c.queue)
-	c.run(NewHistorySyncJob(c.account, 0)) // the changes while the gap was closed
-}
-
-// runUntilStopped runs a dispatcher that is stopped at one of its calls.
-func (c *chaos) runUntilStopped() {
-	ctx, stop := context.WithCancel(c.t.Context())
-	defer stop()
-	left := 3 + c.IntN(12)
-	c.wire.before = func(*http.Request) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if left--; left == 0 {
-			stop()
-		} else if left%3 == 0 {
-			c.change()
-		}
-	}
-	d, err := queue.NewDispatcher(c.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond, Workers: 4})
-	require.NoError(c.t, err)
-	require.NoError(c.t, Register(d, c.cfg))
-	_ = d.RunUntilIdle(ctx)
-	queuetest.PromoteScheduled(c.t, c.queue)
 }
