@@ -231,9 +231,10 @@ func (h *UndoHint) Undoable() bool {
 	return h.Undo != nil || h.InverseAction != None && h.Before != nil && h.After != nil
 }
 
-// The inverse parameters of an action that has scheduled a job which must not run once the action is undone: the id of the job,
-// and the name of its key. A snooze has them for the job that wakes the message.
+// The inverse parameters of an action that has scheduled a job which must not run once the action is undone: the id of the job, the
+// name of its key, and the time for which it was scheduled (RFC 3339). A snooze has them for the job that wakes the message.
 const (
-	ParamCancelJob = "cancel_unsnooze_job_id"
-	ParamCancelKey = "cancel_unsnooze_key"
+	ParamCancelJob  = "cancel_unsnooze_job_id"
+	ParamCancelKey  = "cancel_unsnooze_key"
+	ParamCancelTime = "snooze_until"
 )

@@ -43,7 +43,7 @@ func (j *jobs) snooze(
 	maps.Copy(inverse, postroom.Parameters{
 		"add_labels": []string{postroom.LabelInbox}, "remove_labels": []string{wake.LabelID},
 		postroom.ParamCancelJob: wake.JobID, postroom.ParamCancelKey: wakeKey(a.AccountID, a.ID), "unsnooze_job_id": wake.JobID,
-		"snooze_until": wake.Until.Format(time.RFC3339), "snooze_label": j.SnoozeLabel, paramSnoozeLabel: wake.LabelID,
+		postroom.ParamCancelTime: wake.Until.Format(time.RFC3339), "snooze_label": j.SnoozeLabel, paramSnoozeLabel: wake.LabelID,
 	})
 	done.hint.InverseParameters = inverse
 	return done, nil

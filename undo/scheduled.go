@@ -117,7 +117,7 @@ func (u *Undoer) putOff(ctx context.Context, original postroom.Action) (ids []st
 // timePassed reports whether the time has come at which an action was to end by itself. A job that was put off and then enqueued again,
 // by an undo and its undo, has not started and does not say so.
 func timePassed(p *safety.Past) bool {
-	text, _ := p.UndoHint.InverseParameters.Text("snooze_until")
+	text, _ := p.UndoHint.InverseParameters.Text(postroom.ParamCancelTime)
 	until, err := time.Parse(time.RFC3339, text)
 	return err == nil && until.Before(time.Now())
 }
