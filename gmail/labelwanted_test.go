@@ -90,11 +90,12 @@ func TestActionsMakeTheLabelsThatWereWanted(t *testing.T) {
 	resume := w.held()
 	w.run(NewLabelsSyncJob(w.account, "Trips"))
 	resume()
-	for _, message := range []string{first, second} {
-		job, action := w.act(message, postroom.ApplyLabel, "Trips")
+	for message, name := range map[string]string{first: "trips", second: "TRIPS"} {
+		job, action := w.act(message, postroom.ApplyLabel, name)
 		require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 		id, _, err := w.store.LabelID(t.Context(), w.account, "Trips")
 		require.NoError(t, err)
+		require.Equal(t, "Trips", w.labelNames()[id], "as the rules write it")
 		require.Equal(t, postroom.Parameters{"label": id}, action.UndoHint.InverseParameters)
 		require.Equal(t, []string{id}, action.UndoHint.Change.Add)
 	}
