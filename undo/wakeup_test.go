@@ -142,6 +142,9 @@ func TestUndoBesideAWakeUpThatIsPutOff(t *testing.T) {
 		require.NoError(t, err)
 		h.runUntil(queue.EventFilter{Types: []string{string(gmail.JobUnsnooze)}, Kinds: []queue.EventKind{queue.EventCompleted}})
 		require.Error(t, attempts[0].Fail(t.Context(), queue.Defer(errors.New("the message has been snoozed again"), 30*24*time.Hour)))
+		woken, err := h.queue.Job(t.Context(), attempts[0].Job.ID)
+		require.NoError(t, err)
+		require.Zero(t, woken.Crashes, "nobody has waited for the end of its lease")
 		require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
 	})
 }
