@@ -164,6 +164,17 @@ func TestAStartTriesTheLabelsAtOnce(t *testing.T) {
 	require.Equal(t, 1, runOnce(t, m.where...).New)
 }
 
+// In quiet hours nothing has failed: what waits for their end is counted, and the mailbox is in order.
+func TestRunOnceInQuietHours(t *testing.T) {
+	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format("Mon") }
+	quiet := fmt.Sprintf("[safety]\nquiet_zone = \"UTC\"\nquiet_hours = [\"%s,%s,%s 00:00-24:00\"]\n", day(-1), day(0), day(1))
+	m := newTeatime(t, "{action: archive}", quiet, letterNamed(1))
+	s := runOnce(t, m.where...)
+	require.Empty(t, s.Mailboxes[0].Failure)
+	require.Equal(t, 1, s.Waiting)
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: 1}, m.states())
+}
+
 // So it is with what finds mail.
 func TestAStartLooksForMailAtOnce(t *testing.T) {
 	m := newTeatime(t, deleteTea, "")
