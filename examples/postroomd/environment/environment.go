@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
-// A site is the location of a host's data, and its configuration.
+// An Environment is the location of a host's data, and its configuration.
 type Environment struct {
 	Folder Folder // empty on PostgreSQL, if none is named
 	Config config.Config
