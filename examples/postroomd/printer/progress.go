@@ -1,4 +1,4 @@
-package main
+package printer
 
 import (
 	"fmt"
@@ -10,25 +10,26 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows the progress: with a bar on a terminal, otherwise with occasional lines.
-type progress struct {
+// Progress shows the progress: with a bar on a terminal, otherwise with occasional lines.
+type Progress struct {
 	w        io.Writer
 	terminal bool
 }
 
-func newProgress(w io.Writer) *progress {
+// NewProgress makes the progress that w shows.
+func NewProgress(w io.Writer) *Progress {
 	file, ok := w.(*os.File)
-	return &progress{w: w, terminal: ok && term.IsTerminal(int(file.Fd()))}
+	return &Progress{w: w, terminal: ok && term.IsTerminal(int(file.Fd()))}
 }
 
-// sayf prints a line and ignores errors.
-func (p *progress) sayf(format string, args ...any) {
+// Sayf prints a line and ignores errors.
+func (p *Progress) Sayf(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.w, format+"\n", args...)
 }
 
 // A bar is the progress of one phase.
-type bar struct {
-	p     *progress
+type Bar struct {
+	p     *Progress
 	name  string
 	total int // 0 when unknown
 	bar   *progressbar.ProgressBar
@@ -40,8 +41,9 @@ type bar struct {
 
 const lineInterval = 2 * time.Second
 
-func (p *progress) start(name string, total int) *bar {
-	b := &bar{p: p, name: name, total: total, said: time.Now(), told: -1}
+// Start begins a phase of so many messages; 0 if nobody knows how many.
+func (p *Progress) Start(name string, total int) *Bar {
+	b := &Bar{p: p, name: name, total: total, said: time.Now(), told: -1}
 	if p.terminal {
 		limit := total
 		if limit == 0 {
@@ -53,7 +55,8 @@ func (p *progress) start(name string, total int) *bar {
 	return b
 }
 
-func (b *bar) set(count int) {
+// set shows how many messages are done.
+func (b *Bar) Set(count int) {
 	b.count = count
 	switch {
 	case b.bar != nil:
@@ -64,16 +67,17 @@ func (b *bar) set(count int) {
 	}
 }
 
-func (b *bar) line() {
+func (b *Bar) line() {
 	b.told = b.count
 	if b.total > 0 {
-		b.p.sayf("%s: %d of %s", b.name, b.count, count(b.total, "message", "messages"))
+		b.p.Sayf("%s: %d of %s", b.name, b.count, Count(b.total, "message", "messages"))
 		return
 	}
-	b.p.sayf("%s: %s", b.name, count(b.count, "message", "messages"))
+	b.p.Sayf("%s: %s", b.name, Count(b.count, "message", "messages"))
 }
 
-func (b *bar) done() {
+// Done ends the phase.
+func (b *Bar) Done() {
 	if b.bar != nil {
 		_ = b.bar.Finish()
 	}

@@ -1,4 +1,4 @@
-package main
+package printer
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ func TestNamesAndValuesFitTheTerminal(t *testing.T) {
 	head := "1:25:" + strings.Repeat("0123456789abcdef", 4)
 	text := func(width int) string {
 		var out bytes.Buffer
-		f := newFields(&out)
+		f := NewFields(&out)
 		f.width = width
-		f.add("entries", 25)
-		f.add("", "")
-		f.add("  jobs", "12 waiting, 3 running, 104 failed\nall of them")
-		f.add("fault", "action 01a2027b-5a72-74ae-a057-8fe2478a73ad: it was \x1b[31maltered")
-		f.add("head", head)
-		require.NoError(t, f.flush())
+		f.Add("entries", 25)
+		f.Add("", "")
+		f.Add("  jobs", "12 waiting, 3 running, 104 failed\nall of them")
+		f.Add("fault", "action 01a2027b-5a72-74ae-a057-8fe2478a73ad: it was \x1b[31maltered")
+		f.Add("head", head)
+		require.NoError(t, f.Flush())
 		return out.String()
 	}
 	require.Equal(t, `entries  25
@@ -44,25 +44,17 @@ head
 
 func TestLinesFitTheTerminal(t *testing.T) {
 	require.Equal(t, "no mailbox is signed in to; 'postroomd\n  auth login' signs in to one\n",
-		wrapLines("no mailbox is signed in to; 'postroomd auth login' signs in to one\n", narrowTerminal))
+		WrapLines("no mailbox is signed in to; 'postroomd auth login' signs in to one\n", narrowTerminal))
 	text := "Rules\n     100  Newsletters and other things  (archive)\n\nActions\n     100  archive\n"
-	require.Equal(t, "Rules\n     100 Newsletters and other things\n       (archive)\n\nActions\n     100  archive\n", wrapLines(text, narrowTerminal))
-	require.Equal(t, text, wrapLines(text, 0))
-	require.Equal(t, "01a2027b-5a72\n  an id\n", wrapLines("01a2027b-5a72 an id\n", 8), "what people copy is not broken")
+	require.Equal(t, "Rules\n     100 Newsletters and other things\n       (archive)\n\nActions\n     100  archive\n", WrapLines(text, narrowTerminal))
+	require.Equal(t, text, WrapLines(text, 0))
+	require.Equal(t, "01a2027b-5a72\n  an id\n", WrapLines("01a2027b-5a72 an id\n", 8), "what people copy is not broken")
 }
 
 func TestAnEmptyTableFitsTheTerminal(t *testing.T) {
 	var out bytes.Buffer
-	l := newTable(&out, "MAILBOX")
+	l := NewTable(&out, "MAILBOX")
 	l.width = narrowTerminal
-	require.NoError(t, l.flush("no mailbox is signed in to; 'postroomd auth login' signs in to one"))
+	require.NoError(t, l.Flush("no mailbox is signed in to; 'postroomd auth login' signs in to one"))
 	require.LessOrEqual(t, widest(out.String()), narrowTerminal)
-}
-
-func TestUndosFitTheTerminal(t *testing.T) {
-	tally := &undoTally{planned: true, examples: 2, names: labelNames{{"1", "Label_1"}: "Receipts"}}
-	for _, r := range sampleResults() {
-		tally.add(r)
-	}
-	golden(t, "undo-narrow.txt", wrapLines(tally.text(), narrowTerminal))
 }

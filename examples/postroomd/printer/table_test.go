@@ -1,4 +1,4 @@
-package main
+package printer
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 func TestTablesFitTheTerminal(t *testing.T) {
 	table := func(width int) string {
 		var out bytes.Buffer
-		l := newTable(&out, "ID", "ACTION", "WHY IT WAITS", "SUBJECT")
+		l := NewTable(&out, "ID", "ACTION", "WHY IT WAITS", "SUBJECT")
 		l.width = width
-		l.row("01a2027b-5a72-74ae-a057-8fe2478a73ad", "delete", "action is classified as dangerous; confidence 0.45 is below threshold", "Größe\x1b[31m")
-		l.row("01a2027b-5b05-759a-948b-26e5e08e812d", "forward", "", "two")
-		require.NoError(t, l.flush("nothing"))
+		l.Row("01a2027b-5a72-74ae-a057-8fe2478a73ad", "delete", "action is classified as dangerous; confidence 0.45 is below threshold", "Größe\x1b[31m")
+		l.Row("01a2027b-5b05-759a-948b-26e5e08e812d", "forward", "", "two")
+		require.NoError(t, l.Flush("nothing"))
 		if width > 0 {
 			require.LessOrEqual(t, widest(out.String()), width)
 		}
@@ -54,10 +54,10 @@ subject       two
 // A name that is wider than the terminal is not broken: people copy it.
 func TestNamesAreNotBrokenOnANarrowTerminal(t *testing.T) {
 	var out bytes.Buffer
-	l := newTable(&out, "ID", "ERROR")
+	l := NewTable(&out, "ID", "ERROR")
 	l.width = 20
-	l.row("01a2027b-5a72-74ae-a057-8fe2478a73ad", "no grant of "+strings.Repeat("x", 20))
-	require.NoError(t, l.flush(""))
+	l.Row("01a2027b-5a72-74ae-a057-8fe2478a73ad", "no grant of "+strings.Repeat("x", 20))
+	require.NoError(t, l.Flush(""))
 	require.Equal(t, "id\n  01a2027b-5a72-74ae-a057-8fe2478a73ad\nerror\n  no grant of\n  xxxxxxxxxxxxxxxxxx\n  xx\n", out.String())
 }
 
@@ -65,20 +65,20 @@ func TestNamesAreNotBrokenOnANarrowTerminal(t *testing.T) {
 func TestTablesCountColumns(t *testing.T) {
 	table := func(width int) string {
 		var out bytes.Buffer
-		l := newTable(&out, "ID", "SUBJECT", "STATE")
+		l := NewTable(&out, "ID", "SUBJECT", "STATE")
 		l.width = width
-		l.row("1", "請求書のお知らせ", "done")
-		l.row("2", "cafe\u0301 🎉 plan nine", "done")
-		require.NoError(t, l.flush(""))
+		l.Row("1", "請求書のお知らせ", "done")
+		l.Row("2", "cafe\u0301 🎉 plan nine", "done")
+		require.NoError(t, l.Flush(""))
 		return out.String()
 	}
 	require.Equal(t, "ID  SUBJECT            STATE\n1   請求書のお知らせ   done\n2   cafe\u0301 🎉 plan nine  done\n", table(28))
 	require.Equal(t, "id       1\nsubject\n  請求書のお知らせ\nstate    done\n\nid       2\nsubject  cafe\u0301 🎉 plan\n         nine\nstate    done\n", table(23))
-	require.Equal(t, "請求書…", short("請求書のお知らせ", 8))
+	require.Equal(t, "請求書…", Short("請求書のお知らせ", 8))
 }
 
 func TestCount(t *testing.T) {
-	require.Equal(t, "0 actions wait", count(0, "action waits", "actions wait"))
-	require.Equal(t, "1 action waits", count(1, "action waits", "actions wait"))
-	require.Equal(t, "2 actions wait", count(int64(2), "action waits", "actions wait"))
+	require.Equal(t, "0 actions wait", Count(0, "action waits", "actions wait"))
+	require.Equal(t, "1 action waits", Count(1, "action waits", "actions wait"))
+	require.Equal(t, "2 actions wait", Count(int64(2), "action waits", "actions wait"))
 }

@@ -6,27 +6,30 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
 
 // goldenReport compares what a person reads, at two widths, to the letter.
-func goldenReport(t *testing.T, name string, write func(r *report)) {
+func goldenReport(t *testing.T, name string, write func(r *printer.Report)) {
 	t.Helper()
 	var all strings.Builder
 	for _, width := range []int{80, 36} {
 		var out bytes.Buffer
-		r := newReport(&out)
-		r.width = width
+		r := printer.NewReport(&out)
+		r.Width = width
 		write(r)
-		require.NoError(t, r.flush())
-		require.LessOrEqual(t, widest(out.String()), width)
+		require.NoError(t, r.Flush())
+		for line := range strings.Lines(out.String()) {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), width)
+		}
 		all.WriteString(out.String() + strings.Repeat("=", width) + "\n")
 	}
 	golden(t, name, all.String())
@@ -91,7 +94,7 @@ func TestExplanationReads(t *testing.T) {
 		},
 		Decisions: []*wholeDecisionView{sampleDecision()},
 	}
-	goldenReport(t, "explain.txt", func(r *report) { x.print(r, true) })
+	goldenReport(t, "explain.txt", func(r *printer.Report) { x.print(r, true) })
 }
 
 func TestExplanationOfWhatNobodyDecidedReads(t *testing.T) {
@@ -99,7 +102,7 @@ func TestExplanationOfWhatNobodyDecidedReads(t *testing.T) {
 		Message: mailView{ID: "18c2f0a9d1e4b7f3", Subject: "hello"}, Waiting: true,
 		Model: &modelView{Models: []string{"openai::small", "gemini::other"}, Prompt: []layerView{{"SYSTEM", "You sort."}}},
 	}
-	goldenReport(t, "explain-waiting.txt", func(r *report) { x.print(r, false) })
+	goldenReport(t, "explain-waiting.txt", func(r *printer.Report) { x.print(r, false) })
 }
 
 func TestCostReads(t *testing.T) {
@@ -118,20 +121,6 @@ func TestCostReads(t *testing.T) {
 		Unpriced: []string{"127.0.0.1::llama"},
 	}
 	goldenReport(t, "cost.txt", v.write)
-}
-
-// Whatever the text and the width, no line is too long and no word is lost.
-func TestWrapLosesNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`([a-zäß世]{0,30}[ \n]){0,12}[a-z]{0,90}`).Draw(t, "text")
-		width := rapid.IntRange(1, 100).Draw(t, "width")
-		lines := wrap(text, width)
-		for _, line := range lines {
-			require.LessOrEqual(t, columns(line), max(width, 2), "a wide character takes two columns")
-		}
-		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
-		require.Equal(t, squeeze(text), squeeze(strings.Join(lines, " ")))
-	})
 }
 
 func TestGroups(t *testing.T) {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,21 +16,6 @@ import (
 
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON instead of a table")
-}
-
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
-// listed is never null in JSON.
-func listed[T, V any](items []T, view func(T) V) []V {
-	views := make([]V, len(items))
-	for i, item := range items {
-		views[i] = view(item)
-	}
-	return views
 }
 
 type actionView struct {
@@ -149,39 +132,3 @@ type findingView struct {
 }
 
 func viewFinding(f queueadmin.Finding) findingView { return findingView(f) }
-
-// A jsonList prints an object with a list that is too long for memory.
-type jsonList struct {
-	w    io.Writer
-	name string
-	n    int
-}
-
-func (l *jsonList) add(item any) error {
-	if l.n == 0 {
-		if _, err := fmt.Fprintf(l.w, "{\n  %q: [\n", l.name); err != nil {
-			return err
-		}
-	}
-	text, err := json.MarshalIndent(item, "    ", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(l.w, "%s    %s", unless(l.n == 0, ",\n"), text)
-	l.n++
-	return err
-}
-
-// end ends the list and the object, which has another value.
-func (l *jsonList) end(name string, value any) error {
-	text, err := json.MarshalIndent(value, "  ", "  ")
-	if err != nil {
-		return err
-	}
-	begin := "\n  ],\n"
-	if l.n == 0 {
-		begin = fmt.Sprintf("{\n  %q: [],\n", l.name)
-	}
-	_, err = fmt.Fprintf(l.w, "%s  %q: %s\n}\n", begin, name, text)
-	return err
-}
