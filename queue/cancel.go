@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,71 +9,30 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// RedriveResult counts the outcomes of the jobs that [Queue.Redrive] found.
-type RedriveResult struct {
-	// Queued jobs are due again.
-	Queued int
-	// KeyTaken is how many were left as they are because other jobs have taken their keys since.
-	KeyTaken int
+// Cancel ends a queued or running job. The context of a running handler is canceled with the cause [ErrCanceled], and its result
+// is ignored. In another process that takes until its next heartbeat. The error is [ErrFinished] or [ErrJobNotFound] if there is
+// nothing to cancel.
+func (q *Queue) Cancel(ctx context.Context, jobID string) error {
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.CancelTx(ctx, tx, jobID) })
 }
 
-// redriveBatch is how many jobs one transaction retries.
-const redriveBatch = 100
-
-// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may be
-// failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in transactions of 100. On
-// an error the result counts those whose transactions have committed. A job that is no longer finished when its turn comes is
-// skipped.
-func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
-	if len(filter.States) == 0 {
-		filter.States = []State{StateFailed}
-	}
-	for _, state := range filter.States {
-		if state != StateFailed && state != StateCanceled {
-			return RedriveResult{}, fmt.Errorf("queue: redrive: Filter.States has %s; only failed and canceled jobs can be retried", state)
-		}
-	}
-	var done RedriveResult
-	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
-		var batch RedriveResult
-		ids, err := q.byKey(ctx, tx, ids)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			err := q.retryOne(ctx, tx, id)
-			switch {
-			case errors.Is(err, ErrKeyConflict):
-				batch.KeyTaken++
-			case err == nil:
-				batch.Queued++
-			case !passedBy(err):
-				return wrap("redrive", id, err)
-			}
-		}
-		tx.OnCommit(func() {
-			done.Queued += batch.Queued
-			done.KeyTaken += batch.KeyTaken
-		})
-		return q.driver.Notify(ctx, tx)
-	})
-	return done, wrap("redrive", "", err)
-}
-
-// byKey returns the ids in the order in which enqueues lock the keys of jobs, so that transactions do not deadlock. Those of one
-// key stay newest first.
-func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]string, error) {
-	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
+// CancelTx is Cancel as part of a transaction.
+func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
-		return nil, err
+		return wrap("cancel", jobID, err)
 	}
-	keys := make(map[string]string, len(jobs))
-	for i := range jobs {
-		keys[jobs[i].ID] = jobs[i].Key.Name
+	defer leave()
+	if err := q.driver.Cancel(ctx, w, lookup(jobID)); err != nil {
+		return wrap("cancel", jobID, err)
 	}
-	ordered := slices.Clone(ids)
-	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(keys[a], keys[b]) })
-	return ordered, nil
+	if q.observed(ctx) {
+		if err := q.record(ctx, w, Event{Kind: EventCanceled, JobID: jobID}); err != nil {
+			return wrap("cancel", jobID, err)
+		}
+	}
+	w.OnCommit(func() { q.local.cancel(jobID) })
+	return nil
 }
 
 // CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns their number: queued and running ones, or those

@@ -3,49 +3,16 @@ package queue
 import (
 	"cmp"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue/driver"
 )
-
-// A DB is a database in which the queue and the stores beside it keep their tables. The packages queue/sqlite and
-// queue/postgres open one.
-type DB interface {
-	// Dialect is "sqlite" or "postgres".
-	Dialect() driver.Dialect
-	// Reader is the pool for queries. It refuses to write where the engine can.
-	Reader() *sqlx.DB
-	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when fn
-	// returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and never
-	// waits for anything else. tx is valid until fn returns, and refuses a statement that would end it, such as COMMIT: return
-	// nil to commit, an error to roll back.
-	//
-	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. To call Write, or a call of
-	// the queue without Tx, from within fn is an error. In a goroutine that fn has started it is not recognised: it waits for
-	// this transaction to end, so fn must not wait for that goroutine; give the goroutine tx and the calls with Tx.
-	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
-	// Driver is the engine that the queue uses. Programs do not need it.
-	Driver() driver.Driver
-}
-
-// NewDB returns the DB of a driver that none of this module's packages has opened, such as one that wraps another; see
-// [driver.Unwrapper].
-func NewDB(d driver.Driver) DB { return driven{d, d} }
-
-type driven struct {
-	driver.DB
-	driver driver.Driver
-}
-
-func (d driven) Driver() driver.Driver { return d.driver }
 
 // A Tx is a transaction, with the methods that database/sql gives one:
 //
@@ -173,18 +140,60 @@ func validTx(tx Tx) error {
 	return nil
 }
 
-//go:embed migrations
-var migrations embed.FS
+// turns makes goroutines that share a transaction of the program's own call one after the other: a connection answers one query
+// at a time, and a call makes several that belong together.
+type turns struct {
+	mu sync.Mutex
+	of map[any]*turn
+}
 
-// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
-// limits) or brings them up to date. It may be called at every start, by several processes at once. If they are up to date it
-// only reads, so that a role that may not create tables can call it as well.
-func Migrate(ctx context.Context, db DB) error {
-	if db == nil || db.Driver() == nil {
-		return errors.New("queue: Migrate needs a DB: open a database with queue/sqlite or queue/postgres")
+// A turn is one transaction's. It is there while calls have it or wait for it.
+type turn struct {
+	calls int
+	taken chan struct{} // of one
+}
+
+// callTurns are the turns of all queues, since several may be given the same transaction.
+var callTurns = turns{of: make(map[any]*turn)}
+
+// take returns when no other call works in the transaction. The caller calls leave when its own is over.
+func (t *turns) take(ctx context.Context, tx Tx) (leave func(), err error) {
+	var key any = tx
+	if x, ok := tx.(*sqlx.Tx); ok {
+		key = x.Tx
 	}
-	if err := validContext(ctx); err != nil {
-		return wrap("migrate", "", err)
+	if !reflect.ValueOf(key).Comparable() {
+		return func() {}, nil // nothing says whether two of them are the same
 	}
-	return migrate.Up(ctx, db, string(db.Dialect()), "queue", migrations)
+	own := t.enter(key)
+	select {
+	case own.taken <- struct{}{}:
+		return func() {
+			<-own.taken
+			t.leave(key, own)
+		}, nil
+	case <-ctx.Done():
+		t.leave(key, own)
+		return nil, ctx.Err()
+	}
+}
+
+func (t *turns) enter(key any) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.of[key]
+	if own == nil {
+		own = &turn{taken: make(chan struct{}, 1)}
+		t.of[key] = own
+	}
+	own.calls++
+	return own
+}
+
+func (t *turns) leave(key any, own *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if own.calls--; own.calls == 0 {
+		delete(t.of, key)
+	}
 }

@@ -2,14 +2,58 @@ package queue
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
+
+// A KeyScope is how long an idempotency key keeps others out: "forever", "unfinished", "period" or "coalesce".
+type KeyScope = driver.KeyScope
+
+// A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
+// job's id, and anything else fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or [Coalesce].
+type Key = driver.Key
+
+// Forever is a key that is never freed: a job with this name is enqueued once.
+func Forever(name string) Key { return Key{Name: name, Scope: driver.KeyForever} }
+
+// WhileUnfinished is a key that is free again when its job has finished: jobs with this name do not overlap.
+func WhileUnfinished(name string) Key { return Key{Name: name, Scope: driver.KeyUnfinished} }
+
+// ForPeriod is a key that is taken for a period from the enqueueing on, whatever the outcome of the job: at most one job with
+// this name is enqueued in that period. The time is measured by the server's clock on PostgreSQL, and by that of the enqueueing
+// machine on SQLite.
+func ForPeriod(name string, period time.Duration) Key {
+	return Key{Name: name, Scope: driver.KeyPeriod, Period: period}
+}
+
+// Coalesce is a key that is free again when its job begins: of the jobs with this name one runs and at most one waits. The
+// waiting one stands for all requests made meanwhile and begins when the first has ended. If a job is to run again while another
+// already waits, it is canceled, with a LastError that names the other, which does the same work from the beginning. So a job
+// that coalesces must not contain work that must not be repeated. The queue sets the job's LimitKey.
+func Coalesce(name string) Key { return Key{Name: name, Scope: driver.KeyCoalesce} }
+
+func validKey(k Key) error {
+	switch {
+	case k == Key{}:
+		return nil
+	case k.Name == "":
+		return fmt.Errorf("%w: Key.Name is empty", ErrInvalidJob)
+	case !slices.Contains([]KeyScope{driver.KeyForever, driver.KeyUnfinished, driver.KeyPeriod, driver.KeyCoalesce}, k.Scope):
+		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever, WhileUnfinished, ForPeriod or Coalesce", ErrInvalidJob, k.Scope)
+	case k.Scope == driver.KeyPeriod && k.Period < time.Millisecond:
+		return fmt.Errorf("%w: Key.Period is %v; it must be at least 1ms", ErrInvalidJob, k.Period)
+	case k.Scope != driver.KeyPeriod && k.Period != 0:
+		return fmt.Errorf("%w: Key.Period is %v; a key of scope %s has none", ErrInvalidJob, k.Period, k.Scope)
+	}
+	return validText("Key.Name", k.Name, maxKeyLength)
+}
 
 // conflict describes the difference between rows[i] and the job that has its key. It returns nil if there is none: another codec,
 // or another key of it, has made the holder's fingerprint.
@@ -146,4 +190,46 @@ func cut(text string, limit int) string {
 		return string(runes[:limit]) + "…"
 	}
 	return text
+}
+
+// A job that coalesces, and was to run again, is canceled by [driver.Finisher].Finish if another already waits under its key. The
+// reported outcome is the cancellation, not the retry that its handler's error requested.
+
+// coalescing names the job if it may have been superseded.
+func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
+	if answer == nil && out.State == StateQueued && job.Key.Scope == driver.KeyCoalesce {
+		ids = append(ids, job.ID)
+	}
+	return ids
+}
+
+// superseded returns, for jobs that the transaction has ended and that will not run again, the text that names the jobs that
+// superseded them.
+func (q *Queue) superseded(ctx context.Context, tx *driver.WriteTx, ids []string) (map[string]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	why := make(map[string]string, len(jobs))
+	for _, job := range jobs {
+		if job.State == StateCanceled {
+			why[job.ID] = job.LastError
+		}
+	}
+	return why, nil
+}
+
+// unless turns the event of an attempt's end into that of its job, if the job was superseded.
+func (e Event) unless(superseded string) Event {
+	if superseded == "" {
+		return e
+	}
+	e.Kind, e.Error, e.NotBefore = EventCanceled, superseded, time.Time{}
+	if e.Ended == driver.KindReleased {
+		e.Ended = ""
+	}
+	return e
 }
