@@ -18,18 +18,18 @@ import (
 const rememberInterval = time.Second
 
 // remember stores the end of the audit log until ctx is done, and once more then.
-func (h *host) remember(ctx context.Context) {
+func (s *stopper) remember(ctx context.Context) {
 	again := time.NewTicker(rememberInterval)
 	defer again.Stop()
 	for said := ""; ; {
 		last := ctx.Err() != nil
-		err := h.ledger.Remember(context.WithoutCancel(ctx))
+		err := s.ledger.Remember(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
 			said = ""
 		case err.Error() != said:
 			said = err.Error()
-			h.log.ErrorContext(ctx, unremembered(err), "error", err)
+			s.log.ErrorContext(ctx, unremembered(err), "error", err)
 		}
 		if last {
 			return
@@ -57,8 +57,8 @@ func unremembered(err error) string {
 
 // heldByLog explains to people what waits because of the audit log, and why; empty if nothing does. Once Remember has found that the log
 // was cut, no action starts and no undo; while the seen file cannot be used, the others do that were decided before.
-func (h *host) heldByLog(ctx context.Context) (string, error) {
-	err := h.ledger.Remember(ctx)
+func (s *stopper) heldByLog(ctx context.Context) (string, error) {
+	err := s.ledger.Remember(ctx)
 	held, ok := errors.AsType[*postroom.HeldError](err)
 	switch {
 	case !ok:

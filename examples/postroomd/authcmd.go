@@ -116,7 +116,7 @@ func (h *host) adopt(ctx context.Context, grant auth.Grant) error {
 	if err != nil {
 		return err
 	}
-	return h.takeUp(ctx, id, true)
+	return h.jobs.takeUp(ctx, id, true)
 }
 
 func authList() *cobra.Command {

@@ -87,18 +87,18 @@ func (h *host) cost(ctx context.Context, now time.Time) (*costView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &costView{Forecast: []forecastView{}, Budgets: []budgetView{}, Unpriced: h.unpriced()}
-	from, until := h.records.Day(now)
+	v := &costView{Forecast: []forecastView{}, Budgets: []budgetView{}, Unpriced: h.models.unpriced()}
+	from, until := h.models.records.Day(now)
 	if v.Today, err = h.period(ctx, accounts, from, until); err != nil {
 		return nil, err
 	}
-	from, until = h.records.Month(now)
+	from, until = h.models.records.Month(now)
 	if v.Month, err = h.period(ctx, accounts, from, until); err != nil {
 		return nil, err
 	}
 	all := gmail.Account{}
 	for _, a := range append([]gmail.Account{all}, accounts...) {
-		f, err := h.records.Forecast(ctx, a.ID, now)
+		f, err := h.models.records.Forecast(ctx, a.ID, now)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (h *host) cost(ctx context.Context, now time.Time) (*costView, error) {
 
 func (h *host) period(ctx context.Context, accounts []gmail.Account, from, until time.Time) (periodView, error) {
 	p := periodView{From: from, Until: until, Spent: []spentView{}}
-	costs, err := h.records.Costs(ctx, from, until)
+	costs, err := h.models.records.Costs(ctx, from, until)
 	for _, c := range costs {
 		s := spentView{
 			Mailbox: emailOf(accounts, c.AccountID), Model: c.Model, Calls: c.Calls, Cached: c.Cached, Failed: c.Failed,
@@ -151,7 +151,7 @@ func (h *host) budget(ctx context.Context, a gmail.Account, now time.Time) (budg
 	if !cfg.Enabled() {
 		return budgetView{}, nil
 	}
-	spent, err := h.records.Spent(ctx, a.ID, now, now)
+	spent, err := h.models.records.Spent(ctx, a.ID, now, now)
 	if err != nil {
 		return v, fmt.Errorf("read what is left of the budgets: %w", err)
 	}

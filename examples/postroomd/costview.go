@@ -111,9 +111,9 @@ func grouped(n int64) string {
 }
 
 // unpriced returns the configured models without a known price.
-func (h *host) unpriced() []string {
+func (m *models) unpriced() []string {
 	names := []string{}
-	for _, m := range h.configuredModels() {
+	for _, m := range m.configuredModels() {
 		if !m.Priced() {
 			names = append(names, modelName(m))
 		}

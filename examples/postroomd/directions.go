@@ -42,12 +42,12 @@ func (h *host) instructions(ctx context.Context) ([]instruction, error) {
 	if err != nil {
 		return nil, err
 	}
-	directions, err := h.guide.Directions(ctx)
+	directions, err := h.models.guide.Directions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list := printer.List(directions, func(d llm.Direction) instruction { return ofDirection(d, accounts) })
-	rules, err := h.guide.Rules(ctx)
+	rules, err := h.models.guide.Rules(ctx)
 	return append(list, printer.List(rules, func(r llm.ScopedRule) instruction { return ofRule(r, accounts) })...), err
 }
 
@@ -152,11 +152,11 @@ func uncheckedNote(text string) string {
 func (h *host) addDirection(ctx context.Context, r llm.ScopedRule) (id string, err error) {
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if r.Name == "" {
-			d, err := h.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true, Priority: r.Priority})
+			d, err := h.models.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true, Priority: r.Priority})
 			id = d.ID
 			return err
 		}
-		saved, err := h.guide.CreateRule(ctx, tx, r)
+		saved, err := h.models.guide.CreateRule(ctx, tx, r)
 		id = saved.ID
 		return err
 	})

@@ -38,10 +38,10 @@ func directionsEdit() *cobra.Command {
 			p.Priority = priority
 		}
 		if i.rule != nil {
-			_, err = h.guide.PatchRule(ctx, tx, i.ID, p)
+			_, err = h.models.guide.PatchRule(ctx, tx, i.ID, p)
 			return err
 		}
-		_, err = h.guide.PatchDirection(ctx, tx, i.ID, llm.DirectionPatch{Text: p.Text, Priority: p.Priority, Revision: p.Revision})
+		_, err = h.models.guide.PatchDirection(ctx, tx, i.ID, llm.DirectionPatch{Text: p.Text, Priority: p.Priority, Revision: p.Revision})
 		return err
 	})
 }
@@ -62,9 +62,9 @@ func directionsSwap() *cobra.Command {
 			if (a.rule == nil) != (b.rule == nil) {
 				return usage.Errorf("one of them has a name and the other has none; the model reads those without a name first, whatever their priorities")
 			}
-			swap := h.guide.SwapDirections
+			swap := h.models.guide.SwapDirections
 			if a.rule != nil {
-				swap = h.guide.SwapRules
+				swap = h.models.guide.SwapRules
 			}
 			err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return swap(ctx, tx, a.ID, b.ID) })
 			if err := guidanceFault(err); err != nil {
@@ -81,9 +81,9 @@ func directionsRemove() *cobra.Command {
 	return directionsChange(&cobra.Command{Use: "remove ID", Short: "Remove a direction"}, "removed",
 		func(ctx context.Context, h *host, tx queue.Tx, i instruction) error {
 			if i.rule != nil {
-				return h.guide.DeleteRule(ctx, tx, i.ID)
+				return h.models.guide.DeleteRule(ctx, tx, i.ID)
 			}
-			return h.guide.DeleteDirection(ctx, tx, i.ID)
+			return h.models.guide.DeleteDirection(ctx, tx, i.ID)
 		})
 }
 
@@ -91,10 +91,10 @@ func directionsTurn(use, short string, on bool) *cobra.Command {
 	return directionsChange(&cobra.Command{Use: use + " ID", Short: short}, use+"d",
 		func(ctx context.Context, h *host, tx queue.Tx, i instruction) (err error) {
 			if i.rule != nil {
-				_, err = h.guide.PatchRule(ctx, tx, i.ID, llm.ScopedRulePatch{Enabled: &on})
+				_, err = h.models.guide.PatchRule(ctx, tx, i.ID, llm.ScopedRulePatch{Enabled: &on})
 				return err
 			}
-			_, err = h.guide.PatchDirection(ctx, tx, i.ID, llm.DirectionPatch{Enabled: &on})
+			_, err = h.models.guide.PatchDirection(ctx, tx, i.ID, llm.DirectionPatch{Enabled: &on})
 			return err
 		})
 }

@@ -193,18 +193,18 @@ func viewRule(r rules.RuleExplanation) ruleView {
 
 // explainModel returns nil if there is no model and none was called.
 func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelView, error) {
-	calls, err := h.records.CallsAbout(ctx, m.AccountID, m.ID, 100)
+	calls, err := h.models.records.CallsAbout(ctx, m.AccountID, m.ID, 100)
 	if err != nil {
 		return nil, err
 	}
 	if len(calls) == 0 && !h.env.Config.LLM.Enabled() {
 		return nil, nil //nolint:nilnil // none is no error, and explains nothing
 	}
-	v := &modelView{Calls: printer.List(calls, viewCall), Prompt: []layerView{}, Models: append([]string{}, h.models()...)}
+	v := &modelView{Calls: printer.List(calls, viewCall), Prompt: []layerView{}, Models: append([]string{}, h.models.names()...)}
 	if !h.env.Config.LLM.Enabled() {
 		return v, nil
 	}
-	decider, err := h.decider()
+	decider, err := h.models.decider()
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, 
 	}
 	if body.Database == "ok" {
 		var err error
-		if body.Stopped, err = h.stoppedBy(r.Context()); err != nil {
+		if body.Stopped, err = h.stopper.stoppedBy(r.Context()); err != nil {
 			body.Status, body.Database = bad, err.Error()
 		}
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/llm"
-	"github.com/postroom-go/postroom/llm/rediscache"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
@@ -50,9 +49,10 @@ type host struct {
 	record *record    // of what rules there are: the ledger
 	gate   *rulesGate // nil where no file of rules is to be stored first
 
-	records *llm.Records       // of the models
-	guide   *llm.GuidanceStore // their directions
-	cache   *rediscache.Cache  // of their answers; nil: the database keeps them
+	jobs    *backlog
+	models  *models
+	stopper *stopper
+	editor  *ruleEditor
 
 	// Set only if jobs are run or enqueued.
 	server  *gmailtest.Server // of the demo
@@ -137,7 +137,8 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.rules = h.rules.As(rules.Author{Name: me()})
-	if err := h.openModels(); err != nil {
+	h.models = &models{env: h.env, log: h.log, db: h.db, mail: h.mail}
+	if err := h.models.open(h.record); err != nil {
 		return err
 	}
 	cfg := queue.Config{Logger: h.log, TracerProvider: h.tracers, MeterProvider: h.meters}
@@ -174,14 +175,17 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: environment.Kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
+		DB: h.db, Kinds: environment.Kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.models.guide}, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.env.Config.Policy.Approvers, ApprovalExpiry: h.env.Config.Policy.ApprovalExpiry,
 		Key: key, OldKeys: oldKeys, StopFile: h.env.StopFile(), SeenFile: seenFile, DryRun: h.env.Config.Safety.DryRun,
 	})
 	if err != nil {
 		return err
 	}
-	h.record.Ledger = h.ledger
+	h.record.Ledger, h.models.ledger = h.ledger, h.ledger
+	h.jobs = &backlog{db: h.db, queue: h.queue, mail: h.mail}
+	h.stopper = &stopper{db: h.db, queue: h.queue, ledger: h.ledger, log: h.log}
+	h.editor = &ruleEditor{env: h.env, db: h.db, queue: h.queue, mail: h.mail, rules: h.rules}
 	return h.adoptRules(ctx)
 }
 
@@ -211,7 +215,7 @@ func (h *host) work(ctx context.Context) (err error) {
 		err = h.connect(ctx)
 	}
 	if err == nil {
-		err = errors.Join(h.askAgain(ctx), h.newBot(ctx), h.newSender())
+		err = errors.Join(h.jobs.askAgain(ctx), h.newBot(ctx), h.newSender())
 	}
 	if err != nil {
 		return errors.Join(err, h.close())
@@ -228,8 +232,8 @@ func (h *host) close() error {
 		h.sender.Close()
 	}
 	errs = append(errs, h.db.Close())
-	if h.cache != nil {
-		errs = append(errs, h.cache.Close())
+	if h.models != nil && h.models.cache != nil {
+		errs = append(errs, h.models.cache.Close())
 	}
 	if h.release != nil {
 		errs = append(errs, h.release())
@@ -270,7 +274,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 		return nil, err
 	}
 	h.registerPrune(d)
-	model, err := h.byModel()
+	model, err := h.models.byModel()
 	if err != nil {
 		return nil, err
 	}

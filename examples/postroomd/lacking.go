@@ -36,15 +36,15 @@ func isLeft(j *queue.Job, now time.Time) bool {
 
 // takeUp makes jobs due that processes without access to the account have given back, on a machine that has access: all of them, or
 // those among the newest. A process without access may be the first to claim a job again and again, and they wait longer each time.
-func (h *host) takeUp(ctx context.Context, accountID string, all bool) error {
+func (b *backlog) takeUp(ctx context.Context, accountID string, all bool) error {
 	now, filter := time.Now(), queue.Filter{LimitKey: gmail.LimitKey(accountID), States: []queue.State{queue.StateQueued}, Limit: laterPage}
 	left := func(j *queue.Job) bool { return isLeft(j, now) }
 	var jobs []queue.Job
 	var err error
 	if all {
-		jobs, err = h.queued(ctx, filter, left)
+		jobs, err = b.queued(ctx, filter, left)
 	} else {
-		jobs, err = h.queue.Jobs(ctx, filter)
+		jobs, err = b.queue.Jobs(ctx, filter)
 	}
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (h *host) takeUp(ctx context.Context, accountID string, all bool) error {
 			ids = append(ids, jobs[i].ID)
 		}
 	}
-	return h.makeDue(ctx, ids)
+	return b.makeDue(ctx, ids)
 }
 
 // reach returns an error if this machine has no access to the mailbox, and takes up what others have left otherwise.
@@ -67,5 +67,5 @@ func (p *pipeline) reach(ctx context.Context) error {
 	if lack := p.app.env.MissingCredentials(ctx, account); lack != "" {
 		return errors.New(lack)
 	}
-	return p.app.takeUp(ctx, p.accountID, true)
+	return p.app.jobs.takeUp(ctx, p.accountID, true)
 }

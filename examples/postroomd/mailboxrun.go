@@ -38,7 +38,7 @@ func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		missed, err := o.app.missedBy(ctx, p.accountID)
+		missed, err := o.app.jobs.missedBy(ctx, p.accountID)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (o *oneRun) leftByFailures(ctx context.Context) (map[string]error, error) {
 		return nil, err
 	}
 	now := time.Now()
-	jobs, err := o.app.queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
+	jobs, err := o.app.jobs.queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
 		return j.Attempt > 0 && j.LastError != "" && !isHeld(j) && !isDeferred(j, now) && !waitsForRules(j, now) && !isPaused(j, limits)
 	})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 // missed lists the failed ingest jobs of an account, newest first, without those of broken messages, which a person retries after a
 // repair.
-func (h *host) missed(ctx context.Context, accountID string) ([]queue.Job, error) {
-	broken, err := h.mail.Broken(ctx, accountID)
+func (b *backlog) missed(ctx context.Context, accountID string) ([]queue.Job, error) {
+	broken, err := b.mail.Broken(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (h *host) missed(ctx context.Context, accountID string) ([]queue.Job, error
 		known[broken[i].JobID] = true
 	}
 	filter := queue.Filter{Types: []string{string(gmail.JobIngest)}, LimitKey: gmail.LimitKey(accountID), States: []queue.State{queue.StateFailed}}
-	return h.jobsOf(ctx, filter, func(j *queue.Job) bool { return !known[j.ID] })
+	return b.jobsOf(ctx, filter, func(j *queue.Job) bool { return !known[j.ID] })
 }
 
 // endedByCrashes reports whether a failed job may be what kills its workers: a program that retries it at each start may never run.
@@ -33,7 +33,7 @@ func endedByCrashes(j *queue.Job) bool { return j.Crashes > 0 && j.Failures == 0
 
 // takeInMissed retries the ingest jobs of the account that have failed.
 func (p *pipeline) takeInMissed(ctx context.Context) error {
-	jobs, err := p.app.missed(ctx, p.accountID)
+	jobs, err := p.app.jobs.missed(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (p *pipeline) takeInMissed(ctx context.Context) error {
 }
 
 // missedBy says how many messages of an account are not taken in, and why; nil if none.
-func (h *host) missedBy(ctx context.Context, accountID string) (fault, err error) {
-	jobs, err := h.missed(ctx, accountID)
+func (b *backlog) missedBy(ctx context.Context, accountID string) (fault, err error) {
+	jobs, err := b.missed(ctx, accountID)
 	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func TestAStartRetriesNeitherCrashesNorBrokenMessages(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.after, after.State, name)
 	}
-	fault, err := h.missedBy(t.Context(), accountID)
+	fault, err := h.jobs.missedBy(t.Context(), accountID)
 	require.NoError(t, err)
 	require.ErrorContains(t, fault, "1 message is not taken in, and is tried again by 'postroomd jobs retry ")
 }

@@ -3,6 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/llm/rediscache"
+	"github.com/postroom-go/postroom/queue"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -17,44 +22,57 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// byModel makes the decider for mail that no rule matches; nil if no model is configured. It makes no calls.
-func (h *host) byModel() (postroom.Decider, error) {
-	if !h.env.Config.LLM.Enabled() {
-		return nil, nil //nolint:nilnil // none is no error, and decides nothing
-	}
-	return h.decider()
+// models are the configured models, with their records, budgets and instructions.
+type models struct {
+	env    *environment.Environment
+	log    *slog.Logger
+	db     queue.DB
+	mail   *gmail.Store
+	ledger *safety.Ledger
+
+	records *llm.Records
+	guide   *llm.GuidanceStore
+	cache   *rediscache.Cache // of answers; nil: the database keeps them
 }
 
-func (h *host) decider() (_ *llm.Decider, err error) {
-	may, err := h.env.ModelKinds()
+// byModel makes the decider for mail that no rule matches; nil if no model is configured. It makes no calls.
+func (m *models) byModel() (postroom.Decider, error) {
+	if !m.env.Config.LLM.Enabled() {
+		return nil, nil //nolint:nilnil // none is no error, and decides nothing
+	}
+	return m.decider()
+}
+
+func (m *models) decider() (_ *llm.Decider, err error) {
+	may, err := m.env.ModelKinds()
 	if err != nil {
 		return nil, err
 	}
-	cfg := llm.Config{Kinds: may, Guidance: h.guidance, BetterBelow: h.env.Config.LLM.BetterBelow}
-	if cfg.Client, err = h.modelClient(&h.env.Config.LLM.Model); err != nil {
+	cfg := llm.Config{Kinds: may, Guidance: m.guidance, BetterBelow: m.env.Config.LLM.BetterBelow}
+	if cfg.Client, err = m.modelClient(&m.env.Config.LLM.Model); err != nil {
 		return nil, err
 	}
-	if h.env.Config.Better.Enabled() {
-		if cfg.Better, err = h.modelClient(&h.env.Config.Better); err != nil {
+	if m.env.Config.Better.Enabled() {
+		if cfg.Better, err = m.modelClient(&m.env.Config.Better); err != nil {
 			return nil, err
 		}
 	}
-	if h.env.Config.LLM.Reuse > 0 {
-		templates, err := llm.NewTemplates(llm.TemplatesConfig{DB: h.db, Keep: h.env.Config.LLM.Reuse, Scope: strings.Join(h.models(), " "), Stands: h.stands})
+	if m.env.Config.LLM.Reuse > 0 {
+		templates, err := llm.NewTemplates(llm.TemplatesConfig{DB: m.db, Keep: m.env.Config.LLM.Reuse, Scope: strings.Join(m.names(), " "), Stands: m.stands})
 		if err != nil {
 			return nil, err
 		}
 		cfg.Templates = templates
 	}
-	if t := h.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
+	if t := m.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
 		cfg.Temperature = &t
 	}
 	return llm.NewDecider(cfg)
 }
 
 // stands reports whether nobody has rejected or undone the decision about a message.
-func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, error) {
-	done, err := h.ledger.Actions(ctx, safety.Filter{AccountID: accountID, MessageID: messageID, Limit: 100})
+func (m *models) stands(ctx context.Context, accountID, messageID string) (bool, error) {
+	done, err := m.ledger.Actions(ctx, safety.Filter{AccountID: accountID, MessageID: messageID, Limit: 100})
 	if err != nil {
 		return false, err
 	}
@@ -74,22 +92,22 @@ func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, e
 }
 
 // guidance returns the user's directions to the model.
-func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
-	g, err := h.guide.Guidance(ctx, msg)
+func (m *models) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
+	g, err := m.guide.Guidance(ctx, msg)
 	if err != nil {
 		return g, err
 	}
-	g.Labels, err = h.mail.Labels(ctx, msg.AccountID)
+	g.Labels, err = m.mail.Labels(ctx, msg.AccountID)
 	return g, err
 }
 
 // modelClient makes the client of a model with the fallback for the time when it cannot answer.
-func (h *host) modelClient(m *config.Model) (llm.Client, error) {
-	client, err := h.meteredClient(m)
-	if err != nil || !h.env.Config.Fallback.Enabled() {
+func (m *models) modelClient(of *config.Model) (llm.Client, error) {
+	client, err := m.meteredClient(of)
+	if err != nil || !m.env.Config.Fallback.Enabled() {
 		return client, err
 	}
-	fallback, err := h.meteredClient(&h.env.Config.Fallback)
+	fallback, err := m.meteredClient(&m.env.Config.Fallback)
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +115,15 @@ func (h *host) modelClient(m *config.Model) (llm.Client, error) {
 }
 
 // meteredClient makes the client of one model, with its records, budgets and limits. Each attempt is recorded.
-func (h *host) meteredClient(m *config.Model) (llm.Client, error) {
-	provider, err := providerClient(m)
+func (m *models) meteredClient(of *config.Model) (llm.Client, error) {
+	provider, err := providerClient(of)
 	if err != nil {
 		return nil, err
 	}
-	cfg := &h.env.Config.LLM
+	cfg := &m.env.Config.LLM
 	metered := llm.MeteredConfig{
-		Answers: h.answers(),
-		Client:  provider, Records: h.records, Price: priceOf(m), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: h.log,
+		Answers: m.answers(),
+		Client:  provider, Records: m.records, Price: priceOf(of), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: m.log,
 		AccountBudget: llm.Budget{Tokens: int64(cfg.AccountTokensDay), Cost: llm.Dollars(cfg.AccountDollarsDay)},
 		TotalBudget:   llm.Budget{Tokens: int64(cfg.TotalTokensDay), Cost: llm.Dollars(cfg.TotalDollarsDay)},
 	}
@@ -153,12 +171,12 @@ func priceOf(m *config.Model) *llm.Price {
 }
 
 // configuredModels returns the configured models.
-func (h *host) configuredModels() []*config.Model {
-	return slices.DeleteFunc([]*config.Model{&h.env.Config.LLM.Model, &h.env.Config.Better, &h.env.Config.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
+func (m *models) configuredModels() []*config.Model {
+	return slices.DeleteFunc([]*config.Model{&m.env.Config.LLM.Model, &m.env.Config.Better, &m.env.Config.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
 }
 
-// models returns their names in records.
-func (h *host) models() []string { return printer.List(h.configuredModels(), modelName) }
+// names returns their names in records.
+func (m *models) names() []string { return printer.List(m.configuredModels(), modelName) }
 
 // modelName returns the name of a model in records, or its configured name if it is invalid.
 func modelName(m *config.Model) string {
@@ -170,14 +188,14 @@ func modelName(m *config.Model) string {
 	return m.Provider + "::" + m.Model
 }
 
-// openModels opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
-func (h *host) openModels() (err error) {
-	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db, Log: h.record}); err != nil {
+// open opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
+func (m *models) open(log llm.GuidanceLog) (err error) {
+	if m.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: m.db, Log: log}); err != nil {
 		return err
 	}
-	if err := h.openCache(); err != nil {
+	if err := m.openCache(); err != nil {
 		return err
 	}
-	h.records, err = llm.NewRecords(llm.RecordsConfig{DB: h.db, Zone: time.Local})
+	m.records, err = llm.NewRecords(llm.RecordsConfig{DB: m.db, Zone: time.Local})
 	return err
 }

@@ -16,21 +16,21 @@ type silentRedis struct{}
 func (silentRedis) Printf(context.Context, string, ...any) {}
 
 // openCache opens the Redis cache of answers, if one is configured. It makes no calls.
-func (h *host) openCache() (err error) {
-	if h.env.Config.LLM.Cache == "" {
+func (m *models) openCache() (err error) {
+	if m.env.Config.LLM.Cache == "" {
 		return nil
 	}
 	redis.SetLogger(silentRedis{})
-	if h.cache, err = rediscache.New(rediscache.Config{URL: llm.Secret(h.env.Config.LLM.Cache)}); err != nil {
+	if m.cache, err = rediscache.New(rediscache.Config{URL: llm.Secret(m.env.Config.LLM.Cache)}); err != nil {
 		return usage.Errorf("llm.cache: %w", err)
 	}
 	return nil
 }
 
 // answers returns the cache of answers; nil means the database.
-func (h *host) answers() llm.AnswerCache {
-	if h.cache == nil {
+func (m *models) answers() llm.AnswerCache {
+	if m.cache == nil {
 		return nil
 	}
-	return h.cache
+	return m.cache
 }

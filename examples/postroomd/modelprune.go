@@ -27,7 +27,7 @@ const (
 
 func (h *host) registerPrune(d *queue.Dispatcher) {
 	queue.Handle(d, jobPruneModels, func(ctx context.Context, _ *queue.Work[struct{}]) error {
-		_, err := h.records.Prune(ctx, time.Now().Add(-keepCalls))
+		_, err := h.models.records.Prune(ctx, time.Now().Add(-keepCalls))
 		return errors.Join(err, h.pruneRules(ctx, time.Now()))
 	})
 }

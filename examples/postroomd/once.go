@@ -182,7 +182,7 @@ func (p *pipeline) awaitHere(ctx context.Context, job queue.NewJob) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var beside sync.WaitGroup
-	beside.Go(func() { p.app.remember(working) })
+	beside.Go(func() { p.app.stopper.remember(working) })
 	beside.Go(func() {
 		defer stop()
 		_, _ = p.app.queue.Wait(working, before.ID) // the dispatcher reports a database that fails

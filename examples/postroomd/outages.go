@@ -39,7 +39,7 @@ func (o outageView) String() string {
 
 // outages returns the configured models that are not called.
 func (h *host) outages(ctx context.Context) ([]outageView, error) {
-	found, err := h.records.Outages(ctx, time.Now())
+	found, err := h.models.records.Outages(ctx, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (h *host) outages(ctx context.Context) ([]outageView, error) {
 		emails[a.ID] = a.Email
 	}
 	configured := map[string]bool{}
-	for _, name := range h.models() {
+	for _, name := range h.models.names() {
 		configured[name] = true
 	}
 	views := []outageView{}
@@ -71,9 +71,9 @@ func viewOutage(o llm.Outage, email string) outageView {
 // An undecided counts the messages about which nothing is decided yet, by what they wait for.
 type undecided struct{ model, rules int }
 
-func (h *host) countUndecided(ctx context.Context) (n undecided, err error) {
+func (b *backlog) countUndecided(ctx context.Context) (n undecided, err error) {
 	now := time.Now()
-	_, err = h.deferred(ctx, func(j *queue.Job) bool {
+	_, err = b.deferred(ctx, func(j *queue.Job) bool {
 		switch {
 		case waitsForRules(j, now):
 			n.rules++
@@ -85,9 +85,16 @@ func (h *host) countUndecided(ctx context.Context) (n undecided, err error) {
 	return n, err
 }
 
+// A backlog lists the jobs that wait, and lets them run.
+type backlog struct {
+	db    queue.DB
+	queue *queue.Queue
+	mail  *gmail.Store
+}
+
 // deferred lists the queued jobs that decide about a message, of those that are wanted.
-func (h *host) deferred(ctx context.Context, wanted func(*queue.Job) bool) (ids []string, err error) {
-	jobs, err := h.queued(ctx, queue.Filter{Types: []string{string(rules.JobClassify)}}, wanted)
+func (b *backlog) deferred(ctx context.Context, wanted func(*queue.Job) bool) (ids []string, err error) {
+	jobs, err := b.queued(ctx, queue.Filter{Types: []string{string(rules.JobClassify)}}, wanted)
 	return jobIDs(jobs), err
 }
 
@@ -100,16 +107,16 @@ func jobIDs(jobs []queue.Job) []string {
 }
 
 // queued lists the queued jobs of a filter that are wanted.
-func (h *host) queued(ctx context.Context, filter queue.Filter, wanted func(*queue.Job) bool) ([]queue.Job, error) {
+func (b *backlog) queued(ctx context.Context, filter queue.Filter, wanted func(*queue.Job) bool) ([]queue.Job, error) {
 	filter.States = []queue.State{queue.StateQueued}
-	return h.jobsOf(ctx, filter, wanted)
+	return b.jobsOf(ctx, filter, wanted)
 }
 
 // jobsOf lists all jobs of a filter that are wanted, newest first.
-func (h *host) jobsOf(ctx context.Context, filter queue.Filter, wanted func(*queue.Job) bool) (list []queue.Job, err error) {
+func (b *backlog) jobsOf(ctx context.Context, filter queue.Filter, wanted func(*queue.Job) bool) (list []queue.Job, err error) {
 	filter.Limit = laterPage
 	for {
-		jobs, err := h.queue.Jobs(ctx, filter)
+		jobs, err := b.queue.Jobs(ctx, filter)
 		if err != nil {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
@@ -130,32 +137,32 @@ var askedAgain = []string{string(gmail.JobLabelsSync), string(gmail.JobHistorySy
 
 // askAgain makes the jobs due that decide and were given back, and those that find mail and labels and have failed: who has set a key
 // right, or the network, starts the program anew.
-func (h *host) askAgain(ctx context.Context) error {
+func (b *backlog) askAgain(ctx context.Context) error {
 	now := time.Now()
-	ids, err := h.deferred(ctx, func(j *queue.Job) bool { return isDeferred(j, now) })
+	ids, err := b.deferred(ctx, func(j *queue.Job) bool { return isDeferred(j, now) })
 	if err != nil {
 		return err
 	}
-	failed, err := h.queued(ctx, queue.Filter{Types: askedAgain}, func(j *queue.Job) bool { return j.Failures > 0 })
+	failed, err := b.queued(ctx, queue.Filter{Types: askedAgain}, func(j *queue.Job) bool { return j.Failures > 0 })
 	if err != nil {
 		return err
 	}
-	return h.makeDue(ctx, append(ids, jobIDs(failed)...))
+	return b.makeDue(ctx, append(ids, jobIDs(failed)...))
 }
 
 // makeDue lets queued jobs run now that were to run later.
-func (h *host) makeDue(ctx context.Context, ids []string) error {
+func (b *backlog) makeDue(ctx context.Context, ids []string) error {
 	for batch := range slices.Chunk(ids, laterPage) {
-		err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		err := b.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 			for _, id := range batch {
-				err := h.queue.CancelTx(ctx, tx, id)
+				err := b.queue.CancelTx(ctx, tx, id)
 				if errors.Is(err, queue.ErrFinished) || errors.Is(err, queue.ErrJobNotFound) {
 					continue // another process was faster
 				}
 				if err != nil {
 					return err
 				}
-				if err := h.queue.RetryTx(ctx, tx, id); err != nil {
+				if err := b.queue.RetryTx(ctx, tx, id); err != nil {
 					return err
 				}
 			}

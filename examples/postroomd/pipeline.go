@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
-	"strings"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
@@ -101,7 +98,7 @@ var errOtherRules = errors.New("the rules file has been changed since it was rea
 // importRules converts label names in the user's rules to ids and stores the rules, unless the file has changed since it was
 // read: a proposal that a person has accepted meanwhile is not reverted. See changeRules.
 func (p *pipeline) importRules(ctx context.Context) error {
-	id, err := p.app.labelIDs(ctx, p.accountID)
+	id, err := p.app.editor.labelIDs(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
@@ -121,21 +118,6 @@ func (p *pipeline) importRules(ctx context.Context) error {
 		_, err := p.app.rules.ImportFile(ctx, tx, p.accountID, p.rules)
 		return err
 	})
-}
-
-// labelIDs returns a function that finds the id of a label of the account by its name.
-func (h *host) labelIDs(ctx context.Context, accountID string) (id func(name string) (string, bool), err error) {
-	labels, err := h.mail.Labels(ctx, accountID)
-	if err != nil {
-		return nil, err
-	}
-	return func(name string) (string, bool) {
-		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return strings.EqualFold(l.Name, name) })
-		if i < 0 {
-			return "", false
-		}
-		return labels[i].ID, true
-	}, nil
 }
 
 // known returns the number of messages that the pipeline has ingested, broken ones included.

@@ -92,7 +92,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 		}
 	}
 	if *a.asJSON {
-		stopped, err := h.openBreakers(ctx)
+		stopped, err := h.stopper.openBreakers(ctx)
 		if err != nil {
 			return err
 		}

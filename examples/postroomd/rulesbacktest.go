@@ -97,34 +97,17 @@ func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *hos
 	}
 	tried, against := inUse, []rules.Rule(nil)
 	if path != "" {
-		if tried, err = h.readFor(ctx, account.ID, path); err != nil {
+		if tried, err = h.editor.readFor(ctx, account.ID, path); err != nil {
 			return err
 		}
 		against = inUse
 	}
 	if b.against != "" {
-		if against, err = h.readFor(ctx, account.ID, b.against); err != nil {
+		if against, err = h.editor.readFor(ctx, account.ID, b.against); err != nil {
 			return err
 		}
 	}
 	return b.report(ctx, cmd, tried, against, h.mail, h.mail.AllMessages(ctx, account.ID, window))
-}
-
-// readFor reads a rules file for one account: label names become ids.
-func (h *host) readFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
-	file, err := environment.ReadRulesFile(path)
-	if err != nil {
-		return nil, err
-	}
-	id, err := h.labelIDs(ctx, accountID)
-	if err != nil {
-		return nil, err
-	}
-	file.ResolveLabels(id)
-	for i := range file.Rules {
-		file.Rules[i].AccountID = accountID
-	}
-	return file.Rules, nil
 }
 
 // foreign tries rules on mail from elsewhere, whose labels have only names.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
@@ -16,42 +17,51 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
+// A ruleEditor changes the rules of mailboxes: those that are stored, and the file that they are read from.
+type ruleEditor struct {
+	env   *environment.Environment
+	db    queue.DB
+	queue *queue.Queue
+	mail  *gmail.Store
+	rules *rules.Store
+}
+
 // currentRules returns the configured file, or otherwise a file made of the rules that are stored for the mailbox.
-func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File, error) {
-	if file, err := h.env.ReadRules(); file != nil || err != nil {
+func (e *ruleEditor) currentRules(ctx context.Context, accountID string) (*rules.File, error) {
+	if file, err := e.env.ReadRules(); file != nil || err != nil {
 		return file, err
 	}
-	text, err := h.rulesText(ctx, accountID)
+	text, err := e.rulesText(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
-	return h.parseRules(text)
+	return e.parseRules(text)
 }
 
 // rulesText returns the text of the configured file, empty if it does not exist, or otherwise a text of the rules that are stored
 // for the mailbox.
-func (h *host) rulesText(ctx context.Context, accountID string) (string, error) {
-	if path := string(h.env.Config.Paths.Rules); path != "" {
+func (e *ruleEditor) rulesText(ctx context.Context, accountID string) (string, error) {
+	if path := string(e.env.Config.Paths.Rules); path != "" {
 		return readRulesFile(path)
 	}
-	newest, err := h.rules.Versions(ctx, rules.VersionFilter{Account: &accountID, Limit: 1})
+	newest, err := e.rules.Versions(ctx, rules.VersionFilter{Account: &accountID, Limit: 1})
 	if err != nil || len(newest) == 0 {
 		return "", err
 	}
-	v, err := h.rules.Version(ctx, newest[0].Number)
+	v, err := e.rules.Version(ctx, newest[0].Number)
 	if err != nil {
 		return "", err
 	}
 	if v.Altered {
 		return "", alteredVersion(v)
 	}
-	return h.versionText(ctx, v)
+	return e.versionText(ctx, v)
 }
 
 // parseRules reads the text of rulesText.
-func (h *host) parseRules(text string) (*rules.File, error) {
-	path := string(h.env.Config.Paths.Rules)
-	file, err := rules.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), h.rulesOptions()...)
+func (e *ruleEditor) parseRules(text string) (*rules.File, error) {
+	path := string(e.env.Config.Paths.Rules)
+	file, err := rules.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), e.rulesOptions()...)
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
@@ -59,9 +69,9 @@ func (h *host) parseRules(text string) (*rules.File, error) {
 }
 
 // rulesOptions are the options for reading the rules.
-func (h *host) rulesOptions() []rules.ParseOption {
-	options := []rules.ParseOption{rules.WithKinds(environment.Kinds), h.env.RefuseActions()}
-	if path := string(h.env.Config.Paths.Rules); path != "" {
+func (e *ruleEditor) rulesOptions() []rules.ParseOption {
+	options := []rules.ParseOption{rules.WithKinds(environment.Kinds), e.env.RefuseActions()}
+	if path := string(e.env.Config.Paths.Rules); path != "" {
 		options = append(options, rules.WithFiles(os.DirFS(filepath.Dir(path))))
 	}
 	return options
@@ -74,23 +84,23 @@ func (h *host) rulesOptions() []rules.ParseOption {
 // The file is what the next start reads. It is written last, just before the transaction commits, under a lock that all changes
 // of rules take: if the process is killed in between, the file has changed, and the next start reads it. A person who edits the
 // file takes no lock: if it has changed by then, it is not overwritten, and nothing changes.
-func (h *host) changeRules(
+func (e *ruleEditor) changeRules(
 	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rules.File, error),
 ) (done rules.Imported, err error) {
-	readers, err := h.rulesReaders(ctx, accountID)
+	readers, err := e.rulesReaders(ctx, accountID)
 	if err != nil {
 		return done, err
 	}
-	path := string(h.env.Config.Paths.Rules)
+	path := string(e.env.Config.Paths.Rules)
 	var before, written string
 	var existed bool
-	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		if err := h.rules.Lock(ctx, tx); err != nil {
+	err = e.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		if err := e.rules.Lock(ctx, tx); err != nil {
 			return err
 		}
 		_, missing := os.Stat(path)
 		existed = missing == nil
-		if before, err = h.rulesText(ctx, accountID); err != nil {
+		if before, err = e.rulesText(ctx, accountID); err != nil {
 			return err
 		}
 		changed, err := change(ctx, tx, before)
@@ -98,7 +108,7 @@ func (h *host) changeRules(
 			return err
 		}
 		for _, reader := range readers {
-			counted, err := h.storeRules(ctx, tx, reader, what, changed)
+			counted, err := e.storeRules(ctx, tx, reader, what, changed)
 			if err != nil {
 				return err
 			}
@@ -128,17 +138,17 @@ type rulesReader struct {
 }
 
 // rulesReaders returns all mailboxes if a file is configured, otherwise the given one.
-func (h *host) rulesReaders(ctx context.Context, accountID string) ([]rulesReader, error) {
-	accounts, err := h.mail.Accounts(ctx)
+func (e *ruleEditor) rulesReaders(ctx context.Context, accountID string) ([]rulesReader, error) {
+	accounts, err := e.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []rulesReader
 	for _, a := range accounts {
-		if a.State == gmail.AccountRemoving || h.env.Config.Paths.Rules == "" && a.ID != accountID {
+		if a.State == gmail.AccountRemoving || e.env.Config.Paths.Rules == "" && a.ID != accountID {
 			continue
 		}
-		id, err := h.labelIDs(ctx, a.ID)
+		id, err := e.labelIDs(ctx, a.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -151,15 +161,86 @@ func (h *host) rulesReaders(ctx context.Context, accountID string) ([]rulesReade
 }
 
 // storeRules stores the file as the rules of a mailbox, and creates the labels that it names.
-func (h *host) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rules.File) (rules.Imported, error) {
+func (e *ruleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rules.File) (rules.Imported, error) {
 	own := *file
 	own.Name = what + ": " + file.Name
 	own.Rules = slices.Clone(file.Rules)
 	own.ResolveLabels(reader.labelID)
-	done, err := h.rules.ImportFile(ctx, tx, reader.accountID, &own)
+	done, err := e.rules.ImportFile(ctx, tx, reader.accountID, &own)
 	if err != nil {
 		return done, err
 	}
-	_, err = h.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.NeededLabels(environment.Kinds)...))
+	_, err = e.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.NeededLabels(environment.Kinds)...))
 	return done, err
+}
+
+// versionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one mailbox.
+func (e *ruleEditor) versionText(ctx context.Context, v *rules.VersionContent) (string, error) {
+	if v.HasSource || v.AccountID == "" {
+		return v.Text(), nil
+	}
+	labels, err := e.mail.Labels(ctx, v.AccountID)
+	if err != nil {
+		return "", err
+	}
+	named := *v
+	named.List = slices.Clone(v.List)
+	(&rules.File{Rules: named.List}).ResolveLabels(func(id string) (string, bool) {
+		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id })
+		if i < 0 {
+			return "", false
+		}
+		return labels[i].Name, true
+	})
+	return named.Text(), nil
+}
+
+// alteredVersion is the note about restoring rules that something else has written.
+func alteredVersion(v *rules.VersionContent) error {
+	return usage.Errorf("version %d of the rules was altered in the database, and nothing is changed: 'postroomd rules show %d' prints it; "+
+		"take what is right of it into a rules file", v.Number, v.Number)
+}
+
+// mayOverwrite refuses to lose rules that no version has.
+func (e *ruleEditor) mayOverwrite(ctx context.Context, path, there, text string, overwrite bool) error {
+	if there == "" || there == text || overwrite {
+		return nil
+	}
+	known, err := e.rules.KnowsSource(ctx, there)
+	if err == nil && !known {
+		err = usage.Errorf("%s holds what no version does, and would be overwritten; copy it, and give --overwrite", path)
+	}
+	return err
+}
+
+// labelIDs returns a function that finds the id of a label of the account by its name.
+func (e *ruleEditor) labelIDs(ctx context.Context, accountID string) (id func(name string) (string, bool), err error) {
+	labels, err := e.mail.Labels(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	return func(name string) (string, bool) {
+		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return strings.EqualFold(l.Name, name) })
+		if i < 0 {
+			return "", false
+		}
+		return labels[i].ID, true
+	}, nil
+}
+
+// readFor reads a rules file for one account: label names become ids.
+func (e *ruleEditor) readFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
+	file, err := environment.ReadRulesFile(path)
+	if err != nil {
+		return nil, err
+	}
+	id, err := e.labelIDs(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	file.ResolveLabels(id)
+	for i := range file.Rules {
+		file.Rules[i].AccountID = accountID
+	}
+	return file.Rules, nil
 }

@@ -108,14 +108,14 @@ func TestRulesThatCannotBeStoredChangeNoFile(t *testing.T) {
 	account, err := h.onlyAccount(t.Context())
 	require.NoError(t, err)
 	before, failure := d.read(), errors.New("the disk is full")
-	_, err = h.changeRules(t.Context(), account, "a test", func(context.Context, queue.Tx, string) (*rules.File, error) { return nil, failure })
+	_, err = h.editor.changeRules(t.Context(), account, "a test", func(context.Context, queue.Tx, string) (*rules.File, error) { return nil, failure })
 	require.ErrorIs(t, err, failure)
 	require.Equal(t, before, d.read())
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = h.changeRules(ctx, account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
+	_, err = h.editor.changeRules(ctx, account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
 		cancel()
-		return h.parseRules(text + "  - {name: More, condition: {type: starred}, action: archive}\n")
+		return h.editor.parseRules(text + "  - {name: More, condition: {type: starred}, action: archive}\n")
 	})
 	list, listErr := h.rules.List(t.Context())
 	require.NoError(t, listErr)

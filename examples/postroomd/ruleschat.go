@@ -125,14 +125,14 @@ func (h *host) talkAbout(ctx context.Context, account gmail.Account, session rul
 	if err != nil {
 		return nil, err
 	}
-	current, err := h.currentRules(ctx, account.ID)
+	current, err := h.editor.currentRules(ctx, account.ID)
 	return &rulesTalk{app: h, chat: chat, session: session, account: account, current: current}, err
 }
 
 // rulesChat returns the chat with the better model, if there is one: rules are written rarely, and used often. Without a model,
 // sessions can be read.
 func (h *host) rulesChat() (*ruleschat.Chat, error) {
-	cfg := ruleschat.Config{DB: h.db, Kinds: environment.Kinds, Options: h.rulesOptions()}
+	cfg := ruleschat.Config{DB: h.db, Kinds: environment.Kinds, Options: h.editor.rulesOptions()}
 	if !h.env.Config.LLM.Enabled() {
 		return ruleschat.New(cfg)
 	}
@@ -140,7 +140,7 @@ func (h *host) rulesChat() (*ruleschat.Chat, error) {
 	if h.env.Config.Better.Enabled() {
 		model = &h.env.Config.Better
 	}
-	client, err := h.modelClient(model)
+	client, err := h.models.modelClient(model)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func changedRules(before, after *rules.File) []string {
 
 // try shows the effect that the proposal would have had on stored mail, compared with the current rules.
 func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.MessageRange) (*rules.Backtest, error) {
-	id, err := c.app.labelIDs(ctx, c.account.ID)
+	id, err := c.app.editor.labelIDs(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
 	}

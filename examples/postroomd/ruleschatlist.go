@@ -177,8 +177,8 @@ func (h *host) acceptProposal(ctx context.Context, out io.Writer, s ruleschat.Se
 	if err != nil {
 		return err
 	}
-	done, err := h.changeRules(ctx, s.AccountID, "proposed in session "+s.ID, func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
-		current, err := h.parseRules(text)
+	done, err := h.editor.changeRules(ctx, s.AccountID, "proposed in session "+s.ID, func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
+		current, err := h.editor.parseRules(text)
 		if err != nil {
 			return nil, err
 		}

@@ -53,7 +53,7 @@ func rulesConfirm() *cobra.Command {
 
 func directionsConfirm() *cobra.Command {
 	return confirmCommand("directions", func(h *host) confirmable {
-		return confirmable{"directions", h.guide.Faults, h.guide.Confirm, func(ctx context.Context, id string) (string, error) {
+		return confirmable{"directions", h.models.guide.Faults, h.models.guide.Confirm, func(ctx context.Context, id string) (string, error) {
 			list, err := h.instructions(ctx)
 			i := slices.IndexFunc(list, func(i instruction) bool { return i.ID == id })
 			if err != nil || i < 0 {

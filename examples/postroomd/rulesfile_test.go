@@ -25,9 +25,9 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	list, err := h.rules.List(t.Context())
 	require.NoError(t, err)
 	byHand := "# By hand.\n" + d.read()
-	_, err = h.changeRules(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
+	_, err = h.editor.changeRules(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
 		d.write(byHand)
-		return h.parseRules(text + moreRules)
+		return h.editor.parseRules(text + moreRules)
 	})
 	require.ErrorContains(t, err, "has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again")
 	require.ErrorAs(t, err, new(usage.Error))
@@ -35,8 +35,8 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	after, err := h.rules.List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, list, after)
-	_, err = h.changeRules(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
-		return h.parseRules(text + moreRules)
+	_, err = h.editor.changeRules(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
+		return h.editor.parseRules(text + moreRules)
 	})
 	require.NoError(t, err)
 	require.Equal(t, byHand+moreRules, d.read())
@@ -49,7 +49,7 @@ func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
 	account, err := h.onlyAccount(t.Context())
 	require.NoError(t, err)
 	before := d.read()
-	_, err = h.changeRules(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
+	_, err = h.editor.changeRules(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
 		for _, statement := range []string{
 			"CREATE TABLE parents (id INTEGER PRIMARY KEY)",
 			"CREATE TABLE children (parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)",
@@ -59,7 +59,7 @@ func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
 				return nil, err
 			}
 		}
-		return h.parseRules(text + moreRules)
+		return h.editor.parseRules(text + moreRules)
 	})
 	require.ErrorContains(t, err, "FOREIGN KEY")
 	require.Equal(t, before, d.read())

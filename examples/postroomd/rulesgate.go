@@ -116,14 +116,14 @@ func (h *host) letDecide(ctx context.Context, accountID string) error {
 	}
 	h.gate.lets(accountID)
 	now := time.Now()
-	held, err := h.queued(ctx, queue.Filter{Types: byRules}, func(j *queue.Job) bool {
+	held, err := h.jobs.queued(ctx, queue.Filter{Types: byRules}, func(j *queue.Job) bool {
 		of, ok := accountOf(j)
 		return ok && of == accountID && waitsForRules(j, now)
 	})
 	if err != nil {
 		return err
 	}
-	return h.makeDue(ctx, jobIDs(held))
+	return h.jobs.makeDue(ctx, jobIDs(held))
 }
 
 // isGated reports whether a job waits for rules that are still not stored.

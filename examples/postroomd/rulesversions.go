@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -114,7 +113,7 @@ func rulesShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := h.versionText(ctx, v)
+			text, err := h.editor.versionText(ctx, v)
 			if err != nil {
 				return err
 			}
@@ -227,7 +226,7 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 		return alteredVersion(v)
 	}
 	path := string(h.env.Config.Paths.Rules)
-	text, err := h.versionText(ctx, v)
+	text, err := h.editor.versionText(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -248,8 +247,8 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 		return usage.Errorf("version %d cannot be read as a file any more, and nothing is changed: %w", v.Number, err)
 	}
 	stale := false
-	_, err = h.changeRules(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rules.File, error) {
-		if err := h.mayOverwrite(ctx, path, there, text, overwrite); err != nil {
+	_, err = h.editor.changeRules(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rules.File, error) {
+		if err := h.editor.mayOverwrite(ctx, path, there, text, overwrite); err != nil {
 			return nil, err
 		}
 		stale = there != text
@@ -262,7 +261,7 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 }
 
 func (h *host) printRestored(ctx context.Context, out io.Writer, v *rules.VersionContent, made *rules.Version, stale bool) error {
-	readers, err := h.rulesReaders(ctx, v.AccountID)
+	readers, err := h.editor.rulesReaders(ctx, v.AccountID)
 	if err != nil {
 		return err
 	}
@@ -274,45 +273,6 @@ func (h *host) printRestored(ctx context.Context, out io.Writer, v *rules.Versio
 		text += fmt.Sprintf("%d mailboxes read that file, and all have these rules now\n", len(readers))
 	}
 	_, err = io.WriteString(out, text)
-	return err
-}
-
-// versionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one mailbox.
-func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string, error) {
-	if v.HasSource || v.AccountID == "" {
-		return v.Text(), nil
-	}
-	labels, err := h.mail.Labels(ctx, v.AccountID)
-	if err != nil {
-		return "", err
-	}
-	named := *v
-	named.List = slices.Clone(v.List)
-	(&rules.File{Rules: named.List}).ResolveLabels(func(id string) (string, bool) {
-		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id })
-		if i < 0 {
-			return "", false
-		}
-		return labels[i].Name, true
-	})
-	return named.Text(), nil
-}
-
-// alteredVersion is the note about restoring rules that something else has written.
-func alteredVersion(v *rules.VersionContent) error {
-	return usage.Errorf("version %d of the rules was altered in the database, and nothing is changed: 'postroomd rules show %d' prints it; "+
-		"take what is right of it into a rules file", v.Number, v.Number)
-}
-
-// mayOverwrite refuses to lose rules that no version has.
-func (h *host) mayOverwrite(ctx context.Context, path, there, text string, overwrite bool) error {
-	if there == "" || there == text || overwrite {
-		return nil
-	}
-	known, err := h.rules.KnowsSource(ctx, there)
-	if err == nil && !known {
-		err = usage.Errorf("%s holds what no version does, and would be overwritten; copy it, and give --overwrite", path)
-	}
 	return err
 }
 

@@ -170,7 +170,7 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 	beside.Go(func() { newTender(d.app, &d.ready).tend(ctx) })
 	beside.Go(func() { d.pull(ctx) })
 	beside.Go(func() { d.listen(ctx) })
-	beside.Go(func() { d.app.remember(ctx) })
+	beside.Go(func() { d.app.stopper.remember(ctx) })
 	beside.Go(func() { untold = d.tellStop(ctx) })
 	err = dispatcher.Run(ctx)
 	stop()

@@ -96,7 +96,7 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Stopped, err = h.stoppedBy(ctx); err != nil {
+	if s.Stopped, err = h.stopper.stoppedBy(ctx); err != nil {
 		return nil, err
 	}
 	for _, a := range accounts {
@@ -123,11 +123,11 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	if s.Jobs, err = h.queue.Counts(ctx, queue.Filter{}); err != nil {
 		return nil, err
 	}
-	s.Models = h.models()
+	s.Models = h.models.names()
 	if s.Outages, err = h.outages(ctx); err != nil {
 		return nil, err
 	}
-	waiting, err := h.countUndecided(ctx)
+	waiting, err := h.jobs.countUndecided(ctx)
 	s.Undecided, s.Held = waiting.model, waiting.rules
 	return s, err
 }
@@ -135,7 +135,7 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 // countAltered counts altered rules and directions, without reading mail or the rest of the audit log.
 func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
 	counts := make(map[string]int)
-	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults, "directions": h.guide.Faults} {
+	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults, "directions": h.models.guide.Faults} {
 		found, err := faults(ctx)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ When no command can be given, make the file of safety.stop_file: each postroomd 
 	undos := cmd.Flags().Bool("allow-undo", false, "let 'postroomd undo' take back meanwhile what was done")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			if err := h.stop(ctx, me(), safety.StopOptions{Why: *why, Undos: *undos}); err != nil {
+			if err := h.stopper.stop(ctx, me(), safety.StopOptions{Why: *why, Undos: *undos}); err != nil {
 				return err
 			}
 			return h.tellStopped(ctx, cmd, "")
@@ -49,11 +50,11 @@ func resumeCommand() *cobra.Command {
 	why := cmd.Flags().String("why", "", "the reason, for the record")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			before, err := h.stoppedBy(ctx)
+			before, err := h.stopper.stoppedBy(ctx)
 			if err != nil {
 				return err
 			}
-			if err := h.resume(ctx, me(), *why); err != nil {
+			if err := h.stopper.resume(ctx, me(), *why); err != nil {
 				return err
 			}
 			return h.tellStopped(ctx, cmd, printer.Unless(before == "", "what was stopped goes on"))
@@ -72,25 +73,33 @@ func changing(undos bool) []queue.Target {
 	return targets
 }
 
-func (h *host) stop(ctx context.Context, by string, o safety.StopOptions) error {
-	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		errs := []error{h.ledger.Stop(ctx, tx, by, o)}
+// A stopper stops what changes mailboxes, says what is stopped, and lets it go on.
+type stopper struct {
+	db     queue.DB
+	queue  *queue.Queue
+	ledger *safety.Ledger
+	log    *slog.Logger
+}
+
+func (s *stopper) stop(ctx context.Context, by string, o safety.StopOptions) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		errs := []error{s.ledger.Stop(ctx, tx, by, o)}
 		if o.Undos {
-			errs = append(errs, h.queue.ResumeTx(ctx, tx, queue.ForType(undo.JobAction)))
+			errs = append(errs, s.queue.ResumeTx(ctx, tx, queue.ForType(undo.JobAction)))
 		}
 		for _, t := range changing(!o.Undos) {
-			errs = append(errs, h.queue.PauseTx(ctx, tx, t))
+			errs = append(errs, s.queue.PauseTx(ctx, tx, t))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-func (h *host) resume(ctx context.Context, by, why string) error {
-	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := h.ledger.CloseBreakers(ctx, tx, "", by, why)
-		errs := []error{err, h.ledger.Resume(ctx, tx, by, why)}
+func (s *stopper) resume(ctx context.Context, by, why string) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := s.ledger.CloseBreakers(ctx, tx, "", by, why)
+		errs := []error{err, s.ledger.Resume(ctx, tx, by, why)}
 		for _, t := range changing(true) {
-			errs = append(errs, h.queue.ResumeTx(ctx, tx, t))
+			errs = append(errs, s.queue.ResumeTx(ctx, tx, t))
 		}
 		return errors.Join(errs...)
 	})
@@ -98,7 +107,7 @@ func (h *host) resume(ctx context.Context, by, why string) error {
 
 // tellStopped says what is stopped; else what has been resumed, if anything was.
 func (h *host) tellStopped(ctx context.Context, cmd *cobra.Command, resumed string) error {
-	text, err := h.stoppedBy(ctx)
+	text, err := h.stopper.stoppedBy(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,24 +116,24 @@ func (h *host) tellStopped(ctx context.Context, cmd *cobra.Command, resumed stri
 }
 
 // stoppedBy describes to people who has stopped everything, or which rules or models are stopped; empty if nothing is stopped.
-func (h *host) stoppedBy(ctx context.Context) (string, error) {
-	s, err := h.ledger.Stopped(ctx)
+func (s *stopper) stoppedBy(ctx context.Context) (string, error) {
+	stop, err := s.ledger.Stopped(ctx)
 	if err != nil {
 		return "", err
 	}
-	if s != nil {
-		return s.String(), nil
+	if stop != nil {
+		return stop.String(), nil
 	}
-	held, err := h.heldByLog(ctx)
+	held, err := s.heldByLog(ctx)
 	if err != nil || held != "" {
 		return held, err
 	}
-	return h.openBreakers(ctx)
+	return s.openBreakers(ctx)
 }
 
 // openBreakers lists the rules or models that breakers have stopped; empty if there are none.
-func (h *host) openBreakers(ctx context.Context) (string, error) {
-	open, err := h.ledger.Breakers(ctx)
+func (s *stopper) openBreakers(ctx context.Context) (string, error) {
+	open, err := s.ledger.Breakers(ctx)
 	lines := make([]string, len(open))
 	for i := range open {
 		lines[i] = "in account " + open[i].AccountID + " " + open[i].String()

@@ -41,10 +41,10 @@ func (p stopPage) beside(dashboard http.Handler) http.Handler {
 	mux.Handle("/", dashboard)
 	mux.Handle("GET /actions", p.guarded(p.show))
 	mux.Handle("POST /actions/stop", p.guarded(func(w http.ResponseWriter, r *http.Request) {
-		p.change(w, p.app.stop(r.Context(), byPage(), safety.StopOptions{Why: whyOf(r)}))
+		p.change(w, p.app.stopper.stop(r.Context(), byPage(), safety.StopOptions{Why: whyOf(r)}))
 	}))
 	mux.Handle("POST /actions/resume", p.guarded(func(w http.ResponseWriter, r *http.Request) {
-		p.change(w, p.app.resume(r.Context(), byPage(), whyOf(r)))
+		p.change(w, p.app.stopper.resume(r.Context(), byPage(), whyOf(r)))
 	}))
 	mux.Handle("GET /actions/style.css", p.guarded(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -84,7 +84,7 @@ func (p stopPage) show(w http.ResponseWriter, r *http.Request) {
 	var v stopPageView
 	var err error
 	if v.Stopped, err = p.app.ledger.Stopped(r.Context()); err == nil {
-		v.Breakers, err = p.app.openBreakers(r.Context())
+		v.Breakers, err = p.app.stopper.openBreakers(r.Context())
 	}
 	if err != nil {
 		p.failed(w, err)

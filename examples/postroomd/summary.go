@@ -72,13 +72,13 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 	if s.Jobs, err = o.app.queue.Counts(ctx, queue.Filter{}); err != nil {
 		return nil, err
 	}
-	if s.Stopped, err = o.app.stoppedBy(ctx); err != nil {
+	if s.Stopped, err = o.app.stopper.stoppedBy(ctx); err != nil {
 		return nil, err
 	}
 	if s.Disabled, err = o.app.disabledRules(ctx); err != nil {
 		return nil, err
 	}
-	waiting, err := o.app.countUndecided(ctx)
+	waiting, err := o.app.jobs.countUndecided(ctx)
 	s.Undecided, s.Held = waiting.model, waiting.rules
 	if err != nil || s.Undecided == 0 {
 		return s, err

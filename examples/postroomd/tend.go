@@ -127,7 +127,7 @@ func (t *tender) lookAtAccess(ctx context.Context, accounts []gmail.Account, aga
 			continue
 		}
 		if reached := t.reached[a.ID]; !reached || again && t.app.env.Shared() {
-			fault := t.app.takeUp(ctx, a.ID, !reached)
+			fault := t.app.jobs.takeUp(ctx, a.ID, !reached)
 			t.reached[a.ID] = fault == nil
 			err = errors.Join(err, fault)
 		}

@@ -132,7 +132,7 @@ func failing(jobs []queue.Job) string {
 
 // tellBreakers lists the rules or models that breakers have stopped because of their actions or undos.
 func (h *host) tellBreakers(ctx context.Context, cmd *cobra.Command) error {
-	text, err := h.openBreakers(ctx)
+	text, err := h.stopper.openBreakers(ctx)
 	if err != nil || text == "" {
 		return err
 	}

@@ -44,7 +44,7 @@ func (h *host) runJobs(ctx context.Context) error {
 			}
 		}
 	})
-	looking.Go(func() { h.remember(working) })
+	looking.Go(func() { h.stopper.remember(working) })
 	err = d.RunUntilIdle(working)
 	stop()
 	looking.Wait()
