@@ -43,7 +43,7 @@ func (r *removal) run(ctx context.Context, cmd *cobra.Command, h *host, address 
 	case errors.Is(err, postroom.ErrNotFound) && r.forget:
 		return r.onlyForget(ctx, cmd, h, address)
 	case errors.Is(err, postroom.ErrNotFound):
-		return h.noMailbox(ctx, address, "")
+		return noMailbox(ctx, h, address, "")
 	case err != nil:
 		return err
 	}
@@ -71,7 +71,7 @@ func (r *removal) onlyForget(ctx context.Context, cmd *cobra.Command, h *host, a
 		return err
 	}
 	if kept == 0 {
-		return h.noMailbox(ctx, address, ", and nothing is kept of what one has sent")
+		return noMailbox(ctx, h, address, ", and nothing is kept of what one has sent")
 	}
 	if err := r.confirm(cmd, fmt.Sprintf("forget what %s has sent, to %s?", address, printer.Count(kept, "recipient", "recipients")), "nothing was forgotten"); err != nil {
 		return err

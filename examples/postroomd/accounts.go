@@ -21,7 +21,7 @@ func accountsList() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			s, err := h.status(ctx)
+			s, err := newStatus(ctx, h)
 			switch {
 			case err != nil:
 				return err
@@ -68,7 +68,7 @@ func accountCommand(name, short string, change func(context.Context, *host, gmai
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			a, err := h.account(ctx, args[0])
+			a, err := accountByAddress(ctx, h, args[0])
 			if err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ const (
 )
 
 // withAPI adds the API, if a token is configured. Each call needs the token, so any host name is permitted, and a proxy.
-func (h *host) withAPI(local http.Handler) http.Handler {
+func withAPI(h *host, local http.Handler) http.Handler {
 	if h.env.Config.API.Token == "" {
 		return local
 	}

@@ -82,7 +82,7 @@ func approvalsApprove() *cobra.Command {
 			if err := h.fixContent(ctx, id); err != nil {
 				return err
 			}
-			return h.decide(ctx, cmd, id, func(ctx context.Context, tx queue.Tx, id string) error {
+			return answerRequest(ctx, h, cmd, id, func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Approve(ctx, tx, id, me())
 				// An earlier answer that was interrupted is carried out now.
 				state, ok := errors.AsType[*safety.StateError](err)
@@ -115,7 +115,7 @@ func approvalsReject() *cobra.Command {
 			if len(args) != 1 || several.dryRun {
 				return several.run(ctx, cmd, h, args)
 			}
-			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
+			return answerRequest(ctx, h, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Reject(ctx, tx, id, me(), *why)
 				return err
 			})
@@ -146,14 +146,14 @@ func approvalsRenew() *cobra.Command {
 			case err != nil:
 				return err
 			}
-			return h.printOutcome(ctx, cmd, id, "")
+			return printOutcome(ctx, h, cmd, id, "")
 		})
 	}
 	return cmd
 }
 
 // decide answers a request, runs the jobs that follow, and prints the outcome.
-func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, answer func(context.Context, queue.Tx, string) error) error {
+func answerRequest(ctx context.Context, h *host, cmd *cobra.Command, prefix string, answer func(context.Context, queue.Tx, string) error) error {
 	id, err := h.actionID(ctx, prefix)
 	if err != nil {
 		return err
@@ -175,20 +175,20 @@ func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, an
 		return err
 	}
 	done, err := h.carryOut(ctx, func(ctx context.Context) (bool, error) {
-		return h.allSettled(ctx, []string{id})
+		return allSettled(ctx, h, []string{id})
 	})
 	if err != nil {
 		return err
 	}
-	rest, err := h.whyLater(ctx, id, done)
+	rest, err := whyLater(ctx, h, id, done)
 	if err != nil {
 		return err
 	}
-	return h.printOutcome(ctx, cmd, id, rest)
+	return printOutcome(ctx, h, cmd, id, rest)
 }
 
 // allSettled reports whether all actions have ended or are held.
-func (h *host) allSettled(ctx context.Context, ids []string) (bool, error) {
+func allSettled(ctx context.Context, h *host, ids []string) (bool, error) {
 	for _, id := range ids {
 		a, err := h.ledger.Action(ctx, id)
 		if err != nil {
@@ -205,7 +205,7 @@ func (h *host) allSettled(ctx context.Context, ids []string) (bool, error) {
 }
 
 // whyLater explains why an action has not ended. settled is the result of allSettled.
-func (h *host) whyLater(ctx context.Context, id string, settled bool) (string, error) {
+func whyLater(ctx context.Context, h *host, id string, settled bool) (string, error) {
 	err := h.ledger.HeldAction(ctx, id)
 	held, ok := errors.AsType[*postroom.HeldError](err)
 	switch {
@@ -229,7 +229,7 @@ func (h *host) actionID(ctx context.Context, prefix string) (string, error) {
 	return id, err
 }
 
-func (h *host) printOutcome(ctx context.Context, cmd *cobra.Command, actionID, rest string) error {
+func printOutcome(ctx context.Context, h *host, cmd *cobra.Command, actionID, rest string) error {
 	a, err := h.ledger.Action(ctx, actionID)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func newAPI(t *testing.T, rule string, then ...string) (*teatime, apiClient) {
 	h := m.open()
 	h.log = slog.New(slog.DiscardHandler)
 	require.NoError(t, h.connect(t.Context()))
-	pages, onClose, err := h.pages(new(readiness))
+	pages, onClose, err := newPages(h, new(readiness))
 	require.NoError(t, err)
 	t.Cleanup(onClose)
 	return m, apiClient{t, pages, "Bearer " + apiSecret}

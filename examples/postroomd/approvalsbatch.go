@@ -65,7 +65,7 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *host, ids []stri
 		return err
 	}
 	if b.dryRun || b.chooses() && !b.yes {
-		if err := h.previewAnswers(ctx, cmd.OutOrStdout(), chosen); err != nil || b.dryRun {
+		if err := previewAnswers(ctx, h, cmd.OutOrStdout(), chosen); err != nil || b.dryRun {
 			return err
 		}
 		if err := confirm(cmd.InOrStdin(), cmd.OutOrStdout(), question{
@@ -81,7 +81,7 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *host, ids []stri
 // answered.
 func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Waiting, error) {
 	if len(ids) > 0 {
-		return h.named(ctx, ids, b.verb == "approve")
+		return namedRequests(ctx, h, ids, b.verb == "approve")
 	}
 	filter := safety.Filter{Rule: b.allOf, Limit: 100}
 	for _, kind := range b.kinds {
@@ -97,7 +97,7 @@ func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Wai
 			return nil, err
 		}
 	}
-	found, err := h.allWaiting(ctx, filter)
+	found, err := allWaiting(ctx, h, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +109,11 @@ func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Wai
 	for _, w := range found {
 		named = append(named, w.Action.ID)
 	}
-	return h.named(ctx, named, true)
+	return namedRequests(ctx, h, named, true)
 }
 
 // named returns the requests about waiting actions, without duplicates.
-func (h *host) named(ctx context.Context, ids []string, compose bool) ([]safety.Waiting, error) {
+func namedRequests(ctx context.Context, h *host, ids []string, compose bool) ([]safety.Waiting, error) {
 	var list []safety.Waiting
 	for _, id := range ids {
 		w, err := h.waiting(ctx, id)
@@ -136,7 +136,7 @@ func (h *host) named(ctx context.Context, ids []string, compose bool) ([]safety.
 }
 
 // allWaiting returns all requests that the filter selects, oldest first.
-func (h *host) allWaiting(ctx context.Context, filter safety.Filter) ([]safety.Waiting, error) {
+func allWaiting(ctx context.Context, h *host, filter safety.Filter) ([]safety.Waiting, error) {
 	var list []safety.Waiting
 	for {
 		page, err := h.ledger.Approvals(ctx, filter)
@@ -152,7 +152,7 @@ func (h *host) allWaiting(ctx context.Context, filter safety.Filter) ([]safety.W
 	}
 }
 
-func (h *host) previewAnswers(ctx context.Context, out io.Writer, chosen []safety.Waiting) error {
+func previewAnswers(ctx context.Context, h *host, out io.Writer, chosen []safety.Waiting) error {
 	names, err := h.labelNames(ctx)
 	if err != nil {
 		return err
@@ -180,14 +180,14 @@ func (b *batch) answerAll(ctx context.Context, cmd *cobra.Command, h *host, chos
 			return err
 		}
 	}
-	done, err := h.carryOut(ctx, func(ctx context.Context) (bool, error) { return h.allSettled(ctx, answered) })
+	done, err := h.carryOut(ctx, func(ctx context.Context) (bool, error) { return allSettled(ctx, h, answered) })
 	if err != nil {
 		return err
 	}
 	for _, id := range answered {
-		rest, err := h.whyLater(ctx, id, done)
+		rest, err := whyLater(ctx, h, id, done)
 		if err == nil {
-			err = h.printOutcome(ctx, cmd, id, rest)
+			err = printOutcome(ctx, h, cmd, id, rest)
 		}
 		if err != nil {
 			refusals = append(refusals, err)

@@ -45,7 +45,7 @@ time: a database that was put back as a whole to an earlier day does not show ot
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			found, err := h.ledger.VerifyAudit(ctx, heads)
 			if err == nil {
-				err = h.verifyWhitelist(ctx, &found)
+				err = verifyWhitelist(ctx, h, &found)
 			}
 			if err != nil {
 				return err
@@ -65,7 +65,7 @@ time: a database that was put back as a whole to an earlier day does not show ot
 }
 
 // verifyWhitelist adds a fault if the Discord whitelist was altered.
-func (h *host) verifyWhitelist(ctx context.Context, found *safety.Audit) error {
+func verifyWhitelist(ctx context.Context, h *host, found *safety.Audit) error {
 	if !h.env.AsksDiscord() {
 		return nil
 	}

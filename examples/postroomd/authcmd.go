@@ -81,7 +81,7 @@ func loginWith(s *environment.Environment, cmd *cobra.Command, login auth.LoginC
 	login.Tokens, login.Scopes = tokens, s.Scopes()
 	result, err := auth.Login(ctx, login)
 	if err == nil {
-		err = h.adopt(ctx, result.Grant)
+		err = adoptMailbox(ctx, h, result.Grant)
 	}
 	if err := errors.Join(err, h.close()); err != nil {
 		return err
@@ -101,7 +101,7 @@ func kept(kind tokenstore.Kind) string {
 }
 
 // adopt makes the account of a mailbox, keeps what was granted, and lets its jobs run, also those that were left to other machines.
-func (h *host) adopt(ctx context.Context, grant auth.Grant) error {
+func adoptMailbox(ctx context.Context, h *host, grant auth.Grant) error {
 	var id string
 	err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		id, err = h.mail.EnsureAccount(ctx, tx, grant.Email)

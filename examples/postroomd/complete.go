@@ -199,12 +199,12 @@ func storedBatches(ctx context.Context, h *host, _ *cobra.Command) ([]string, er
 }
 
 func storedSessions(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
-	list, err := h.chatSessions(ctx, completionLimit)
+	list, err := newChatSessions(ctx, h, completionLimit)
 	return printer.List(list, func(s sessionView) string { return described(s.ID, s.About) }), err
 }
 
 func storedVersions(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
-	list, err := h.versions(ctx, "", completionLimit)
+	list, err := newVersions(ctx, h, "", completionLimit)
 	return printer.List(list, func(v versionView) string {
 		return described(strconv.FormatInt(v.Version, 10), printer.Clock(v.CreatedAt), v.Detail)
 	}), err
@@ -223,7 +223,7 @@ func storedDecisions(ctx context.Context, h *host, _ *cobra.Command) ([]string, 
 }
 
 func storedDirections(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
-	list, err := h.instructions(ctx)
+	list, err := newInstructions(ctx, h)
 	return printer.List(list, func(i instruction) string { return described(i.ID, i.Text) }), err
 }
 
@@ -238,11 +238,11 @@ func storedJobs(ctx context.Context, h *host, cmd *cobra.Command) ([]string, err
 
 func storedMail(ctx context.Context, h *host, cmd *cobra.Command) ([]string, error) {
 	address, _ := cmd.Flags().GetString("mailbox") // explain has none
-	account, err := h.mailbox(ctx, address)
+	account, err := mailboxOf(ctx, h, address)
 	if err != nil {
 		return nil, err
 	}
-	page, err := h.search(ctx, account.ID, gmail.Search{SpamAndTrash: true, Limit: completionLimit})
+	page, err := searchMail(ctx, h, account.ID, gmail.Search{SpamAndTrash: true, Limit: completionLimit})
 	return printer.List(page.Messages, func(m *postroom.Message) string { return described(m.ProviderID, m.Subject) }), err
 }
 

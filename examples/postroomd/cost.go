@@ -24,7 +24,7 @@ func costCommand() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			v, err := h.cost(ctx, time.Now())
+			v, err := newCost(ctx, h, time.Now())
 			switch {
 			case err != nil:
 				return err
@@ -82,18 +82,18 @@ type budgetView struct {
 
 func dollars(m llm.Money) float64 { return float64(m) / float64(llm.Dollar) }
 
-func (h *host) cost(ctx context.Context, now time.Time) (*costView, error) {
+func newCost(ctx context.Context, h *host, now time.Time) (*costView, error) {
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	v := &costView{Forecast: []forecastView{}, Budgets: []budgetView{}, Unpriced: h.models.unpriced()}
 	from, until := h.models.records.Day(now)
-	if v.Today, err = h.period(ctx, accounts, from, until); err != nil {
+	if v.Today, err = newPeriod(ctx, h, accounts, from, until); err != nil {
 		return nil, err
 	}
 	from, until = h.models.records.Month(now)
-	if v.Month, err = h.period(ctx, accounts, from, until); err != nil {
+	if v.Month, err = newPeriod(ctx, h, accounts, from, until); err != nil {
 		return nil, err
 	}
 	all := gmail.Account{}
@@ -105,7 +105,7 @@ func (h *host) cost(ctx context.Context, now time.Time) (*costView, error) {
 		if a.ID == "" || f.Days > 0 {
 			v.Forecast = append(v.Forecast, forecastView{a.Email, f.Days, f.Month.Calls, f.Month.Tokens, dollars(f.Month.Cost)})
 		}
-		budget, err := h.budget(ctx, a, now)
+		budget, err := newBudget(ctx, h, a, now)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (h *host) cost(ctx context.Context, now time.Time) (*costView, error) {
 	return v, nil
 }
 
-func (h *host) period(ctx context.Context, accounts []gmail.Account, from, until time.Time) (periodView, error) {
+func newPeriod(ctx context.Context, h *host, accounts []gmail.Account, from, until time.Time) (periodView, error) {
 	p := periodView{From: from, Until: until, Spent: []spentView{}}
 	costs, err := h.models.records.Costs(ctx, from, until)
 	for _, c := range costs {
@@ -142,7 +142,7 @@ func emailOf(accounts []gmail.Account, id string) string {
 }
 
 // budget returns today's budget of an account, or of all together for the empty id.
-func (h *host) budget(ctx context.Context, a gmail.Account, now time.Time) (budgetView, error) {
+func newBudget(ctx context.Context, h *host, a gmail.Account, now time.Time) (budgetView, error) {
 	cfg := &h.env.Config.LLM
 	v := budgetView{Mailbox: a.Email, Tokens: int64(cfg.AccountTokensDay), Dollars: cfg.AccountDollarsDay}
 	if a.ID == "" {

@@ -58,8 +58,8 @@ func isLoopback(host string) bool {
 
 // show serves the dashboard until it is closed. On a loopback address, anyone who can reach it may do everything that the command
 // line can.
-func (h *host) show(listener net.Listener, public bool) (*web, error) {
-	cfg := &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: h.authorize, Logger: h.log}
+func serveDashboard(h *host, listener net.Listener, public bool) (*web, error) {
+	cfg := &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: authorizeRetry(h), Logger: h.log}
 	if !public {
 		cfg.Links = []queueui.Link{stopPageLink}
 	}
@@ -74,10 +74,12 @@ func (h *host) show(listener net.Listener, public bool) (*web, error) {
 	return serve(listener, handler, ui.Close), nil
 }
 
-// authorize refuses useless retries, like the command line.
-func (h *host) authorize(r *http.Request, action queueui.Action) error {
-	if id := r.PathValue("id"); action == queueui.ActionRetry && id != "" {
-		return h.mayRetry(r.Context(), id)
+// authorizeRetry refuses useless retries, like the command line.
+func authorizeRetry(h *host) func(*http.Request, queueui.Action) error {
+	return func(r *http.Request, action queueui.Action) error {
+		if id := r.PathValue("id"); action == queueui.ActionRetry && id != "" {
+			return h.mayRetry(r.Context(), id)
+		}
+		return nil
 	}
-	return nil
 }

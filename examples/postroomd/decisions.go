@@ -38,7 +38,7 @@ func decisionsList() *cobra.Command {
 			filter.Confidence = &safety.Range{Max: *below}
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			if err := h.checkFilter(ctx, filter); err != nil {
+			if err := checkFilter(ctx, h, filter); err != nil {
 				return err
 			}
 			records, err := h.ledger.Decisions(ctx, filter)
@@ -75,7 +75,7 @@ func decisionsShow() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			d, err := h.decision(ctx, args[0])
+			d, err := findDecision(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func decisionsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := h.viewWholeDecision(ctx, d, names)
+			v, err := newWholeDecision(ctx, h, d, names)
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func decisionsShow() *cobra.Command {
 }
 
 // decision finds a decision by its id, or by the prefix of the id of an action.
-func (h *host) decision(ctx context.Context, id string) (safety.DecisionRecord, error) {
+func findDecision(ctx context.Context, h *host, id string) (safety.DecisionRecord, error) {
 	id = strings.ToLower(strings.TrimSpace(id))
 	d, err := h.ledger.Decision(ctx, id)
 	if !errors.Is(err, postroom.ErrNotFound) {

@@ -56,10 +56,10 @@ type resultView struct {
 	Undo string `json:"undo"` // in words
 }
 
-func (h *host) viewWholeDecision(ctx context.Context, d safety.DecisionRecord, names labelNames) (*wholeDecisionView, error) {
+func newWholeDecision(ctx context.Context, h *host, d safety.DecisionRecord, names labelNames) (*wholeDecisionView, error) {
 	v := &wholeDecisionView{decisionView: viewDecision(d, names), Explanations: d.Decision.Explanations, Released: d.Verdict.Released, Actions: []resultView{}}
 	var err error
-	if v.FormerRule, err = h.formerRule(ctx, d.Decision); err != nil {
+	if v.FormerRule, err = newFormerRule(ctx, h, d.Decision); err != nil {
 		return nil, err
 	}
 	all, err := h.ledger.Actions(ctx, safety.Filter{AccountID: d.AccountID, MessageID: d.MessageID, Limit: 100})

@@ -107,7 +107,7 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	h.gate = newRulesGate()
 	d = &demoRun{oneRun: &oneRun{app: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}, from: from}
 	if listener != nil {
-		if d.shown, err = h.show(listener, o.ui.public); err != nil {
+		if d.shown, err = serveDashboard(h, listener, o.ui.public); err != nil {
 			return nil, errors.Join(err, h.close())
 		}
 	}
@@ -168,7 +168,10 @@ func (d *demoRun) run(ctx context.Context) (*summary, error) {
 	if err := d.loadMailbox(ctx); err != nil {
 		return nil, err
 	}
-	return d.once(ctx, d.cutShort)
+	if err := d.oneRun.run(ctx); err != nil {
+		return nil, err
+	}
+	return newSummary(ctx, d.oneRun, d.cutShort)
 }
 
 // warnOfPauses warns of types and keys that are paused on the dashboard: their jobs keep the demo from ending.

@@ -37,7 +37,7 @@ type instruction struct {
 	rule      *llm.ScopedRule
 }
 
-func (h *host) instructions(ctx context.Context) ([]instruction, error) {
+func newInstructions(ctx context.Context, h *host) ([]instruction, error) {
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func directionsList() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			list, err := h.instructions(ctx)
+			list, err := newInstructions(ctx, h)
 			switch {
 			case err != nil:
 				return err
@@ -123,13 +123,13 @@ func directionsAdd() *cobra.Command {
 			case *sender != "":
 				r.Scope, r.ScopeRef = llm.ScopeSender, *sender
 			case *address != "":
-				account, err := h.account(ctx, *address)
+				account, err := accountByAddress(ctx, h, *address)
 				if err != nil {
 					return err
 				}
 				r.Scope, r.ScopeRef = llm.ScopeAccount, account.ID
 			}
-			id, err := h.addDirection(ctx, r)
+			id, err := addDirection(ctx, h, r)
 			if err := guidanceFault(err); err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func uncheckedNote(text string) string {
 }
 
 // addDirection stores a rule, or a direction if it has no name.
-func (h *host) addDirection(ctx context.Context, r llm.ScopedRule) (id string, err error) {
+func addDirection(ctx context.Context, h *host, r llm.ScopedRule) (id string, err error) {
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if r.Name == "" {
 			d, err := h.models.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true, Priority: r.Priority})

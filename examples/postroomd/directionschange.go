@@ -51,11 +51,11 @@ func directionsSwap() *cobra.Command {
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			a, err := h.instruction(ctx, args[0])
+			a, err := findInstruction(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
-			b, err := h.instruction(ctx, args[1])
+			b, err := findInstruction(ctx, h, args[1])
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func directionsChange(cmd *cobra.Command, done string, change func(context.Conte
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			i, err := h.instruction(ctx, args[0])
+			i, err := findInstruction(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
@@ -133,8 +133,8 @@ func guidanceFault(err error) error {
 }
 
 // instruction returns the direction or rule with the given prefix of its id.
-func (h *host) instruction(ctx context.Context, id string) (instruction, error) {
-	list, err := h.instructions(ctx)
+func findInstruction(ctx context.Context, h *host, id string) (instruction, error) {
+	list, err := newInstructions(ctx, h)
 	if err != nil {
 		return instruction{}, err
 	}

@@ -33,11 +33,11 @@ func explainCommand() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			m, err := h.explained(ctx, cmd.ErrOrStderr(), *address, args[0])
+			m, err := findExplained(ctx, h, cmd.ErrOrStderr(), *address, args[0])
 			if err != nil {
 				return err
 			}
-			x, err := h.explain(ctx, m)
+			x, err := newExplanation(ctx, h, m)
 			if err != nil {
 				return err
 			}
@@ -53,11 +53,11 @@ func explainCommand() *cobra.Command {
 }
 
 // explained finds the message by its own id, or by that of one of its actions, and prints the latter.
-func (h *host) explained(ctx context.Context, said io.Writer, address, id string) (*postroom.Message, error) {
-	account, err := h.mailbox(ctx, address)
+func findExplained(ctx context.Context, h *host, said io.Writer, address, id string) (*postroom.Message, error) {
+	account, err := mailboxOf(ctx, h, address)
 	var m *postroom.Message
 	if err == nil {
-		m, err = h.message(ctx, account, id)
+		m, err = findMessage(ctx, h, account, id)
 	}
 	if _, ok := errors.AsType[usage.Error](err); !ok || address != "" && account.ID == "" {
 		return m, err
@@ -73,11 +73,11 @@ func (h *host) explained(ctx context.Context, said io.Writer, address, id string
 	case none != nil:
 		return nil, none
 	}
-	return h.messageOfAction(ctx, said, account, actionID)
+	return messageOfAction(ctx, h, said, account, actionID)
 }
 
 // messageOfAction returns the message of an action in the mailbox, or in any if none is given.
-func (h *host) messageOfAction(ctx context.Context, said io.Writer, account gmail.Account, actionID string) (*postroom.Message, error) {
+func messageOfAction(ctx context.Context, h *host, said io.Writer, account gmail.Account, actionID string) (*postroom.Message, error) {
 	a, err := h.ledger.Action(ctx, actionID)
 	if err != nil {
 		return nil, err
@@ -145,16 +145,16 @@ type layerView struct {
 	Text string `json:"text"`
 }
 
-func (h *host) explain(ctx context.Context, m *postroom.Message) (*explanation, error) {
+func newExplanation(ctx context.Context, h *host, m *postroom.Message) (*explanation, error) {
 	names, err := h.labelNames(ctx)
 	if err != nil {
 		return nil, err
 	}
 	x := &explanation{Message: viewMail(m, names), Decisions: []*wholeDecisionView{}}
-	if x.Rules, err = h.explainRules(ctx, m); err != nil {
+	if x.Rules, err = explainRules(ctx, h, m); err != nil {
 		return nil, err
 	}
-	if x.Model, err = h.explainModel(ctx, m); err != nil {
+	if x.Model, err = explainModel(ctx, h, m); err != nil {
 		return nil, err
 	}
 	decisions, err := h.ledger.Decisions(ctx, safety.Filter{AccountID: m.AccountID, MessageID: m.ID, Limit: 100})
@@ -162,7 +162,7 @@ func (h *host) explain(ctx context.Context, m *postroom.Message) (*explanation, 
 		return nil, err
 	}
 	for i := range decisions {
-		d, err := h.viewWholeDecision(ctx, decisions[len(decisions)-1-i], names)
+		d, err := newWholeDecision(ctx, h, decisions[len(decisions)-1-i], names)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func (h *host) explain(ctx context.Context, m *postroom.Message) (*explanation, 
 	return x, nil
 }
 
-func (h *host) explainRules(ctx context.Context, m *postroom.Message) ([]ruleView, error) {
+func explainRules(ctx context.Context, h *host, m *postroom.Message) ([]ruleView, error) {
 	engine, err := h.engine()
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func viewRule(r rules.RuleExplanation) ruleView {
 }
 
 // explainModel returns nil if there is no model and none was called.
-func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelView, error) {
+func explainModel(ctx context.Context, h *host, m *postroom.Message) (*modelView, error) {
 	calls, err := h.models.records.CallsAbout(ctx, m.AccountID, m.ID, 100)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (a directionsAPI) create(r *http.Request) (any, error) {
 	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
 		return nil, err
 	}
-	if err := a.app.knowsAccounts(r.Context(), view.AccountID); err != nil {
+	if err := knowsAccounts(r.Context(), a.app, view.AccountID); err != nil {
 		return nil, err
 	}
 	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (llm.Direction, error) {
@@ -67,7 +67,7 @@ func (a directionsAPI) patch(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if p.AccountID != nil {
-		if err := a.app.knowsAccounts(r.Context(), *p.AccountID); err != nil {
+		if err := knowsAccounts(r.Context(), a.app, *p.AccountID); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +133,7 @@ func (a modelRulesAPI) create(r *http.Request) (any, error) {
 	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
 		return nil, err
 	}
-	if err := a.app.knowsAccounts(r.Context(), accountRef(view.Scope == llm.ScopeAccount, view.ScopeRef)); err != nil {
+	if err := knowsAccounts(r.Context(), a.app, accountRef(view.Scope == llm.ScopeAccount, view.ScopeRef)); err != nil {
 		return nil, err
 	}
 	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (llm.ScopedRule, error) {

@@ -42,13 +42,13 @@ type health struct {
 }
 
 // pages returns everything that postroomd serves: health, the dashboard and profiles.
-func (h *host) pages(ready *readiness) (pages http.Handler, onClose func(), err error) {
+func newPages(h *host, ready *readiness) (pages http.Handler, onClose func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		h.answer(w, r, "healthy", "unhealthy", nil)
+		answerHealth(h, w, r, "healthy", "unhealthy", nil)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		h.answer(w, r, "ready", "not ready", ready)
+		answerHealth(h, w, r, "ready", "not ready", ready)
 	})
 	if h.env.Config.App.Pprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -59,19 +59,19 @@ func (h *host) pages(ready *readiness) (pages http.Handler, onClose func(), err 
 	}
 	onClose = func() {}
 	if h.env.Config.App.Dashboard {
-		ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", Links: []queueui.Link{stopPageLink}, Authorize: h.authorize, Logger: h.log})
+		ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", Links: []queueui.Link{stopPageLink}, Authorize: authorizeRetry(h), Logger: h.log})
 		if err != nil {
 			return nil, nil, err
 		}
 		mux.Handle("/", stopPage{h}.beside(ui))
 		onClose = ui.Close
 	}
-	return h.withPush(h.withAPI(byLocalName(mux)), onClose)
+	return withPush(h, withAPI(h, byLocalName(mux)), onClose)
 }
 
 // withPush adds the handler of Pub/Sub's posts. They come through the user's proxy and so under any host name: each post is
 // signed.
-func (h *host) withPush(local http.Handler, onClose func()) (pages http.Handler, _ func(), err error) {
+func withPush(h *host, local http.Handler, onClose func()) (pages http.Handler, _ func(), err error) {
 	if h.env.Config.Gmail.PushAudience == "" {
 		return local, onClose, nil
 	}
@@ -98,7 +98,7 @@ func (h *host) receiver() (*gmail.Receiver, error) {
 	return gmail.NewReceiver(gmail.ReceiverConfig{Queue: h.queue, Store: h.mail, Logger: h.log})
 }
 
-func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, ready *readiness) {
+func answerHealth(h *host, w http.ResponseWriter, r *http.Request, good, bad string, ready *readiness) {
 	body := health{Status: good, Version: version(), Database: "ok"}
 	if err := h.probe(r.Context()); err != nil {
 		body.Status, body.Database = bad, err.Error()

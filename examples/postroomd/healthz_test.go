@@ -18,7 +18,7 @@ import (
 func TestProfilesAreForThisMachine(t *testing.T) {
 	get := func(asked bool, address string) int {
 		h := &host{env: &environment.Environment{Config: config.Config{App: config.App{Pprof: asked}}}, log: slog.New(slog.DiscardHandler)}
-		pages, onClose, err := h.pages(new(readiness))
+		pages, onClose, err := newPages(h, new(readiness))
 		require.NoError(t, err)
 		t.Cleanup(onClose)
 		answer := httptest.NewRecorder()
@@ -38,7 +38,7 @@ func TestAFullDiskIsNotHealthy(t *testing.T) {
 	h, err := open(t.Context(), environment.Demo(environment.Folder(t.TempDir())))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
-	pages, onClose, err := h.pages(new(readiness))
+	pages, onClose, err := newPages(h, new(readiness))
 	require.NoError(t, err)
 	defer onClose()
 	get := func(path string) (int, string) {

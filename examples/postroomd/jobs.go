@@ -44,7 +44,7 @@ func jobsList() *cobra.Command {
 				return err
 			}
 			if len(jobs) == 0 {
-				if err := h.noteUnknownTypes(ctx, cmd, *types); err != nil {
+				if err := noteUnknownTypes(ctx, h, cmd, *types); err != nil {
 					return err
 				}
 			}

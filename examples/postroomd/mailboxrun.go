@@ -24,9 +24,9 @@ type mailboxRun struct {
 }
 
 // mailboxRuns says what became of each mailbox.
-func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
+func newMailboxRuns(ctx context.Context, o *oneRun) ([]mailboxRun, error) {
 	runs := []mailboxRun{}
-	left, err := o.leftByFailures(ctx)
+	left, err := leftByFailures(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 }
 
 // leftByFailures says for each account what has failed in it and is tried again by a later run, if anything is.
-func (o *oneRun) leftByFailures(ctx context.Context) (map[string]error, error) {
+func leftByFailures(ctx context.Context, o *oneRun) (map[string]error, error) {
 	limits, err := o.app.queue.Limits(ctx)
 	if err != nil {
 		return nil, err

@@ -26,9 +26,9 @@ func mailboxFlag(cmd *cobra.Command) *string {
 }
 
 // mailbox returns the account of the address, or the only account if no address is given.
-func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, error) {
+func mailboxOf(ctx context.Context, h *host, address string) (gmail.Account, error) {
 	if address != "" {
-		return h.account(ctx, address)
+		return accountByAddress(ctx, h, address)
 	}
 	accounts, err := h.mail.Accounts(ctx)
 	switch {
@@ -43,10 +43,10 @@ func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, erro
 }
 
 // account returns the account of a typed address.
-func (h *host) account(ctx context.Context, address string) (gmail.Account, error) {
+func accountByAddress(ctx context.Context, h *host, address string) (gmail.Account, error) {
 	a, err := h.mail.AccountByEmail(ctx, address)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = h.noMailbox(ctx, address, "")
+		err = noMailbox(ctx, h, address, "")
 	}
 	return a, err
 }
@@ -55,7 +55,7 @@ func (h *host) account(ctx context.Context, address string) (gmail.Account, erro
 const mostNamed = 10
 
 // noMailbox returns the error about an address without a mailbox; more names what else does not exist.
-func (h *host) noMailbox(ctx context.Context, address, more string) error {
+func noMailbox(ctx context.Context, h *host, address, more string) error {
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return err
@@ -102,11 +102,11 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		search := gmail.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			account, err := h.mailbox(ctx, *address)
+			account, err := mailboxOf(ctx, h, *address)
 			if err != nil {
 				return err
 			}
-			found, err := h.search(ctx, account.ID, search)
+			found, err := searchMail(ctx, h, account.ID, search)
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 }
 
 // search fills a page: a page of the store may be short although there is more.
-func (h *host) search(ctx context.Context, accountID string, s gmail.Search) (gmail.SearchPage, error) {
+func searchMail(ctx context.Context, h *host, accountID string, s gmail.Search) (gmail.SearchPage, error) {
 	page, err := h.mail.Search(ctx, accountID, s)
 	if errors.Is(err, gmail.ErrSearchCursor) {
 		return page, usage.Errorf("--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
@@ -183,11 +183,11 @@ func mailShow() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			account, err := h.mailbox(ctx, *address)
+			account, err := mailboxOf(ctx, h, *address)
 			if err != nil {
 				return err
 			}
-			m, err := h.message(ctx, account, args[0])
+			m, err := findMessage(ctx, h, account, args[0])
 			if err != nil {
 				return err
 			}
@@ -210,7 +210,7 @@ func mailShow() *cobra.Command {
 }
 
 // message finds a message by its id at Gmail or by Postroom's id.
-func (h *host) message(ctx context.Context, account gmail.Account, id string) (*postroom.Message, error) {
+func findMessage(ctx context.Context, h *host, account gmail.Account, id string) (*postroom.Message, error) {
 	ours, err := h.mail.MessageID(ctx, account.ID, id)
 	if errors.Is(err, postroom.ErrNotFound) {
 		ours, err = id, nil

@@ -22,30 +22,28 @@ type oneRun struct {
 	rules *rules.File // nil: the stored rules stay
 	out   *printer.Progress
 
+	began     time.Time
 	mailboxes []*pipeline
 	faults    map[string]error // why mailboxes could not be set up, by the ids of their accounts
 }
 
-// once sorts the mailboxes. That one of them cannot be worked on is no error, and stands in the summary.
-func (o *oneRun) once(ctx context.Context, cutShort error) (*summary, error) {
+// run sorts the mailboxes. That one of them cannot be worked on is no error, and stands in the summary.
+func (o *oneRun) run(ctx context.Context) error {
 	accounts, err := o.app.worked(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, a := range accounts {
 		o.mailboxes = append(o.mailboxes, &pipeline{app: o.app, rules: o.fileOf(), accountID: a.ID})
 	}
-	began := time.Now()
+	o.began = time.Now()
 	stop, err := o.watch(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	err = o.sort(ctx)
 	stop()
-	if err != nil {
-		return nil, err
-	}
-	return o.summarize(ctx, began, cutShort)
+	return err
 }
 
 // fileOf returns the rules for one mailbox: the ids of labels, which take the place of their names, are the mailbox's.

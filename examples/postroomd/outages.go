@@ -38,7 +38,7 @@ func (o outageView) String() string {
 }
 
 // outages returns the configured models that are not called.
-func (h *host) outages(ctx context.Context) ([]outageView, error) {
+func newOutages(ctx context.Context, h *host) ([]outageView, error) {
 	found, err := h.models.records.Outages(ctx, time.Now())
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (a rulesAPI) create(r *http.Request) (any, error) {
 		return nil, err
 	}
 	rule := view.rule()
-	if err := a.app.knowsAccounts(r.Context(), rule.AccountID, accountRef(rule.Scope == rules.ScopeAccount, rule.ScopeRef)); err != nil {
+	if err := knowsAccounts(r.Context(), a.app, rule.AccountID, accountRef(rule.Scope == rules.ScopeAccount, rule.ScopeRef)); err != nil {
 		return nil, err
 	}
 	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rules.Store) (*rules.Rule, error) {
@@ -188,7 +188,7 @@ func accountRef(isAccount bool, ref string) string {
 }
 
 // knowsAccounts returns an error for an unknown account id; an empty one is permitted.
-func (h *host) knowsAccounts(ctx context.Context, ids ...string) error {
+func knowsAccounts(ctx context.Context, h *host, ids ...string) error {
 	for _, id := range ids {
 		if id == "" {
 			continue

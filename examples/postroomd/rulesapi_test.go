@@ -33,7 +33,7 @@ func newCallerOn(t *testing.T, database string, set ...string) (*caller, *host) 
 	h := m.open()
 	h.log = slog.New(slog.DiscardHandler)
 	require.NoError(t, h.connect(t.Context()))
-	pages, onClose, err := h.pages(new(readiness))
+	pages, onClose, err := newPages(h, new(readiness))
 	require.NoError(t, err)
 	t.Cleanup(onClose)
 	return &caller{t, pages}, h
@@ -95,7 +95,7 @@ func TestProgramsChangeTheStoredRules(t *testing.T) {
 	} {
 		require.Contains(t, c.call(bad.method, bad.path, bad.body, bad.status), bad.says, bad)
 	}
-	versions, err := h.versions(t.Context(), "", 1)
+	versions, err := newVersions(t.Context(), h, "", 1)
 	require.NoError(t, err)
 	require.Equal(t, "api", versions[0].By)
 	require.EqualValues(t, "api", versions[0].Origin)

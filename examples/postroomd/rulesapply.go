@@ -62,11 +62,11 @@ func rulesApply() *cobra.Command {
 }
 
 func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, window gmail.MessageRange) error {
-	account, err := h.mailbox(ctx, *a.address)
+	account, err := mailboxOf(ctx, h, *a.address)
 	if err != nil {
 		return err
 	}
-	if err := h.checkStored(ctx, a.only); err != nil {
+	if err := checkStored(ctx, h, a.only); err != nil {
 		return err
 	}
 	engine, err := h.engine()
@@ -87,7 +87,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	}
 	finished := true
 	if !a.dry {
-		if finished, err = h.carryOut(ctx, h.batchDone(a.batch)); err != nil {
+		if finished, err = h.carryOut(ctx, batchDone(h, a.batch)); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	if err := a.print(cmd, done, finished); err != nil {
 		return err
 	}
-	return h.tellBreakers(ctx, cmd)
+	return printBreakers(ctx, h, cmd)
 }
 
 type appliedView struct {
@@ -181,7 +181,7 @@ func irreversible(actions map[string]int) []string {
 }
 
 // batchDone reports whether no action of a batch is left to carry out.
-func (h *host) batchDone(batch string) func(context.Context) (bool, error) {
+func batchDone(h *host, batch string) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		entries, err := h.ledger.Actions(ctx, safety.Filter{
 			KeyPrefix: rules.BatchKey(batch), States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionExecuting}, Limit: 1,

@@ -87,7 +87,7 @@ func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
 
 // stored tries rules on stored mail.
 func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *host, path string, window gmail.MessageRange) error {
-	account, err := h.mailbox(ctx, *b.address)
+	account, err := mailboxOf(ctx, h, *b.address)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func rulesChatSay() *cobra.Command {
 			if !h.env.Config.LLM.Enabled() {
 				return usage.Errorf("no model is configured: set llm.provider, llm.model and llm.api_key")
 			}
-			c, err := h.talkOrNew(ctx, *session, *address)
+			c, err := talkOrNew(ctx, h, *session, *address)
 			if err != nil {
 				return err
 			}
@@ -75,24 +75,24 @@ type rulesTalk struct {
 }
 
 // newTalk makes a session about the rules of the mailbox, which begins with the first message.
-func (h *host) newTalk(ctx context.Context, address string) (*rulesTalk, error) {
-	account, err := h.mailbox(ctx, address)
+func newTalk(ctx context.Context, h *host, address string) (*rulesTalk, error) {
+	account, err := mailboxOf(ctx, h, address)
 	if err != nil {
 		return nil, err
 	}
-	return h.talkAbout(ctx, account, ruleschat.Session{AccountID: account.ID})
+	return talkAbout(ctx, h, account, ruleschat.Session{AccountID: account.ID})
 }
 
-func (h *host) talkOrNew(ctx context.Context, session, address string) (*rulesTalk, error) {
+func talkOrNew(ctx context.Context, h *host, session, address string) (*rulesTalk, error) {
 	if session == "" {
-		return h.newTalk(ctx, address)
+		return newTalk(ctx, h, address)
 	}
-	return h.talk(ctx, session)
+	return resumeTalk(ctx, h, session)
 }
 
 // talk continues the session with the given prefix of its id.
-func (h *host) talk(ctx context.Context, id string) (*rulesTalk, error) {
-	session, err := h.chatSession(ctx, id)
+func resumeTalk(ctx context.Context, h *host, id string) (*rulesTalk, error) {
+	session, err := findSession(ctx, h, id)
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +100,10 @@ func (h *host) talk(ctx context.Context, id string) (*rulesTalk, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the mailbox of session %s: %w", session.ID, err)
 	}
-	return h.talkAbout(ctx, account, session)
+	return talkAbout(ctx, h, account, session)
 }
 
-func (h *host) chatSession(ctx context.Context, id string) (ruleschat.Session, error) {
+func findSession(ctx context.Context, h *host, id string) (ruleschat.Session, error) {
 	chat, err := h.rulesChat()
 	if err != nil {
 		return ruleschat.Session{}, err
@@ -120,7 +120,7 @@ func (h *host) chatSession(ctx context.Context, id string) (ruleschat.Session, e
 	return list[0], nil
 }
 
-func (h *host) talkAbout(ctx context.Context, account gmail.Account, session ruleschat.Session) (*rulesTalk, error) {
+func talkAbout(ctx context.Context, h *host, account gmail.Account, session ruleschat.Session) (*rulesTalk, error) {
 	chat, err := h.rulesChat()
 	if err != nil {
 		return nil, err

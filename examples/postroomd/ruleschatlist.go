@@ -24,7 +24,7 @@ func rulesChatList() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			list, err := h.chatSessions(ctx, *limit)
+			list, err := newChatSessions(ctx, h, *limit)
 			switch {
 			case err != nil:
 				return err
@@ -51,7 +51,7 @@ type sessionView struct {
 	About     string    `json:"about"` // what was said first
 }
 
-func (h *host) chatSessions(ctx context.Context, limit int) ([]sessionView, error) {
+func newChatSessions(ctx context.Context, h *host, limit int) ([]sessionView, error) {
 	chat, err := h.rulesChat()
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func rulesChatShow() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			session, err := h.chatSession(ctx, args[0])
+			session, err := findSession(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func rulesChatAccept() *cobra.Command {
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			s, err := h.chatSession(ctx, args[0])
+			s, err := findSession(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
@@ -166,13 +166,13 @@ func rulesChatAccept() *cobra.Command {
 			if err != nil {
 				return usage.Errorf("%q is no number of a message; 'postroomd rules chat show %s' has them", args[1], s.ID)
 			}
-			return h.acceptProposal(ctx, cmd.OutOrStdout(), s, number)
+			return acceptProposal(ctx, h, cmd.OutOrStdout(), s, number)
 		})
 	}
 	return cmd
 }
 
-func (h *host) acceptProposal(ctx context.Context, out io.Writer, s ruleschat.Session, number int) error {
+func acceptProposal(ctx context.Context, h *host, out io.Writer, s ruleschat.Session, number int) error {
 	chat, err := h.rulesChat()
 	if err != nil {
 		return err

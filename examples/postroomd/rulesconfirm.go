@@ -54,7 +54,7 @@ func rulesConfirm() *cobra.Command {
 func directionsConfirm() *cobra.Command {
 	return confirmCommand("directions", func(h *host) confirmable {
 		return confirmable{"directions", h.models.guide.Faults, h.models.guide.Confirm, func(ctx context.Context, id string) (string, error) {
-			list, err := h.instructions(ctx)
+			list, err := newInstructions(ctx, h)
 			i := slices.IndexFunc(list, func(i instruction) bool { return i.ID == id })
 			if err != nil || i < 0 {
 				return "", errors.Join(err, postroom.ErrNotFound)
@@ -74,9 +74,9 @@ func confirmCommand(what string, of func(h *host) confirmable) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			c := of(h)
-			text, err := h.faultsText(ctx, c)
+			text, err := faultsText(ctx, h, c)
 			if len(ids) > 0 && err == nil {
-				text, err = h.confirmAll(ctx, c, ids)
+				text, err = confirmAll(ctx, h, c, ids)
 			}
 			if err != nil {
 				return err
@@ -89,7 +89,7 @@ func confirmCommand(what string, of func(h *host) confirmable) *cobra.Command {
 }
 
 // faultsText lists the altered rules.
-func (h *host) faultsText(ctx context.Context, c confirmable) (string, error) {
+func faultsText(ctx context.Context, h *host, c confirmable) (string, error) {
 	faults, err := c.faults(ctx)
 	if err != nil || len(faults) == 0 {
 		return "all " + c.what + " are as they were written\n", err
@@ -108,7 +108,7 @@ func (h *host) faultsText(ctx context.Context, c confirmable) (string, error) {
 	return b.String(), nil
 }
 
-func (h *host) confirmAll(ctx context.Context, c confirmable, ids []string) (string, error) {
+func confirmAll(ctx context.Context, h *host, c confirmable, ids []string) (string, error) {
 	err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		for _, id := range ids {
 			err := c.confirm(ctx, tx, id)

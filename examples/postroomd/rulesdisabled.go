@@ -26,7 +26,7 @@ func (d disabledRule) String() string {
 }
 
 // disabledRules returns the rules that are disabled for a reason, which a person has not given.
-func (h *host) disabledRules(ctx context.Context) ([]disabledRule, error) {
+func newDisabledRules(ctx context.Context, h *host) ([]disabledRule, error) {
 	list, err := h.rules.List(ctx)
 	if err != nil {
 		return nil, err

@@ -42,11 +42,11 @@ func importGmail() *cobra.Command {
 			return importFile(cmd, args[0], fromGmail)
 		}
 		return act(cmd, place, func(ctx context.Context, h *host) error {
-			account, err := h.mailbox(ctx, *address)
+			account, err := mailboxOf(ctx, h, *address)
 			if err != nil {
 				return err
 			}
-			filters, err := h.filters(ctx, account.ID)
+			filters, err := gmailFilters(ctx, h, account.ID)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func importGmail() *cobra.Command {
 }
 
 // filters reads the filters of a mailbox from Gmail. They refer to labels by ids.
-func (h *host) filters(ctx context.Context, accountID string) ([]rules.GmailFilter, error) {
+func gmailFilters(ctx context.Context, h *host, accountID string) ([]rules.GmailFilter, error) {
 	client, err := h.clients.Client(ctx, accountID)
 	if err != nil {
 		return nil, err

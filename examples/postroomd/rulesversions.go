@@ -55,7 +55,7 @@ func rulesHistory() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			list, err := h.versions(ctx, *address, *limit)
+			list, err := newVersions(ctx, h, *address, *limit)
 			if err != nil {
 				return err
 			}
@@ -72,10 +72,10 @@ func rulesHistory() *cobra.Command {
 	return cmd
 }
 
-func (h *host) versions(ctx context.Context, address string, limit int) ([]versionView, error) {
+func newVersions(ctx context.Context, h *host, address string, limit int) ([]versionView, error) {
 	filter := rules.VersionFilter{Limit: limit}
 	if address != "" {
-		account, err := h.account(ctx, address)
+		account, err := accountByAddress(ctx, h, address)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (h *host) versions(ctx context.Context, address string, limit int) ([]versi
 }
 
 // version returns the version with the typed id.
-func (h *host) version(ctx context.Context, text string) (*rules.VersionContent, error) {
+func findVersion(ctx context.Context, h *host, text string) (*rules.VersionContent, error) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 1 {
 		return nil, usage.Errorf("%q is no version of the rules; give its number, as 'postroomd rules history' lists it", text)
@@ -109,7 +109,7 @@ func rulesShow() *cobra.Command {
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			v, err := h.version(ctx, args[0])
+			v, err := findVersion(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
@@ -135,7 +135,7 @@ func rulesDiff() *cobra.Command {
 	place, address := placeFlag(cmd), mailboxFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			before, after, err := h.versionsToCompare(ctx, *address, args)
+			before, after, err := versionsToCompare(ctx, h, *address, args)
 			if err != nil {
 				return err
 			}
@@ -145,22 +145,22 @@ func rulesDiff() *cobra.Command {
 	return cmd
 }
 
-func (h *host) versionsToCompare(ctx context.Context, address string, args []string) (before, after *rules.VersionContent, err error) {
+func versionsToCompare(ctx context.Context, h *host, address string, args []string) (before, after *rules.VersionContent, err error) {
 	var account string
 	if len(args) > 0 {
-		if before, err = h.version(ctx, args[0]); err != nil {
+		if before, err = findVersion(ctx, h, args[0]); err != nil {
 			return nil, nil, err
 		}
 		account = before.AccountID
 	} else {
-		mailbox, err := h.mailbox(ctx, address)
+		mailbox, err := mailboxOf(ctx, h, address)
 		if err != nil {
 			return nil, nil, err
 		}
 		account = mailbox.ID
 	}
 	if len(args) == 2 {
-		after, err = h.version(ctx, args[1])
+		after, err = findVersion(ctx, h, args[1])
 		return before, after, err
 	}
 	newest, err := h.rules.Versions(ctx, rules.VersionFilter{Account: &account, Limit: 2})
@@ -210,18 +210,18 @@ func rulesRestore() *cobra.Command {
 	overwrite := cmd.Flags().Bool("overwrite", false, "write the rules file though it holds what no version does")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			v, err := h.version(ctx, args[0])
+			v, err := findVersion(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
-			return h.restoreRules(ctx, cmd.OutOrStdout(), v, *overwrite)
+			return restoreRules(ctx, h, cmd.OutOrStdout(), v, *overwrite)
 		})
 	}
 	return cmd
 }
 
 // restoreRules restores a version in its mailbox, or, if a file is configured, in all mailboxes that read it.
-func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.VersionContent, overwrite bool) error {
+func restoreRules(ctx context.Context, h *host, out io.Writer, v *rules.VersionContent, overwrite bool) error {
 	if v.Altered {
 		return alteredVersion(v)
 	}
@@ -257,10 +257,10 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 	if err != nil {
 		return err
 	}
-	return h.printRestored(ctx, out, v, made, stale)
+	return printRestored(ctx, h, out, v, made, stale)
 }
 
-func (h *host) printRestored(ctx context.Context, out io.Writer, v *rules.VersionContent, made *rules.Version, stale bool) error {
+func printRestored(ctx context.Context, h *host, out io.Writer, v *rules.VersionContent, made *rules.Version, stale bool) error {
 	readers, err := h.editor.rulesReaders(ctx, v.AccountID)
 	if err != nil {
 		return err
@@ -286,7 +286,7 @@ type formerRuleView struct {
 }
 
 // formerRule returns the rule of a decision as it was at that time; nil if no rule decided, or it is unknown.
-func (h *host) formerRule(ctx context.Context, d postroom.Decision) (*formerRuleView, error) {
+func newFormerRule(ctx context.Context, h *host, d postroom.Decision) (*formerRuleView, error) {
 	if d.RuleID == "" {
 		return nil, nil //nolint:nilnil // none is no error
 	}

@@ -105,7 +105,11 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *environment.Environment) err
 		return err
 	}
 	once := &oneRun{app: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}
-	sum, err := once.once(cmd.Context(), nil)
+	err = once.run(cmd.Context())
+	var sum *summary
+	if err == nil {
+		sum, err = newSummary(cmd.Context(), once, nil)
+	}
 	if err := errors.Join(err, h.close()); err != nil {
 		return err
 	}
@@ -148,7 +152,7 @@ func runDaemon(cmd *cobra.Command, s *environment.Environment) (err error) {
 
 // serve works until ctx is done.
 func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
-	pages, onClose, err := d.app.pages(&d.ready)
+	pages, onClose, err := newPages(d.app, &d.ready)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -77,7 +77,7 @@ func statusCommand() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			s, err := h.status(ctx)
+			s, err := newStatus(ctx, h)
 			switch {
 			case err != nil:
 				return err
@@ -90,7 +90,7 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
-func (h *host) status(ctx context.Context) (*statusView, error) {
+func newStatus(ctx context.Context, h *host) (*statusView, error) {
 	s := &statusView{Version: version(), Database: h.env.DatabaseName(), Accounts: []accountStatus{}, Models: []string{}, DryRun: h.env.Config.Safety.DryRun, noMailbox: h.env.HowToAddMailbox()}
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 		return nil, err
 	}
 	for _, a := range accounts {
-		of, err := h.accountStatus(ctx, a)
+		of, err := newAccountStatus(ctx, h, a)
 		if err != nil {
 			return nil, err
 		}
@@ -111,20 +111,20 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 		}
 		s.Approvals += counts.Approvals
 	}
-	if s.Altered, err = h.countAltered(ctx); err != nil {
+	if s.Altered, err = countAltered(ctx, h); err != nil {
 		return nil, err
 	}
-	if s.Disabled, err = h.disabledRules(ctx); err != nil {
+	if s.Disabled, err = newDisabledRules(ctx, h); err != nil {
 		return nil, err
 	}
-	if s.Discord, err = h.discordStatus(ctx); err != nil {
+	if s.Discord, err = newDiscordStatus(ctx, h); err != nil {
 		return nil, err
 	}
 	if s.Jobs, err = h.queue.Counts(ctx, queue.Filter{}); err != nil {
 		return nil, err
 	}
 	s.Models = h.models.names()
-	if s.Outages, err = h.outages(ctx); err != nil {
+	if s.Outages, err = newOutages(ctx, h); err != nil {
 		return nil, err
 	}
 	waiting, err := h.jobs.countUndecided(ctx)
@@ -133,7 +133,7 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 }
 
 // countAltered counts altered rules and directions, without reading mail or the rest of the audit log.
-func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
+func countAltered(ctx context.Context, h *host) (map[string]int, error) {
 	counts := make(map[string]int)
 	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults, "directions": h.models.guide.Faults} {
 		found, err := faults(ctx)
@@ -147,7 +147,7 @@ func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
 	return counts, nil
 }
 
-func (h *host) discordStatus(ctx context.Context) (*discordStatus, error) {
+func newDiscordStatus(ctx context.Context, h *host) (*discordStatus, error) {
 	if !h.env.AsksDiscord() {
 		return nil, nil
 	}
@@ -159,7 +159,7 @@ func (h *host) discordStatus(ctx context.Context) (*discordStatus, error) {
 	return &discordStatus{Channel: h.env.Config.Discord.ChannelID, People: len(people), Posted: posted}, err
 }
 
-func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatus, error) {
+func newAccountStatus(ctx context.Context, h *host, a gmail.Account) (accountStatus, error) {
 	messages, err := h.countMail(ctx, a.ID)
 	of := accountStatus{
 		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, Messages: messages, HistoryID: a.HistoryID, LastSyncAt: a.LastSyncAt,

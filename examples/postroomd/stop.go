@@ -36,7 +36,7 @@ When no command can be given, make the file of safety.stop_file: each postroomd 
 			if err := h.stopper.stop(ctx, me(), safety.StopOptions{Why: *why, Undos: *undos}); err != nil {
 				return err
 			}
-			return h.tellStopped(ctx, cmd, "")
+			return printStopState(ctx, h, cmd, "")
 		})
 	}
 	return cmd
@@ -57,7 +57,7 @@ func resumeCommand() *cobra.Command {
 			if err := h.stopper.resume(ctx, me(), *why); err != nil {
 				return err
 			}
-			return h.tellStopped(ctx, cmd, printer.Unless(before == "", "what was stopped goes on"))
+			return printStopState(ctx, h, cmd, printer.Unless(before == "", "what was stopped goes on"))
 		})
 	}
 	return cmd
@@ -106,7 +106,7 @@ func (s *stopper) resume(ctx context.Context, by, why string) error {
 }
 
 // tellStopped says what is stopped; else what has been resumed, if anything was.
-func (h *host) tellStopped(ctx context.Context, cmd *cobra.Command, resumed string) error {
+func printStopState(ctx context.Context, h *host, cmd *cobra.Command, resumed string) error {
 	text, err := h.stopper.stoppedBy(ctx)
 	if err != nil {
 		return err

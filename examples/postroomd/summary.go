@@ -49,10 +49,10 @@ type brokenMessage struct {
 
 // summarize counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not be read to its end,
 // if so.
-func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error) (*summary, error) {
+func newSummary(ctx context.Context, o *oneRun, cutShort error) (*summary, error) {
 	s := &summary{Actions: map[postroom.ActionType]int{}, Rules: map[string]int{}, Models: map[string]int{}, Broken: []brokenMessage{}}
 	for _, p := range o.mailboxes {
-		if err := o.addMailbox(ctx, s, p, began); err != nil {
+		if err := addMailbox(ctx, o, s, p); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +66,7 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 		s.Broken = append(s.Broken, brokenMessage{Index: total + 1, Reason: cutShort.Error()})
 	}
 	var err error
-	if s.Mailboxes, err = o.mailboxRuns(ctx); err != nil {
+	if s.Mailboxes, err = newMailboxRuns(ctx, o); err != nil {
 		return nil, err
 	}
 	if s.Jobs, err = o.app.queue.Counts(ctx, queue.Filter{}); err != nil {
@@ -75,7 +75,7 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 	if s.Stopped, err = o.app.stopper.stoppedBy(ctx); err != nil {
 		return nil, err
 	}
-	if s.Disabled, err = o.app.disabledRules(ctx); err != nil {
+	if s.Disabled, err = newDisabledRules(ctx, o.app); err != nil {
 		return nil, err
 	}
 	waiting, err := o.app.jobs.countUndecided(ctx)
@@ -83,12 +83,12 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 	if err != nil || s.Undecided == 0 {
 		return s, err
 	}
-	s.Outages, err = o.app.outages(ctx)
+	s.Outages, err = newOutages(ctx, o.app)
 	return s, err
 }
 
 // addMailbox adds the numbers of one mailbox.
-func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began time.Time) error {
+func addMailbox(ctx context.Context, o *oneRun, s *summary, p *pipeline) error {
 	counts, err := o.app.ledger.Summary(ctx, p.accountID)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began 
 	s.Waiting += counts.States[postroom.ActionQueued] + counts.States[postroom.ActionExecuting]
 	s.Failed += counts.States[postroom.ActionFailed]
 	s.Unmatched += counts.Unmatched
-	taken, err := o.app.mail.CountStoredSince(ctx, p.accountID, began)
+	taken, err := o.app.mail.CountStoredSince(ctx, p.accountID, o.began)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began 
 	if err != nil {
 		return err
 	}
-	broken, refused, err := o.broken(ctx, p)
+	broken, refused, err := brokenMessages(ctx, o, p)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func add[K comparable](sums, counts map[K]int) {
 }
 
 // broken lists the messages that could not be read, and counts those that the demo's Gmail has refused.
-func (o *oneRun) broken(ctx context.Context, p *pipeline) (list []brokenMessage, refused int, err error) {
+func brokenMessages(ctx context.Context, o *oneRun, p *pipeline) (list []brokenMessage, refused int, err error) {
 	kept, err := o.app.mail.Broken(ctx, p.accountID)
 	if err != nil {
 		return nil, 0, err
@@ -140,13 +140,13 @@ func (o *oneRun) broken(ctx context.Context, p *pipeline) (list []brokenMessage,
 		list = append(list, brokenMessage{GmailID: b.ProviderID, Subject: b.Subject, Reason: b.Reason, JobID: b.JobID})
 	}
 	if o.app.server != nil {
-		refused, err = o.number(ctx, &list)
+		refused, err = numberBroken(ctx, o, &list)
 	}
 	return list, refused, err
 }
 
 // number asks the demo's Gmail for the places of messages in the mailbox, and for those that it has refused.
-func (o *oneRun) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
+func numberBroken(ctx context.Context, o *oneRun, list *[]brokenMessage) (refused int, err error) {
 	for i := range *list {
 		b := &(*list)[i]
 		if b.Index, err = o.app.server.Position(ctx, b.GmailID); err != nil {

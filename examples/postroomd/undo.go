@@ -67,14 +67,14 @@ func undoCommand() *cobra.Command {
 }
 
 func (c *undoFlags) run(ctx context.Context, h *host, cmd *cobra.Command, args []string, filter safety.Filter) error {
-	if err := h.checkFilter(ctx, filter); err != nil {
+	if err := checkFilter(ctx, h, filter); err != nil {
 		return err
 	}
 	switch {
 	case c.told:
 		return c.report(ctx, h, cmd, args, filter)
 	case c.dry && len(args) == 1:
-		return h.undoDry(ctx, cmd, args[0])
+		return planUndo(ctx, h, cmd, args[0])
 	case c.dry:
 		return c.planBatch(ctx, h, cmd, filter)
 	case len(args) == 1:
@@ -92,7 +92,7 @@ func (c *undoFlags) undo(ctx context.Context, h *host, cmd *cobra.Command, prefi
 	if err != nil {
 		return refused(err)
 	}
-	done, rest, err := h.carryOutUndos(ctx, h.finished(requested.ID), func(ctx context.Context) ([]queue.Job, error) {
+	done, rest, err := carryOutUndos(ctx, h, jobFinished(h, requested.ID), func(ctx context.Context) ([]queue.Job, error) {
 		job, err := h.queue.Job(ctx, requested.ID)
 		if err != nil {
 			return nil, err
@@ -103,7 +103,7 @@ func (c *undoFlags) undo(ctx context.Context, h *host, cmd *cobra.Command, prefi
 		return err
 	}
 	if c.asJSON {
-		return c.print(ctx, h, cmd, &undoTally{}, h.undoResults(ctx, id))
+		return c.print(ctx, h, cmd, &undoTally{}, undoResults(ctx, h, id))
 	}
 	if !done {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s is to be taken back%s\n", id, rest)
@@ -113,10 +113,10 @@ func (c *undoFlags) undo(ctx context.Context, h *host, cmd *cobra.Command, prefi
 	if err != nil {
 		return err
 	}
-	return h.tell(ctx, cmd, "action %s is taken back\n", id, report)
+	return printUndo(ctx, h, cmd, "action %s is taken back\n", id, report)
 }
 
-func (h *host) undoDry(ctx context.Context, cmd *cobra.Command, prefix string) error {
+func planUndo(ctx context.Context, h *host, cmd *cobra.Command, prefix string) error {
 	id, err := h.actionID(ctx, prefix)
 	if err != nil {
 		return err
@@ -125,11 +125,11 @@ func (h *host) undoDry(ctx context.Context, cmd *cobra.Command, prefix string) e
 	if err != nil {
 		return refused(err)
 	}
-	return h.tell(ctx, cmd, "action %s would be taken back\n", id, report)
+	return printUndo(ctx, h, cmd, "action %s would be taken back\n", id, report)
 }
 
 // finished reports whether a job has finished.
-func (h *host) finished(jobID string) func(context.Context) (bool, error) {
+func jobFinished(h *host, jobID string) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		job, err := h.queue.Job(ctx, jobID)
 		return err == nil && job.State.Finished(), err
@@ -144,7 +144,7 @@ func refused(err error) error {
 	return err
 }
 
-func (h *host) tell(ctx context.Context, cmd *cobra.Command, title, id string, report undo.Report) error {
+func printUndo(ctx context.Context, h *host, cmd *cobra.Command, title, id string, report undo.Report) error {
 	a, err := h.ledger.Action(ctx, id)
 	if err != nil {
 		return err

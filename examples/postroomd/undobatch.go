@@ -29,7 +29,7 @@ func (c *undoFlags) report(ctx context.Context, h *host, cmd *cobra.Command, arg
 	if err != nil {
 		return err
 	}
-	return c.print(ctx, h, cmd, &undoTally{}, h.undoResults(ctx, id))
+	return c.print(ctx, h, cmd, &undoTally{}, undoResults(ctx, h, id))
 }
 
 // undoBatch undoes all actions that the filter selects, and prints the results.
@@ -38,8 +38,8 @@ func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, 
 	if err != nil {
 		return err
 	}
-	all, rest, err := h.carryOutUndos(ctx, h.noneUndoing, func(ctx context.Context) ([]queue.Job, error) {
-		return h.unfinishedUndos(ctx, 100)
+	all, rest, err := carryOutUndos(ctx, h, func(ctx context.Context) (bool, error) { return noneUndoing(ctx, h) }, func(ctx context.Context) ([]queue.Job, error) {
+		return unfinishedUndos(ctx, h, 100)
 	})
 	if err != nil {
 		return err
@@ -49,9 +49,9 @@ func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, 
 		return err
 	}
 	ids := slices.Concat(batch.Requested, slices.Sorted(maps.Keys(batch.Refused)))
-	failed := c.print(ctx, h, cmd, &undoTally{}, h.undoResults(ctx, ids...))
+	failed := c.print(ctx, h, cmd, &undoTally{}, undoResults(ctx, h, ids...))
 	if !c.asJSON { // many undos of what rules did stop the rules
-		if err := h.tellBreakers(ctx, cmd); err != nil {
+		if err := printBreakers(ctx, h, cmd); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, 
 }
 
 // undoResults yields the results of the undos of the actions.
-func (h *host) undoResults(ctx context.Context, ids ...string) iter.Seq2[undo.Result, error] {
+func undoResults(ctx context.Context, h *host, ids ...string) iter.Seq2[undo.Result, error] {
 	return func(yield func(undo.Result, error) bool) {
 		for _, id := range ids {
 			r, err := h.undoer.Result(ctx, id)
@@ -102,8 +102,8 @@ func (c *undoFlags) print(ctx context.Context, h *host, cmd *cobra.Command, t *u
 
 // carryOutUndos is carryOut for undos; rest says why they are not done yet, after what has become of the jobs. While they are held
 // nobody carries them out.
-func (h *host) carryOutUndos(
-	ctx context.Context, done func(context.Context) (bool, error), jobs func(context.Context) ([]queue.Job, error),
+func carryOutUndos(
+	ctx context.Context, h *host, done func(context.Context) (bool, error), jobs func(context.Context) ([]queue.Job, error),
 ) (all bool, rest string, err error) {
 	s, err := h.ledger.Stopped(ctx)
 	switch {
@@ -131,7 +131,7 @@ func failing(jobs []queue.Job) string {
 }
 
 // tellBreakers lists the rules or models that breakers have stopped because of their actions or undos.
-func (h *host) tellBreakers(ctx context.Context, cmd *cobra.Command) error {
+func printBreakers(ctx context.Context, h *host, cmd *cobra.Command) error {
 	text, err := h.stopper.openBreakers(ctx)
 	if err != nil || text == "" {
 		return err
@@ -141,12 +141,12 @@ func (h *host) tellBreakers(ctx context.Context, cmd *cobra.Command) error {
 }
 
 // noneUndoing reports whether no undo is left to do.
-func (h *host) noneUndoing(ctx context.Context) (bool, error) {
-	jobs, err := h.unfinishedUndos(ctx, 1)
+func noneUndoing(ctx context.Context, h *host) (bool, error) {
+	jobs, err := unfinishedUndos(ctx, h, 1)
 	return len(jobs) == 0, err
 }
 
-func (h *host) unfinishedUndos(ctx context.Context, limit int) ([]queue.Job, error) {
+func unfinishedUndos(ctx context.Context, h *host, limit int) ([]queue.Job, error) {
 	return h.queue.Jobs(ctx, queue.Filter{
 		Types: []string{string(undo.JobAction)}, States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: limit,
 	})

@@ -24,15 +24,15 @@ import (
 
 // checkFilter returns an error if the filter names a rule or a batch that does not exist and never did. A mistyped name would
 // select nothing, like one without actions.
-func (h *host) checkFilter(ctx context.Context, f safety.Filter) error {
-	if err := h.checkRule(ctx, f.Rule); err != nil {
+func checkFilter(ctx context.Context, h *host, f safety.Filter) error {
+	if err := checkRule(ctx, h, f.Rule); err != nil {
 		return err
 	}
-	return h.checkBatch(ctx, f.KeyPrefix)
+	return checkBatch(ctx, h, f.KeyPrefix)
 }
 
 // checkRule accepts the name or id of a rule, including a deleted rule that has made a decision.
-func (h *host) checkRule(ctx context.Context, rule string) error {
+func checkRule(ctx context.Context, h *host, rule string) error {
 	if rule == "" {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (h *host) checkRule(ctx context.Context, rule string) error {
 }
 
 // checkStored accepts the names of rules in use.
-func (h *host) checkStored(ctx context.Context, only []string) error {
+func checkStored(ctx context.Context, h *host, only []string) error {
 	stored, err := h.rules.List(ctx)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (h *host) checkStored(ctx context.Context, only []string) error {
 }
 
 // checkBatch accepts the prefix of the keys of a batch's decisions.
-func (h *host) checkBatch(ctx context.Context, prefix string) error {
+func checkBatch(ctx context.Context, h *host, prefix string) error {
 	if prefix == "" {
 		return nil
 	}
@@ -100,7 +100,7 @@ var jobTypes = []string{
 
 // noteUnknownTypes prints a note for each unknown type without jobs, which may be mistyped. It is not an error: another program
 // on the database may have registered the type.
-func (h *host) noteUnknownTypes(ctx context.Context, cmd *cobra.Command, types []string) error {
+func noteUnknownTypes(ctx context.Context, h *host, cmd *cobra.Command, types []string) error {
 	for _, t := range types {
 		if slices.Contains(jobTypes, t) {
 			continue
