@@ -139,7 +139,7 @@ func BenchmarkPipeline(b *testing.B) {
 	b.StopTimer()
 
 	after := used(b)
-	s, err := newSummary(b.Context(), (&oneRun{app: h, mailboxes: []*pipeline{p}}), time.Now(), nil)
+	s, err := newSummary(b.Context(), &oneRun{app: h, began: time.Now(), mailboxes: []*pipeline{p}}, nil)
 	require.NoError(b, err)
 	require.Equal(b, b.N, s.Messages)
 	require.Zero(b, s.Failed+s.Jobs[queue.StateFailed])
