@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -217,18 +216,6 @@ func whyLater(ctx context.Context, h *host, id string, settled bool) (string, er
 	return printer.Unless(settled, waits), err
 }
 
-// actionID completes the prefix of an action's id.
-func (h *host) actionID(ctx context.Context, prefix string) (string, error) {
-	id, err := h.ledger.Resolve(ctx, prefix)
-	switch {
-	case errors.Is(err, postroom.ErrNotFound):
-		return "", usage.Errorf("there is no action %s; 'postroomd actions' lists the actions", prefix)
-	case errors.Is(err, safety.ErrAmbiguous):
-		return "", usage.Errorf("%w; 'postroomd actions' lists the actions", err)
-	}
-	return id, err
-}
-
 func printOutcome(ctx context.Context, h *host, cmd *cobra.Command, actionID, rest string) error {
 	a, err := h.ledger.Action(ctx, actionID)
 	if err != nil {
@@ -243,12 +230,4 @@ func printOutcome(ctx context.Context, h *host, cmd *cobra.Command, actionID, re
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s (%s): %s%s\n", a.ID, describe(a, names), a.State, rest)
 	return err
-}
-
-// me returns the name of the person at the command line.
-func me() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return "somebody at the command line"
 }

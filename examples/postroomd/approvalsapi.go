@@ -28,13 +28,6 @@ func (a approvalsAPI) calls() map[string]call {
 	}
 }
 
-// A requestView is a request with the values that an answer to it must name.
-type requestView struct {
-	shownView
-	RequestID string `json:"request_id"`
-	Digest    string `json:"digest"`
-}
-
 // list lists the waiting requests, newest first. limit is 1 to mostListed; before is the id of the last action of a page, and
 // selects the next.
 func (a approvalsAPI) list(r *http.Request) (any, error) {
@@ -92,13 +85,6 @@ type answerBody struct {
 	RequestID string `json:"request_id"`
 	Digest    string `json:"digest"`
 	Why       string `json:"why"` // of a rejection; may be empty
-}
-
-// An answerView is the outcome of an answer.
-type answerView struct {
-	ID    string               `json:"id"`
-	State postroom.ActionState `json:"state"`
-	Held  string               `json:"held,omitempty"` // why an approved action is not carried out now
 }
 
 func (a approvalsAPI) approve(r *http.Request) (any, error) {

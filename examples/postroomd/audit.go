@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
 )
@@ -77,49 +75,6 @@ func verifyWhitelist(ctx context.Context, h *host, found *safety.Audit) error {
 	return err
 }
 
-// An auditView is what verify prints as JSON.
-type auditView struct {
-	Entries  int64               `json:"entries"`
-	Rows     int64               `json:"rows"`
-	Before   int64               `json:"rows_from_before"`
-	OtherKey int64               `json:"signed_with_another_key"`
-	Heads    []string            `json:"heads"`
-	Faults   []safety.AuditFault `json:"faults"`
-}
-
-func viewAudit(a *safety.Audit) auditView {
-	view := auditView{a.Entries, a.Rows, a.Before, a.OtherKey, []string{}, a.Faults}
-	for _, head := range a.Heads {
-		view.Heads = append(view.Heads, head.String())
-	}
-	if view.Faults == nil {
-		view.Faults = []safety.AuditFault{}
-	}
-	return view
-}
-
-func printAudit(cmd *cobra.Command, a *safety.Audit) error {
-	f := printer.NewFields(cmd.OutOrStdout())
-	f.Add("entries", a.Entries)
-	f.Add("rows", a.Rows)
-	if a.Before > 0 {
-		f.Add("rows from before", fmt.Sprintf("%d, about which the log says nothing", a.Before))
-	}
-	if a.OtherKey > 0 {
-		f.Add("not checked", fmt.Sprintf("%d, which are signed with another key", a.OtherKey))
-	}
-	for _, head := range a.Heads {
-		f.Add("head", head)
-	}
-	for _, fault := range a.Faults {
-		f.Add("fault", fmt.Sprintf("%s %s: %s", fault.Kind, fault.Subject, fault.What))
-	}
-	if len(a.Faults) == 0 {
-		f.Add("faults", "none")
-	}
-	return f.Flush()
-}
-
 func auditExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Print the log, an entry a line as JSON, and at last the ends of it", Args: cobra.NoArgs,
@@ -138,9 +93,4 @@ func auditExport() *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-// recordSettings records the settings that apply to decisions from now on.
-func (h *host) recordSettings(ctx context.Context) error {
-	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.ledger.RecordSettings(ctx, tx, me()) })
 }

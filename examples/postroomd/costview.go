@@ -3,10 +3,11 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 )
 
 func (v *costView) print(w io.Writer) error {
@@ -108,15 +109,4 @@ func grouped(n int64) string {
 		text = text[:at] + "," + text[at:]
 	}
 	return text
-}
-
-// unpriced returns the configured models without a known price.
-func (m *models) unpriced() []string {
-	names := []string{}
-	for _, m := range m.configuredModels() {
-		if !m.Priced() {
-			names = append(names, modelName(m))
-		}
-	}
-	return names
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -123,38 +122,4 @@ func findDecision(ctx context.Context, h *host, id string) (safety.DecisionRecor
 		return d, err
 	}
 	return h.ledger.Decision(ctx, a.DecisionID)
-}
-
-// A decisionView is a decision in a list.
-type decisionView struct {
-	ID            string              `json:"id"`
-	Message       string              `json:"message_id"` // ours
-	Action        postroom.ActionType `json:"action"`
-	Parameters    postroom.Parameters `json:"parameters"`
-	Label         string              `json:"label,omitempty"`
-	Source        postroom.Source     `json:"source"`
-	Rule          string              `json:"rule,omitempty"`
-	Model         string              `json:"model,omitempty"`
-	Confidence    *float64            `json:"confidence"` // null when nobody decided
-	Rationale     string              `json:"rationale"`
-	NeedsApproval bool                `json:"needs_approval"`
-	Reasons       []string            `json:"gate_reasons"` // why a person must approve
-	Sender        string              `json:"sender"`
-	Subject       string              `json:"subject"`
-	CreatedAt     time.Time           `json:"created_at"`
-}
-
-func viewDecision(d safety.DecisionRecord, names labelNames) decisionView {
-	v := decisionView{
-		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters, Source: d.Decision.Source,
-		Rule: d.Decision.RuleName, Model: d.Decision.Model, Rationale: d.Decision.Rationale, NeedsApproval: d.Decision.NeedsApproval,
-		Reasons: append([]string{}, d.Verdict.Reasons...), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,
-	}
-	if d.Decision.Source != postroom.SourceNone {
-		v.Confidence = &d.Decision.Confidence
-	}
-	if label, ok := d.Decision.Parameters.Text(postroom.ParamLabel); ok {
-		v.Label = names.name(d.AccountID, label)
-	}
-	return v
 }

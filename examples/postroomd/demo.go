@@ -100,12 +100,11 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if f, err = prepareFolder(f); err != nil {
 		return nil, err
 	}
-	h, err := work(cmd.Context(), environment.Demo(f))
+	h, err := newApp(cmd.Context(), appConfig{Environment: environment.Demo(f)})
 	if err != nil {
 		return nil, err
 	}
-	h.gate = newRulesGate()
-	d = &demoRun{oneRun: &oneRun{app: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}, from: from}
+	d = &demoRun{oneRun: newOneRun(h, file, printer.NewProgress(cmd.ErrOrStderr())), from: from}
 	if listener != nil {
 		if d.shown, err = serveDashboard(h, listener, o.ui.public); err != nil {
 			return nil, errors.Join(err, h.close())

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -20,56 +18,6 @@ func directionsCommand() *cobra.Command {
 	cmd.Long = "Tell the model in your own words what to do with mail that no rule matches. What a direction plainly forbids, such as\n" +
 		"\"Never delete anything\", is also checked after the model has decided; what it may forbid waits for you."
 	return cmd
-}
-
-// An instruction is a direction or a rule for the model.
-type instruction struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name,omitempty"` // of a rule
-	For       string    `json:"for"`            // all mail, a mailbox, a domain or a sender
-	Text      string    `json:"text"`
-	Enabled   bool      `json:"enabled"`
-	Priority  int       `json:"priority"`
-	Revision  int64     `json:"revision"`
-	CreatedAt time.Time `json:"created_at"`
-
-	direction *llm.Direction // else a rule
-	rule      *llm.ScopedRule
-}
-
-func newInstructions(ctx context.Context, h *host) ([]instruction, error) {
-	accounts, err := h.mail.Accounts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	directions, err := h.models.guide.Directions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := printer.List(directions, func(d llm.Direction) instruction { return ofDirection(d, accounts) })
-	rules, err := h.models.guide.Rules(ctx)
-	return append(list, printer.List(rules, func(r llm.ScopedRule) instruction { return ofRule(r, accounts) })...), err
-}
-
-func ofDirection(d llm.Direction, accounts []gmail.Account) instruction {
-	about := "all mail"
-	if d.AccountID != "" {
-		about = emailOf(accounts, d.AccountID)
-	}
-	return instruction{ID: d.ID, For: about, Text: d.Text, Enabled: d.Enabled, Priority: d.Priority, Revision: d.Revision, CreatedAt: d.CreatedAt, direction: &d}
-}
-
-func ofRule(r llm.ScopedRule, accounts []gmail.Account) instruction {
-	about := "all mail"
-	switch r.Scope {
-	case llm.ScopeAccount:
-		about = emailOf(accounts, r.ScopeRef)
-	case llm.ScopeDomain, llm.ScopeSender:
-		about = "mail from " + r.ScopeRef
-	}
-	return instruction{
-		ID: r.ID, Name: r.Name, For: about, Text: r.Text, Enabled: r.Enabled, Priority: r.Priority, Revision: r.Revision, CreatedAt: r.CreatedAt, rule: &r,
-	}
 }
 
 func directionsList() *cobra.Command {

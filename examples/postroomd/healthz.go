@@ -2,44 +2,14 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"embed"
 	"net/http"
 	"net/http/pprof"
 	"strings"
-	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/internal/migrate"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
-
-//go:embed migrations
-var migrations embed.FS
-
-// migrateProbe makes the table of the row that a health check writes.
-func migrateProbe(ctx context.Context, db queue.DB) error {
-	return migrate.Up(ctx, db, string(db.Dialect()), "postroomd", migrations)
-}
-
-const writeProbe = `
-INSERT INTO postroomd_probes (id, written) VALUES (1, 1)
-ON CONFLICT (id) DO UPDATE SET written = postroomd_probes.written + 1`
-
-// probePatience is how long a health check waits for the database.
-const probePatience = 3 * time.Second
-
-// A health is the response of /healthz and /readyz.
-type health struct {
-	Status   string `json:"status"` // healthy or unhealthy; of /readyz ready or not ready
-	Version  string `json:"version"`
-	Database string `json:"database"`           // ok, or what is wrong
-	Accounts string `json:"accounts,omitempty"` // of /readyz: ok, or why they are not set up
-	Access   string `json:"access,omitempty"`   // of /readyz: the mailboxes that this machine has no access to; another may have
-	Stopped  string `json:"stopped,omitempty"`  // who has stopped everything, when and why; that is no fault of health
-}
 
 // pages returns everything that postroomd serves: health, the dashboard and profiles.
 func newPages(h *host, ready *readiness) (pages http.Handler, onClose func(), err error) {
@@ -93,11 +63,6 @@ func withPush(h *host, local http.Handler, onClose func()) (pages http.Handler, 
 	return mux, onClose, nil
 }
 
-// receiver handles Gmail's notifications, pushed or pulled.
-func (h *host) receiver() (*gmail.Receiver, error) {
-	return gmail.NewReceiver(gmail.ReceiverConfig{Queue: h.queue, Store: h.mail, Logger: h.log})
-}
-
 func answerHealth(h *host, w http.ResponseWriter, r *http.Request, good, bad string, ready *readiness) {
 	body := health{Status: good, Version: version(), Database: "ok"}
 	if err := h.probe(r.Context()); err != nil {
@@ -122,24 +87,5 @@ func answerHealth(h *host, w http.ResponseWriter, r *http.Request, good, bad str
 	}
 	if err := printer.JSON(w, body); err != nil {
 		h.log.Warn("a health check is not answered", "error", err)
-	}
-}
-
-// probe writes a row: a database that can be read and not be written, such as one on a full disk, is of no use.
-func (h *host) probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
-	defer cancel()
-	probed := make(chan error, 1)
-	go func() {
-		probed <- h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, writeProbe)
-			return err
-		})
-	}()
-	select {
-	case err := <-probed:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,8 @@ type host struct {
 	bot     *discord.Bot    // nil: nobody is asked at Discord
 	sender  *webhook.Sender // nil: no address is told of requests
 	release func() error
+
+	register func(*queue.Dispatcher) error // nil: the program has no jobs of its own
 
 	// givenUp are the limit keys of accounts that a run which is to end waits for no longer.
 	givenUp map[string]bool
@@ -189,9 +192,21 @@ func (h *host) setUp(ctx context.Context) error {
 	return h.adoptRules(ctx)
 }
 
-// work opens a host for running jobs.
-func work(ctx context.Context, s *environment.Environment) (*host, error) {
-	h := &host{env: s, log: silent}
+// An appConfig configures an App that runs jobs. Only the Environment is required.
+type appConfig struct {
+	Environment *environment.Environment
+
+	Logger         *slog.Logger         // default: none
+	TracerProvider trace.TracerProvider // default: traces have ids and are not recorded
+	MeterProvider  metric.MeterProvider // default: none
+
+	// Register adds handlers of jobs of the program's own to those of postroomd, if it is set.
+	Register func(*queue.Dispatcher) error
+}
+
+// newApp opens an App for running jobs. Nobody else runs jobs in its data folder until it is closed.
+func newApp(ctx context.Context, cfg appConfig) (*host, error) {
+	h := &host{env: cfg.Environment, log: cmp.Or(cfg.Logger, silent), tracers: cfg.TracerProvider, meters: cfg.MeterProvider, register: cfg.Register}
 	if err := h.work(ctx); err != nil {
 		return nil, err
 	}
@@ -283,6 +298,11 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	if h.register != nil {
+		if err := h.register(d); err != nil {
+			return nil, err
+		}
+	}
 	var asks error
 	if h.bot != nil {
 		asks = discord.Register(d, h.bot)
@@ -332,6 +352,3 @@ func (h *host) carryOut(ctx context.Context, done func(context.Context) (bool, e
 		}
 	}
 }
-
-// waits is the note about jobs that no postroomd has run yet.
-const waits = "; a postroomd that runs carries it out"

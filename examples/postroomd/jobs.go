@@ -2,18 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -90,46 +86,6 @@ func jobsShow() *cobra.Command {
 	return cmd
 }
 
-func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps []queue.StepRecord) error {
-	f := printer.NewFields(w)
-	f.Add("id", j.ID)
-	f.Add("type", j.Type)
-	f.Add("state", j.State)
-	f.Add("priority", j.Priority)
-	f.Add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes))
-	f.Add("due", printer.Clock(j.NotBefore))
-	f.Add("created", printer.Clock(j.CreatedAt))
-	f.Add("started", printer.Clock(j.StartedAt))
-	f.Add("finished", printer.Clock(j.FinishedAt))
-	f.Add("worker", j.WorkerID)
-	f.Add("key", j.Key.Name)
-	f.Add("payload", string(j.Payload))
-	f.Add("result", string(j.Result))
-	f.Add("error", j.LastError)
-	for _, s := range steps {
-		state := "started, not finished"
-		switch {
-		case !s.FinishedAt.IsZero():
-			state = string(s.Result)
-		case s.Cursor != nil:
-			state += ", has come to " + string(s.Cursor)
-		}
-		f.Add("step "+s.Name, state)
-	}
-	for _, a := range attempts {
-		how := a.Kind
-		if !a.FinishedAt.IsZero() {
-			how += fmt.Sprintf(" after %v", a.FinishedAt.Sub(a.StartedAt).Round(time.Millisecond))
-		}
-		if a.Error != "" {
-			how += ": " + a.Error
-		}
-		f.Add(fmt.Sprintf("attempt %d", a.Attempt), how)
-		f.Add("stack", a.Stack)
-	}
-	return f.Flush()
-}
-
 func jobsRetry() *cobra.Command {
 	cmd := &cobra.Command{Use: "retry ID", Short: "Run a failed or canceled job again", Args: cobra.ExactArgs(1)}
 	place := placeFlag(cmd)
@@ -163,24 +119,4 @@ func jobsRetry() *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-// mayRetry refuses the job of a failed action: for the ledger that is final.
-func (h *host) mayRetry(ctx context.Context, id string) error {
-	job, err := h.queue.Job(ctx, id)
-	if err != nil {
-		return noJob(err, id, "postroomd jobs list --state failed")
-	}
-	if job.Type != string(gmail.JobAction) && job.Type != string(gmail.JobOutboundSend) {
-		return nil
-	}
-	var payload gmail.ActionPayload // that of a sending has these fields too
-	if err := json.Unmarshal(job.Payload, &payload); err != nil {
-		return usage.Errorf("job %s cannot be retried: its payload cannot be read: %w", id, err)
-	}
-	action, err := h.ledger.Action(ctx, payload.ActionID)
-	if err == nil && action.State.Final() {
-		return usage.Errorf("job %s cannot be retried: its action %s is %s for good (%s)", id, action.ID, action.State, action.Error)
-	}
-	return err
 }

@@ -7,12 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The maximum of entries of a listing. Each package has its own bound; other listings have the ledger's.
-const (
-	mostListed = 100
-	mostMail   = 500
-)
-
 // A listLimit is the number of entries to list.
 type listLimit struct{ n, most int }
 

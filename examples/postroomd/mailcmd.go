@@ -20,50 +20,6 @@ func mailCommand() *cobra.Command {
 	return group("mail", "Look at the stored mail", mailList(), mailSearch(), mailShow())
 }
 
-// mailboxFlag adds the flag that names one mailbox among several.
-func mailboxFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().String("mailbox", "", "the address of the mailbox; may be left out where there is one")
-}
-
-// mailbox returns the account of the address, or the only account if no address is given.
-func mailboxOf(ctx context.Context, h *host, address string) (gmail.Account, error) {
-	if address != "" {
-		return accountByAddress(ctx, h, address)
-	}
-	accounts, err := h.mail.Accounts(ctx)
-	switch {
-	case err != nil:
-		return gmail.Account{}, err
-	case len(accounts) == 0:
-		return gmail.Account{}, usage.Errorf("there is no mailbox yet; %s", h.env.HowToAddMailbox())
-	case len(accounts) != 1:
-		return gmail.Account{}, usage.Errorf("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
-	}
-	return accounts[0], nil
-}
-
-// account returns the account of a typed address.
-func accountByAddress(ctx context.Context, h *host, address string) (gmail.Account, error) {
-	a, err := h.mail.AccountByEmail(ctx, address)
-	if errors.Is(err, postroom.ErrNotFound) {
-		err = noMailbox(ctx, h, address, "")
-	}
-	return a, err
-}
-
-// mostNamed is the number of existing names that an error lists.
-const mostNamed = 10
-
-// noMailbox returns the error about an address without a mailbox; more names what else does not exist.
-func noMailbox(ctx context.Context, h *host, address, more string) error {
-	accounts, err := h.mail.Accounts(ctx)
-	if err != nil {
-		return err
-	}
-	addresses := printer.List(accounts, func(a gmail.Account) string { return a.Email })
-	return usage.Errorf("there is no mailbox %s here%s; %s", address, more, instead(address, addresses, "the mailboxes are"))
-}
-
 func mailList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [QUERY]",

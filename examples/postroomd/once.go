@@ -27,6 +27,14 @@ type oneRun struct {
 	faults    map[string]error // why mailboxes could not be set up, by the ids of their accounts
 }
 
+// newOneRun makes a run by these rules; nil means those that are stored.
+func newOneRun(h *host, file *rules.File, out *printer.Progress) *oneRun {
+	if file != nil {
+		h.holdUntilRules()
+	}
+	return &oneRun{app: h, rules: file, out: out}
+}
+
 // run sorts the mailboxes. That one of them cannot be worked on is no error, and stands in the summary.
 func (o *oneRun) run(ctx context.Context) error {
 	accounts, err := o.app.worked(ctx)

@@ -18,15 +18,6 @@ type pipeline struct {
 	accountID string
 }
 
-// openAccount makes the configured account, or returns the one that is there.
-func (h *host) openAccount(ctx context.Context) (accountID string, err error) {
-	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		accountID, err = h.mail.EnsureAccount(ctx, tx, h.env.Config.Gmail.Address)
-		return err
-	})
-	return accountID, err
-}
-
 // sort starts the pipeline: first the labels that the rules need, then a backfill, then the changes since it began. It waits for
 // the labels' job, since rules refer to labels by their ids.
 func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, queue.NewJob) error) error {
@@ -122,12 +113,3 @@ func (p *pipeline) importRules(ctx context.Context) error {
 
 // known returns the number of messages that the pipeline has ingested, broken ones included.
 func (p *pipeline) known(ctx context.Context) (int, error) { return p.app.countMail(ctx, p.accountID) }
-
-func (h *host) countMail(ctx context.Context, accountID string) (int, error) {
-	read, err := h.mail.CountMessages(ctx, accountID)
-	if err != nil {
-		return 0, err
-	}
-	broken, err := h.mail.Broken(ctx, accountID)
-	return read + len(broken), err
-}

@@ -161,7 +161,7 @@ func benchHost(b *testing.B, dir environment.Folder, url string, perMinute int) 
 	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: url, SpamAndTrash: true, UnitsPerMinute: perMinute}
 	s := &environment.Environment{Folder: dir, Config: cfg}
 	require.NoError(b, s.Prepare())
-	h, err := work(b.Context(), s)
+	h, err := newApp(b.Context(), appConfig{Environment: s})
 	require.NoError(b, err)
 	_, err = h.openAccount(b.Context())
 	require.NoError(b, err)

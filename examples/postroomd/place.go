@@ -77,7 +77,7 @@ func look(cmd *cobra.Command, p *placeFlags, fn func(ctx context.Context, h *hos
 func act(cmd *cobra.Command, p *placeFlags, fn func(ctx context.Context, h *host) error) error {
 	return with(cmd, p, func(ctx context.Context, s *environment.Environment) (*host, error) {
 		if s.Demo {
-			return work(ctx, s)
+			return newApp(ctx, appConfig{Environment: s})
 		}
 		h, err := open(ctx, s)
 		if err != nil {

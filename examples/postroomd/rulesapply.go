@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -107,21 +108,6 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	return printBreakers(ctx, h, cmd)
 }
 
-type appliedView struct {
-	Batch        string         `json:"batch"`
-	DryRun       bool           `json:"dry_run"`
-	Finished     bool           `json:"finished"`
-	Messages     int            `json:"messages"`
-	Matched      int            `json:"matched"`
-	Actions      map[string]int `json:"actions"`
-	Irreversible []string       `json:"irreversible"` // of the actions, those that cannot be undone
-	Rules        map[string]int `json:"rules"`
-	AlreadySo    int            `json:"already_so"`
-	Refused      int            `json:"refused"`
-	Waiting      int            `json:"waiting"`
-	Stopped      string         `json:"stopped,omitempty"` // rules or models that breakers have stopped: their decisions wait
-}
-
 func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {
 	out := printer.NewFields(cmd.OutOrStdout())
 	if !a.dry {
@@ -188,4 +174,19 @@ func batchDone(h *host, batch string) func(context.Context) (bool, error) {
 		})
 		return len(entries) == 0, err
 	}
+}
+
+// checkStored accepts the names of rules in use.
+func checkStored(ctx context.Context, h *host, only []string) error {
+	stored, err := h.rules.List(ctx)
+	if err != nil {
+		return err
+	}
+	names := printer.List(stored, func(r rules.Rule) string { return r.Name })
+	for _, name := range only {
+		if !slices.Contains(names, name) {
+			return usage.Errorf("--rule %s: no rule has this name; %s", name, instead(name, names, "the rules are"))
+		}
+	}
+	return nil
 }

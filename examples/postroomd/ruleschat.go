@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
@@ -129,39 +128,6 @@ func talkAbout(ctx context.Context, h *host, account gmail.Account, session rule
 	return &rulesTalk{app: h, chat: chat, session: session, account: account, current: current}, err
 }
 
-// rulesChat returns the chat with the better model, if there is one: rules are written rarely, and used often. Without a model,
-// sessions can be read.
-func (h *host) rulesChat() (*ruleschat.Chat, error) {
-	cfg := ruleschat.Config{DB: h.db, Kinds: environment.Kinds, Options: h.editor.rulesOptions()}
-	if !h.env.Config.LLM.Enabled() {
-		return ruleschat.New(cfg)
-	}
-	model := &h.env.Config.LLM.Model
-	if h.env.Config.Better.Enabled() {
-		model = &h.env.Config.Better
-	}
-	client, err := h.models.modelClient(model)
-	if err != nil {
-		return nil, err
-	}
-	cfg.Client = client
-	if t := h.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
-		cfg.Temperature = &t
-	}
-	return ruleschat.New(cfg)
-}
-
-// A saidView is the model's answer as JSON.
-type saidView struct {
-	Session  string          `json:"session"`
-	Number   int             `json:"number"` // of the message
-	Text     string          `json:"text"`
-	Model    string          `json:"model"`
-	Proposed []string        `json:"proposed,omitempty"` // the rules that would change, as the lines of a difference
-	File     string          `json:"file,omitempty"`     // the whole file as it would be
-	Tried    *rules.Backtest `json:"tried,omitempty"`
-}
-
 func (c *rulesTalk) say(ctx context.Context, text, since string) (*saidView, error) {
 	window, err := mailWindow(strings.TrimPrefix(since, "0"), "", time.Now())
 	if err != nil {
@@ -220,34 +186,4 @@ func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.Mess
 	}
 	cfg := rules.BacktestConfig{Rules: proposed.Rules, Against: current.Rules, Kinds: environment.Kinds, Samples: 3, Senders: c.app.mail}
 	return rules.RunBacktest(ctx, cfg, c.app.mail.AllMessages(ctx, c.account.ID, window))
-}
-
-func (v *saidView) print(r *printer.Report) {
-	r.Heading(v.Model)
-	r.Quote(v.Text)
-	if v.File == "" {
-		r.Heading("Answer with")
-		r.Verbatim("postroomd rules chat say --session " + v.Session + " TEXT")
-		return
-	}
-	r.Heading("Proposed")
-	for _, text := range v.Proposed {
-		r.Verbatim(text)
-	}
-	if v.Tried != nil {
-		r.Heading("Tried on stored mail")
-		r.Line(fmt.Sprintf("Of %s, %d would have been decided about differently.", printer.Count(v.Tried.Messages, "message", "messages"), v.Tried.Changed))
-		for _, c := range v.Tried.Changes {
-			r.Line(fmt.Sprintf("%d: %s instead of %s", c.Count, actionsOr(c.After), actionsOr(c.Before)))
-		}
-	}
-	r.Heading("Nothing is changed yet. Accept it with")
-	r.Verbatim(fmt.Sprintf("postroomd rules chat accept %s %d", v.Session, v.Number))
-}
-
-func actionsOr(actions []string) string {
-	if len(actions) == 0 {
-		return "nothing"
-	}
-	return strings.Join(actions, ", ")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,64 +40,6 @@ func rulesChatList() *cobra.Command {
 	return cmd
 }
 
-// A sessionView is a session as JSON.
-type sessionView struct {
-	ID        string    `json:"id"`
-	For       string    `json:"for"` // the mailbox
-	By        string    `json:"by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-	About     string    `json:"about"` // what was said first
-}
-
-func newChatSessions(ctx context.Context, h *host, limit int) ([]sessionView, error) {
-	chat, err := h.rulesChat()
-	if err != nil {
-		return nil, err
-	}
-	sessions, err := chat.Sessions(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
-	accounts, err := h.mail.Accounts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]sessionView, len(sessions))
-	for i, s := range sessions {
-		said, err := chat.Messages(ctx, s.ID)
-		if err != nil {
-			return nil, err
-		}
-		list[i] = sessionView{ID: s.ID, For: emailOf(accounts, s.AccountID), By: s.By, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
-		if len(said) > 0 {
-			list[i].About = said[0].Text
-		}
-	}
-	return list, nil
-}
-
-// A chatMessageView is a message of a session as JSON.
-type chatMessageView struct {
-	Number     int       `json:"number"`
-	Role       string    `json:"role"`
-	Model      string    `json:"model,omitempty"`
-	Text       string    `json:"text"`
-	At         time.Time `json:"at"`
-	Rules      string    `json:"rules,omitempty"`  // proposed
-	Remove     []string  `json:"remove,omitempty"` // proposed
-	AcceptedBy string    `json:"accepted_by,omitempty"`
-	AcceptedAt time.Time `json:"accepted_at,omitzero"`
-}
-
-func viewChatMessage(m ruleschat.Message) chatMessageView {
-	v := chatMessageView{Number: m.Number, Role: string(m.Role), Model: m.Model, Text: m.Text, At: m.At}
-	if p := m.Proposal; p != nil {
-		v.Rules, v.Remove, v.AcceptedBy, v.AcceptedAt = p.Rules, p.Remove, p.AcceptedBy, p.AcceptedAt
-	}
-	return v
-}
-
 func rulesChatShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show SESSION", Short: "Show what was said in a session, and what became of the proposals", Args: cobra.ExactArgs(1)}
 	place := placeFlag(cmd)
@@ -128,25 +69,6 @@ func rulesChatShow() *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-func (v chatMessageView) print(r *printer.Report, person string) {
-	who := v.Model
-	if who == "" {
-		who = person
-	}
-	r.Heading(fmt.Sprintf("%d: %s, %s", v.Number, who, printer.Clock(v.At)))
-	r.Quote(v.Text)
-	if v.Rules != "" {
-		r.Heading("Proposed")
-		r.Verbatim(v.Rules)
-	}
-	for _, name := range v.Remove {
-		r.Line("without the rule " + name)
-	}
-	if !v.AcceptedAt.IsZero() {
-		r.Line(fmt.Sprintf("accepted by %s, %s", v.AcceptedBy, printer.Clock(v.AcceptedAt)))
-	}
 }
 
 func rulesChatAccept() *cobra.Command {

@@ -5,39 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
-	"github.com/postroom-go/postroom/safety"
 )
-
-// A record connects the stores of rules and directions with the ledger, which is made after them.
-type record struct{ *safety.Ledger }
-
-// adoptRules records rules that were stored before rules were signed. If that is not permitted, people are asked until they
-// confirm.
-func (h *host) adoptRules(ctx context.Context) error {
-	err := h.ledger.AdoptRules(ctx)
-	if errors.Is(err, safety.ErrNotAdopted) {
-		h.log.WarnContext(ctx, "rules wait for a person: 'postroomd audit verify' says what is wrong, 'postroomd rules confirm' lists them", "error", err)
-		return nil
-	}
-	return err
-}
-
-// A confirmable is a store whose content people confirm.
-type confirmable struct {
-	what    string // in the plural
-	faults  func(context.Context) ([]postroom.RuleFault, error)
-	confirm func(ctx context.Context, tx queue.Tx, id string) error
-	text    func(ctx context.Context, id string) (string, error) // what is stored; empty if nothing is
-}
 
 func rulesConfirm() *cobra.Command {
 	return confirmCommand("rules", func(h *host) confirmable {
@@ -62,64 +36,4 @@ func directionsConfirm() *cobra.Command {
 			return fmt.Sprintf("%s (%s%s)\n", list[i].Text, list[i].For, printer.Unless(list[i].Enabled, ", off")), nil
 		}}
 	})
-}
-
-func confirmCommand(what string, of func(h *host) confirmable) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "confirm [ID...]", Short: "List the " + what + " that something else than postroomd has written, or confirm them",
-		Long: "List the " + what + " that something else than postroomd has altered, added or removed in the database, or sign those with the ids as\n" +
-			"they are. While there are any, a person is asked about what " + what + " decide.",
-	}
-	place := placeFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
-		return look(cmd, place, func(ctx context.Context, h *host) error {
-			c := of(h)
-			text, err := faultsText(ctx, h, c)
-			if len(ids) > 0 && err == nil {
-				text, err = confirmAll(ctx, h, c, ids)
-			}
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), printer.PrintableLines(text))
-			return err
-		})
-	}
-	return cmd
-}
-
-// faultsText lists the altered rules.
-func faultsText(ctx context.Context, h *host, c confirmable) (string, error) {
-	faults, err := c.faults(ctx)
-	if err != nil || len(faults) == 0 {
-		return "all " + c.what + " are as they were written\n", err
-	}
-	var b strings.Builder
-	for _, f := range faults {
-		fmt.Fprintf(&b, "%s %s\n", f.ID, f.What)
-		text, err := c.text(ctx, f.ID)
-		if err != nil && !errors.Is(err, postroom.ErrNotFound) {
-			return "", err
-		}
-		for line := range strings.Lines(text) {
-			b.WriteString("    " + line)
-		}
-	}
-	return b.String(), nil
-}
-
-func confirmAll(ctx context.Context, h *host, c confirmable, ids []string) (string, error) {
-	err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		for _, id := range ids {
-			err := c.confirm(ctx, tx, id)
-			if errors.Is(err, postroom.ErrNotFound) {
-				err = usage.Errorf("none of the %s has the id %s, and nothing is confirmed; 'postroomd %s confirm' lists those that wait for it", c.what, id, c.what)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return printer.Count(len(ids), strings.TrimSuffix(c.what, "s")+" is", c.what+" are") + " confirmed\n", err
 }

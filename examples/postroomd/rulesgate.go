@@ -137,10 +137,5 @@ func waitsForRules(j *queue.Job, now time.Time) bool {
 	return isGivenBack(j, now) && strings.HasPrefix(j.LastError, errRulesNotStored.Error())
 }
 
-// rulesGate is that of a process which stores the configured rules; nil when there are none.
-func newConfiguredGate(s *environment.Environment) *rulesGate {
-	if s.Config.Paths.Rules == "" {
-		return nil
-	}
-	return newRulesGate()
-}
+// holdUntilRules makes the App decide nothing about the mail of an account until the rules of a file are stored for it.
+func (h *host) holdUntilRules() { h.gate = newRulesGate() }

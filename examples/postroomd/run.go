@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
@@ -96,15 +95,15 @@ func (o *runOptions) site(cmd *cobra.Command) (*environment.Environment, error) 
 
 func (o *runOptions) runOnce(cmd *cobra.Command, s *environment.Environment) error {
 	began := time.Now()
-	h := &host{env: s, log: newLogger(cmd.ErrOrStderr(), s.Config.App), gate: newConfiguredGate(s)}
 	file, err := s.ReadRules()
 	if err != nil {
 		return err
 	}
-	if err := h.work(cmd.Context()); err != nil {
+	h, err := newApp(cmd.Context(), appConfig{Environment: s, Logger: newLogger(cmd.ErrOrStderr(), s.Config.App)})
+	if err != nil {
 		return err
 	}
-	once := &oneRun{app: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}
+	once := newOneRun(h, file, printer.NewProgress(cmd.ErrOrStderr()))
 	err = once.run(cmd.Context())
 	var sum *summary
 	if err == nil {
@@ -122,12 +121,6 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *environment.Environment) err
 	return errors.Join(err, sum.failed())
 }
 
-// A daemon is what runs until it is stopped.
-type daemon struct {
-	app   *host
-	ready readiness // reached when the accounts are set up
-}
-
 func runDaemon(cmd *cobra.Command, s *environment.Environment) (err error) {
 	log := newLogger(cmd.ErrOrStderr(), s.Config.App)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Config.App.Port))
@@ -139,53 +132,28 @@ func runDaemon(cmd *cobra.Command, s *environment.Environment) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	d := &daemon{app: &host{env: s, log: log, tracers: exports.tracers, meters: exports.meters, gate: newConfiguredGate(s)}}
-	if err := d.app.work(cmd.Context()); err != nil {
+	h, err := newApp(cmd.Context(), appConfig{Environment: s, Logger: log, TracerProvider: exports.tracers, MeterProvider: exports.meters})
+	if err != nil {
 		return errors.Join(err, listener.Close(), exports.close())
 	}
-	err = d.serve(cmd.Context(), listener)
+	err = serveDaemon(cmd.Context(), h, listener)
 	if late := exports.close(); late != nil {
 		log.Warn("the last telemetry is not exported", "error", late)
 	}
-	return errors.Join(err, d.app.close())
+	return errors.Join(err, h.close())
 }
 
-// serve works until ctx is done.
-func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
-	pages, onClose, err := newPages(d.app, &d.ready)
+// serveDaemon works until ctx is done.
+func serveDaemon(ctx context.Context, h *host, listener net.Listener) error {
+	d, err := newDaemon(h)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	dispatcher, err := d.app.dispatcher()
+	pages, onClose, err := newPages(h, d.ready)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	w := serve(listener, pages, onClose)
-	if err := notify(ctx, "READY=1"); err != nil {
-		d.app.log.Warn("systemd is not told", "error", err)
-	}
-	d.app.log.Info("postroomd runs", "version", version(), "url", w.url, "database", d.app.env.DatabaseName())
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var (
-		beside sync.WaitGroup
-		untold error
-	)
-	beside.Go(func() { newTender(d.app, &d.ready).tend(ctx) })
-	beside.Go(func() { d.pull(ctx) })
-	beside.Go(func() { d.listen(ctx) })
-	beside.Go(func() { d.app.stopper.remember(ctx) })
-	beside.Go(func() { untold = d.tellStop(ctx) })
-	err = dispatcher.Run(ctx)
-	stop()
-	beside.Wait()
-	return errors.Join(err, untold, w.close())
-}
-
-// tellStop reports the stop when ctx is done. The jobs that run may take app.drain to end, and the daemon takes up no others meanwhile.
-func (d *daemon) tellStop(ctx context.Context) error {
-	<-ctx.Done()
-	d.ready.stops()
-	d.app.log.Info("postroomd stops when the jobs that run have ended", "drain", d.app.env.Config.App.Drain)
-	return notify(context.WithoutCancel(ctx), "STOPPING=1")
+	h.log.Info("postroomd runs", "version", version(), "url", w.url, "database", h.env.DatabaseName())
+	return errors.Join(d.run(ctx), w.close())
 }

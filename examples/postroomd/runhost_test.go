@@ -71,7 +71,7 @@ func TestReadinessNamesEachMailboxThatFails(t *testing.T) {
 	cfg.Paths.Rules = config.Path(writeFile(t, "rules.yaml", "rules: 7"))
 	s := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, s.Prepare())
-	h, err := work(t.Context(), s)
+	h, err := newApp(t.Context(), appConfig{Environment: s})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
 	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
@@ -207,7 +207,7 @@ func TestARemovedMailboxStaysAway(t *testing.T) {
 	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: newGmail(t).URL(), SpamAndTrash: true}
 	s := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, s.Prepare())
-	h, err := work(t.Context(), s)
+	h, err := newApp(t.Context(), appConfig{Environment: s})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
 	tender := newTender(h, new(readiness))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/postroom-go/postroom/safety"
 )
@@ -16,16 +15,6 @@ func (a stopAPI) calls() map[string]call {
 		"POST " + apiPrefix + "stop":   a.stopAll,
 		"POST " + apiPrefix + "resume": a.resumeAll,
 	}
-}
-
-// A stopView reports whether everything is stopped, by whom and since when. A stop by the stop file has no name and no time.
-type stopView struct {
-	Stopped  bool       `json:"stopped"`
-	By       string     `json:"by,omitempty"`
-	At       *time.Time `json:"at,omitempty"`
-	Why      string     `json:"why,omitempty"`
-	Undos    bool       `json:"allow_undo,omitempty"`
-	Breakers string     `json:"breakers,omitempty"` // which rules or models are stopped for what they did
 }
 
 type stopBody struct {

@@ -130,16 +130,6 @@ func failing(jobs []queue.Job) string {
 	return printer.Printable(fmt.Sprintf("; %s; job %s is tried again at %s", lastWords(&jobs[i]), jobs[i].ID, printer.Clock(jobs[i].NotBefore)))
 }
 
-// tellBreakers lists the rules or models that breakers have stopped because of their actions or undos.
-func printBreakers(ctx context.Context, h *host, cmd *cobra.Command) error {
-	text, err := h.stopper.openBreakers(ctx)
-	if err != nil || text == "" {
-		return err
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\nwhat they decide waits for a person until then; 'postroomd resume' lets them go on\n", printer.PrintableLines(text))
-	return err
-}
-
 // noneUndoing reports whether no undo is left to do.
 func noneUndoing(ctx context.Context, h *host) (bool, error) {
 	jobs, err := unfinishedUndos(ctx, h, 1)

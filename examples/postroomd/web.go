@@ -53,3 +53,9 @@ func byLocalName(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// isLoopback accepts names and addresses that lead to this machine regardless of name servers.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}

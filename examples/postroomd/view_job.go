@@ -2,63 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queueadmin"
-	"github.com/postroom-go/postroom/safety"
 )
-
-// The --json output of the listings: an interface for scripts, independent of the packages' own types.
-
-func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print JSON instead of a table")
-}
-
-type actionView struct {
-	ID         string               `json:"id"`
-	Action     postroom.ActionType  `json:"action"`
-	Label      string               `json:"label,omitempty"`
-	State      postroom.ActionState `json:"state"`
-	Error      string               `json:"error,omitempty"`
-	Source     postroom.Source      `json:"source"`
-	Rule       string               `json:"rule,omitempty"`
-	Rationale  string               `json:"rationale"`
-	Confidence float64              `json:"confidence"`
-	Sender     string               `json:"sender"`
-	Subject    string               `json:"subject"`
-	CreatedAt  time.Time            `json:"created_at"`
-	ExecutedAt time.Time            `json:"executed_at,omitzero"`
-	Undoable   bool                 `json:"undoable"`
-}
-
-func viewAction(e safety.Entry, names labelNames) actionView {
-	a, d := e.Action, e.Decision
-	v := actionView{
-		ID: a.ID, Action: a.Type, State: a.State, Error: a.Error, Source: d.Decision.Source, Rule: d.Decision.RuleName,
-		Rationale: d.Decision.Rationale, Confidence: d.Decision.Confidence, Sender: d.Sender, Subject: d.Subject,
-		CreatedAt: a.CreatedAt, ExecutedAt: a.ExecutedAt, Undoable: a.State == postroom.ActionCompleted && a.UndoHint.Undoable(),
-	}
-	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
-		v.Label = names.name(a.AccountID, label)
-	}
-	return v
-}
-
-type approvalView struct {
-	actionView
-	Reasons     []string  `json:"reasons"`
-	RequestedAt time.Time `json:"requested_at"`
-	ExpiresAt   time.Time `json:"expires_at"`
-	Altered     bool      `json:"altered,omitempty"` // it is not what was asked, and can only be rejected
-}
-
-func viewApproval(w safety.Waiting, names labelNames, altered bool) approvalView {
-	return approvalView{viewAction(w.Entry, names), w.Approval.Reasons, w.Approval.RequestedAt, w.Approval.ExpiresAt, altered}
-}
 
 type jobView struct {
 	ID            string          `json:"id"`
@@ -132,3 +83,43 @@ type findingView struct {
 }
 
 func viewFinding(f queueadmin.Finding) findingView { return findingView(f) }
+
+func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps []queue.StepRecord) error {
+	f := printer.NewFields(w)
+	f.Add("id", j.ID)
+	f.Add("type", j.Type)
+	f.Add("state", j.State)
+	f.Add("priority", j.Priority)
+	f.Add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes))
+	f.Add("due", printer.Clock(j.NotBefore))
+	f.Add("created", printer.Clock(j.CreatedAt))
+	f.Add("started", printer.Clock(j.StartedAt))
+	f.Add("finished", printer.Clock(j.FinishedAt))
+	f.Add("worker", j.WorkerID)
+	f.Add("key", j.Key.Name)
+	f.Add("payload", string(j.Payload))
+	f.Add("result", string(j.Result))
+	f.Add("error", j.LastError)
+	for _, s := range steps {
+		state := "started, not finished"
+		switch {
+		case !s.FinishedAt.IsZero():
+			state = string(s.Result)
+		case s.Cursor != nil:
+			state += ", has come to " + string(s.Cursor)
+		}
+		f.Add("step "+s.Name, state)
+	}
+	for _, a := range attempts {
+		how := a.Kind
+		if !a.FinishedAt.IsZero() {
+			how += fmt.Sprintf(" after %v", a.FinishedAt.Sub(a.StartedAt).Round(time.Millisecond))
+		}
+		if a.Error != "" {
+			how += ": " + a.Error
+		}
+		f.Add(fmt.Sprintf("attempt %d", a.Attempt), how)
+		f.Add("stack", a.Stack)
+	}
+	return f.Flush()
+}

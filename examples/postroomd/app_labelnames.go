@@ -74,3 +74,11 @@ func labelOf(r *rules.Rule, of postroom.ActionType) (name string) {
 	}
 	return name
 }
+
+// describe returns an action with its label.
+func describe(a postroom.Action, names labelNames) string {
+	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
+		return string(a.Type) + " " + names.name(a.AccountID, label)
+	}
+	return string(a.Type)
+}

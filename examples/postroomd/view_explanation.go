@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// An explanation is the JSON of the command explain.
+type explanation struct {
+	Message   mailView             `json:"message"`
+	Rules     []ruleView           `json:"rules"`           // in the order in which they are tried, as they are now
+	Model     *modelView           `json:"model,omitempty"` // nil when none is configured or was asked
+	Decisions []*wholeDecisionView `json:"decisions"`       // oldest first
+	Waiting   bool                 `json:"waiting"`         // the job that decides has not ended
+}
+
+type ruleView struct {
+	ID       string        `json:"id"`
+	Name     string        `json:"name"`
+	Priority int           `json:"priority"`
+	Outcome  rules.Outcome `json:"outcome"`
+	Reason   string        `json:"reason"`
+	Failed   []failedView  `json:"failed"`
+}
+
+type failedView struct {
+	Path      string `json:"path"`
+	Condition string `json:"condition"`
+	Found     string `json:"found,omitempty"`
+}
+
+// A modelView is the history of model calls about a message, and the current prompt.
+type modelView struct {
+	Calls  []callView  `json:"calls"`
+	Prompt []layerView `json:"prompt"`      // empty when no model is configured
+	Same   bool        `json:"prompt_same"` // it is what was asked last
+	Models []string    `json:"configured"`  // the models that could be asked
+}
+
+type callView struct {
+	Model     string      `json:"model"`
+	Outcome   llm.Outcome `json:"outcome"`
+	At        time.Time   `json:"at"`
+	LatencyMS int64       `json:"latency_ms"`
+	Tokens    int         `json:"tokens"`
+	Cost      string      `json:"cost"`
+	Answer    string      `json:"answer,omitempty"`
+	Failure   string      `json:"failure,omitempty"`
+	TraceID   string      `json:"trace_id,omitempty"`
+}
+
+type layerView struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+func newExplanation(ctx context.Context, h *host, m *postroom.Message) (*explanation, error) {
+	names, err := h.labelNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &explanation{Message: viewMail(m, names), Decisions: []*wholeDecisionView{}}
+	if x.Rules, err = explainRules(ctx, h, m); err != nil {
+		return nil, err
+	}
+	if x.Model, err = explainModel(ctx, h, m); err != nil {
+		return nil, err
+	}
+	decisions, err := h.ledger.Decisions(ctx, safety.Filter{AccountID: m.AccountID, MessageID: m.ID, Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	for i := range decisions {
+		d, err := newWholeDecision(ctx, h, decisions[len(decisions)-1-i], names)
+		if err != nil {
+			return nil, err
+		}
+		x.Decisions = append(x.Decisions, d)
+	}
+	x.Waiting = len(decisions) == 0
+	return x, nil
+}
+
+func explainRules(ctx context.Context, h *host, m *postroom.Message) ([]ruleView, error) {
+	engine, err := h.engine()
+	if err != nil {
+		return nil, err
+	}
+	explained, err := engine.Explain(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return printer.List(explained.Rules, viewRule), nil
+}
+
+func viewRule(r rules.RuleExplanation) ruleView {
+	return ruleView{
+		ID: r.Rule.ID, Name: r.Rule.Name, Priority: r.Rule.Priority, Outcome: r.Outcome, Reason: r.Reason,
+		Failed: printer.List(r.Failed, func(f rules.FailedLeaf) failedView { return failedView{f.Path, f.Leaf, f.Found} }),
+	}
+}
+
+// explainModel returns nil if there is no model and none was called.
+func explainModel(ctx context.Context, h *host, m *postroom.Message) (*modelView, error) {
+	calls, err := h.models.records.CallsAbout(ctx, m.AccountID, m.ID, 100)
+	if err != nil {
+		return nil, err
+	}
+	if len(calls) == 0 && !h.env.Config.LLM.Enabled() {
+		return nil, nil //nolint:nilnil // none is no error, and explains nothing
+	}
+	v := &modelView{Calls: printer.List(calls, viewCall), Prompt: []layerView{}, Models: append([]string{}, h.models.names()...)}
+	if !h.env.Config.LLM.Enabled() {
+		return v, nil
+	}
+	decider, err := h.models.decider()
+	if err != nil {
+		return nil, err
+	}
+	prompt, err := decider.Prompt(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	v.Prompt = printer.List(prompt.Layers, func(l llm.Layer) layerView { return layerView(l) })
+	v.Same = len(calls) > 0 && calls[len(calls)-1].Prompt == prompt.Hash
+	return v, nil
+}
+
+func viewCall(c llm.Call) callView {
+	return callView{
+		Model: c.Model, Outcome: c.Outcome, At: c.At, LatencyMS: c.Latency.Milliseconds(), Tokens: c.Usage.Total(), Cost: c.Cost.String(),
+		Answer: c.Answer, Failure: c.Failure, TraceID: c.TraceID,
+	}
+}
