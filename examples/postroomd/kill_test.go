@@ -9,8 +9,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +27,9 @@ const asProgram = "TEST_AS_POSTROOMD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		main()
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop)
+		os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 	}
 	if dir := os.Getenv(asGmail); dir != "" {
 		serveGmail(dir)
@@ -33,7 +37,6 @@ func TestMain(m *testing.M) {
 	if err := noonHere(); err != nil {
 		panic(err)
 	}
-	at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
 	os.Exit(atHome(m))
 }
 

@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -29,14 +27,7 @@ const (
 	exitInterrupted = 130 // the convention of shells for SIGINT
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal kills
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
-}
-
+// run runs the command of the arguments, and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand(args)
 	root.SetOut(stdout)
@@ -97,3 +88,4 @@ func programName() string {
 	}
 	return "postroomd"
 }
+func main() {}

@@ -22,7 +22,7 @@ import (
 )
 
 // onlyAccount returns the id of the configured mailbox, or of the one that there is.
-func (h *host) onlyAccount(ctx context.Context) (accountID string, err error) {
+func onlyAccount(ctx context.Context, h *host) (accountID string, err error) {
 	if h.env.Config.Gmail.Address != "" {
 		return h.openAccount(ctx)
 	}

@@ -128,7 +128,7 @@ func BenchmarkPipeline(b *testing.B) {
 	file, err := rules.ParseFile("config/rules.yaml", rules.WithKinds(environment.Kinds))
 	require.NoError(b, err)
 	p := &pipeline{app: h, rules: file}
-	p.accountID, err = p.app.onlyAccount(b.Context())
+	p.accountID, err = onlyAccount(b.Context(), p.app)
 	require.NoError(b, err)
 	require.NoError(b, p.sort(b.Context(), p.process, p.process))
 	deliver(b, dir, b.N)

@@ -29,7 +29,7 @@ func BenchmarkBackfillWithinQuota(b *testing.B) {
 	file, err := rules.ParseFile("config/rules.yaml", rules.WithKinds(environment.Kinds))
 	require.NoError(b, err)
 	p := &pipeline{app: h, rules: file}
-	p.accountID, err = p.app.onlyAccount(b.Context())
+	p.accountID, err = onlyAccount(b.Context(), p.app)
 	require.NoError(b, err)
 
 	ctx, cancel := context.WithCancel(b.Context())

@@ -126,7 +126,7 @@ func TestRulesOfAFileAreNotChangedByPrograms(t *testing.T) {
 func TestProgramsChangeWhatTheModelIsTold(t *testing.T) {
 	c, h := newCaller(t)
 	require.JSONEq(t, "[]", c.call("GET", "directions", "", 200))
-	account, err := h.onlyAccount(t.Context())
+	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	a := read[directionView](t, c.call("POST", "directions", `{"text": "Never delete anything.", "account_id": "`+account+`"}`, 200))
 	b := read[directionView](t, c.call("POST", "directions", `{"text": "Be brief.", "priority": 5}`, 200))

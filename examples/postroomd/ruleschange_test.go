@@ -105,7 +105,7 @@ func TestAcceptingGoesOnAfterAKill(t *testing.T) {
 func TestRulesThatCannotBeStoredChangeNoFile(t *testing.T) {
 	d := newRulesDesk(t)
 	h := d.open()
-	account, err := h.onlyAccount(t.Context())
+	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	before, failure := d.read(), errors.New("the disk is full")
 	_, err = h.editor.changeRules(t.Context(), account, "a test", func(context.Context, queue.Tx, string) (*rules.File, error) { return nil, failure })
@@ -128,7 +128,7 @@ func TestRulesThatCannotBeStoredChangeNoFile(t *testing.T) {
 func TestTheDaemonTakesBackNothingThatWasAccepted(t *testing.T) {
 	d := newRulesDesk(t)
 	h := d.open()
-	account, err := h.onlyAccount(t.Context())
+	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	file, err := h.env.ReadRules()
 	require.NoError(t, err)

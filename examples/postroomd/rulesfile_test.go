@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +17,7 @@ const moreRules = "  - {name: More, condition: {type: starred}, action: archive}
 func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	d := newRulesDesk(t)
 	h := d.open()
-	account, err := h.onlyAccount(t.Context())
+	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	list, err := h.rules.List(t.Context())
 	require.NoError(t, err)
@@ -46,7 +43,7 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
 	d := newRulesDesk(t)
 	h := d.open()
-	account, err := h.onlyAccount(t.Context())
+	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	before := d.read()
 	_, err = h.editor.changeRules(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
@@ -63,30 +60,4 @@ func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "FOREIGN KEY")
 	require.Equal(t, before, d.read())
-}
-
-func TestPutBack(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "rules.yaml")
-	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
-	for name, c := range map[string]struct {
-		there, before string
-		existed       bool
-		want          string
-		gone          bool
-	}{
-		"changed back":         {"new", "old", true, "old", false},
-		"there was none":       {"new", "", false, "", true},
-		"it was empty":         {"new", "", true, "", false},
-		"edited since":         {"by hand", "old", true, "by hand", false},
-		"edited, and was none": {"by hand", "", false, "by hand", false},
-	} {
-		write(c.there)
-		require.NoError(t, putBack(path, c.before, "new", c.existed), name)
-		text, err := os.ReadFile(path)
-		require.Equal(t, c.gone, errors.Is(err, os.ErrNotExist), name)
-		require.Equal(t, c.want, string(text), name)
-	}
-	require.NoError(t, os.RemoveAll(path))
-	require.NoError(t, putBack(path, "old", "new", true), "a person has removed it")
-	require.NoFileExists(t, path)
 }

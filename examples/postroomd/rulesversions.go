@@ -32,7 +32,15 @@ func rulesHistory() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			list, err := newVersions(ctx, h, *address, *limit)
+			accountID := ""
+			if *address != "" {
+				account, err := accountByAddress(ctx, h, *address)
+				if err != nil {
+					return err
+				}
+				accountID = account.ID
+			}
+			list, err := newVersions(ctx, h, accountID, *limit)
 			if err != nil {
 				return err
 			}

@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,7 +18,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
-	"github.com/postroom-go/postroom/queue"
 )
 
 func TestHealthWithoutDatabase(t *testing.T) {
@@ -41,75 +37,6 @@ func TestHealthWithoutDatabase(t *testing.T) {
 	status, _ := r.get("readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	r.kill()
-}
-
-// Who waits for a daemon reads what it waits for.
-func TestReadinessSaysWhatIsMissing(t *testing.T) {
-	server, dir := newGmail(t), filepath.Join(t.TempDir(), "data")
-	server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Status: http.StatusNotImplemented, Times: 1000})
-	r := start(t, "--config", configure(t, server, ""), "--data", dir)
-	var answer health
-	r.eventually("it says what is missing", func() bool {
-		status, body := r.get("readyz")
-		require.Equal(t, http.StatusServiceUnavailable, status)
-		answer = read[health](t, body)
-		return strings.Contains(answer.Accounts, "the last attempt failed")
-	})
-	require.Equal(t, "not ready", answer.Status)
-	require.Equal(t, "ok", answer.Database)
-	require.Regexp(t, sample.Owner+` is being set up: job [0-9a-f-]+ \(labels.sync.gmail\) is \w+: the last attempt failed: .*labels`, answer.Accounts)
-	status, body := r.get("healthz")
-	require.Equal(t, http.StatusOK, status)
-	require.NotContains(t, body, "accounts")
-	r.kill()
-}
-
-// TestReadinessNamesEachMailboxThatFails, with its reason.
-func TestReadinessNamesEachMailboxThatFails(t *testing.T) {
-	cfg := config.Default()
-	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: newGmail(t).URL(), SpamAndTrash: true}
-	cfg.Paths.Rules = config.Path(writeFile(t, "rules.yaml", "rules: 7"))
-	s := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
-	require.NoError(t, s.Prepare())
-	h, err := newApp(t.Context(), appConfig{Environment: s})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, h.close()) }()
-	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		_, err := h.mail.EnsureAccount(ctx, tx, "ann@example.com")
-		return err
-	}))
-	var ready readiness
-	tender := newTender(h, &ready)
-	require.NoError(t, tender.look(t.Context(), true))
-	tender.setting.Wait()
-	require.NoError(t, tender.look(t.Context(), false))
-	why := h.notReady(t.Context(), &ready)
-	require.Regexp(t, `(?m)^`+regexp.QuoteMeta(sample.Owner)+`: .*rules\.yaml:1:8: `, why)
-	require.Regexp(t, `(?m)^ann@example\.com: no access here: `, why)
-}
-
-func TestReadinessIsReachedOnce(t *testing.T) {
-	var r readiness
-	require.Equal(t, "they are being looked for", r.missing()[0].what)
-	r.fails(errors.New("no database"))
-	require.Equal(t, "no database", r.missing()[0].what)
-	r.fails(nil)
-	r.awaits("two", " is being set up", "")
-	r.awaits("one", " is being set up", "7")
-	r.awaitsOnly([]string{"one", "two"})
-	require.Equal(t, []awaited{{"one", " is being set up", "7"}, {"two", " is being set up", ""}}, r.missing())
-	r.awaitsOnly([]string{"two"})
-	require.Equal(t, []awaited{{"two", " is being set up", ""}}, r.missing())
-	r.awaitsOnly(nil)
-	require.Empty(t, r.missing())
-	r.awaits("three", " is being set up", "")
-	r.awaitsOnly([]string{"three"})
-	r.fails(errors.New("no database"))
-	require.Empty(t, r.missing(), "it goes on with what is set up")
-	r.stops()
-	require.Equal(t, "postroomd stops", r.missing()[0].what)
-	r.awaitsOnly(nil)
-	require.Equal(t, "postroomd stops", r.missing()[0].what)
 }
 
 func TestTelemetryArrives(t *testing.T) {
@@ -219,4 +146,25 @@ func TestARemovedMailboxStaysAway(t *testing.T) {
 	accounts, err = tender.accounts(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, accounts)
+}
+
+// Who waits for a daemon reads what it waits for.
+func TestReadinessSaysWhatIsMissing(t *testing.T) {
+	server, dir := newGmail(t), filepath.Join(t.TempDir(), "data")
+	server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Status: http.StatusNotImplemented, Times: 1000})
+	r := start(t, "--config", configure(t, server, ""), "--data", dir)
+	var answer health
+	r.eventually("it says what is missing", func() bool {
+		status, body := r.get("readyz")
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		answer = read[health](t, body)
+		return strings.Contains(answer.Accounts, "the last attempt failed")
+	})
+	require.Equal(t, "not ready", answer.Status)
+	require.Equal(t, "ok", answer.Database)
+	require.Regexp(t, sample.Owner+` is being set up: job [0-9a-f-]+ \(labels.sync.gmail\) is \w+: the last attempt failed: .*labels`, answer.Accounts)
+	status, body := r.get("healthz")
+	require.Equal(t, http.StatusOK, status)
+	require.NotContains(t, body, "accounts")
+	r.kill()
 }

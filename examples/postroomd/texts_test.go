@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -48,7 +50,7 @@ func golden(t *testing.T, name, text string) {
 }
 
 var (
-	at   time.Time // noon, as people read it; see TestMain
+	at   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local) // noon, as people read it
 	sure = 0.45
 )
 
@@ -132,4 +134,29 @@ func TestGrouped(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", -999: "-999", 1234567: "1,234,567"} {
 		require.Equal(t, want, grouped(n))
 	}
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// What a person reads at the end of a demo, to the letter.
+func TestSummaryReads(t *testing.T) {
+	s := &summary{
+		Messages: 120, New: 100,
+		Mailboxes: []mailboxRun{
+			{Email: "you@example.com", State: gmail.AccountActive, Messages: 120},
+			{Email: "ann@example.com", State: gmail.AccountPaused, Reason: "holiday"},
+			{Email: "bob@example.com", State: gmail.AccountActive, Failure: "its labels could not be read: forbidden"},
+		},
+		Actions:   map[postroom.ActionType]int{"move": 40, "apply_label": 12, "none": 40, "delete": 3},
+		Rules:     map[string]int{"Newsletters": 40, "Receipts": 12, "Junk\x1b[31m": 3},
+		Approvals: 3, Waiting: 4, Stopped: "stopped by ann on 2026-07-01T12:00:00Z: odd\x1b[31m mail", Unmatched: 40, Failed: 2, Seconds: 1.26, Wanted: []string{"Postroom/News", "Trips"},
+		Disabled: []disabledRule{{Rule: "Trips", Mailbox: "you@example.com", Reason: "Label 'Trips' was deleted from Gmail"}},
+		Broken: []brokenMessage{
+			{Index: 7, Subject: "Boxes in boxes", Reason: "too deep", JobID: "01a1fc4b"},
+			{Index: 9, Reason: "larger than Gmail takes"},
+		},
+	}
+	var out bytes.Buffer
+	require.NoError(t, s.print(&out, "postroomd", "--data /tmp/mail"))
+	golden(t, "summary.txt", out.String())
 }

@@ -33,14 +33,11 @@ func viewVersion(v rules.Version, accounts []gmail.Account) versionView {
 	return versionView{v.Number, about, v.At, v.By.Name, v.By.Origin, v.By.Detail, v.Rules, v.Digest, v.HasSource}
 }
 
-func newVersions(ctx context.Context, h *host, address string, limit int) ([]versionView, error) {
+// newVersions lists the versions of the rules of an account, or of all if none is given, newest first.
+func newVersions(ctx context.Context, h *host, accountID string, limit int) ([]versionView, error) {
 	filter := rules.VersionFilter{Limit: limit}
-	if address != "" {
-		account, err := accountByAddress(ctx, h, address)
-		if err != nil {
-			return nil, err
-		}
-		filter.Account = &account.ID
+	if accountID != "" {
+		filter.Account = &accountID
 	}
 	list, err := h.rules.Versions(ctx, filter)
 	if err != nil {

@@ -135,12 +135,3 @@ func TestAFolderWithoutPermission(t *testing.T) {
 	require.Contains(t, r.stderr, "cannot be read: ")
 	require.NotContains(t, r.stderr, "start 'postroomd run' first")
 }
-
-func TestTryWriteSaysWhatIsWrong(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, tryWrite(filepath.Join(dir, "postroom.db")))
-	require.ErrorContains(t, tryWrite(filepath.Join(dir, "none", "postroom.db")), "no such file or directory")
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, entries)
-}
