@@ -59,6 +59,6 @@ func withoutBetter(first postroom.Decision, err error) postroom.Decision {
 	e, _ := errors.AsType[*Error](err)
 	first.NeedsApproval = true
 	first.Explanations.SalientFeatures = append(first.Explanations.SalientFeatures,
-		fmt.Sprintf("the model was not sure (%.2f), and the better one could not be asked: %v", first.Confidence, e.reason()))
+		fmt.Sprintf("the model was not sure (%.2f), and the better one could not be asked: %v", first.Confidence, reasonOf(e)))
 	return first
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,8 +166,11 @@ func unanswerable(err error) (postroom.Decision, bool) {
 	if !errors.As(err, &e) || e.Class() != Fatal || errors.Is(e, ErrBadRequest) {
 		return postroom.Decision{}, false
 	}
-	return byPerson(e.Model, "The model cannot decide about this message, a person must look: "+e.reason().Error()), true
+	return byPerson(e.Model, "The model cannot decide about this message, a person must look: "+reasonOf(e).Error()), true
 }
+
+// reasonOf is never nil.
+func reasonOf(e *Error) error { return cmp.Or(e.Reason, ErrUnavailable) }
 
 // byPerson is the decision to do nothing before a person has looked.
 func byPerson(model, rationale string) postroom.Decision {

@@ -183,3 +183,11 @@ func TestAModelThatObeysTheMailDecidesNothingThatWasNotOffered(t *testing.T) {
 		})
 	}
 }
+
+func TestPromptFailsAsGuidanceDoes(t *testing.T) {
+	d := newDecider(t, llm.Config{Client: llmtest.Obedient{}, Guidance: func(context.Context, *postroom.Message) (llm.Guidance, error) {
+		return llm.Guidance{}, context.DeadlineExceeded
+	}})
+	_, err := d.Prompt(t.Context(), mail("x"))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}

@@ -151,6 +151,15 @@ func (t *Templates) keep(ctx context.Context, msg *postroom.Message, key string,
 	return nil
 }
 
+// Prune deletes the decisions that have expired, and returns their number.
+func (t *Templates) Prune(ctx context.Context) (int, error) {
+	n, err := dbquery.DeleteInBatches(ctx, t.cfg.DB, sqlPruneTemplates, dbtime.Of(time.Now()))
+	if err != nil {
+		return n, fmt.Errorf("prune the decisions about templates: %w", err)
+	}
+	return n, nil
+}
+
 // repeatable reports whether a decision may be taken again: it is exact about no one mail, and can be undone.
 func repeatable(d *postroom.Decision, kinds *postroom.Kinds) bool {
 	kind, ok := kinds.Kind(d.Action)

@@ -182,7 +182,7 @@ func TestTemplatesExpire(t *testing.T) {
 		d := newDecider(t, llm.Config{Client: llmtest.NewScripted(t, archive, archive), Templates: kept})
 		decide(t, d, llm.Newsletter("Ada", "1111"))
 		rows := func() (n int) {
-			_, err := records(t, db).Prune(t.Context(), time.Now())
+			_, err := kept.Prune(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, db.Reader().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM llm_templates").Scan(&n))
 			return n
