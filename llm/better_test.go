@@ -30,8 +30,8 @@ func TestTheBetterModelIsAskedWhenTheFirstIsNotSure(t *testing.T) {
 		"just sure enough": {turns(archive(0.8)), nil, postroom.Archive},
 		"not sure":         {turns(archive(0.79)), turns(star), postroom.Star},
 		"no usable answer": {turns(bad, bad, bad), turns(star), postroom.Star},
-		"too long for it":  {turns(fault(llm.ErrContextTooLong, 0)), turns(star), postroom.Star},
-		"refused":          {turns(fault(llm.ErrRefused, 0)), nil, postroom.None},
+		"too long for it":  {turns(failing(llm.ErrContextTooLong)), turns(star), postroom.Star},
+		"refused":          {turns(failing(llm.ErrRefused)), nil, postroom.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decide(t, better(t, test.first, test.better), mail("x"))
@@ -46,21 +46,21 @@ func TestTheBetterModelIsAskedWhenTheFirstIsNotSure(t *testing.T) {
 func TestTheFirstModelsWordGoesToAPersonWhileTheBetterOneIsAway(t *testing.T) {
 	unsure := llmtest.Decides("archive", "{}", 0.75)
 	for _, reason := range []error{llm.ErrBadKey, llm.ErrNoModel, llm.ErrNoCredit, llm.ErrBudget} {
-		d := decide(t, better(t, turns(unsure), turns(fault(reason, 0))), mail("x"))
+		d := decide(t, better(t, turns(unsure), turns(failing(reason))), mail("x"))
 		require.Equal(t, postroom.Archive, d.Action)
 		require.True(t, d.NeedsApproval)
 		require.Contains(t, fmt.Sprint(d.Explanations.SalientFeatures), "the better one could not be asked: "+reason.Error())
 	}
 	for _, reason := range []error{llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable} {
-		_, err := better(t, turns(unsure), turns(fault(reason, 0))).Decide(t.Context(), mail("x"))
+		_, err := better(t, turns(unsure), turns(failing(reason))).Decide(t.Context(), mail("x"))
 		require.ErrorIs(t, err, reason, "it is back soon")
 	}
 }
 
 func TestTheFirstModelsFailureIsNotAskedOfTheBetterOne(t *testing.T) {
-	_, err := better(t, turns(fault(llm.ErrOverloaded, 0)), nil).Decide(t.Context(), mail("x"))
+	_, err := better(t, turns(failing(llm.ErrOverloaded)), nil).Decide(t.Context(), mail("x"))
 	require.ErrorIs(t, err, llm.ErrOverloaded)
-	_, err = better(t, turns(fault(llm.ErrBadRequest, 0)), nil).Decide(t.Context(), mail("x"))
+	_, err = better(t, turns(failing(llm.ErrBadRequest)), nil).Decide(t.Context(), mail("x"))
 	require.ErrorIs(t, err, llm.ErrBadRequest)
 }
 

@@ -14,9 +14,9 @@ import (
 
 func TestCallsAreFoundByWhatTheyWereAbout(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		r := records(t, db)
 		bad := llmtest.Says("I would " + strings.Repeat("archive ", 2000) + "\x00")
-		d := newDecider(t, llm.Config{Client: metered(t, llm.MeteredConfig{Records: r, Client: llmtest.NewScripted(t, bad, llmtest.Decides("archive", "{}", 1), llmtest.Decides("star", "{}", 1))})})
+		client, r := recordingClient(t, db, llmtest.NewScripted(t, bad, llmtest.Decides("archive", "{}", 1), llmtest.Decides("star", "{}", 1)))
+		d := newDecider(t, llm.Config{Client: client})
 		first, second := mail("one"), mail("two")
 		first.AccountID, second.AccountID, second.ID = "a", "a", "m2"
 		for _, m := range []*postroom.Message{first, second, first} {

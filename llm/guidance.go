@@ -82,7 +82,7 @@ type GuidanceStoreConfig struct {
 
 // NewGuidanceStore makes a store; a missing field is an error that names it.
 func NewGuidanceStore(cfg GuidanceStoreConfig) (*GuidanceStore, error) {
-	if err := fields.Required("llm: GuidanceStoreConfig.DB", cfg.DB, giveDB); err != nil {
+	if err := fields.Required("llm: GuidanceStoreConfig.DB", cfg.DB, "a database opened with queue/sqlite or queue/postgres"); err != nil {
 		return nil, err
 	}
 	if err := fields.Optional("llm: GuidanceStoreConfig.Log", cfg.Log); err != nil {
@@ -168,3 +168,11 @@ func changed(what, id string, n int64, err error) error {
 	}
 	return failed("change "+what, id, err)
 }
+
+// Unchecked returns a note for people about a direction that forbids something: either answers of the model are not checked
+// against it, since it cannot be parsed, or a person is asked, since it says more than what is forbidden. It is empty for a
+// direction that is checked, and for one that forbids nothing.
+func (d Direction) Unchecked() string { return unchecked(d.Text) }
+
+// Unchecked is like [Direction.Unchecked].
+func (r ScopedRule) Unchecked() string { return unchecked(r.Text) }

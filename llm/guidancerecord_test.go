@@ -65,7 +65,7 @@ func TestGuidanceThatSomethingElseHasWritten(t *testing.T) {
 				decider, err := llm.NewDecider(llm.Config{Client: client, Guidance: d.Guidance})
 				require.NoError(t, err)
 				decide := func() postroom.Decision {
-					decision, err := decider.Decide(t.Context(), mail("Hello"))
+					decision, err := decider.Decide(t.Context(), &postroom.Message{ID: "m1", BodyPlain: "Hello"})
 					require.NoError(t, err)
 					return decision
 				}
@@ -80,7 +80,7 @@ func TestGuidanceThatSomethingElseHasWritten(t *testing.T) {
 				decision := decide()
 				require.True(t, decision.NeedsApproval)
 				require.Contains(t, decision.Rationale, tc.what)
-				g, err := d.Guidance(t.Context(), mail("Hello"))
+				g, err := d.Guidance(t.Context(), &postroom.Message{ID: "m1", BodyPlain: "Hello"})
 				require.NoError(t, err)
 				require.NotContains(t, strings.Join(g.Directions, ""), "Archive everything")
 				for _, r := range g.Rules {

@@ -48,7 +48,8 @@ func TestARunInWhichCallsFailLosesNoMailAndAsksOnce(t *testing.T) {
 	db := dbtest.SQLite(t)
 	require.NoError(t, queue.Migrate(t.Context(), db))
 	provider := llmtest.NewUnreliable(llmtest.Obedient{}, 0.3, 1)
-	decider := newDecider(t, llm.Config{Client: metered(t, llm.MeteredConfig{Records: records(t, db), Client: provider})})
+	client, _ := recordingClient(t, db, provider)
+	decider := newDecider(t, llm.Config{Client: client})
 	in := &inbox{decider: decider, failed: map[string]bool{}, decided: map[string]postroom.ActionType{}}
 
 	q, err := queue.New(db, nil)

@@ -180,14 +180,6 @@ func verb(word string) []postroom.ActionType {
 	return nil
 }
 
-// Unchecked returns a note for people about a direction that forbids something: either answers of the model are not checked
-// against it, since it cannot be parsed, or a person is asked, since it says more than what is forbidden. It is empty for a
-// direction that is checked, and for one that forbids nothing.
-func (d Direction) Unchecked() string { return unchecked(d.Text) }
-
-// Unchecked is like [Direction.Unchecked].
-func (r ScopedRule) Unchecked() string { return unchecked(r.Text) }
-
 func unchecked(text string) string {
 	hint := ""
 	for _, clause := range clauses(text) {

@@ -53,7 +53,7 @@ type Templates struct{ cfg TemplatesConfig }
 
 // NewTemplates makes templates; a bad configuration is an error that names the field.
 func NewTemplates(cfg TemplatesConfig) (*Templates, error) {
-	if err := fields.Required("llm: TemplatesConfig.DB", cfg.DB, giveDB); err != nil {
+	if err := fields.Required("llm: TemplatesConfig.DB", cfg.DB, "a database opened with queue/sqlite or queue/postgres"); err != nil {
 		return nil, err
 	}
 	if cfg.Keep == 0 {
