@@ -70,7 +70,7 @@ func TestGuidanceIsThatOfTheMessage(t *testing.T) {
 		_, err = d.patchRule(off.ID, llm.ScopedRulePatch{Enabled: new(false)})
 		require.NoError(t, err)
 
-		g, err := d.Guidance(t.Context(), llm.Newsletter())
+		g, err := d.Guidance(t.Context(), &postroom.Message{AccountID: "a", From: postroom.Address{Email: "News@shop.example.com"}})
 		require.NoError(t, err)
 		require.Equal(t, llm.Guidance{
 			Directions: []string{"Be careful.", "Keep receipts."},
