@@ -69,7 +69,7 @@ func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 
 func allows(allowed []string, other string) bool {
 	for _, a := range allowed {
-		if a == other || strings.HasSuffix(a, "/") && strings.HasPrefix(other, a) {
+		if a == other || strings.HasSuffix(a, "/") && strings.HasPrefix(other+"/", a) {
 			return true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/term"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/agefile"
@@ -22,7 +23,7 @@ import (
 func (s *site) app() (auth.App, error) {
 	g := s.cfg.Gmail
 	if g.ClientID == "" {
-		return auth.App{}, usage("gmail.client_id is not set; docs/real-account.md says how to make one at Google")
+		return auth.App{}, usage.Errorf("gmail.client_id is not set; docs/real-account.md says how to make one at Google")
 	}
 	app := auth.App{ClientID: g.ClientID, ClientSecret: string(g.ClientSecret)}
 	if base := strings.TrimRight(g.AuthServer, "/"); base != "" {
@@ -85,7 +86,7 @@ func (s *site) checkTokens(ctx context.Context) error {
 		_, err = s.quietPassphrase(ctx)
 	}
 	if err != nil && !errors.Is(err, errAsks) {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	return nil
 }

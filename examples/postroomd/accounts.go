@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -25,13 +26,13 @@ func accountsList() *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), s.Accounts)
+				return printer.JSON(cmd.OutOrStdout(), s.Accounts)
 			}
-			t := newTable(cmd.OutOrStdout(), "MAILBOX", "STATE", "WHY", "MESSAGES", "SYNCED")
+			t := printer.NewTable(cmd.OutOrStdout(), "MAILBOX", "STATE", "WHY", "MESSAGES", "SYNCED")
 			for _, a := range s.Accounts {
-				t.row(a.Email, a.State, a.why(), a.Messages, clock(a.LastSyncAt))
+				t.Row(a.Email, a.State, a.why(), a.Messages, printer.Clock(a.LastSyncAt))
 			}
-			return t.flush("no mailboxes: " + h.noMailboxYet())
+			return t.Flush("no mailboxes: " + h.noMailboxYet())
 		})
 	}
 	return cmd

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -33,7 +35,7 @@ func (s *site) checkAPI() error {
 	if s.cfg.API.Token == "" || len(approvers) == 0 || slices.Contains(approvers, name) {
 		return nil
 	}
-	return usage("api.token is set and api.approver is %q, which policy.approvers does not have; add %q to policy.approvers, or leave policy.approvers empty", name, name)
+	return usage.Errorf("api.token is set and api.approver is %q, which policy.approvers does not have; add %q to policy.approvers, or leave policy.approvers empty", name, name)
 }
 
 // withAPI adds the API, if a token is configured. Each call needs the token, so any host name is permitted, and a proxy.
@@ -113,7 +115,7 @@ func (a httpAPI) reply(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	if err := printJSON(w, value); err != nil {
+	if err := printer.JSON(w, value); err != nil {
 		a.log.Warn("a call of the API is not answered", "error", err)
 	}
 }
@@ -121,7 +123,7 @@ func (a httpAPI) reply(w http.ResponseWriter, status int, value any) {
 // apiStatus returns the status of an error. 409 means that something has changed and must be read again.
 func apiStatus(err error) int {
 	var known apiError
-	var typed usageError
+	var typed usage.Error
 	is := func(targets ...error) bool {
 		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 	}

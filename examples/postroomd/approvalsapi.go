@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -50,7 +52,7 @@ func (a approvalsAPI) list(r *http.Request) (any, error) {
 		return nil, err
 	}
 	names, err := a.labelNames(r.Context())
-	return listed(waiting, func(w safety.Waiting) requestView {
+	return printer.List(waiting, func(w safety.Waiting) requestView {
 		return requestView{shownView{approvalView: viewApproval(w, names, isAltered(w))}, w.Approval.ID, w.Approval.Digest}
 	}), err
 }
@@ -79,7 +81,7 @@ func (a approvalsAPI) one(r *http.Request) (safety.Waiting, error) {
 		return safety.Waiting{}, err
 	}
 	w, err := a.waiting(r.Context(), action.ID)
-	if _, ok := errors.AsType[usageError](err); ok {
+	if _, ok := errors.AsType[usage.Error](err); ok {
 		err = apiError{http.StatusConflict, err}
 	}
 	return w, err

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
@@ -33,7 +35,7 @@ func authLogin() *cobra.Command {
 	quiet := cmd.Flags().Bool("no-browser", false, "print the address of the page instead of opening it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && !isAddress(args[0]) {
-			return usage("%q is no address of a mailbox, such as ada@example.org", args[0])
+			return usage.Errorf("%q is no address of a mailbox, such as ada@example.org", args[0])
 		}
 		s, err := place.configured(cmd)
 		if err != nil {
@@ -137,13 +139,13 @@ func authList() *cobra.Command {
 		case err != nil && !errors.Is(err, auth.ErrNoGrant):
 			return err
 		case *asJSON:
-			return printJSON(cmd.OutOrStdout(), listed(emails, func(e string) string { return e }))
+			return printer.JSON(cmd.OutOrStdout(), printer.List(emails, func(e string) string { return e }))
 		}
-		t := newTable(cmd.OutOrStdout(), "MAILBOX", "KEPT IN")
+		t := printer.NewTable(cmd.OutOrStdout(), "MAILBOX", "KEPT IN")
 		for _, e := range emails {
-			t.row(e, kept(kind))
+			t.Row(e, kept(kind))
 		}
-		return t.flush("no mailbox is signed in to; 'postroomd auth login' signs in to one")
+		return t.Flush("no mailbox is signed in to; 'postroomd auth login' signs in to one")
 	}
 	return cmd
 }
@@ -170,7 +172,7 @@ func authRevoke() *cobra.Command {
 			err = auth.Revoke(cmd.Context(), app, tokens, args[0])
 		}
 		if errors.Is(err, auth.ErrNoGrant) {
-			return usage("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
+			return usage.Errorf("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
 		}
 		if err == nil {
 			err = s.signOut(cmd.Context(), args[0])

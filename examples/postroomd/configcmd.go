@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 )
 
 // configFlags select the sources of the configuration.
@@ -29,10 +31,10 @@ func (c *configFlags) register(cmd *cobra.Command) {
 func (c *configFlags) load(cmd *cobra.Command, override ...string) (*config.Loaded, error) {
 	l, err := config.Load(c.source(override...))
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage.Wrap(err)
 	}
 	for _, w := range l.Warnings {
-		cmd.PrintErrln("warning:", printableLines(w.String()))
+		cmd.PrintErrln("warning:", printer.PrintableLines(w.String()))
 	}
 	return l, nil
 }
@@ -81,7 +83,7 @@ func writeNew(path string, content []byte) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return usage("%w; it is left as it is: name another file", err)
+		return usage.Errorf("%w; it is left as it is: name another file", err)
 	}
 	if err != nil {
 		return err
@@ -130,7 +132,7 @@ func (s *site) warnOfRules(cmd *cobra.Command) error {
 		return err
 	}
 	for _, w := range file.Warnings {
-		cmd.PrintErrln("warning:", printableLines(w.String()))
+		cmd.PrintErrln("warning:", printer.PrintableLines(w.String()))
 	}
 	return nil
 }
@@ -150,7 +152,7 @@ func configShow() *cobra.Command {
 		case err != nil:
 			return err
 		case *asJSON:
-			return printJSON(cmd.OutOrStdout(), l.Values)
+			return printer.JSON(cmd.OutOrStdout(), l.Values)
 		}
 		return l.Show(cmd.OutOrStdout())
 	}

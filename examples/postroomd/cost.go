@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
 )
@@ -28,7 +29,7 @@ func costCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), v)
+				return printer.JSON(cmd.OutOrStdout(), v)
 			}
 			return v.print(cmd.OutOrStdout())
 		})

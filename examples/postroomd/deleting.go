@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/rules"
@@ -75,7 +76,7 @@ func (c *configFlags) refusedActions(cmd *cobra.Command) (rules.ParseOption, err
 	case err == nil:
 		return (&site{cfg: l.Config}).refusedActions(), nil
 	case c.file != "" || len(c.set) > 0:
-		return rules.ParseOption{}, usageError{err}
+		return rules.ParseOption{}, usage.Wrap(err)
 	}
 	cmd.PrintErrln("warning: the configuration cannot be read, and the rules are checked without it; 'postroomd config check' says why")
 	return rules.ParseOption{}, nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 )
 
@@ -59,7 +61,7 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	}
 	s.Seconds = time.Since(began).Seconds()
 	if o.json {
-		err = printJSON(cmd.OutOrStdout(), s)
+		err = printer.JSON(cmd.OutOrStdout(), s)
 	} else {
 		err = s.print(cmd.OutOrStdout(), programName(), d.flags(""))
 	}
@@ -102,7 +104,7 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 		return nil, err
 	}
 	h.gate = newRulesGate()
-	d = &demoRun{oneRun: &oneRun{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}, from: from}
+	d = &demoRun{oneRun: &oneRun{host: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}, from: from}
 	if listener != nil {
 		if d.shown, err = h.show(listener, o.ui.public); err != nil {
 			return nil, errors.Join(err, h.close())
@@ -147,17 +149,17 @@ func (d *demoRun) stay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.out.sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.url)
+	d.out.Sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.url)
 	return dispatcher.Run(ctx)
 }
 
 func (d *demoRun) run(ctx context.Context) (*summary, error) {
-	d.out.sayf("Everything is kept in %s", d.folder)
+	d.out.Sayf("Everything is kept in %s", d.folder)
 	for _, w := range d.rules.Warnings {
-		d.out.sayf("warning: %s", w)
+		d.out.Sayf("warning: %s", w)
 	}
 	if d.shown != nil {
-		d.out.sayf("The dashboard is at %s", d.shown.url)
+		d.out.Sayf("The dashboard is at %s", d.shown.url)
 	}
 	if err := d.warnOfPauses(ctx); err != nil {
 		return nil, err
@@ -173,7 +175,7 @@ func (d *demoRun) warnOfPauses(ctx context.Context) error {
 	limits, err := d.queue.Limits(ctx)
 	for i := range limits {
 		if l := &limits[i]; l.Paused {
-			d.out.sayf("warning: the jobs of %s %s are paused, and wait until they are resumed on the dashboard (--dashboard 127.0.0.1:8080)", l.Kind, l.Name)
+			d.out.Sayf("warning: the jobs of %s %s are paused, and wait until they are resumed on the dashboard (--dashboard 127.0.0.1:8080)", l.Kind, l.Name)
 		}
 	}
 	return err
@@ -187,16 +189,16 @@ func (d *demoRun) loadMailbox(ctx context.Context) error {
 	source, err := d.from.open()
 	if err != nil {
 		if d.from.remembered {
-			d.out.sayf("The mailbox is no longer there; going on with what was loaded: %v", err)
+			d.out.Sayf("The mailbox is no longer there; going on with what was loaded: %v", err)
 			return nil
 		}
-		return usageError{err}
+		return usage.Wrap(err)
 	}
-	bar := d.out.start("Loading", 0)
-	defer bar.done()
-	_, err = d.server.Import(ctx, source, bar.set)
+	bar := d.out.Start("Loading", 0)
+	defer bar.Done()
+	_, err = d.server.Import(ctx, source, bar.Set)
 	if errors.Is(err, mailbox.ErrCutShort) {
-		d.out.sayf("warning: %v; going on with what could be read", err)
+		d.out.Sayf("warning: %v; going on with what could be read", err)
 		d.cutShort, err = err, nil
 	}
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
@@ -44,9 +46,15 @@ func (h *host) instructions(ctx context.Context) ([]instruction, error) {
 	if err != nil {
 		return nil, err
 	}
+<<<<<<< ours
 	list := listed(directions, func(d guidance.Direction) instruction { return ofDirection(d, accounts) })
 	rules, err := h.guide.Rules(ctx)
 	return append(list, listed(rules, func(r guidance.ScopedRule) instruction { return ofRule(r, accounts) })...), err
+=======
+	list := printer.List(directions, func(d llm.Direction) instruction { return ofDirection(d, accounts) })
+	rules, err := h.guide.Rules(ctx)
+	return append(list, printer.List(rules, func(r llm.ScopedRule) instruction { return ofRule(r, accounts) })...), err
+>>>>>>> theirs
 }
 
 func ofDirection(d guidance.Direction, accounts []gmail.Account) instruction {
@@ -81,13 +89,13 @@ func directionsList() *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), list)
+				return printer.JSON(cmd.OutOrStdout(), list)
 			}
-			t := newTable(cmd.OutOrStdout(), "ID", "PRIORITY", "FOR", "NAME", "", "TEXT")
+			t := printer.NewTable(cmd.OutOrStdout(), "ID", "PRIORITY", "FOR", "NAME", "", "TEXT")
 			for _, i := range list {
-				t.row(i.ID, i.Priority, i.For, i.Name, unless(i.Enabled, "off"), i.Text)
+				t.Row(i.ID, i.Priority, i.For, i.Name, printer.Unless(i.Enabled, "off"), i.Text)
 			}
-			return t.flush("no directions")
+			return t.Flush("no directions")
 		})
 	}
 	return cmd
@@ -111,7 +119,7 @@ func directionsAdd() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("mailbox", "domain", "sender")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *domain+*sender != "" && *name == "" {
-			return usage("a direction for a sender needs a name: add --name NAME")
+			return usage.Errorf("a direction for a sender needs a name: add --name NAME")
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			r := guidance.ScopedRule{Name: *name, Text: args[0], Enabled: true, Priority: *priority}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -59,7 +60,7 @@ func directionsSwap() *cobra.Command {
 				return err
 			}
 			if (a.rule == nil) != (b.rule == nil) {
-				return usage("one of them has a name and the other has none; the model reads those without a name first, whatever their priorities")
+				return usage.Errorf("one of them has a name and the other has none; the model reads those without a name first, whatever their priorities")
 			}
 			swap := h.guide.SwapDirections
 			if a.rule != nil {
@@ -123,10 +124,17 @@ func directionsChange(cmd *cobra.Command, done string, change func(context.Conte
 func guidanceFault(err error) error {
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
+<<<<<<< ours
 		return usage("%w: it has been removed meanwhile", err)
 	case errors.Is(err, guidance.ErrInvalid), errors.Is(err, guidance.ErrChanged), errors.Is(err, guidance.ErrNameTaken), errors.Is(err, guidance.ErrSame),
 		errors.Is(err, guidance.ErrAltered):
 		return usageError{err}
+=======
+		return usage.Errorf("%w: it has been removed meanwhile", err)
+	case errors.Is(err, llm.ErrInvalidGuidance), errors.Is(err, llm.ErrGuidanceChanged), errors.Is(err, llm.ErrGuidanceNameTaken), errors.Is(err, llm.ErrSameGuidance),
+		errors.Is(err, llm.ErrGuidanceAltered):
+		return usage.Wrap(err)
+>>>>>>> theirs
 	}
 	return err
 }
@@ -140,7 +148,7 @@ func (h *host) instruction(ctx context.Context, id string) (instruction, error) 
 	prefix := strings.ToLower(strings.TrimSpace(id))
 	list = slices.DeleteFunc(list, func(i instruction) bool { return prefix == "" || !strings.HasPrefix(i.ID, prefix) })
 	if len(list) != 1 {
-		return instruction{}, usage("%d directions have an id that begins with %q; 'postroomd directions list' lists them", len(list), id)
+		return instruction{}, usage.Errorf("%d directions have an id that begins with %q; 'postroomd directions list' lists them", len(list), id)
 	}
 	return list[0], nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
@@ -22,9 +24,9 @@ func (s *site) checkDiscord() error {
 	d := s.cfg.Discord
 	switch {
 	case d.ChannelID == "" && (d.BotToken != "" || len(d.Whitelist) > 0):
-		return usage("discord.bot_token or discord.whitelist is set, and discord.channel_id is not; name the channel to ask in")
+		return usage.Errorf("discord.bot_token or discord.whitelist is set, and discord.channel_id is not; name the channel to ask in")
 	case d.ChannelID != "" && d.BotToken == "":
-		return usage("discord.channel_id is set, and discord.bot_token is not; set it, as in bot_token = \"env:DISCORD_BOT_TOKEN\"")
+		return usage.Errorf("discord.channel_id is set, and discord.bot_token is not; set it, as in bot_token = \"env:DISCORD_BOT_TOKEN\"")
 	}
 	return s.checkDiscordApprovers()
 }
@@ -37,7 +39,7 @@ func (s *site) checkDiscordApprovers() error {
 	}
 	for _, p := range s.whitelist() {
 		if !slices.Contains(approvers, p.Name) {
-			return usage("discord.whitelist has %s=%s, and policy.approvers has no %q; add the name, or leave policy.approvers empty", p.UserID, p.Name, p.Name)
+			return usage.Errorf("discord.whitelist has %s=%s, and policy.approvers has no %q; add the name, or leave policy.approvers empty", p.UserID, p.Name, p.Name)
 		}
 	}
 	return nil
@@ -124,7 +126,7 @@ func (h *host) composeAction(ctx context.Context, a postroom.Action) (discord.Co
 		return discord.Content{}, err
 	}
 	var text strings.Builder
-	err = printOutgoing(&text, p.Message)
+	err = printer.Message(&text, p.Message)
 	return discord.Content{Text: text.String()}, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	_ "github.com/postroom-go/postroom/queue/sqlite" // the driver of the lock's file
 )
 
@@ -46,7 +47,7 @@ func (f folder) isDemo() bool { return f.isOurs() && !f.isRun() }
 // check returns an error if the folder cannot be used for a demo; it writes nothing.
 func (f folder) check() error {
 	if f.isRun() {
-		return usage("--data %s: 'postroomd run' keeps a mailbox there; name another folder", string(f))
+		return usage.Errorf("--data %s: 'postroomd run' keeps a mailbox there; name another folder", string(f))
 	}
 	return f.checkEmpty()
 }
@@ -54,7 +55,7 @@ func (f folder) check() error {
 // checkRun returns an error if the folder cannot be used for a mailbox; it writes nothing.
 func (f folder) checkRun() error {
 	if f.isDemo() {
-		return usage("--data %s holds a demo; name another folder", string(f))
+		return usage.Errorf("--data %s holds a demo; name another folder", string(f))
 	}
 	if f.isBeside() {
 		return nil
@@ -93,9 +94,9 @@ func (f folder) checkEmpty() error {
 	case errors.Is(err, fs.ErrNotExist), err == nil && (len(entries) == 0 || f.isOurs() || f.isRun()):
 		return nil
 	case err == nil:
-		return usage("--data %s: the folder holds other things; name an empty one, or one that does not exist yet", string(f))
+		return usage.Errorf("--data %s: the folder holds other things; name an empty one, or one that does not exist yet", string(f))
 	default:
-		return usage("--data %s: %w", string(f), err)
+		return usage.Errorf("--data %s: %w", string(f), err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -36,7 +37,7 @@ func viewDirection(d guidance.Direction) directionView {
 
 func (a directionsAPI) list(r *http.Request) (any, error) {
 	list, err := a.guide.Directions(r.Context())
-	return listed(list, viewDirection), err
+	return printer.List(list, viewDirection), err
 }
 
 func (a directionsAPI) show(r *http.Request) (any, error) {
@@ -116,7 +117,7 @@ func viewModelRule(r guidance.ScopedRule) modelRuleView {
 
 func (a modelRulesAPI) list(r *http.Request) (any, error) {
 	list, err := a.guide.Rules(r.Context())
-	return listed(list, viewModelRule), err
+	return printer.List(list, viewModelRule), err
 }
 
 func (a modelRulesAPI) show(r *http.Request) (any, error) {

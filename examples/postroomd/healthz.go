@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
@@ -119,7 +120,7 @@ func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, 
 	if body.Status == bad {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	if err := printJSON(w, body); err != nil {
+	if err := printer.JSON(w, body); err != nil {
 		h.log.Warn("a health check is not answered", "error", err)
 	}
 }

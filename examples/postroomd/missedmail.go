@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -60,5 +61,5 @@ func (h *host) missedBy(ctx context.Context, accountID string) (fault, err error
 		again = fmt.Sprintf("by 'postroomd jobs retry %s'", last.ID)
 	}
 	return fmt.Errorf("%s again %s; the last error, of job %s (%s): %s",
-		count(len(jobs), "message is not taken in, and is tried", "messages are not taken in, and are tried"), again, last.ID, last.Type, last.LastError), nil
+		printer.Count(len(jobs), "message is not taken in, and is tried", "messages are not taken in, and are tried"), again, last.ID, last.Type, last.LastError), nil
 }

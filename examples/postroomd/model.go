@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
 	"github.com/postroom-go/postroom/llm/decide"
@@ -159,7 +160,7 @@ func (h *host) configuredModels() []*config.Model {
 }
 
 // models returns their names in records.
-func (h *host) models() []string { return listed(h.configuredModels(), modelName) }
+func (h *host) models() []string { return printer.List(h.configuredModels(), modelName) }
 
 // modelName returns the name of a model in records, or its configured name if it is invalid.
 func modelName(m *config.Model) string {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/rediscache"
 )
@@ -21,7 +22,7 @@ func (h *host) openCache() (err error) {
 	}
 	redis.SetLogger(silentRedis{})
 	if h.cache, err = rediscache.New(rediscache.Config{URL: llm.Secret(h.cfg.LLM.Cache)}); err != nil {
-		return usage("llm.cache: %w", err)
+		return usage.Errorf("llm.cache: %w", err)
 	}
 	return nil
 }

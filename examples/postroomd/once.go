@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -18,7 +20,7 @@ import (
 type oneRun struct {
 	*host
 	rules *rules.File // nil: the stored rules stay
-	out   *progress
+	out   *printer.Progress
 
 	mailboxes []*pipeline
 	faults    map[string]error // why mailboxes could not be set up, by the ids of their accounts
@@ -76,9 +78,9 @@ func (h *host) worked(ctx context.Context) ([]gmail.Account, error) {
 	case len(accounts) > 0:
 		return accounts, nil
 	case g.Address != "":
-		return nil, usage("there is no mailbox %s here yet; 'postroomd auth login' adds one", g.Address)
+		return nil, usage.Errorf("there is no mailbox %s here yet; 'postroomd auth login' adds one", g.Address)
 	}
-	return nil, usage("there is no mailbox here yet; 'postroomd auth login' adds one")
+	return nil, usage.Errorf("there is no mailbox here yet; 'postroomd auth login' adds one")
 }
 
 // sort sets up all mailboxes before mail is taken in of any: until then nothing is decided, see rulesGate.
@@ -119,10 +121,10 @@ func (o *oneRun) watch(ctx context.Context) (stop func(), err error) {
 			return nil, err
 		}
 	}
-	bar := o.out.start("Sorting", total)
+	bar := o.out.Start("Sorting", total)
 	look := func(ctx context.Context) {
 		if n, err := o.known(ctx); err == nil {
-			bar.set(n)
+			bar.Set(n)
 		}
 	}
 	watching, cancel := context.WithCancel(ctx)
@@ -144,7 +146,7 @@ func (o *oneRun) watch(ctx context.Context) (stop func(), err error) {
 		cancel()
 		<-ended
 		look(ctx)
-		bar.done()
+		bar.Done()
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
@@ -40,10 +41,10 @@ func (m mailboxFlags) choose(f folder) (*origin, error) {
 	case named == nil:
 		return earlier, nil
 	case earlier != nil && *earlier != (origin{named.kind, named.path, true}):
-		return nil, usage("--data %s already holds a copy of %s; name another folder for %s", string(f), earlier, named)
+		return nil, usage.Errorf("--data %s already holds a copy of %s; name another folder for %s", string(f), earlier, named)
 	}
 	if _, err := named.open(); err != nil {
-		return nil, usage("--%s takes %s. %w", named.kind, wanted[named.kind], err)
+		return nil, usage.Errorf("--%s takes %s. %w", named.kind, wanted[named.kind], err)
 	}
 	return named, nil
 }
@@ -66,7 +67,7 @@ func (m mailboxFlags) named() (*origin, error) {
 	case 1:
 		return named[0], nil
 	}
-	return nil, usage("--mbox, --maildir and --eml each name a mailbox; one run takes one")
+	return nil, usage.Errorf("--mbox, --maildir and --eml each name a mailbox; one run takes one")
 }
 
 // wanted describes the value of each flag.

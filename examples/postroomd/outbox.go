@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 )
 
@@ -39,7 +40,7 @@ func (h *host) preview(ctx context.Context, a postroom.Action) (p gmail.Preview,
 	}
 	p, err = h.outbox.Preview(ctx, a)
 	if gmail.ClassOf(err) == gmail.ClassRefused {
-		err = usage("%w; 'postroomd approvals reject' ends the action", err)
+		err = usage.Errorf("%w; 'postroomd approvals reject' ends the action", err)
 	}
 	return p, true, err
 }

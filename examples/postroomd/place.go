@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -54,7 +55,7 @@ func (p *placeFlags) configured(cmd *cobra.Command) (*site, error) {
 func (p *placeFlags) existing(cmd *cobra.Command) (*site, error) {
 	if f := folder(p.data); f != "" && f.isDemo() {
 		if p.from.file != "" || len(p.from.set) > 0 {
-			return nil, usage("--data %s holds a demo, which has no configuration: leave out --config and --set", p.data)
+			return nil, usage.Errorf("--data %s holds a demo, which has no configuration: leave out --config and --set", p.data)
 		}
 		return demoSite(f), nil
 	}
@@ -68,9 +69,9 @@ func (p *placeFlags) existing(cmd *cobra.Command) (*site, error) {
 	_, err = os.Stat(s.database())
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, usage("what is kept in %s cannot be read: %w; run this as the user who runs postroomd, or name another folder with --data DIR", s.database(), err)
+		return nil, usage.Errorf("what is kept in %s cannot be read: %w; run this as the user who runs postroomd, or name another folder with --data DIR", s.database(), err)
 	case err != nil:
-		return nil, usage("nothing is kept in %s yet (%w); name the folder of a demo with --data DIR, or start 'postroomd run' first", s.database(), err)
+		return nil, usage.Errorf("nothing is kept in %s yet (%w); name the folder of a demo with --data DIR, or start 'postroomd run' first", s.database(), err)
 	}
 	return s, nil
 }
@@ -156,7 +157,7 @@ func (s *site) databaseName() string {
 // checkAccess returns an error if there is no mailbox to work on.
 func (s *site) checkAccess() error {
 	if s.cfg.Gmail.ClientID == "" && s.cfg.Gmail.Token == "" {
-		return usage("there is no access to any mailbox: set gmail.client_id and sign in with 'postroomd auth login', or set gmail.address and gmail.token")
+		return usage.Errorf("there is no access to any mailbox: set gmail.client_id and sign in with 'postroomd auth login', or set gmail.address and gmail.token")
 	}
 	return nil
 }
@@ -184,9 +185,9 @@ func (s *site) check() error {
 func (s *site) checkGmail() error {
 	switch g := s.cfg.Gmail; {
 	case g.Token != "" && g.Address == "":
-		return usage("gmail.address is not set; name the mailbox of gmail.token, as in address = \"ada@example.org\" below [gmail]")
+		return usage.Errorf("gmail.address is not set; name the mailbox of gmail.token, as in address = \"ada@example.org\" below [gmail]")
 	case g.Endpoint == "" && g.UnitsPerMinute == 0:
-		return usage("gmail.units_per_minute is 0, and Google's Gmail has a quota; set it to 6000")
+		return usage.Errorf("gmail.units_per_minute is 0, and Google's Gmail has a quota; set it to 6000")
 	}
 	return s.checkNotifications()
 }
@@ -197,17 +198,17 @@ func (s *site) checkNotifications() error {
 	push := g.PushAudience != "" || g.PushAccount != ""
 	switch {
 	case push && (g.PushAudience == "" || g.PushAccount == ""):
-		return usage("of gmail.push_audience and gmail.push_account one is set, and the other is not; both are those of the push subscription")
+		return usage.Errorf("of gmail.push_audience and gmail.push_account one is set, and the other is not; both are those of the push subscription")
 	case g.Topic == "" && push:
-		return usage("gmail.push_audience and gmail.push_account are set, and gmail.topic is not; name the topic that Gmail publishes to")
+		return usage.Errorf("gmail.push_audience and gmail.push_account are set, and gmail.topic is not; name the topic that Gmail publishes to")
 	case g.Topic == "" && g.UsePubsub:
-		return usage("gmail.use_pubsub is true, and gmail.topic is not set; name the topic that Gmail publishes to")
+		return usage.Errorf("gmail.use_pubsub is true, and gmail.topic is not set; name the topic that Gmail publishes to")
 	case g.UsePubsub && g.Subscription == "":
-		return usage("gmail.use_pubsub is true, and gmail.subscription is not set; name the pull subscription of gmail.topic")
+		return usage.Errorf("gmail.use_pubsub is true, and gmail.subscription is not set; name the pull subscription of gmail.topic")
 	case !g.UsePubsub && (g.Subscription != "" || g.ProjectID != ""):
-		return usage("gmail.subscription or gmail.project_id is set, and gmail.use_pubsub is not true; set it to pull")
+		return usage.Errorf("gmail.subscription or gmail.project_id is set, and gmail.use_pubsub is not true; set it to pull")
 	case g.Topic != "" && !push && !g.UsePubsub:
-		return usage("gmail.topic is set, and nothing takes what is published; set gmail.use_pubsub and gmail.subscription, " +
+		return usage.Errorf("gmail.topic is set, and nothing takes what is published; set gmail.use_pubsub and gmail.subscription, " +
 			"or gmail.push_audience and gmail.push_account")
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -27,10 +29,10 @@ func readRules(path string, options ...rules.ParseOption) (*rules.File, error) {
 		file, err = rules.ParseFile(path, options...)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("%w; name a YAML file with rules, such as examples/postroomd/rules.yaml", err)
+		return nil, usage.Errorf("%w; name a YAML file with rules, such as examples/postroomd/rules.yaml", err)
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage.Wrap(err)
 	}
 	return file, nil
 }
@@ -60,9 +62,9 @@ func rulesCheck() *cobra.Command {
 				return err
 			}
 			for _, w := range file.Warnings {
-				cmd.PrintErrln("warning:", printableLines(w.String()))
+				cmd.PrintErrln("warning:", printer.PrintableLines(w.String()))
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, no faults\n", args[0], count(len(file.Rules), "rule", "rules"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, no faults\n", args[0], printer.Count(len(file.Rules), "rule", "rules"))
 			return err
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -79,7 +80,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	a.batch = done.Batch
 	switch {
 	case err != nil && done.Messages > 0:
-		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch, unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
+		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch, printer.Unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
 	case err != nil:
 		return err
 	}
@@ -94,7 +95,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 		if err != nil {
 			return err
 		}
-		return printJSON(cmd.OutOrStdout(), appliedView{
+		return printer.JSON(cmd.OutOrStdout(), appliedView{
 			a.batch, a.dry, finished, done.Messages, done.Matched, done.Actions, irreversible(done.Actions), done.Rules, done.AlreadySo, done.Refused,
 			done.Waiting, stopped,
 		})
@@ -121,26 +122,26 @@ type appliedView struct {
 }
 
 func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {
-	out := newFields(cmd.OutOrStdout())
+	out := printer.NewFields(cmd.OutOrStdout())
 	if !a.dry {
-		out.add("batch", a.batch)
+		out.Add("batch", a.batch)
 	}
-	out.add("mail", fmt.Sprintf("%s, %d of them matched", count(done.Messages, "message", "messages"), done.Matched))
+	out.Add("mail", fmt.Sprintf("%s, %d of them matched", printer.Count(done.Messages, "message", "messages"), done.Matched))
 	what := map[bool]string{true: "would do", false: "does"}[a.dry]
 	for _, action := range slices.Sorted(maps.Keys(done.Actions)) {
-		out.add(what, fmt.Sprintf("%s to %d", action, done.Actions[action]))
+		out.Add(what, fmt.Sprintf("%s to %d", action, done.Actions[action]))
 	}
 	for _, rule := range slices.Sorted(maps.Keys(done.Rules)) {
-		out.add("by rule", fmt.Sprintf("%s: %d", rule, done.Rules[rule]))
+		out.Add("by rule", fmt.Sprintf("%s: %d", rule, done.Rules[rule]))
 	}
-	out.add("already so", done.AlreadySo)
+	out.Add("already so", done.AlreadySo)
 	if done.Refused > 0 {
-		out.add("refused", count(done.Refused, "names", "name")+" a label that is not there")
+		out.Add("refused", printer.Count(done.Refused, "names", "name")+" a label that is not there")
 	}
 	if done.Waiting > 0 {
-		out.add("waiting", count(done.Waiting, "waits", "wait")+" for a person; see 'postroomd approvals list'")
+		out.Add("waiting", printer.Count(done.Waiting, "waits", "wait")+" for a person; see 'postroomd approvals list'")
 	}
-	if err := out.flush(); err != nil || a.dry {
+	if err := out.Flush(); err != nil || a.dry {
 		return err
 	}
 	end := ""

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -51,7 +52,7 @@ func (h *host) parseRules(text string) (*rules.File, error) {
 	path := string(h.cfg.Paths.Rules)
 	file, err := rules.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), h.rulesOptions()...)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage.Wrap(err)
 	}
 	return file, nil
 }
@@ -143,7 +144,7 @@ func (h *host) rulesReaders(ctx context.Context, accountID string) ([]rulesReade
 		list = append(list, rulesReader{a.ID, id})
 	}
 	if !slices.ContainsFunc(list, func(r rulesReader) bool { return r.accountID == accountID }) {
-		return nil, usage("the mailbox of these rules is not here any more; 'postroomd accounts list' lists those that are")
+		return nil, usage.Errorf("the mailbox of these rules is not here any more; 'postroomd accounts list' lists those that are")
 	}
 	return list, nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -39,7 +41,7 @@ func rulesChatSay() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			if !h.cfg.LLM.Enabled() {
-				return usage("no model is configured: set llm.provider, llm.model and llm.api_key")
+				return usage.Errorf("no model is configured: set llm.provider, llm.model and llm.api_key")
 			}
 			c, err := h.talkOrNew(ctx, *session, *address)
 			if err != nil {
@@ -48,15 +50,15 @@ func rulesChatSay() *cobra.Command {
 			said, err := c.say(ctx, args[0], *since)
 			switch {
 			case errors.Is(err, ruleschat.ErrInvalidText):
-				return usageError{err}
+				return usage.Wrap(err)
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), said)
+				return printer.JSON(cmd.OutOrStdout(), said)
 			}
-			r := newReport(cmd.OutOrStdout())
+			r := printer.NewReport(cmd.OutOrStdout())
 			said.print(r)
-			return r.flush()
+			return r.Flush()
 		})
 	}
 	return cmd
@@ -112,7 +114,7 @@ func (h *host) chatSession(ctx context.Context, id string) (ruleschat.Session, e
 	prefix := strings.ToLower(strings.TrimSpace(id))
 	list = slices.DeleteFunc(list, func(s ruleschat.Session) bool { return prefix == "" || !strings.HasPrefix(s.ID, prefix) })
 	if len(list) != 1 {
-		return ruleschat.Session{}, usage("%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
+		return ruleschat.Session{}, usage.Errorf("%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
 	}
 	return list[0], nil
 }
@@ -219,27 +221,27 @@ func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.Mess
 	return rules.RunBacktest(ctx, cfg, c.mail.AllMessages(ctx, c.account.ID, window))
 }
 
-func (v *saidView) print(r *report) {
-	r.heading(v.Model)
-	r.quote(v.Text)
+func (v *saidView) print(r *printer.Report) {
+	r.Heading(v.Model)
+	r.Quote(v.Text)
 	if v.File == "" {
-		r.heading("Answer with")
-		r.verbatim("postroomd rules chat say --session " + v.Session + " TEXT")
+		r.Heading("Answer with")
+		r.Verbatim("postroomd rules chat say --session " + v.Session + " TEXT")
 		return
 	}
-	r.heading("Proposed")
+	r.Heading("Proposed")
 	for _, text := range v.Proposed {
-		r.verbatim(text)
+		r.Verbatim(text)
 	}
 	if v.Tried != nil {
-		r.heading("Tried on stored mail")
-		r.line(fmt.Sprintf("Of %s, %d would have been decided about differently.", count(v.Tried.Messages, "message", "messages"), v.Tried.Changed))
+		r.Heading("Tried on stored mail")
+		r.Line(fmt.Sprintf("Of %s, %d would have been decided about differently.", printer.Count(v.Tried.Messages, "message", "messages"), v.Tried.Changed))
 		for _, c := range v.Tried.Changes {
-			r.line(fmt.Sprintf("%d: %s instead of %s", c.Count, actionsOr(c.After), actionsOr(c.Before)))
+			r.Line(fmt.Sprintf("%d: %s instead of %s", c.Count, actionsOr(c.After), actionsOr(c.Before)))
 		}
 	}
-	r.heading("Nothing is changed yet. Accept it with")
-	r.verbatim(fmt.Sprintf("postroomd rules chat accept %s %d", v.Session, v.Number))
+	r.Heading("Nothing is changed yet. Accept it with")
+	r.Verbatim(fmt.Sprintf("postroomd rules chat accept %s %d", v.Session, v.Number))
 }
 
 func actionsOr(actions []string) string {

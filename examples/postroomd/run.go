@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/spf13/cobra"
 )
 
@@ -49,7 +51,7 @@ wake-up of a snoozed message, waits for the next run. If a mailbox cannot be wor
 
 func (o *runOptions) run(cmd *cobra.Command) error {
 	if o.json && !o.once {
-		return usage("--json prints the summary of --once; add --once")
+		return usage.Errorf("--json prints the summary of --once; add --once")
 	}
 	s, err := o.site(cmd)
 	if err != nil {
@@ -101,14 +103,14 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
 	if err := h.work(cmd.Context()); err != nil {
 		return err
 	}
-	once := &oneRun{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}
+	once := &oneRun{host: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}
 	sum, err := once.once(cmd.Context(), nil)
 	if err := errors.Join(err, h.close()); err != nil {
 		return err
 	}
 	sum.Seconds = time.Since(began).Seconds()
 	if o.json {
-		err = printJSON(cmd.OutOrStdout(), sum)
+		err = printer.JSON(cmd.OutOrStdout(), sum)
 	} else {
 		err = sum.print(cmd.OutOrStdout(), programName(), s.flags(o.place.from.file))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -34,7 +35,7 @@ func (s *site) seenFile(ctx context.Context, db queue.DB) (string, error) {
 func postgresID(ctx context.Context, dsn string, db queue.DB) (string, error) {
 	c, err := pgconn.ParseConfig(dsn)
 	if err != nil {
-		return "", usage("paths.database: %w", err)
+		return "", usage.Errorf("paths.database: %w", err)
 	}
 	var schema string
 	if err := db.Reader().GetContext(ctx, &schema, "SELECT COALESCE(current_schema(), '')"); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/webhook"
@@ -13,14 +14,14 @@ func (s *site) checkWebhook() error {
 	w := s.cfg.Webhook
 	switch {
 	case w.URL == "" && w.Secret != "":
-		return usage("webhook.secret is set, and webhook.url is not; name the address to tell")
+		return usage.Errorf("webhook.secret is set, and webhook.url is not; name the address to tell")
 	case w.URL == "":
 		return nil
 	case w.Secret == "":
-		return usage("webhook.url is set, and webhook.secret is not; set it, as in secret = \"env:POSTROOM_WEBHOOK_SECRET\"")
+		return usage.Errorf("webhook.url is set, and webhook.secret is not; set it, as in secret = \"env:POSTROOM_WEBHOOK_SECRET\"")
 	}
 	if err := webhook.CheckURL(w.URL, w.AllowPrivate); err != nil {
-		return usage("webhook.url: %w", err)
+		return usage.Errorf("webhook.url: %w", err)
 	}
 	return nil
 }

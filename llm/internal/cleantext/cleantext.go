@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// cut shortens s to at most limit characters, back to the last space if there is one, and appends "...".
+// Cut shortens s to at most limit characters, back to the last space if there is one, and appends "...".
 func Cut(s string, limit int) string {
 	count := 0
 	for i := range s {
