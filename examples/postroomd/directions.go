@@ -46,15 +46,9 @@ func (h *host) instructions(ctx context.Context) ([]instruction, error) {
 	if err != nil {
 		return nil, err
 	}
-<<<<<<< ours
-	list := listed(directions, func(d guidance.Direction) instruction { return ofDirection(d, accounts) })
+	list := printer.List(directions, func(d guidance.Direction) instruction { return ofDirection(d, accounts) })
 	rules, err := h.guide.Rules(ctx)
-	return append(list, listed(rules, func(r guidance.ScopedRule) instruction { return ofRule(r, accounts) })...), err
-=======
-	list := printer.List(directions, func(d llm.Direction) instruction { return ofDirection(d, accounts) })
-	rules, err := h.guide.Rules(ctx)
-	return append(list, printer.List(rules, func(r llm.ScopedRule) instruction { return ofRule(r, accounts) })...), err
->>>>>>> theirs
+	return append(list, printer.List(rules, func(r guidance.ScopedRule) instruction { return ofRule(r, accounts) })...), err
 }
 
 func ofDirection(d guidance.Direction, accounts []gmail.Account) instruction {

@@ -124,17 +124,10 @@ func directionsChange(cmd *cobra.Command, done string, change func(context.Conte
 func guidanceFault(err error) error {
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
-<<<<<<< ours
-		return usage("%w: it has been removed meanwhile", err)
+		return usage.Errorf("%w: it has been removed meanwhile", err)
 	case errors.Is(err, guidance.ErrInvalid), errors.Is(err, guidance.ErrChanged), errors.Is(err, guidance.ErrNameTaken), errors.Is(err, guidance.ErrSame),
 		errors.Is(err, guidance.ErrAltered):
-		return usageError{err}
-=======
-		return usage.Errorf("%w: it has been removed meanwhile", err)
-	case errors.Is(err, llm.ErrInvalidGuidance), errors.Is(err, llm.ErrGuidanceChanged), errors.Is(err, llm.ErrGuidanceNameTaken), errors.Is(err, llm.ErrSameGuidance),
-		errors.Is(err, llm.ErrGuidanceAltered):
 		return usage.Wrap(err)
->>>>>>> theirs
 	}
 	return err
 }
