@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
@@ -55,7 +56,7 @@ var flagValues = map[string]completer{
 	"batch":           stored(storedBatches),
 	"session":         stored(storedSessions),
 	"source":          fixed(sourceNames),
-	"kind":            fixed(texts(kinds.Types())),
+	"kind":            fixed(texts(environment.Kinds.Types())),
 	"type":            fixed(typesAndUndos()),
 	"actions state":   fixed(texts(actionStates)),
 	"jobs list state": fixed(texts(queue.States())),
@@ -143,7 +144,7 @@ func fixed(values []string) completer {
 
 // typesAndUndos are the kinds of actions, and their undos.
 func typesAndUndos() []string {
-	types := texts(kinds.Types())
+	types := texts(environment.Kinds.Types())
 	return append(types, printer.List(types, func(t string) string { return "undo_" + t })...)
 }
 

@@ -198,11 +198,11 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 	if err != nil {
 		return nil, err
 	}
-	if len(calls) == 0 && !h.cfg.LLM.Enabled() {
+	if len(calls) == 0 && !h.env.Config.LLM.Enabled() {
 		return nil, nil //nolint:nilnil // none is no error, and explains nothing
 	}
 	v := &modelView{Calls: printer.List(calls, viewCall), Prompt: []layerView{}, Models: append([]string{}, h.models()...)}
-	if !h.cfg.LLM.Enabled() {
+	if !h.env.Config.LLM.Enabled() {
 		return v, nil
 	}
 	decider, err := h.decider()

@@ -36,12 +36,12 @@ func viewDirection(d guidance.Direction) directionView {
 }
 
 func (a directionsAPI) list(r *http.Request) (any, error) {
-	list, err := a.guide.Directions(r.Context())
+	list, err := a.app.guide.Directions(r.Context())
 	return printer.List(list, viewDirection), err
 }
 
 func (a directionsAPI) show(r *http.Request) (any, error) {
-	d, err := a.guide.Direction(r.Context(), r.PathValue("id"))
+	d, err := a.app.guide.Direction(r.Context(), r.PathValue("id"))
 	return viewDirection(d), err
 }
 
@@ -53,11 +53,11 @@ func (a directionsAPI) create(r *http.Request) (any, error) {
 	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
 		return nil, err
 	}
-	if err := a.knowsAccounts(r.Context(), view.AccountID); err != nil {
+	if err := a.app.knowsAccounts(r.Context(), view.AccountID); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.host, viewDirection, func(ctx context.Context, tx queue.Tx) (guidance.Direction, error) {
-		return a.guide.CreateDirection(ctx, tx, guidance.Direction{AccountID: view.AccountID, Text: view.Text, Enabled: view.Enabled, Priority: view.Priority})
+	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (guidance.Direction, error) {
+		return a.app.guide.CreateDirection(ctx, tx, guidance.Direction{AccountID: view.AccountID, Text: view.Text, Enabled: view.Enabled, Priority: view.Priority})
 	})
 }
 
@@ -67,21 +67,21 @@ func (a directionsAPI) patch(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if p.AccountID != nil {
-		if err := a.knowsAccounts(r.Context(), *p.AccountID); err != nil {
+		if err := a.app.knowsAccounts(r.Context(), *p.AccountID); err != nil {
 			return nil, err
 		}
 	}
-	return changedBy(r, a.host, viewDirection, func(ctx context.Context, tx queue.Tx) (guidance.Direction, error) {
-		return a.guide.PatchDirection(ctx, tx, r.PathValue("id"), p)
+	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (guidance.Direction, error) {
+		return a.app.guide.PatchDirection(ctx, tx, r.PathValue("id"), p)
 	})
 }
 
 func (a directionsAPI) remove(r *http.Request) (any, error) {
-	return removedBy(r, a.host, a.guide.DeleteDirection)
+	return removedBy(r, a.app, a.app.guide.DeleteDirection)
 }
 
 func (a directionsAPI) swap(r *http.Request) (any, error) {
-	if err := swappedBy(r, a.host, a.guide.SwapDirections); err != nil {
+	if err := swappedBy(r, a.app, a.app.guide.SwapDirections); err != nil {
 		return nil, err
 	}
 	return a.show(r)
@@ -116,12 +116,12 @@ func viewModelRule(r guidance.ScopedRule) modelRuleView {
 }
 
 func (a modelRulesAPI) list(r *http.Request) (any, error) {
-	list, err := a.guide.Rules(r.Context())
+	list, err := a.app.guide.Rules(r.Context())
 	return printer.List(list, viewModelRule), err
 }
 
 func (a modelRulesAPI) show(r *http.Request) (any, error) {
-	rule, err := a.guide.Rule(r.Context(), r.PathValue("id"))
+	rule, err := a.app.guide.Rule(r.Context(), r.PathValue("id"))
 	return viewModelRule(rule), err
 }
 
@@ -133,11 +133,11 @@ func (a modelRulesAPI) create(r *http.Request) (any, error) {
 	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
 		return nil, err
 	}
-	if err := a.knowsAccounts(r.Context(), accountRef(view.Scope == guidance.ScopeAccount, view.ScopeRef)); err != nil {
+	if err := a.app.knowsAccounts(r.Context(), accountRef(view.Scope == guidance.ScopeAccount, view.ScopeRef)); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.host, viewModelRule, func(ctx context.Context, tx queue.Tx) (guidance.ScopedRule, error) {
-		return a.guide.CreateRule(ctx, tx, guidance.ScopedRule{
+	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (guidance.ScopedRule, error) {
+		return a.app.guide.CreateRule(ctx, tx, guidance.ScopedRule{
 			Name: view.Name, Description: view.Description, Scope: view.Scope, ScopeRef: view.ScopeRef, Text: view.Text,
 			Enabled: view.Enabled, Priority: view.Priority,
 		})
@@ -149,17 +149,17 @@ func (a modelRulesAPI) patch(r *http.Request) (any, error) {
 	if err := readBody(r, &p); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.host, viewModelRule, func(ctx context.Context, tx queue.Tx) (guidance.ScopedRule, error) {
-		return a.guide.PatchRule(ctx, tx, r.PathValue("id"), p)
+	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (guidance.ScopedRule, error) {
+		return a.app.guide.PatchRule(ctx, tx, r.PathValue("id"), p)
 	})
 }
 
 func (a modelRulesAPI) remove(r *http.Request) (any, error) {
-	return removedBy(r, a.host, a.guide.DeleteRule)
+	return removedBy(r, a.app, a.app.guide.DeleteRule)
 }
 
 func (a modelRulesAPI) swap(r *http.Request) (any, error) {
-	if err := swappedBy(r, a.host, a.guide.SwapRules); err != nil {
+	if err := swappedBy(r, a.app, a.app.guide.SwapRules); err != nil {
 		return nil, err
 	}
 	return a.show(r)

@@ -1,4 +1,4 @@
-package main
+package environment
 
 import (
 	"os"
@@ -10,15 +10,15 @@ import (
 
 // The first folder of a file system, such as that of a volume, has a folder that is the file system's own.
 func TestLostAndFoundIsNothingElse(t *testing.T) {
-	f := folder(t.TempDir())
+	f := Folder(t.TempDir())
 	require.NoError(t, os.Mkdir(filepath.Join(string(f), "lost+found"), 0o700))
-	require.NoError(t, f.check())
-	require.NoError(t, f.checkRun())
-	require.True(t, f.isBeside())
-	require.NoError(t, os.Mkdir(f.tokens(), 0o700))
-	require.NoError(t, f.checkRun())
+	require.NoError(t, f.Check())
+	require.NoError(t, f.CheckRun())
+	require.True(t, f.IsBeside())
+	require.NoError(t, os.Mkdir(f.Tokens(), 0o700))
+	require.NoError(t, f.CheckRun())
 
 	require.NoError(t, os.WriteFile(filepath.Join(string(f), "thesis.txt"), nil, 0o600))
-	require.ErrorContains(t, f.check(), "holds other things")
-	require.ErrorContains(t, f.checkRun(), "holds other things")
+	require.ErrorContains(t, f.Check(), "holds other things")
+	require.ErrorContains(t, f.CheckRun(), "holds other things")
 }

@@ -1,4 +1,4 @@
-package main
+package environment
 
 import (
 	"context"
@@ -13,22 +13,22 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// seenFile returns the path of the file in which the ledger keeps how far it has seen the log; empty if there is neither a setting nor a
+// Checkpoint returns the path of the file in which the ledger keeps how far it has seen the log; empty if there is neither a setting nor a
 // folder. Each database has its own file: compared with another database's log, this one would always seem to be cut.
-func (s *site) seenFile(ctx context.Context, db queue.DB) (string, error) {
-	database := s.cfg.Paths.Database
+func (s *Environment) Checkpoint(ctx context.Context, db queue.DB) (string, error) {
+	database := s.Config.Paths.Database
 	switch {
-	case s.cfg.Safety.SeenFile != "":
-		return string(s.cfg.Safety.SeenFile), nil
-	case s.folder == "" && (database == "" || database.Postgres()):
+	case s.Config.Safety.SeenFile != "":
+		return string(s.Config.Safety.SeenFile), nil
+	case s.Folder == "" && (database == "" || database.Postgres()):
 		return "", nil
 	case database.Postgres():
 		id, err := postgresID(ctx, string(database), db)
-		return s.folder.seenFile() + "-" + id, err
+		return s.Folder.Checkpoint() + "-" + id, err
 	case database != "":
 		return string(database) + ".seen", nil
 	}
-	return s.folder.seenFile(), nil
+	return s.Folder.Checkpoint(), nil
 }
 
 // postgresID identifies a schema of a database on a server. The user and the password may change.

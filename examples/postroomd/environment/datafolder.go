@@ -1,4 +1,4 @@
-package main
+package environment
 
 import (
 	"context"
@@ -17,81 +17,81 @@ import (
 )
 
 // A folder holds all data of postroomd: the queue and the ledger in one SQLite file, the demo's Gmail in another.
-type folder string
+type Folder string
 
-func (f folder) database() string { return filepath.Join(string(f), "postroom.db") }
-func (f folder) gmail() string    { return filepath.Join(string(f), "gmail") }
-func (f folder) keyFile() string  { return filepath.Join(string(f), "approval.key") }
-func (f folder) stopFile() string { return filepath.Join(string(f), "stop") }
-func (f folder) seenFile() string { return filepath.Join(string(f), "log.seen") }
-func (f folder) lockFile() string { return filepath.Join(string(f), "lock") }
-func (f folder) tokens() string   { return filepath.Join(string(f), "tokens") }
+func (f Folder) Database() string   { return filepath.Join(string(f), "postroom.db") }
+func (f Folder) Gmail() string      { return filepath.Join(string(f), "gmail") }
+func (f Folder) keyFile() string    { return filepath.Join(string(f), "approval.key") }
+func (f Folder) stopFile() string   { return filepath.Join(string(f), "stop") }
+func (f Folder) Checkpoint() string { return filepath.Join(string(f), "log.seen") }
+func (f Folder) lockFile() string   { return filepath.Join(string(f), "lock") }
+func (f Folder) Tokens() string     { return filepath.Join(string(f), "tokens") }
 
 // isOurs reports whether postroomd has worked in the folder.
-func (f folder) isOurs() bool {
+func (f Folder) isOurs() bool {
 	_, err := os.Stat(f.lockFile())
 	return err == nil
 }
 
-// runFile marks the folder of postroomd run.
-func (f folder) runFile() string { return filepath.Join(string(f), "run") }
+// RunFile marks the folder of postroomd run.
+func (f Folder) RunFile() string { return filepath.Join(string(f), "run") }
 
-func (f folder) isRun() bool {
-	_, err := os.Stat(f.runFile())
+func (f Folder) IsRun() bool {
+	_, err := os.Stat(f.RunFile())
 	return err == nil
 }
 
-// isDemo reports whether the folder holds a demo.
-func (f folder) isDemo() bool { return f.isOurs() && !f.isRun() }
+// IsDemo reports whether the folder holds a demo.
+func (f Folder) IsDemo() bool { return f.isOurs() && !f.IsRun() }
 
-// check returns an error if the folder cannot be used for a demo; it writes nothing.
-func (f folder) check() error {
-	if f.isRun() {
+// Check returns an error if the folder cannot be used for a demo; it writes nothing.
+func (f Folder) Check() error {
+	if f.IsRun() {
 		return usage.Errorf("--data %s: 'postroomd run' keeps a mailbox there; name another folder", string(f))
 	}
 	return f.checkEmpty()
 }
 
-// checkRun returns an error if the folder cannot be used for a mailbox; it writes nothing.
-func (f folder) checkRun() error {
-	if f.isDemo() {
+// CheckRun returns an error if the folder cannot be used for a mailbox; it writes nothing.
+func (f Folder) CheckRun() error {
+	if f.IsDemo() {
 		return usage.Errorf("--data %s holds a demo; name another folder", string(f))
 	}
-	if f.isBeside() {
+	if f.IsBeside() {
 		return nil
 	}
 	return f.checkEmpty()
 }
 
-// isBeside reports whether the folder has only the files that are kept next to a PostgreSQL database: stored grants, the stop
+// IsBeside reports whether the folder has only the files that are kept next to a PostgreSQL database: stored grants, the stop
 // file, and the seen file.
-func (f folder) isBeside() bool {
+func (f Folder) IsBeside() bool {
 	entries, err := f.entries()
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		path := filepath.Join(string(f), e.Name())
-		return path != f.tokens() && path != f.stopFile() && !strings.HasPrefix(path, f.seenFile())
+		return path != f.Tokens() && path != f.stopFile() && !strings.HasPrefix(path, f.Checkpoint())
 	})
 }
 
 // createRun creates the folder of a mailbox for run.
-func (f folder) createRun() error {
-	if err := f.create(); err != nil {
+func (f Folder) createRun() error {
+	if err := f.Create(); err != nil {
 		return err
 	}
-	return os.WriteFile(f.runFile(), nil, 0o600)
+	return os.WriteFile(f.RunFile(), nil, 0o600)
 }
 
 // entries are what is in the folder, but for lost+found, which stands in the first folder of a file system: that of a volume.
-func (f folder) entries() ([]fs.DirEntry, error) {
+func (f Folder) entries() ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(string(f))
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "lost+found" && e.IsDir() }), err
 }
 
 // checkEmpty returns an error if the folder holds what is not postroomd's.
-func (f folder) checkEmpty() error {
+func (f Folder) checkEmpty() error {
 	entries, err := f.entries()
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && (len(entries) == 0 || f.isOurs() || f.isRun()):
+	case errors.Is(err, fs.ErrNotExist), err == nil && (len(entries) == 0 || f.isOurs() || f.IsRun()):
 		return nil
 	case err == nil:
 		return usage.Errorf("--data %s: the folder holds other things; name an empty one, or one that does not exist yet", string(f))
@@ -100,10 +100,10 @@ func (f folder) checkEmpty() error {
 	}
 }
 
-func (f folder) create() error { return os.MkdirAll(string(f), 0o700) }
+func (f Folder) Create() error { return os.MkdirAll(string(f), 0o700) }
 
-// lock keeps other processes that run jobs out of the folder until it is released, or the process dies.
-func (f folder) lock(ctx context.Context) (release func() error, err error) {
+// Lock keeps other processes that run jobs out of the folder until it is released, or the process dies.
+func (f Folder) Lock(ctx context.Context) (release func() error, err error) {
 	return lockFile(ctx, f.lockFile(), string(f))
 }
 

@@ -1,4 +1,4 @@
-package main
+package environment
 
 import (
 	"bytes"
@@ -11,34 +11,34 @@ import (
 	"path/filepath"
 )
 
-// approvalKey returns the key that signs approvals: the configured key, or that of a file in the folder, which is created if it
+// ApprovalKey returns the key that signs approvals: the configured key, or that of a file in the folder, which is created if it
 // is missing. It returns nil on PostgreSQL, where several machines need the same key: the database stores one.
-func (s *site) approvalKey() ([]byte, error) {
+func (s *Environment) ApprovalKey() ([]byte, error) {
 	switch {
-	case s.cfg.Policy.ApprovalKey != "":
-		return []byte(s.cfg.Policy.ApprovalKey), nil
-	case s.cfg.Paths.Database.Postgres():
+	case s.Config.Policy.ApprovalKey != "":
+		return []byte(s.Config.Policy.ApprovalKey), nil
+	case s.Config.Paths.Database.Postgres():
 		return nil, nil
 	}
-	key, err := readKey(s.folder.keyFile())
+	key, err := readKey(s.Folder.keyFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = makeKey(s.folder.keyFile()); err == nil {
-			key, err = readKey(s.folder.keyFile())
+		if err = makeKey(s.Folder.keyFile()); err == nil {
+			key, err = readKey(s.Folder.keyFile())
 		}
 	}
 	return key, err
 }
 
-// oldApprovalKeys returns the previous keys, which verify their signatures: the configured one, and that of the file if another
+// OldApprovalKeys returns the previous keys, which verify their signatures: the configured one, and that of the file if another
 // has replaced it.
-func (s *site) oldApprovalKeys() (keys [][]byte, err error) {
-	if before := s.cfg.Policy.ApprovalKeyBefore; before != "" {
+func (s *Environment) OldApprovalKeys() (keys [][]byte, err error) {
+	if before := s.Config.Policy.ApprovalKeyBefore; before != "" {
 		keys = append(keys, []byte(before))
 	}
-	if s.cfg.Policy.ApprovalKey == "" || s.cfg.Paths.Database.Postgres() {
+	if s.Config.Policy.ApprovalKey == "" || s.Config.Paths.Database.Postgres() {
 		return keys, nil
 	}
-	key, err := readKey(s.folder.keyFile())
+	key, err := readKey(s.Folder.keyFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return keys, nil
 	}
