@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -212,7 +213,7 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 	if err != nil {
 		return nil, err
 	}
-	v.Prompt = printer.List(prompt.Layers, func(l llm.Layer) layerView { return layerView(l) })
+	v.Prompt = printer.List(prompt.Layers, func(l decide.Layer) layerView { return layerView(l) })
 	v.Same = len(calls) > 0 && calls[len(calls)-1].Prompt == prompt.Hash
 	return v, nil
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/rediscache"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
@@ -50,9 +52,9 @@ type host struct {
 	record *record    // of what rules there are: the ledger
 	gate   *rulesGate // nil where no file of rules is to be stored first
 
-	records *llm.Records       // of the models
-	guide   *llm.GuidanceStore // their directions
-	cache   *rediscache.Cache  // of their answers; nil: the database keeps them
+	records *llm.Records      // of the models
+	guide   *guidance.Store   // their directions
+	cache   *rediscache.Cache // of their answers; nil: the database keeps them
 
 	// Set only if jobs are run or enqueued.
 	server  *gmailtest.Server // of the demo
@@ -123,7 +125,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}

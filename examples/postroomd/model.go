@@ -12,7 +12,9 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/gemini"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/openai"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -25,22 +27,22 @@ func (h *host) byModel() (postroom.Decider, error) {
 	return h.decider()
 }
 
-func (h *host) decider() (_ *llm.Decider, err error) {
+func (h *host) decider() (_ *decide.Decider, err error) {
 	may, err := h.env.ModelKinds()
 	if err != nil {
 		return nil, err
 	}
-	cfg := llm.Config{Kinds: may, Guidance: h.guidance, BetterBelow: h.env.Config.LLM.BetterBelow}
+	cfg := decide.Config{Kinds: may, Guidance: h.guidance, EscalateBelow: h.env.Config.LLM.BetterBelow}
 	if cfg.Client, err = h.modelClient(&h.env.Config.LLM.Model); err != nil {
 		return nil, err
 	}
 	if h.env.Config.Better.Enabled() {
-		if cfg.Better, err = h.modelClient(&h.env.Config.Better); err != nil {
+		if cfg.Escalation, err = h.modelClient(&h.env.Config.Better); err != nil {
 			return nil, err
 		}
 	}
 	if h.env.Config.LLM.Reuse > 0 {
-		templates, err := llm.NewTemplates(llm.TemplatesConfig{DB: h.db, Keep: h.env.Config.LLM.Reuse, Scope: strings.Join(h.models(), " "), Stands: h.stands})
+		templates, err := decide.NewTemplates(decide.TemplatesConfig{DB: h.db, Keep: h.env.Config.LLM.Reuse, Scope: strings.Join(h.models(), " "), Stands: h.stands})
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +51,7 @@ func (h *host) decider() (_ *llm.Decider, err error) {
 	if t := h.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
 		cfg.Temperature = &t
 	}
-	return llm.NewDecider(cfg)
+	return decide.New(cfg)
 }
 
 // stands reports whether nobody has rejected or undone the decision about a message.
@@ -74,7 +76,7 @@ func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, e
 }
 
 // guidance returns the user's directions to the model.
-func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
+func (h *host) guidance(ctx context.Context, msg *postroom.Message) (decide.Guidance, error) {
 	g, err := h.guide.Guidance(ctx, msg)
 	if err != nil {
 		return g, err
@@ -172,7 +174,7 @@ func modelName(m *config.Model) string {
 
 // openModels opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
 func (h *host) openModels() (err error) {
-	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db, Log: h.record}); err != nil {
+	if h.guide, err = guidance.New(guidance.Config{DB: h.db, Log: h.record}); err != nil {
 		return err
 	}
 	if err := h.openCache(); err != nil {
