@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -125,10 +125,10 @@ func apiStatus(err error) int {
 		return http.StatusNotFound
 	case is(safety.ErrNotApprover):
 		return http.StatusForbidden
-	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrAltered, rules.ErrNameTaken, llm.ErrGuidanceChanged, llm.ErrGuidanceAltered,
-		llm.ErrGuidanceNameTaken):
+	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrAltered, rules.ErrNameTaken, guidance.ErrChanged, guidance.ErrAltered,
+		guidance.ErrNameTaken):
 		return http.StatusConflict
-	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, llm.ErrInvalidGuidance, llm.ErrSameGuidance), errors.As(err, &typed):
+	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, guidance.ErrInvalid, guidance.ErrSame), errors.As(err, &typed):
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/postroom-go/postroom/llm/guidance"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -57,25 +57,25 @@ func directionsAdd() *cobra.Command {
 	name := cmd.Flags().String("name", "", "a name, which those for a sender need")
 	domain := cmd.Flags().String("domain", "", "only for mail from this domain")
 	sender := cmd.Flags().String("sender", "", "only for mail from this address")
-	priority := cmd.Flags().Int("priority", llm.DefaultPriority, "the place in the order in which the model reads directions, low first")
+	priority := cmd.Flags().Int("priority", guidance.DefaultPriority, "the place in the order in which the model reads directions, low first")
 	cmd.MarkFlagsMutuallyExclusive("mailbox", "domain", "sender")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *domain+*sender != "" && *name == "" {
 			return usage.Errorf("a direction for a sender needs a name: add --name NAME")
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			r := llm.ScopedRule{Name: *name, Text: args[0], Enabled: true, Priority: *priority}
+			r := guidance.ScopedRule{Name: *name, Text: args[0], Enabled: true, Priority: *priority}
 			switch {
 			case *domain != "":
-				r.Scope, r.ScopeRef = llm.ScopeDomain, *domain
+				r.Scope, r.ScopeRef = guidance.ScopeDomain, *domain
 			case *sender != "":
-				r.Scope, r.ScopeRef = llm.ScopeSender, *sender
+				r.Scope, r.ScopeRef = guidance.ScopeSender, *sender
 			case *address != "":
 				account, err := accountByAddress(ctx, h, *address)
 				if err != nil {
 					return err
 				}
-				r.Scope, r.ScopeRef = llm.ScopeAccount, account.ID
+				r.Scope, r.ScopeRef = guidance.ScopeAccount, account.ID
 			}
 			id, err := addDirection(ctx, h, r)
 			if err := guidanceFault(err); err != nil {
@@ -90,17 +90,17 @@ func directionsAdd() *cobra.Command {
 
 // uncheckedNote describes to what extent decisions are not checked against a direction that forbids something; empty if they are.
 func uncheckedNote(text string) string {
-	if hint := (llm.Direction{Text: text}).Unchecked(); hint != "" {
+	if hint := (guidance.Direction{Text: text}).Unchecked(); hint != "" {
 		return "note: " + hint + "\n"
 	}
 	return ""
 }
 
 // addDirection stores a rule, or a direction if it has no name.
-func addDirection(ctx context.Context, h *host, r llm.ScopedRule) (id string, err error) {
+func addDirection(ctx context.Context, h *host, r guidance.ScopedRule) (id string, err error) {
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if r.Name == "" {
-			d, err := h.models.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true, Priority: r.Priority})
+			d, err := h.models.guide.CreateDirection(ctx, tx, guidance.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true, Priority: r.Priority})
 			id = d.ID
 			return err
 		}

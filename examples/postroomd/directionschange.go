@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"slices"
 	"strings"
 
@@ -11,12 +12,11 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 )
 
 func directionsEdit() *cobra.Command {
-	var p llm.ScopedRulePatch // of which a direction has a part
+	var p guidance.ScopedRulePatch // of which a direction has a part
 	cmd := &cobra.Command{
 		Use: "edit ID", Short: "Change the text or the priority of a direction",
 		Long: "Change the text or the priority of a direction. With --revision it is changed only as you have seen it: 'directions list --json'\n" +
@@ -41,7 +41,7 @@ func directionsEdit() *cobra.Command {
 			_, err = h.models.guide.PatchRule(ctx, tx, i.ID, p)
 			return err
 		}
-		_, err = h.models.guide.PatchDirection(ctx, tx, i.ID, llm.DirectionPatch{Text: p.Text, Priority: p.Priority, Revision: p.Revision})
+		_, err = h.models.guide.PatchDirection(ctx, tx, i.ID, guidance.DirectionPatch{Text: p.Text, Priority: p.Priority, Revision: p.Revision})
 		return err
 	})
 }
@@ -91,10 +91,10 @@ func directionsTurn(use, short string, on bool) *cobra.Command {
 	return directionsChange(&cobra.Command{Use: use + " ID", Short: short}, use+"d",
 		func(ctx context.Context, h *host, tx queue.Tx, i instruction) (err error) {
 			if i.rule != nil {
-				_, err = h.models.guide.PatchRule(ctx, tx, i.ID, llm.ScopedRulePatch{Enabled: &on})
+				_, err = h.models.guide.PatchRule(ctx, tx, i.ID, guidance.ScopedRulePatch{Enabled: &on})
 				return err
 			}
-			_, err = h.models.guide.PatchDirection(ctx, tx, i.ID, llm.DirectionPatch{Enabled: &on})
+			_, err = h.models.guide.PatchDirection(ctx, tx, i.ID, guidance.DirectionPatch{Enabled: &on})
 			return err
 		})
 }
@@ -125,8 +125,8 @@ func guidanceFault(err error) error {
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
 		return usage.Errorf("%w: it has been removed meanwhile", err)
-	case errors.Is(err, llm.ErrInvalidGuidance), errors.Is(err, llm.ErrGuidanceChanged), errors.Is(err, llm.ErrGuidanceNameTaken), errors.Is(err, llm.ErrSameGuidance),
-		errors.Is(err, llm.ErrGuidanceAltered):
+	case errors.Is(err, guidance.ErrInvalid), errors.Is(err, guidance.ErrChanged), errors.Is(err, guidance.ErrNameTaken), errors.Is(err, guidance.ErrSame),
+		errors.Is(err, guidance.ErrAltered):
 		return usage.Wrap(err)
 	}
 	return err

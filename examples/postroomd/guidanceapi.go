@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"net/http"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -27,7 +27,7 @@ func (a directionsAPI) show(r *http.Request) (any, error) {
 }
 
 func (a directionsAPI) create(r *http.Request) (any, error) {
-	view := directionView{Enabled: true, Priority: llm.DefaultPriority}
+	view := directionView{Enabled: true, Priority: guidance.DefaultPriority}
 	if err := readBody(r, &view); err != nil {
 		return nil, err
 	}
@@ -37,13 +37,13 @@ func (a directionsAPI) create(r *http.Request) (any, error) {
 	if err := knowsAccounts(r.Context(), a.app, view.AccountID); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (llm.Direction, error) {
-		return a.app.models.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: view.AccountID, Text: view.Text, Enabled: view.Enabled, Priority: view.Priority})
+	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (guidance.Direction, error) {
+		return a.app.models.guide.CreateDirection(ctx, tx, guidance.Direction{AccountID: view.AccountID, Text: view.Text, Enabled: view.Enabled, Priority: view.Priority})
 	})
 }
 
 func (a directionsAPI) patch(r *http.Request) (any, error) {
-	var p llm.DirectionPatch
+	var p guidance.DirectionPatch
 	if err := readBody(r, &p); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (a directionsAPI) patch(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (llm.Direction, error) {
+	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (guidance.Direction, error) {
 		return a.app.models.guide.PatchDirection(ctx, tx, r.PathValue("id"), p)
 	})
 }
@@ -86,18 +86,18 @@ func (a modelRulesAPI) show(r *http.Request) (any, error) {
 }
 
 func (a modelRulesAPI) create(r *http.Request) (any, error) {
-	view := modelRuleView{Enabled: true, Priority: llm.DefaultPriority}
+	view := modelRuleView{Enabled: true, Priority: guidance.DefaultPriority}
 	if err := readBody(r, &view); err != nil {
 		return nil, err
 	}
 	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
 		return nil, err
 	}
-	if err := knowsAccounts(r.Context(), a.app, accountRef(view.Scope == llm.ScopeAccount, view.ScopeRef)); err != nil {
+	if err := knowsAccounts(r.Context(), a.app, accountRef(view.Scope == guidance.ScopeAccount, view.ScopeRef)); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (llm.ScopedRule, error) {
-		return a.app.models.guide.CreateRule(ctx, tx, llm.ScopedRule{
+	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (guidance.ScopedRule, error) {
+		return a.app.models.guide.CreateRule(ctx, tx, guidance.ScopedRule{
 			Name: view.Name, Description: view.Description, Scope: view.Scope, ScopeRef: view.ScopeRef, Text: view.Text,
 			Enabled: view.Enabled, Priority: view.Priority,
 		})
@@ -105,11 +105,11 @@ func (a modelRulesAPI) create(r *http.Request) (any, error) {
 }
 
 func (a modelRulesAPI) patch(r *http.Request) (any, error) {
-	var p llm.ScopedRulePatch
+	var p guidance.ScopedRulePatch
 	if err := readBody(r, &p); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (llm.ScopedRule, error) {
+	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (guidance.ScopedRule, error) {
 		return a.app.models.guide.PatchRule(ctx, tx, r.PathValue("id"), p)
 	})
 }

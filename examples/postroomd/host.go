@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/postroom-go/postroom/llm/decide"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -126,7 +127,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}

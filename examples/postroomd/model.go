@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/rediscache"
 	"github.com/postroom-go/postroom/queue"
 	"log/slog"
@@ -31,7 +33,7 @@ type models struct {
 	ledger *safety.Ledger
 
 	records *llm.Records
-	guide   *llm.GuidanceStore
+	guide   *guidance.Store
 	cache   *rediscache.Cache // of answers; nil: the database keeps them
 }
 
@@ -43,22 +45,22 @@ func (m *models) byModel() (postroom.Decider, error) {
 	return m.decider()
 }
 
-func (m *models) decider() (_ *llm.Decider, err error) {
+func (m *models) decider() (_ *decide.Decider, err error) {
 	may, err := m.env.ModelKinds()
 	if err != nil {
 		return nil, err
 	}
-	cfg := llm.Config{Kinds: may, Guidance: m.guidance, BetterBelow: m.env.Config.LLM.BetterBelow}
+	cfg := decide.Config{Kinds: may, Guidance: m.guidance, EscalateBelow: m.env.Config.LLM.BetterBelow}
 	if cfg.Client, err = m.modelClient(&m.env.Config.LLM.Model); err != nil {
 		return nil, err
 	}
 	if m.env.Config.Better.Enabled() {
-		if cfg.Better, err = m.modelClient(&m.env.Config.Better); err != nil {
+		if cfg.Escalation, err = m.modelClient(&m.env.Config.Better); err != nil {
 			return nil, err
 		}
 	}
 	if m.env.Config.LLM.Reuse > 0 {
-		templates, err := llm.NewTemplates(llm.TemplatesConfig{DB: m.db, Keep: m.env.Config.LLM.Reuse, Scope: strings.Join(m.names(), " "), Stands: m.stands})
+		templates, err := decide.NewTemplates(decide.TemplatesConfig{DB: m.db, Keep: m.env.Config.LLM.Reuse, Scope: strings.Join(m.names(), " "), Stands: m.stands})
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +69,7 @@ func (m *models) decider() (_ *llm.Decider, err error) {
 	if t := m.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
 		cfg.Temperature = &t
 	}
-	return llm.NewDecider(cfg)
+	return decide.New(cfg)
 }
 
 // stands reports whether nobody has rejected or undone the decision about a message.
@@ -92,7 +94,7 @@ func (m *models) stands(ctx context.Context, accountID, messageID string) (bool,
 }
 
 // guidance returns the user's directions to the model.
-func (m *models) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
+func (m *models) guidance(ctx context.Context, msg *postroom.Message) (decide.Guidance, error) {
 	g, err := m.guide.Guidance(ctx, msg)
 	if err != nil {
 		return g, err
@@ -189,8 +191,8 @@ func modelName(m *config.Model) string {
 }
 
 // open opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
-func (m *models) open(log llm.GuidanceLog) (err error) {
-	if m.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: m.db, Log: log}); err != nil {
+func (m *models) open(log guidance.Log) (err error) {
+	if m.guide, err = guidance.New(guidance.Config{DB: m.db, Log: log}); err != nil {
 		return err
 	}
 	if err := m.openCache(); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"github.com/postroom-go/postroom/llm/decide"
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
@@ -28,6 +29,9 @@ const (
 func (h *host) registerPrune(d *queue.Dispatcher) {
 	queue.Handle(d, jobPruneModels, func(ctx context.Context, _ *queue.Work[struct{}]) error {
 		_, err := h.models.records.Prune(ctx, time.Now().Add(-keepCalls))
+		if err == nil {
+			_, err = decide.PruneTemplates(ctx, h.db)
+		}
 		return errors.Join(err, h.pruneRules(ctx, time.Now()))
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"github.com/postroom-go/postroom/llm/decide"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -127,7 +128,7 @@ func explainModel(ctx context.Context, h *host, m *postroom.Message) (*modelView
 	if err != nil {
 		return nil, err
 	}
-	v.Prompt = printer.List(prompt.Layers, func(l llm.Layer) layerView { return layerView(l) })
+	v.Prompt = printer.List(prompt.Layers, func(l decide.Layer) layerView { return layerView(l) })
 	v.Same = len(calls) > 0 && calls[len(calls)-1].Prompt == prompt.Hash
 	return v, nil
 }

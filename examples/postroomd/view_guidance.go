@@ -1,9 +1,8 @@
 package main
 
 import (
+	"github.com/postroom-go/postroom/llm/guidance"
 	"time"
-
-	"github.com/postroom-go/postroom/llm"
 )
 
 type directionView struct {
@@ -20,26 +19,26 @@ type directionView struct {
 	Unchecked string `json:"unchecked,omitempty"`
 }
 
-func viewDirection(d llm.Direction) directionView {
+func viewDirection(d guidance.Direction) directionView {
 	return directionView{d.ID, d.AccountID, d.Text, d.Enabled, d.Priority, d.CreatedAt, d.UpdatedAt, d.Revision, d.Unchecked()}
 }
 
 type modelRuleView struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Description string    `json:"description"`
-	Scope       llm.Scope `json:"scope"`
-	ScopeRef    string    `json:"scope_ref"`
-	Text        string    `json:"text"`
-	Enabled     bool      `json:"enabled"`
-	Priority    int       `json:"priority"`
-	CreatedAt   time.Time `json:"created_at"`
-	UpdatedAt   time.Time `json:"updated_at"`
-	Revision    int64     `json:"revision"`
-	Unchecked   string    `json:"unchecked,omitempty"` // as that of a direction
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Scope       guidance.Scope `json:"scope"`
+	ScopeRef    string         `json:"scope_ref"`
+	Text        string         `json:"text"`
+	Enabled     bool           `json:"enabled"`
+	Priority    int            `json:"priority"`
+	CreatedAt   time.Time      `json:"created_at"`
+	UpdatedAt   time.Time      `json:"updated_at"`
+	Revision    int64          `json:"revision"`
+	Unchecked   string         `json:"unchecked,omitempty"` // as that of a direction
 }
 
-func viewModelRule(r llm.ScopedRule) modelRuleView {
+func viewModelRule(r guidance.ScopedRule) modelRuleView {
 	return modelRuleView{
 		r.ID, r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, r.Enabled, r.Priority, r.CreatedAt, r.UpdatedAt, r.Revision, r.Unchecked(),
 	}

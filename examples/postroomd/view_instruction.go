@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/llm"
 )
 
 // An instruction is a direction or a rule for the model.
@@ -20,8 +20,8 @@ type instruction struct {
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 
-	direction *llm.Direction // else a rule
-	rule      *llm.ScopedRule
+	direction *guidance.Direction // else a rule
+	rule      *guidance.ScopedRule
 }
 
 func newInstructions(ctx context.Context, h *host) ([]instruction, error) {
@@ -33,12 +33,12 @@ func newInstructions(ctx context.Context, h *host) ([]instruction, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := printer.List(directions, func(d llm.Direction) instruction { return ofDirection(d, accounts) })
+	list := printer.List(directions, func(d guidance.Direction) instruction { return ofDirection(d, accounts) })
 	rules, err := h.models.guide.Rules(ctx)
-	return append(list, printer.List(rules, func(r llm.ScopedRule) instruction { return ofRule(r, accounts) })...), err
+	return append(list, printer.List(rules, func(r guidance.ScopedRule) instruction { return ofRule(r, accounts) })...), err
 }
 
-func ofDirection(d llm.Direction, accounts []gmail.Account) instruction {
+func ofDirection(d guidance.Direction, accounts []gmail.Account) instruction {
 	about := "all mail"
 	if d.AccountID != "" {
 		about = emailOf(accounts, d.AccountID)
@@ -46,12 +46,12 @@ func ofDirection(d llm.Direction, accounts []gmail.Account) instruction {
 	return instruction{ID: d.ID, For: about, Text: d.Text, Enabled: d.Enabled, Priority: d.Priority, Revision: d.Revision, CreatedAt: d.CreatedAt, direction: &d}
 }
 
-func ofRule(r llm.ScopedRule, accounts []gmail.Account) instruction {
+func ofRule(r guidance.ScopedRule, accounts []gmail.Account) instruction {
 	about := "all mail"
 	switch r.Scope {
-	case llm.ScopeAccount:
+	case guidance.ScopeAccount:
 		about = emailOf(accounts, r.ScopeRef)
-	case llm.ScopeDomain, llm.ScopeSender:
+	case guidance.ScopeDomain, guidance.ScopeSender:
 		about = "mail from " + r.ScopeRef
 	}
 	return instruction{
