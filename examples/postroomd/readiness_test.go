@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -15,9 +18,14 @@ import (
 
 // TestReadinessNamesEachMailboxThatFails, with its reason.
 func TestReadinessNamesEachMailboxThatFails(t *testing.T) {
+	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	cfg := config.Default()
-	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: newGmail(t).URL(), SpamAndTrash: true}
-	cfg.Paths.Rules = config.Path(writeFile(t, "rules.yaml", "rules: 7"))
+	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: server.URL(), SpamAndTrash: true}
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("rules: 7"), 0o600))
+	cfg.Paths.Rules = config.Path(file)
 	s := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, s.Prepare())
 	h, err := newApp(t.Context(), appConfig{Environment: s})

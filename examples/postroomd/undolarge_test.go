@@ -33,7 +33,7 @@ func (n teas) Name() string { return "teas" }
 func (n teas) Messages() iter.Seq2[mailbox.Message, error] {
 	return func(yield func(mailbox.Message, error) bool) {
 		for i := range int(n) {
-			m := mailbox.Message{Position: i + 1, Name: fmt.Sprintf("%d.eml", i), Labeled: true, Received: at, Raw: fmt.Appendf(nil,
+			m := mailbox.Message{Position: i + 1, Name: fmt.Sprintf("%d.eml", i), Labeled: true, Received: time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local), Raw: fmt.Appendf(nil,
 				"From: a%d@example.com\r\nTo: %s\r\nSubject: Tea %d\r\nMessage-ID: <%d@example.com>\r\n\r\nAt five?\r\n", i%50, sample.Owner, i, i)}
 			if i%3 > 0 {
 				m.Labels = append(m.Labels, postroom.LabelInbox)

@@ -70,8 +70,8 @@ func TestUndosEndTheCommandAsTheyEnd(t *testing.T) {
 		"nothing":               {nil, 0},
 		"all":                   {[]undo.Ending{undo.EndingRestored, undo.EndingKept}, 0},
 		"some cannot":           {[]undo.Ending{undo.EndingRestored, undo.EndingRefused}, 0},
-		"none can":              {[]undo.Ending{undo.EndingRefused, undo.EndingRefused}, exitUsage},
-		"one failed":            {[]undo.Ending{undo.EndingRestored, undo.EndingFailed}, exitFailed},
+		"none can":              {[]undo.Ending{undo.EndingRefused, undo.EndingRefused}, 2},
+		"one failed":            {[]undo.Ending{undo.EndingRestored, undo.EndingFailed}, 1},
 		"none can but one does": {[]undo.Ending{undo.EndingRefused, undo.EndingWaiting}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,9 +81,9 @@ func TestUndosEndTheCommandAsTheyEnd(t *testing.T) {
 			}
 			status := 0
 			if err := tally.fault(); err != nil {
-				status = exitFailed
+				status = 1
 				if _, ok := errors.AsType[usage.Error](err); ok {
-					status = exitUsage
+					status = 2
 				}
 			}
 			require.Equal(t, tc.status, status)

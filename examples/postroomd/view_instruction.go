@@ -20,8 +20,8 @@ type instruction struct {
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 
-	direction *guidance.Direction // else a rule
-	rule      *guidance.ScopedRule
+	direction *guidance.Direction  `json:"-"` // else a rule
+	rule      *guidance.ScopedRule `json:"-"`
 }
 
 func newInstructions(ctx context.Context, h *host) ([]instruction, error) {
