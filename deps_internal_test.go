@@ -75,6 +75,7 @@ var internalPackages = map[string]struct {
 	// For tests only.
 	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},
 	"internal/chaos":       {imports: []string{"github.com/stretchr/testify/require"}},
+	"internal/costtest":    {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/dbtest": {imports: []string{
 		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/stretchr/testify/require",
 	}},

@@ -36,7 +36,7 @@ func (r *htmlReader) readScheme(last int) {
 func (r *htmlReader) readLinkedSheet(s *htmlScanner) {
 	self := identity{attrs: s.attrs}
 	address := strings.TrimSpace(s.set.get(attrHref))
-	if !hasPrefixFold(address, "data:") {
+	if !startsWithFold(address, "data:") {
 		return // nothing is loaded
 	}
 	isSheet := false
@@ -83,7 +83,7 @@ func (s *cssSheet) addData(address string) {
 func (s *cssSheet) importSheet(rule string, at ruleContext) {
 	rule = trimCSS(rule)
 	address, rest := rule, ""
-	if hasPrefixFold(rule, "url(") {
+	if startsWithFold(rule, "url(") {
 		length := bracketLength(rule[len("url"):])
 		address, rest = trimCSS(strings.TrimSuffix(rule[len("url("):len("url")+length], ")")), rule[len("url")+length:]
 	}
@@ -94,7 +94,7 @@ func (s *cssSheet) importSheet(rule string, at ruleContext) {
 		}
 		address = strings.Trim(address[:length], address[:1])
 	}
-	if address = unescapeCSS(address); !hasPrefixFold(address, "data:") {
+	if address = unescapeCSS(address); !startsWithFold(address, "data:") {
 		return
 	}
 	if trimCSS(rest) != "" || at.depth > 0 {
@@ -102,4 +102,8 @@ func (s *cssSheet) importSheet(rule string, at ruleContext) {
 		return
 	}
 	s.addData(address)
+}
+
+func startsWithFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -28,9 +28,9 @@ type htmlReader struct {
 	links   []Link
 	// dropNewline reports that a following line break is part of the previous tag.
 	dropNewline bool
-	marker      *replyMarker // finds replies; nil if not needed
-	isDark      bool         // the page asks for a dark window
-	isReversed  bool         // the text before ran from right to left
+	marker      *elementMarker // nil if no elements are marked
+	isDark      bool           // the page asks for a dark window
+	isReversed  bool           // the text before ran from right to left
 
 	// The texts that are generated before the content of elements (next), and after that of the open elements; the bytes of them
 	// that may still be written; and whether a painted box may lie over others.

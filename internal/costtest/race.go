@@ -1,5 +1,5 @@
 //go:build race
 
-package mime_test
+package costtest
 
 const raceDetector = true
