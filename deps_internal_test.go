@@ -69,7 +69,7 @@ var internalPackages = map[string]struct {
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {
 		users:   []string{"gmail/gmailtest", "gmail/gmailtest/mailbox"},
-		imports: []string{"mime", "golang.org/x/text/"},
+		imports: []string{"mime", "mime/", "golang.org/x/text/"},
 	},
 
 	// For tests only.

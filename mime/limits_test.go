@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // nested is a message of multiparts, each within the one before.
@@ -388,7 +389,7 @@ func readTime(t *testing.T, raw string) time.Duration {
 	return costtest.CPUTime(t, func() {
 		m, err := mime.ParseBytes([]byte(raw), &mime.Limits{HeaderFields: 1_000_000, Parts: 1_000_000, Depth: 1_000_000})
 		require.NoError(t, err)
-		mime.TextFromHTML(m.HTML)
+		htmltext.Text(m.HTML)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 )
@@ -67,7 +68,7 @@ func LatinText(text string) string {
 		switch {
 		case known && r >= 0x80:
 			return letter
-		case unicode.Is(unicode.Mn, r), isInvisible(r):
+		case unicode.Is(unicode.Mn, r), htmltext.IsInvisible(r):
 			return -1
 		}
 		return r

@@ -1,18 +1,19 @@
 package mime
 
 import (
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"regexp"
 	"slices"
 	"strings"
 )
 
 // SplitReplyHTML splits the text of an HTML message. Except for blank lines, the concatenated passages are the text that
-// [TextFromHTML] returns. It uses the marks of mail programs in HTML (Gmail, Outlook, Apple Mail, Thunderbird, Yahoo, Proton),
+// [htmltext.Text] returns. It uses the marks of mail programs in HTML (Gmail, Outlook, Apple Mail, Thunderbird, Yahoo, Proton),
 // and otherwise works like [SplitReply]. Time is linear in the size of the input, and allocations stay under six times its size
 // plus 24 MiB.
 func SplitReplyHTML(source string) Reply {
 	judge := pageJudge{source: source}
-	text, marks := ReadMarked(source, judge.kind)
+	text, marks := htmltext.ReadMarked(source, judge.kind)
 	var s replySplitter
 	s.expect(text)
 	kinds := []PassageKind{Written}
@@ -63,7 +64,7 @@ type pageJudge struct {
 var outlookRule = regexp.MustCompile(`(?i)border:\s*none;\s*border-top:\s*solid\s+(?:#?(?:E1E1E1|B5C4DF)|windowtext)\s+1\.0pt`)
 
 // kind returns the kind of an element by the classes, ids and styles that mail programs give it, and that of everything after it.
-func (j *pageJudge) kind(e Element) (kind, rest string) {
+func (j *pageJudge) kind(e htmltext.Element) (kind, rest string) {
 	if e.Name != "div" && e.Name != "blockquote" && e.Name != "span" && e.Name != "pre" {
 		return "", ""
 	}
@@ -91,7 +92,7 @@ func (j *pageJudge) kind(e Element) (kind, rest string) {
 }
 
 // isBehindQuotes reports whether no blockquote begins after the tag.
-func (j *pageJudge) isBehindQuotes(e Element) bool {
+func (j *pageJudge) isBehindQuotes(e htmltext.Element) bool {
 	if j.lastBlockquote == 0 {
 		rest := j.source
 		for j.lastBlockquote = -1; rest != ""; {

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -125,7 +126,7 @@ func printOutgoing(out io.Writer, m *mime.Message) error {
 	if m.HTML == "" {
 		return nil
 	}
-	shown := mime.ReadBody("", m.HTML)
+	shown := htmltext.ReadBody("", m.HTML)
 	return printMarked(out, "The HTML shows"+unless(len(shown.Hidden) == 0 && !shown.Incomplete, ", and hides more, which --raw prints")+":\n", shown.Text)
 }
 
