@@ -52,6 +52,10 @@ fuzz: ## fuzz what reads bytes from outside, 30 s each
 	  done; \
 	done
 
+.PHONY: shape
+shape: ## print files, lines and circles of each package
+	go run ./.ci/shape
+
 .PHONY: bench
 bench: ## measure beside other queues into docs/benchmarks.md: two and a half hours, and PostgreSQL and Redis servers
 	cd internal/bench && go run . -out ../../docs/benchmarks.md

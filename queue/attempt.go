@@ -147,38 +147,6 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 	return refused("complete", a.job.ID, err)
 }
 
-// Fail ends an attempt of [Queue.Claim] with an error: the job is retried or, when its attempts are spent or the error is
-// [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again. In a handler Fail is refused: a handler returns
-// its error.
-func (a *Attempt) Fail(ctx context.Context, cause error) error {
-	if err := a.made("fail"); err != nil {
-		return err
-	}
-	return a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return a.FailTx(ctx, tx, cause) })
-}
-
-// FailTx is Fail as part of a transaction.
-func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
-	if err := a.made("fail"); err != nil {
-		return err
-	}
-	switch {
-	case !a.byHand:
-		return wrap("fail", a.job.ID, errors.New("a dispatcher runs this attempt: return the error from the handler"))
-	case cause == nil:
-		return wrap("fail", a.job.ID, errors.New("no error was given"))
-	}
-	w, leave, err := a.q.join(ctx, tx)
-	if err != nil {
-		return wrap("fail", a.job.ID, err)
-	}
-	defer leave()
-	if err := a.q.failTx(ctx, w, a.job, cause); err != nil {
-		return err
-	}
-	return wrap("fail", a.job.ID, a.q.addLogs(ctx, w, a.logLines()))
-}
-
 // errUnwound is the error of a Complete that a panic, or runtime.Goexit, has left.
 var errUnwound = errors.New("it did not return")
 
@@ -197,4 +165,118 @@ func (a *Attempt) unsettled() error {
 		return fmt.Errorf("the handler returned nil after Complete had failed: %w", *err)
 	}
 	return nil
+}
+
+// complete completes the attempt's job in the transaction.
+func (a *Attempt) complete(ctx context.Context, tx *driver.WriteTx, finish finisher) error {
+	out := driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(), Plain: a.job.plain()}
+	if result := a.resultValue(); result != nil {
+		stored, err := a.q.encodeAt(resultPlace(a.job.ID), result)
+		if err != nil {
+			return wrap("complete", a.job.ID, Fatal(fmt.Errorf("result: %w", err)))
+		}
+		out.Result = stored
+	}
+	err := finish(ctx, tx, out)
+	if err == nil {
+		err = a.q.recordEnd(ctx, tx, &out, a)
+	}
+	return wrap("complete", a.job.ID, err)
+}
+
+// A finisher writes one outcome.
+type finisher func(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error
+
+// finishLater is finish for a transaction that has no effect if the outcome is refused: the refusal may come with the next
+// statement of the transaction.
+func (q *Queue) finishLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
+	if q.fence != nil && out.Plain {
+		return q.fence.CompleteLater(ctx, tx, out)
+	}
+	return q.finish(ctx, tx, out)
+}
+
+// lockLease keeps a transaction from committing where the lease is not held.
+func (q *Queue) lockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
+	if q.fence != nil {
+		return q.fence.LockLeaseLater(ctx, tx, lease)
+	}
+	return q.driver.LockLease(ctx, tx, lease)
+}
+
+// refused wraps a refusal that came with a later statement of a transaction, or with its commit.
+func refused(op, jobID string, err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return err
+	}
+	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrNotRunning) || errors.Is(err, ErrJobNotFound) {
+		return wrap(op, jobID, err)
+	}
+	return err
+}
+
+// fail ends the running attempt of a job with an error.
+func (q *Queue) fail(ctx context.Context, job *Job, cause error) error {
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.failTx(ctx, tx, job, cause) })
+}
+
+func (q *Queue) failTx(ctx context.Context, tx *driver.WriteTx, job *Job, cause error) error {
+	out := judge(job, cause, tx.Now(), q.retry, q.budget)
+	err := q.finish(ctx, tx, *q.stored(&out))
+	if err == nil {
+		err = q.recordFailure(ctx, tx, job, &out)
+	}
+	if err != nil {
+		return wrap("fail", job.ID, err)
+	}
+	return q.driver.Notify(ctx, tx)
+}
+
+func (q *Queue) finish(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
+	answers, err := q.driver.Finish(ctx, tx, []driver.Outcome{out})
+	if err != nil {
+		return err
+	}
+	return answers[0]
+}
+
+// errUncommitted is the failure of a handler that has left the completion of its job to a transaction.
+var errUncommitted = errors.New("the transaction that was given to CompleteTx has not committed")
+
+// CompleteTx completes the job, with the result of [Attempt.SetResult] and the lines of [Attempt.Logger], as part of a
+// transaction: the program's own, which the handler then commits, or one of [DB].Write. It is [Attempt.Complete] for programs
+// that begin and commit by themselves. A stale attempt is refused with [ErrLeaseLost]: roll back then.
+//
+// A handler that has called it and returns nil has completed its job if the transaction has committed by then. Otherwise the
+// attempt fails, as it does with an error, or if CompleteTx itself has failed. [EventCompleted] follows when the dispatcher has
+// found the job completed.
+func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
+	if err := a.made("complete"); err != nil {
+		return err
+	}
+	defer func() {
+		if a.undone.Store(nil); err != nil {
+			a.undone.Store(&err)
+		}
+	}()
+	w, leave, err := a.q.join(ctx, tx)
+	if err != nil {
+		return wrap("complete", a.job.ID, err)
+	}
+	defer leave()
+	a.joined.Store(w)
+	if err := a.complete(ctx, w, a.q.finish); err != nil {
+		return err
+	}
+	w.OnCommit(func() { a.completed.Store(true) })
+	return wrap("complete", a.job.ID, a.q.addLogs(ctx, w, a.logLines()))
+}
+
+// verdictOf returns the verdict on a handler's error if a transaction was to complete the job. If the transaction has committed,
+// the lease refuses the failure.
+func (a *Attempt) verdictOf(err error) error {
+	if err == nil && a.joined.Load() != nil && !a.completed.Load() {
+		return errUncommitted
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+	"unicode/utf8"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -178,5 +179,126 @@ func decoded(run HandlerFunc) HandlerFunc {
 			return undecided(a.unread)
 		}
 		return run(ctx, a)
+	}
+}
+
+// encode is how payloads and results become JSON. A RawMessage may hold bytes that are no text; not every database would
+// take them.
+func encode(v any) (json.RawMessage, error) {
+	b, err := json.Marshal(v)
+	if err == nil && !utf8.Valid(b) {
+		err = errors.New("not valid UTF-8")
+	}
+	if err == nil && isEncoded(b) {
+		err = errors.New(`an object must not begin with the member "$codec", which is the queue's own`)
+	}
+	return b, err
+}
+
+// encodeAt returns the stored form of a value at a place.
+func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
+	plain, err := q.encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return q.codecs.encode(plain, at, "")
+}
+
+// encode is the function encode with the bound on values that a handler stores.
+func (q *Queue) encode(v any) (json.RawMessage, error) {
+	plain, err := encode(v)
+	if err == nil && len(plain) > q.maxPayload {
+		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrTooLarge, len(plain), q.maxPayload)
+	}
+	return plain, err
+}
+
+// Errors, stacks and log lines are for people. If a codec fails to decode one, the reason replaces it: neither an attempt's end
+// nor the other lines wait for it.
+
+func errorPlace(jobID string) place { return place{"error", jobID} }
+func stackPlace(jobID string) place { return place{"stack", jobID} }
+
+func linePlace(l *LogLine, part string) place {
+	return place{"log", l.JobID, fmt.Sprintf("%d %d %s", l.Attempt, l.Line, part)}
+}
+
+// stored is the outcome as it is written.
+func (q *Queue) stored(out *driver.Outcome) *driver.Outcome {
+	if q.codecs.first == nil || out.Error == "" && out.Stack == "" {
+		return out
+	}
+	encoded := *out
+	encoded.Error = q.codecs.encodeText(out.Error, errorPlace(out.Lease.JobID))
+	encoded.Stack = q.codecs.encodeText(out.Stack, stackPlace(out.Lease.JobID))
+	return &encoded
+}
+
+func (c *codecs) encodeText(text string, at place) string {
+	if c.first == nil || text == "" {
+		return text
+	}
+	stored, err := c.tryEncode([]byte(text), at)
+	if err != nil {
+		return notKept(err)
+	}
+	return string(stored)
+}
+
+func notKept(err error) string { return storable(fmt.Sprintf("not kept: %v", err)) }
+
+// tryEncode is encode with a panic of the codec as an error.
+func (c *codecs) tryEncode(plain []byte, at place) (stored json.RawMessage, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("codec %s panicked: %v", c.first.Name(), v)
+		}
+	}()
+	return c.encode(plain, at, "")
+}
+
+func (c *codecs) decodeText(stored string, at place) string {
+	if !isEncoded([]byte(stored)) || !json.Valid([]byte(stored)) {
+		return stored
+	}
+	plain, err := c.decode(json.RawMessage(stored), at)
+	if err != nil {
+		return fmt.Sprintf("cannot be read: %v", err)
+	}
+	return string(plain)
+}
+
+func (c *codecs) encodeLines(lines []LogLine) {
+	if c.first == nil {
+		return
+	}
+	for i := range lines {
+		l := &lines[i]
+		l.Message = c.encodeText(l.Message, linePlace(l, "message"))
+		if l.Attrs == nil {
+			continue
+		}
+		attrs, err := c.tryEncode(l.Attrs, linePlace(l, "attrs"))
+		if err != nil {
+			attrs, l.Message = nil, notKept(err)
+		}
+		l.Attrs = attrs
+	}
+}
+
+// readLines leaves attributes that cannot be decoded as they are stored.
+func (c *codecs) readLines(lines []LogLine) {
+	for i := range lines {
+		l := &lines[i]
+		l.Message = c.decodeText(l.Message, linePlace(l, "message"))
+		l.Attrs, _ = c.decode(l.Attrs, linePlace(l, "attrs"))
+	}
+}
+
+func (c *codecs) readAttempts(attempts []AttemptRecord) {
+	for i := range attempts {
+		a := &attempts[i]
+		a.Error = c.decodeText(a.Error, errorPlace(a.JobID))
+		a.Stack = c.decodeText(a.Stack, stackPlace(a.JobID))
 	}
 }

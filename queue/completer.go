@@ -288,3 +288,30 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return true
 	}
 }
+
+// settle finds the attempts whose failures were refused because their transactions have committed.
+func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
+	for i := range batch {
+		if batch[i].attempt.joined.Load() == nil || !errors.Is(answers[i], ErrNotRunning) {
+			continue
+		}
+		lease := batch[i].stored.Lease
+		jobs, err := c.q.driver.ReadJobs(ctx, tx, []string{lease.JobID})
+		if err != nil {
+			return err
+		}
+		batch[i].settled = len(jobs) == 1 && jobs[0].State == StateCompleted && jobs[0].Attempt == lease.Attempt
+	}
+	return nil
+}
+
+// reportJoined reports the end of the job, once the transaction of CompleteTx has ended.
+func (e *ending) reportJoined(answer error) {
+	switch tx := e.attempt.joined.Load(); {
+	case tx == nil:
+	case e.settled:
+		tx.Committed()
+	case answer == nil:
+		tx.RolledBack()
+	}
+}

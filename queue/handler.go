@@ -126,3 +126,101 @@ func (d *Dispatcher) start() error {
 	}
 	return nil
 }
+
+// A HandlerOption changes how [Handle] runs the jobs of one type. A value out of bounds is an error that Run returns.
+// The zero HandlerOption changes nothing.
+type HandlerOption struct {
+	apply func(h *handler) error
+}
+
+// WithTimeout bounds how long one attempt may take. The handler's context then has a deadline, and is canceled at it with the
+// cause [ErrTimeout]. An error that the handler returns after that is a failure whose text says how long it ran. A handler that
+// still succeeds has succeeded. At least 1 ms; without the option there is no bound.
+func WithTimeout(timeout time.Duration) HandlerOption {
+	return HandlerOption{func(h *handler) error {
+		if timeout < time.Millisecond {
+			return fmt.Errorf("WithTimeout is %v; it must be at least 1ms", timeout)
+		}
+		h.timeout = timeout
+		return nil
+	}}
+}
+
+// WithRetry is how long failed jobs of the type wait for their next attempt, such as [SlowRetry], instead of
+// [Config].Retry.
+func WithRetry(policy RetryPolicy) HandlerOption {
+	return HandlerOption{func(h *handler) error {
+		if err := policy.validate(); err != nil {
+			return fmt.Errorf("WithRetry: %w", err)
+		}
+		h.retry = policy
+		return nil
+	}}
+}
+
+// WithConcurrency bounds how many handlers of the type run at once in this process, leaving the other slots to other
+// types. At least 1; without the option, [DispatcherConfig].Workers is the bound.
+func WithConcurrency(n int) HandlerOption {
+	return HandlerOption{func(h *handler) error {
+		if n < 1 {
+			return fmt.Errorf("WithConcurrency is %d; it must be at least 1", n)
+		}
+		h.concurrency = n
+		return nil
+	}}
+}
+
+// WithSteps names all the steps of the handler, so that queueadmin.CheckProgram finds stored steps that it lacks: after a rename,
+// a step would run again.
+func WithSteps(names ...string) HandlerOption {
+	return HandlerOption{func(h *handler) error {
+		h.steps = names
+		return nil
+	}}
+}
+
+// A HandlerInfo describes a handler that is registered with a [Dispatcher], for tools that compare a program with stored jobs.
+type HandlerInfo struct {
+	// Steps are the names that [WithSteps] has given; nil without it.
+	Steps []string
+
+	fits func(payload json.RawMessage) error
+}
+
+// Accepts reports why a payload, as [Queue.Job] shows it, does not fit the handler's type; nil when it does.
+func (h HandlerInfo) Accepts(payload json.RawMessage) error { return h.fits(payload) }
+
+// Handlers returns the registered handlers by the types of their jobs.
+func (d *Dispatcher) Handlers() map[string]HandlerInfo {
+	d.registration.Lock()
+	defer d.registration.Unlock()
+	infos := make(map[string]HandlerInfo, len(d.handlers))
+	for name, h := range d.handlers {
+		infos[name] = HandlerInfo{Steps: h.steps, fits: h.fits}
+	}
+	return infos
+}
+
+// Queue returns the queue that the dispatcher works on.
+func (d *Dispatcher) Queue() *Queue { return d.q }
+
+// A HandlerFunc runs an attempt, as [Handle] describes.
+type HandlerFunc func(ctx context.Context, a *Attempt) error
+
+// A Middleware wraps the handlers of a dispatcher. The function that it returns runs instead of next, and may call it. A panic of
+// the handler passes through it, so that it may recover; a panic that it does not recover is a failure. Its error determines the
+// outcome of the job. It is called once for each type, at registration.
+type Middleware func(next HandlerFunc) HandlerFunc
+
+// wrapHandler puts the first middleware outermost.
+func wrapHandler(run HandlerFunc, all []Middleware) (HandlerFunc, error) {
+	for i, middleware := range slices.Backward(all) {
+		if middleware == nil {
+			return nil, fmt.Errorf("DispatcherConfig.Middleware[%d] is nil", i)
+		}
+		if run = middleware(run); run == nil {
+			return nil, fmt.Errorf("DispatcherConfig.Middleware[%d] returned nil", i)
+		}
+	}
+	return run, nil
+}

@@ -5,13 +5,17 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // untilIdle runs pings until idle, within eight days, and returns what was logged, a line each, without its time.
@@ -111,5 +115,123 @@ func TestRunUntilIdleWaitsForWhatRunsElsewhere(t *testing.T) {
 		require.Len(t, lines, 2)
 		require.Contains(t, lines[0], "queued=1 running_elsewhere=1 paused=1")
 		require.Contains(t, lines[1], "idle: all jobs that are left are paused")
+	})
+}
+
+// An observing driver counts the calls that a dispatcher makes of itself.
+type observing struct {
+	driver.Driver
+	claims, beats, looks, others atomic.Int64
+}
+
+func (c *observing) Private() bool { return true }
+
+func (c *observing) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+	c.claims.Add(1)
+	return c.Driver.Claim(ctx, req)
+}
+
+func (c *observing) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (bool, error) {
+	c.beats.Add(1)
+	return c.Driver.Heartbeat(ctx, req)
+}
+
+func (c *observing) WorkerJobs(ctx context.Context, workerID string) ([]driver.Job, error) {
+	c.beats.Add(1)
+	return c.Driver.WorkerJobs(ctx, workerID)
+}
+
+func (c *observing) Workers(ctx context.Context) ([]driver.Worker, error) {
+	c.looks.Add(1)
+	return c.Driver.Workers(ctx)
+}
+
+func (c *observing) DueSchedules(ctx context.Context, now time.Time) ([]driver.Schedule, time.Time, error) {
+	c.others.Add(1)
+	return c.Driver.DueSchedules(ctx, now)
+}
+
+func (c *observing) Finished(ctx context.Context, state driver.State) ([]driver.FinishedType, error) {
+	c.others.Add(1)
+	return c.Driver.Finished(ctx, state)
+}
+
+func TestAnIdleDayCostsLittle(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		db := &observing{Driver: q.DB().Driver()}
+		stop := start(t, on(t, db, nil), nil, func(context.Context, *queue.Work[int]) error { return nil })
+		time.Sleep(24 * time.Hour)
+		require.NoError(t, stop())
+		require.Less(t, db.claims.Load(), int64(2000), "a poll a minute")
+		require.Less(t, db.beats.Load(), int64(18_000), "a beat every 10 s, and a look for stray jobs")
+		require.Less(t, db.looks.Load(), int64(12_000), "a look for dead workers every 7.5 s")
+		require.Less(t, db.others.Load(), int64(8000))
+	})
+}
+
+// What comes after a quiet day is run at once.
+func TestAnIdleDayDelaysNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		ran := make(chan time.Time, 1)
+		stop := start(t, q, nil, func(context.Context, *queue.Work[int]) error {
+			ran <- time.Now()
+			return nil
+		})
+		time.Sleep(3 * time.Hour)
+		began := time.Now()
+		enqueue(t, q, nil)
+		require.Equal(t, began, <-ran)
+		due := time.Now().Add(time.Hour + time.Second/2)
+		enqueue(t, q, &queue.Options{NotBefore: due})
+		require.WithinDuration(t, due, <-ran, time.Millisecond)
+		require.NoError(t, stop())
+	})
+}
+
+// hold keeps all jobs from being claimed, as a move that was interrupted does.
+func hold(t *testing.T, db driver.Driver) (release func()) {
+	t.Helper()
+	var held []string
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+		held, err = db.(driver.MoveSource).HoldJobs(ctx, tx, 100)
+		return err
+	}))
+	return func() {
+		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			return db.(driver.MoveTarget).ReleaseHeld(ctx, tx, held)
+		}))
+	}
+}
+
+// watchedCounts calls fn after each count.
+type watchedCounts struct {
+	driver.Driver
+	counted func()
+}
+
+func (c watchedCounts) Counts(ctx context.Context, f driver.Filter) (map[driver.State]int, error) {
+	counts, err := c.Driver.Counts(ctx, f)
+	c.counted()
+	return counts, err
+}
+
+// A job that an interrupted move holds is not done.
+func TestRunUntilIdleWaitsForJobsThatAreHeldByAMove(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		drv := db.Driver()
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, drv, nil)
+		id := enqueue(t, q, nil)
+		release := hold(t, drv)
+		counts, err := q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, counts)
+
+		var once sync.Once
+		d, err := queue.NewDispatcher(on(t, watchedCounts{drv, func() { once.Do(release) }}, nil), &queue.DispatcherConfig{PollInterval: time.Millisecond})
+		require.NoError(t, err)
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
+		require.NoError(t, d.RunUntilIdle(t.Context()))
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
 	})
 }

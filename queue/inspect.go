@@ -2,7 +2,10 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -96,4 +99,68 @@ func mapped[From, To any](list []From, fn func(From) To) []To {
 		out[i] = fn(list[i])
 	}
 	return out
+}
+
+// A Filter selects jobs; empty fields do not restrict. States, Types, UserID, Key and LimitKey use an index; Tags alone is
+// searched among the jobs that have any. The other fields are compared with each remaining job, newest first, until Limit jobs
+// are found. Searching for a rare tag or a time long ago takes some tenths of a second for each million jobs, and so does
+// counting.
+type Filter struct {
+	States []State
+	Types  []string
+	// UserID, Key and LimitKey are those of [Options]. Key is the name of a key, whether or not the job still holds it.
+	UserID   string
+	Key      string
+	LimitKey string
+	// Tags selects the jobs that have all of them.
+	Tags []string
+	// CreatedFrom and CreatedBefore bound when the job was enqueued.
+	CreatedFrom   time.Time
+	CreatedBefore time.Time
+	// Before is a job id: only jobs with lower ids, which are older, are listed.
+	Before string
+	// Limit bounds a listing: default 20, bounds 1 to 1000. [Queue.Redrive] and [Queue.CancelAll] take 0 as no bound and do as
+	// many otherwise; counts ignore it.
+	Limit int
+	// All says that a call which changes jobs is meant for all there are: [Queue.Redrive] and [Queue.CancelAll] refuse a Filter
+	// in which nothing but States and Limit is set, unless All is. Reading ignores it.
+	All bool
+}
+
+// selects reports whether something other than the state chooses among the jobs.
+func (f *Filter) selects() bool {
+	return len(f.Types)+len(f.Tags) > 0 || f.UserID+f.Key+f.LimitKey+f.Before != "" || !f.CreatedFrom.IsZero() || !f.CreatedBefore.IsZero()
+}
+
+func (f *Filter) stored() driver.Filter {
+	return driver.Filter{
+		States: f.States, Types: f.Types, UserID: f.UserID, Key: f.Key, LimitKey: f.LimitKey, Tags: f.Tags,
+		CreatedFrom: f.CreatedFrom, CreatedBefore: f.CreatedBefore, Before: f.Before, Limit: f.Limit,
+	}
+}
+
+var errInvalidFilter = errors.New("invalid filter")
+
+func (f *Filter) validate() error {
+	for field, names := range map[string][]string{
+		"Types": f.Types, "UserID": {f.UserID}, "Key": {f.Key}, "LimitKey": {f.LimitKey}, "Tags": f.Tags, "Before": {f.Before},
+	} {
+		for _, name := range names {
+			if !isText(name) {
+				return noText(errInvalidFilter, field, name)
+			}
+		}
+	}
+	for _, state := range f.States {
+		if !isText(string(state)) {
+			return noText(errInvalidFilter, "States", string(state))
+		}
+		if !slices.Contains(States(), state) {
+			return fmt.Errorf("%w: States has %q; the states are %q", errInvalidFilter, state, States())
+		}
+	}
+	if err := validTime(errInvalidFilter, "CreatedFrom", f.CreatedFrom); err != nil {
+		return err
+	}
+	return validTime(errInvalidFilter, "CreatedBefore", f.CreatedBefore)
 }

@@ -2,13 +2,12 @@ package queue
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -136,32 +135,6 @@ type Options struct {
 	Tags []string
 }
 
-// A KeyScope is how long an idempotency key keeps others out: "forever", "unfinished", "period" or "coalesce".
-type KeyScope = driver.KeyScope
-
-// A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
-// job's id, and anything else fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or [Coalesce].
-type Key = driver.Key
-
-// Forever is a key that is never freed: a job with this name is enqueued once.
-func Forever(name string) Key { return Key{Name: name, Scope: driver.KeyForever} }
-
-// WhileUnfinished is a key that is free again when its job has finished: jobs with this name do not overlap.
-func WhileUnfinished(name string) Key { return Key{Name: name, Scope: driver.KeyUnfinished} }
-
-// ForPeriod is a key that is taken for a period from the enqueueing on, whatever the outcome of the job: at most one job with
-// this name is enqueued in that period. The time is measured by the server's clock on PostgreSQL, and by that of the enqueueing
-// machine on SQLite.
-func ForPeriod(name string, period time.Duration) Key {
-	return Key{Name: name, Scope: driver.KeyPeriod, Period: period}
-}
-
-// Coalesce is a key that is free again when its job begins: of the jobs with this name one runs and at most one waits. The
-// waiting one stands for all requests made meanwhile and begins when the first has ended. If a job is to run again while another
-// already waits, it is canceled, with a LastError that names the other, which does the same work from the beginning. So a job
-// that coalesces must not contain work that must not be repeated. The queue sets the job's LimitKey.
-func Coalesce(name string) Key { return Key{Name: name, Scope: driver.KeyCoalesce} }
-
 // An EnqueueResult says which job an enqueue has stored or found.
 type EnqueueResult struct {
 	ID string
@@ -215,15 +188,59 @@ const (
 	KindCanceled = driver.KindCanceled
 )
 
-// encode is how payloads and results become JSON. A RawMessage may hold bytes that are no text; not every database would
-// take them.
-func encode(v any) (json.RawMessage, error) {
-	b, err := json.Marshal(v)
-	if err == nil && !utf8.Valid(b) {
-		err = errors.New("not valid UTF-8")
+func (j *NewJob) validate() error {
+	switch {
+	case j.Type == "":
+		return fmt.Errorf("%w: Type is empty", ErrInvalidJob)
+	case j.Type == driver.AllTypes:
+		return fmt.Errorf("%w: Type is %q, which stands for all types (ForAll)", ErrInvalidJob, driver.AllTypes)
+	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
+		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
+	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
+		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
 	}
-	if err == nil && isEncoded(b) {
-		err = errors.New(`an object must not begin with the member "$codec", which is the queue's own`)
+	switch coalesces := j.Key.Scope == driver.KeyCoalesce; {
+	case coalesces && j.LimitKey == driver.CoalescePrefix+j.Key.Name: // as a stored job has them
+	case strings.HasPrefix(j.LimitKey, driver.CoalescePrefix):
+		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, cutID(j.LimitKey), driver.CoalescePrefix)
+	case coalesces && j.LimitKey != "":
+		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, cutID(j.LimitKey))
 	}
-	return b, err
+	for _, err := range []error{
+		j.validTimes(), validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
+		validText("UserID", j.UserID, maxNameLength), validTags(j.Tags), validKey(j.Key),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *NewJob) validTimes() error {
+	if err := validTime(ErrInvalidJob, "NotBefore", j.NotBefore); err != nil {
+		return err
+	}
+	if err := validTime(ErrInvalidJob, "ExpiresAt", j.ExpiresAt); err != nil {
+		return err
+	}
+	if !j.ExpiresAt.IsZero() && j.ExpiresAt.Before(j.NotBefore) {
+		return fmt.Errorf("%w: ExpiresAt (%v) is before NotBefore (%v): the job could never run", ErrInvalidJob, j.ExpiresAt, j.NotBefore)
+	}
+	return nil
+}
+
+func validTags(tags []string) error {
+	if len(tags) > maxTags {
+		return fmt.Errorf("%w: there are %d Tags; at most %d are allowed", ErrInvalidJob, len(tags), maxTags)
+	}
+	for _, tag := range tags {
+		if tag == "" {
+			return fmt.Errorf("%w: one of the Tags is empty", ErrInvalidJob)
+		}
+		if err := validText("Tags", tag, maxTagLength); err != nil {
+			return err
+		}
+	}
+	return nil
 }

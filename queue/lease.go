@@ -2,209 +2,286 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// maxClaim bounds one transaction.
-const maxClaim = 10_000
+// identity is the worker's name in the database. It changes when the worker has been declared dead.
+type identity struct {
+	mu sync.Mutex
+	id string
+}
 
-// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it is new, and
-// makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for
-// you.
-//
-// The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with [Attempt.Complete] or
-// [Attempt.Fail].
-func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limit int) ([]*Attempt, error) {
-	if workerID == "" || len(types) == 0 || limit < 1 {
-		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", cutID(workerID), len(types), limit)
-	}
-	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
-		return nil, wrap("claim", "", err)
-	}
-	limit = min(limit, maxClaim)
-	capacities := make([]driver.TypeCapacity, len(types))
-	for i, t := range types {
-		if err := validText("Type", t, maxNameLength); err != nil {
-			return nil, wrap("claim", "", err)
-		}
-		capacities[i] = driver.TypeCapacity{Type: t, Capacity: limit}
-	}
-	jobs, err := q.claimSome(ctx, driver.ClaimRequest{WorkerID: workerID, Types: capacities, Limit: limit})
-	q.claimed(ctx, jobs)
+func newIdentity() *identity {
+	i := &identity{}
+	i.renew()
+	return i
+}
+
+func (i *identity) get() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.id
+}
+
+func (i *identity) renew() string {
+	host, err := os.Hostname()
 	if err != nil {
-		return nil, wrap("claim", "", err)
+		host = "unknown"
 	}
-	return q.readClaimed(ctx, jobs)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.id = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
+	return i.id
 }
 
-// claimSome repeats the claim if a driver returned none of the available jobs: to the caller, none means that there are none.
-func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, error) {
+// The heartbeater keeps all leases of the process alive with one write, and cancels the handlers of those that were lost.
+type heartbeater struct {
+	q        *Queue
+	log      *slog.Logger
+	now      func() time.Time
+	identity *identity
+	running  *runningSet
+	leases   *leaseChecker
+	types    []string
+	lease    time.Duration
+
+	// overdue fires when no beat has been written for a lease, also while one hangs.
+	overdue *time.Timer
+	// stray are the leases that the last look found under the worker's name and not running here.
+	stray map[driver.Lease]bool
+}
+
+func (h *heartbeater) run(ctx context.Context) {
+	h.overdue = time.AfterFunc(h.lease, func() {
+		h.log.ErrorContext(ctx, "no heartbeat was written for a lease: nobody can know that this process lives, and its jobs may run elsewhere")
+		h.running.cancelAll(ErrLeaseLost)
+	})
+	defer h.overdue.Stop()
+	ticker := time.NewTicker(h.lease / 3)
+	defer ticker.Stop()
 	for {
-		req.Now = q.now()
-		result, err := q.driver.Claim(ctx, req)
-		if err != nil || len(result.Jobs) > 0 || !result.More {
-			return jobsOf(result.Jobs), err
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			h.beat(ctx)
 		}
 	}
 }
 
-// readClaimed decodes claimed jobs. Jobs that cannot be decoded here are given back as a dispatcher does it.
-func (q *Queue) readClaimed(ctx context.Context, jobs []Job) ([]*Attempt, error) {
-	attempts := make([]*Attempt, 0, len(jobs))
-	var errs []error
-	for i := range jobs {
-		job := &jobs[i]
-		if err := q.codecs.readClaimed(job); err != nil {
-			errs = append(errs, q.fail(ctx, job, undecided(err)))
+// beat does not wait for an answer longer than leaves time for another try within the lease.
+func (h *heartbeater) beat(ctx context.Context) {
+	ctx, cancel := answeredIn(ctx, min(patience, max(h.lease/2, stopPatience)))
+	defer cancel()
+	alive, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.identity.get(), Types: h.types, Now: h.now()})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return
+	case err != nil:
+		h.log.ErrorContext(ctx, "heartbeat failed", logError, err)
+		return
+	case !alive:
+		h.revive(ctx)
+		return
+	}
+	h.overdue.Reset(h.lease)
+	h.leases.verify(ctx, h.running.leases())
+	h.collect(ctx)
+}
+
+// revive gives a process that was declared dead a new identity; its earlier jobs are lost.
+func (h *heartbeater) revive(ctx context.Context) {
+	was := h.identity.get()
+	// In this order: the claimer itself cancels the jobs of a later claim under the old name.
+	now := h.identity.renew()
+	h.running.cancelAll(ErrLeaseLost)
+	h.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was", was, logWorkerID, now)
+	if _, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: now, First: true, Types: h.types, Now: h.now()}); err != nil {
+		h.log.ErrorContext(ctx, "heartbeat failed", logError, err)
+		return
+	}
+	h.overdue.Reset(h.lease)
+}
+
+// collect gives back jobs that run under the worker's name and not in this process: their claim has committed and its answer was
+// lost. They would stay running for ever, since the worker lives. A job that is being started, or has just ended, is also not
+// here, but never for two looks in a row.
+func (h *heartbeater) collect(ctx context.Context) {
+	held, err := h.q.driver.WorkerJobs(ctx, h.identity.get())
+	if err != nil {
+		if ctx.Err() == nil {
+			h.log.WarnContext(ctx, "looking for stray jobs failed", logError, err)
+		}
+		return
+	}
+	stray := make(map[driver.Lease]bool)
+	for i := range held {
+		lease := held[i].Lease()
+		switch {
+		case h.running.has(lease):
+		case !h.stray[lease]:
+			stray[lease] = true
+		default:
+			job := Job(held[i])
+			h.giveBack(ctx, &job)
+		}
+	}
+	h.stray = stray
+}
+
+func (h *heartbeater) giveBack(ctx context.Context, job *Job) {
+	err := h.q.fail(ctx, job, Defer(errStray, 0))
+	h.log.WarnContext(ctx, "a job that was claimed and never begun is given back",
+		logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt, logError, err)
+}
+
+var errStray = errors.New("claimed, but the answer was lost")
+
+// A leaseChecker asks the database which leases are still held.
+type leaseChecker struct {
+	driver  driver.Driver
+	log     *slog.Logger
+	running *runningSet
+}
+
+// verify cancels the handlers of those leases that are held no more.
+func (c *leaseChecker) verify(ctx context.Context, leases []driver.Lease) {
+	if len(leases) == 0 {
+		return
+	}
+	answers, err := c.driver.CheckLeases(ctx, leases)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.log.WarnContext(ctx, "checking leases failed", logError, err)
+		}
+		return
+	}
+	for i, answer := range answers {
+		if answer == nil {
 			continue
 		}
-		attempts = append(attempts, q.claimedByHand(job))
+		if cause := c.whyNotHeld(ctx, leases[i], answer); cause != nil {
+			c.running.cancel(leases[i], cause)
+		}
 	}
-	return attempts, errors.Join(errs...)
 }
 
-func (q *Queue) claimedByHand(job *Job) *Attempt {
-	a := newAttempt(q, q.log, job, nil)
-	a.byHand, a.began = true, job.StartedAt
-	return a
+// whyNotHeld distinguishes a job that was canceled from one that others have taken and given back. It returns nil for a job that
+// this attempt has completed.
+func (c *leaseChecker) whyNotHeld(ctx context.Context, lease driver.Lease, answer error) error {
+	if !errors.Is(answer, ErrNotRunning) {
+		return ErrLeaseLost
+	}
+	switch job, err := c.driver.Job(ctx, lease.JobID); {
+	case err != nil:
+		return ErrLeaseLost
+	case job.State == StateCanceled:
+		return ErrCanceled
+	case job.State == StateCompleted && job.Attempt == lease.Attempt:
+		return nil
+	}
+	return ErrLeaseLost
 }
 
-// encodeAt returns the stored form of a value at a place.
-func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
-	plain, err := q.encode(v)
+// The rescuer looks for workers whose heartbeat has not changed for a lease, on its own monotonic clock: no two machines' clocks
+// are ever compared. It removes them and gives their jobs back.
+type rescuer struct {
+	q        *Queue
+	log      *slog.Logger
+	identity *identity
+	lease    time.Duration
+
+	seen   map[string]sighting
+	looked time.Time
+}
+
+type sighting struct {
+	beat  int64
+	since time.Time
+}
+
+func (r *rescuer) run(ctx context.Context) {
+	ticker := time.NewTicker(r.lease / 4)
+	defer ticker.Stop()
+	for {
+		if err := r.look(ctx, r.lease); err != nil && ctx.Err() == nil {
+			r.log.ErrorContext(ctx, "looking for dead workers failed", logError, err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// takeAll removes every worker there is, for a dispatcher that knows it is alone.
+func (r *rescuer) takeAll(ctx context.Context) error { return r.look(ctx, 0) }
+
+func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
+	ctx, cancel := answered(ctx)
+	defer cancel()
+	workers, err := r.q.driver.Workers(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return q.codecs.encode(plain, at, "")
+	now := time.Now()
+	if now.Sub(r.looked) > lease/2 {
+		// This process, and perhaps the whole machine, stood still: that time says nothing about the others.
+		clear(r.seen)
+	}
+	r.looked = now
+	still := make(map[string]sighting, len(workers))
+	for _, w := range workers {
+		if w.ID == r.identity.get() {
+			continue
+		}
+		s, known := r.seen[w.ID]
+		if !known || s.beat != w.Beat {
+			s = sighting{beat: w.Beat, since: now}
+		}
+		still[w.ID] = s
+		if now.Sub(s.since) >= lease {
+			if err := r.takeOver(ctx, w); err != nil {
+				return err
+			}
+		}
+	}
+	r.seen = still
+	return nil
 }
 
-// encode is the function encode with the bound on values that a handler stores.
-func (q *Queue) encode(v any) (json.RawMessage, error) {
-	plain, err := encode(v)
-	if err == nil && len(plain) > q.maxPayload {
-		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrTooLarge, len(plain), q.maxPayload)
-	}
-	return plain, err
-}
-
-// Heartbeat says that the worker lives and checks which of the attempts still hold their jobs. The error joins an [Error]
-// for each that does not: [ErrLeaseLost], [ErrNotRunning] or [ErrJobNotFound]. A worker that has been declared dead has
-// lost them all.
-func (q *Queue) Heartbeat(ctx context.Context, workerID string, attempts ...*Attempt) error {
-	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
-		return wrap("heartbeat", "", err)
-	}
-	for _, a := range attempts {
-		if err := a.made("heartbeat"); err != nil {
+func (r *rescuer) takeOver(ctx context.Context, w driver.Worker) error {
+	var jobs []Job
+	q := r.q
+	err := q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		held, err := q.driver.RemoveDeadWorker(ctx, tx, w)
+		if jobs = jobsOf(held); err != nil || len(jobs) == 0 {
 			return err
 		}
-	}
-	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(attempts) == 0, Now: q.now()})
-	if err != nil {
-		return wrap("heartbeat", "", err)
-	}
-	answers, err := q.driver.CheckLeases(ctx, mapped(attempts, func(a *Attempt) driver.Lease { return a.job.lease() }))
-	if err != nil {
-		return wrap("heartbeat", "", err)
-	}
-	var errs []error
-	for i, answer := range answers {
-		if answer == nil && !alive {
-			answer = ErrLeaseLost
+		outcomes := make([]driver.Outcome, len(jobs))
+		for i := range jobs {
+			outcomes[i] = judgeCrash(&jobs[i], tx.Now(), q.budget)
 		}
-		errs = append(errs, wrap("heartbeat", attempts[i].job.ID, answer))
-	}
-	return errors.Join(errs...)
-}
-
-// complete completes the attempt's job in the transaction.
-func (a *Attempt) complete(ctx context.Context, tx *driver.WriteTx, finish finisher) error {
-	out := driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(), Plain: a.job.plain()}
-	if result := a.resultValue(); result != nil {
-		stored, err := a.q.encodeAt(resultPlace(a.job.ID), result)
+		answers, err := q.driver.Finish(ctx, tx, outcomes)
 		if err != nil {
-			return wrap("complete", a.job.ID, Fatal(fmt.Errorf("result: %w", err)))
+			return err
 		}
-		out.Result = stored
-	}
-	err := finish(ctx, tx, out)
-	if err == nil {
-		err = a.q.recordEnd(ctx, tx, &out, a)
-	}
-	return wrap("complete", a.job.ID, err)
-}
-
-// A finisher writes one outcome.
-type finisher func(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error
-
-// finishLater is finish for a transaction that has no effect if the outcome is refused: the refusal may come with the next
-// statement of the transaction.
-func (q *Queue) finishLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
-	if q.fence != nil && out.Plain {
-		return q.fence.CompleteLater(ctx, tx, out)
-	}
-	return q.finish(ctx, tx, out)
-}
-
-// lockLease keeps a transaction from committing where the lease is not held.
-func (q *Queue) lockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
-	if q.fence != nil {
-		return q.fence.LockLeaseLater(ctx, tx, lease)
-	}
-	return q.driver.LockLease(ctx, tx, lease)
-}
-
-// refused wraps a refusal that came with a later statement of a transaction, or with its commit.
-func refused(op, jobID string, err error) error {
-	if e := (*Error)(nil); errors.As(err, &e) {
-		return err
-	}
-	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrNotRunning) || errors.Is(err, ErrJobNotFound) {
-		return wrap(op, jobID, err)
+		if err := q.recordCrashes(ctx, tx, jobs, outcomes, answers); err != nil {
+			return err
+		}
+		return q.driver.Notify(ctx, tx)
+	})
+	if err == nil && len(jobs) > 0 {
+		r.log.WarnContext(ctx, "worker is dead; its jobs are taken over", logWorkerID, w.ID, "jobs", len(jobs))
 	}
 	return err
-}
-
-// fail ends the running attempt of a job with an error.
-func (q *Queue) fail(ctx context.Context, job *Job, cause error) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.failTx(ctx, tx, job, cause) })
-}
-
-func (q *Queue) failTx(ctx context.Context, tx *driver.WriteTx, job *Job, cause error) error {
-	out := judge(job, cause, tx.Now(), q.retry, q.budget)
-	err := q.finish(ctx, tx, *q.stored(&out))
-	if err == nil {
-		err = q.recordFailure(ctx, tx, job, &out)
-	}
-	if err != nil {
-		return wrap("fail", job.ID, err)
-	}
-	return q.driver.Notify(ctx, tx)
-}
-
-func (q *Queue) finish(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
-	answers, err := q.driver.Finish(ctx, tx, []driver.Outcome{out})
-	if err != nil {
-		return err
-	}
-	return answers[0]
-}
-
-func (q *Queue) finishStepTx(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step StepRecord, result any) (StepRecord, error) {
-	plain, err := q.encode(result)
-	if err != nil {
-		// Not to be retried: the step would take effect each time, and its result never be kept.
-		return step, wrap("finish step "+step.Name, lease.JobID, Fatal(fmt.Errorf("result: %w", err)))
-	}
-	step.JobID, step.Attempt, step.FinishedAt = lease.JobID, lease.Attempt, tx.Now()
-	if step.Result, err = q.codecs.encode(plain, stepPlace(lease.JobID, step.Name), ""); err != nil {
-		return step, wrap("finish step "+step.Name, lease.JobID, err)
-	}
-	err = q.driver.FinishStep(ctx, tx, lease, driver.StepRecord(step))
-	step.Result = plain
-	return step, wrap("finish step "+step.Name, lease.JobID, err)
 }

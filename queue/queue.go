@@ -2,11 +2,15 @@ package queue
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
+	"github.com/jmoiron/sqlx"
+	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue/driver"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -112,55 +116,70 @@ func (q *Queue) made() error {
 // DB is the database the queue is kept in.
 func (q *Queue) DB() DB { return q.db }
 
-// Cancel ends a queued or running job. The context of a running handler is canceled with the cause [ErrCanceled], and its result
-// is ignored. In another process that takes until its next heartbeat. The error is [ErrFinished] or [ErrJobNotFound] if there is
-// nothing to cancel.
-func (q *Queue) Cancel(ctx context.Context, jobID string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.CancelTx(ctx, tx, jobID) })
+// A DB is a database in which the queue and the stores beside it keep their tables. The packages queue/sqlite and
+// queue/postgres open one.
+type DB interface {
+	// Dialect is "sqlite" or "postgres".
+	Dialect() driver.Dialect
+	// Reader is the pool for queries. It refuses to write where the engine can.
+	Reader() *sqlx.DB
+	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when fn
+	// returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and never
+	// waits for anything else. tx is valid until fn returns, and refuses a statement that would end it, such as COMMIT: return
+	// nil to commit, an error to roll back.
+	//
+	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. To call Write, or a call of
+	// the queue without Tx, from within fn is an error. In a goroutine that fn has started it is not recognised: it waits for
+	// this transaction to end, so fn must not wait for that goroutine; give the goroutine tx and the calls with Tx.
+	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+	// Driver is the engine that the queue uses. Programs do not need it.
+	Driver() driver.Driver
 }
 
-// CancelTx is Cancel as part of a transaction.
-func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
-	w, leave, err := q.join(ctx, tx)
-	if err != nil {
-		return wrap("cancel", jobID, err)
-	}
-	defer leave()
-	if err := q.driver.Cancel(ctx, w, lookup(jobID)); err != nil {
-		return wrap("cancel", jobID, err)
-	}
-	if q.observed(ctx) {
-		if err := q.record(ctx, w, Event{Kind: EventCanceled, JobID: jobID}); err != nil {
-			return wrap("cancel", jobID, err)
-		}
-	}
-	w.OnCommit(func() { q.local.cancel(jobID) })
-	return nil
+// NewDB returns the DB of a driver that none of this module's packages has opened, such as one that wraps another; see
+// [driver.Unwrapper].
+func NewDB(d driver.Driver) DB { return driven{d, d} }
+
+type driven struct {
+	driver.DB
+	driver driver.Driver
 }
 
-// Retry makes a failed or canceled job due again, with its whole budget; the results of its steps are kept. The error is
-// [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] if another job has taken its key
-// since.
-func (q *Queue) Retry(ctx context.Context, jobID string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RetryTx(ctx, tx, jobID) })
+func (d driven) Driver() driver.Driver { return d.driver }
+
+//go:embed migrations
+var migrations embed.FS
+
+// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
+// limits) or brings them up to date. It may be called at every start, by several processes at once. If they are up to date it
+// only reads, so that a role that may not create tables can call it as well.
+func Migrate(ctx context.Context, db DB) error {
+	if db == nil || db.Driver() == nil {
+		return errors.New("queue: Migrate needs a DB: open a database with queue/sqlite or queue/postgres")
+	}
+	if err := validContext(ctx); err != nil {
+		return wrap("migrate", "", err)
+	}
+	return migrate.Up(ctx, db, string(db.Dialect()), "queue", migrations)
 }
 
-// RetryTx is Retry as part of a transaction.
-func (q *Queue) RetryTx(ctx context.Context, tx Tx, jobID string) error {
-	w, leave, err := q.join(ctx, tx)
-	if err != nil {
-		return wrap("retry", jobID, err)
-	}
-	defer leave()
-	if err := q.retryOne(ctx, w, jobID); err != nil {
-		return wrap("retry", jobID, err)
-	}
-	return q.driver.Notify(ctx, w)
+// options are the optional methods of a driver; nil if it lacks them.
+type options struct {
+	// now is the time of the database's clock, by which all machines that share it go.
+	now    func() time.Time
+	locks  driver.LockTimeouter
+	writes driver.WriteChecker
+	fence  driver.Fencer
+	groups driver.GroupInserter
+	turns  driver.FinishClaimer
 }
 
-func (q *Queue) retryOne(ctx context.Context, tx *driver.WriteTx, jobID string) error {
-	if err := q.driver.Retry(ctx, tx, lookup(jobID)); err != nil || !q.observed(ctx) {
-		return err
-	}
-	return q.record(ctx, tx, Event{Kind: EventRetried, JobID: jobID, NotBefore: tx.Now()})
+func optionsOf(d driver.Driver) options {
+	o := options{now: driver.ClockOf(d)}
+	o.locks, _ = driver.As[driver.LockTimeouter](d)
+	o.writes, _ = driver.As[driver.WriteChecker](d)
+	o.fence, _ = driver.As[driver.Fencer](d)
+	o.groups, _ = driver.As[driver.GroupInserter](d)
+	o.turns, _ = driver.As[driver.FinishClaimer](d)
+	return o
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -137,6 +138,34 @@ func (q *Queue) inBatches(ctx context.Context, fn func(ctx context.Context, tx *
 		}
 		if !sleep(ctx, max(minPrunePause, time.Since(began))) {
 			return total, context.Cause(ctx)
+		}
+	}
+}
+
+// pruneInterval is how often a dispatcher prunes.
+const pruneInterval = time.Minute
+
+// The pruner deletes finished jobs whose retention has expired. While there is nothing to delete, it only reads.
+type pruner struct {
+	q   *Queue
+	log *slog.Logger
+}
+
+func (p *pruner) run(ctx context.Context) {
+	ticker := time.NewTicker(pruneInterval)
+	defer ticker.Stop()
+	for {
+		n, err := p.q.Prune(ctx)
+		if err != nil && ctx.Err() == nil {
+			p.log.ErrorContext(ctx, "pruning finished jobs failed; trying again", logError, err)
+		}
+		if n > 0 {
+			p.log.InfoContext(ctx, "finished jobs were pruned", "jobs", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package queue
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,4 +151,98 @@ func storable(text string) string {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}
 	return text
+}
+
+// RedriveResult counts the outcomes of the jobs that [Queue.Redrive] found.
+type RedriveResult struct {
+	// Queued jobs are due again.
+	Queued int
+	// KeyTaken is how many were left as they are because other jobs have taken their keys since.
+	KeyTaken int
+}
+
+// redriveBatch is how many jobs one transaction retries.
+const redriveBatch = 100
+
+// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may be
+// failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in transactions of 100. On
+// an error the result counts those whose transactions have committed. A job that is no longer finished when its turn comes is
+// skipped.
+func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
+	if len(filter.States) == 0 {
+		filter.States = []State{StateFailed}
+	}
+	for _, state := range filter.States {
+		if state != StateFailed && state != StateCanceled {
+			return RedriveResult{}, fmt.Errorf("queue: redrive: Filter.States has %s; only failed and canceled jobs can be retried", state)
+		}
+	}
+	var done RedriveResult
+	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
+		var batch RedriveResult
+		ids, err := q.byKey(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			err := q.retryOne(ctx, tx, id)
+			switch {
+			case errors.Is(err, ErrKeyConflict):
+				batch.KeyTaken++
+			case err == nil:
+				batch.Queued++
+			case !passedBy(err):
+				return wrap("redrive", id, err)
+			}
+		}
+		tx.OnCommit(func() {
+			done.Queued += batch.Queued
+			done.KeyTaken += batch.KeyTaken
+		})
+		return q.driver.Notify(ctx, tx)
+	})
+	return done, wrap("redrive", "", err)
+}
+
+// byKey returns the ids in the order in which enqueues lock the keys of jobs, so that transactions do not deadlock. Those of one
+// key stay newest first.
+func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]string, error) {
+	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[string]string, len(jobs))
+	for i := range jobs {
+		keys[jobs[i].ID] = jobs[i].Key.Name
+	}
+	ordered := slices.Clone(ids)
+	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(keys[a], keys[b]) })
+	return ordered, nil
+}
+
+// Retry makes a failed or canceled job due again, with its whole budget; the results of its steps are kept. The error is
+// [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] if another job has taken its key
+// since.
+func (q *Queue) Retry(ctx context.Context, jobID string) error {
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RetryTx(ctx, tx, jobID) })
+}
+
+// RetryTx is Retry as part of a transaction.
+func (q *Queue) RetryTx(ctx context.Context, tx Tx, jobID string) error {
+	w, leave, err := q.join(ctx, tx)
+	if err != nil {
+		return wrap("retry", jobID, err)
+	}
+	defer leave()
+	if err := q.retryOne(ctx, w, jobID); err != nil {
+		return wrap("retry", jobID, err)
+	}
+	return q.driver.Notify(ctx, w)
+}
+
+func (q *Queue) retryOne(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+	if err := q.driver.Retry(ctx, tx, lookup(jobID)); err != nil || !q.observed(ctx) {
+		return err
+	}
+	return q.record(ctx, tx, Event{Kind: EventRetried, JobID: jobID, NotBefore: tx.Now()})
 }

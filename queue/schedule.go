@@ -189,50 +189,65 @@ func (s *Schedule) jobFor(at time.Time) NewJob {
 	return job
 }
 
-// SetSchedule stores a schedule under its name. Call it at every start: setting the same schedule again changes nothing.
-//
-// A different schedule of that name is replaced, also while dispatchers run. With another Cron or Zone it begins anew, at the
-// first instant from now on; otherwise its next instant stays. A paused schedule stays paused. A schedule that is no longer set
-// continues until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
-func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
-	s, table, err := s.normal(q)
+// Between the driver and the rest: payloads are stored as the queue's [Codec] makes them, and the options of a job as JSON.
+
+func (q *Queue) addSchedule(ctx context.Context, tx *driver.WriteTx, s StoredSchedule) (added bool, err error) {
+	row, err := q.scheduleRow(&s)
 	if err != nil {
-		return scheduleError("set", s.Name, err)
+		return false, err
 	}
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.setSchedule(ctx, tx, s, table) })
+	return q.driver.AddSchedule(ctx, tx, row)
 }
 
-// SetScheduleTx is SetSchedule as part of a transaction.
-func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
-	w, leave, err := q.join(ctx, tx)
+func (q *Queue) lockSchedule(ctx context.Context, tx *driver.WriteTx, name string) (*StoredSchedule, error) {
+	row, err := q.driver.LockSchedule(ctx, tx, lookup(name))
 	if err != nil {
-		return scheduleError("set", s.Name, err)
+		return nil, err
 	}
-	defer leave()
-	s, table, err := s.normal(q)
-	if err != nil {
-		return scheduleError("set", s.Name, err)
-	}
-	return q.setSchedule(ctx, w, s, table)
+	s := q.storedSchedule(row)
+	return &s, nil
 }
 
-func (q *Queue) setSchedule(ctx context.Context, tx *driver.WriteTx, s Schedule, table timetable) error {
-	next := table.next(tx.Now())
-	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
-	if err == nil && added {
-		err = q.rescheduled(ctx, tx)
+func (q *Queue) updateSchedule(ctx context.Context, tx *driver.WriteTx, s StoredSchedule) error {
+	row, err := q.scheduleRow(&s)
+	if err != nil {
+		return err
 	}
-	if err != nil || added {
-		return scheduleError("set", s.Name, err)
-	}
-	return q.editSchedule(ctx, tx, "set", s.Name, func(stored *StoredSchedule) bool {
-		if stored.Fault == "" && stored.same(s) {
-			return false
-		}
-		if !stored.Paused && (stored.Cron != s.Cron || stored.Zone != s.Zone) {
-			stored.NextAt = next
-		}
-		stored.Schedule = s
-		return true
-	})
+	return q.driver.UpdateSchedule(ctx, tx, row)
 }
+
+// storedSchedule leaves a payload that cannot be decoded as it is stored. A row that cannot be read has a Fault, and does not
+// keep others from firing.
+func (q *Queue) storedSchedule(row *driver.Schedule) StoredSchedule {
+	s := StoredSchedule{
+		Schedule: Schedule{Name: row.Name, Cron: row.Cron, Zone: row.Zone, CatchUp: CatchUp(row.CatchUp), Job: NewJob{Type: row.Type}},
+		Paused:   row.Paused, NextAt: row.NextAt, LastAt: row.LastAt, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+	}
+	if err := json.Unmarshal(row.Options, &s.Job.Options); err != nil { //nolint:musttag // its fields' names are a promise to users
+		s.Fault = fmt.Sprintf("its options_json: %v", err)
+	}
+	payload, err := q.codecs.decode(row.Payload, schedulePlace(row.Type, row.Name))
+	if err != nil {
+		s.Fault = fmt.Sprintf("its payload: %v", err)
+	}
+	s.Job.Payload = payload
+	return s
+}
+
+func (q *Queue) scheduleRow(s *StoredSchedule) (driver.Schedule, error) {
+	row := driver.Schedule{
+		Name: s.Name, Cron: s.Cron, Zone: s.Zone, CatchUp: string(s.CatchUp), Type: s.Job.Type,
+		Paused: s.Paused, NextAt: s.NextAt, LastAt: s.LastAt, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}
+	var err error
+	if row.Options, err = json.Marshal(s.Job.Options); err != nil { //nolint:musttag // as above
+		return row, err
+	}
+	row.Payload, _ = s.Job.Payload.(json.RawMessage)
+	if !isEncoded(row.Payload) {
+		row.Payload, err = q.codecs.encode(row.Payload, schedulePlace(row.Type, row.Name), "")
+	}
+	return row, err
+}
+
+func schedulePlace(jobType, name string) place { return place{"schedule", jobType, name} }

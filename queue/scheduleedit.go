@@ -154,3 +154,51 @@ func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 func scheduleError(op, name string, err error) error {
 	return wrap(fmt.Sprintf("%s schedule %q", op, cutID(name)), "", err)
 }
+
+// SetSchedule stores a schedule under its name. Call it at every start: setting the same schedule again changes nothing.
+//
+// A different schedule of that name is replaced, also while dispatchers run. With another Cron or Zone it begins anew, at the
+// first instant from now on; otherwise its next instant stays. A paused schedule stays paused. A schedule that is no longer set
+// continues until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
+func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
+	s, table, err := s.normal(q)
+	if err != nil {
+		return scheduleError("set", s.Name, err)
+	}
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.setSchedule(ctx, tx, s, table) })
+}
+
+// SetScheduleTx is SetSchedule as part of a transaction.
+func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
+	w, leave, err := q.join(ctx, tx)
+	if err != nil {
+		return scheduleError("set", s.Name, err)
+	}
+	defer leave()
+	s, table, err := s.normal(q)
+	if err != nil {
+		return scheduleError("set", s.Name, err)
+	}
+	return q.setSchedule(ctx, w, s, table)
+}
+
+func (q *Queue) setSchedule(ctx context.Context, tx *driver.WriteTx, s Schedule, table timetable) error {
+	next := table.next(tx.Now())
+	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
+	if err == nil && added {
+		err = q.rescheduled(ctx, tx)
+	}
+	if err != nil || added {
+		return scheduleError("set", s.Name, err)
+	}
+	return q.editSchedule(ctx, tx, "set", s.Name, func(stored *StoredSchedule) bool {
+		if stored.Fault == "" && stored.same(s) {
+			return false
+		}
+		if !stored.Paused && (stored.Cron != s.Cron || stored.Zone != s.Zone) {
+			stored.NextAt = next
+		}
+		stored.Schedule = s
+		return true
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
@@ -50,7 +51,7 @@ func (r *removal) run(ctx context.Context, cmd *cobra.Command, h *host, address 
 	if err != nil {
 		return err
 	}
-	err = r.confirm(cmd, fmt.Sprintf("delete what is stored of %s, %s and all jobs?", a.Email, count(messages, "message", "messages")), "nothing was removed")
+	err = r.confirm(cmd, fmt.Sprintf("delete what is stored of %s, %s and all jobs?", a.Email, printer.Count(messages, "message", "messages")), "nothing was removed")
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (r *removal) onlyForget(ctx context.Context, cmd *cobra.Command, h *host, a
 	if kept == 0 {
 		return h.noMailbox(ctx, address, ", and nothing is kept of what one has sent")
 	}
-	if err := r.confirm(cmd, fmt.Sprintf("forget what %s has sent, to %s?", address, count(kept, "recipient", "recipients")), "nothing was forgotten"); err != nil {
+	if err := r.confirm(cmd, fmt.Sprintf("forget what %s has sent, to %s?", address, printer.Count(kept, "recipient", "recipients")), "nothing was forgotten"); err != nil {
 		return err
 	}
 	return r.forgetSent(ctx, cmd, h, address)
@@ -90,7 +91,7 @@ func (r *removal) forgetSent(ctx context.Context, cmd *cobra.Command, h *host, a
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("what %s has sent is forgotten, to %s", address, count(forgotten, "recipient", "recipients"))
+	text := fmt.Sprintf("what %s has sent is forgotten, to %s", address, printer.Count(forgotten, "recipient", "recipients"))
 	if forgotten == 0 {
 		text = address + " has sent nothing that is to be forgotten"
 	}

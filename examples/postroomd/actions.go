@@ -8,6 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -45,13 +48,13 @@ func actionsCommand() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), listed(entries, func(e safety.Entry) actionView { return viewAction(e, names) }))
+				return printer.JSON(cmd.OutOrStdout(), printer.List(entries, func(e safety.Entry) actionView { return viewAction(e, names) }))
 			}
-			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "STATE", "BY", "FROM", "SUBJECT")
+			t := printer.NewTable(cmd.OutOrStdout(), "ID", "ACTION", "STATE", "BY", "FROM", "SUBJECT")
 			for _, e := range entries {
-				t.row(e.Action.ID, describe(e.Action, names), e.Action.State, decidedBy(e.Decision.Decision), short(e.Decision.Sender, 30), short(e.Decision.Subject, 50))
+				t.Row(e.Action.ID, describe(e.Action, names), e.Action.State, decidedBy(e.Decision.Decision), printer.Short(e.Decision.Sender, 30), printer.Short(e.Decision.Subject, 50))
 			}
-			return t.flush("no actions")
+			return t.Flush("no actions")
 		})
 	}
 	return cmd
@@ -61,13 +64,13 @@ func actionFilter(states, types []string, since string) (safety.Filter, error) {
 	var f safety.Filter
 	for _, s := range states {
 		if !slices.Contains(actionStates, postroom.ActionState(s)) {
-			return f, usage("--state %s: %s", s, suggest.Instead(s, texts(actionStates), "the states are"))
+			return f, usage.Errorf("--state %s: %s", s, suggest.Instead(s, texts(actionStates), "the states are"))
 		}
 		f.States = append(f.States, postroom.ActionState(s))
 	}
 	for _, t := range types {
-		if !kinds.Knows(safety.Undone(postroom.ActionType(t))) {
-			return f, usage("--type %s: %s", t, suggest.Instead(t, texts(kinds.Types()), "the actions are"))
+		if !environment.Kinds.Knows(safety.Undone(postroom.ActionType(t))) {
+			return f, usage.Errorf("--type %s: %s", t, suggest.Instead(t, texts(environment.Kinds.Types()), "the actions are"))
 		}
 		f.Types = append(f.Types, postroom.ActionType(t))
 	}
@@ -98,7 +101,7 @@ func filterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 		}
 		for _, s := range *sources {
 			if !slices.Contains(sourceNames, s) {
-				return f, usage("--source %s: %s", s, suggest.Instead(s, sourceNames, "the sources are"))
+				return f, usage.Errorf("--source %s: %s", s, suggest.Instead(s, sourceNames, "the sources are"))
 			}
 			f.Sources = append(f.Sources, postroom.Source(s))
 		}
@@ -115,7 +118,7 @@ var sourceNames = texts([]postroom.Source{postroom.SourceDeterministic, postroom
 
 // texts returns values as a person types them.
 func texts[T ~string](values []T) []string {
-	return listed(values, func(v T) string { return string(v) })
+	return printer.List(values, func(v T) string { return string(v) })
 }
 
 var actionStates = []postroom.ActionState{

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -34,20 +36,20 @@ func approvalsList() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), listed(waiting, func(w safety.Waiting) approvalView {
+				return printer.JSON(cmd.OutOrStdout(), printer.List(waiting, func(w safety.Waiting) approvalView {
 					return viewApproval(w, names, isAltered(w))
 				}))
 			}
-			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
+			t := printer.NewTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
 			for _, w := range waiting {
 				why := strings.Join(w.Approval.Reasons, "; ")
 				if isAltered(w) {
 					why = wasAltered
 				}
-				t.row(w.Action.ID, describe(w.Action, names), why, short(w.Decision.Sender, 30),
-					short(w.Decision.Subject, 50), clock(w.Approval.ExpiresAt))
+				t.Row(w.Action.ID, describe(w.Action, names), why, printer.Short(w.Decision.Sender, 30),
+					printer.Short(w.Decision.Subject, 50), printer.Clock(w.Approval.ExpiresAt))
 			}
-			return t.flush("nothing waits for approval")
+			return t.Flush("nothing waits for approval")
 		})
 	}
 	return cmd
@@ -138,9 +140,9 @@ func approvalsRenew() *cobra.Command {
 			err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.ledger.Renew(ctx, tx, id) })
 			switch {
 			case errors.Is(err, safety.ErrState):
-				return usageError{err}
+				return usage.Wrap(err)
 			case errors.Is(err, safety.ErrAltered):
-				return usage("%w: 'postroomd approvals reject'; 'postroomd audit verify' says more", err)
+				return usage.Errorf("%w: 'postroomd approvals reject'; 'postroomd audit verify' says more", err)
 			case err != nil:
 				return err
 			}
@@ -158,16 +160,16 @@ func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, an
 	}
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return answer(ctx, tx, id) })
 	if errors.Is(err, safety.ErrState) {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	if errors.Is(err, safety.ErrAltered) {
-		return usage("%w: 'postroomd approvals reject'; 'postroomd audit verify' says more", err)
+		return usage.Errorf("%w: 'postroomd approvals reject'; 'postroomd audit verify' says more", err)
 	}
 	if errors.Is(err, safety.ErrInvalidDecision) {
-		return usage("%w; 'postroomd approvals reject' ends the action", err)
+		return usage.Errorf("%w; 'postroomd approvals reject' ends the action", err)
 	}
 	if errors.Is(err, safety.ErrApprovalVoid) || errors.Is(err, safety.ErrApprovalExpired) {
-		return usage("%w; 'postroomd approvals renew' asks again", err)
+		return usage.Errorf("%w; 'postroomd approvals renew' asks again", err)
 	}
 	if err != nil {
 		return err
@@ -208,11 +210,11 @@ func (h *host) whyLater(ctx context.Context, id string, settled bool) (string, e
 	held, ok := errors.AsType[*postroom.HeldError](err)
 	switch {
 	case ok && held.Until.IsZero():
-		return "; it waits: " + printable(held.Reason), nil
+		return "; it waits: " + printer.Printable(held.Reason), nil
 	case ok:
-		return "; it waits until " + clock(held.Until) + ": " + printable(held.Reason), nil
+		return "; it waits until " + printer.Clock(held.Until) + ": " + printer.Printable(held.Reason), nil
 	}
-	return unless(settled, waits), err
+	return printer.Unless(settled, waits), err
 }
 
 // actionID completes the prefix of an action's id.
@@ -220,9 +222,9 @@ func (h *host) actionID(ctx context.Context, prefix string) (string, error) {
 	id, err := h.ledger.Resolve(ctx, prefix)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
-		return "", usage("there is no action %s; 'postroomd actions' lists the actions", prefix)
+		return "", usage.Errorf("there is no action %s; 'postroomd actions' lists the actions", prefix)
 	case errors.Is(err, safety.ErrAmbiguous):
-		return "", usage("%w; 'postroomd actions' lists the actions", err)
+		return "", usage.Errorf("%w; 'postroomd actions' lists the actions", err)
 	}
 	return id, err
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
@@ -40,13 +43,13 @@ func (b *batch) register(cmd *cobra.Command) {
 // chooses reports whether flags choose the requests.
 func (b *batch) chooses() bool { return b.allOf != "" || b.olderThan != "" || len(b.kinds) > 0 }
 
-// check returns an error if the flags are ambiguous.
+// Check returns an error if the flags are ambiguous.
 func (b *batch) check(ids []string) error {
 	switch {
 	case len(ids) == 0 && !b.chooses():
-		return usage("give the ids of the actions to %s, or choose them with --all-of, --older-than or --kind", b.verb)
+		return usage.Errorf("give the ids of the actions to %s, or choose them with --all-of, --older-than or --kind", b.verb)
 	case len(ids) > 0 && b.chooses():
-		return usage("ids name the actions to %s, and --all-of, --older-than and --kind choose them; use one or the other", b.verb)
+		return usage.Errorf("ids name the actions to %s, and --all-of, --older-than and --kind choose them; use one or the other", b.verb)
 	}
 	return nil
 }
@@ -66,7 +69,7 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *host, ids []stri
 			return err
 		}
 		if err := confirm(cmd.InOrStdin(), cmd.OutOrStdout(), question{
-			text: b.verb + " " + count(len(chosen), "action", "actions") + "?", instead: ", or --dry-run to look only", refused: "nothing was answered",
+			text: b.verb + " " + printer.Count(len(chosen), "action", "actions") + "?", instead: ", or --dry-run to look only", refused: "nothing was answered",
 		}); err != nil {
 			return err
 		}
@@ -82,8 +85,8 @@ func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Wai
 	}
 	filter := safety.Filter{Rule: b.allOf, Limit: 100}
 	for _, kind := range b.kinds {
-		if !kinds.Knows(postroom.ActionType(kind)) {
-			return nil, usage("--kind %s: %s", kind, suggest.Instead(kind, texts(kinds.Types()), "the actions are"))
+		if !environment.Kinds.Knows(postroom.ActionType(kind)) {
+			return nil, usage.Errorf("--kind %s: %s", kind, suggest.Instead(kind, texts(environment.Kinds.Types()), "the actions are"))
 		}
 		filter.Types = append(filter.Types, postroom.ActionType(kind))
 	}
@@ -154,11 +157,11 @@ func (h *host) previewAnswers(ctx context.Context, out io.Writer, chosen []safet
 	if err != nil {
 		return err
 	}
-	t := newTable(out, "ID", "ACTION", "BY", "FROM", "SUBJECT", "ASKED")
+	t := printer.NewTable(out, "ID", "ACTION", "BY", "FROM", "SUBJECT", "ASKED")
 	for _, w := range chosen {
-		t.row(w.Action.ID, describe(w.Action, names), decidedBy(w.Decision.Decision), short(w.Decision.Sender, 30), short(w.Decision.Subject, 50), clock(w.Approval.RequestedAt))
+		t.Row(w.Action.ID, describe(w.Action, names), decidedBy(w.Decision.Decision), printer.Short(w.Decision.Sender, 30), printer.Short(w.Decision.Subject, 50), printer.Clock(w.Approval.RequestedAt))
 	}
-	return t.flush("")
+	return t.Flush("")
 }
 
 // answerAll answers each request in a separate transaction: a request that was answered meanwhile, or has expired, does not block
@@ -191,7 +194,7 @@ func (b *batch) answerAll(ctx context.Context, cmd *cobra.Command, h *host, chos
 		}
 	}
 	if len(refusals) > 0 {
-		return usage("%d of %d were answered: %w", len(answered), len(chosen), errors.Join(refusals...))
+		return usage.Errorf("%d of %d were answered: %w", len(answered), len(chosen), errors.Join(refusals...))
 	}
 	return nil
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/mime"
-	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -30,7 +31,7 @@ func approvalsShow() *cobra.Command {
 	raw := cmd.Flags().Bool("raw", false, "print only the bytes of the message, in the form of RFC 5322")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *raw && *asJSON {
-			return usage("--raw prints bytes and --json prints JSON; choose one")
+			return usage.Errorf("--raw prints bytes and --json prints JSON; choose one")
 		}
 		return act(cmd, place, func(ctx context.Context, h *host) error {
 			w, err := h.waiting(ctx, args[0])
@@ -46,12 +47,12 @@ func approvalsShow() *cobra.Command {
 			case err != nil:
 				return err
 			case *raw && !sends:
-				return usage("action %s (%s) sends no message", w.Action.ID, w.Action.Type)
+				return usage.Errorf("action %s (%s) sends no message", w.Action.ID, w.Action.Type)
 			case *raw:
 				_, err = cmd.OutOrStdout().Write(message.Raw)
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), viewShown(w, message, sends, names, isAltered(w)))
+				return printer.JSON(cmd.OutOrStdout(), viewShown(w, message, sends, names, isAltered(w)))
 			}
 			return printShown(cmd.OutOrStdout(), w, message, sends, names, isAltered(w))
 		})
@@ -67,7 +68,7 @@ func (h *host) waiting(ctx context.Context, prefix string) (safety.Waiting, erro
 	}
 	w, err := h.ledger.Waiting(ctx, id)
 	if state, ok := errors.AsType[*safety.StateError](err); ok {
-		err = usage("action %s is %s, and does not wait for approval; 'postroomd approvals list' lists those that do", id, state.State)
+		err = usage.Errorf("action %s is %s, and does not wait for approval; 'postroomd approvals list' lists those that do", id, state.State)
 	}
 	return w, err
 }
@@ -81,63 +82,26 @@ func isAltered(w safety.Waiting) bool {
 }
 
 func printShown(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, names labelNames, altered bool) error {
-	f := newFields(out)
-	f.add("id", w.Action.ID)
+	f := printer.NewFields(out)
+	f.Add("id", w.Action.ID)
 	if altered {
-		f.add("warning", wasAltered)
+		f.Add("warning", wasAltered)
 	}
-	f.add("action", describe(w.Action, names))
-	f.add("decided by", decidedBy(w.Decision.Decision))
-	f.add("because", w.Decision.Decision.Rationale)
-	f.add("waits because", strings.Join(w.Approval.Reasons, "; "))
-	f.add("expires", clock(w.Approval.ExpiresAt))
-	f.add("about mail of", w.Decision.Sender)
-	f.add("with subject", w.Decision.Subject)
+	f.Add("action", describe(w.Action, names))
+	f.Add("decided by", decidedBy(w.Decision.Decision))
+	f.Add("because", w.Decision.Decision.Rationale)
+	f.Add("waits because", strings.Join(w.Approval.Reasons, "; "))
+	f.Add("expires", printer.Clock(w.Approval.ExpiresAt))
+	f.Add("about mail of", w.Decision.Sender)
+	f.Add("with subject", w.Decision.Subject)
 	if !sends {
-		return f.flush()
+		return f.Flush()
 	}
-	f.add("sends", fmt.Sprintf("a message of %s, SHA-256 %s", count(len(p.Raw), "byte", "bytes"), p.SHA256))
-	if err := f.flush(); err != nil {
+	f.Add("sends", fmt.Sprintf("a message of %s, SHA-256 %s", printer.Count(len(p.Raw), "byte", "bytes"), p.SHA256))
+	if err := f.Flush(); err != nil {
 		return err
 	}
-	return printOutgoing(out, p.Message)
-}
-
-// printOutgoing prints a message with untrusted text. It marks the lines, so that none looks like a line of this program.
-func printOutgoing(out io.Writer, m *mime.Message) error {
-	if _, err := fmt.Fprintln(out); err != nil {
-		return err
-	}
-	f := newFields(out)
-	for _, field := range m.Header {
-		f.add(field.Name+":", field.Value)
-	}
-	for _, file := range m.Attachments {
-		f.add("attachment", fmt.Sprintf("%s (%s, %s)", file.Filename, file.ContentType, count(len(file.Content), "byte", "bytes")))
-	}
-	if err := f.flush(); err != nil {
-		return err
-	}
-	if m.Text != "" {
-		if err := printMarked(out, "", m.Text); err != nil {
-			return err
-		}
-	}
-	if m.HTML == "" {
-		return nil
-	}
-	shown := htmltext.ReadBody("", m.HTML)
-	return printMarked(out, "The HTML shows"+unless(len(shown.Hidden) == 0 && !shown.Incomplete, ", and hides more, which --raw prints")+":\n", shown.Text)
-}
-
-func printMarked(out io.Writer, title, text string) error {
-	var b strings.Builder
-	b.WriteString("\n" + title)
-	for line := range strings.Lines(text) {
-		b.WriteString(strings.TrimRight("| "+printable(strings.TrimRight(line, "\r\n")), " ") + "\n")
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return printer.Message(out, p.Message)
 }
 
 type shownView struct {
@@ -164,8 +128,8 @@ func viewShown(w safety.Waiting, p gmail.Preview, sends bool, names labelNames, 
 	if sends {
 		v.Message = &outgoingView{
 			SHA256: p.SHA256, Size: len(p.Raw), Text: p.Message.Text, HTML: p.Message.HTML,
-			Header: listed(p.Message.Header, func(f mime.Field) outgoingField { return outgoingField{f.Name, f.Value} }),
-			Files: listed(p.Message.Attachments, func(a *mime.Part) postroom.Attachment {
+			Header: printer.List(p.Message.Header, func(f mime.Field) outgoingField { return outgoingField{f.Name, f.Value} }),
+			Files: printer.List(p.Message.Attachments, func(a *mime.Part) postroom.Attachment {
 				return postroom.Attachment{Filename: a.Filename, ContentType: a.ContentType, Size: int64(len(a.Content))}
 			}),
 		}

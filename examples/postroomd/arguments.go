@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/spf13/cobra"
 )
 
@@ -43,14 +44,14 @@ func namesArguments(cmd *cobra.Command) {
 		for i, name := range required {
 			switch {
 			case i >= len(args):
-				return usage("%s needs %s: %s", typedAs(cmd), name, found(cmd, name))
+				return usage.Errorf("%s needs %s: %s", typedAs(cmd), name, found(cmd, name))
 			case strings.TrimSpace(args[i]) == "":
-				return usage("%s needs %s, which is empty: %s", typedAs(cmd), name, found(cmd, name))
+				return usage.Errorf("%s needs %s, which is empty: %s", typedAs(cmd), name, found(cmd, name))
 			}
 		}
 		err := check(cmd, args)
 		if all := slices.Concat(required, optional); err != nil && len(args) > len(all) {
-			return usage("%s takes %s, and %q is too many; put a text with blanks in quotes", typedAs(cmd), orNothing(all), args[len(all)])
+			return usage.Errorf("%s takes %s, and %q is too many; put a text with blanks in quotes", typedAs(cmd), orNothing(all), args[len(all)])
 		}
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
@@ -36,7 +38,7 @@ time: a database that was put back as a whole to an earlier day does not show ot
 		for _, text := range *texts {
 			head, err := safety.ParseAuditHead(text)
 			if err != nil {
-				return usage("--head: %w", err)
+				return usage.Errorf("--head: %w", err)
 			}
 			heads = append(heads, head)
 		}
@@ -49,7 +51,7 @@ time: a database that was put back as a whole to an earlier day does not show ot
 				return err
 			}
 			if *asJSON {
-				err = printJSON(cmd.OutOrStdout(), viewAudit(&found))
+				err = printer.JSON(cmd.OutOrStdout(), viewAudit(&found))
 			} else {
 				err = printAudit(cmd, &found)
 			}
@@ -64,7 +66,7 @@ time: a database that was put back as a whole to an earlier day does not show ot
 
 // verifyWhitelist adds a fault if the Discord whitelist was altered.
 func (h *host) verifyWhitelist(ctx context.Context, found *safety.Audit) error {
-	if !h.asksDiscord() {
+	if !h.env.AsksDiscord() {
 		return nil
 	}
 	_, err := discord.Whitelist(ctx, h.db, h.ledger)
@@ -97,25 +99,25 @@ func viewAudit(a *safety.Audit) auditView {
 }
 
 func printAudit(cmd *cobra.Command, a *safety.Audit) error {
-	f := newFields(cmd.OutOrStdout())
-	f.add("entries", a.Entries)
-	f.add("rows", a.Rows)
+	f := printer.NewFields(cmd.OutOrStdout())
+	f.Add("entries", a.Entries)
+	f.Add("rows", a.Rows)
 	if a.Before > 0 {
-		f.add("rows from before", fmt.Sprintf("%d, about which the log says nothing", a.Before))
+		f.Add("rows from before", fmt.Sprintf("%d, about which the log says nothing", a.Before))
 	}
 	if a.OtherKey > 0 {
-		f.add("not checked", fmt.Sprintf("%d, which are signed with another key", a.OtherKey))
+		f.Add("not checked", fmt.Sprintf("%d, which are signed with another key", a.OtherKey))
 	}
 	for _, head := range a.Heads {
-		f.add("head", head)
+		f.Add("head", head)
 	}
 	for _, fault := range a.Faults {
-		f.add("fault", fmt.Sprintf("%s %s: %s", fault.Kind, fault.Subject, fault.What))
+		f.Add("fault", fmt.Sprintf("%s %s: %s", fault.Kind, fault.Subject, fault.What))
 	}
 	if len(a.Faults) == 0 {
-		f.add("faults", "none")
+		f.Add("faults", "none")
 	}
-	return f.flush()
+	return f.Flush()
 }
 
 func auditExport() *cobra.Command {

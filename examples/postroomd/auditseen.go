@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -92,7 +93,7 @@ and what had begun has failed. On each machine that has seen the log, the comman
 				return err
 			}
 			if !*yes {
-				q := question{text: printable(err.Error()) + ". Accept it?", refused: "nothing was accepted"}
+				q := question{text: printer.Printable(err.Error()) + ". Accept it?", refused: "nothing was accepted"}
 				if err := confirm(cmd.InOrStdin(), cmd.OutOrStdout(), q); err != nil {
 					return err
 				}

@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
@@ -33,7 +36,7 @@ func authLogin() *cobra.Command {
 	quiet := cmd.Flags().Bool("no-browser", false, "print the address of the page instead of opening it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && !isAddress(args[0]) {
-			return usage("%q is no address of a mailbox, such as ada@example.org", args[0])
+			return usage.Errorf("%q is no address of a mailbox, such as ada@example.org", args[0])
 		}
 		s, err := place.configured(cmd)
 		if err != nil {
@@ -49,7 +52,7 @@ func authLogin() *cobra.Command {
 		if len(args) == 1 {
 			login.Email = args[0]
 		}
-		return s.login(cmd, login)
+		return loginWith(s, cmd, login)
 	}
 	return cmd
 }
@@ -59,23 +62,23 @@ func isAddress(text string) bool {
 	return err == nil && a.Address == strings.TrimSpace(text)
 }
 
-func (s *site) login(cmd *cobra.Command, login auth.LoginConfig) (err error) {
+func loginWith(s *environment.Environment, cmd *cobra.Command, login auth.LoginConfig) (err error) {
 	ctx := cmd.Context()
-	if login.App, err = s.app(); err != nil {
+	if login.App, err = s.OAuthApp(); err != nil {
 		return err
 	}
-	if err := errors.Join(s.folder.checkRun(), s.prepare()); err != nil {
+	if err := errors.Join(s.Folder.CheckRun(), s.Prepare()); err != nil {
 		return err
 	}
 	h, err := open(ctx, s)
 	if err != nil {
 		return err
 	}
-	tokens, err := s.tokens(ctx)
+	tokens, err := s.Tokens(ctx)
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	login.Tokens, login.Scopes = tokens, s.scopes()
+	login.Tokens, login.Scopes = tokens, s.Scopes()
 	result, err := auth.Login(ctx, login)
 	if err == nil {
 		err = h.adopt(ctx, result.Grant)
@@ -128,7 +131,7 @@ func authList() *cobra.Command {
 		}
 		var emails []string
 		var kind tokenstore.Kind
-		tokens, err := s.keptTokens(cmd.Context())
+		tokens, err := s.ExistingTokens(cmd.Context())
 		if err == nil {
 			kind = tokens.Kind
 			emails, err = tokens.List(cmd.Context())
@@ -137,13 +140,13 @@ func authList() *cobra.Command {
 		case err != nil && !errors.Is(err, auth.ErrNoGrant):
 			return err
 		case *asJSON:
-			return printJSON(cmd.OutOrStdout(), listed(emails, func(e string) string { return e }))
+			return printer.JSON(cmd.OutOrStdout(), printer.List(emails, func(e string) string { return e }))
 		}
-		t := newTable(cmd.OutOrStdout(), "MAILBOX", "KEPT IN")
+		t := printer.NewTable(cmd.OutOrStdout(), "MAILBOX", "KEPT IN")
 		for _, e := range emails {
-			t.row(e, kept(kind))
+			t.Row(e, kept(kind))
 		}
-		return t.flush("no mailbox is signed in to; 'postroomd auth login' signs in to one")
+		return t.Flush("no mailbox is signed in to; 'postroomd auth login' signs in to one")
 	}
 	return cmd
 }
@@ -161,19 +164,19 @@ func authRevoke() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		app, err := s.app()
+		app, err := s.OAuthApp()
 		if err != nil {
 			return err
 		}
-		tokens, err := s.keptTokens(cmd.Context())
+		tokens, err := s.ExistingTokens(cmd.Context())
 		if err == nil {
 			err = auth.Revoke(cmd.Context(), app, tokens, args[0])
 		}
 		if errors.Is(err, auth.ErrNoGrant) {
-			return usage("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
+			return usage.Errorf("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
 		}
 		if err == nil {
-			err = s.signOut(cmd.Context(), args[0])
+			err = signOut(cmd.Context(), s, args[0])
 		}
 		if err != nil {
 			return err
@@ -185,8 +188,8 @@ func authRevoke() *cobra.Command {
 }
 
 // signOut stops the jobs of a mailbox whose grant was revoked here: at Google that ends what other machines have been granted as well.
-func (s *site) signOut(ctx context.Context, email string) error {
-	if err := s.prepare(); err != nil {
+func signOut(ctx context.Context, s *environment.Environment, email string) error {
+	if err := s.Prepare(); err != nil {
 		return err
 	}
 	h, err := open(ctx, s)

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -54,7 +56,7 @@ var flagValues = map[string]completer{
 	"batch":           stored(storedBatches),
 	"session":         stored(storedSessions),
 	"source":          fixed(sourceNames),
-	"kind":            fixed(texts(kinds.Types())),
+	"kind":            fixed(texts(environment.Kinds.Types())),
 	"type":            fixed(typesAndUndos()),
 	"actions state":   fixed(texts(actionStates)),
 	"jobs list state": fixed(texts(queue.States())),
@@ -130,7 +132,7 @@ func propose(cmd *cobra.Command, of completer, begun string, list bool) ([]strin
 	var proposed []string
 	for _, v := range values {
 		if value, about, has := strings.Cut(v, "\t"); strings.HasPrefix(value, begun) {
-			proposed = append(proposed, before+printable(value)+unless(!has, "\t"+printable(about)))
+			proposed = append(proposed, before+printer.Printable(value)+printer.Unless(!has, "\t"+printer.Printable(about)))
 		}
 	}
 	return proposed, noFiles
@@ -142,8 +144,8 @@ func fixed(values []string) completer {
 
 // typesAndUndos are the kinds of actions, and their undos.
 func typesAndUndos() []string {
-	types := texts(kinds.Types())
-	return append(types, listed(types, func(t string) string { return "undo_" + t })...)
+	types := texts(environment.Kinds.Types())
+	return append(types, printer.List(types, func(t string) string { return "undo_" + t })...)
 }
 
 // stored is a completer by the database that the flags of the command name. It is opened as by the commands that only look.
@@ -174,55 +176,55 @@ func placeOf(cmd *cobra.Command) (*placeFlags, bool) {
 
 // described is a value with what a person knows it by.
 func described(value string, words ...string) string {
-	return value + "\t" + short(strings.Join(words, " "), 60)
+	return value + "\t" + printer.Short(strings.Join(words, " "), 60)
 }
 
 func storedMailboxes(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	accounts, err := h.mail.Accounts(ctx)
-	return listed(accounts, func(a gmail.Account) string { return a.Email }), err
+	return printer.List(accounts, func(a gmail.Account) string { return a.Email }), err
 }
 
 func storedRules(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	list, err := h.rules.List(ctx)
-	names := listed(list, func(r rules.Rule) string { return r.Name })
+	names := printer.List(list, func(r rules.Rule) string { return r.Name })
 	slices.Sort(names)
 	return slices.Compact(names), err
 }
 
 func storedBatches(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	latest, err := h.ledger.Decisions(ctx, safety.Filter{KeyPrefix: postroom.BatchKeyPrefix, Limit: mostListed})
-	names := listed(latest, func(d safety.DecisionRecord) string { return batchOf(d.Decision.Key) })
+	names := printer.List(latest, func(d safety.DecisionRecord) string { return batchOf(d.Decision.Key) })
 	slices.Sort(names)
 	return slices.Compact(names), err
 }
 
 func storedSessions(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	list, err := h.chatSessions(ctx, completionLimit)
-	return listed(list, func(s sessionView) string { return described(s.ID, s.About) }), err
+	return printer.List(list, func(s sessionView) string { return described(s.ID, s.About) }), err
 }
 
 func storedVersions(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	list, err := h.versions(ctx, "", completionLimit)
-	return listed(list, func(v versionView) string {
-		return described(strconv.FormatInt(v.Version, 10), clock(v.CreatedAt), v.Detail)
+	return printer.List(list, func(v versionView) string {
+		return described(strconv.FormatInt(v.Version, 10), printer.Clock(v.CreatedAt), v.Detail)
 	}), err
 }
 
 func storedApprovals(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	waiting, err := h.ledger.Approvals(ctx, safety.Filter{Limit: completionLimit})
-	return listed(waiting, func(w safety.Waiting) string {
+	return printer.List(waiting, func(w safety.Waiting) string {
 		return described(w.Action.ID, string(w.Action.Type), w.Decision.Subject)
 	}), err
 }
 
 func storedDecisions(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	records, err := h.ledger.Decisions(ctx, safety.Filter{Limit: completionLimit})
-	return listed(records, func(d safety.DecisionRecord) string { return described(d.ID, decidedBy(d.Decision), d.Subject) }), err
+	return printer.List(records, func(d safety.DecisionRecord) string { return described(d.ID, decidedBy(d.Decision), d.Subject) }), err
 }
 
 func storedDirections(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	list, err := h.instructions(ctx)
-	return listed(list, func(i instruction) string { return described(i.ID, i.Text) }), err
+	return printer.List(list, func(i instruction) string { return described(i.ID, i.Text) }), err
 }
 
 func storedJobs(ctx context.Context, h *host, cmd *cobra.Command) ([]string, error) {
@@ -231,7 +233,7 @@ func storedJobs(ctx context.Context, h *host, cmd *cobra.Command) ([]string, err
 		filter.States = []queue.State{queue.StateFailed, queue.StateCanceled}
 	}
 	jobs, err := h.queue.Jobs(ctx, filter)
-	return listed(jobs, func(j queue.Job) string { return described(j.ID, j.Type, string(j.State)) }), err
+	return printer.List(jobs, func(j queue.Job) string { return described(j.ID, j.Type, string(j.State)) }), err
 }
 
 func storedMail(ctx context.Context, h *host, cmd *cobra.Command) ([]string, error) {
@@ -241,12 +243,12 @@ func storedMail(ctx context.Context, h *host, cmd *cobra.Command) ([]string, err
 		return nil, err
 	}
 	page, err := h.search(ctx, account.ID, gmail.Search{SpamAndTrash: true, Limit: completionLimit})
-	return listed(page.Messages, func(m *postroom.Message) string { return described(m.ProviderID, m.Subject) }), err
+	return printer.List(page.Messages, func(m *postroom.Message) string { return described(m.ProviderID, m.Subject) }), err
 }
 
 func storedActions(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
 	done, err := h.ledger.Actions(ctx, safety.Filter{States: []postroom.ActionState{postroom.ActionCompleted}, Limit: completionLimit})
-	return listed(done, func(e safety.Entry) string {
+	return printer.List(done, func(e safety.Entry) string {
 		return described(e.Action.ID, string(e.Action.Type), e.Decision.Subject)
 	}), err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"golang.org/x/term"
 )
 
@@ -21,7 +22,7 @@ type question struct {
 // confirm asks the question on a terminal.
 func confirm(in io.Reader, out io.Writer, q question) error {
 	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
-		return usage("nobody can be asked here; add --yes to go on%s", q.instead)
+		return usage.Errorf("nobody can be asked here; add --yes to go on%s", q.instead)
 	}
 	if _, err := fmt.Fprintf(out, "%s [y/N] ", q.text); err != nil {
 		return err
@@ -31,7 +32,7 @@ func confirm(in io.Reader, out io.Writer, q question) error {
 		return err
 	}
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return usage("%s", q.refused)
+		return usage.Errorf("%s", q.refused)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
 )
@@ -28,7 +29,7 @@ func costCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), v)
+				return printer.JSON(cmd.OutOrStdout(), v)
 			}
 			return v.print(cmd.OutOrStdout())
 		})
@@ -142,7 +143,7 @@ func emailOf(accounts []gmail.Account, id string) string {
 
 // budget returns today's budget of an account, or of all together for the empty id.
 func (h *host) budget(ctx context.Context, a gmail.Account, now time.Time) (budgetView, error) {
-	cfg := &h.cfg.LLM
+	cfg := &h.env.Config.LLM
 	v := budgetView{Mailbox: a.Email, Tokens: int64(cfg.AccountTokensDay), Dollars: cfg.AccountDollarsDay}
 	if a.ID == "" {
 		v.Tokens, v.Dollars = int64(cfg.TotalTokensDay), cfg.TotalDollarsDay

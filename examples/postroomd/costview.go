@@ -3,45 +3,46 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"io"
 	"strconv"
 	"strings"
 )
 
 func (v *costView) print(w io.Writer) error {
-	r := newReport(w)
+	r := printer.NewReport(w)
 	v.write(r)
-	return r.flush()
+	return r.Flush()
 }
 
-func (v *costView) write(r *report) {
+func (v *costView) write(r *printer.Report) {
 	v.Today.print(r, "Today, "+v.Today.From.Local().Format("2006-01-02"))
 	v.Month.print(r, "This month, "+v.Month.From.Local().Format("2006-01"))
-	r.heading("Thirty days like the last")
+	r.Heading("Thirty days like the last")
 	for _, f := range v.Forecast {
 		f.print(r)
 	}
 	if len(v.Budgets) > 0 {
-		r.heading("Left of today's budgets")
+		r.Heading("Left of today's budgets")
 	}
 	for _, b := range v.Budgets {
-		r.add(cmp.Or(b.Mailbox, "all together"), b.String())
+		r.Add(cmp.Or(b.Mailbox, "all together"), b.String())
 	}
 	if len(v.Unpriced) > 0 {
-		r.heading("Not counted in dollars")
-		r.line("The price of " + strings.Join(v.Unpriced, ", ") + " is not configured; see input_price and output_price.")
+		r.Heading("Not counted in dollars")
+		r.Line("The price of " + strings.Join(v.Unpriced, ", ") + " is not configured; see input_price and output_price.")
 	}
 }
 
-func (p *periodView) print(r *report, title string) {
-	r.heading(title)
+func (p *periodView) print(r *printer.Report, title string) {
+	r.Heading(title)
 	for _, s := range p.Spent {
-		r.add("mailbox", cmp.Or(s.Mailbox, "none"))
-		r.add("  model", s.Model)
-		r.add("  spent", s.String())
+		r.Add("mailbox", cmp.Or(s.Mailbox, "none"))
+		r.Add("  model", s.Model)
+		r.Add("  spent", s.String())
 	}
 	if len(p.Spent) != 1 {
-		r.add("total", p.Total.String())
+		r.Add("total", p.Total.String())
 	}
 }
 
@@ -69,12 +70,12 @@ func (b *budgetView) String() string {
 	return strings.Join(parts, ", ")
 }
 
-func (f *forecastView) print(r *report) {
+func (f *forecastView) print(r *printer.Report) {
 	text := "no forecast before the first whole day"
 	if f.Days > 0 {
 		text = fmt.Sprintf("%s, %s, %s, by the last %s", amount(f.Dollars), groups(f.Tokens, "token"), groups(f.Calls, "call"), days(f.Days))
 	}
-	r.add(cmp.Or(f.Mailbox, "all together"), text)
+	r.Add(cmp.Or(f.Mailbox, "all together"), text)
 }
 
 func days(n int) string {

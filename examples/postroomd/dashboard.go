@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
@@ -28,19 +29,19 @@ func (d *dashboardFlags) register(cmd *cobra.Command) {
 func (d *dashboardFlags) listen(ctx context.Context) (net.Listener, error) {
 	if d.address == "" {
 		if d.public {
-			return nil, usage("--dashboard-public says who may see the dashboard; --dashboard says where it is")
+			return nil, usage.Errorf("--dashboard-public says who may see the dashboard; --dashboard says where it is")
 		}
 		return nil, nil //nolint:nilnil // none was asked for
 	}
 	host, port, err := net.SplitHostPort(d.address)
 	if err != nil {
-		return nil, usage("--dashboard takes an address with a port, such as 127.0.0.1:8080: %w", err)
+		return nil, usage.Errorf("--dashboard takes an address with a port, such as 127.0.0.1:8080: %w", err)
 	}
 	if host == "" && !d.public {
 		host = "127.0.0.1"
 	}
 	if !d.public && !isLoopback(host) {
-		return nil, usage("--dashboard %s: other machines may reach that, and nobody logs in; use 127.0.0.1, or add --dashboard-public", d.address)
+		return nil, usage.Errorf("--dashboard %s: other machines may reach that, and nobody logs in; use 127.0.0.1, or add --dashboard-public", d.address)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -31,7 +33,7 @@ func decisionsList() *cobra.Command {
 		filter.Limit = *limit
 		switch {
 		case !(*below >= 0 && *below <= 1):
-			return usage("--below is %v; it must be within 0 and 1", *below)
+			return usage.Errorf("--below is %v; it must be within 0 and 1", *below)
 		case cmd.Flags().Changed("below"):
 			filter.Confidence = &safety.Range{Max: *below}
 		}
@@ -48,14 +50,14 @@ func decisionsList() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), listed(records, func(d safety.DecisionRecord) decisionView { return viewDecision(d, names) }))
+				return printer.JSON(cmd.OutOrStdout(), printer.List(records, func(d safety.DecisionRecord) decisionView { return viewDecision(d, names) }))
 			}
-			t := newTable(cmd.OutOrStdout(), "ID", "DECIDED", "ACTION", "SURE", "BY", "GATE", "FROM", "SUBJECT")
+			t := printer.NewTable(cmd.OutOrStdout(), "ID", "DECIDED", "ACTION", "SURE", "BY", "GATE", "FROM", "SUBJECT")
 			for _, d := range records {
 				v := viewDecision(d, names)
-				t.row(v.ID, clock(v.CreatedAt), v.what(), v.sure(), v.by(), v.gate(), short(v.Sender, 30), short(v.Subject, 50))
+				t.Row(v.ID, printer.Clock(v.CreatedAt), v.what(), v.sure(), v.by(), v.gate(), printer.Short(v.Sender, 30), printer.Short(v.Subject, 50))
 			}
-			return t.flush("no decisions")
+			return t.Flush("no decisions")
 		})
 	}
 	return cmd
@@ -86,15 +88,15 @@ func decisionsShow() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), v)
+				return printer.JSON(cmd.OutOrStdout(), v)
 			}
-			r := newReport(cmd.OutOrStdout())
-			r.heading("Decision " + v.ID)
-			r.add("message", v.Message)
-			r.add("from", v.Sender)
-			r.add("subject", v.Subject)
+			r := printer.NewReport(cmd.OutOrStdout())
+			r.Heading("Decision " + v.ID)
+			r.Add("message", v.Message)
+			r.Add("from", v.Sender)
+			r.Add("subject", v.Subject)
 			v.print(r)
-			return r.flush()
+			return r.Flush()
 		})
 	}
 	return cmd
@@ -110,9 +112,9 @@ func (h *host) decision(ctx context.Context, id string) (safety.DecisionRecord, 
 	actionID, err := h.ledger.Resolve(ctx, id)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
-		return d, usage("there is no decision %s, and no action has that id; 'postroomd decisions list' lists the decisions", id)
+		return d, usage.Errorf("there is no decision %s, and no action has that id; 'postroomd decisions list' lists the decisions", id)
 	case errors.Is(err, safety.ErrAmbiguous):
-		return d, usage("there is no decision %s, and several actions have an id that begins so; 'postroomd decisions list' lists the decisions", id)
+		return d, usage.Errorf("there is no decision %s, and several actions have an id that begins so; 'postroomd decisions list' lists the decisions", id)
 	case err != nil:
 		return d, err
 	}

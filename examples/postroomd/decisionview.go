@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -100,45 +101,45 @@ func describeUndo(a postroom.Action, names labelNames) string {
 	}
 }
 
-func (v *wholeDecisionView) print(r *report) {
-	r.heading("What was decided, " + clock(v.CreatedAt))
-	r.add("action", v.what())
+func (v *wholeDecisionView) print(r *printer.Report) {
+	r.Heading("What was decided, " + printer.Clock(v.CreatedAt))
+	r.Add("action", v.what())
 	for _, name := range slices.Sorted(maps.Keys(v.Parameters)) {
 		if name == postroom.ParamLabel && v.Label != "" {
 			continue
 		}
 		value, err := json.Marshal(v.Parameters[name])
 		if err == nil {
-			r.add("  "+name, string(value))
+			r.Add("  "+name, string(value))
 		}
 	}
-	r.add("by", v.by())
-	r.add("sure", v.sure())
-	r.add("because", v.Rationale)
-	r.add("it counted", strings.Join(v.Explanations.SalientFeatures, "\n"))
-	r.add("directions", strings.Join(v.Explanations.MatchedDirections, "\n"))
+	r.Add("by", v.by())
+	r.Add("sure", v.sure())
+	r.Add("because", v.Rationale)
+	r.Add("it counted", strings.Join(v.Explanations.SalientFeatures, "\n"))
+	r.Add("directions", strings.Join(v.Explanations.MatchedDirections, "\n"))
 	for _, a := range v.Explanations.ConsideredAlternatives {
-		r.add("not "+string(a.Action), fmt.Sprintf("(%.2f) %s", a.Confidence, a.WhyNot))
+		r.Add("not "+string(a.Action), fmt.Sprintf("(%.2f) %s", a.Confidence, a.WhyNot))
 	}
 
 	v.FormerRule.print(r)
 
-	r.heading("The gate " + map[bool]string{true: "asks a person", false: "lets it pass"}[v.NeedsApproval])
+	r.Heading("The gate " + map[bool]string{true: "asks a person", false: "lets it pass"}[v.NeedsApproval])
 	for _, reason := range v.Reasons {
-		r.line("- " + reason)
+		r.Line("- " + reason)
 	}
 	for _, check := range v.Released {
-		r.line("- " + strings.ReplaceAll(string(check), "_", " ") + ": answered by the rule's safe mode")
+		r.Line("- " + strings.ReplaceAll(string(check), "_", " ") + ": answered by the rule's safe mode")
 	}
 
-	r.heading("What came of it")
+	r.Heading("What came of it")
 	for i := range v.Actions {
 		a := &v.Actions[i]
-		r.add(string(a.Action), strings.Join([]string{string(a.State), clock(a.ExecutedAt), a.Error}, " "))
-		r.add("  id", a.ID)
-		r.add("  undo", a.Undo)
+		r.Add(string(a.Action), strings.Join([]string{string(a.State), printer.Clock(a.ExecutedAt), a.Error}, " "))
+		r.Add("  id", a.ID)
+		r.Add("  undo", a.Undo)
 	}
 	if len(v.Actions) == 0 {
-		r.line("nothing")
+		r.Line("nothing")
 	}
 }

@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 )
 
@@ -59,9 +62,9 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	}
 	s.Seconds = time.Since(began).Seconds()
 	if o.json {
-		err = printJSON(cmd.OutOrStdout(), s)
+		err = printer.JSON(cmd.OutOrStdout(), s)
 	} else {
-		err = s.print(cmd.OutOrStdout(), programName(), d.flags(""))
+		err = s.print(cmd.OutOrStdout(), programName(), d.app.env.Flags(""))
 	}
 	if err == nil && d.shown != nil {
 		err = d.stay(cmd.Context())
@@ -69,15 +72,15 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	return errors.Join(err, d.close(), s.failed())
 }
 
-// prepare opens the host, and the dashboard if requested. It checks all flags before it writes anything.
+// Prepare opens the host, and the dashboard if requested. It checks all flags before it writes anything.
 func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
-	file, err := readRules(o.rules)
+	file, err := environment.ReadRulesFile(o.rules)
 	if err != nil {
 		return nil, err
 	}
-	f := folder(o.data)
+	f := environment.Folder(o.data)
 	if f != "" {
-		if err := f.check(); err != nil {
+		if err := f.Check(); err != nil {
 			return nil, err
 		}
 	}
@@ -97,12 +100,12 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if f, err = prepareFolder(f); err != nil {
 		return nil, err
 	}
-	h, err := work(cmd.Context(), demoSite(f))
+	h, err := work(cmd.Context(), environment.Demo(f))
 	if err != nil {
 		return nil, err
 	}
 	h.gate = newRulesGate()
-	d = &demoRun{oneRun: &oneRun{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}, from: from}
+	d = &demoRun{oneRun: &oneRun{app: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}, from: from}
 	if listener != nil {
 		if d.shown, err = h.show(listener, o.ui.public); err != nil {
 			return nil, errors.Join(err, h.close())
@@ -111,16 +114,16 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	return d, nil
 }
 
-func prepareFolder(f folder) (folder, error) {
+func prepareFolder(f environment.Folder) (environment.Folder, error) {
 	if f == "" {
 		dir, err := os.MkdirTemp("", "postroom-demo-")
-		return folder(dir), err
+		return environment.Folder(dir), err
 	}
 	dir, err := filepath.Abs(string(f))
 	if err != nil {
 		return "", err
 	}
-	return folder(dir), folder(dir).create()
+	return environment.Folder(dir), environment.Folder(dir).Create()
 }
 
 // A demoRun is one run of the demo.
@@ -138,26 +141,26 @@ func (d *demoRun) close() error {
 	if d.shown != nil {
 		err = d.shown.close()
 	}
-	return errors.Join(err, d.host.close())
+	return errors.Join(err, d.app.close())
 }
 
 // stay runs jobs that are retried on the dashboard until interrupted.
 func (d *demoRun) stay(ctx context.Context) error {
-	dispatcher, err := d.dispatcher()
+	dispatcher, err := d.app.dispatcher()
 	if err != nil {
 		return err
 	}
-	d.out.sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.url)
+	d.out.Sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.url)
 	return dispatcher.Run(ctx)
 }
 
 func (d *demoRun) run(ctx context.Context) (*summary, error) {
-	d.out.sayf("Everything is kept in %s", d.folder)
+	d.out.Sayf("Everything is kept in %s", d.app.env.Folder)
 	for _, w := range d.rules.Warnings {
-		d.out.sayf("warning: %s", w)
+		d.out.Sayf("warning: %s", w)
 	}
 	if d.shown != nil {
-		d.out.sayf("The dashboard is at %s", d.shown.url)
+		d.out.Sayf("The dashboard is at %s", d.shown.url)
 	}
 	if err := d.warnOfPauses(ctx); err != nil {
 		return nil, err
@@ -170,10 +173,10 @@ func (d *demoRun) run(ctx context.Context) (*summary, error) {
 
 // warnOfPauses warns of types and keys that are paused on the dashboard: their jobs keep the demo from ending.
 func (d *demoRun) warnOfPauses(ctx context.Context) error {
-	limits, err := d.queue.Limits(ctx)
+	limits, err := d.app.queue.Limits(ctx)
 	for i := range limits {
 		if l := &limits[i]; l.Paused {
-			d.out.sayf("warning: the jobs of %s %s are paused, and wait until they are resumed on the dashboard (--dashboard 127.0.0.1:8080)", l.Kind, l.Name)
+			d.out.Sayf("warning: the jobs of %s %s are paused, and wait until they are resumed on the dashboard (--dashboard 127.0.0.1:8080)", l.Kind, l.Name)
 		}
 	}
 	return err
@@ -181,22 +184,22 @@ func (d *demoRun) warnOfPauses(ctx context.Context) error {
 
 // loadMailbox copies the user's mailbox into the demo's Gmail, or continues after an interruption.
 func (d *demoRun) loadMailbox(ctx context.Context) error {
-	if err := d.from.remember(d.folder); err != nil {
+	if err := d.from.remember(d.app.env.Folder); err != nil {
 		return err
 	}
 	source, err := d.from.open()
 	if err != nil {
 		if d.from.remembered {
-			d.out.sayf("The mailbox is no longer there; going on with what was loaded: %v", err)
+			d.out.Sayf("The mailbox is no longer there; going on with what was loaded: %v", err)
 			return nil
 		}
-		return usageError{err}
+		return usage.Wrap(err)
 	}
-	bar := d.out.start("Loading", 0)
-	defer bar.done()
-	_, err = d.server.Import(ctx, source, bar.set)
+	bar := d.out.Start("Loading", 0)
+	defer bar.Done()
+	_, err = d.app.server.Import(ctx, source, bar.Set)
 	if errors.Is(err, mailbox.ErrCutShort) {
-		d.out.sayf("warning: %v; going on with what could be read", err)
+		d.out.Sayf("warning: %v; going on with what could be read", err)
 		d.cutShort, err = err, nil
 	}
 	if err != nil {

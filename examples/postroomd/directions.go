@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -31,8 +33,8 @@ type instruction struct {
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 
-	direction *llm.Direction // else a rule
-	rule      *llm.ScopedRule
+	direction *guidance.Direction // else a rule
+	rule      *guidance.ScopedRule
 }
 
 func (h *host) instructions(ctx context.Context) ([]instruction, error) {
@@ -44,12 +46,12 @@ func (h *host) instructions(ctx context.Context) ([]instruction, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := listed(directions, func(d llm.Direction) instruction { return ofDirection(d, accounts) })
+	list := printer.List(directions, func(d guidance.Direction) instruction { return ofDirection(d, accounts) })
 	rules, err := h.guide.Rules(ctx)
-	return append(list, listed(rules, func(r llm.ScopedRule) instruction { return ofRule(r, accounts) })...), err
+	return append(list, printer.List(rules, func(r guidance.ScopedRule) instruction { return ofRule(r, accounts) })...), err
 }
 
-func ofDirection(d llm.Direction, accounts []gmail.Account) instruction {
+func ofDirection(d guidance.Direction, accounts []gmail.Account) instruction {
 	about := "all mail"
 	if d.AccountID != "" {
 		about = emailOf(accounts, d.AccountID)
@@ -57,12 +59,12 @@ func ofDirection(d llm.Direction, accounts []gmail.Account) instruction {
 	return instruction{ID: d.ID, For: about, Text: d.Text, Enabled: d.Enabled, Priority: d.Priority, Revision: d.Revision, CreatedAt: d.CreatedAt, direction: &d}
 }
 
-func ofRule(r llm.ScopedRule, accounts []gmail.Account) instruction {
+func ofRule(r guidance.ScopedRule, accounts []gmail.Account) instruction {
 	about := "all mail"
 	switch r.Scope {
-	case llm.ScopeAccount:
+	case guidance.ScopeAccount:
 		about = emailOf(accounts, r.ScopeRef)
-	case llm.ScopeDomain, llm.ScopeSender:
+	case guidance.ScopeDomain, guidance.ScopeSender:
 		about = "mail from " + r.ScopeRef
 	}
 	return instruction{
@@ -81,13 +83,13 @@ func directionsList() *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), list)
+				return printer.JSON(cmd.OutOrStdout(), list)
 			}
-			t := newTable(cmd.OutOrStdout(), "ID", "PRIORITY", "FOR", "NAME", "", "TEXT")
+			t := printer.NewTable(cmd.OutOrStdout(), "ID", "PRIORITY", "FOR", "NAME", "", "TEXT")
 			for _, i := range list {
-				t.row(i.ID, i.Priority, i.For, i.Name, unless(i.Enabled, "off"), i.Text)
+				t.Row(i.ID, i.Priority, i.For, i.Name, printer.Unless(i.Enabled, "off"), i.Text)
 			}
-			return t.flush("no directions")
+			return t.Flush("no directions")
 		})
 	}
 	return cmd
@@ -107,25 +109,25 @@ func directionsAdd() *cobra.Command {
 	name := cmd.Flags().String("name", "", "a name, which those for a sender need")
 	domain := cmd.Flags().String("domain", "", "only for mail from this domain")
 	sender := cmd.Flags().String("sender", "", "only for mail from this address")
-	priority := cmd.Flags().Int("priority", llm.DefaultPriority, "the place in the order in which the model reads directions, low first")
+	priority := cmd.Flags().Int("priority", guidance.DefaultPriority, "the place in the order in which the model reads directions, low first")
 	cmd.MarkFlagsMutuallyExclusive("mailbox", "domain", "sender")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *domain+*sender != "" && *name == "" {
-			return usage("a direction for a sender needs a name: add --name NAME")
+			return usage.Errorf("a direction for a sender needs a name: add --name NAME")
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			r := llm.ScopedRule{Name: *name, Text: args[0], Enabled: true, Priority: *priority}
+			r := guidance.ScopedRule{Name: *name, Text: args[0], Enabled: true, Priority: *priority}
 			switch {
 			case *domain != "":
-				r.Scope, r.ScopeRef = llm.ScopeDomain, *domain
+				r.Scope, r.ScopeRef = guidance.ScopeDomain, *domain
 			case *sender != "":
-				r.Scope, r.ScopeRef = llm.ScopeSender, *sender
+				r.Scope, r.ScopeRef = guidance.ScopeSender, *sender
 			case *address != "":
 				account, err := h.account(ctx, *address)
 				if err != nil {
 					return err
 				}
-				r.Scope, r.ScopeRef = llm.ScopeAccount, account.ID
+				r.Scope, r.ScopeRef = guidance.ScopeAccount, account.ID
 			}
 			id, err := h.addDirection(ctx, r)
 			if err := guidanceFault(err); err != nil {
@@ -140,17 +142,17 @@ func directionsAdd() *cobra.Command {
 
 // uncheckedNote describes to what extent decisions are not checked against a direction that forbids something; empty if they are.
 func uncheckedNote(text string) string {
-	if hint := (llm.Direction{Text: text}).Unchecked(); hint != "" {
+	if hint := (guidance.Direction{Text: text}).Unchecked(); hint != "" {
 		return "note: " + hint + "\n"
 	}
 	return ""
 }
 
 // addDirection stores a rule, or a direction if it has no name.
-func (h *host) addDirection(ctx context.Context, r llm.ScopedRule) (id string, err error) {
+func (h *host) addDirection(ctx context.Context, r guidance.ScopedRule) (id string, err error) {
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if r.Name == "" {
-			d, err := h.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true, Priority: r.Priority})
+			d, err := h.guide.CreateDirection(ctx, tx, guidance.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true, Priority: r.Priority})
 			id = d.ID
 			return err
 		}

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 )
 
 func directionsEdit() *cobra.Command {
-	var p llm.ScopedRulePatch // of which a direction has a part
+	var p guidance.ScopedRulePatch // of which a direction has a part
 	cmd := &cobra.Command{
 		Use: "edit ID", Short: "Change the text or the priority of a direction",
 		Long: "Change the text or the priority of a direction. With --revision it is changed only as you have seen it: 'directions list --json'\n" +
@@ -40,7 +41,7 @@ func directionsEdit() *cobra.Command {
 			_, err = h.guide.PatchRule(ctx, tx, i.ID, p)
 			return err
 		}
-		_, err = h.guide.PatchDirection(ctx, tx, i.ID, llm.DirectionPatch{Text: p.Text, Priority: p.Priority, Revision: p.Revision})
+		_, err = h.guide.PatchDirection(ctx, tx, i.ID, guidance.DirectionPatch{Text: p.Text, Priority: p.Priority, Revision: p.Revision})
 		return err
 	})
 }
@@ -59,7 +60,7 @@ func directionsSwap() *cobra.Command {
 				return err
 			}
 			if (a.rule == nil) != (b.rule == nil) {
-				return usage("one of them has a name and the other has none; the model reads those without a name first, whatever their priorities")
+				return usage.Errorf("one of them has a name and the other has none; the model reads those without a name first, whatever their priorities")
 			}
 			swap := h.guide.SwapDirections
 			if a.rule != nil {
@@ -90,10 +91,10 @@ func directionsTurn(use, short string, on bool) *cobra.Command {
 	return directionsChange(&cobra.Command{Use: use + " ID", Short: short}, use+"d",
 		func(ctx context.Context, h *host, tx queue.Tx, i instruction) (err error) {
 			if i.rule != nil {
-				_, err = h.guide.PatchRule(ctx, tx, i.ID, llm.ScopedRulePatch{Enabled: &on})
+				_, err = h.guide.PatchRule(ctx, tx, i.ID, guidance.ScopedRulePatch{Enabled: &on})
 				return err
 			}
-			_, err = h.guide.PatchDirection(ctx, tx, i.ID, llm.DirectionPatch{Enabled: &on})
+			_, err = h.guide.PatchDirection(ctx, tx, i.ID, guidance.DirectionPatch{Enabled: &on})
 			return err
 		})
 }
@@ -123,10 +124,10 @@ func directionsChange(cmd *cobra.Command, done string, change func(context.Conte
 func guidanceFault(err error) error {
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
-		return usage("%w: it has been removed meanwhile", err)
-	case errors.Is(err, llm.ErrInvalidGuidance), errors.Is(err, llm.ErrGuidanceChanged), errors.Is(err, llm.ErrGuidanceNameTaken), errors.Is(err, llm.ErrSameGuidance),
-		errors.Is(err, llm.ErrGuidanceAltered):
-		return usageError{err}
+		return usage.Errorf("%w: it has been removed meanwhile", err)
+	case errors.Is(err, guidance.ErrInvalid), errors.Is(err, guidance.ErrChanged), errors.Is(err, guidance.ErrNameTaken), errors.Is(err, guidance.ErrSame),
+		errors.Is(err, guidance.ErrAltered):
+		return usage.Wrap(err)
 	}
 	return err
 }
@@ -140,7 +141,7 @@ func (h *host) instruction(ctx context.Context, id string) (instruction, error) 
 	prefix := strings.ToLower(strings.TrimSpace(id))
 	list = slices.DeleteFunc(list, func(i instruction) bool { return prefix == "" || !strings.HasPrefix(i.ID, prefix) })
 	if len(list) != 1 {
-		return instruction{}, usage("%d directions have an id that begins with %q; 'postroomd directions list' lists them", len(list), id)
+		return instruction{}, usage.Errorf("%d directions have an id that begins with %q; 'postroomd directions list' lists them", len(list), id)
 	}
 	return list[0], nil
 }

@@ -10,8 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -40,11 +43,11 @@ func explainCommand() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), x)
+				return printer.JSON(cmd.OutOrStdout(), x)
 			}
-			r := newReport(cmd.OutOrStdout())
+			r := printer.NewReport(cmd.OutOrStdout())
 			x.print(r, *prompt)
-			return r.flush()
+			return r.Flush()
 		})
 	}
 	return cmd
@@ -57,17 +60,17 @@ func (h *host) explained(ctx context.Context, said io.Writer, address, id string
 	if err == nil {
 		m, err = h.message(ctx, account, id)
 	}
-	if _, ok := errors.AsType[usageError](err); !ok || address != "" && account.ID == "" {
+	if _, ok := errors.AsType[usage.Error](err); !ok || address != "" && account.ID == "" {
 		return m, err
 	}
 	actionID, none := h.ledger.Resolve(ctx, id)
 	switch {
 	case errors.Is(none, postroom.ErrNotFound) && account.ID != "":
-		return nil, usage("%s has no message %s, and no action of its messages has that id; see 'postroomd mail list' and 'postroomd actions'", account.Email, id)
+		return nil, usage.Errorf("%s has no message %s, and no action of its messages has that id; see 'postroomd mail list' and 'postroomd actions'", account.Email, id)
 	case errors.Is(none, postroom.ErrNotFound):
 		return nil, err // name the mailbox
 	case errors.Is(none, safety.ErrAmbiguous):
-		return nil, usage("%w; 'postroomd actions' lists the actions", none)
+		return nil, usage.Errorf("%w; 'postroomd actions' lists the actions", none)
 	case none != nil:
 		return nil, none
 	}
@@ -81,12 +84,12 @@ func (h *host) messageOfAction(ctx context.Context, said io.Writer, account gmai
 		return nil, err
 	}
 	if account.ID != "" && account.ID != a.AccountID {
-		return nil, usage("%s is an action of another mailbox than %s", actionID, account.Email)
+		return nil, usage.Errorf("%s is an action of another mailbox than %s", actionID, account.Email)
 	}
 	m, err := h.mail.Message(ctx, a.AccountID, a.MessageID)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
-		return nil, usage("%s is an action whose message %s is no longer stored", actionID, a.MessageID)
+		return nil, usage.Errorf("%s is an action whose message %s is no longer stored", actionID, a.MessageID)
 	case err != nil:
 		return nil, err
 	}
@@ -179,13 +182,13 @@ func (h *host) explainRules(ctx context.Context, m *postroom.Message) ([]ruleVie
 	if err != nil {
 		return nil, err
 	}
-	return listed(explained.Rules, viewRule), nil
+	return printer.List(explained.Rules, viewRule), nil
 }
 
 func viewRule(r rules.RuleExplanation) ruleView {
 	return ruleView{
 		ID: r.Rule.ID, Name: r.Rule.Name, Priority: r.Rule.Priority, Outcome: r.Outcome, Reason: r.Reason,
-		Failed: listed(r.Failed, func(f rules.FailedLeaf) failedView { return failedView{f.Path, f.Leaf, f.Found} }),
+		Failed: printer.List(r.Failed, func(f rules.FailedLeaf) failedView { return failedView{f.Path, f.Leaf, f.Found} }),
 	}
 }
 
@@ -195,11 +198,11 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 	if err != nil {
 		return nil, err
 	}
-	if len(calls) == 0 && !h.cfg.LLM.Enabled() {
+	if len(calls) == 0 && !h.env.Config.LLM.Enabled() {
 		return nil, nil //nolint:nilnil // none is no error, and explains nothing
 	}
-	v := &modelView{Calls: listed(calls, viewCall), Prompt: []layerView{}, Models: append([]string{}, h.models()...)}
-	if !h.cfg.LLM.Enabled() {
+	v := &modelView{Calls: printer.List(calls, viewCall), Prompt: []layerView{}, Models: append([]string{}, h.models()...)}
+	if !h.env.Config.LLM.Enabled() {
 		return v, nil
 	}
 	decider, err := h.decider()
@@ -210,7 +213,7 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 	if err != nil {
 		return nil, err
 	}
-	v.Prompt = listed(prompt.Layers, func(l llm.Layer) layerView { return layerView(l) })
+	v.Prompt = printer.List(prompt.Layers, func(l decide.Layer) layerView { return layerView(l) })
 	v.Same = len(calls) > 0 && calls[len(calls)-1].Prompt == prompt.Hash
 	return v, nil
 }

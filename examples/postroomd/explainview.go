@@ -6,24 +6,25 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/rules"
 )
 
 // print writes the explanation for a person. whole also writes the prompt of a model.
-func (x *explanation) print(r *report, whole bool) {
-	r.heading("Message " + x.Message.ID)
-	r.add("from", x.Message.From.String())
-	r.add("subject", x.Message.Subject)
-	r.add("received", clock(x.Message.ReceivedAt))
-	r.add("labels", strings.Join(x.Message.Labels, ", "))
+func (x *explanation) print(r *printer.Report, whole bool) {
+	r.Heading("Message " + x.Message.ID)
+	r.Add("from", x.Message.From.String())
+	r.Add("subject", x.Message.Subject)
+	r.Add("received", printer.Clock(x.Message.ReceivedAt))
+	r.Add("labels", strings.Join(x.Message.Labels, ", "))
 
-	r.heading("The rules, as they are now")
+	r.Heading("The rules, as they are now")
 	for _, rule := range x.Rules {
 		rule.print(r)
 	}
 	if len(x.Rules) == 0 {
-		r.line("there are none")
+		r.Line("there are none")
 	}
 	if x.Model != nil {
 		x.Model.print(r, whole)
@@ -32,8 +33,8 @@ func (x *explanation) print(r *report, whole bool) {
 		d.print(r)
 	}
 	if x.Waiting {
-		r.heading("Nothing is decided yet")
-		r.line("Its job waits or has failed, see 'postroomd jobs list', or the message was sent mail, a draft, spam or trash when it arrived.")
+		r.Heading("Nothing is decided yet")
+		r.Line("Its job waits or has failed, see 'postroomd jobs list', or the message was sent mail, a draft, spam or trash when it arrived.")
 	}
 }
 
@@ -43,10 +44,10 @@ var outcomes = map[rules.Outcome]string{
 	rules.Unverified: "unverified", rules.NotTried: "not tried", rules.RuleDisabled: "disabled", rules.RuleBroken: "broken",
 }
 
-func (v *ruleView) print(r *report) {
-	r.add(outcomes[v.Outcome], fmt.Sprintf("%s (priority %d)", v.Name, v.Priority))
+func (v *ruleView) print(r *printer.Report) {
+	r.Add(outcomes[v.Outcome], fmt.Sprintf("%s (priority %d)", v.Name, v.Priority))
 	if len(v.Failed) == 0 {
-		r.add("", v.Reason)
+		r.Add("", v.Reason)
 		return
 	}
 	for _, f := range v.Failed {
@@ -54,29 +55,29 @@ func (v *ruleView) print(r *report) {
 		if f.Found != "" {
 			text += " (" + f.Found + ")"
 		}
-		r.add("", text)
+		r.Add("", text)
 	}
 }
 
-func (v *modelView) print(r *report, whole bool) {
-	r.heading("The model")
+func (v *modelView) print(r *printer.Report, whole bool) {
+	r.Heading("The model")
 	for i := range v.Calls {
 		v.Calls[i].print(r)
 	}
 	if len(v.Calls) == 0 {
-		r.line("was not asked; " + strings.Join(v.Models, ", ") + " would be, if no rule matched")
+		r.Line("was not asked; " + strings.Join(v.Models, ", ") + " would be, if no rule matched")
 	}
 	if len(v.Prompt) == 0 {
 		return
 	}
-	sizes := listed(v.Prompt, func(l layerView) string { return fmt.Sprintf("%s %d", l.Name, utf8.RuneCountInString(l.Text)) })
-	r.add("told now", strings.Join(sizes, ", ")+" characters"+v.compared()+unless(whole, "; --prompt shows it"))
+	sizes := printer.List(v.Prompt, func(l layerView) string { return fmt.Sprintf("%s %d", l.Name, utf8.RuneCountInString(l.Text)) })
+	r.Add("told now", strings.Join(sizes, ", ")+" characters"+v.compared()+printer.Unless(whole, "; --prompt shows it"))
 	if !whole {
 		return
 	}
 	for _, l := range v.Prompt {
-		r.heading("What it would be told: " + l.Name)
-		r.quote(l.Text)
+		r.Heading("What it would be told: " + l.Name)
+		r.Quote(l.Text)
 	}
 }
 
@@ -91,15 +92,15 @@ func (v *modelView) compared() string {
 	return ", which is not what it was then"
 }
 
-func (c *callView) print(r *report) {
+func (c *callView) print(r *printer.Report) {
 	took := (time.Duration(c.LatencyMS) * time.Millisecond).String()
 	said := map[llm.Outcome]string{
-		llm.Answered: fmt.Sprintf("answered in %s, %s, %s", took, count(c.Tokens, "token", "tokens"), c.Cost),
+		llm.Answered: fmt.Sprintf("answered in %s, %s, %s", took, printer.Count(c.Tokens, "token", "tokens"), c.Cost),
 		llm.Failed:   "failed after " + took, llm.Cached: "gave the answer that was kept, for nothing",
-		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %s, %s", count(c.Tokens, "token", "tokens"), c.Cost),
+		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %s, %s", printer.Count(c.Tokens, "token", "tokens"), c.Cost),
 	}[c.Outcome]
-	r.add("asked", clock(c.At)+" "+c.Model)
-	r.add("", said)
-	r.add("failure", c.Failure)
-	r.add("answer", c.Answer)
+	r.Add("asked", printer.Clock(c.At)+" "+c.Model)
+	r.Add("", said)
+	r.Add("failure", c.Failure)
+	r.Add("answer", c.Answer)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
@@ -20,11 +21,11 @@ func flagFault(cmd *cobra.Command, err error) error {
 	var lonely *pflag.ValueRequiredError
 	switch {
 	case errors.As(err, &unknown):
-		return usage("%w%s", err, meantFlag(cmd, unknown))
+		return usage.Errorf("%w%s", err, meantFlag(cmd, unknown))
 	case errors.As(err, &wrong):
-		return usage("--%s is %s; %s", wrong.GetFlag().Name, cmp.Or(wrong.GetValue(), "empty"), valueOf(wrong.GetFlag(), err))
+		return usage.Errorf("--%s is %s; %s", wrong.GetFlag().Name, cmp.Or(wrong.GetValue(), "empty"), valueOf(wrong.GetFlag(), err))
 	case errors.As(err, &lonely):
-		return usage("--%s needs a value: %s", lonely.GetFlag().Name, lonely.GetFlag().Usage)
+		return usage.Errorf("--%s needs a value: %s", lonely.GetFlag().Name, lonely.GetFlag().Usage)
 	}
 	return err
 }

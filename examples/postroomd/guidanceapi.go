@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -30,57 +31,57 @@ type directionView struct {
 	Unchecked string `json:"unchecked,omitempty"`
 }
 
-func viewDirection(d llm.Direction) directionView {
+func viewDirection(d guidance.Direction) directionView {
 	return directionView{d.ID, d.AccountID, d.Text, d.Enabled, d.Priority, d.CreatedAt, d.UpdatedAt, d.Revision, d.Unchecked()}
 }
 
 func (a directionsAPI) list(r *http.Request) (any, error) {
-	list, err := a.guide.Directions(r.Context())
-	return listed(list, viewDirection), err
+	list, err := a.app.guide.Directions(r.Context())
+	return printer.List(list, viewDirection), err
 }
 
 func (a directionsAPI) show(r *http.Request) (any, error) {
-	d, err := a.guide.Direction(r.Context(), r.PathValue("id"))
+	d, err := a.app.guide.Direction(r.Context(), r.PathValue("id"))
 	return viewDirection(d), err
 }
 
 func (a directionsAPI) create(r *http.Request) (any, error) {
-	view := directionView{Enabled: true, Priority: llm.DefaultPriority}
+	view := directionView{Enabled: true, Priority: guidance.DefaultPriority}
 	if err := readBody(r, &view); err != nil {
 		return nil, err
 	}
 	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
 		return nil, err
 	}
-	if err := a.knowsAccounts(r.Context(), view.AccountID); err != nil {
+	if err := a.app.knowsAccounts(r.Context(), view.AccountID); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.host, viewDirection, func(ctx context.Context, tx queue.Tx) (llm.Direction, error) {
-		return a.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: view.AccountID, Text: view.Text, Enabled: view.Enabled, Priority: view.Priority})
+	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (guidance.Direction, error) {
+		return a.app.guide.CreateDirection(ctx, tx, guidance.Direction{AccountID: view.AccountID, Text: view.Text, Enabled: view.Enabled, Priority: view.Priority})
 	})
 }
 
 func (a directionsAPI) patch(r *http.Request) (any, error) {
-	var p llm.DirectionPatch
+	var p guidance.DirectionPatch
 	if err := readBody(r, &p); err != nil {
 		return nil, err
 	}
 	if p.AccountID != nil {
-		if err := a.knowsAccounts(r.Context(), *p.AccountID); err != nil {
+		if err := a.app.knowsAccounts(r.Context(), *p.AccountID); err != nil {
 			return nil, err
 		}
 	}
-	return changedBy(r, a.host, viewDirection, func(ctx context.Context, tx queue.Tx) (llm.Direction, error) {
-		return a.guide.PatchDirection(ctx, tx, r.PathValue("id"), p)
+	return changedBy(r, a.app, viewDirection, func(ctx context.Context, tx queue.Tx) (guidance.Direction, error) {
+		return a.app.guide.PatchDirection(ctx, tx, r.PathValue("id"), p)
 	})
 }
 
 func (a directionsAPI) remove(r *http.Request) (any, error) {
-	return removedBy(r, a.host, a.guide.DeleteDirection)
+	return removedBy(r, a.app, a.app.guide.DeleteDirection)
 }
 
 func (a directionsAPI) swap(r *http.Request) (any, error) {
-	if err := swappedBy(r, a.host, a.guide.SwapDirections); err != nil {
+	if err := swappedBy(r, a.app, a.app.guide.SwapDirections); err != nil {
 		return nil, err
 	}
 	return a.show(r)
@@ -94,49 +95,49 @@ func (a modelRulesAPI) calls() map[string]call {
 }
 
 type modelRuleView struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Description string    `json:"description"`
-	Scope       llm.Scope `json:"scope"`
-	ScopeRef    string    `json:"scope_ref"`
-	Text        string    `json:"text"`
-	Enabled     bool      `json:"enabled"`
-	Priority    int       `json:"priority"`
-	CreatedAt   time.Time `json:"created_at"`
-	UpdatedAt   time.Time `json:"updated_at"`
-	Revision    int64     `json:"revision"`
-	Unchecked   string    `json:"unchecked,omitempty"` // as that of a direction
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Scope       guidance.Scope `json:"scope"`
+	ScopeRef    string         `json:"scope_ref"`
+	Text        string         `json:"text"`
+	Enabled     bool           `json:"enabled"`
+	Priority    int            `json:"priority"`
+	CreatedAt   time.Time      `json:"created_at"`
+	UpdatedAt   time.Time      `json:"updated_at"`
+	Revision    int64          `json:"revision"`
+	Unchecked   string         `json:"unchecked,omitempty"` // as that of a direction
 }
 
-func viewModelRule(r llm.ScopedRule) modelRuleView {
+func viewModelRule(r guidance.ScopedRule) modelRuleView {
 	return modelRuleView{
 		r.ID, r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, r.Enabled, r.Priority, r.CreatedAt, r.UpdatedAt, r.Revision, r.Unchecked(),
 	}
 }
 
 func (a modelRulesAPI) list(r *http.Request) (any, error) {
-	list, err := a.guide.Rules(r.Context())
-	return listed(list, viewModelRule), err
+	list, err := a.app.guide.Rules(r.Context())
+	return printer.List(list, viewModelRule), err
 }
 
 func (a modelRulesAPI) show(r *http.Request) (any, error) {
-	rule, err := a.guide.Rule(r.Context(), r.PathValue("id"))
+	rule, err := a.app.guide.Rule(r.Context(), r.PathValue("id"))
 	return viewModelRule(rule), err
 }
 
 func (a modelRulesAPI) create(r *http.Request) (any, error) {
-	view := modelRuleView{Enabled: true, Priority: llm.DefaultPriority}
+	view := modelRuleView{Enabled: true, Priority: guidance.DefaultPriority}
 	if err := readBody(r, &view); err != nil {
 		return nil, err
 	}
 	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
 		return nil, err
 	}
-	if err := a.knowsAccounts(r.Context(), accountRef(view.Scope == llm.ScopeAccount, view.ScopeRef)); err != nil {
+	if err := a.app.knowsAccounts(r.Context(), accountRef(view.Scope == guidance.ScopeAccount, view.ScopeRef)); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.host, viewModelRule, func(ctx context.Context, tx queue.Tx) (llm.ScopedRule, error) {
-		return a.guide.CreateRule(ctx, tx, llm.ScopedRule{
+	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (guidance.ScopedRule, error) {
+		return a.app.guide.CreateRule(ctx, tx, guidance.ScopedRule{
 			Name: view.Name, Description: view.Description, Scope: view.Scope, ScopeRef: view.ScopeRef, Text: view.Text,
 			Enabled: view.Enabled, Priority: view.Priority,
 		})
@@ -144,21 +145,21 @@ func (a modelRulesAPI) create(r *http.Request) (any, error) {
 }
 
 func (a modelRulesAPI) patch(r *http.Request) (any, error) {
-	var p llm.ScopedRulePatch
+	var p guidance.ScopedRulePatch
 	if err := readBody(r, &p); err != nil {
 		return nil, err
 	}
-	return changedBy(r, a.host, viewModelRule, func(ctx context.Context, tx queue.Tx) (llm.ScopedRule, error) {
-		return a.guide.PatchRule(ctx, tx, r.PathValue("id"), p)
+	return changedBy(r, a.app, viewModelRule, func(ctx context.Context, tx queue.Tx) (guidance.ScopedRule, error) {
+		return a.app.guide.PatchRule(ctx, tx, r.PathValue("id"), p)
 	})
 }
 
 func (a modelRulesAPI) remove(r *http.Request) (any, error) {
-	return removedBy(r, a.host, a.guide.DeleteRule)
+	return removedBy(r, a.app, a.app.guide.DeleteRule)
 }
 
 func (a modelRulesAPI) swap(r *http.Request) (any, error) {
-	if err := swappedBy(r, a.host, a.guide.SwapRules); err != nil {
+	if err := swappedBy(r, a.app, a.app.guide.SwapRules); err != nil {
 		return nil, err
 	}
 	return a.show(r)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
@@ -21,9 +22,9 @@ func jobsExplain() *cobra.Command {
 				return noJob(err, args[0], "postroomd jobs list")
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), listed(e.Reasons, viewReason))
+				return printer.JSON(cmd.OutOrStdout(), printer.List(e.Reasons, viewReason))
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), printableLines(e.String()))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), printer.PrintableLines(e.String()))
 			return err
 		})
 	}
@@ -44,7 +45,7 @@ func jobsDoctor() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				err = printJSON(cmd.OutOrStdout(), listed(findings, viewFinding))
+				err = printer.JSON(cmd.OutOrStdout(), printer.List(findings, viewFinding))
 			} else {
 				err = printFindings(cmd, findings)
 			}
@@ -61,7 +62,7 @@ func jobsDoctor() *cobra.Command {
 
 func printFindings(cmd *cobra.Command, findings []queueadmin.Finding) error {
 	for _, f := range findings {
-		if _, err := fmt.Fprintln(cmd.OutOrStdout(), printable(f.String())); err != nil {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), printer.Printable(f.String())); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +26,7 @@ func healthcheckCommand() *cobra.Command {
 			}
 			port := l.Config.App.Port
 			if port == 0 {
-				return usage("app.port is 0: postroomd listens on a port that the system chooses, which nobody else knows; set app.port")
+				return usage.Errorf("app.port is 0: postroomd listens on a port that the system chooses, which nobody else knows; set app.port")
 			}
 			address := fmt.Sprintf("http://127.0.0.1:%d/healthz", port)
 			request, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, address, nil)

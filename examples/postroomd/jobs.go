@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/queue"
@@ -32,7 +34,7 @@ func jobsList() *cobra.Command {
 		filter := queue.Filter{Types: *types, Limit: *limit}
 		for _, s := range *states {
 			if !slices.Contains(queue.States(), queue.State(s)) {
-				return usage("--state %s: %s", s, suggest.Instead(s, texts(queue.States()), "the states are"))
+				return usage.Errorf("--state %s: %s", s, suggest.Instead(s, texts(queue.States()), "the states are"))
 			}
 			filter.States = append(filter.States, queue.State(s))
 		}
@@ -47,13 +49,13 @@ func jobsList() *cobra.Command {
 				}
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), listed(jobs, viewJob))
+				return printer.JSON(cmd.OutOrStdout(), printer.List(jobs, viewJob))
 			}
-			t := newTable(cmd.OutOrStdout(), "ID", "TYPE", "STATE", "ATTEMPT", "CREATED", "ERROR")
+			t := printer.NewTable(cmd.OutOrStdout(), "ID", "TYPE", "STATE", "ATTEMPT", "CREATED", "ERROR")
 			for _, j := range jobs {
-				t.row(j.ID, j.Type, j.State, j.Attempt, clock(j.CreatedAt), j.LastError)
+				t.Row(j.ID, j.Type, j.State, j.Attempt, printer.Clock(j.CreatedAt), j.LastError)
 			}
-			return t.flush("no jobs")
+			return t.Flush("no jobs")
 		})
 	}
 	return cmd
@@ -79,8 +81,8 @@ func jobsShow() *cobra.Command {
 			}
 			if *asJSON {
 				view := viewJob(*job)
-				view.Attempts, view.Steps = listed(attempts, viewAttempt), listed(steps, viewStep)
-				return printJSON(cmd.OutOrStdout(), view)
+				view.Attempts, view.Steps = printer.List(attempts, viewAttempt), printer.List(steps, viewStep)
+				return printer.JSON(cmd.OutOrStdout(), view)
 			}
 			return printJob(cmd.OutOrStdout(), job, attempts, steps)
 		})
@@ -89,21 +91,21 @@ func jobsShow() *cobra.Command {
 }
 
 func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps []queue.StepRecord) error {
-	f := newFields(w)
-	f.add("id", j.ID)
-	f.add("type", j.Type)
-	f.add("state", j.State)
-	f.add("priority", j.Priority)
-	f.add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes))
-	f.add("due", clock(j.NotBefore))
-	f.add("created", clock(j.CreatedAt))
-	f.add("started", clock(j.StartedAt))
-	f.add("finished", clock(j.FinishedAt))
-	f.add("worker", j.WorkerID)
-	f.add("key", j.Key.Name)
-	f.add("payload", string(j.Payload))
-	f.add("result", string(j.Result))
-	f.add("error", j.LastError)
+	f := printer.NewFields(w)
+	f.Add("id", j.ID)
+	f.Add("type", j.Type)
+	f.Add("state", j.State)
+	f.Add("priority", j.Priority)
+	f.Add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes))
+	f.Add("due", printer.Clock(j.NotBefore))
+	f.Add("created", printer.Clock(j.CreatedAt))
+	f.Add("started", printer.Clock(j.StartedAt))
+	f.Add("finished", printer.Clock(j.FinishedAt))
+	f.Add("worker", j.WorkerID)
+	f.Add("key", j.Key.Name)
+	f.Add("payload", string(j.Payload))
+	f.Add("result", string(j.Result))
+	f.Add("error", j.LastError)
 	for _, s := range steps {
 		state := "started, not finished"
 		switch {
@@ -112,7 +114,7 @@ func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps [
 		case s.Cursor != nil:
 			state += ", has come to " + string(s.Cursor)
 		}
-		f.add("step "+s.Name, state)
+		f.Add("step "+s.Name, state)
 	}
 	for _, a := range attempts {
 		how := a.Kind
@@ -122,10 +124,10 @@ func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps [
 		if a.Error != "" {
 			how += ": " + a.Error
 		}
-		f.add(fmt.Sprintf("attempt %d", a.Attempt), how)
-		f.add("stack", a.Stack)
+		f.Add(fmt.Sprintf("attempt %d", a.Attempt), how)
+		f.Add("stack", a.Stack)
 	}
-	return f.flush()
+	return f.Flush()
 }
 
 func jobsRetry() *cobra.Command {
@@ -139,7 +141,7 @@ func jobsRetry() *cobra.Command {
 			err := h.queue.Retry(ctx, args[0])
 			switch {
 			case errors.Is(err, queue.ErrNotFinished), errors.Is(err, queue.ErrFinished):
-				return usage("job %s cannot be retried: only failed and canceled jobs can (%w)", args[0], err)
+				return usage.Errorf("job %s cannot be retried: only failed and canceled jobs can (%w)", args[0], err)
 			case err != nil:
 				return noJob(err, args[0], "postroomd jobs list --state failed")
 			}
@@ -156,7 +158,7 @@ func jobsRetry() *cobra.Command {
 			if job.State == queue.StateFailed {
 				return fmt.Errorf("job %s failed again: %s", job.ID, job.LastError)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s%s\n", job.ID, job.State, unless(done, waits))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s%s\n", job.ID, job.State, printer.Unless(done, waits))
 			return err
 		})
 	}
@@ -174,11 +176,11 @@ func (h *host) mayRetry(ctx context.Context, id string) error {
 	}
 	var payload gmail.ActionPayload // that of a sending has these fields too
 	if err := json.Unmarshal(job.Payload, &payload); err != nil {
-		return usage("job %s cannot be retried: its payload cannot be read: %w", id, err)
+		return usage.Errorf("job %s cannot be retried: its payload cannot be read: %w", id, err)
 	}
 	action, err := h.ledger.Action(ctx, payload.ActionID)
 	if err == nil && action.State.Final() {
-		return usage("job %s cannot be retried: its action %s is %s for good (%s)", id, action.ID, action.State, action.Error)
+		return usage.Errorf("job %s cannot be retried: its action %s is %s for good (%s)", id, action.ID, action.State, action.Error)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -32,7 +33,7 @@ func (h *host) labelNames(ctx context.Context) (labelNames, error) {
 			return nil, err
 		}
 		for _, l := range labels {
-			names[labelKey{a.ID, l.ID}] = printable(l.Name)
+			names[labelKey{a.ID, l.ID}] = printer.Printable(l.Name)
 		}
 	}
 	return names, nil
@@ -53,7 +54,7 @@ func (h *host) nameGone(ctx context.Context, names labelNames, entries []safety.
 		case err != nil:
 			return err
 		default:
-			names[key] = printable(labelOf(rule, safety.Undone(action.Type)))
+			names[key] = printer.Printable(labelOf(rule, safety.Undone(action.Type)))
 		}
 	}
 	return nil

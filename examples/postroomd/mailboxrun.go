@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -30,14 +31,14 @@ func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 		return nil, err
 	}
 	for _, p := range o.mailboxes {
-		account, err := o.mail.Account(ctx, p.accountID)
+		account, err := o.app.mail.Account(ctx, p.accountID)
 		if errors.Is(err, postroom.ErrNotFound) {
 			continue // somebody has removed it
 		}
 		if err != nil {
 			return nil, err
 		}
-		missed, err := o.missedBy(ctx, p.accountID)
+		missed, err := o.app.missedBy(ctx, p.accountID)
 		if err != nil {
 			return nil, err
 		}
@@ -53,12 +54,12 @@ func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 
 // leftByFailures says for each account what has failed in it and is tried again by a later run, if anything is.
 func (o *oneRun) leftByFailures(ctx context.Context) (map[string]error, error) {
-	limits, err := o.queue.Limits(ctx)
+	limits, err := o.app.queue.Limits(ctx)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	jobs, err := o.queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
+	jobs, err := o.app.queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
 		return j.Attempt > 0 && j.LastError != "" && !isHeld(j) && !isDeferred(j, now) && !waitsForRules(j, now) && !isPaused(j, limits)
 	})
 	if err != nil {
@@ -70,7 +71,7 @@ func (o *oneRun) leftByFailures(ctx context.Context) (map[string]error, error) {
 		if len(of) > 0 {
 			last := of[0] // the newest
 			left[p.accountID] = fmt.Errorf("%s again after %s, by 'postroomd run' or the next run; the last error, of job %s (%s): %s",
-				count(len(of), "job is tried", "jobs are tried"), last.NotBefore.UTC().Format(time.RFC3339), last.ID, last.Type, last.LastError)
+				printer.Count(len(of), "job is tried", "jobs are tried"), last.NotBefore.UTC().Format(time.RFC3339), last.ID, last.Type, last.LastError)
 		}
 	}
 	return left, nil
@@ -95,14 +96,14 @@ func failureOf(a gmail.Account, fault error) string {
 
 // print says what a person must know of the mailbox; of one that was worked on only where there are several.
 func (m *mailboxRun) print(t *tally, several bool) {
-	email := printable(m.Email)
+	email := printer.Printable(m.Email)
 	switch {
 	case m.Failure != "":
-		t.linef("%s could not be worked on: %s", email, printable(m.Failure))
+		t.linef("%s could not be worked on: %s", email, printer.Printable(m.Failure))
 	case m.State == gmail.AccountPaused:
-		t.linef("%s is paused%s, and nothing is done there until 'postroomd accounts resume %s'.", email, unless(m.Reason == "", " ("+printable(m.Reason)+")"), email)
+		t.linef("%s is paused%s, and nothing is done there until 'postroomd accounts resume %s'.", email, printer.Unless(m.Reason == "", " ("+printer.Printable(m.Reason)+")"), email)
 	case several:
-		t.linef("%s: %s stored.", email, count(m.Messages, "message is", "messages are"))
+		t.linef("%s: %s stored.", email, printer.Count(m.Messages, "message is", "messages are"))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -33,9 +35,9 @@ func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, erro
 	case err != nil:
 		return gmail.Account{}, err
 	case len(accounts) == 0:
-		return gmail.Account{}, usage("there is no mailbox yet; %s", h.noMailboxYet())
+		return gmail.Account{}, usage.Errorf("there is no mailbox yet; %s", h.env.HowToAddMailbox())
 	case len(accounts) != 1:
-		return gmail.Account{}, usage("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
+		return gmail.Account{}, usage.Errorf("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
 	}
 	return accounts[0], nil
 }
@@ -58,8 +60,8 @@ func (h *host) noMailbox(ctx context.Context, address, more string) error {
 	if err != nil {
 		return err
 	}
-	addresses := listed(accounts, func(a gmail.Account) string { return a.Email })
-	return usage("there is no mailbox %s here%s; %s", address, more, instead(address, addresses, "the mailboxes are"))
+	addresses := printer.List(accounts, func(a gmail.Account) string { return a.Email })
+	return usage.Errorf("there is no mailbox %s here%s; %s", address, more, instead(address, addresses, "the mailboxes are"))
 }
 
 func mailList() *cobra.Command {
@@ -113,7 +115,7 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), viewMails(found, names))
+				return printer.JSON(cmd.OutOrStdout(), viewMails(found, names))
 			}
 			warnOfDoubts(cmd.ErrOrStderr(), found.Doubts)
 			warnOfLabels(cmd.ErrOrStderr(), account.Email, found.UnknownLabels)
@@ -128,16 +130,16 @@ func warnOfDoubts(w io.Writer, doubts []gmail.SearchDoubt) {
 	for _, d := range doubts {
 		meant := ""
 		if d.Meant != "" {
-			meant = "; did you mean " + printable(d.Meant) + "?"
+			meant = "; did you mean " + printer.Printable(d.Meant) + "?"
 		}
-		_, _ = fmt.Fprintf(w, "%s: %s%s\n", printable(d.Term), d.Reason, meant)
+		_, _ = fmt.Fprintf(w, "%s: %s%s\n", printer.Printable(d.Term), d.Reason, meant)
 	}
 }
 
 // warnOfLabels reports labels in the search that the mailbox does not have: they are mistyped, or newer than the last sync.
 func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 	for _, label := range unknown {
-		_, _ = fmt.Fprintf(w, "%s has no label %s, as of the last sync of its labels\n", mailbox, printable(label))
+		_, _ = fmt.Fprintf(w, "%s has no label %s, as of the last sync of its labels\n", mailbox, printer.Printable(label))
 	}
 }
 
@@ -145,7 +147,7 @@ func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 func (h *host) search(ctx context.Context, accountID string, s gmail.Search) (gmail.SearchPage, error) {
 	page, err := h.mail.Search(ctx, accountID, s)
 	if errors.Is(err, gmail.ErrSearchCursor) {
-		return page, usage("--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
+		return page, usage.Errorf("--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
 	}
 	for err == nil && page.Next != "" && len(page.Messages) < s.Limit {
 		rest := s
@@ -158,11 +160,11 @@ func (h *host) search(ctx context.Context, accountID string, s gmail.Search) (gm
 }
 
 func printMail(w io.Writer, found gmail.SearchPage, names labelNames) error {
-	t := newTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
+	t := printer.NewTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
 	for _, m := range found.Messages {
-		t.row(m.ProviderID, clock(m.ReceivedAt), short(m.From.String(), 30), short(m.Subject, 50), strings.Join(labelsOf(m, names), ", "))
+		t.Row(m.ProviderID, printer.Clock(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50), strings.Join(labelsOf(m, names), ", "))
 	}
-	if err := t.flush("no mail"); err != nil || found.Next == "" {
+	if err := t.Flush("no mail"); err != nil || found.Next == "" {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "there is more: add --cursor %s\n", found.Next)
@@ -199,7 +201,7 @@ func mailShow() *cobra.Command {
 			}
 			v := viewWholeMail(m, done, names)
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), v)
+				return printer.JSON(cmd.OutOrStdout(), v)
 			}
 			return v.print(cmd.OutOrStdout())
 		})
@@ -218,7 +220,7 @@ func (h *host) message(ctx context.Context, account gmail.Account, id string) (*
 	}
 	m, err := h.mail.Message(ctx, account.ID, ours)
 	if errors.Is(err, postroom.ErrNotFound) {
-		return nil, usage("%s has no message %s; 'postroomd mail list' lists them", account.Email, id)
+		return nil, usage.Errorf("%s has no message %s; 'postroomd mail list' lists them", account.Email, id)
 	}
 	return m, err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/stretchr/testify/require"
 )
 
@@ -19,7 +20,7 @@ func mailJSON(t *testing.T, args ...string) mailPage {
 }
 
 func idsOf(messages []mailView) []string {
-	return listed(messages, func(m mailView) string { return m.ID })
+	return printer.List(messages, func(m mailView) string { return m.ID })
 }
 
 func TestStoredMailIsListedPageByPage(t *testing.T) {
@@ -115,7 +116,7 @@ func TestStoredMailIsShownWithWhatWasDone(t *testing.T) {
 	for _, m := range mailJSON(t, "--data", dir, "--limit", "500").Messages {
 		r := postroomd(t, "mail", "show", m.ID, "--data", dir)
 		require.Equal(t, 0, r.status, r.stderr)
-		require.Contains(t, r.stdout, printable(m.From.Email))
+		require.Contains(t, r.stdout, printer.Printable(m.From.Email))
 		if strings.Contains(r.stdout, "move ") && strings.Contains(r.stdout, "completed") {
 			moved = m
 		}

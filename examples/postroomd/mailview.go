@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/safety"
@@ -29,9 +30,9 @@ type doubtView struct {
 
 func viewMails(found gmail.SearchPage, names labelNames) mailPage {
 	return mailPage{
-		Messages: listed(found.Messages, func(m *postroom.Message) mailView { return viewMail(m, names) }),
+		Messages: printer.List(found.Messages, func(m *postroom.Message) mailView { return viewMail(m, names) }),
 		Next:     found.Next, UnknownLabels: found.UnknownLabels,
-		Doubts: listed(found.Doubts, func(d gmail.SearchDoubt) doubtView { return doubtView(d) }),
+		Doubts: printer.List(found.Doubts, func(d gmail.SearchDoubt) doubtView { return doubtView(d) }),
 	}
 }
 
@@ -76,7 +77,7 @@ func viewWholeMail(m *postroom.Message, done []safety.Entry, names labelNames) w
 	v := wholeMailView{
 		mailView: viewMail(m, names), Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Date: m.Date,
 		Files: append([]postroom.Attachment{}, m.Attachments...), Text: body.Text,
-		Actions: listed(done, func(e safety.Entry) actionView { return viewAction(e, names) }),
+		Actions: printer.List(done, func(e safety.Entry) actionView { return viewAction(e, names) }),
 	}
 	for _, h := range body.Hidden {
 		v.Hidden = append(v.Hidden, h.Text)
@@ -85,36 +86,36 @@ func viewWholeMail(m *postroom.Message, done []safety.Entry, names labelNames) w
 }
 
 func (v wholeMailView) print(w io.Writer) error {
-	f := newFields(w)
-	f.add("id", v.ID)
-	f.add("from", v.From.String())
-	f.add("reply to", people(v.ReplyTo))
-	f.add("to", people(v.To))
-	f.add("cc", people(v.Cc))
-	f.add("bcc", people(v.Bcc))
-	f.add("subject", v.Subject)
-	f.add("received", clock(v.ReceivedAt))
-	f.add("labels", strings.Join(v.Labels, ", "))
+	f := printer.NewFields(w)
+	f.Add("id", v.ID)
+	f.Add("from", v.From.String())
+	f.Add("reply to", people(v.ReplyTo))
+	f.Add("to", people(v.To))
+	f.Add("cc", people(v.Cc))
+	f.Add("bcc", people(v.Bcc))
+	f.Add("subject", v.Subject)
+	f.Add("received", printer.Clock(v.ReceivedAt))
+	f.Add("labels", strings.Join(v.Labels, ", "))
 	for _, a := range v.Files {
-		f.add("attachment", fmt.Sprintf("%s (%s, %s)", a.Filename, a.ContentType, count(a.Size, "byte", "bytes")))
+		f.Add("attachment", fmt.Sprintf("%s (%s, %s)", a.Filename, a.ContentType, printer.Count(a.Size, "byte", "bytes")))
 	}
 	if n := len(v.Hidden); n > 0 {
-		f.add("hidden", count(n, "piece", "pieces")+" of text that a person does not see; --json has all")
+		f.Add("hidden", printer.Count(n, "piece", "pieces")+" of text that a person does not see; --json has all")
 	}
 	for _, a := range v.Actions {
-		f.add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), string(a.State)}, "  "))
+		f.Add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), string(a.State)}, "  "))
 	}
-	if err := f.flush(); err != nil {
+	if err := f.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.TrimRight(printableLines(v.Text), "\n"))
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.TrimRight(printer.PrintableLines(v.Text), "\n"))
 	return err
 }
 
 func labelsOf(m *postroom.Message, names labelNames) []string {
-	return listed(m.LabelIDs, func(id string) string { return names.name(m.AccountID, id) })
+	return printer.List(m.LabelIDs, func(id string) string { return names.name(m.AccountID, id) })
 }
 
 func people(addresses []postroom.Address) string {
-	return strings.Join(listed(addresses, postroom.Address.String), ", ")
+	return strings.Join(printer.List(addresses, postroom.Address.String), ", ")
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
@@ -37,13 +39,6 @@ func main() {
 	os.Exit(status)
 }
 
-// usageError is a fault in the command line, not in its execution.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand(args)
 	root.SetOut(stdout)
@@ -58,8 +53,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "postroomd: interrupted; run the same command again and it goes on where it was")
 		return exitInterrupted
 	}
-	_, _ = fmt.Fprintln(stderr, "postroomd:", printableLines(err.Error()))
-	var wrong usageError
+	_, _ = fmt.Fprintln(stderr, "postroomd:", printer.PrintableLines(err.Error()))
+	var wrong usage.Error
 	if !ran || errors.As(err, &wrong) {
 		return exitUsage
 	}
@@ -111,7 +106,7 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 		if len(args) > 0 {
 			return unknownCommand(cmd, args[0])
 		}
-		return usage("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+		return usage.Errorf("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
 	}}
 	cmd.AddCommand(below...)
 	return cmd
@@ -127,5 +122,5 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 		}
 		meant = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return usage("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), meant, cmd.CommandPath())
+	return usage.Errorf("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), meant, cmd.CommandPath())
 }

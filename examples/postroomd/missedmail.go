@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -32,7 +33,7 @@ func endedByCrashes(j *queue.Job) bool { return j.Crashes > 0 && j.Failures == 0
 
 // takeInMissed retries the ingest jobs of the account that have failed.
 func (p *pipeline) takeInMissed(ctx context.Context) error {
-	jobs, err := p.missed(ctx, p.accountID)
+	jobs, err := p.app.missed(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (p *pipeline) takeInMissed(ctx context.Context) error {
 		if endedByCrashes(&jobs[i]) {
 			continue
 		}
-		err := p.queue.Retry(ctx, jobs[i].ID)
+		err := p.app.queue.Retry(ctx, jobs[i].ID)
 		if err != nil && !errors.Is(err, queue.ErrNotFinished) && !errors.Is(err, queue.ErrJobNotFound) { // another process was faster
 			return err
 		}
@@ -60,5 +61,5 @@ func (h *host) missedBy(ctx context.Context, accountID string) (fault, err error
 		again = fmt.Sprintf("by 'postroomd jobs retry %s'", last.ID)
 	}
 	return fmt.Errorf("%s again %s; the last error, of job %s (%s): %s",
-		count(len(jobs), "message is not taken in, and is tried", "messages are not taken in, and are tried"), again, last.ID, last.Type, last.LastError), nil
+		printer.Count(len(jobs), "message is not taken in, and is tried", "messages are not taken in, and are tried"), again, last.ID, last.Type, last.LastError), nil
 }

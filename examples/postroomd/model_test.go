@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -68,7 +69,7 @@ func decides(asked llmtest.Asked) llmtest.Reply {
 		}
 	}
 	return llmtest.Reply{
-		ToolCalls: []llm.ToolCall{{ID: "call_1", Name: llm.RecordDecision, Arguments: llmtest.Decision(action, "{}", 0.95)}},
+		ToolCalls: []llm.ToolCall{{ID: "call_1", Name: decide.RecordDecision, Arguments: llmtest.Decision(action, "{}", 0.95)}},
 		Usage:     llm.Usage{InputTokens: 1000, OutputTokens: 100},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
@@ -26,9 +27,9 @@ type outageView struct {
 
 // String returns one line for people.
 func (o outageView) String() string {
-	text := o.Model + " since " + clock(o.Since)
+	text := o.Model + " since " + printer.Clock(o.Since)
 	if !o.Until.IsZero() {
-		text += ", until " + clock(o.Until)
+		text += ", until " + printer.Clock(o.Until)
 	}
 	if o.Mailbox != "" {
 		text += ", for " + o.Mailbox

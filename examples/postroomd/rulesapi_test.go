@@ -106,7 +106,7 @@ func TestProgramsChangeTheStoredRules(t *testing.T) {
 // Where rules come from a file, the next reading would take back what a program has changed: nothing is.
 func TestRulesOfAFileAreNotChangedByPrograms(t *testing.T) {
 	c, h := newCaller(t)
-	before, err := os.ReadFile(string(h.cfg.Paths.Rules))
+	before, err := os.ReadFile(string(h.env.Config.Paths.Rules))
 	require.NoError(t, err)
 	rule := read[[]storedRuleView](t, c.call("GET", "rules", "", 200))[0]
 	for method, path := range map[string]string{"POST": "rules", "PATCH": "rules/" + rule.ID, "DELETE": "rules/" + rule.ID} {
@@ -118,7 +118,7 @@ func TestRulesOfAFileAreNotChangedByPrograms(t *testing.T) {
 	}
 	require.Contains(t, c.call("POST", "rules/"+rule.ID+"/swap", `{"with": "x"}`, 409), "are changed there")
 	require.Equal(t, rule, read[storedRuleView](t, c.call("GET", "rules/"+rule.ID, "", 200)))
-	after, err := os.ReadFile(string(h.cfg.Paths.Rules))
+	after, err := os.ReadFile(string(h.env.Config.Paths.Rules))
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -71,7 +73,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	if err != nil {
 		return err
 	}
-	a.dry = a.dry || h.cfg.Safety.DryRun // recorded, the batch would be canceled permanently, and its name used up
+	a.dry = a.dry || h.env.Config.Safety.DryRun // recorded, the batch would be canceled permanently, and its name used up
 	done, err := rules.Apply(ctx, rules.ApplyConfig{
 		Engine: engine, Only: a.only, Messages: h.mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
 		Labels: h.mail, Ledger: h.ledger, DryRun: a.dry,
@@ -79,7 +81,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	a.batch = done.Batch
 	switch {
 	case err != nil && done.Messages > 0:
-		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch, unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
+		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch, printer.Unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
 	case err != nil:
 		return err
 	}
@@ -94,7 +96,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 		if err != nil {
 			return err
 		}
-		return printJSON(cmd.OutOrStdout(), appliedView{
+		return printer.JSON(cmd.OutOrStdout(), appliedView{
 			a.batch, a.dry, finished, done.Messages, done.Matched, done.Actions, irreversible(done.Actions), done.Rules, done.AlreadySo, done.Refused,
 			done.Waiting, stopped,
 		})
@@ -121,26 +123,26 @@ type appliedView struct {
 }
 
 func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {
-	out := newFields(cmd.OutOrStdout())
+	out := printer.NewFields(cmd.OutOrStdout())
 	if !a.dry {
-		out.add("batch", a.batch)
+		out.Add("batch", a.batch)
 	}
-	out.add("mail", fmt.Sprintf("%s, %d of them matched", count(done.Messages, "message", "messages"), done.Matched))
+	out.Add("mail", fmt.Sprintf("%s, %d of them matched", printer.Count(done.Messages, "message", "messages"), done.Matched))
 	what := map[bool]string{true: "would do", false: "does"}[a.dry]
 	for _, action := range slices.Sorted(maps.Keys(done.Actions)) {
-		out.add(what, fmt.Sprintf("%s to %d", action, done.Actions[action]))
+		out.Add(what, fmt.Sprintf("%s to %d", action, done.Actions[action]))
 	}
 	for _, rule := range slices.Sorted(maps.Keys(done.Rules)) {
-		out.add("by rule", fmt.Sprintf("%s: %d", rule, done.Rules[rule]))
+		out.Add("by rule", fmt.Sprintf("%s: %d", rule, done.Rules[rule]))
 	}
-	out.add("already so", done.AlreadySo)
+	out.Add("already so", done.AlreadySo)
 	if done.Refused > 0 {
-		out.add("refused", count(done.Refused, "names", "name")+" a label that is not there")
+		out.Add("refused", printer.Count(done.Refused, "names", "name")+" a label that is not there")
 	}
 	if done.Waiting > 0 {
-		out.add("waiting", count(done.Waiting, "waits", "wait")+" for a person; see 'postroomd approvals list'")
+		out.Add("waiting", printer.Count(done.Waiting, "waits", "wait")+" for a person; see 'postroomd approvals list'")
 	}
-	if err := out.flush(); err != nil || a.dry {
+	if err := out.Flush(); err != nil || a.dry {
 		return err
 	}
 	end := ""
@@ -173,7 +175,7 @@ func (a *applyCommand) takesBack(actions map[string]int) string {
 // irreversible returns the actions that cannot be undone, such as sending.
 func irreversible(actions map[string]int) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(actions)), func(action string) bool {
-		kind, ok := kinds.Kind(postroom.ActionType(action))
+		kind, ok := environment.Kinds.Kind(postroom.ActionType(action))
 		return !ok || kind.Reversible()
 	})
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
@@ -63,7 +66,7 @@ func rulesBacktest() *cobra.Command {
 
 func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
 	if b.samples < 0 || b.samples > 100 {
-		return usage("--samples is %d; it must be within 0 and 100", b.samples)
+		return usage.Errorf("--samples is %d; it must be within 0 and 100", b.samples)
 	}
 	window, err := mailWindow(b.since, b.until, time.Now())
 	if err != nil {
@@ -77,7 +80,7 @@ func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
 		return look(cmd, b.place, func(ctx context.Context, h *host) error { return b.stored(ctx, cmd, h, path, window) })
 	}
 	if path == "" {
-		return usage("name the rules file to try on %s", origin)
+		return usage.Errorf("name the rules file to try on %s", origin)
 	}
 	return b.foreign(cmd, path, origin, window)
 }
@@ -109,7 +112,7 @@ func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *hos
 
 // readFor reads a rules file for one account: label names become ids.
 func (h *host) readFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
-	file, err := readRules(path)
+	file, err := environment.ReadRulesFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +129,13 @@ func (h *host) readFor(ctx context.Context, accountID, path string) ([]rules.Rul
 
 // foreign tries rules on mail from elsewhere, whose labels have only names.
 func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origin, window gmail.MessageRange) error {
-	file, err := readRules(path)
+	file, err := environment.ReadRulesFile(path)
 	if err != nil {
 		return err
 	}
 	var against []rules.Rule
 	if b.against != "" {
-		old, err := readRules(b.against)
+		old, err := environment.ReadRulesFile(b.against)
 		if err != nil {
 			return err
 		}
@@ -140,7 +143,7 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origi
 	}
 	source, err := origin.open()
 	if err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	all := func(yield func(*postroom.Message, error) bool) {
 		for m, err := range source.Messages() {
@@ -174,7 +177,7 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origi
 
 // asksSenders reports whether a rule uses sender_seen, which needs a separate pass over all mail.
 func asksSenders(list []rules.Rule) bool {
-	return slices.ContainsFunc(rules.NewSet(list, kinds).Broken(), func(b rules.Broken) bool { return errors.Is(b.Err, rules.ErrNoSenders) })
+	return slices.ContainsFunc(rules.NewSet(list, environment.Kinds).Broken(), func(b rules.Broken) bool { return errors.Is(b.Err, rules.ErrNoSenders) })
 }
 
 // foreignMessage returns nil for a message that could not be read.
@@ -228,16 +231,16 @@ func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) 
 		}
 	}
 	if !r.Since.IsZero() && !r.Until.IsZero() && !r.Since.Before(r.Until) {
-		return r, usage("--since %s is not before --until %s: no mail is in between", since, until)
+		return r, usage.Errorf("--since %s is not before --until %s: no mail is in between", since, until)
 	}
 	return r, nil
 }
 
-// report runs the backtest and prints it.
+// Report runs the backtest and prints it.
 func (b *backtestCommand) report(
 	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, senders rules.Senders, messages iter.Seq2[*postroom.Message, error],
 ) error {
-	cfg := rules.BacktestConfig{Rules: tried, Against: against, Kinds: kinds, Samples: b.samples, Senders: senders}
+	cfg := rules.BacktestConfig{Rules: tried, Against: against, Kinds: environment.Kinds, Samples: b.samples, Senders: senders}
 	if b.samples == 0 {
 		cfg.Samples = -1
 	}
@@ -254,17 +257,17 @@ func (b *backtestCommand) report(
 		}
 	}
 	if *b.asJSON {
-		return printJSON(cmd.OutOrStdout(), result)
+		return printer.JSON(cmd.OutOrStdout(), result)
 	}
 	out := cmd.OutOrStdout()
-	_, err = io.WriteString(out, wrapLines(fmt.Sprintf("%s\n%.1f s, nothing was changed\n", result, result.Took.Seconds()), terminalWidth(out)))
+	_, err = io.WriteString(out, printer.WrapLines(fmt.Sprintf("%s\n%.1f s, nothing was changed\n", result, result.Took.Seconds()), printer.TerminalWidth(out)))
 	return err
 }
 
 func writeReport(path string, result *rules.Backtest) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	return errors.Join(result.WriteHTML(file), file.Close())
 }

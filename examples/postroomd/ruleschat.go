@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -38,8 +41,8 @@ func rulesChatSay() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			if !h.cfg.LLM.Enabled() {
-				return usage("no model is configured: set llm.provider, llm.model and llm.api_key")
+			if !h.env.Config.LLM.Enabled() {
+				return usage.Errorf("no model is configured: set llm.provider, llm.model and llm.api_key")
 			}
 			c, err := h.talkOrNew(ctx, *session, *address)
 			if err != nil {
@@ -48,15 +51,15 @@ func rulesChatSay() *cobra.Command {
 			said, err := c.say(ctx, args[0], *since)
 			switch {
 			case errors.Is(err, ruleschat.ErrInvalidText):
-				return usageError{err}
+				return usage.Wrap(err)
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), said)
+				return printer.JSON(cmd.OutOrStdout(), said)
 			}
-			r := newReport(cmd.OutOrStdout())
+			r := printer.NewReport(cmd.OutOrStdout())
 			said.print(r)
-			return r.flush()
+			return r.Flush()
 		})
 	}
 	return cmd
@@ -64,7 +67,7 @@ func rulesChatSay() *cobra.Command {
 
 // A rulesTalk is a session with its rules.
 type rulesTalk struct {
-	*host
+	app     *host
 	chat    *ruleschat.Chat
 	session ruleschat.Session
 	account gmail.Account
@@ -112,7 +115,7 @@ func (h *host) chatSession(ctx context.Context, id string) (ruleschat.Session, e
 	prefix := strings.ToLower(strings.TrimSpace(id))
 	list = slices.DeleteFunc(list, func(s ruleschat.Session) bool { return prefix == "" || !strings.HasPrefix(s.ID, prefix) })
 	if len(list) != 1 {
-		return ruleschat.Session{}, usage("%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
+		return ruleschat.Session{}, usage.Errorf("%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
 	}
 	return list[0], nil
 }
@@ -123,26 +126,26 @@ func (h *host) talkAbout(ctx context.Context, account gmail.Account, session rul
 		return nil, err
 	}
 	current, err := h.currentRules(ctx, account.ID)
-	return &rulesTalk{host: h, chat: chat, session: session, account: account, current: current}, err
+	return &rulesTalk{app: h, chat: chat, session: session, account: account, current: current}, err
 }
 
 // rulesChat returns the chat with the better model, if there is one: rules are written rarely, and used often. Without a model,
 // sessions can be read.
 func (h *host) rulesChat() (*ruleschat.Chat, error) {
-	cfg := ruleschat.Config{DB: h.db, Kinds: kinds, Options: h.rulesOptions()}
-	if !h.cfg.LLM.Enabled() {
+	cfg := ruleschat.Config{DB: h.db, Kinds: environment.Kinds, Options: h.rulesOptions()}
+	if !h.env.Config.LLM.Enabled() {
 		return ruleschat.New(cfg)
 	}
-	model := &h.cfg.LLM.Model
-	if h.cfg.Better.Enabled() {
-		model = &h.cfg.Better
+	model := &h.env.Config.LLM.Model
+	if h.env.Config.Better.Enabled() {
+		model = &h.env.Config.Better
 	}
 	client, err := h.modelClient(model)
 	if err != nil {
 		return nil, err
 	}
 	cfg.Client = client
-	if t := h.cfg.LLM.Temperature; t != config.ProvidersTemperature {
+	if t := h.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
 		cfg.Temperature = &t
 	}
 	return ruleschat.New(cfg)
@@ -164,12 +167,12 @@ func (c *rulesTalk) say(ctx context.Context, text, since string) (*saidView, err
 	if err != nil {
 		return nil, err
 	}
-	labels, err := c.mail.Labels(ctx, c.account.ID)
+	labels, err := c.app.mail.Labels(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
 	}
 	if c.session.ID == "" {
-		err := c.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		err := c.app.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 			c.session, err = c.chat.Begin(ctx, tx, c.account.ID, me())
 			return err
 		})
@@ -203,7 +206,7 @@ func changedRules(before, after *rules.File) []string {
 
 // try shows the effect that the proposal would have had on stored mail, compared with the current rules.
 func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.MessageRange) (*rules.Backtest, error) {
-	id, err := c.labelIDs(ctx, c.account.ID)
+	id, err := c.app.labelIDs(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -215,31 +218,31 @@ func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.Mess
 			f.Rules[i].AccountID = c.account.ID
 		}
 	}
-	cfg := rules.BacktestConfig{Rules: proposed.Rules, Against: current.Rules, Kinds: kinds, Samples: 3, Senders: c.mail}
-	return rules.RunBacktest(ctx, cfg, c.mail.AllMessages(ctx, c.account.ID, window))
+	cfg := rules.BacktestConfig{Rules: proposed.Rules, Against: current.Rules, Kinds: environment.Kinds, Samples: 3, Senders: c.app.mail}
+	return rules.RunBacktest(ctx, cfg, c.app.mail.AllMessages(ctx, c.account.ID, window))
 }
 
-func (v *saidView) print(r *report) {
-	r.heading(v.Model)
-	r.quote(v.Text)
+func (v *saidView) print(r *printer.Report) {
+	r.Heading(v.Model)
+	r.Quote(v.Text)
 	if v.File == "" {
-		r.heading("Answer with")
-		r.verbatim("postroomd rules chat say --session " + v.Session + " TEXT")
+		r.Heading("Answer with")
+		r.Verbatim("postroomd rules chat say --session " + v.Session + " TEXT")
 		return
 	}
-	r.heading("Proposed")
+	r.Heading("Proposed")
 	for _, text := range v.Proposed {
-		r.verbatim(text)
+		r.Verbatim(text)
 	}
 	if v.Tried != nil {
-		r.heading("Tried on stored mail")
-		r.line(fmt.Sprintf("Of %s, %d would have been decided about differently.", count(v.Tried.Messages, "message", "messages"), v.Tried.Changed))
+		r.Heading("Tried on stored mail")
+		r.Line(fmt.Sprintf("Of %s, %d would have been decided about differently.", printer.Count(v.Tried.Messages, "message", "messages"), v.Tried.Changed))
 		for _, c := range v.Tried.Changes {
-			r.line(fmt.Sprintf("%d: %s instead of %s", c.Count, actionsOr(c.After), actionsOr(c.Before)))
+			r.Line(fmt.Sprintf("%d: %s instead of %s", c.Count, actionsOr(c.After), actionsOr(c.Before)))
 		}
 	}
-	r.heading("Nothing is changed yet. Accept it with")
-	r.verbatim(fmt.Sprintf("postroomd rules chat accept %s %d", v.Session, v.Number))
+	r.Heading("Nothing is changed yet. Accept it with")
+	r.Verbatim(fmt.Sprintf("postroomd rules chat accept %s %d", v.Session, v.Number))
 }
 
 func actionsOr(actions []string) string {

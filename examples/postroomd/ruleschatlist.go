@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
@@ -27,13 +29,13 @@ func rulesChatList() *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), list)
+				return printer.JSON(cmd.OutOrStdout(), list)
 			}
-			t := newTable(cmd.OutOrStdout(), "SESSION", "LAST", "FOR", "BY", "ABOUT")
+			t := printer.NewTable(cmd.OutOrStdout(), "SESSION", "LAST", "FOR", "BY", "ABOUT")
 			for _, s := range list {
-				t.row(s.ID, clock(s.UpdatedAt), s.For, s.By, short(s.About, 60))
+				t.Row(s.ID, printer.Clock(s.UpdatedAt), s.For, s.By, printer.Short(s.About, 60))
 			}
-			return t.flush("no sessions")
+			return t.Flush("no sessions")
 		})
 	}
 	return cmd
@@ -116,34 +118,34 @@ func rulesChatShow() *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), listed(said, viewChatMessage))
+				return printer.JSON(cmd.OutOrStdout(), printer.List(said, viewChatMessage))
 			}
-			r := newReport(cmd.OutOrStdout())
+			r := printer.NewReport(cmd.OutOrStdout())
 			for _, m := range said {
 				viewChatMessage(m).print(r, session.By)
 			}
-			return r.flush()
+			return r.Flush()
 		})
 	}
 	return cmd
 }
 
-func (v chatMessageView) print(r *report, person string) {
+func (v chatMessageView) print(r *printer.Report, person string) {
 	who := v.Model
 	if who == "" {
 		who = person
 	}
-	r.heading(fmt.Sprintf("%d: %s, %s", v.Number, who, clock(v.At)))
-	r.quote(v.Text)
+	r.Heading(fmt.Sprintf("%d: %s, %s", v.Number, who, printer.Clock(v.At)))
+	r.Quote(v.Text)
 	if v.Rules != "" {
-		r.heading("Proposed")
-		r.verbatim(v.Rules)
+		r.Heading("Proposed")
+		r.Verbatim(v.Rules)
 	}
 	for _, name := range v.Remove {
-		r.line("without the rule " + name)
+		r.Line("without the rule " + name)
 	}
 	if !v.AcceptedAt.IsZero() {
-		r.line(fmt.Sprintf("accepted by %s, %s", v.AcceptedBy, clock(v.AcceptedAt)))
+		r.Line(fmt.Sprintf("accepted by %s, %s", v.AcceptedBy, printer.Clock(v.AcceptedAt)))
 	}
 }
 
@@ -162,7 +164,7 @@ func rulesChatAccept() *cobra.Command {
 			}
 			number, err := strconv.Atoi(args[1])
 			if err != nil {
-				return usage("%q is no number of a message; 'postroomd rules chat show %s' has them", args[1], s.ID)
+				return usage.Errorf("%q is no number of a message; 'postroomd rules chat show %s' has them", args[1], s.ID)
 			}
 			return h.acceptProposal(ctx, cmd.OutOrStdout(), s, number)
 		})
@@ -183,16 +185,16 @@ func (h *host) acceptProposal(ctx context.Context, out io.Writer, s ruleschat.Se
 		return chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.ID, Number: number, By: me(), Rules: current})
 	})
 	if errors.Is(err, ruleschat.ErrNoProposal) || errors.Is(err, ruleschat.ErrChanged) {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	if err != nil {
 		return err
 	}
-	if path := h.cfg.Paths.Rules; path != "" {
+	if path := h.env.Config.Paths.Rules; path != "" {
 		if _, err := fmt.Fprintf(out, "%s is written\n", path); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, "%s added, %d changed, %d removed; 'postroomd rules history' lists the versions\n", count(done.Added, "rule is", "rules are"), done.Changed, done.Removed)
+	_, err = fmt.Fprintf(out, "%s added, %d changed, %d removed; 'postroomd rules history' lists the versions\n", printer.Count(done.Added, "rule is", "rules are"), done.Changed, done.Removed)
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -57,7 +59,7 @@ func directionsConfirm() *cobra.Command {
 			if err != nil || i < 0 {
 				return "", errors.Join(err, postroom.ErrNotFound)
 			}
-			return fmt.Sprintf("%s (%s%s)\n", list[i].Text, list[i].For, unless(list[i].Enabled, ", off")), nil
+			return fmt.Sprintf("%s (%s%s)\n", list[i].Text, list[i].For, printer.Unless(list[i].Enabled, ", off")), nil
 		}}
 	})
 }
@@ -79,7 +81,7 @@ func confirmCommand(what string, of func(h *host) confirmable) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), printableLines(text))
+			_, err = fmt.Fprint(cmd.OutOrStdout(), printer.PrintableLines(text))
 			return err
 		})
 	}
@@ -111,7 +113,7 @@ func (h *host) confirmAll(ctx context.Context, c confirmable, ids []string) (str
 		for _, id := range ids {
 			err := c.confirm(ctx, tx, id)
 			if errors.Is(err, postroom.ErrNotFound) {
-				err = usage("none of the %s has the id %s, and nothing is confirmed; 'postroomd %s confirm' lists those that wait for it", c.what, id, c.what)
+				err = usage.Errorf("none of the %s has the id %s, and nothing is confirmed; 'postroomd %s confirm' lists those that wait for it", c.what, id, c.what)
 			}
 			if err != nil {
 				return err
@@ -119,5 +121,5 @@ func (h *host) confirmAll(ctx context.Context, c confirmable, ids []string) (str
 		}
 		return nil
 	})
-	return count(len(ids), strings.TrimSuffix(c.what, "s")+" is", c.what+" are") + " confirmed\n", err
+	return printer.Count(len(ids), strings.TrimSuffix(c.what, "s")+" is", c.what+" are") + " confirmed\n", err
 }

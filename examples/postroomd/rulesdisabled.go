@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -53,7 +54,7 @@ func (h *host) disableRules(ctx context.Context, tx queue.Tx, accountID string, 
 	if err != nil || len(disabled) == 0 {
 		return err
 	}
-	names := listed(disabled, func(r rules.Rule) string { return r.Name })
+	names := printer.List(disabled, func(r rules.Rule) string { return r.Name })
 	queue.OnCommit(tx, func() {
 		h.log.Warn("rules are disabled, since a label that they name was deleted from the mailbox; they decide nothing until they are changed",
 			"account_id", accountID, "label", label.Name, "rules", names)

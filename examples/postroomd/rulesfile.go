@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ func rewriteRules(path, before, text string) error {
 		return err
 	}
 	if there != before {
-		return usage("%s has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again", path)
+		return usage.Errorf("%s has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again", path)
 	}
 	err = replaceFile(path, []byte(text))
 	if errors.Is(err, fs.ErrNotExist) {

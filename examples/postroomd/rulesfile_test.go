@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -29,7 +30,7 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 		return h.parseRules(text + moreRules)
 	})
 	require.ErrorContains(t, err, "has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again")
-	require.ErrorAs(t, err, new(usageError))
+	require.ErrorAs(t, err, new(usage.Error))
 	require.Equal(t, byHand, d.read())
 	after, err := h.rules.List(t.Context())
 	require.NoError(t, err)

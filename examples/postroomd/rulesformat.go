@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -38,7 +40,7 @@ func rulesFormat() *cobra.Command {
 			}
 		}
 		if *check && different > 0 {
-			return fmt.Errorf("%d of %s not in canonical form; 'postroomd rules fmt' brings files into it", different, count(len(args), "file is", "files are"))
+			return fmt.Errorf("%d of %s not in canonical form; 'postroomd rules fmt' brings files into it", different, printer.Count(len(args), "file is", "files are"))
 		}
 		return nil
 	}
@@ -54,12 +56,12 @@ func formatRules(cmd *cobra.Command, path string, check bool) (changed bool, err
 		data, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return false, usageError{err}
+		return false, usage.Wrap(err)
 	}
 	out, err := rules.Format(path, data)
 	switch {
 	case err != nil:
-		return false, usageError{err}
+		return false, usage.Wrap(err)
 	case check:
 		return !bytes.Equal(data, out), nil
 	case path == "-":

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -47,7 +50,7 @@ func importGmail() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printTranslation(cmd, rules.FromGmail(filters, kinds))
+			return printTranslation(cmd, rules.FromGmail(filters, environment.Kinds))
 		})
 	}
 	return cmd
@@ -74,11 +77,11 @@ func (h *host) filters(ctx context.Context, accountID string) ([]rules.GmailFilt
 		}
 	}
 	named := func(id string) string { return cmp.Or(names[id], id) }
-	return listed(list, func(f gmail.Filter) rules.GmailFilter {
+	return printer.List(list, func(f gmail.Filter) rules.GmailFilter {
 		return rules.GmailFilter{
 			From: f.From, To: f.To, Subject: f.Subject, Query: f.Query, NegatedQuery: f.NegatedQuery, HasAttachment: f.HasAttachment,
 			Size: f.Size, SizeComparison: f.SizeComparison, Forward: f.Forward,
-			AddLabels: listed(f.AddLabelIDs, named), RemoveLabels: listed(f.RemoveLabelIDs, named),
+			AddLabels: printer.List(f.AddLabelIDs, named), RemoveLabels: printer.List(f.RemoveLabelIDs, named),
 		}
 	}), nil
 }
@@ -95,11 +98,11 @@ func importCommand(use, short, long string, read func(data []byte) (*rules.Trans
 func importFile(cmd *cobra.Command, path string, read func(data []byte) (*rules.Translation, error)) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	t, err := read(data)
 	if err != nil {
-		return usage("%s: %w", path, err)
+		return usage.Errorf("%s: %w", path, err)
 	}
 	return printTranslation(cmd, t)
 }
@@ -116,16 +119,16 @@ func fromGmail(data []byte) (*rules.Translation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rules.FromGmail(filters, kinds), nil
+	return rules.FromGmail(filters, environment.Kinds), nil
 }
 
 func rulesFromSieve(data []byte) (*rules.Translation, error) {
-	return rules.FromSieve(string(data), kinds)
+	return rules.FromSieve(string(data), environment.Kinds)
 }
 
 func tellUntranslated(w io.Writer, list []rules.Untranslated) error {
 	for _, u := range list {
-		if _, err := fmt.Fprintln(w, printable(u.String())); err != nil {
+		if _, err := fmt.Fprintln(w, printer.Printable(u.String())); err != nil {
 			return err
 		}
 	}
@@ -142,7 +145,7 @@ func rulesExport() *cobra.Command {
 			"Filters ask neither whether the sender is authenticated nor a person. Rules that do have none, unless --unguarded is given.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := readRules(args[0])
+			file, err := environment.ReadRulesFile(args[0])
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -33,7 +36,7 @@ func rulesTest() *cobra.Command {
 	further := cmd.Flags().StringArray("tests", nil, "a further file with tests; may be given several times")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		file, err := readRules(args[0])
+		file, err := environment.ReadRulesFile(args[0])
 		if err != nil {
 			return err
 		}
@@ -43,16 +46,16 @@ func rulesTest() *cobra.Command {
 		}
 		tests = append(file.Tests, tests...)
 		if len(tests) == 0 {
-			return usage("%s holds no tests, and there is no %s; see 'postroomd rules test --help'", args[0], besidePath(args[0]))
+			return usage.Errorf("%s holds no tests, and there is no %s; see 'postroomd rules test --help'", args[0], besidePath(args[0]))
 		}
-		results := file.Test(tests, kinds)
+		results := file.Test(tests, environment.Kinds)
 		if *asJSON {
-			err = printJSON(cmd.OutOrStdout(), viewTests(results))
+			err = printer.JSON(cmd.OutOrStdout(), viewTests(results))
 		} else {
 			err = printTests(cmd.OutOrStdout(), results)
 		}
 		if failed := failedTests(results); err == nil && failed > 0 {
-			return fmt.Errorf("%d of %s failed", failed, count(len(results), "test", "tests"))
+			return fmt.Errorf("%d of %s failed", failed, printer.Count(len(results), "test", "tests"))
 		}
 		return err
 	}
@@ -71,12 +74,12 @@ func testsBeside(path string, further []string) ([]rules.Test, error) {
 	}
 	var tests []rules.Test
 	for _, name := range further {
-		more, err := rules.ParseTestFile(name, rules.WithKinds(kinds))
+		more, err := rules.ParseTestFile(name, rules.WithKinds(environment.Kinds))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, usage("%w; name a YAML file with tests", err)
+			return nil, usage.Errorf("%w; name a YAML file with tests", err)
 		}
 		if err != nil {
-			return nil, usageError{err}
+			return nil, usage.Wrap(err)
 		}
 		tests = append(tests, more...)
 	}
@@ -95,7 +98,7 @@ func failedTests(results []rules.TestResult) int {
 
 func printTests(out io.Writer, results []rules.TestResult) error {
 	for _, r := range results {
-		if _, err := fmt.Fprintln(out, printableLines(r.String())); err != nil {
+		if _, err := fmt.Fprintln(out, printer.PrintableLines(r.String())); err != nil {
 			return err
 		}
 	}
@@ -128,7 +131,7 @@ type testActionView struct {
 
 func viewTests(results []rules.TestResult) testsView {
 	failed := failedTests(results)
-	return testsView{Passed: len(results) - failed, Failed: failed, Tests: listed(results, func(r rules.TestResult) testView {
+	return testsView{Passed: len(results) - failed, Failed: failed, Tests: printer.List(results, func(r rules.TestResult) testView {
 		v := testView{
 			Name: r.Test.Name, File: r.Test.File, Line: r.Test.Line, Passed: r.Passed(), Rules: r.Matched, Actions: []testActionView{},
 			Failures: r.Failures, Reasons: r.Reasons,

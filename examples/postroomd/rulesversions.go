@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -58,13 +61,13 @@ func rulesHistory() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), list)
+				return printer.JSON(cmd.OutOrStdout(), list)
 			}
-			t := newTable(cmd.OutOrStdout(), "VERSION", "CHANGED", "FOR", "BY", "FROM", "RULES", "DIGEST")
+			t := printer.NewTable(cmd.OutOrStdout(), "VERSION", "CHANGED", "FOR", "BY", "FROM", "RULES", "DIGEST")
 			for _, v := range list {
-				t.row(v.Version, clock(v.CreatedAt), v.For, v.By, strings.TrimSpace(string(v.Origin)+" "+short(v.Detail, 50)), v.Rules, v.Digest[:min(12, len(v.Digest))])
+				t.Row(v.Version, printer.Clock(v.CreatedAt), v.For, v.By, strings.TrimSpace(string(v.Origin)+" "+printer.Short(v.Detail, 50)), v.Rules, v.Digest[:min(12, len(v.Digest))])
 			}
-			return t.flush("no versions")
+			return t.Flush("no versions")
 		})
 	}
 	return cmd
@@ -84,18 +87,18 @@ func (h *host) versions(ctx context.Context, address string, limit int) ([]versi
 		return nil, err
 	}
 	accounts, err := h.mail.Accounts(ctx)
-	return listed(list, func(v rules.Version) versionView { return viewVersion(v, accounts) }), err
+	return printer.List(list, func(v rules.Version) versionView { return viewVersion(v, accounts) }), err
 }
 
 // version returns the version with the typed id.
 func (h *host) version(ctx context.Context, text string) (*rules.VersionContent, error) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 1 {
-		return nil, usage("%q is no version of the rules; give its number, as 'postroomd rules history' lists it", text)
+		return nil, usage.Errorf("%q is no version of the rules; give its number, as 'postroomd rules history' lists it", text)
 	}
 	v, err := h.rules.Version(ctx, number)
 	if errors.Is(err, postroom.ErrNotFound) {
-		return nil, usage("there is no version %d of the rules; 'postroomd rules history' lists them", number)
+		return nil, usage.Errorf("there is no version %d of the rules; 'postroomd rules history' lists them", number)
 	}
 	return v, err
 }
@@ -166,7 +169,7 @@ func (h *host) versionsToCompare(ctx context.Context, address string, args []str
 	case err != nil:
 		return nil, nil, err
 	case len(newest) == 0 || before == nil && len(newest) < 2:
-		return nil, nil, usage("there %s of the rules of this mailbox: nothing to compare", map[bool]string{true: "is one version", false: "are no versions"}[len(newest) == 1])
+		return nil, nil, usage.Errorf("there %s of the rules of this mailbox: nothing to compare", map[bool]string{true: "is one version", false: "are no versions"}[len(newest) == 1])
 	}
 	if before == nil {
 		if before, err = h.rules.Version(ctx, newest[1].Number); err != nil {
@@ -179,10 +182,10 @@ func (h *host) versionsToCompare(ctx context.Context, address string, args []str
 
 func printDifferences(out io.Writer, before, after *rules.VersionContent) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- version %d, %s\n+++ version %d, %s\n", before.Number, clock(before.At), after.Number, clock(after.At))
+	fmt.Fprintf(&b, "--- version %d, %s\n+++ version %d, %s\n", before.Number, printer.Clock(before.At), after.Number, printer.Clock(after.At))
 	list := rules.Differences(before.List, after.List)
 	for i := range list {
-		fmt.Fprintf(&b, "\n%s\n%s", printable(list[i].Name), printableLines(list[i].String()))
+		fmt.Fprintf(&b, "\n%s\n%s", printer.Printable(list[i].Name), printer.PrintableLines(list[i].String()))
 	}
 	switch {
 	case len(list) > 0:
@@ -223,7 +226,7 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 	if v.Altered {
 		return alteredVersion(v)
 	}
-	path := string(h.cfg.Paths.Rules)
+	path := string(h.env.Config.Paths.Rules)
 	text, err := h.versionText(ctx, v)
 	if err != nil {
 		return err
@@ -240,9 +243,9 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 		_, err = fmt.Fprintf(out, "the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
 		return err
 	}
-	file, err := rules.Parse(path, strings.NewReader(text), rules.WithKinds(kinds), rules.WithFiles(os.DirFS(filepath.Dir(path))))
+	file, err := rules.Parse(path, strings.NewReader(text), rules.WithKinds(environment.Kinds), rules.WithFiles(os.DirFS(filepath.Dir(path))))
 	if err != nil {
-		return usage("version %d cannot be read as a file any more, and nothing is changed: %w", v.Number, err)
+		return usage.Errorf("version %d cannot be read as a file any more, and nothing is changed: %w", v.Number, err)
 	}
 	stale := false
 	_, err = h.changeRules(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rules.File, error) {
@@ -265,7 +268,7 @@ func (h *host) printRestored(ctx context.Context, out io.Writer, v *rules.Versio
 	}
 	text := fmt.Sprintf("the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
 	if stale {
-		text += fmt.Sprintf("%s is written, too\n", h.cfg.Paths.Rules)
+		text += fmt.Sprintf("%s is written, too\n", h.env.Config.Paths.Rules)
 	}
 	if len(readers) > 1 {
 		text += fmt.Sprintf("%d mailboxes read that file, and all have these rules now\n", len(readers))
@@ -297,7 +300,7 @@ func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string
 
 // alteredVersion is the note about restoring rules that something else has written.
 func alteredVersion(v *rules.VersionContent) error {
-	return usage("version %d of the rules was altered in the database, and nothing is changed: 'postroomd rules show %d' prints it; "+
+	return usage.Errorf("version %d of the rules was altered in the database, and nothing is changed: 'postroomd rules show %d' prints it; "+
 		"take what is right of it into a rules file", v.Number, v.Number)
 }
 
@@ -308,7 +311,7 @@ func (h *host) mayOverwrite(ctx context.Context, path, there, text string, overw
 	}
 	known, err := h.rules.KnowsSource(ctx, there)
 	if err == nil && !known {
-		err = usage("%s holds what no version does, and would be overwritten; copy it, and give --overwrite", path)
+		err = usage.Errorf("%s holds what no version does, and would be overwritten; copy it, and give --overwrite", path)
 	}
 	return err
 }
@@ -352,12 +355,12 @@ func (h *host) formerRule(ctx context.Context, d postroom.Decision) (*formerRule
 	return v, nil
 }
 
-func (v *formerRuleView) print(r *report) {
+func (v *formerRuleView) print(r *printer.Report) {
 	if v == nil || v.Now == "in use" {
 		return
 	}
-	r.heading("The rule as it was then, since " + v.Now)
-	r.add("name", v.Name)
-	r.add("condition", v.Condition)
-	r.add("does", strings.Join(v.Actions, "\n"))
+	r.Heading("The rule as it was then, since " + v.Now)
+	r.Add("name", v.Name)
+	r.Add("condition", v.Condition)
+	r.Add("does", strings.Join(v.Actions, "\n"))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/discord"
@@ -81,7 +82,7 @@ func statusCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), s)
+				return printer.JSON(cmd.OutOrStdout(), s)
 			}
 			return s.print(cmd.OutOrStdout())
 		})
@@ -90,7 +91,7 @@ func statusCommand() *cobra.Command {
 }
 
 func (h *host) status(ctx context.Context) (*statusView, error) {
-	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}, Models: []string{}, DryRun: h.cfg.Safety.DryRun, noMailbox: h.noMailboxYet()}
+	s := &statusView{Version: version(), Database: h.env.DatabaseName(), Accounts: []accountStatus{}, Models: []string{}, DryRun: h.env.Config.Safety.DryRun, noMailbox: h.env.HowToAddMailbox()}
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
 }
 
 func (h *host) discordStatus(ctx context.Context) (*discordStatus, error) {
-	if !h.asksDiscord() {
+	if !h.env.AsksDiscord() {
 		return nil, nil
 	}
 	people, err := discord.Whitelist(ctx, h.db, h.ledger)
@@ -155,7 +156,7 @@ func (h *host) discordStatus(ctx context.Context) (*discordStatus, error) {
 		return nil, err
 	}
 	posted, err := discord.Posted(ctx, h.db)
-	return &discordStatus{Channel: h.cfg.Discord.ChannelID, People: len(people), Posted: posted}, err
+	return &discordStatus{Channel: h.env.Config.Discord.ChannelID, People: len(people), Posted: posted}, err
 }
 
 func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatus, error) {
@@ -167,9 +168,9 @@ func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatu
 	}
 	switch a.State {
 	case gmail.AccountReauthorize:
-		of.signIn = h.signIn(a)
+		of.signIn = h.env.HowToSignIn(a)
 	case gmail.AccountActive:
-		of.Access = h.lacks(ctx, a)
+		of.Access = h.env.MissingCredentials(ctx, a)
 	}
 	if !a.LastSyncAt.IsZero() {
 		of.SyncAge = max(time.Since(a.LastSyncAt), time.Millisecond).Seconds()
@@ -186,49 +187,49 @@ func (a accountStatus) why() string {
 }
 
 func (s *statusView) print(w io.Writer) error {
-	f := newFields(w)
-	f.add("version", s.Version)
-	f.add("database", s.Database)
+	f := printer.NewFields(w)
+	f.Add("version", s.Version)
+	f.Add("database", s.Database)
 	for _, a := range s.Accounts {
-		f.add("account", a.Email)
-		f.add("  state", strings.TrimRight(string(a.State)+" "+a.why(), " "))
+		f.Add("account", a.Email)
+		f.Add("  state", strings.TrimRight(string(a.State)+" "+a.why(), " "))
 		synced := "never"
 		if !a.LastSyncAt.IsZero() {
 			synced = time.Duration(a.SyncAge*float64(time.Second)).Round(time.Second).String() + " ago"
 		}
-		f.add("  synced", synced)
-		f.add("  backfill", fmt.Sprintf("%s, %d of about %d listed", a.Backfill, a.Listed, max(a.Estimate, a.Listed)))
+		f.Add("  synced", synced)
+		f.Add("  backfill", fmt.Sprintf("%s, %d of about %d listed", a.Backfill, a.Listed, max(a.Estimate, a.Listed)))
 		if a.Failure != "" {
-			f.add("  failure", a.Failure+"; the next start of 'postroomd run' goes on with the backfill")
+			f.Add("  failure", a.Failure+"; the next start of 'postroomd run' goes on with the backfill")
 		}
-		f.add("  messages", a.Messages)
-		f.add("  labels", unless(len(a.Wanted) == 0, "to be made: "+strings.Join(a.Wanted, ", ")))
+		f.Add("  messages", a.Messages)
+		f.Add("  labels", printer.Unless(len(a.Wanted) == 0, "to be made: "+strings.Join(a.Wanted, ", ")))
 	}
 	if len(s.Accounts) == 0 {
-		f.add("accounts", "none; "+s.noMailbox)
+		f.Add("accounts", "none; "+s.noMailbox)
 	}
-	f.add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
-	f.add("actions", s.Stopped)
-	f.add("dry run", unless(!s.DryRun, "nothing is carried out"))
-	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
+	f.Add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
+	f.Add("actions", s.Stopped)
+	f.Add("dry run", printer.Unless(!s.DryRun, "nothing is carried out"))
+	f.Add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
 	for _, what := range slices.Sorted(maps.Keys(s.Altered)) {
-		f.add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
+		f.Add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
 	}
 	for _, d := range s.Disabled {
-		f.add("rule disabled", d.String()+"; it decides nothing until it is changed")
+		f.Add("rule disabled", d.String()+"; it decides nothing until it is changed")
 	}
 	if d := s.Discord; d != nil {
-		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel, count(d.People, "person", "people")))
+		f.Add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel, printer.Count(d.People, "person", "people")))
 	}
-	f.add("models", strings.Join(s.Models, ", "))
+	f.Add("models", strings.Join(s.Models, ", "))
 	for _, o := range s.Outages {
-		f.add("  not asked", o.String())
+		f.Add("  not asked", o.String())
 	}
 	if s.Undecided > 0 {
-		f.add("  undecided", count(s.Undecided, "message waits", "messages wait")+" for a model")
+		f.Add("  undecided", printer.Count(s.Undecided, "message waits", "messages wait")+" for a model")
 	}
 	if s.Held > 0 {
-		f.add("waiting", count(s.Held, "message", "messages")+", until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for")
+		f.Add("waiting", printer.Count(s.Held, "message", "messages")+", until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for")
 	}
-	return f.flush()
+	return f.Flush()
 }

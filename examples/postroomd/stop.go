@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
@@ -55,7 +56,7 @@ func resumeCommand() *cobra.Command {
 			if err := h.resume(ctx, me(), *why); err != nil {
 				return err
 			}
-			return h.tellStopped(ctx, cmd, unless(before == "", "what was stopped goes on"))
+			return h.tellStopped(ctx, cmd, printer.Unless(before == "", "what was stopped goes on"))
 		})
 	}
 	return cmd
@@ -101,7 +102,7 @@ func (h *host) tellStopped(ctx context.Context, cmd *cobra.Command, resumed stri
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), printableLines(cmp.Or(text, resumed, "nothing is stopped")))
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), printer.PrintableLines(cmp.Or(text, resumed, "nothing is stopped")))
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -57,7 +58,7 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 	}
 	slices.SortStableFunc(s.Broken, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
 	if cutShort != nil {
-		total, err := o.server.Count(ctx)
+		total, err := o.app.server.Count(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -68,27 +69,27 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 	if s.Mailboxes, err = o.mailboxRuns(ctx); err != nil {
 		return nil, err
 	}
-	if s.Jobs, err = o.queue.Counts(ctx, queue.Filter{}); err != nil {
+	if s.Jobs, err = o.app.queue.Counts(ctx, queue.Filter{}); err != nil {
 		return nil, err
 	}
-	if s.Stopped, err = o.stoppedBy(ctx); err != nil {
+	if s.Stopped, err = o.app.stoppedBy(ctx); err != nil {
 		return nil, err
 	}
-	if s.Disabled, err = o.disabledRules(ctx); err != nil {
+	if s.Disabled, err = o.app.disabledRules(ctx); err != nil {
 		return nil, err
 	}
-	waiting, err := o.countUndecided(ctx)
+	waiting, err := o.app.countUndecided(ctx)
 	s.Undecided, s.Held = waiting.model, waiting.rules
 	if err != nil || s.Undecided == 0 {
 		return s, err
 	}
-	s.Outages, err = o.outages(ctx)
+	s.Outages, err = o.app.outages(ctx)
 	return s, err
 }
 
 // addMailbox adds the numbers of one mailbox.
 func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began time.Time) error {
-	counts, err := o.ledger.Summary(ctx, p.accountID)
+	counts, err := o.app.ledger.Summary(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began 
 	s.Waiting += counts.States[postroom.ActionQueued] + counts.States[postroom.ActionExecuting]
 	s.Failed += counts.States[postroom.ActionFailed]
 	s.Unmatched += counts.Unmatched
-	taken, err := o.mail.CountStoredSince(ctx, p.accountID, began)
+	taken, err := o.app.mail.CountStoredSince(ctx, p.accountID, began)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began 
 	s.New += taken
 	s.Messages += known + refused
 	s.Broken = append(s.Broken, broken...)
-	wanted, err := o.mail.WantedLabels(ctx, p.accountID)
+	wanted, err := o.app.mail.WantedLabels(ctx, p.accountID)
 	for _, name := range wanted {
 		if !slices.Contains(s.Wanted, name) {
 			s.Wanted = append(s.Wanted, name)
@@ -131,14 +132,14 @@ func add[K comparable](sums, counts map[K]int) {
 
 // broken lists the messages that could not be read, and counts those that the demo's Gmail has refused.
 func (o *oneRun) broken(ctx context.Context, p *pipeline) (list []brokenMessage, refused int, err error) {
-	kept, err := o.mail.Broken(ctx, p.accountID)
+	kept, err := o.app.mail.Broken(ctx, p.accountID)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, b := range kept {
 		list = append(list, brokenMessage{GmailID: b.ProviderID, Subject: b.Subject, Reason: b.Reason, JobID: b.JobID})
 	}
-	if o.server != nil {
+	if o.app.server != nil {
 		refused, err = o.number(ctx, &list)
 	}
 	return list, refused, err
@@ -148,11 +149,11 @@ func (o *oneRun) broken(ctx context.Context, p *pipeline) (list []brokenMessage,
 func (o *oneRun) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
 	for i := range *list {
 		b := &(*list)[i]
-		if b.Index, err = o.server.Position(ctx, b.GmailID); err != nil {
+		if b.Index, err = o.app.server.Position(ctx, b.GmailID); err != nil {
 			return 0, err
 		}
 	}
-	problems, err := o.server.Refused(ctx)
+	problems, err := o.app.server.Refused(ctx)
 	for _, r := range problems {
 		*list = append(*list, brokenMessage{Index: r.Position, Subject: r.Subject, Reason: r.Problem})
 	}
@@ -162,7 +163,7 @@ func (o *oneRun) number(ctx context.Context, list *[]brokenMessage) (refused int
 // print writes the summary for a person. program is the command that runs this program, and flags select the data.
 func (s *summary) print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
-	t.linef("Took in %s in %.1f s; %d are stored.", count(s.New, "new message", "new messages"), s.Seconds, s.Messages)
+	t.linef("Took in %s in %.1f s; %d are stored.", printer.Count(s.New, "new message", "new messages"), s.Seconds, s.Messages)
 	for i := range s.Mailboxes {
 		s.Mailboxes[i].print(t, len(s.Mailboxes) > 1)
 	}
@@ -170,34 +171,34 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 	counted(t, "Rules", s.Rules)
 	counted(t, "Models", s.Models)
 	t.linef("")
-	t.linef("%s matched no rule; %s for approval.", count(s.Unmatched, "message", "messages"), count(s.Approvals, "action waits", "actions wait"))
+	t.linef("%s matched no rule; %s for approval.", printer.Count(s.Unmatched, "message", "messages"), printer.Count(s.Approvals, "action waits", "actions wait"))
 	s.printStopped(t)
 	if s.Undecided > 0 {
-		t.linef("%s in the queue.", count(s.Undecided, "message waits for a model to decide about it; it stays", "messages wait for a model to decide about them; they stay"))
+		t.linef("%s in the queue.", printer.Count(s.Undecided, "message waits for a model to decide about it; it stays", "messages wait for a model to decide about them; they stay"))
 		for _, o := range s.Outages {
-			t.linef("  %s", printable(o.String()))
+			t.linef("  %s", printer.Printable(o.String()))
 		}
 	}
 	if s.Held > 0 {
-		t.linef("%s until the rules of the file are stored.", count(s.Held, "message waits", "messages wait"))
+		t.linef("%s until the rules of the file are stored.", printer.Count(s.Held, "message waits", "messages wait"))
 	}
 	if len(s.Wanted) > 0 {
-		t.linef("%s missing, and not made now: %s.", count(len(s.Wanted), "label that the rules name is", "labels that the rules name are"), printable(strings.Join(s.Wanted, ", ")))
+		t.linef("%s missing, and not made now: %s.", printer.Count(len(s.Wanted), "label that the rules name is", "labels that the rules name are"), printer.Printable(strings.Join(s.Wanted, ", ")))
 	}
 	for _, d := range s.Disabled {
-		t.linef("A rule is disabled, and decides nothing until it is changed: %s.", printable(d.String()))
+		t.linef("A rule is disabled, and decides nothing until it is changed: %s.", printer.Printable(d.String()))
 	}
 	if left := s.leftAlone(); left > 0 {
-		t.linef("%s sent mail, drafts, spam or trash, about which nothing is decided.", count(left, "message is", "messages are"))
+		t.linef("%s sent mail, drafts, spam or trash, about which nothing is decided.", printer.Count(left, "message is", "messages are"))
 	}
 	if s.Failed > 0 {
-		t.linef("%s failed; to see why: %s actions --state failed --json %s", count(s.Failed, "action", "actions"), program, flags)
+		t.linef("%s failed; to see why: %s actions --state failed --json %s", printer.Count(s.Failed, "action", "actions"), program, flags)
 	}
 	if len(s.Broken) > 0 {
 		t.linef("")
-		t.linef("%s could not be read. What arrived is kept as it came; what Gmail itself refuses stays in your file:", count(len(s.Broken), "message", "messages"))
+		t.linef("%s could not be read. What arrived is kept as it came; what Gmail itself refuses stays in your file:", printer.Count(len(s.Broken), "message", "messages"))
 		for _, b := range s.Broken {
-			t.linef("  message %s%s: %s", cmp.Or(number(b.Index), b.GmailID), quoted(b.Subject), printable(b.Reason))
+			t.linef("  message %s%s: %s", cmp.Or(number(b.Index), b.GmailID), quoted(b.Subject), printer.Printable(b.Reason))
 			if b.JobID != "" {
 				t.linef("    to try again: %s jobs retry %s %s", program, b.JobID, flags)
 			}
@@ -215,9 +216,9 @@ func (s *summary) printStopped(t *tally) {
 	if s.Waiting == 0 && s.Stopped == "" {
 		return
 	}
-	t.linef("%s to be carried out%s", count(s.Waiting, "action waits", "actions wait"), cmp.Or(unless(s.Stopped == "", ":"), "."))
+	t.linef("%s to be carried out%s", printer.Count(s.Waiting, "action waits", "actions wait"), cmp.Or(printer.Unless(s.Stopped == "", ":"), "."))
 	for line := range strings.Lines(s.Stopped) {
-		t.linef("  %s", printable(strings.TrimRight(line, "\n")))
+		t.linef("  %s", printer.Printable(strings.TrimRight(line, "\n")))
 	}
 }
 
@@ -244,7 +245,7 @@ func quoted(subject string) string {
 	if subject == "" {
 		return ""
 	}
-	return fmt.Sprintf(" %q", printable(short(subject, 50)))
+	return fmt.Sprintf(" %q", printer.Printable(printer.Short(subject, 50)))
 }
 
 // tally prints lines and remembers the first error.
@@ -270,6 +271,6 @@ func counted[K ~string](t *tally, title string, counts map[K]int) {
 	t.linef("")
 	t.linef("%s", title)
 	for _, name := range names {
-		t.linef("  %6d  %s", counts[name], printable(string(name)))
+		t.linef("  %6d  %s", counts[name], printer.Printable(string(name)))
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
@@ -49,15 +51,15 @@ func undoCommand() *cobra.Command {
 		case err != nil:
 			return err
 		case len(args) == 1 && selects:
-			return usage("give an action's id or flags that select actions, not both")
+			return usage.Errorf("give an action's id or flags that select actions, not both")
 		case len(args) == 0 && !selects:
-			return usage("give an action's id, see \"postroomd actions\"; or flags that select actions, such as --rule NAME --since 24h; or --all")
+			return usage.Errorf("give an action's id, see \"postroomd actions\"; or flags that select actions, such as --rule NAME --since 24h; or --all")
 		case c.dry && c.told:
-			return usage("--dry-run says what would be done, and --report what was done; give one of them")
+			return usage.Errorf("--dry-run says what would be done, and --report what was done; give one of them")
 		case c.dry && c.asJSON && len(args) == 1:
-			return usage("--json is not for the dry run of one action")
+			return usage.Errorf("--json is not for the dry run of one action")
 		case c.examples < 0 || c.examples > 100:
-			return usage("--examples is %d; it must be within 0 and 100", c.examples)
+			return usage.Errorf("--examples is %d; it must be within 0 and 100", c.examples)
 		}
 		return act(cmd, place, func(ctx context.Context, h *host) error { return c.run(ctx, h, cmd, args, filter) })
 	}
@@ -137,7 +139,7 @@ func (h *host) finished(jobID string) func(context.Context) (bool, error) {
 // refused converts a refusal into a usage error.
 func refused(err error) error {
 	if errors.Is(err, undo.ErrRefused) {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	return err
 }
@@ -153,7 +155,7 @@ func (h *host) tell(ctx context.Context, cmd *cobra.Command, title, id string, r
 	}
 	name := func(label string) string { return names.name(a.AccountID, label) }
 	out := cmd.OutOrStdout()
-	_, err = io.WriteString(out, wrapLines(fmt.Sprintf(title+"%s", id, undone(report, name)), terminalWidth(out)))
+	_, err = io.WriteString(out, printer.WrapLines(fmt.Sprintf(title+"%s", id, undone(report, name)), printer.TerminalWidth(out)))
 	return err
 }
 

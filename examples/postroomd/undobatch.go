@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
@@ -19,7 +20,7 @@ func (c *undoFlags) planBatch(ctx context.Context, h *host, cmd *cobra.Command, 
 	return c.print(ctx, h, cmd, &undoTally{planned: true}, h.undoer.PlanAll(ctx, filter, true))
 }
 
-// report prints the results of the undos of the action, or of all actions that the filter selects.
+// Report prints the results of the undos of the action, or of all actions that the filter selects.
 func (c *undoFlags) report(ctx context.Context, h *host, cmd *cobra.Command, args []string, filter safety.Filter) error {
 	if len(args) == 0 {
 		return c.print(ctx, h, cmd, &undoTally{}, h.undoer.ReportAll(ctx, filter, true))
@@ -44,7 +45,7 @@ func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, 
 		return err
 	}
 	if !all && !c.asJSON {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s to be taken back%s; --report says later what came of it\n", count(len(batch.Requested), "action is", "actions are"), rest)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s to be taken back%s; --report says later what came of it\n", printer.Count(len(batch.Requested), "action is", "actions are"), rest)
 		return err
 	}
 	ids := slices.Concat(batch.Requested, slices.Sorted(maps.Keys(batch.Refused)))
@@ -76,20 +77,20 @@ func (c *undoFlags) print(ctx context.Context, h *host, cmd *cobra.Command, t *u
 		return err
 	}
 	t.names, t.examples = names, c.examples
-	list := &jsonList{w: cmd.OutOrStdout(), name: "actions"}
+	list := printer.NewJSONList(cmd.OutOrStdout(), "actions")
 	for r, err := range results {
 		if err != nil {
 			return err
 		}
 		t.add(r)
 		if c.asJSON {
-			if err := list.add(viewUndo(r, names)); err != nil {
+			if err := list.Add(viewUndo(r, names)); err != nil {
 				return err
 			}
 		}
 	}
 	if c.asJSON {
-		err = list.end("endings", t.endings())
+		err = list.End("endings", t.endings())
 	} else {
 		err = t.print(cmd.OutOrStdout())
 	}
@@ -109,8 +110,8 @@ func (h *host) carryOutUndos(
 	case err != nil:
 		return false, "", err
 	case s != nil && !s.Undos:
-		return false, "; it waits: " + printable(s.String()), nil
-	case h.cfg.Safety.DryRun:
+		return false, "; it waits: " + printer.Printable(s.String()), nil
+	case h.env.Config.Safety.DryRun:
 		return false, "; it waits: this is a dry run", nil
 	}
 	if all, err = h.carryOut(ctx, done); all || err != nil {
@@ -126,7 +127,7 @@ func failing(jobs []queue.Job) string {
 	if i < 0 {
 		return ""
 	}
-	return printable(fmt.Sprintf("; %s; job %s is tried again at %s", lastWords(&jobs[i]), jobs[i].ID, clock(jobs[i].NotBefore)))
+	return printer.Printable(fmt.Sprintf("; %s; job %s is tried again at %s", lastWords(&jobs[i]), jobs[i].ID, printer.Clock(jobs[i].NotBefore)))
 }
 
 // tellBreakers lists the rules or models that breakers have stopped because of their actions or undos.
@@ -135,7 +136,7 @@ func (h *host) tellBreakers(ctx context.Context, cmd *cobra.Command) error {
 	if err != nil || text == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\nwhat they decide waits for a person until then; 'postroomd resume' lets them go on\n", printableLines(text))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\nwhat they decide waits for a person until then; 'postroomd resume' lets them go on\n", printer.PrintableLines(text))
 	return err
 }
 

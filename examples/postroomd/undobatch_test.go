@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -74,7 +75,7 @@ func TestUndosEndTheCommandAsTheyEnd(t *testing.T) {
 			status := 0
 			if err := tally.fault(); err != nil {
 				status = exitFailed
-				if _, ok := errors.AsType[usageError](err); ok {
+				if _, ok := errors.AsType[usage.Error](err); ok {
 					status = exitUsage
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -92,17 +94,17 @@ func (t *undoTally) fault() error {
 	failed, refused := t.count(is(undo.EndingFailed)), t.count(is(undo.EndingRefused))
 	switch {
 	case failed > 0 && t.planned:
-		return fmt.Errorf("%s would fail", count(failed, "undo", "undos"))
+		return fmt.Errorf("%s would fail", printer.Count(failed, "undo", "undos"))
 	case failed > 0:
-		return fmt.Errorf("%s failed; they can be asked for again", count(failed, "undo", "undos"))
+		return fmt.Errorf("%s failed; they can be asked for again", printer.Count(failed, "undo", "undos"))
 	case refused > 0 && refused == t.count(func(undo.Ending) bool { return true }):
-		return usage("none of the %s can be taken back", count(refused, "action", "actions"))
+		return usage.Errorf("none of the %s can be taken back", printer.Count(refused, "action", "actions"))
 	}
 	return nil
 }
 
 func (t *undoTally) print(w io.Writer) error {
-	_, err := io.WriteString(w, wrapLines(t.text(), terminalWidth(w)))
+	_, err := io.WriteString(w, printer.WrapLines(t.text(), printer.TerminalWidth(w)))
 	return err
 }
 
@@ -111,7 +113,7 @@ func (t *undoTally) text() string {
 	undone := t.count(undo.Ending.Undone)
 	all := t.count(func(undo.Ending) bool { return true })
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s, %d not\n", count(undone, "action", "actions"), what, all-undone)
+	fmt.Fprintf(&b, "%s %s, %d not\n", printer.Count(undone, "action", "actions"), what, all-undone)
 	slices.SortStableFunc(t.groups, func(a, b *undoGroup) int { return slices.Index(endings, a.ending) - slices.Index(endings, b.ending) })
 	for _, g := range t.groups {
 		fmt.Fprintf(&b, "\n%d %s\n", g.n, t.say(g))
@@ -156,9 +158,9 @@ func (t *undoTally) say(g *undoGroup) string {
 	case undo.EndingOpen:
 		return "not taken back: nobody has asked for it"
 	case undo.EndingRefused:
-		return "not taken back: " + printable(g.reason)
+		return "not taken back: " + printer.Printable(g.reason)
 	default:
-		return map[bool]string{true: "would fail: ", false: "failed: "}[t.planned] + printable(g.reason)
+		return map[bool]string{true: "would fail: ", false: "failed: "}[t.planned] + printer.Printable(g.reason)
 	}
 }
 
@@ -182,13 +184,13 @@ func viewUndo(r undo.Result, names labelNames) undoView {
 	name := func(id string) string { return names.name(r.Action.AccountID, id) }
 	since := func(added bool) []string {
 		of := slices.DeleteFunc(slices.Clone(r.Report.LeftAlone), func(s undo.Since) bool { return s.Added != added })
-		return listed(of, func(s undo.Since) string { return name(s.LabelID) })
+		return printer.List(of, func(s undo.Since) string { return name(s.LabelID) })
 	}
 	a := viewAction(safety.Entry{Action: r.Action}, names)
 	v := undoView{
 		ID: a.ID, Action: string(a.Action), Label: a.Label, Message: r.Action.MessageID, Ending: r.Ending,
-		PutBack: listed(r.Report.Restored.Add, name), TakenOff: listed(r.Report.Restored.Remove, name),
-		NotBack: listed(r.Report.Skipped.Add, name), NotOff: listed(r.Report.Skipped.Remove, name),
+		PutBack: printer.List(r.Report.Restored.Add, name), TakenOff: printer.List(r.Report.Restored.Remove, name),
+		NotBack: printer.List(r.Report.Skipped.Add, name), NotOff: printer.List(r.Report.Skipped.Remove, name),
 		AddedSince: since(true), LostSince: since(false),
 	}
 	if r.Err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/queue"
@@ -45,8 +47,8 @@ func (h *host) checkRule(ctx context.Context, rule string) error {
 	if err != nil {
 		return err
 	}
-	names := slices.Concat(listed(stored, func(r rules.Rule) string { return r.Name }), slices.Collect(maps.Keys(past.Rules)))
-	return usage("--rule %s: no rule has this name or id, nor had one that has decided something; %s", rule, instead(rule, names, "the rules are"))
+	names := slices.Concat(printer.List(stored, func(r rules.Rule) string { return r.Name }), slices.Collect(maps.Keys(past.Rules)))
+	return usage.Errorf("--rule %s: no rule has this name or id, nor had one that has decided something; %s", rule, instead(rule, names, "the rules are"))
 }
 
 // checkStored accepts the names of rules in use.
@@ -55,10 +57,10 @@ func (h *host) checkStored(ctx context.Context, only []string) error {
 	if err != nil {
 		return err
 	}
-	names := listed(stored, func(r rules.Rule) string { return r.Name })
+	names := printer.List(stored, func(r rules.Rule) string { return r.Name })
 	for _, name := range only {
 		if !slices.Contains(names, name) {
-			return usage("--rule %s: no rule has this name; %s", name, instead(name, names, "the rules are"))
+			return usage.Errorf("--rule %s: no rule has this name; %s", name, instead(name, names, "the rules are"))
 		}
 	}
 	return nil
@@ -77,8 +79,8 @@ func (h *host) checkBatch(ctx context.Context, prefix string) error {
 		return err
 	}
 	batch := batchOf(prefix)
-	names := listed(latest, func(d safety.DecisionRecord) string { return batchOf(d.Decision.Key) })
-	return usage("--batch %s: no 'postroomd rules apply' has done anything by this name; %s", batch,
+	names := printer.List(latest, func(d safety.DecisionRecord) string { return batchOf(d.Decision.Key) })
+	return usage.Errorf("--batch %s: no 'postroomd rules apply' has done anything by this name; %s", batch,
 		instead(batch, names, "the latest are"))
 }
 
@@ -108,7 +110,7 @@ func (h *host) noteUnknownTypes(ctx context.Context, cmd *cobra.Command, types [
 			return err
 		}
 		if len(jobs) == 0 {
-			cmd.PrintErrf("no job has the type %s; %s\n", printable(t), suggest.Instead(t, jobTypes, "those of postroomd are"))
+			cmd.PrintErrf("no job has the type %s; %s\n", printer.Printable(t), suggest.Instead(t, jobTypes, "those of postroomd are"))
 		}
 	}
 	return nil

@@ -1,0 +1,199 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A Tx is a transaction, with the methods that database/sql gives one:
+//
+//	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+//	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+//	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+//
+// It is passed to the functions of [DB].Write, [Attempt.Write] and [Attempt.Complete]. It may also be the program's own
+// transaction: a *sql.Tx, a *sqlx.Tx, the ConnPool of a GORM transaction, the DBTX of sqlc, and with postgres.Tx a pgx.Tx. A call
+// of the queue that takes a Tx is part of that transaction: it takes effect if and when the transaction commits, and the program
+// commits as usual. A *sql.DB or a *sql.Conn is not a transaction and is refused; so is a transaction of another database, or one
+// that has ended. Goroutines may share a transaction: the queue's calls in it take turns.
+type Tx = driver.Tx
+
+// Now returns the instant of a transaction. A transaction that the queue has begun has one instant for all its writes; for any
+// other transaction Now returns the current time. The result is in UTC, in whole microseconds, as the database returns it.
+func Now(tx Tx) time.Time {
+	if w, ok := tx.(*driver.WriteTx); ok {
+		return w.Now()
+	}
+	return dbtime.Truncate(time.Now())
+}
+
+// OnCommit arranges for fn to be called once a transaction that the queue has begun is committed, on the goroutine that commits
+// it and before the call that wrote returns. After a rollback fn is not called; after the rollback of a savepoint it is, see
+// [AtEnd]. fn must not write to the database, nor wait for a goroutine that does. OnCommit returns false, and fn is not called,
+// for a transaction of the program's own, because the queue does not learn of its end.
+func OnCommit(tx Tx, fn func()) bool {
+	w, ok := tx.(*driver.WriteTx)
+	if !ok || w.Joined() {
+		return false
+	}
+	w.OnCommit(fn)
+	return true
+}
+
+// AtEnd arranges for fn to be called before a transaction that the queue has begun is committed, once the function that writes
+// has returned without an error. fn reads in it what will be committed, whatever savepoints were rolled back. An error of fn
+// rolls the transaction back. AtEnd returns false, and fn is not called, for a transaction of the program's own.
+func AtEnd(tx Tx, fn func(ctx context.Context) error) bool {
+	w, ok := tx.(*driver.WriteTx)
+	if !ok || w.Joined() {
+		return false
+	}
+	w.AtEnd(fn)
+	return true
+}
+
+// write runs fn in a write transaction of the queue's own.
+func (q *Queue) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	if err := q.made(); err != nil {
+		return err
+	}
+	return driver.Write(ctx, q.driver, fn)
+}
+
+// maxTries bounds how often a transaction that yielded to others is begun again.
+const maxTries = 20
+
+// writeAgain is write for a fn of the queue's own that may run again.
+func (q *Queue) writeAgain(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	for tries := 1; ; tries++ {
+		err := q.write(ctx, fn)
+		if !errors.Is(err, driver.ErrDeadlock) || tries == maxTries {
+			return err
+		}
+	}
+}
+
+// writeSoon is write for changes to all jobs, workers or schedules. It does not wait for locks of other transactions; the change
+// is tried again.
+func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	ctx, cancel := answered(ctx)
+	defer cancel()
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		if q.locks != nil {
+			if err := q.locks.SetLockTimeout(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return fn(ctx, tx)
+	})
+}
+
+// inWrite reports whether the caller is inside the function of a write already.
+func (q *Queue) inWrite(ctx context.Context) bool {
+	return q.writes != nil && q.writes.InWrite(ctx)
+}
+
+// join returns tx as the driver takes it, whoever has begun it. The caller calls leave when it needs it no more: until then no
+// other call works in it, where it is the program's own.
+func (q *Queue) join(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func(), err error) {
+	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
+		return nil, nil, err
+	}
+	leave = func() {}
+	if w, ok := tx.(*driver.WriteTx); !ok || w == nil {
+		if err := validTx(tx); err != nil {
+			return nil, nil, err
+		}
+		if leave, err = callTurns.take(ctx, tx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if w, err = q.driver.Join(ctx, tx, q.now()); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return w, leave, nil
+}
+
+// validTx refuses a value whose type shows that it is not a transaction.
+func validTx(tx Tx) error {
+	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("%w: it is nil", driver.ErrNoTransaction)
+	}
+	if x, ok := tx.(*sqlx.Tx); ok && x.Tx == nil {
+		return fmt.Errorf("%w: the *sqlx.Tx has none", driver.ErrNoTransaction)
+	}
+	// A pool and a connection also have the methods of a transaction, and would write each statement separately. BeginTx of some
+	// wrappers has other results than that of database/sql.
+	if _, ok := reflect.TypeOf(tx).MethodByName("BeginTx"); ok {
+		return fmt.Errorf("%w: a %T begins some with BeginTx", driver.ErrNoTransaction, tx)
+	}
+	return nil
+}
+
+// turns makes goroutines that share a transaction of the program's own call one after the other: a connection answers one query
+// at a time, and a call makes several that belong together.
+type turns struct {
+	mu sync.Mutex
+	of map[any]*turn
+}
+
+// A turn is one transaction's. It is there while calls have it or wait for it.
+type turn struct {
+	calls int
+	taken chan struct{} // of one
+}
+
+// callTurns are the turns of all queues, since several may be given the same transaction.
+var callTurns = turns{of: make(map[any]*turn)}
+
+// take returns when no other call works in the transaction. The caller calls leave when its own is over.
+func (t *turns) take(ctx context.Context, tx Tx) (leave func(), err error) {
+	var key any = tx
+	if x, ok := tx.(*sqlx.Tx); ok {
+		key = x.Tx
+	}
+	if !reflect.ValueOf(key).Comparable() {
+		return func() {}, nil // nothing says whether two of them are the same
+	}
+	own := t.enter(key)
+	select {
+	case own.taken <- struct{}{}:
+		return func() {
+			<-own.taken
+			t.leave(key, own)
+		}, nil
+	case <-ctx.Done():
+		t.leave(key, own)
+		return nil, ctx.Err()
+	}
+}
+
+func (t *turns) enter(key any) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.of[key]
+	if own == nil {
+		own = &turn{taken: make(chan struct{}, 1)}
+		t.of[key] = own
+	}
+	own.calls++
+	return own
+}
+
+func (t *turns) leave(key any, own *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if own.calls--; own.calls == 0 {
+		delete(t.of, key)
+	}
+}
