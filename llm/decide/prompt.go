@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // Guidance is what the user wants for one message. Its instructions are the only text besides the task that the model is to follow.
@@ -250,7 +250,7 @@ func addresses(list []postroom.Address) string {
 // show: the HTML if it shows any text. The reader does not see the text of the plain part beside it, and the model does not
 // either.
 func bodyText(msg *postroom.Message) (text string, hides bool) {
-	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
+	body := htmltext.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	text, hides = cleantext.Cut(strings.TrimSpace(cleantext.Visible(markPictures(body))), maxBody), hidesText(body.Hidden)
 	note := func(is bool, what string) {
 		if is {
@@ -267,7 +267,7 @@ func bodyText(msg *postroom.Message) (text string, hides bool) {
 
 // markPictures returns the text with the alternative texts of pictures in brackets: a person who sees the picture does not see
 // them.
-func markPictures(body mime.Body) string {
+func markPictures(body htmltext.Body) string {
 	if len(body.Alternative) == 0 {
 		return body.Text
 	}
@@ -284,10 +284,10 @@ func markPictures(body mime.Body) string {
 var noBrackets = strings.NewReplacer("[", "(", "]", ")")
 
 // hidesText reports whether text is hidden on purpose. Titles, comments and single zero-width characters are in ordinary mail.
-func hidesText(hidden []mime.HiddenText) bool {
-	return slices.ContainsFunc(hidden, func(h mime.HiddenText) bool {
+func hidesText(hidden []htmltext.HiddenText) bool {
+	return slices.ContainsFunc(hidden, func(h htmltext.HiddenText) bool {
 		switch h.By {
-		case mime.HiddenByCharacter, mime.HiddenByElement, mime.HiddenByComment, mime.HiddenByCondition:
+		case htmltext.HiddenByCharacter, htmltext.HiddenByElement, htmltext.HiddenByComment, htmltext.HiddenByCondition:
 			return false
 		default:
 			return true
