@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -128,7 +129,7 @@ func (h *App) open(ctx context.Context) (err error) {
 }
 
 func (h *App) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
 		}
@@ -143,7 +144,7 @@ func (h *App) setUp(ctx context.Context) error {
 	}
 	h.Rules = h.Rules.As(rules.Author{Name: CurrentUser()})
 	h.Models = &Models{env: h.Env, log: h.Log, db: h.DB, mail: h.Mail}
-	if err := h.Models.open(h.record); err != nil {
+	if err := h.Models.open(); err != nil {
 		return err
 	}
 	cfg := queue.Config{Logger: h.Log, TracerProvider: h.tracers, MeterProvider: h.meters}
@@ -180,7 +181,7 @@ func (h *App) setUp(ctx context.Context) error {
 		return err
 	}
 	h.Ledger, err = safety.NewLedger(safety.Config{
-		DB: h.DB, Kinds: environment.Kinds, Rules: h.Rules, RuleStores: []safety.RuleStore{h.Rules, h.Models.Guidance}, Labels: h.Mail, Sent: h.Mail, Refusals: refusals, Execute: h.execute, Ask: h.askApprovers, OnAnswer: h.notifyApprovers, Notify: h.logEvent,
+		DB: h.DB, Kinds: environment.Kinds, Rules: h.Rules, RuleStores: []safety.RuleStore{h.Rules}, Forbids: h.Models.Guidance, Labels: h.Mail, Sent: h.Mail, Refusals: refusals, Execute: h.execute, Ask: h.askApprovers, OnAnswer: h.notifyApprovers, Notify: h.logEvent,
 		Policy: policy, Approvers: h.Env.Config.Policy.Approvers, ApprovalExpiry: h.Env.Config.Policy.ApprovalExpiry,
 		Key: key, OldKeys: oldKeys, StopFile: h.Env.StopFile(), SeenFile: seenFile, DryRun: h.Env.Config.Safety.DryRun,
 	})

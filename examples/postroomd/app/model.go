@@ -93,10 +93,9 @@ func (m *Models) stands(ctx context.Context, accountID, messageID string) (bool,
 	return len(done) > 0, nil
 }
 
-// guidance returns the user's directions to the model.
-func (m *Models) guidance(ctx context.Context, msg *postroom.Message) (decide.Guidance, error) {
-	g, err := m.Guidance.Guidance(ctx, msg)
-	if err != nil {
+// guidance returns the user's instructions to the model.
+func (m *Models) guidance(ctx context.Context, msg *postroom.Message) (g decide.Guidance, err error) {
+	if g.Instructions, err = m.Guidance.For(ctx, msg); err != nil {
 		return g, err
 	}
 	g.Labels, err = m.mail.Labels(ctx, msg.AccountID)
@@ -191,8 +190,8 @@ func modelName(m *config.Model) string {
 }
 
 // Open opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
-func (m *Models) open(log guidance.Log) (err error) {
-	if m.Guidance, err = guidance.New(guidance.Config{DB: m.db, Log: log}); err != nil {
+func (m *Models) open() (err error) {
+	if m.Guidance, err = guidance.New(guidance.Config{DB: m.db, Kinds: environment.Kinds}); err != nil {
 		return err
 	}
 	if err := m.openCache(); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/audit"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/decisions"
-	"github.com/postroom-go/postroom/examples/postroomd/cli/directions"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/instructions"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/jobs"
 	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
 	rulescmd "github.com/postroom-go/postroom/examples/postroomd/cli/rules"
@@ -72,7 +72,7 @@ func rootCommand(args []string) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetArgs(args)
-	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvals.New(), undocmd.New(), stopCommand(), resumeCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(), directions.New(), costCommand(), jobs.New(), rulescmd.New(), configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), manCommand())
+	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvals.New(), undocmd.New(), stopCommand(), resumeCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(), instructions.New(), instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(), rulescmd.New(), configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), manCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// The flags are those of the intended command, so unknown flags are ignored here.
 		if found, rest, _ := root.Find(args); found == cmd && cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {

@@ -45,7 +45,7 @@ var argumentValues = map[string]completer{
 	"approvals ID":        stored(storedApprovals),
 	"approvals ID...":     stored(storedApprovals),
 	"decisions ID":        stored(storedDecisions),
-	"directions ID":       stored(storedDirections),
+	"instructions ID":     stored(storedInstructions),
 	"jobs ID":             stored(storedJobs),
 	"mail ID":             stored(storedMail),
 	"postroomd ID":        stored(storedMail),
@@ -226,7 +226,7 @@ func storedDecisions(ctx context.Context, h *app.App, _ *cobra.Command) ([]strin
 	return printer.List(records, func(d safety.DecisionRecord) string { return described(d.ID, view.DecidedBy(d.Decision), d.Subject) }), err
 }
 
-func storedDirections(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
+func storedInstructions(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
 	list, err := view.NewInstructions(ctx, h)
 	return printer.List(list, func(i view.Instruction) string { return described(i.ID, i.Text) }), err
 }

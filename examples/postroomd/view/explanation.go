@@ -39,10 +39,12 @@ type FailedCondition struct {
 
 // A modelView is the history of model calls about a message, and the current prompt.
 type Model struct {
-	Calls  []Call   `json:"calls"`
-	Prompt []Layer  `json:"prompt"`      // empty when no model is configured
-	Same   bool     `json:"prompt_same"` // it is what was asked last
-	Models []string `json:"configured"`  // the models that could be asked
+	// Instructions are those about the message, with what of them is binding; none when no model is configured.
+	Instructions []Instruction `json:"instructions,omitempty"`
+	Calls        []Call        `json:"calls"`
+	Prompt       []Layer       `json:"prompt"`      // empty when no model is configured
+	Same         bool          `json:"prompt_same"` // it is what was asked last
+	Models       []string      `json:"configured"`  // the models that could be asked
 }
 
 type Call struct {
@@ -120,6 +122,13 @@ func explainModel(ctx context.Context, h *app.App, m *postroom.Message) (*Model,
 	v := &Model{Calls: printer.List(calls, newCall), Prompt: []Layer{}, Models: append([]string{}, h.Models.Names()...)}
 	if !h.Env.Config.LLM.Enabled() {
 		return v, nil
+	}
+	instructions, err := h.Models.Guidance.For(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if v.Instructions, err = InstructionsWithMailboxes(ctx, h, instructions); err != nil {
+		return nil, err
 	}
 	decider, err := h.Models.NewDecider()
 	if err != nil {

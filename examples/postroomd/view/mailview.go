@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -74,7 +74,7 @@ type WholeMail struct {
 }
 
 func NewWholeMail(m *postroom.Message, done []safety.Entry, names app.LabelNames) WholeMail {
-	body := mime.ReadBody(m.BodyPlain, m.BodyHTML)
+	body := htmltext.ReadBody(m.BodyPlain, m.BodyHTML)
 	v := WholeMail{
 		Mail: NewMail(m, names), Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Date: m.Date,
 		Files: append([]postroom.Attachment{}, m.Attachments...), Text: body.Text,

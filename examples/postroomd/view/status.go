@@ -112,7 +112,7 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 // countAltered counts altered rules and directions, without reading mail or the rest of the audit log.
 func countAltered(ctx context.Context, h *app.App) (map[string]int, error) {
 	counts := make(map[string]int)
-	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.Rules.Faults, "directions": h.Models.Guidance.Faults} {
+	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.Rules.Faults} {
 		found, err := faults(ctx)
 		if err != nil {
 			return nil, err
