@@ -27,11 +27,11 @@ type Attempt struct {
 	completed atomic.Bool
 	// undone is why the latest Complete has failed; nil when none has.
 	undone atomic.Pointer[error]
-	// joined is the transaction given to CompleteTx; whether one of the program's own commits, only the database knows.
-	joined atomic.Pointer[driver.WriteTx]
-	result atomic.Pointer[any]
+	// adopted is the transaction given to CompleteTx; whether one of the program's own commits, only the database knows.
+	adopted atomic.Pointer[driver.WriteTx]
+	result  atomic.Pointer[any]
 
-	began time.Time  // by the clock of the queue; zero until its turn comes
+	began time.Time  // by the clock of the queue; zero until its handler begins
 	span  trace.Span // of the handler, on its goroutine
 	// spanContext is the context of span, for other goroutines; nil without one.
 	spanContext atomic.Pointer[trace.SpanContext]
@@ -259,12 +259,12 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 			a.undone.Store(&err)
 		}
 	}()
-	w, leave, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("complete", a.job.ID, err)
 	}
 	defer leave()
-	a.joined.Store(w)
+	a.adopted.Store(w)
 	if err := a.complete(ctx, w, a.q.finish); err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 // verdictOf returns the verdict on a handler's error if a transaction was to complete the job. If the transaction has committed,
 // the lease refuses the failure.
 func (a *Attempt) verdictOf(err error) error {
-	if err == nil && a.joined.Load() != nil && !a.completed.Load() {
+	if err == nil && a.adopted.Load() != nil && !a.completed.Load() {
 		return errUncommitted
 	}
 	return err

@@ -18,7 +18,7 @@ func (q *Queue) Cancel(ctx context.Context, jobID string) error {
 
 // CancelTx is Cancel as part of a transaction.
 func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("cancel", jobID, err)
 	}

@@ -123,7 +123,7 @@ func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
 	case cause == nil:
 		return wrap("fail", a.job.ID, errors.New("no error was given"))
 	}
-	w, leave, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("fail", a.job.ID, err)
 	}

@@ -16,19 +16,19 @@ import (
 // the next claim is answered, so that short jobs do not wait for one claim each, and long jobs are left to other processes with
 // free slots.
 type claimer struct {
-	driver    driver.Claimer
-	turns     driver.FinishClaimer // nil where the engine has none
-	log       *slog.Logger
-	now       func() time.Time
-	telemetry *telemetry
-	identity  *identity
-	running   *runningSet
-	runner    *runner
-	leases    *leaseChecker
-	handlers  handlers
-	prefetch  time.Duration
-	poll      time.Duration
-	private   bool // see [driver.Private]
+	driver        driver.Claimer
+	finishClaimer driver.FinishClaimer // nil where the engine has none
+	log           *slog.Logger
+	now           func() time.Time
+	telemetry     *telemetry
+	identity      *identity
+	running       *runningSet
+	runner        *runner
+	leases        *leaseChecker
+	handlers      handlers
+	prefetch      time.Duration
+	poll          time.Duration
+	private       bool // see [driver.Private]
 	// idle reports whether there is nothing to wait for, once nothing runs; nil: claim until ctx is done.
 	idle func(ctx context.Context, nextDue time.Time) bool
 
@@ -36,11 +36,11 @@ type claimer struct {
 	quiet time.Time // since when nothing has come; zero: something just has
 
 	// mu is held during a claim: two concurrent claims would both use the capacity of the process.
-	mu      sync.Mutex
-	asking  atomic.Bool // the database
-	pace    pace
-	due     time.Time // when the latest claim said that there may be more
-	stopped bool      // and no claim may be made
+	mu        sync.Mutex
+	asking    atomic.Bool // the database
+	estimator prefetchEstimator
+	due       time.Time // when the latest claim said that there may be more
+	stopped   bool      // and no claim may be made
 }
 
 func (c *claimer) wake() { tell(c.woken) }
@@ -52,7 +52,7 @@ const claimAgain = time.Second
 func (c *claimer) run(ctx context.Context) {
 	defer c.stop()
 	for ctx.Err() == nil {
-		changed := c.changed() // before the look, so that no end is missed meanwhile
+		changed := c.changed() // before the claim, so that no end is missed meanwhile
 		d, result, err := c.claim(ctx)
 		switch {
 		case len(d.capacities) == 0:
@@ -71,7 +71,7 @@ func (c *claimer) run(ctx context.Context) {
 		if len(result.Jobs) == 0 && c.idle != nil && c.running.empty() && c.idle(ctx, result.NextDue) {
 			return
 		}
-		// A slot that becomes free is no reason to look again: there was nothing more to claim.
+		// A slot that becomes free is no reason to claim again: there was nothing more to claim.
 		c.wait(ctx, changed, c.pause(result.NextDue))
 	}
 }
@@ -92,7 +92,7 @@ type demand struct {
 
 func (c *claimer) demand() demand {
 	load := c.running.load()
-	d := demand{ahead: c.pace.ahead(load, c.running.slots, c.pace.reach(c.prefetch)), capacities: c.capacities()}
+	d := demand{ahead: c.estimator.ahead(load, c.running.slots, c.estimator.reach(c.prefetch)), capacities: c.capacities()}
 	if load.idle > 0 || load.backlog <= d.ahead/2 {
 		d.limit = load.idle + max(0, d.ahead-load.backlog)
 	}
@@ -114,7 +114,7 @@ func (c *claimer) claim(ctx context.Context) (d demand, result driver.ClaimResul
 	c.asking.Store(true)
 	result, err = c.driver.Claim(driver.Begun(answered), req)
 	c.asking.Store(false)
-	c.pace.waited(time.Since(began))
+	c.estimator.waited(time.Since(began))
 	if err != nil {
 		return d, result, err
 	}
@@ -178,7 +178,7 @@ func (c *claimer) pause(nextDue time.Time) time.Duration {
 	return min(poll, nextDue.Sub(c.now())+time.Microsecond)
 }
 
-// maxQuietPoll bounds how rarely a dispatcher looks where no other process can enqueue.
+// maxQuietPoll bounds how rarely a dispatcher claims where no other process can enqueue.
 const maxQuietPoll = time.Minute
 
 // quietFor is how long nothing has come.
@@ -189,7 +189,7 @@ func (c *claimer) quietFor() time.Duration {
 	return time.Since(c.quiet)
 }
 
-// changed closes when a job has ended and that is a reason to look again: a type that was full has capacity, or a dispatcher that
+// changed closes when a job has ended and that is a reason to claim again: a type that was full has capacity, or a dispatcher that
 // runs until it is idle has become idle.
 func (c *claimer) changed() <-chan struct{} {
 	if c.idle != nil || c.handlers.bounded() {
@@ -218,7 +218,7 @@ func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan st
 	if !c.handlers.bounded() {
 		changed = nil // an end that leaves no slot idle changes nothing
 	}
-	patience := max(10*c.prefetch, 4*c.pace.reach(c.prefetch), 100*time.Millisecond)
+	patience := max(10*c.prefetch, 4*c.estimator.reach(c.prefetch), 100*time.Millisecond)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -230,10 +230,10 @@ func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan st
 	}
 }
 
-// A pace is how fast the process can run jobs and how long it waits for a claim. From both follows how many jobs to claim
+// A prefetchEstimator measures how fast the process can run jobs and how long it waits for a claim. From both follows how many jobs to claim
 // ahead: as many as keep the slots busy until the next claim is answered, so that machines that crowd the database claim more
 // seldom, and not less each time.
-type pace struct {
+type prefetchEstimator struct {
 	last load
 	// ended and spent count the jobs whose handlers have returned and the time that handlers have run, recent ones weighted most.
 	ended float64
@@ -251,12 +251,12 @@ const maxStretch = 10
 
 // reach is the time for which jobs are claimed ahead where that is configured as ahead. The next claim is made when half of
 // them have begun, and may take twice as long as claims usually do.
-func (p *pace) reach(ahead time.Duration) time.Duration {
+func (p *prefetchEstimator) reach(ahead time.Duration) time.Duration {
 	return min(max(ahead, 4*p.wait), maxStretch*ahead)
 }
 
 // waited notes how long a claim took. It follows claims that become slow sooner than those that become quick.
-func (p *pace) waited(d time.Duration) {
+func (p *prefetchEstimator) waited(d time.Duration) {
 	if d > p.wait {
 		p.wait += (d - p.wait) / 2
 		return
@@ -266,7 +266,7 @@ func (p *pace) waited(d time.Duration) {
 
 // ahead returns how many jobs the slots can run within the given time, according to recent run times. A process that was short of
 // jobs has not become slow by that. The result at most doubles, since a few quick jobs say little about the next.
-func (p *pace) ahead(now load, slots int, within time.Duration) int {
+func (p *prefetchEstimator) ahead(now load, slots int, within time.Duration) int {
 	p.ended = p.ended/2 + float64(now.ended-p.last.ended)
 	p.spent = p.spent/2 + (now.spent - p.last.spent)
 	p.last = now
@@ -280,31 +280,31 @@ func (p *pace) ahead(now load, slots int, within time.Duration) int {
 }
 
 // If one job waits for the end of another, as under a limit of one at a time, most of the cost is a transaction for each claim
-// and the way from the completer to the claimer. A handover is a claim that the completer makes in the transaction that ends
+// and the way from the completer to the claimer. A claimOnComplete is a claim that the completer makes in the transaction that ends
 // jobs. The claimer makes none meanwhile.
-type handover struct {
+type claimOnComplete struct {
 	driver  driver.FinishClaimer
 	claimer *claimer
 	request driver.ClaimRequest
 	claimed func() driver.ClaimResult
 }
 
-// handover returns nil if the completer must not claim: no job of the batch has a limit key, the engine cannot, or the claimer
+// claimOnComplete returns nil if the completer must not claim: no job of the batch has a limit key, the engine cannot, or the claimer
 // claims itself or wants nothing. The result must be closed.
-func (c *claimer) handover(batch []*ending) *handover {
-	if c.turns == nil || c.asking.Load() || !slices.ContainsFunc(batch, func(e *ending) bool { return e.attempt.job.LimitKey != "" }) {
+func (c *claimer) claimOnComplete(batch []*completion) *claimOnComplete {
+	if c.finishClaimer == nil || c.asking.Load() || !slices.ContainsFunc(batch, func(e *completion) bool { return e.attempt.job.LimitKey != "" }) {
 		return nil
 	}
 	c.mu.Lock()
 	if demand := c.demand(); !c.stopped && len(demand.capacities) > 0 && demand.limit > 0 {
-		return &handover{driver: c.turns, claimer: c, request: c.request(demand)}
+		return &claimOnComplete{driver: c.finishClaimer, claimer: c, request: c.request(demand)}
 	}
 	c.mu.Unlock()
 	return nil
 }
 
-// finish writes the outcomes, by the driver alone where there is no handover.
-func (h *handover) finish(ctx context.Context, d driver.Finisher, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, err error) {
+// finish writes the outcomes, by the driver alone if the completer does not claim.
+func (h *claimOnComplete) finish(ctx context.Context, d driver.Finisher, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, err error) {
 	if h == nil {
 		return d.Finish(ctx, tx, outcomes)
 	}
@@ -313,7 +313,7 @@ func (h *handover) finish(ctx context.Context, d driver.Finisher, tx *driver.Wri
 }
 
 // start starts the claimed jobs, once the transaction has committed.
-func (h *handover) start(ctx context.Context) {
+func (h *claimOnComplete) start(ctx context.Context) {
 	if h == nil {
 		return
 	}
@@ -329,7 +329,7 @@ func (h *handover) start(ctx context.Context) {
 	}
 }
 
-func (h *handover) close() {
+func (h *claimOnComplete) close() {
 	if h != nil {
 		h.claimer.mu.Unlock()
 	}

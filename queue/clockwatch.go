@@ -27,15 +27,15 @@ type clockwatch struct {
 	log *slog.Logger
 	now func() time.Time
 
-	latest, looked time.Time // of the database's clock: when last asked, and when last looked for rows
-	differs, ahead bool      // logged
+	latest, examined time.Time // of the database's clock: when last asked, and when last looked for rows
+	differs, ahead   bool      // logged
 }
 
 func (w *clockwatch) run(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
-		w.look(ctx)
+		w.check(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -44,15 +44,15 @@ func (w *clockwatch) run(ctx context.Context) {
 	}
 }
 
-func (w *clockwatch) look(ctx context.Context) {
+func (w *clockwatch) check(ctx context.Context) {
 	now := w.now()
 	w.compare(ctx, now)
 	putBack := now.Before(w.latest.Add(-clockTolerance))
 	w.latest = now
-	if !putBack && now.Before(w.looked.Add(rowsInterval)) {
+	if !putBack && now.Before(w.examined.Add(rowsInterval)) {
 		return
 	}
-	w.looked = now
+	w.examined = now
 	if err := w.examine(ctx, now); err != nil && ctx.Err() == nil {
 		w.log.WarnContext(ctx, "looking for rows of the future failed; trying again", logError, err)
 	}

@@ -17,7 +17,7 @@ import (
 type DispatcherConfig struct {
 	// Workers is how many jobs run at once in this process. Default 10; at least 1.
 	Workers int
-	// PollInterval is how long a dispatcher with nothing to do waits before it looks again unasked. Default 1 s; at least
+	// PollInterval is how long a dispatcher with nothing to do waits before it claims again unasked. Default 1 s; at least
 	// 1 ms. On a database in memory that queuetest.New has made, it waits as long as nothing has happened, at most 1 min.
 	PollInterval time.Duration
 	// Prefetch is how far ahead of its free slots the process claims: as many jobs as its handlers can run in that time, at most
@@ -33,7 +33,7 @@ type DispatcherConfig struct {
 	Drain time.Duration
 	// Grace is how long after its context was canceled a handler may continue before it is given up: the end of its attempt is
 	// written as if it had returned then, another handler may take its slot, and its further writes are refused. At a shutdown,
-	// Drain is that time. Looked at every quarter of it. Default 30 s; at least 1 ms.
+	// Drain is that time. It is checked every quarter of it. Default 30 s; at least 1 ms.
 	Grace time.Duration
 	// OnStuck is called once for each handler that is given up. It must not block: other handlers are given up after it returns.
 	// Default: one log line.
@@ -146,31 +146,31 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	if d.q.inWrite(ctx) { // which would wait for its jobs, and they for it
 		return wrap("start dispatcher", "", ErrNestedWrite)
 	}
-	c := newCrew(d.q, &d.cfg, d.handlers)
+	c := newServices(d.q, &d.cfg, d.handlers)
 	if untilIdle {
 		check := &idleCheck{driver: d.q.driver, log: d.cfg.Logger, running: c.running, types: d.handlers.types()}
 		c.claimer.idle = check.idle
 	}
 	working, interrupt := driver.WithInterrupt(ctx)
 	defer interrupt()
-	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
+	// The services outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
 	background := driver.Begun(working)
 	if err := c.begin(working, d.cfg.Exclusive); err != nil {
 		if ctx.Err() == nil {
 			return wrap("start dispatcher", "", err)
 		}
-		defer time.AfterFunc(stopPatience, interrupt).Stop()
+		defer time.AfterFunc(stopTimeout, interrupt).Stop()
 		return c.retire(background) // it may be registered for all that
 	}
 	remove := d.q.local.add(c)
 	defer remove()
 
-	keepers := startRoles(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog, c.clockwatch)
-	completer := startRoles(background, c.completer)
+	keepers := startServices(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog, c.clockwatch)
+	completer := startServices(background, c.completer)
 
 	claiming, stopClaiming := context.WithCancel(working)
-	c.scheduler.look(claiming) // before the claimer may find nothing to do
-	listener := startRoles(claiming, c.scheduler, c.listener)
+	c.scheduler.fireDue(claiming) // before the claimer may find nothing to do
+	listener := startServices(claiming, c.scheduler, c.listener)
 	c.claimer.run(claiming)
 	stopClaiming()
 	listener.stop()
@@ -181,7 +181,7 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 		unwritten = errors.New("queue: the ends of some jobs could not be written; they will run again")
 	}
 	leaked := c.runner.leaked() // before they are interrupted
-	defer time.AfterFunc(stopPatience, interrupt).Stop()
+	defer time.AfterFunc(stopTimeout, interrupt).Stop()
 	completer.stop()
 	keepers.stop()
 	return errors.Join(c.retire(background), leaked, unwritten)

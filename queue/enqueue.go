@@ -87,7 +87,7 @@ func inserted(rows []driver.InsertJob) []EnqueueResult {
 
 // EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.
 func (q *Queue) EnqueueManyTx(ctx context.Context, tx Tx, jobs []NewJob) ([]EnqueueResult, error) {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}

@@ -174,7 +174,7 @@ func (q *Queue) record(ctx context.Context, tx *driver.WriteTx, events ...Event)
 			return err
 		}
 	}
-	if tx.Joined() {
+	if tx.Adopted() {
 		// Nobody reports whether it commits, except for the end of a handler's job; see completer.settle.
 		tx.OnCommit(func() {
 			q.telemetry.count(events)
@@ -262,8 +262,8 @@ func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, results []Enque
 	return events
 }
 
-// recordEndings is record for endings of a completer whose answers are nil; superseded are its jobs that were superseded.
-func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error, superseded map[string]string) error {
+// recordCompletions is record for the completions of a completer whose answers are nil; superseded are its jobs that were superseded.
+func (q *Queue) recordCompletions(ctx context.Context, tx *driver.WriteTx, batch []*completion, answers []error, superseded map[string]string) error {
 	if !q.observed(ctx) {
 		return nil
 	}

@@ -55,7 +55,7 @@ type heartbeater struct {
 
 	// overdue fires when no beat has been written for a lease, also while one hangs.
 	overdue *time.Timer
-	// stray are the leases that the last look found under the worker's name and not running here.
+	// stray are the leases that the last check found under the worker's name and not running here.
 	stray map[driver.Lease]bool
 }
 
@@ -79,7 +79,7 @@ func (h *heartbeater) run(ctx context.Context) {
 
 // beat does not wait for an answer longer than leaves time for another try within the lease.
 func (h *heartbeater) beat(ctx context.Context) {
-	ctx, cancel := answeredIn(ctx, min(patience, max(h.lease/2, stopPatience)))
+	ctx, cancel := answeredIn(ctx, min(answerTimeout, max(h.lease/2, stopTimeout)))
 	defer cancel()
 	alive, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.identity.get(), Types: h.types, Now: h.now()})
 	switch {
@@ -113,7 +113,7 @@ func (h *heartbeater) revive(ctx context.Context) {
 
 // collect gives back jobs that run under the worker's name and not in this process: their claim has committed and its answer was
 // lost. They would stay running for ever, since the worker lives. A job that is being started, or has just ended, is also not
-// here, but never for two looks in a row.
+// here, but never for two checks in a row.
 func (h *heartbeater) collect(ctx context.Context) {
 	held, err := h.q.driver.WorkerJobs(ctx, h.identity.get())
 	if err != nil {
@@ -199,8 +199,8 @@ type rescuer struct {
 	identity *identity
 	lease    time.Duration
 
-	seen   map[string]sighting
-	looked time.Time
+	seen    map[string]sighting
+	checked time.Time
 }
 
 type sighting struct {
@@ -212,7 +212,7 @@ func (r *rescuer) run(ctx context.Context) {
 	ticker := time.NewTicker(r.lease / 4)
 	defer ticker.Stop()
 	for {
-		if err := r.look(ctx, r.lease); err != nil && ctx.Err() == nil {
+		if err := r.check(ctx, r.lease); err != nil && ctx.Err() == nil {
 			r.log.ErrorContext(ctx, "looking for dead workers failed", logError, err)
 		}
 		select {
@@ -224,9 +224,9 @@ func (r *rescuer) run(ctx context.Context) {
 }
 
 // takeAll removes every worker there is, for a dispatcher that knows it is alone.
-func (r *rescuer) takeAll(ctx context.Context) error { return r.look(ctx, 0) }
+func (r *rescuer) takeAll(ctx context.Context) error { return r.check(ctx, 0) }
 
-func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
+func (r *rescuer) check(ctx context.Context, lease time.Duration) error {
 	ctx, cancel := answered(ctx)
 	defer cancel()
 	workers, err := r.q.driver.Workers(ctx)
@@ -234,11 +234,11 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 		return err
 	}
 	now := time.Now()
-	if now.Sub(r.looked) > lease/2 {
+	if now.Sub(r.checked) > lease/2 {
 		// This process, and perhaps the whole machine, stood still: that time says nothing about the others.
 		clear(r.seen)
 	}
-	r.looked = now
+	r.checked = now
 	still := make(map[string]sighting, len(workers))
 	for _, w := range workers {
 		if w.ID == r.identity.get() {

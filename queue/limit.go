@@ -82,7 +82,7 @@ func (q *Queue) SetLimit(ctx context.Context, target Target, limit Limit) error 
 
 // SetLimitTx is SetLimit as part of a transaction.
 func (q *Queue) SetLimitTx(ctx context.Context, tx Tx, target Target, limit Limit) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("set limit", "", err)
 	}
@@ -107,7 +107,7 @@ func (q *Queue) RemoveLimit(ctx context.Context, target Target) error {
 
 // RemoveLimitTx is RemoveLimit as part of a transaction.
 func (q *Queue) RemoveLimitTx(ctx context.Context, tx Tx, target Target) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("remove limit", "", err)
 	}
@@ -126,7 +126,7 @@ func (q *Queue) Pause(ctx context.Context, target Target) error {
 
 // PauseTx is Pause as part of a transaction.
 func (q *Queue) PauseTx(ctx context.Context, tx Tx, target Target) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("pause", "", err)
 	}
@@ -141,7 +141,7 @@ func (q *Queue) Resume(ctx context.Context, target Target) error {
 
 // ResumeTx is Resume as part of a transaction.
 func (q *Queue) ResumeTx(ctx context.Context, tx Tx, target Target) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("resume", "", err)
 	}

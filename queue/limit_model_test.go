@@ -56,10 +56,10 @@ func TestLimitsAreKeptAndKeepNothingForEver(t *testing.T) {
 	})
 }
 
-// The fronts of a key that is not to be looked at are the first of its waiting jobs of each type, or there are none.
-const wrongFronts = `
+// The heads of a key that is not to be looked at are the first of its waiting jobs of each type, or there are none.
+const wrongHeads = `
 SELECT limit_key || ' ' || type
-FROM job_fronts AS f
+FROM job_heads AS f
 WHERE NOT EXISTS (SELECT 1 FROM job_admissions AS a WHERE a.limit_key = f.limit_key)
   AND id IS NOT (
     SELECT id
@@ -76,15 +76,15 @@ FROM jobs AS j
 WHERE state = 'queued'
   AND hold = 2
   AND NOT EXISTS (SELECT 1 FROM job_admissions AS a WHERE a.limit_key = j.limit_key)
-  AND EXISTS (SELECT 1 FROM job_fronts AS f WHERE f.limit_key = j.limit_key)
-  AND NOT EXISTS (SELECT 1 FROM job_fronts AS f WHERE f.limit_key = j.limit_key AND f.type = j.type)`
+  AND EXISTS (SELECT 1 FROM job_heads AS f WHERE f.limit_key = j.limit_key)
+  AND NOT EXISTS (SELECT 1 FROM job_heads AS f WHERE f.limit_key = j.limit_key AND f.type = j.type)`
 
 func (l *limited) verify(t *rapid.T) {
 	found, err := queueadmin.Verify(context.Background(), l.q)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	var wrong []string
-	require.NoError(t, l.q.DB().Reader().Select(&wrong, wrongFronts))
+	require.NoError(t, l.q.DB().Reader().Select(&wrong, wrongHeads))
 	require.Empty(t, wrong)
 }
 
@@ -202,14 +202,14 @@ func (l *limited) end(t *rapid.T) {
 		out.State, out.Kind, out.Error = queue.StateQueued, kind, "again"
 	}
 	if rapid.Bool().Draw(t, "claim, too") {
-		l.handOver(t, out)
+		l.claimOnComplete(t, out)
 		return
 	}
 	l.finish(t, out)
 }
 
-// handOver claims in the transaction that ends a job.
-func (l *limited) handOver(t *rapid.T, out driver.Outcome) {
+// claimOnComplete claims in the transaction that ends a job.
+func (l *limited) claimOnComplete(t *rapid.T, out driver.Outcome) {
 	var claimed func() driver.ClaimResult
 	require.NoError(t, l.q.DB().Write(context.Background(), func(ctx context.Context, tx queue.Tx) (err error) {
 		var answers []error

@@ -166,12 +166,12 @@ func Migrate(ctx context.Context, db DB) error {
 // options are the optional methods of a driver; nil if it lacks them.
 type options struct {
 	// now is the time of the database's clock, by which all machines that share it go.
-	now    func() time.Time
-	locks  driver.LockTimeouter
-	writes driver.WriteChecker
-	fence  driver.Fencer
-	groups driver.GroupInserter
-	turns  driver.FinishClaimer
+	now           func() time.Time
+	locks         driver.LockTimeouter
+	writes        driver.WriteChecker
+	fence         driver.Fencer
+	groups        driver.GroupInserter
+	finishClaimer driver.FinishClaimer
 }
 
 func optionsOf(d driver.Driver) options {
@@ -180,6 +180,6 @@ func optionsOf(d driver.Driver) options {
 	o.writes, _ = driver.As[driver.WriteChecker](d)
 	o.fence, _ = driver.As[driver.Fencer](d)
 	o.groups, _ = driver.As[driver.GroupInserter](d)
-	o.turns, _ = driver.As[driver.FinishClaimer](d)
+	o.finishClaimer, _ = driver.As[driver.FinishClaimer](d)
 	return o
 }

@@ -166,7 +166,7 @@ const redriveBatch = 100
 
 // Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may be
 // failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in transactions of 100. On
-// an error the result counts those whose transactions have committed. A job that is no longer finished when its turn comes is
+// an error the result counts those whose transactions have committed. A job that is no longer finished when its transaction comes to it is
 // skipped.
 func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
 	if len(filter.States) == 0 {
@@ -229,7 +229,7 @@ func (q *Queue) Retry(ctx context.Context, jobID string) error {
 
 // RetryTx is Retry as part of a transaction.
 func (q *Queue) RetryTx(ctx context.Context, tx Tx, jobID string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("retry", jobID, err)
 	}

@@ -106,13 +106,13 @@ func (r *runner) ended(e *entry, err error) {
 		}
 		return
 	}
-	r.completer.add(newEnding(a, outcome))
+	r.completer.add(newCompletion(a, outcome))
 }
 
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (r *runner) giveBack(claimedBefore time.Time) {
 	for _, a := range r.running.unclaim(claimedBefore) {
-		r.completer.add(newEnding(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued, Kind: driver.KindReleased, At: r.now()}))
+		r.completer.add(newCompletion(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued, Kind: driver.KindReleased, At: r.now()}))
 	}
 }
 
@@ -225,7 +225,7 @@ func (r *runner) giveUp(ctx context.Context, match func(e *entry) bool) {
 		} else {
 			outcome := r.outcome(e, errStuck)
 			outcome.Stack = storable(stacks[e])
-			r.completer.add(newEnding(a, outcome))
+			r.completer.add(newCompletion(a, outcome))
 		}
 		r.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(), Stack: stacks[e]})
 	}

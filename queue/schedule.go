@@ -13,7 +13,7 @@ import (
 )
 
 // A Schedule enqueues a job repeatedly, at the instants of a cron expression. It is a row in the database. When an instant has
-// come, the first [Dispatcher] to look enqueues the job and advances the schedule, in one transaction, so that each instant fires
+// come, the first [Dispatcher] to check enqueues the job and advances the schedule, in one transaction, so that each instant fires
 // once over all machines, and none is lost by a restart or a crash.
 //
 // A job that a schedule has enqueued has two tags, "schedule:" with the schedule's name and "fires:" with the instant;

@@ -39,7 +39,7 @@ func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
 
 // RemoveScheduleTx is RemoveSchedule as part of a transaction.
 func (q *Queue) RemoveScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return scheduleError("remove", name, err)
 	}
@@ -55,7 +55,7 @@ func (q *Queue) PauseSchedule(ctx context.Context, name string) error {
 
 // PauseScheduleTx is PauseSchedule as part of a transaction.
 func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return scheduleError("pause", name, err)
 	}
@@ -77,7 +77,7 @@ func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
 
 // ResumeScheduleTx is ResumeSchedule as part of a transaction.
 func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return scheduleError("resume", name, err)
 	}
@@ -109,7 +109,7 @@ func (q *Queue) FireSchedule(ctx context.Context, name string) (result EnqueueRe
 
 // FireScheduleTx is FireSchedule as part of a transaction.
 func (q *Queue) FireScheduleTx(ctx context.Context, tx Tx, name string) (EnqueueResult, error) {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return EnqueueResult{}, scheduleError("fire", name, err)
 	}
@@ -144,7 +144,7 @@ func (q *Queue) editSchedule(ctx context.Context, tx *driver.WriteTx, op, name s
 	return scheduleError(op, name, q.rescheduled(ctx, tx))
 }
 
-// rescheduled makes the schedulers look again once the transaction has committed: those of this process at once, those of others
+// rescheduled makes the schedulers check again once the transaction has committed: those of this process at once, those of others
 // when they are notified.
 func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 	tx.OnCommit(q.local.reschedule)
@@ -170,7 +170,7 @@ func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 
 // SetScheduleTx is SetSchedule as part of a transaction.
 func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}

@@ -283,7 +283,7 @@ func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	w, leave, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
@@ -343,8 +343,8 @@ func (a *Attempt) savedStep(ctx context.Context, name string) (step StepRecord, 
 }
 
 func (a *Attempt) readSteps(ctx context.Context, w *driver.WriteTx) ([]StepRecord, error) {
-	if w.Joined() {
-		leave, err := callTurns.take(ctx, w.Tx)
+	if w.Adopted() {
+		leave, err := callLocks.lock(ctx, w.Tx)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Wait looks again after as long as it has waited, so that it reads rarely and is never much late.
+// Wait reads the job again after as long as it has waited, so that it reads rarely and is never much late.
 const (
 	waitFirst = 20 * time.Millisecond
 	waitMost  = 2 * time.Second
@@ -24,7 +24,7 @@ func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
 	if q.inWrite(ctx) {
 		return nil, wrap("wait", jobID, ErrNestedWrite)
 	}
-	// Before the first look, so that no end is missed.
+	// Before the first read, so that no end is missed.
 	ended, stop := q.events.await(jobID)
 	defer stop()
 	timer := time.NewTimer(waitFirst)

@@ -20,14 +20,14 @@ type Driver interface {
 	Notifier
 }
 
-// A Transactor begins transactions, and joins transactions that a program has begun.
+// A Transactor begins transactions, and adopts transactions that a program has begun.
 type Transactor interface {
 	DB
-	// Join makes a WriteTx of a transaction that the program has begun and will end, at the instant now. It returns a WriteTx of
+	// Adopt makes a WriteTx of a transaction that the program has begun and will end, at the instant now. It returns a WriteTx of
 	// this database unchanged. It returns [ErrOtherDatabase] for a transaction of another database, and [ErrNoTransaction] for a
 	// value that is not a transaction. A driver may query the transaction's connection, once for each transaction. Nobody reports
 	// the commit of the program's transaction: dispatchers find its jobs without a report.
-	Join(ctx context.Context, tx Tx, now time.Time) (*WriteTx, error)
+	Adopt(ctx context.Context, tx Tx, now time.Time) (*WriteTx, error)
 }
 
 // An Enqueuer stores new jobs.

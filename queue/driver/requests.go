@@ -64,8 +64,8 @@ type Outcome struct {
 	Plain bool
 }
 
-// endings are the states in which each kind of an attempt's end can leave its job.
-var endings = map[string][]State{
+// possibleStates are the states in which each kind of an attempt's end can leave its job.
+var possibleStates = map[string][]State{
 	KindCompleted:   {StateCompleted},
 	KindFailed:      {StateQueued, StateFailed},
 	KindCanceled:    {StateCanceled},
@@ -77,7 +77,7 @@ var endings = map[string][]State{
 // CheckOutcomes returns [ErrUnknownStanding] if an outcome is impossible. A driver must call it before it writes any of them.
 func CheckOutcomes(outcomes []Outcome) error {
 	for i := range outcomes {
-		if out := &outcomes[i]; !slices.Contains(endings[out.Kind], out.State) {
+		if out := &outcomes[i]; !slices.Contains(possibleStates[out.Kind], out.State) {
 			return fmt.Errorf("%w: an attempt of job %s that ends with the kind %q and the state %q", ErrUnknownStanding, out.Lease.JobID, out.Kind, out.State)
 		}
 	}

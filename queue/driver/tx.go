@@ -43,7 +43,7 @@ type DB interface {
 	// must not wait for anything else.
 	//
 	// The Tx is a [*WriteTx]. It is valid until fn returns: later statements, from any goroutine, are refused with an error that
-	// is [sql.ErrTxDone]. Goroutines that share it take turns. A statement that would end the transaction is refused before it is
+	// is [sql.ErrTxDone]. Its calls from several goroutines run one after the other. A statement that would end the transaction is refused before it is
 	// run; if it is a ROLLBACK, Write undoes everything and fails.
 	//
 	// ctx bounds the wait for the transaction to begin; once begun, the transaction is not interrupted, see [Begun]. The ctx
@@ -59,7 +59,7 @@ type WriteTx struct {
 	Tx
 	dialect Dialect
 	now     time.Time
-	joined  bool
+	adopted bool
 
 	mu         sync.Mutex
 	atEnd      []func(ctx context.Context) error
@@ -74,15 +74,15 @@ func NewWriteTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
 	return &WriteTx{Tx: tx, dialect: dialect, now: dbtime.Truncate(now)}
 }
 
-// NewJoinedTx is [NewWriteTx] for a transaction that the program has begun and will end: nobody reports its end.
-func NewJoinedTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
+// NewAdoptedTx is [NewWriteTx] for a transaction that the program has begun and will end: nobody reports its end.
+func NewAdoptedTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
 	w := NewWriteTx(tx, dialect, now)
-	w.joined = true
+	w.adopted = true
 	return w
 }
 
-// Joined reports whether the transaction is the program's own; see [Transactor].Join.
-func (tx *WriteTx) Joined() bool { return tx.joined }
+// Adopted reports whether the transaction is the program's own; see [Transactor].Join.
+func (tx *WriteTx) Adopted() bool { return tx.adopted }
 
 // Dialect returns the SQL that the transaction speaks.
 func (tx *WriteTx) Dialect() Dialect { return tx.dialect }

@@ -11,12 +11,12 @@ import (
 // chores are the tasks of a claim before it claims; nearly always there are none.
 type chores struct {
 	expired, due  bool
-	marks, fronts bool // jobs may wait for limit keys that have capacity
+	marks, heads  bool // jobs may wait for limit keys that have capacity
 	types, limits bool // limits are set, of types, and any at all: the claim has to count
 }
 
 func (c *chores) dest() []any {
-	return []any{&c.expired, &c.due, &c.marks, &c.fronts, &c.types, &c.limits}
+	return []any{&c.expired, &c.due, &c.marks, &c.heads, &c.types, &c.limits}
 }
 
 func scanChores(row jobsql.Scanner) (c chores, err error) {

@@ -14,21 +14,21 @@ import (
 // Claim implements [driver.Claimer].
 func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	if db.limited.Load() {
-		return db.claimCarefully(ctx, req)
+		return db.claimLimited(ctx, req)
 	}
 	return db.claimFreely(ctx, req)
 }
 
-// claimCarefully does the chores first, respects the limits, and skips jobs that others hold.
-func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+// claimLimited does the chores first, respects the limits, and skips jobs that others hold.
+func (db *engine) claimLimited(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	// Limits use the instants that are stored.
 	req.Now = dbtime.Truncate(req.Now)
-	c := carefulClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
+	c := limitedClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
 	for done := false; !done; {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
 		}
-		next := carefulClaim{req: req, typed: c.todo.types, depth: c.depth, pastLocks: c.pastLocks}
+		next := limitedClaim{req: req, typed: c.todo.types, depth: c.depth, pastLocks: c.pastLocks}
 		switch {
 		case len(c.jobs) == 0 && c.ahead[0].ready > 0 && !c.pastLocks:
 			next.pastLocks = true
@@ -45,9 +45,9 @@ func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (
 }
 
 // answerOf returns the result of a claim within limits.
-func (db *engine) answerOf(c *carefulClaim) driver.ClaimResult {
+func (db *engine) answerOf(c *limitedClaim) driver.ClaimResult {
 	ahead := &c.ahead[0]
-	db.limited.Store(ahead.limits || ahead.fronts)
+	db.limited.Store(ahead.limits || ahead.heads)
 	db.typed.Store(ahead.types)
 	result := answer(c.req, c.jobs, ahead)
 	if result.More = result.More || (c.more && !c.heldUp()); result.More {
@@ -58,11 +58,11 @@ func (db *engine) answerOf(c *carefulClaim) driver.ClaimResult {
 	return result
 }
 
-// look returns the chores for the requested types, and the number of ready jobs of those with capacity.
-func look(ctx context.Context, tx *driver.WriteTx, ahead *[]outlook, req driver.ClaimRequest, open []driver.TypeCapacity, counted int) error {
+// readRemainder returns the chores for the requested types, and the number of ready jobs of those with capacity.
+func readRemainder(ctx context.Context, tx *driver.WriteTx, ahead *[]remainder, req driver.ClaimRequest, open []driver.TypeCapacity, counted int) error {
 	asked, _ := columns(req.Types)
 	names, _ := columns(open)
-	return laterInto(ctx, tx, ahead, scanOutlook, lookAhead, req.Now, asked, counted, names)
+	return laterInto(ctx, tx, ahead, scanRemainder, selectRemainder, req.Now, asked, counted, names)
 }
 
 const (
@@ -79,20 +79,20 @@ func columns(types []driver.TypeCapacity) (names []string, capacities []int) {
 	return names, capacities
 }
 
-// An outlook is the state after a claim.
-type outlook struct {
+// A remainder is the state after a claim.
+type remainder struct {
 	chores
 	ready         int  // jobs of the types that are left, not all of them counted
 	waiting       bool // jobs of the types may wait for keys that have capacity
 	nextDue, mark jobsql.Instant
 }
 
-func scanOutlook(row jobsql.Scanner) (o outlook, err error) {
+func scanRemainder(row jobsql.Scanner) (o remainder, err error) {
 	err = row.Scan(append(o.dest(), &o.ready, &o.waiting, &o.nextDue, &o.mark)...)
 	return o, err
 }
 
-func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *outlook) driver.ClaimResult {
+func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *remainder) driver.ClaimResult {
 	order(jobs)
 	// If no job could be claimed although there are some, others hold them: an immediate retry would find the same.
 	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks || ahead.waiting

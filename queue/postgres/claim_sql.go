@@ -24,7 +24,7 @@ SELECT pg_try_advisory_xact_lock_shared` + claimsKey
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
-  EXISTS (SELECT 1 FROM job_fronts WHERE open),
+  EXISTS (SELECT 1 FROM job_heads WHERE open),
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
   EXISTS (SELECT 1 FROM job_limits)`
 
@@ -76,8 +76,8 @@ WITH due AS (
     LIMIT 1000
     FOR UPDATE SKIP LOCKED))
   RETURNING limit_key, type, priority, not_before, id),
-fronted AS (
-  INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+headed AS (
+  INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
   SELECT DISTINCT ON (limit_key, type) limit_key, type, priority, not_before, id, TRUE
   FROM due
   WHERE limit_key IS NOT NULL
@@ -90,13 +90,13 @@ FROM due`
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
       OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $2)
       OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_fronts WHERE open)
+      OR EXISTS (SELECT 1 FROM job_heads WHERE open)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
 	// One that has seen to what was due and expired goes on beside what is left of that, which others hold. It keeps no limits.
 	noLimits = `NOT (
       EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_fronts WHERE open)
+      OR EXISTS (SELECT 1 FROM job_heads WHERE open)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
 	// By ctid: each row is where it was found a moment ago, in the same snapshot. No index is asked again.
@@ -277,7 +277,7 @@ FOR UPDATE SKIP LOCKED`
 	// or at the last of them at the earliest, so that other types' jobs cost little; and when the next key is to be looked at.
 	// A claim that has just seen that no job is ready does not count them again: to see that, it has read past all that is left of
 	// the jobs that have been claimed or deleted since the last vacuum.
-	lookAhead = `
+	selectRemainder = `
 SELECT
   ` + choresOf + `,
   (SELECT COUNT(*)
@@ -290,7 +290,7 @@ SELECT
        AND type = open.type
      LIMIT $3::int) AS ready
    WHERE current_setting('postroom.ready', TRUE) IS DISTINCT FROM '0'),
-  EXISTS (SELECT 1 FROM job_fronts WHERE open AND type = ANY($4)),
+  EXISTS (SELECT 1 FROM job_heads WHERE open AND type = ANY($4)),
   (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
    FROM (
      SELECT type, not_before, ROW_NUMBER() OVER (ORDER BY not_before) AS nth

@@ -25,7 +25,7 @@ func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.
 		return nil, err
 	}
 	fresh := make([]*driver.InsertJob, 0, len(jobs))
-	var limited fronts
+	var limited heads
 	for i := range jobs {
 		if !results[i].Duplicate {
 			fresh = append(fresh, &jobs[i])

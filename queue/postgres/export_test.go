@@ -13,15 +13,15 @@ const PlanOurs = planOurs
 // Planned are the statements that look for jobs while jobs are run.
 var Planned = map[string]string{
 	"claimOfType": claimOfType, "claimOfTypeAfter": claimOfTypeAfter,
-	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": lookAhead,
-	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockFronts": lockFronts, "lockFreedFronts": lockFreedFronts, "readLanes": readLanes, "readLanesPastLocks": readLanesPastLocks, "insertFrontsOf": insertFrontsOf, "insertFrontsOfKeys": insertFrontsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
+	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": selectRemainder,
+	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockHeads": lockHeads, "lockFreedHeads": lockFreedHeads, "readLanes": readLanes, "readLanesPastLocks": readLanesPastLocks, "insertFrontsOf": insertHeadsOf, "insertFrontsOfKeys": insertHeadsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
 	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning, "selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
 }
 
 // ChooseWithin is what a claim within limits does before it takes the jobs, in a transaction that goes on.
 func ChooseWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) error {
-	c := carefulClaim{req: req, depth: 1}
+	c := limitedClaim{req: req, depth: 1}
 	if err := later(ctx, tx, beginClaims); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func ChooseWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimReque
 
 // ClaimCarefullyWithin claims within limits in a transaction that goes on.
 func ClaimCarefullyWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
-	c := carefulClaim{req: req, depth: 1}
+	c := limitedClaim{req: req, depth: 1}
 	if err := c.run(ctx, tx); err != nil {
 		return nil, err
 	}

@@ -32,15 +32,15 @@ func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dri
 	return answers, db.Notify(ctx, tx)
 }
 
-// An ending is the outcomes that a transaction writes.
-type ending struct {
+// A finishing is the outcomes that a transaction writes.
+type finishing struct {
 	outcomes []driver.Outcome
 	ended    []endedJob // of the leases that were held
 }
 
 // finish frees what the jobs have held, once it is known which have ended. It marks none of the limit keys that may have capacity
 // by that.
-func (f *ending) finish(ctx context.Context, tx *driver.WriteTx) (answers []error, after aftermath, err error) {
+func (f *finishing) finish(ctx context.Context, tx *driver.WriteTx) (answers []error, after aftermath, err error) {
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
 	done := make(map[driver.Lease]*endedJob, len(f.ended))
 	for i := range f.ended {
@@ -110,11 +110,11 @@ func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 
 // end writes the jobs' own rows; which of them have ended is known when what comes after it has run. Rows are locked in the order
 // of ids, so that two transactions that end the same jobs do not wait for each other.
-func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*ending, error) {
+func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*finishing, error) {
 	if err := driver.CheckOutcomes(outcomes); err != nil {
 		return nil, err
 	}
-	f := &ending{outcomes: outcomes}
+	f := &finishing{outcomes: outcomes}
 	order := make([]*driver.Outcome, len(outcomes))
 	for i := range outcomes {
 		order[i] = &outcomes[i]
@@ -202,7 +202,7 @@ func (a *aftermath) write(ctx context.Context, tx *driver.WriteTx) error {
 		}
 	}
 	if len(a.waiting) > 0 {
-		if err := later(ctx, tx, insertFrontsOf, a.waiting); err != nil {
+		if err := later(ctx, tx, insertHeadsOf, a.waiting); err != nil {
 			return err
 		}
 	}

@@ -10,15 +10,15 @@ import (
 // A freeClaim is a claim without limits: it waits for no other claim, and takes one round trip. Its statement does nothing if it
 // finds chores, such as jobs that have become due.
 type freeClaim struct {
-	req     driver.ClaimRequest
-	depth   int
-	looks   bool // at what there is to do after it
-	tidy    bool // what is due and expired is seen to first
-	glances bool // what looks as if it were held is passed over, without asking for the lock
+	req            driver.ClaimRequest
+	depth          int
+	readsRemainder bool // at what there is to do after it
+	tidy           bool // what is due and expired is seen to first
+	glances        bool // what looks as if it were held is passed over, without asking for the lock
 
 	counts [2][]int // of what has expired, and has become due
 	jobs   []driver.Job
-	ahead  []outlook
+	ahead  []remainder
 }
 
 // Jobs of many types are looked for among so many times as many as are asked for, each time that others hold all of them:
@@ -40,7 +40,7 @@ const (
 // not need the next due time, and expects that after the last one did.
 func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
-	c := freeClaim{req: req, depth: firstDepth, looks: !busy, glances: !busy || db.claims.Add(1)%asksOnceIn != 0}
+	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy, glances: !busy || db.claims.Add(1)%asksOnceIn != 0}
 	for {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
@@ -51,15 +51,15 @@ func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (dri
 		case full:
 			order(c.jobs)
 			return driver.ClaimResult{Jobs: c.jobs, More: true}, nil
-		case len(c.jobs) > 0 && !c.looks:
+		case len(c.jobs) > 0 && !c.readsRemainder:
 			order(c.jobs)
 			return driver.ClaimResult{Jobs: c.jobs, More: true}, nil
 		case len(c.jobs) > 0:
 			return c.answer(), nil
-		case !c.looks:
-			c.looks = true
-		case c.ahead[0].limits || c.ahead[0].marks || c.ahead[0].fronts:
-			return db.claimCarefully(ctx, req)
+		case !c.readsRemainder:
+			c.readsRemainder = true
+		case c.ahead[0].limits || c.ahead[0].marks || c.ahead[0].heads:
+			return db.claimLimited(ctx, req)
 		case !c.tidy && (c.ahead[0].expired || c.ahead[0].due):
 			c.tidy = true
 		case c.glances && c.ahead[0].ready > 0:
@@ -95,10 +95,10 @@ func (c *freeClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 			return err
 		}
 	}
-	if err := c.claim(ctx, tx); err != nil || !c.looks {
+	if err := c.claim(ctx, tx); err != nil || !c.readsRemainder {
 		return err
 	}
-	return look(ctx, tx, &c.ahead, c.req, c.req.Types, c.portion()+1)
+	return readRemainder(ctx, tx, &c.ahead, c.req, c.req.Types, c.portion()+1)
 }
 
 func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {

@@ -73,5 +73,5 @@ func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) e
 	if err := later(ctx, tx, retryJob, tx.Now(), jobID); err != nil || job.LimitKey == "" {
 		return err
 	}
-	return later(ctx, tx, insertFrontsOf, []string{jobID})
+	return later(ctx, tx, insertHeadsOf, []string{jobID})
 }

@@ -11,7 +11,7 @@ func holdClaims(ctx context.Context, tx *driver.WriteTx) error { return later(ct
 
 // openKeys is jobsql.Store.OpenKeys.
 func openKeys(ctx context.Context, tx *driver.WriteTx, target driver.Target) error {
-	if err := later(ctx, tx, openFronts, target.Kind == driver.TargetKeyPrefix, target.Name); err != nil {
+	if err := later(ctx, tx, openHeads, target.Kind == driver.TargetKeyPrefix, target.Name); err != nil {
 		return err
 	}
 	return flush(ctx, tx)

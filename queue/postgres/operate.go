@@ -11,7 +11,7 @@ import (
 
 // keyIsOpen is jobsql.Store.KeyIsOpen.
 const keyIsOpen = `(
-  EXISTS (SELECT 1 FROM job_fronts WHERE job_fronts.limit_key = waiting.limit_key AND open)
+  EXISTS (SELECT 1 FROM job_heads WHERE job_heads.limit_key = waiting.limit_key AND open)
   OR EXISTS (SELECT 1 FROM job_admissions WHERE waiting.limit_key = ANY(job_admissions.others)))`
 
 // markWaitingKeys is jobsql.Store.MarkKeys.
@@ -21,5 +21,5 @@ func markWaitingKeys(ctx context.Context, tx *driver.WriteTx, keys []string) err
 			return err
 		}
 	}
-	return later(ctx, tx, insertFrontsOfKeys, keys)
+	return later(ctx, tx, insertHeadsOfKeys, keys)
 }

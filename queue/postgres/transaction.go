@@ -24,7 +24,7 @@ import (
 // and sent together with the next one, at the latest with the commit. So enqueueing a job is one round trip: BEGIN, INSERT,
 // COMMIT.
 //
-// Goroutines that share it take turns.
+// Its calls from several goroutines run one after the other.
 type transaction struct {
 	of   *engine
 	conn *sqlx.Conn

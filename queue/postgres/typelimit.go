@@ -25,8 +25,8 @@ func readTypeLimits(ctx context.Context, tx *driver.WriteTx, asked []string, now
 	if err := later(ctx, tx, lockTypeLimits, asked); err != nil {
 		return limits, err
 	}
-	var read []joblimit.Standing
-	if err := laterInto(ctx, tx, &read, scanStanding, selectTypeLimits, asked); err != nil {
+	var read []joblimit.Usage
+	if err := laterInto(ctx, tx, &read, scanUsage, selectTypeLimits, asked); err != nil {
 		return limits, err
 	}
 	counts, err := query(ctx, tx, scanTypeCount, countRunning)
@@ -37,7 +37,7 @@ func readTypeLimits(ctx context.Context, tx *driver.WriteTx, asked []string, now
 	for _, c := range counts {
 		running[c.name] = c.n
 	}
-	limits.Standings = joblimit.NewStandings(driver.TargetType, now)
+	limits.Usages = joblimit.NewUsages(driver.TargetType, now)
 	for _, s := range read {
 		s.Running = running[s.Name]
 		limits.Add(s)
@@ -50,5 +50,5 @@ func spendTypes(ctx context.Context, tx *driver.WriteTx, limits joblimit.Types, 
 	for i := range claimed {
 		limits.Start(claimed[i].jobType, 1)
 	}
-	return writeArrivals(ctx, tx, limits.Standings)
+	return writeArrivals(ctx, tx, limits.Usages)
 }

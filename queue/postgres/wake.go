@@ -110,13 +110,13 @@ func (n *news) run(ctx context.Context) {
 	}
 }
 
-// notifyPatience is the timeout for a server that has silently disappeared.
-const notifyPatience = 5 * time.Second
+// notifyTimeout is the timeout for a server that has silently disappeared.
+const notifyTimeout = 5 * time.Second
 
 // notifier sends notifications through the pool.
 func notifier(pool *pgxpool.Pool) func(self string) error {
 	return func(self string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), notifyPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
 		defer cancel()
 		_, err := pool.Exec(ctx, notifyAlone, self)
 		return err

@@ -12,8 +12,8 @@ import (
 // apart is the tolerated difference between clocks.
 const apart = time.Minute
 
-// lookAtClock compares the machine's clock with the database's, and the latter with the times in rows.
-func lookAtClock(ctx context.Context, q *queue.Queue) (findings []Finding, err error) {
+// checkClock compares the machine's clock with the database's, and the latter with the times in rows.
+func checkClock(ctx context.Context, q *queue.Queue) (findings []Finding, err error) {
 	now := driver.Now(q.DB().Driver())
 	if off := time.Now().Round(0).Sub(now.Round(0)); off.Abs() > apart {
 		findings = append(findings, Finding{Severity: SeverityWarning,

@@ -42,9 +42,9 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		return nil, wrap("doctor", "", driver.ErrNilContext)
 	}
 	var findings []Finding
-	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtClock, lookAtWorkers, lookAtJobs, lookAtMove, lookAtSchedules, lookAtRules}
-	for _, look := range looks {
-		found, err := look(ctx, q)
+	checks := []func(context.Context, *queue.Queue) ([]Finding, error){checkEngine, checkClock, checkWorkers, checkJobs, checkMove, checkSchedules, checkRules}
+	for _, check := range checks {
+		found, err := check(ctx, q)
 		if err != nil {
 			return findings, failed(ctx, q, "doctor", err)
 		}
@@ -53,7 +53,7 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	return findings, nil
 }
 
-func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	checker, ok := driver.As[driver.HealthChecker](q.DB().Driver())
 	if !ok {
 		return nil, nil
@@ -69,7 +69,7 @@ func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 // quiet is how long a worker may be silent before it is reported. Its clock is not compared exactly.
 const quiet = 5 * time.Minute
 
-func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	workers, err := q.DB().Driver().Workers(ctx)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		switch {
 		case w.Beat < 0:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID), Hint: "the next dispatcher to look gives them back within two leases"})
+				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID), Hint: "the next dispatcher that checks gives them back within two leases"})
 		case now.Sub(w.BeatAt) > quiet:
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)), Hint: "it is dead, or its clock is wrong; a running dispatcher takes its jobs over"})
@@ -96,7 +96,7 @@ func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 
 const longWait = 10 * time.Minute
 
-func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	counts, err := q.Counts(ctx, queue.Filter{})
 	if err != nil {
 		return nil, err
@@ -137,8 +137,8 @@ func MovingJobs(ctx context.Context, q *queue.Queue, limit int) ([]string, error
 	return held, wrap("moving jobs", "", err)
 }
 
-// lookAtMove finds the jobs that [Move] holds: no dispatcher runs them.
-func lookAtMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+// checkMove finds the jobs that [Move] holds: no dispatcher runs them.
+func checkMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	held, err := MovingJobs(ctx, q, maxHeld)
 	if err != nil || len(held) == 0 {
 		return nil, err
@@ -151,7 +151,7 @@ func lookAtMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		Hint: "they do not run until it has ended: if no queueadmin.Move runs, call it again with the same two databases"}}, nil
 }
 
-func lookAtRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	violations, err := Verify(ctx, q)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func lookAtRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	return findings, nil
 }
 
-func lookAtSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	schedules, err := q.Schedules(ctx)
 	if err != nil {
 		return nil, err

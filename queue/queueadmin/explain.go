@@ -94,8 +94,8 @@ func (e *explainer) explain(ctx context.Context) error {
 		e.notQueued()
 		return nil
 	}
-	for _, look := range []func(context.Context) error{e.time, e.limits, e.workers, e.line} {
-		if err := look(ctx); err != nil {
+	for _, check := range []func(context.Context) error{e.time, e.limits, e.workers, e.line} {
+		if err := check(ctx); err != nil {
 			return err
 		}
 	}

@@ -191,7 +191,7 @@ func beside(fn func() error) error {
 	return <-ended
 }
 
-// A claim in the new database is taking the fronts of a limit key while a job of that key comes: it is looked at later, for that.
+// A claim in the new database is taking the heads of a limit key while a job of that key comes: it is looked at later, for that.
 func TestMoveMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
 	from, to := dbtest.SQLite(t), dbtest.Postgres(t)
 	require.NoError(t, queue.Migrate(t.Context(), from))
@@ -199,7 +199,7 @@ func TestMoveMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
 	old, young := on(t, from, nil), on(t, to, nil)
 	enqueue(t, young, &queue.Options{LimitKey: "k"})
 	require.NoError(t, to.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM job_fronts") // as a claim does
+		_, err := tx.ExecContext(ctx, "DELETE FROM job_heads") // as a claim does
 		require.NoError(t, err)
 		enqueue(t, old, &queue.Options{LimitKey: "k"})
 		err = beside(func() error {

@@ -23,8 +23,8 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 		"lost key":          {"DELETE FROM job_keys WHERE scope = 'unfinished'", "a key that is kept while its job is unfinished is there as long as the job is"},
 		"lost for ever":     {"DELETE FROM job_keys WHERE scope = 'forever'", "a job with a key for ever has taken it"},
 		"kept key":          {"UPDATE jobs SET state = 'canceled', finished_at = created_at", "a key that is kept while its job is unfinished is free when the job has finished"},
-		"forgotten":         {"DELETE FROM job_fronts", "a limit key with waiting jobs has something running, or is to be looked at"},
-		"passed over":       {"UPDATE job_fronts SET priority = priority - 1", "claims find each job that waits for a limit key"},
+		"forgotten":         {"DELETE FROM job_heads", "a limit key with waiting jobs has something running, or is to be examined"},
+		"passed over":       {"UPDATE job_heads SET priority = priority - 1", "claims find each job that waits for a limit key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {

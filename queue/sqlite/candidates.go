@@ -87,7 +87,7 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 		rows, err := q.QueryContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted)
 		return jobsql.ScanClaimed(rows, err, wanted)
 	}
-	m, err := newMerge(ctx, nil, req.Types, &turn{req: req})
+	m, err := newMerge(ctx, nil, req.Types, &txClaim{req: req})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,7 +42,7 @@ func TestClaimThatReadsAheadGetsWhatOthersGet(t *testing.T) {
 			require.NotNil(t, ahead)
 			var want []driver.Job
 			require.Error(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				found := turn{req: req}
+				found := txClaim{req: req}
 				require.NoError(t, found.claim(ctx, tx))
 				want = found.result.Jobs
 				return context.Canceled // undone

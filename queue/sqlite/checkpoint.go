@@ -91,7 +91,7 @@ func (c *checkpointer) checkpoint(ctx context.Context) error {
 // If the log keeps growing, the share of a very long log bounds its size.
 func littleOf(frames int) int { return max(checkpointFrames/8, frames/16) }
 
-var errCheckpoint = errors.New("sqlite: the log was not looked at: another checkpoint is under way")
+var errCheckpoint = errors.New("sqlite: the log was not checked: another checkpoint is under way")
 
 // walCheckpoint runs a checkpoint and returns the number of pages in the log, and of those not copied back. The mode NOOP copies
 // none.

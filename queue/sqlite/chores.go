@@ -13,7 +13,7 @@ import (
 type chores struct {
 	expired, due, marks bool
 	typeLimits          bool
-	fronts              bool // some limit keys have capacity for jobs that wait
+	heads               bool // some limit keys have capacity for jobs that wait
 	more                bool // some are left for the next claim
 }
 
@@ -21,7 +21,7 @@ func doChores(ctx context.Context, tx *driver.WriteTx, req *driver.ClaimRequest)
 	at := dbtime.Of(req.Now)
 	var registered bool
 	err = scanRow(ctx, tx, selectChores, []any{at, req.WorkerID},
-		&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.fronts, &registered)
+		&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.heads, &registered)
 	if err != nil {
 		return todo, err
 	}

@@ -27,10 +27,10 @@ func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.Cl
 	return result, nil
 }
 
-// A turn is a claim within a transaction.
-type turn struct {
+// A txClaim is a claim within a transaction.
+type txClaim struct {
 	req   driver.ClaimRequest
-	ahead *candidates // to take, if they are not nil, and not what the turn finds
+	ahead *candidates // to take, if they are not nil, and not what the claim finds
 	freed marks       // limit keys that the transaction has freed
 
 	todo   chores
@@ -39,12 +39,12 @@ type turn struct {
 }
 
 func (db *engine) claim(ctx context.Context, req driver.ClaimRequest, ahead *candidates) (driver.ClaimResult, error) {
-	t := turn{req: req, ahead: ahead}
+	t := txClaim{req: req, ahead: ahead}
 	err := db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return db.claimIn(ctx, tx, &t) })
 	return t.result, err
 }
 
-func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *turn) error {
+func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *txClaim) error {
 	// Limits use the instants that are stored.
 	now := dbtime.Truncate(t.req.Now)
 	t.req.Now = now
@@ -57,7 +57,7 @@ func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *turn) erro
 	return t.claim(ctx, tx)
 }
 
-func (t *turn) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
+func (t *txClaim) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
 	if t.todo, err = doChores(ctx, tx, &t.req); err != nil {
 		return err
 	}
@@ -86,9 +86,9 @@ func (t *turn) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
 }
 
 // pick makes the first of the types' jobs running, and reports whether there may be more of them.
-func (t *turn) pick(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity) (more bool, err error) {
+func (t *txClaim) pick(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity) (more bool, err error) {
 	req := t.req
-	keyed := t.todo.fronts || t.todo.marks || len(t.freed) > 0
+	keyed := t.todo.heads || t.todo.marks || len(t.freed) > 0
 	switch {
 	case len(types) == 0 && !keyed:
 		return false, nil

@@ -10,9 +10,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/adopted"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
-	"github.com/postroom-go/postroom/queue/internal/joined"
 )
 
 // shared has the methods that are the same on every engine.
@@ -33,7 +33,7 @@ type engine struct {
 	file         *file // nil in memory
 	watched      bool
 	own          library
-	seen         joined.Seen
+	seen         adopted.Seen
 }
 
 var _ driver.Driver = (*engine)(nil)
@@ -84,7 +84,7 @@ func (db *engine) check(ctx context.Context) error {
 		return err
 	}
 	var err error
-	db.own, err = look(ctx, db.reader)
+	db.own, err = readLibrary(ctx, db.reader)
 	return err
 }
 

@@ -56,7 +56,7 @@ func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.
 	for key := range free {
 		delete(keys, key)
 	}
-	return results, errors.Join(keys.write(ctx, tx), addFronts(ctx, tx, fresh, free))
+	return results, errors.Join(keys.write(ctx, tx), addHeads(ctx, tx, fresh, free))
 }
 
 // An inserter inserts so many jobs by one statement. The instant of the transaction is one parameter, however many they are.

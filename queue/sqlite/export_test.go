@@ -11,7 +11,7 @@ import (
 
 // ClaimStatements are those that look for jobs to claim.
 var ClaimStatements = map[string]string{
-	"of one type": selectClaimable, "of several types": readReady, "of limit keys": readWaiting, "of fronts": readFronts,
+	"of one type": selectClaimable, "of several types": readReady, "of limit keys": readWaiting, "of heads": readHeads,
 }
 
 // CheckVersion is for the tests.

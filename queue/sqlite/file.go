@@ -21,7 +21,7 @@ type file struct {
 	log  string // beside the file that a link leads to
 
 	opened, logOpened os.FileInfo
-	size              atomic.Int64 // of the file when it was last looked at
+	size              atomic.Int64 // of the file when it was last checked
 }
 
 // newFile must be called before the file is opened.
@@ -44,7 +44,7 @@ func (f *file) identify() (err error) {
 	if f.logOpened, err = os.Stat(f.log); err != nil {
 		return err
 	}
-	size, err := f.look()
+	size, err := f.stat()
 	f.size.Store(size)
 	return err
 }
@@ -54,7 +54,7 @@ func (f *file) check(q queryer) error {
 	if f == nil {
 		return nil
 	}
-	size, err := f.look()
+	size, err := f.stat()
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func (f *file) check(q queryer) error {
 	return nil
 }
 
-// look returns the file's size if file and log are the ones that were opened.
-func (f *file) look() (size int64, err error) {
+// stat returns the file's size if file and log are the ones that were opened.
+func (f *file) stat() (size int64, err error) {
 	info, err := os.Stat(f.path)
 	if err := f.compare(f.path, info, f.opened, err); err != nil {
 		return 0, err
@@ -83,7 +83,7 @@ func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 		return fmt.Errorf("%w: %s was removed while it was open; stop all programs that use it, put it back together with its -wal file "+
 			"or restore a backup, and start them again", ErrFileReplaced, path)
 	case err != nil:
-		return fmt.Errorf("sqlite: look at the database file: %w", err)
+		return fmt.Errorf("sqlite: check the database file: %w", err)
 	case !os.SameFile(now, opened):
 		return fmt.Errorf("%w: %s was replaced by another file while it was open; stop all programs that use it, see to it that file and "+
 			"-wal file belong together, and start them again", ErrFileReplaced, path)

@@ -53,7 +53,7 @@ func (db *engine) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcom
 	if err != nil {
 		return nil, nil, err
 	}
-	t := turn{req: req, freed: freed}
+	t := txClaim{req: req, freed: freed}
 	if err := db.claimIn(ctx, tx, &t); err != nil {
 		return nil, nil, err
 	}

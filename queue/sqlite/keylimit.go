@@ -12,15 +12,15 @@ import (
 
 // keyLimits are the limit keys that a claim examines: the marked ones, and those whose jobs it may take.
 type keyLimits struct {
-	*joblimit.Standings
+	*joblimit.Usages
 
 	marked marks
-	lanes  []*lane // that it has looked into, and all of keys that were marked
+	lanes  []*lane // that it has read, and all of keys that were marked
 	shut   int     // how many of them have no capacity
 }
 
 func newKeyLimits(now time.Time) *keyLimits {
-	return &keyLimits{Standings: joblimit.NewStandings(driver.TargetKey, now), marked: newMarks()}
+	return &keyLimits{Usages: joblimit.NewUsages(driver.TargetKey, now), marked: newMarks()}
 }
 
 // admit examines marked keys, and reports whether some may remain. The more jobs are requested, the more keys it examines; the
@@ -39,7 +39,7 @@ func (k *keyLimits) admit(ctx context.Context, tx *driver.WriteTx, wanted int) (
 }
 
 func (k *keyLimits) admitSome(ctx context.Context, tx *driver.WriteTx, taken marks) error {
-	if err := k.look(ctx, tx, taken); err != nil {
+	if err := k.read(ctx, tx, taken); err != nil {
 		return err
 	}
 	var open []string
@@ -63,8 +63,8 @@ func (k *keyLimits) admitSome(ctx context.Context, tx *driver.WriteTx, taken mar
 	return err
 }
 
-// look reads the state of keys that have not been examined.
-func (k *keyLimits) look(ctx context.Context, tx *driver.WriteTx, keys marks) error {
+// read reads the state of keys that have not been examined.
+func (k *keyLimits) read(ctx context.Context, tx *driver.WriteTx, keys marks) error {
 	var names []string
 	for key := range keys {
 		if k.Of(key) == nil {
@@ -74,11 +74,11 @@ func (k *keyLimits) look(ctx context.Context, tx *driver.WriteTx, keys marks) er
 	if len(names) == 0 {
 		return nil
 	}
-	standings, err := readStandings(ctx, tx, selectKeys, list(names))
+	usages, err := readUsages(ctx, tx, selectKeys, list(names))
 	if err != nil {
 		return err
 	}
-	for _, s := range standings {
+	for _, s := range usages {
 		if k.Add(s).Left() == 0 {
 			k.shut++
 		}
@@ -97,7 +97,7 @@ func (k *keyLimits) enter(ctx context.Context, tx *driver.WriteTx, lanes []*lane
 	for _, l := range lanes {
 		keys.add(l.limitKey)
 	}
-	if err := k.look(ctx, tx, keys); err != nil {
+	if err := k.read(ctx, tx, keys); err != nil {
 		return err
 	}
 	for _, l := range lanes {
@@ -115,7 +115,7 @@ func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, jobs []driver
 	for i := range jobs {
 		k.Start(jobs[i].LimitKey, 1)
 	}
-	if err := writeArrivals(ctx, tx, k.Standings); err != nil {
+	if err := writeArrivals(ctx, tx, k.Usages); err != nil {
 		return err
 	}
 	var later jsonRows

@@ -7,7 +7,7 @@ import (
 )
 
 // openKeys is jobsql.Store.OpenKeys. It has the ready jobs of the keys concerned wait like all that have a limited key, and marks
-// the keys: the next claims look how much capacity there is now.
+// the keys: the next claims count how much capacity there is now.
 func openKeys(ctx context.Context, tx *driver.WriteTx, target driver.Target) error {
 	which := theKey
 	if target.Kind == driver.TargetKeyPrefix {

@@ -153,7 +153,7 @@ func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
 	}
 	enqueue("k")
 	require.Zero(t, count("job_admissions"))
-	require.Equal(t, keys, count("job_fronts"))
+	require.Equal(t, keys, count("job_heads"))
 	for priority := 6; priority >= 0; {
 		result := claim()
 		if len(result.Jobs) == 0 {
@@ -164,13 +164,13 @@ func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
 			priority = result.Jobs[i].Priority
 		}
 	}
-	require.Zero(t, count("job_fronts"))
+	require.Zero(t, count("job_heads"))
 
 	require.NoError(t, q.Pause(t.Context(), queue.ForKeyPrefix("p")))
 	enqueue("p")
 	for left := keys; left > 0; {
 		before, result := left, claim()
-		left = count("job_fronts")
+		left = count("job_heads")
 		require.Less(t, left, before)
 		require.Less(t, before-left, 250)
 		require.True(t, result.More || left == 0)

@@ -6,32 +6,32 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/internal/within"
+	"github.com/postroom-go/postroom/queue/internal/nestedwrite"
 )
 
 // longTurn is the duration of a turn after which waiting writes check whether they wait for themselves.
 const longTurn = 5 * time.Millisecond
 
-// patience is how long a write waits for another write whose function does not return. That function may wait for a goroutine
+// nestedWriteTimeout is how long a write waits for another write whose function does not return. That function may wait for a goroutine
 // that it has started and that makes this write, which cannot be detected.
-const patience = 30 * time.Second
+const nestedWriteTimeout = 30 * time.Second
 
-// A lookout finds a write that was begun inside another one on the same goroutine, which would deadlock. Inspecting a stack takes
-// longer than many a write, so the lookout does not while turns are short.
-type lookout struct {
-	guard   within.Guard
+// A nestedWriteGuard finds a write that was begun inside another one on the same goroutine, which would deadlock. Inspecting a stack takes
+// longer than many a write, so the guard does not while turns are short.
+type nestedWriteGuard struct {
+	guard   nestedwrite.Guard
 	running atomic.Pointer[request]
 	armed   atomic.Bool
 	long    atomic.Pointer[chan struct{}]
 }
 
-func newLookout() *lookout {
-	l := &lookout{}
+func newNestedWriteGuard() *nestedWriteGuard {
+	l := &nestedWriteGuard{}
 	l.renew()
 	return l
 }
 
-func (l *lookout) renew() chan struct{} {
+func (l *nestedWriteGuard) renew() chan struct{} {
 	fresh := make(chan struct{})
 	if old := l.long.Swap(&fresh); old != nil {
 		return *old
@@ -40,34 +40,34 @@ func (l *lookout) renew() chan struct{} {
 }
 
 // watch returns a channel that closes when the turn of another has lasted long.
-func (l *lookout) watch() <-chan struct{} {
+func (l *nestedWriteGuard) watch() <-chan struct{} {
 	long := *l.long.Load()
 	if r := l.running.Load(); r != nil && l.armed.CompareAndSwap(false, true) {
-		time.AfterFunc(longTurn, func() { l.look(r) })
+		time.AfterFunc(longTurn, func() { l.recheck(r) })
 	}
 	return long
 }
 
-// look makes all waiting writes check again if the write that had the turn before still has it. One timer serves all of them.
-func (l *lookout) look(before *request) {
+// recheck makes all waiting writes check again if the write that had the turn before still has it. One timer serves all of them.
+func (l *nestedWriteGuard) recheck(before *request) {
 	l.armed.Store(false)
 	switch now := l.running.Load(); {
 	case now == nil:
 	case now == before:
 		close(l.renew())
 	case l.armed.CompareAndSwap(false, true):
-		time.AfterFunc(longTurn, func() { l.look(now) })
+		time.AfterFunc(longTurn, func() { l.recheck(now) })
 	}
 }
 
 // lasts reports whether the turn that runs has lasted so long.
-func (l *lookout) lasts(d time.Duration) bool {
+func (l *nestedWriteGuard) lasts(d time.Duration) bool {
 	r := l.running.Load()
 	return r != nil && time.Since(r.began) >= d
 }
 
 // run runs fn as the turn of r.
-func (l *lookout) run(r *request, fn func()) {
+func (l *nestedWriteGuard) run(r *request, fn func()) {
 	r.began = time.Now()
 	l.running.Store(r)
 	defer l.running.CompareAndSwap(r, nil)
@@ -78,7 +78,7 @@ func (l *lookout) run(r *request, fn func()) {
 func (db *engine) InWrite(ctx context.Context) bool { return db.writer.inWrite(ctx) }
 
 func (w *writer) inWrite(ctx context.Context) bool {
-	return ctx.Value(writeKey{}) != nil || w.lookout.guard.Inside()
+	return ctx.Value(writeKey{}) != nil || w.nested.guard.Inside()
 }
 
 var _ driver.WriteChecker = (*engine)(nil)

@@ -47,7 +47,7 @@ func OpenDB(ctx context.Context, pool *sql.DB, cfg *Config) (*DB, error) {
 			most, ownedOfPool, ownedOfPool+1)
 	}
 	from := &poolConnections{pool: sqlx.NewDb(pool, "sqlite3"), cfg: c}
-	if err := from.look(ctx); err != nil {
+	if err := from.identify(ctx); err != nil {
 		return nil, fmt.Errorf("sqlite: open database: %w", err)
 	}
 	file, err := newFile(from.file)
@@ -108,8 +108,8 @@ func discard(conn *sqlx.Conn) error {
 	return err
 }
 
-// look finds out which file the pool is of.
-func (p *poolConnections) look(ctx context.Context) error {
+// identify finds out which file the pool is of.
+func (p *poolConnections) identify(ctx context.Context) error {
 	conn, err := connect(ctx, p.pool, p.cfg.BusyTimeout)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (p *poolConnections) fits(ctx context.Context, conn *sqlx.Conn) error {
 	if err != nil {
 		return err
 	}
-	library, err := look(ctx, conn)
+	library, err := readLibrary(ctx, conn)
 	if err != nil {
 		return err
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// keyIsOpen is jobsql.Store.KeyIsOpen: claims take the jobs of a key from its fronts.
-const keyIsOpen = `EXISTS (SELECT 1 FROM job_fronts WHERE job_fronts.limit_key = waiting.limit_key)`
+// keyIsOpen is jobsql.Store.KeyIsOpen: claims take the jobs of a key from its heads.
+const keyIsOpen = `EXISTS (SELECT 1 FROM job_heads WHERE job_heads.limit_key = waiting.limit_key)`
 
-// selectUnfound is jobsql.Store.SelectUnfound. Of a key that is marked, or of which no front is stored, claims look for all jobs.
+// selectUnfound is jobsql.Store.SelectUnfound. Of a key that is marked, or of which no head is stored, claims search for all jobs.
 const selectUnfound = `
 SELECT id
 FROM jobs AS waiting
@@ -18,7 +18,7 @@ WHERE state = 'queued'
   AND hold = ` + jobsql.Limited + `
   AND NOT EXISTS (SELECT 1 FROM job_admissions WHERE job_admissions.limit_key = waiting.limit_key)
   AND ` + keyIsOpen + `
-  AND ` + jobsql.BehindNoFront
+  AND ` + jobsql.BehindNoHead
 
 // markKeys is jobsql.Store.MarkKeys.
 func markKeys(ctx context.Context, tx *driver.WriteTx, keys []string) error {

@@ -51,7 +51,7 @@ SELECT
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
-  EXISTS (SELECT 1 FROM job_fronts),
+  EXISTS (SELECT 1 FROM job_heads),
   EXISTS (SELECT 1 FROM job_workers WHERE id = $2)`
 
 	expireJobs = `
@@ -103,8 +103,8 @@ FROM json_each($2) AS lanes`
         AND hold = ` + jobsql.None + `
         AND type = lanes.value` + firstOfLane
 
-	readFronts = eachLane + `json_quote(limit_key) AS last
-      FROM job_fronts
+	readHeads = eachLane + `json_quote(limit_key) AS last
+      FROM job_heads
       WHERE type = lanes.value` + firstOfLane
 
 	readWaiting = eachLane + `rowid AS last

@@ -30,7 +30,7 @@ type statements struct {
 	held     *sql.DB // makes rows of values that have been read
 
 	// SQLite itself reports, whatever the text that it executes, when a transaction ends.
-	lent       atomic.Bool // to a caller: nobody may commit
+	taken      atomic.Bool // to a caller: nobody may commit
 	rolledBack atomic.Bool // since the transaction began
 }
 
@@ -101,7 +101,7 @@ func (s *statements) watch() error {
 			return fmt.Errorf("the connection is a %T", dc)
 		}
 		conn.RegisterCommitHook(func() int {
-			if s.lent.Load() {
+			if s.taken.Load() {
 				return 1
 			}
 			return 0

@@ -246,7 +246,7 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 		}
 		for name, statement := range sqlite.ClaimStatements {
 			plan := planOf(t, db, statement)
-			require.Regexp(t, "SEARCH jobs USING (COVERING )?INDEX jobs_(ready|waiting)|SEARCH job_fronts USING COVERING INDEX job_fronts_first", plan, name)
+			require.Regexp(t, "SEARCH jobs USING (COVERING )?INDEX jobs_(ready|waiting)|SEARCH job_heads USING COVERING INDEX job_heads_first", plan, name)
 			require.NotContains(t, plan, "SCAN job", name)
 			require.NotContains(t, plan, "INDEX jobs_scheduled", name)
 			require.NotContains(t, plan, "TEMP B-TREE", name)

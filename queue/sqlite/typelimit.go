@@ -12,18 +12,18 @@ import (
 
 // readTypeLimits reads the limits of types over all machines. What runs is counted once for all of them.
 func readTypeLimits(ctx context.Context, tx *driver.WriteTx, now time.Time) (limits joblimit.Types, err error) {
-	standings, err := readStandings(ctx, tx, selectTypeLimits)
+	usages, err := readUsages(ctx, tx, selectTypeLimits)
 	if err != nil {
 		return limits, err
 	}
 	var running map[string]int
-	if slices.ContainsFunc(standings, func(s joblimit.Standing) bool { return s.Limit.MaxRunning > 0 }) {
+	if slices.ContainsFunc(usages, func(s joblimit.Usage) bool { return s.Limit.MaxRunning > 0 }) {
 		if running, err = countTypes(ctx, tx); err != nil {
 			return limits, err
 		}
 	}
-	limits.Standings = joblimit.NewStandings(driver.TargetType, now)
-	for _, s := range standings {
+	limits.Usages = joblimit.NewUsages(driver.TargetType, now)
+	for _, s := range usages {
 		s.Running = running[s.Name]
 		limits.Add(s)
 	}
@@ -48,5 +48,5 @@ func spendTypes(ctx context.Context, tx *driver.WriteTx, limits joblimit.Types, 
 	for i := range jobs {
 		limits.Start(jobs[i].Type, 1)
 	}
-	return writeArrivals(ctx, tx, limits.Standings)
+	return writeArrivals(ctx, tx, limits.Usages)
 }

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// breath is how long the watch waits after a change before it looks: changes in the meantime count as one.
+	// breath is how long the watch waits after a change before it checks: changes in the meantime count as one.
 	breath = 2 * time.Millisecond
-	// A commit shows only after the disk has taken the log, so that one look is not enough: the watch looks again after
+	// A commit shows only after the disk has taken the log, so that one check is not enough: the watch checks again after
 	// twice the time, up to this.
 	longestCommit = 500 * time.Millisecond
 )
 
-// watch makes the writer look when any process has changed the write-ahead log. An idle watch costs nothing.
+// watch makes the writer check when any process has changed the write-ahead log. An idle watch costs nothing.
 func (db *engine) watch(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -44,7 +44,7 @@ func (db *engine) watch(ctx context.Context) error {
 			delay = breath
 			again.Reset(delay)
 		case <-again.C:
-			db.writer.askToLook()
+			db.writer.askToCheck()
 			if delay *= 2; delay <= longestCommit {
 				again.Reset(delay)
 			}

@@ -36,8 +36,8 @@ type writer struct {
 	blocked     time.Time // since when another process has been seen holding the lock; zero when none does
 
 	requests chan *request
-	looks    chan struct{} // asks to look whether another process has committed
-	version  int64         // as of the last look
+	checks   chan struct{} // asks to check whether another process has committed
+	version  int64         // as of the last check
 	changed  func()        // called when one has
 	now      func() time.Time
 	written  chan struct{} // gets a token at each commit
@@ -45,14 +45,14 @@ type writer struct {
 	quit     chan struct{}
 	stopped  chan struct{}
 	close    func() error
-	lookout  *lookout
+	nested   *nestedWriteGuard
 }
 
 // A request is one caller's function. The writer that begins it and the caller that gives up race for taken; the winner decides
 // its fate.
 type request struct {
 	arrived time.Time
-	began   time.Time // its turn; set before it is the lookout's
+	began   time.Time // its turn; set before it is the guard's
 	taken   atomic.Bool
 	turn    chan struct{} // closed when the caller may run its function, or, without a tx, when it is refused
 	ran     chan struct{} // closed when the function has ended
@@ -77,9 +77,9 @@ func openWriter(ctx context.Context, from connections, file *file, busyTimeout t
 	}
 	w := &writer{
 		name: from.name(), file: file, conn: conn, statements: newStatements(conn.Conn), busyTimeout: busyTimeout,
-		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed,
+		requests: make(chan *request, maxGroup), checks: make(chan struct{}, 1), changed: changed,
 		now: now, written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
-		lookout: newLookout(),
+		nested: newNestedWriteGuard(),
 	}
 	w.close = sync.OnceValue(w.shut)
 	if err := errors.Join(w.statements.watch(), w.try()); err != nil {
@@ -122,7 +122,7 @@ func (w *writer) write(ctx context.Context, fn func(context.Context, *driver.Wri
 	if r.tx == nil {
 		return advise(r.err, w.name)
 	}
-	r.call(context.WithValue(context.WithoutCancel(ctx), writeKey{}, true), w.lookout, fn)
+	r.call(context.WithValue(context.WithoutCancel(ctx), writeKey{}, true), w.nested, fn)
 	if r.err == nil {
 		r.tx.Committed()
 	}
@@ -168,7 +168,7 @@ func (w *writer) lineUp(ctx context.Context, r *request) error {
 			return ctx.Err()
 		case <-w.quit:
 			return ErrClosed
-		case <-w.lookout.watch():
+		case <-w.nested.watch():
 			if err := w.waitsForItself(ctx, r); err != nil {
 				return err
 			}
@@ -186,7 +186,7 @@ func (w *writer) turn(ctx context.Context, r *request) error {
 			return ctx.Err()
 		case <-w.stopped:
 			return ErrClosed
-		case <-w.lookout.watch():
+		case <-w.nested.watch():
 			if err := w.waitsForItself(ctx, r); err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ func (w *writer) waitsForItself(ctx context.Context, r *request) error {
 	if w.inWrite(ctx) {
 		return driver.ErrNestedWrite
 	}
-	if w.lookout.lasts(patience) && time.Since(r.arrived) >= patience {
+	if w.nested.lasts(nestedWriteTimeout) && time.Since(r.arrived) >= nestedWriteTimeout {
 		return ErrWriteBlocked
 	}
 	return nil
@@ -207,7 +207,7 @@ func (w *writer) waitsForItself(ctx context.Context, r *request) error {
 
 // call returns when the writer has reported the result. If fn panics or calls runtime.Goexit, its writes are undone before the
 // goroutine unwinds further.
-func (r *request) call(ctx context.Context, l *lookout, fn func(context.Context, *driver.WriteTx) error) {
+func (r *request) call(ctx context.Context, l *nestedWriteGuard, fn func(context.Context, *driver.WriteTx) error) {
 	r.err = errAborted
 	defer func() {
 		if r.err != nil {
@@ -229,8 +229,8 @@ func (w *writer) loop() {
 		select {
 		case <-w.quit:
 			return
-		case <-w.looks:
-			w.look()
+		case <-w.checks:
+			w.checkVersion()
 		case <-w.finishes:
 			w.finishCheckpoint()
 		case r := <-w.requests:
@@ -245,8 +245,8 @@ func (w *writer) loop() {
 	}
 }
 
-// askToLook never blocks; several that come together are one.
-func (w *writer) askToLook() { tell(w.looks) }
+// askToCheck never blocks; several that come together are one.
+func (w *writer) askToCheck() { tell(w.checks) }
 
 // askToFinish never blocks, either.
 func (w *writer) askToFinish() { tell(w.finishes) }
@@ -271,8 +271,8 @@ func (w *writer) finishCheckpoint() {
 	}
 }
 
-// look reads data_version, which changes with every commit but those of the connection that reads it: the writer's own.
-func (w *writer) look() {
+// checkVersion reads data_version, which changes with every commit but those of the connection that reads it: the writer's own.
+func (w *writer) checkVersion() {
 	var version int64
 	// An error shows at the next write; polling is the net.
 	if w.statements.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil || version == w.version {
@@ -377,7 +377,7 @@ func (w *writer) run(r *request, behind bool) error {
 			return err
 		}
 	}
-	conn := lend(w.statements)
+	conn := newCallerTx(w.statements)
 	r.tx = driver.NewWriteTx(conn, driver.SQLite, w.now())
 	close(r.turn)
 	<-r.ran

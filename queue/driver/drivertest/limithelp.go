@@ -99,7 +99,7 @@ func (s *suite) race() {
 				mu.Lock()
 				done := ran == keys*each
 				mu.Unlock()
-				if done || !s.turn(fmt.Sprint("worker-", w), most, count) {
+				if done || !s.claimAndEnd(fmt.Sprint("worker-", w), most, count) {
 					return
 				}
 			}
@@ -109,8 +109,8 @@ func (s *suite) race() {
 	require.Equal(s, keys*each, ran, "every job ran")
 }
 
-// turn claims some jobs and ends them. It runs concurrently with others, so it must not end the test by itself.
-func (s *suite) turn(worker string, most int, count func(key string, n int) int) bool {
+// claimAndEnd claims some jobs and ends them. It runs concurrently with others, so it must not end the test by itself.
+func (s *suite) claimAndEnd(worker string, most int, count func(key string, n int) int) bool {
 	result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 3), Limit: 3, Now: s.now()})
 	if err != nil {
 		s.Errorf("Claim: %v", err)

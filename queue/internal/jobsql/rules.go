@@ -124,7 +124,7 @@ func everyState() string {
 func (s *Store) Violations(ctx context.Context) ([]driver.Violation, error) {
 	var found []driver.Violation
 	all := append(slices.Clone(rules),
-		rule{"a limit key with waiting jobs has something running, or is to be looked at", forgottenKeys + s.KeyIsOpen},
+		rule{"a limit key with waiting jobs has something running, or is to be examined", forgottenKeys + s.KeyIsOpen},
 		rule{"claims find each job that waits for a limit key", s.SelectUnfound},
 	)
 	all = append(all, altered(s.Engine)...)

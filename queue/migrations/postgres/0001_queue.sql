@@ -80,7 +80,7 @@ CREATE TABLE job_rates (
   PRIMARY KEY (kind, name)
 );
 
--- Limit keys that the next claim after due_at looks at, because something about them has changed. A key may be here twice.
+-- Limit keys that the next claim after due_at examines, because something about them has changed. A key may be here twice.
 CREATE TABLE job_admissions (
   id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   due_at TIMESTAMPTZ NOT NULL,

@@ -77,7 +77,7 @@ CREATE TABLE job_rates (
   PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;
 
--- Limit keys that a claim after due_at looks at, because something about them has changed.
+-- Limit keys that a claim after due_at examines, because something about them has changed.
 CREATE TABLE job_admissions (
   id INTEGER NOT NULL PRIMARY KEY,
   due_at TEXT NOT NULL,
@@ -87,7 +87,7 @@ CREATE INDEX job_admissions_due ON job_admissions (due_at);
 
 -- The first of the jobs that wait for a limit key, of each type, as long as the key has capacity and unless it is in
 -- job_admissions.
-CREATE TABLE job_fronts (
+CREATE TABLE job_heads (
   limit_key TEXT NOT NULL,
   type TEXT NOT NULL,
   priority INTEGER NOT NULL,
@@ -95,7 +95,7 @@ CREATE TABLE job_fronts (
   id TEXT NOT NULL,
   PRIMARY KEY (limit_key, type)
 ) WITHOUT ROWID;
-CREATE INDEX job_fronts_first ON job_fronts (type, priority DESC, not_before, id);
+CREATE INDEX job_heads_first ON job_heads (type, priority DESC, not_before, id);
 
 CREATE TABLE job_steps (
   job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,

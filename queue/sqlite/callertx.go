@@ -23,10 +23,10 @@ var (
 		"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
 )
 
-// A lent is the connection as one caller has it during its turn. Later use would write into another transaction, or into none.
+// A callerTx is the connection as one caller has it during its turn. Later use would write into another transaction, or into none.
 // Anything that the caller has left open is closed: an unfinished statement would prevent a commit, and an unfinished read would
 // pin the connection's snapshot, so that it could not write after another process has.
-type lent struct {
+type callerTx struct {
 	statements *statements
 
 	mu   sync.Mutex // the caller may have several goroutines
@@ -36,11 +36,11 @@ type lent struct {
 	failed error
 }
 
-var _ driver.Tx = (*lent)(nil)
+var _ driver.Tx = (*callerTx)(nil)
 
 // end takes the connection back. It reports whether the transaction has ended, or returns the reason why the caller's writes are
 // undone.
-func (l *lent) end() (gone bool, failed error) {
+func (l *callerTx) end() (gone bool, failed error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = true
@@ -48,18 +48,18 @@ func (l *lent) end() (gone bool, failed error) {
 		_ = rows.Close() // an error of further reads is of no use to anyone
 	}
 	l.open = nil
-	l.statements.lent.Store(false)
+	l.statements.taken.Store(false)
 	return l.statements.gone(), l.failed
 }
 
-// lend makes the connection a caller's.
-func lend(s *statements) *lent {
-	s.lent.Store(true)
-	return &lent{statements: s}
+// newCallerTx makes the connection a caller's.
+func newCallerTx(s *statements) *callerTx {
+	s.taken.Store(true)
+	return &callerTx{statements: s}
 }
 
 // refusal is why a statement is not run.
-func (l *lent) refusal(query string) error {
+func (l *callerTx) refusal(query string) error {
 	switch {
 	case l.over:
 		return errOver
@@ -73,7 +73,7 @@ func (l *lent) refusal(query string) error {
 	return cmp.Or(err, l.failed)
 }
 
-func (l *lent) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (l *callerTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.refusal(query); err != nil {
@@ -84,7 +84,7 @@ func (l *lent) ExecContext(ctx context.Context, query string, args ...any) (sql.
 }
 
 // ended reports in the place of err that the statement which returned it has ended the transaction, which its text did not show.
-func (l *lent) ended(err error) error {
+func (l *callerTx) ended(err error) error {
 	var e sqlite3.Error
 	switch {
 	case !l.statements.gone():
@@ -97,7 +97,7 @@ func (l *lent) ended(err error) error {
 	return err
 }
 
-func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (l *callerTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.refusal(query); err != nil {
@@ -111,7 +111,7 @@ func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sq
 }
 
 // QueryRowContext executes the statement at once, whether or not the row is scanned.
-func (l *lent) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (l *callerTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := &heldRows{err: l.refusal(query)}
@@ -123,7 +123,7 @@ func (l *lent) QueryRowContext(ctx context.Context, query string, args ...any) *
 }
 
 // remember forgets those that have been closed before it takes more room for others.
-func (l *lent) remember(rows *sql.Rows) {
+func (l *callerTx) remember(rows *sql.Rows) {
 	if len(l.open) == cap(l.open) {
 		l.open = slices.DeleteFunc(l.open, func(rows *sql.Rows) bool {
 			_, err := rows.Columns() // an error says that they are closed

@@ -1,6 +1,6 @@
-// Package within recognizes a goroutine that begins a write inside another write of the same database, whatever its context. It
+// Package nestedwrite recognizes a goroutine that begins a write inside another write of the same database, whatever its context. It
 // inspects the goroutine's own stack, and only on request: an ordinary write costs two short locks.
-package within
+package nestedwrite
 
 import (
 	"reflect"
@@ -54,8 +54,8 @@ func leave(id uint64) {
 }
 
 const (
-	// look is how long Inside waits before it checks the writes of other goroutines again.
-	look = time.Millisecond
+	// recheck is how long Inside waits before it checks the writes of other goroutines again.
+	recheck = time.Millisecond
 	// patience bounds that wait: two goroutines, each inside a write of one database, that begin a write of the other's would
 	// wait for each other forever.
 	patience = 2 * time.Second
@@ -88,7 +88,7 @@ func (g *Guard) Inside() bool {
 		case time.Since(began) >= patience:
 			return true
 		}
-		time.Sleep(look)
+		time.Sleep(recheck)
 		open = still(open)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/internal/joined"
+	"github.com/postroom-go/postroom/queue/internal/adopted"
 )
 
 // A location is the location of the queue's tables as a connection sees it.
@@ -21,8 +21,8 @@ type location struct {
 	reads    bool   // nothing can be written
 }
 
-// lookPatience bounds the wait for a separate connection in a transaction of the program's, which may use all of them.
-const lookPatience = 5 * time.Second
+// locateTimeout bounds the wait for a separate connection in a transaction of the program's, which may use all of them.
+const locateTimeout = 5 * time.Second
 
 func (l *location) is(other *location) bool {
 	return other != nil && l.jobs != "" && l.jobs == other.jobs && l.database == other.database
@@ -37,15 +37,15 @@ func locate(ctx context.Context, on interface {
 	return l, err
 }
 
-// Join implements [driver.Transactor]. It queries the connection of each transaction once.
-func (db *engine) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
+// Adopt implements [driver.Transactor]. It queries the connection of each transaction once.
+func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
 	if w, ok := tx.(*driver.WriteTx); ok {
 		return w, db.fitsWrite(ctx, w)
 	}
 	_, ofPgx := tx.(pgxTx)
-	known := joined.IsOfPool(tx) || ofPgx && reflect.ValueOf(tx).Comparable()
+	known := adopted.IsOfPool(tx) || ofPgx && reflect.ValueOf(tx).Comparable()
 	if known && db.seen.Has(tx) {
-		return driver.NewJoinedTx(tx, driver.Postgres, now), nil
+		return driver.NewAdoptedTx(tx, driver.Postgres, now), nil
 	}
 	if err := db.fits(ctx, tx); err != nil {
 		return nil, err
@@ -55,15 +55,15 @@ func (db *engine) Join(ctx context.Context, tx driver.Tx, now time.Time) (*drive
 	} else if err := begun(ctx, tx); err != nil {
 		return nil, err
 	}
-	return driver.NewJoinedTx(tx, driver.Postgres, now), nil
+	return driver.NewAdoptedTx(tx, driver.Postgres, now), nil
 }
 
-// fitsWrite is fits for a transaction that a driver has begun, or joined.
+// fitsWrite is fits for a transaction that a driver has begun, or adopted.
 func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
 	if w.Dialect() != driver.Postgres {
 		return fmt.Errorf("%w; it is one of %s, the queue is on PostgreSQL", driver.ErrOtherDatabase, w.Dialect())
 	}
-	if own, ok := joined.Innermost(w).(*transaction); ok && own.of == db {
+	if own, ok := adopted.Innermost(w).(*transaction); ok && own.of == db {
 		return nil
 	}
 	return db.fits(ctx, w)
@@ -98,7 +98,7 @@ func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
 // locate finds the tables again. They may have been created since, also by another process, or the server may have been
 // restarted.
 func (db *engine) locate(ctx context.Context) (location, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	ctx, cancel := context.WithTimeout(ctx, locateTimeout)
 	defer cancel()
 	own, err := locate(ctx, db.db)
 	if err == nil {
@@ -133,7 +133,7 @@ func unlocated(ctx context.Context, tx driver.Tx, err error) error {
 
 // begun refuses a value that begins a transaction for each statement.
 func begun(ctx context.Context, tx driver.Tx) error {
-	_, err := tx.ExecContext(ctx, "SAVEPOINT postroom_join; RELEASE SAVEPOINT postroom_join")
+	_, err := tx.ExecContext(ctx, "SAVEPOINT postroom_adopt; RELEASE SAVEPOINT postroom_adopt")
 	const noTransaction = "25P01"
 	if refused := stated(nil); errors.As(err, &refused) && refused.SQLState() == noTransaction {
 		return fmt.Errorf("%w: what a %T writes commits by itself", driver.ErrNoTransaction, tx)

@@ -37,8 +37,8 @@ func TestClaimsKeepLimits(t *testing.T) {
 		b := &bucket{limit: key.limit}
 		for range rapid.IntRange(1, 20).Draw(t, "claims") {
 			now = now.Add(aWhileOf(t, key.limit))
-			s := joblimit.NewStandings(driver.TargetKey, now)
-			one := s.Add(joblimit.Standing{Name: "k", Limit: key.limit, Arrival: key.arrival, Running: key.running})
+			s := joblimit.NewUsages(driver.TargetKey, now)
+			one := s.Add(joblimit.Usage{Name: "k", Limit: key.limit, Arrival: key.arrival, Running: key.running})
 			free, _ := key.limit.Free(key.running, key.arrival, now)
 			require.Equal(t, free, one.Left())
 
@@ -77,7 +77,7 @@ func aWhileOf(t *rapid.T, l joblimit.Limit) time.Duration {
 }
 
 // checkAgainOf: what has no capacity left is looked at again when a rate gives some, and only then.
-func checkAgainOf(t *rapid.T, s *joblimit.Standings, one *joblimit.Standing, left int) {
+func checkAgainOf(t *rapid.T, s *joblimit.Usages, one *joblimit.Usage, left int) {
 	free, want := one.Limit.Free(one.Running, one.Arrival, s.Now())
 	if one.Limit.MaxRunning > 0 || one.Limit.Rate > 0 {
 		require.Equal(t, left, free)
@@ -110,10 +110,10 @@ func checkStarts(t *rapid.T, b *bucket, key stored, now time.Time, taken int) {
 // A clock that has been put back leaves a rate ahead of where it can be: that is set right when it is read.
 func TestWhatIsReadIsSettledAndStored(t *testing.T) {
 	limit := joblimit.Limit{Limit: driver.Limit{Rate: 1, Per: time.Second, Burst: 2}}
-	s := joblimit.NewStandings(driver.TargetKey, epoch)
-	s.Add(joblimit.Standing{Name: "b", Limit: limit, Arrival: epoch.Add(time.Hour)})
-	s.Add(joblimit.Standing{Name: "a", Limit: limit, Arrival: epoch.Add(time.Minute)})
-	s.Add(joblimit.Standing{Name: "right", Limit: limit, Arrival: epoch.Add(time.Second)})
+	s := joblimit.NewUsages(driver.TargetKey, epoch)
+	s.Add(joblimit.Usage{Name: "b", Limit: limit, Arrival: epoch.Add(time.Hour)})
+	s.Add(joblimit.Usage{Name: "a", Limit: limit, Arrival: epoch.Add(time.Minute)})
+	s.Add(joblimit.Usage{Name: "right", Limit: limit, Arrival: epoch.Add(time.Second)})
 	require.Equal(t, 3, s.Len())
 	var names []string
 	for _, moved := range s.Moved() {
@@ -127,11 +127,11 @@ func TestWhatIsReadIsSettledAndStored(t *testing.T) {
 }
 
 func TestNothingIsReadOfTheStandingsThatAreNotThere(t *testing.T) {
-	var none *joblimit.Standings
+	var none *joblimit.Usages
 	none.Start("k", 1)
 	require.Nil(t, none.Of("k"))
 	require.Empty(t, none.Moved())
-	s := joblimit.NewStandings(driver.TargetType, epoch)
+	s := joblimit.NewUsages(driver.TargetType, epoch)
 	s.Start("k", 1)
 	require.Nil(t, s.Of("k"))
 	require.Empty(t, s.Moved())

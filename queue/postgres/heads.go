@@ -11,15 +11,15 @@ import (
 )
 
 // Jobs with a limit key wait separately (driver.HoldLimited), so that jobs that cannot run do not delay others. Claims take them
-// directly, and find them by their fronts: a transaction that makes a job wait for a key writes a front at the job's position, so
-// that each waiting job has a front of its key and type at it or before it. A transaction that ends a job of a key writes a mark:
+// directly, and find them by their heads: a transaction that makes a job wait for a key writes a head at the job's position, so
+// that each waiting job has a head of its key and type at it or before it. A transaction that ends a job of a key writes a mark:
 // the key may have capacity again. Both are only ever added, so that an open transaction delays nobody.
 //
-// Only claims remove them. The open fronts, in their order, and the marks are the keys for a claim to examine. It locks all
-// fronts of a key, or skips the key if another claim has locked one of them. Two claims that examine a key at the same time see
-// at least one front in common, since a claim leaves the fronts that it has not seen. So each counts the running jobs of the key
-// including those of earlier claims, takes the jobs that the limit permits, and leaves one front for each type with remaining
-// jobs: open if the key has capacity left, otherwise closed. A closed front is opened by the claim that finds a mark, or by a
+// Only claims remove them. The open heads, in their order, and the marks are the keys for a claim to examine. It locks all
+// heads of a key, or skips the key if another claim has locked one of them. Two claims that examine a key at the same time see
+// at least one head in common, since a claim leaves the heads that it has not seen. So each counts the running jobs of the key
+// including those of earlier claims, takes the jobs that the limit permits, and leaves one head for each type with remaining
+// jobs: open if the key has capacity left, otherwise closed. A closed head is opened by the claim that finds a mark, or by a
 // change of the limit. A key that a rate closes gets a mark for the time when it permits the next start.
 
 // A position is the position of a job in the order of claims.
@@ -36,15 +36,15 @@ func (p *position) compare(q *position) int {
 // A laneName names the waiting jobs of one limit key and type.
 type laneName struct{ key, jobType string }
 
-// fronts are the fronts to write, one for each lane.
-type fronts struct {
+// heads are the heads to write, one for each lane.
+type heads struct {
 	lanes []laneName
 	at    map[laneName]position
 	open  map[laneName]bool
 }
 
-// add adds a front at the job or keeps an earlier one. It ignores the empty key.
-func (f *fronts) add(name laneName, at position, open bool) {
+// add adds a head at the job or keeps an earlier one. It ignores the empty key.
+func (f *heads) add(name laneName, at position, open bool) {
 	if name.key == "" {
 		return
 	}
@@ -61,22 +61,22 @@ func (f *fronts) add(name laneName, at position, open bool) {
 	f.open[name] = open
 }
 
-func (f *fronts) write(ctx context.Context, tx *driver.WriteTx) error {
+func (f *heads) write(ctx context.Context, tx *driver.WriteTx) error {
 	if len(f.lanes) == 0 {
 		return nil
 	}
-	return store(ctx, tx, insertFronts, f.columns()...)
+	return store(ctx, tx, insertHeads, f.columns()...)
 }
 
-// replace writes the fronts in place of those at the ctids.
-func (f *fronts) replace(ctx context.Context, tx *driver.WriteTx, spent []string) error {
+// replace writes the heads in place of those at the ctids.
+func (f *heads) replace(ctx context.Context, tx *driver.WriteTx, spent []string) error {
 	if len(spent) == 0 {
 		return f.write(ctx, tx)
 	}
-	return later(ctx, tx, moveFronts, append(f.columns(), spent)...)
+	return later(ctx, tx, moveHeads, append(f.columns(), spent)...)
 }
 
-func (f *fronts) columns() []any {
+func (f *heads) columns() []any {
 	var rows positions
 	open := make([]bool, len(f.lanes))
 	for i, name := range f.lanes {
@@ -98,7 +98,7 @@ func (p *positions) add(name laneName, at position) {
 	p.priorities, p.notBefore, p.ids = append(p.priorities, at.priority), append(p.notBefore, at.notBefore), append(p.ids, at.id)
 }
 
-// A foundRow is a row of lockFronts.
+// A foundRow is a row of lockHeads.
 type foundRow struct {
 	kind  string
 	place string // the ctid of a mark; empty if it stays
@@ -116,12 +116,12 @@ func scanFound(row jobsql.Scanner) (f foundRow, err error) {
 	return f, err
 }
 
-// The kinds of rows of lockFronts.
+// The kinds of rows of lockHeads.
 const (
 	foundMark = "mark"
-	// Another claim looks at the key.
+	// Another claim examines the key.
 	foundBusy = "busy"
-	// What comes after a row of this kind has not been looked at.
+	// What comes after a row of this kind has not been examined.
 	foundEnd = "end"
 	// Types are limited.
 	foundTypes = "types"

@@ -15,24 +15,24 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// readStandings parses the text of standingText, one standing a line.
-func readStandings(ctx context.Context, tx *driver.WriteTx, query string, args ...any) ([]joblimit.Standing, error) {
+// readUsages parses the text of usageText, one usage a line.
+func readUsages(ctx context.Context, tx *driver.WriteTx, query string, args ...any) ([]joblimit.Usage, error) {
 	var text sql.NullString
 	if err := scanRow(ctx, tx, query, args, &text); err != nil {
 		return nil, err
 	}
-	standings := make([]joblimit.Standing, 0, 1+strings.Count(text.String, "\n"))
+	usages := make([]joblimit.Usage, 0, 1+strings.Count(text.String, "\n"))
 	for line := range strings.Lines(text.String) {
-		s, err := parseStanding(strings.TrimSuffix(line, "\n"))
+		s, err := parseUsage(strings.TrimSuffix(line, "\n"))
 		if err != nil {
-			return nil, fmt.Errorf("sqlite: how a limit stands cannot be read: %w", err)
+			return nil, fmt.Errorf("sqlite: the usage of a limit cannot be read: %w", err)
 		}
-		standings = append(standings, s)
+		usages = append(usages, s)
 	}
-	return standings, nil
+	return usages, nil
 }
 
-func parseStanding(line string) (s joblimit.Standing, err error) {
+func parseUsage(line string) (s joblimit.Usage, err error) {
 	var paused, period int
 	var errs []error
 	for _, field := range []*int{&paused, &s.Limit.MaxRunning, &s.Limit.Rate, &period, &s.Limit.Burst, &s.Running} {
@@ -61,11 +61,11 @@ func parseText(quoted string) (text string, err error) {
 }
 
 // writeArrivals stores the rates that have moved.
-func writeArrivals(ctx context.Context, tx *driver.WriteTx, standings *joblimit.Standings) error {
+func writeArrivals(ctx context.Context, tx *driver.WriteTx, usages *joblimit.Usages) error {
 	var rows jsonRows
-	for _, s := range standings.Moved() {
+	for _, s := range usages.Moved() {
 		rows.begin()
-		rows.text(string(standings.Kind()))
+		rows.text(string(usages.Kind()))
 		rows.text(s.Name)
 		rows.time(s.Arrival)
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A front is the first of the jobs that wait for a limit key, of one type. It is stored as long as the key has capacity, so that
+// A head is the first of the jobs that wait for a limit key, of one type. It is stored as long as the key has capacity, so that
 // claims find in order the jobs that they may take of thousands of keys. It is only a hint: claims read the jobs themselves, and
 // count the running jobs for the capacity.
 
-// moving are the lanes whose fronts must be stored again: those of marked keys with capacity, or those that do not begin at their
-// front.
+// moving are the lanes whose heads must be stored again: those of marked keys with capacity, or those that do not begin at their
+// head.
 func (k *keyLimits) moving() (lanes []*lane) {
 	for _, l := range k.lanes {
 		if _, marked := k.marked[l.limitKey]; l.bounds.Key.Left() > 0 && (marked || l.moved()) {
@@ -22,17 +22,17 @@ func (k *keyLimits) moving() (lanes []*lane) {
 	return lanes
 }
 
-// moved reports whether a lane that has been read does not begin at its front.
+// moved reports whether a lane that has been read does not begin at its head.
 func (l *lane) moved() bool {
 	if l.read == 0 {
 		return l.all
 	}
-	return l.taken > 0 || l.ready[0].id != l.front.id
+	return l.taken > 0 || l.ready[0].id != l.head.id
 }
 
-// moveFronts stores the new fronts of the lanes after the taken jobs have started. Lanes of keys without capacity, and lanes
+// moveHeads stores the new heads of the lanes after the taken jobs have started. Lanes of keys without capacity, and lanes
 // without jobs, have none.
-func (m *merge) moveFronts(ctx context.Context) error {
+func (m *merge) moveHeads(ctx context.Context) error {
 	lanes := m.keys.moving()
 	if err := m.readFirst(ctx, lanes); err != nil {
 		return err
@@ -59,9 +59,9 @@ func (m *merge) moveFronts(ctx context.Context) error {
 	}
 	m.open = !moved.empty()
 	for _, step := range []struct{ statement, rows string }{
-		{deleteFrontsOfKeys, list(shut)}, {deleteOldFronts, list(open)}, {deleteFronts, spent.end()}, {setFronts, moved.end()},
+		{deleteHeadsOfKeys, list(shut)}, {deleteOldHeads, list(open)}, {deleteHeads, spent.end()}, {setHeads, moved.end()},
 	} {
-		if step.rows == "[]" || !m.fronts && step.statement != setFronts {
+		if step.rows == "[]" || !m.heads && step.statement != setHeads {
 			continue
 		}
 		if _, err := m.tx.ExecContext(ctx, step.statement, step.rows); err != nil {
@@ -71,8 +71,8 @@ func (m *merge) moveFronts(ctx context.Context) error {
 	return nil
 }
 
-// addFronts makes jobs that now wait for the keys fronts if they come before the stored ones.
-func addFronts(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, keys marks) error {
+// addHeads makes jobs that now wait for the keys heads if they come before the stored ones.
+func addHeads(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, keys marks) error {
 	var rows jsonRows
 	for _, job := range jobs {
 		if _, ok := keys[job.LimitKey]; !ok || jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey) != driver.HoldLimited {
@@ -86,7 +86,7 @@ func addFronts(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob
 	if rows.empty() {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, betterFronts, rows.end())
+	_, err := tx.ExecContext(ctx, betterHeads, rows.end())
 	return err
 }
 

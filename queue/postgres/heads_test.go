@@ -128,8 +128,8 @@ func TestClaimsPassOverTheMarksOfOthers(t *testing.T) {
 	require.Equal(t, "k1", claimed.Jobs[0].LimitKey)
 }
 
-// A claim that sees a key's latest front, and not the one that another claim has locked, still passes over the key.
-func TestAKeyIsAnothersThoughAFrontOfItIsNew(t *testing.T) {
+// A claim that sees a key's latest head, and not the one that another claim has locked, still passes over the key.
+func TestAKeyIsAnothersThoughAHeadOfItIsNew(t *testing.T) {
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
 	insertJobs(t, db, keyed("k", 0))
@@ -324,7 +324,7 @@ func TestAMarkStaysWhileOneOfItsKeysIsLookedAt(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := tx.ExecContext(ctx, "SELECT FROM job_fronts WHERE limit_key = 'k3' FOR UPDATE")
+		_, err := tx.ExecContext(ctx, "SELECT FROM job_heads WHERE limit_key = 'k3' FOR UPDATE")
 		return err
 	})
 	got, left := claimOf(t, db, 2*keys, capacitiesOf(2*keys, "a")...).Jobs, marks()
@@ -336,7 +336,7 @@ func TestAMarkStaysWhileOneOfItsKeysIsLookedAt(t *testing.T) {
 }
 
 // Claims leave nothing behind of keys for which nothing waits.
-func TestFrontsAndMarksGoWithTheJobs(t *testing.T) {
+func TestHeadsAndMarksGoWithTheJobs(t *testing.T) {
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetKeyPrefix, Name: "k"}, driver.Limit{MaxRunning: 1})
 	for i := range 40 {
@@ -357,12 +357,12 @@ func TestFrontsAndMarksGoWithTheJobs(t *testing.T) {
 		}
 	}
 	var left int
-	require.NoError(t, db.Reader().Get(&left, `SELECT (SELECT COUNT(*) FROM job_fronts) + (SELECT COUNT(*) FROM job_admissions)
+	require.NoError(t, db.Reader().Get(&left, `SELECT (SELECT COUNT(*) FROM job_heads) + (SELECT COUNT(*) FROM job_admissions)
 		+ (SELECT COUNT(*) FROM jobs WHERE state <> 'completed')`))
 	require.Zero(t, left)
 }
 
-func TestVerifyFindsJobsThatNoFrontLeadsTo(t *testing.T) {
+func TestVerifyFindsJobsThatNoHeadLeadsTo(t *testing.T) {
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
 	insertJobs(t, db, keyed("k", 1))
@@ -371,7 +371,7 @@ func TestVerifyFindsJobsThatNoFrontLeadsTo(t *testing.T) {
 	found, err := db.Driver().(driver.Auditor).Violations(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, found)
-	_, err = db.Reader().ExecContext(t.Context(), "DELETE FROM job_fronts WHERE priority = 2")
+	_, err = db.Reader().ExecContext(t.Context(), "DELETE FROM job_heads WHERE priority = 2")
 	require.NoError(t, err)
 	found, err = db.Driver().(driver.Auditor).Violations(t.Context())
 	require.NoError(t, err)
@@ -404,7 +404,7 @@ func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
 	}))
 }
 
-// A job that is enqueued beside a promotion is due later than that has begun, and waits for no time: it stays at its front.
+// A job that is enqueued beside a promotion is due later than that has begun, and waits for no time: it stays at its head.
 func TestPromotionLeavesWhatIsDue(t *testing.T) {
 	db := openQueue(t)
 	promoter, ok := driver.As[driver.Promoter](db.Driver())

@@ -3,15 +3,15 @@ package postgres
 import "github.com/postroom-go/postroom/queue/internal/jobsql"
 
 const (
-	insertFronts = `
-INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+	insertHeads = `
+INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
 SELECT limit_key, type, priority, not_before, id, open
 FROM unnest($1::text[], $2::text[], $3::int[], $4::timestamptz[], $5::text[], $6::boolean[])
   AS f (limit_key, type, priority, not_before, id, open)`
 
 	// Of the jobs among these that have come to wait for their keys.
-	insertFrontsOf = `
-INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+	insertHeadsOf = `
+INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
 SELECT limit_key, type, priority, not_before, id, TRUE
 FROM jobs
 WHERE id = ANY($1)
@@ -19,8 +19,8 @@ WHERE id = ANY($1)
   AND hold IS NOT DISTINCT FROM ` + jobsql.Limited
 
 	// One for each lane of the keys, at its first job: a step of the index for each type, and not for each job.
-	insertFrontsOfKeys = `
-INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+	insertHeadsOfKeys = `
+INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
 WITH RECURSIVE heads AS (
   SELECT k.limit_key, h.type, h.priority, h.not_before, h.id
   FROM unnest($1::text[]) AS k (limit_key)
@@ -47,14 +47,14 @@ WITH RECURSIVE heads AS (
 SELECT limit_key, type, priority, not_before, id, TRUE
 FROM heads`
 
-	// Up to $2 due marks, and with their keys those of the first $5 open fronts of the types $3, up to $4 of a type: all fronts of
+	// Up to $2 due marks, and with their keys those of the first $5 open heads of the types $3, up to $4 of a type: all heads of
 	// these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
-	// others, a row tells how far this goes. Of each lane the first front is enough, however many have been written since the
-	// key was looked at last.
+	// others, a row tells how far this goes. Of each lane the first head is enough, however many have been written since the
+	// key was last examined.
 	//
-	// Where the fronts of the keys are that are this claim's stands in a setting, for readLanes: that statement, which must see
+	// Where the heads of the keys are that are this claim's stands in a setting, for readLanes: that statement, which must see
 	// what has been committed before the locks were taken, is sent with this one.
-	lockFronts = `
+	lockHeads = `
 WITH marks AS MATERIALIZED (
   SELECT ctid AS place, limit_key, others
   FROM job_admissions
@@ -69,7 +69,7 @@ candidates AS (
     SELECT limit_key, priority, not_before, id, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
     FROM (
       SELECT limit_key, priority, not_before, id
-      FROM job_fronts
+      FROM job_heads
       WHERE open
         AND type = asked.type
         AND ` + free + `
@@ -107,18 +107,18 @@ UNION ALL
 ` + answerWanted
 
 	// The same of the keys $1 alone.
-	lockFreedFronts = `
+	lockFreedHeads = `
 WITH wanted AS (
   SELECT unnest($1::text[]) AS limit_key),` + lockWanted + answerWanted
 
 	lockWanted = `
 visible AS MATERIALIZED (
   SELECT ctid AS place, limit_key, type, priority, not_before, id
-  FROM job_fronts
+  FROM job_heads
   WHERE limit_key = ANY(ARRAY(SELECT limit_key FROM wanted))),
 locked AS MATERIALIZED (
   SELECT ctid AS place
-  FROM job_fronts
+  FROM job_heads
   WHERE ctid = ANY(ARRAY(SELECT place FROM visible))
   FOR UPDATE SKIP LOCKED),
 found AS MATERIALIZED (
@@ -132,7 +132,7 @@ busy AS MATERIALIZED (
   FROM found
   WHERE NOT mine),
 spare AS (
-  DELETE FROM job_fronts
+  DELETE FROM job_heads
   WHERE ctid = ANY(ARRAY(SELECT place FROM found WHERE mine AND nth > 1)))
 `
 	answerWanted = `SELECT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
@@ -142,13 +142,13 @@ SELECT '` + foundTypes + `', NULL, NULL, NULL, NULL, NULL
 WHERE EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')
 UNION ALL
 SELECT '` + foundLanes + `', NULL, NULL, NULL, NULL, NULL
-WHERE set_config('postroom.fronts', ARRAY(SELECT place FROM found WHERE mine AND nth = 1)::text, TRUE) = ''`
+WHERE set_config('postroom.heads', ARRAY(SELECT place FROM found WHERE mine AND nth = 1)::text, TRUE) = ''`
 
-	// The lanes whose fronts lockFronts has found, each with how its key stands, and its first jobs: as many as there is capacity of
+	// The lanes whose heads lockHeads has found, each with how its key stands, and its first jobs: as many as there is capacity of
 	// its type ($2, $3), no more than are wanted ($4) and of very many lanes a few, and as the limit, but for its rate, allows; and
 	// one beyond those. All but that one are to be taken, and are locked. Where one has no place, another holds it: then
 	// readLanesPastLocks is to be asked instead.
-	readLanes = lanesOfFronts + `
+	readLanes = lanesOfHeads + `
   seen.nth, job.place::text, seen.priority, seen.not_before, seen.id
 FROM lane
 LEFT JOIN LATERAL (
@@ -166,7 +166,7 @@ LEFT JOIN LATERAL (
 
 	// The same, but what others hold is passed over. It counts as seen: of each lane there are the first jobs that can be seen, and
 	// then those to take, which are not numbered.
-	readLanesPastLocks = lanesOfFronts + `
+	readLanesPastLocks = lanesOfHeads + `
   job.nth, job.place, job.priority, job.not_before, job.id
 FROM lane
 LEFT JOIN LATERAL (
@@ -178,24 +178,24 @@ LEFT JOIN LATERAL (
       AND (expires_at IS NULL OR expires_at > $1)` + inLane + `
     FOR UPDATE SKIP LOCKED) AS free) AS job ON TRUE`
 
-	lanesOfFronts = `
-WITH front AS MATERIALIZED (
+	lanesOfHeads = `
+WITH head AS MATERIALIZED (
   SELECT ctid AS place, limit_key, type, priority, not_before, id, open
-  FROM job_fronts
-  WHERE ctid = ANY(current_setting('postroom.fronts', TRUE)::tid[])),
+  FROM job_heads
+  WHERE ctid = ANY(current_setting('postroom.heads', TRUE)::tid[])),
 portion AS MATERIALIZED (
   SELECT LEAST($4::int, GREATEST(10, 4 * $4::int / GREATEST(1, COUNT(*)))) AS size
-  FROM front),` + standingOfFronts + `,
+  FROM head),` + usageOfHeads + `,
 lane AS MATERIALIZED (
-  SELECT standing.*,
+  SELECT usage.*,
     CASE WHEN paused THEN 0 ELSE GREATEST(0, LEAST(COALESCE(capacity, 0), size, max_running - running, burst)) END AS most
-  FROM standing
+  FROM usage
   CROSS JOIN portion
   LEFT JOIN unnest($2::text[], $3::int[]) AS asked (name, capacity) ON asked.name = type)
 SELECT lane.place::text, lane.type, lane.priority, lane.not_before, lane.id, lane.open,
   limit_key, paused, max_running, rate, period_us, burst, arrival, running, most,`
 
-	// The jobs of a lane from where its front stands, so that the index is not read from where jobs have been claimed since the
+	// The jobs of a lane from where its head stands, so that the index is not read from where jobs have been claimed since the
 	// last vacuum. ~ is an order that has no end, unlike -.
 	ofLane = `
     SELECT ctid AS place, priority, not_before, id
@@ -210,19 +210,19 @@ SELECT lane.place::text, lane.type, lane.priority, lane.not_before, lane.id, lan
     ORDER BY ~priority, not_before, id
     LIMIT most`
 
-	// The jobs that wait at no front and behind none.
+	// The jobs that wait at no head and behind none.
 	selectUnfound = `
 SELECT id
 FROM jobs AS waiting
 WHERE state = 'queued'
   AND hold = ` + jobsql.Limited + `
-  AND ` + jobsql.BehindNoFront
+  AND ` + jobsql.BehindNoHead
 
 	// Those that are spent go, and others take their places.
-	moveFronts = `
+	moveHeads = `
 WITH spent AS (
-  DELETE FROM job_fronts
-  WHERE ctid = ANY($7::text[]::tid[]))` + insertFronts
+  DELETE FROM job_heads
+  WHERE ctid = ANY($7::text[]::tid[]))` + insertHeads
 
 	deleteMarks = `
 DELETE FROM job_admissions

@@ -11,24 +11,24 @@ import (
 
 // A carefulClaim is a claim with chores or limits. It takes two round trips: one reads the candidates and the state of the
 // limits, the other claims. Limits of types, and chores, take more.
-type carefulClaim struct {
+type limitedClaim struct {
 	req       driver.ClaimRequest
 	putBack   bool // the clock may have been
 	typed     bool // types are limited, as far as is known
 	pastLocks bool // ready jobs that others hold are skipped at any cost
-	depth     int  // the number of examined fronts, as a multiple of the requested jobs
+	depth     int  // the number of examined heads, as a multiple of the requested jobs
 
 	todo  chores
 	types joblimit.Types
 	open  []driver.TypeCapacity // the types that have capacity
-	keys  *keyLooks
-	more  bool // the claim has not looked at everything
+	keys  *examinedKeys
+	more  bool // the claim has not examined everything
 
 	jobs  []driver.Job
-	ahead []outlook
+	ahead []remainder
 }
 
-func (c *carefulClaim) run(ctx context.Context, tx *driver.WriteTx) error {
+func (c *limitedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := later(ctx, tx, beginClaims); err != nil {
 		return err
 	}
@@ -45,17 +45,17 @@ func (c *carefulClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	}
 	if len(taken) == c.req.Limit {
 		// A claim that got everything that it requested is repeated at once, so the next due time is not needed.
-		c.ahead = []outlook{{chores: c.todo}}
+		c.ahead = []remainder{{chores: c.todo}}
 		return nil
 	}
-	return look(ctx, tx, &c.ahead, c.req, c.open, 1)
+	return readRemainder(ctx, tx, &c.ahead, c.req, c.open, 1)
 }
 
 // heldUp reports whether others hold all jobs of the examined keys, and there are more keys.
-func (c *carefulClaim) heldUp() bool { return len(c.jobs) == 0 && c.keys.end != nil && !c.keys.changed }
+func (c *limitedClaim) heldUp() bool { return len(c.jobs) == 0 && c.keys.end != nil && !c.keys.changed }
 
-// choose finds the jobs to claim. If there are chores, or limits of types, it looks again after them.
-func (c *carefulClaim) choose(ctx context.Context, tx *driver.WriteTx) (places []place, err error) {
+// choose finds the jobs to claim. If there are chores, or limits of types, it chooses again after them.
+func (c *limitedClaim) choose(ctx context.Context, tx *driver.WriteTx) (places []place, err error) {
 	var todo []chores
 	if c.putBack {
 		if err := later(ctx, tx, hastenMarks, joblimit.AtOnce, c.req.Now); err != nil {
@@ -86,7 +86,7 @@ func (c *carefulClaim) choose(ctx context.Context, tx *driver.WriteTx) (places [
 }
 
 // seeTo does the chores and reads the limits of types.
-func (c *carefulClaim) seeTo(ctx context.Context, tx *driver.WriteTx) (err error) {
+func (c *limitedClaim) seeTo(ctx context.Context, tx *driver.WriteTx) (err error) {
 	if c.todo.expired || c.todo.due {
 		if c.more, err = c.todo.do(ctx, tx, c.req.Now); err != nil {
 			return err
@@ -116,16 +116,16 @@ func scanPlace(row jobsql.Scanner) (p place, err error) {
 
 // find locks what is ready, the keys that are marked, the first of those that have something to claim, and what may be claimed of
 // them. It returns all that may be claimed, in its order.
-func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, error) {
+func (c *limitedClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, error) {
 	var found []foundRow
 	names, capacities := columns(c.open)
-	marks, fronts := 40+4*c.req.Limit, c.depth*(c.req.Limit+10)
-	ofType := max(10, min(fronts, 4*fronts/max(1, len(names))))
+	marks, heads := 40+4*c.req.Limit, c.depth*(c.req.Limit+10)
+	ofType := max(10, min(heads, 4*heads/max(1, len(names))))
 	var places []place
 	if err := c.findReady(ctx, tx, &places); err != nil {
 		return nil, err
 	}
-	if err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts); err != nil {
+	if err := laterInto(ctx, tx, &found, scanFound, lockHeads, c.req.Now, marks, names, ofType, heads); err != nil {
 		return nil, err
 	}
 	lanes, err := query(ctx, tx, scanLaneRow, readLanes, c.req.Now, names, capacities, c.req.Limit)
@@ -135,7 +135,7 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	if lanes, err = c.pastLanesHeld(ctx, tx, lanes); err != nil {
 		return nil, err
 	}
-	c.keys = newKeyLooks(found, c.req.Now)
+	c.keys = newExaminedKeys(found, c.req.Now)
 	c.more = c.more || c.keys.marks == marks
 	slices.SortFunc(places, comparePlaces)
 	if n := len(places); len(names) > 1 && n >= 10 && n < c.req.Limit {
@@ -147,7 +147,7 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 }
 
 // findReady locks what is ready.
-func (c *carefulClaim) findReady(ctx context.Context, tx *driver.WriteTx, places *[]place) error {
+func (c *limitedClaim) findReady(ctx context.Context, tx *driver.WriteTx, places *[]place) error {
 	text := selectPlaces
 	if c.pastLocks {
 		text = selectPlacesPastLocks
@@ -157,7 +157,7 @@ func (c *carefulClaim) findReady(ctx context.Context, tx *driver.WriteTx, places
 }
 
 // pastLanesHeld returns the lanes as they are past the jobs that other transactions hold.
-func (c *carefulClaim) pastLanesHeld(ctx context.Context, tx *driver.WriteTx, lanes []laneRow) ([]laneRow, error) {
+func (c *limitedClaim) pastLanesHeld(ctx context.Context, tx *driver.WriteTx, lanes []laneRow) ([]laneRow, error) {
 	for i := range lanes {
 		if lanes[i].held() {
 			names, capacities := columns(c.open)
@@ -170,7 +170,7 @@ func (c *carefulClaim) pastLanesHeld(ctx context.Context, tx *driver.WriteTx, la
 func comparePlaces(p, q place) int { return p.at.compare(&q.at) }
 
 // capacities are those of the open types.
-func (c *carefulClaim) capacities() map[string]int {
+func (c *limitedClaim) capacities() map[string]int {
 	of := make(map[string]int, len(c.open))
 	for _, t := range c.open {
 		of[t.Type] = t.Capacity
@@ -179,7 +179,7 @@ func (c *carefulClaim) capacities() map[string]int {
 }
 
 // take selects the jobs that the limits permit, in order.
-func (c *carefulClaim) take(places []place) (taken []place) {
+func (c *limitedClaim) take(places []place) (taken []place) {
 	left := make(map[string]*joblimit.Capacity, len(c.open))
 	for _, t := range c.open {
 		left[t.Type] = joblimit.NewCapacity(t.Capacity)
@@ -193,7 +193,7 @@ func (c *carefulClaim) take(places []place) (taken []place) {
 		}
 		bounds := joblimit.Bounds{Type: left[p.jobType]}
 		if p.lane != nil {
-			bounds.Key = &p.lane.key.standing.Capacity
+			bounds.Key = &p.lane.key.usage.Capacity
 		}
 		if !bounds.Take() {
 			continue
@@ -208,7 +208,7 @@ func (c *carefulClaim) take(places []place) (taken []place) {
 }
 
 // claim claims the places, and stores the new state of the limits.
-func (c *carefulClaim) claim(ctx context.Context, tx *driver.WriteTx, taken []place) error {
+func (c *limitedClaim) claim(ctx context.Context, tx *driver.WriteTx, taken []place) error {
 	if len(taken) > 0 {
 		ctids := make([]string, len(taken))
 		for i := range taken {

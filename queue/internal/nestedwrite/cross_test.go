@@ -1,4 +1,4 @@
-package within_test
+package nestedwrite_test
 
 import (
 	"sync"
@@ -8,17 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/queue/internal/within"
+	"github.com/postroom-go/postroom/queue/internal/nestedwrite"
 )
 
 // Two goroutines, each inside a write of one database, begin one of the other's: neither waits for the other for ever.
 func TestWritesOfTwoDatabasesThatCrossAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var a, b within.Guard
+		var a, b nestedwrite.Guard
 		began := time.Now()
 		var both, done sync.WaitGroup
 		both.Add(2)
-		cross := func(own, other *within.Guard) {
+		cross := func(own, other *nestedwrite.Guard) {
 			own.Run(func() {
 				both.Done()
 				both.Wait()

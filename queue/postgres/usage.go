@@ -10,31 +10,31 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// standingRow are the columns of standingOfFronts, any of which may be NULL.
-type standingRow struct {
+// usageRow are the columns of usageOfHeads, any of which may be NULL.
+type usageRow struct {
 	name      sql.NullString
 	limit     jobsql.LimitColumns
 	arrival   jobsql.Instant
 	isRunning sql.NullInt64
 }
 
-func (r *standingRow) dest() []any {
+func (r *usageRow) dest() []any {
 	return append(append([]any{&r.name}, r.limit.Dest()...), &r.arrival, &r.isRunning)
 }
 
-func (r *standingRow) standing() joblimit.Standing {
-	return joblimit.Standing{Name: r.name.String, Limit: r.limit.Limit(), Arrival: r.arrival.Time, Running: int(r.isRunning.Int64)}
+func (r *usageRow) usage() joblimit.Usage {
+	return joblimit.Usage{Name: r.name.String, Limit: r.limit.Limit(), Arrival: r.arrival.Time, Running: int(r.isRunning.Int64)}
 }
 
-func scanStanding(row jobsql.Scanner) (joblimit.Standing, error) {
-	var r standingRow
+func scanUsage(row jobsql.Scanner) (joblimit.Usage, error) {
+	var r usageRow
 	err := row.Scan(r.dest()...)
-	return r.standing(), err
+	return r.usage(), err
 }
 
 // writeArrivals stores the rates that have moved.
-func writeArrivals(ctx context.Context, tx *driver.WriteTx, standings *joblimit.Standings) error {
-	moved := standings.Moved()
+func writeArrivals(ctx context.Context, tx *driver.WriteTx, usages *joblimit.Usages) error {
+	moved := usages.Moved()
 	if len(moved) == 0 {
 		return nil
 	}
@@ -42,5 +42,5 @@ func writeArrivals(ctx context.Context, tx *driver.WriteTx, standings *joblimit.
 	for i, s := range moved {
 		names[i], at[i] = s.Name, s.Arrival
 	}
-	return later(ctx, tx, setArrivals, string(standings.Kind()), names, at)
+	return later(ctx, tx, setArrivals, string(usages.Kind()), names, at)
 }

@@ -1,5 +1,5 @@
-// Package joined remembers the transactions of a program that a driver has checked.
-package joined
+// Package adopted remembers the transactions that a program has begun, and a driver has checked.
+package adopted
 
 import (
 	"database/sql"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/internal/joined"
+	"github.com/postroom-go/postroom/queue/internal/adopted"
 )
 
 // A library is the SQLite library of a connection, and its configuration.
@@ -25,7 +25,7 @@ SELECT (SELECT file FROM pragma_database_list WHERE name = 'main'),
   (SELECT foreign_keys FROM pragma_foreign_keys),
   (SELECT query_only FROM pragma_query_only)`
 
-func look(ctx context.Context, on interface {
+func readLibrary(ctx context.Context, on interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 },
 ) (l library, err error) {
@@ -35,13 +35,13 @@ func look(ctx context.Context, on interface {
 	return l, err
 }
 
-// Join implements [driver.Transactor]. It looks at the connection of each transaction once.
-func (db *engine) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
+// Adopt implements [driver.Transactor]. It queries the connection of each transaction once.
+func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
 	if w, ok := tx.(*driver.WriteTx); ok {
 		return w, db.fitsWrite(ctx, w)
 	}
-	if !joined.IsOfPool(tx) {
-		return driver.NewJoinedTx(tx, driver.SQLite, now), db.fits(ctx, tx)
+	if !adopted.IsOfPool(tx) {
+		return driver.NewAdoptedTx(tx, driver.SQLite, now), db.fits(ctx, tx)
 	}
 	if !db.seen.Has(tx) {
 		if err := db.fits(ctx, tx); err != nil {
@@ -49,15 +49,15 @@ func (db *engine) Join(ctx context.Context, tx driver.Tx, now time.Time) (*drive
 		}
 		db.seen.Add(tx)
 	}
-	return driver.NewJoinedTx(tx, driver.SQLite, now), nil
+	return driver.NewAdoptedTx(tx, driver.SQLite, now), nil
 }
 
-// fitsWrite is fits for a transaction that a driver has begun, or joined.
+// fitsWrite is fits for a transaction that a driver has begun, or adopted.
 func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
 	if w.Dialect() != driver.SQLite {
 		return fmt.Errorf("%w; it is one of %s, the queue is on SQLite", driver.ErrOtherDatabase, w.Dialect())
 	}
-	if own, ok := joined.Innermost(w).(*lent); ok && own.statements == db.writer.statements {
+	if own, ok := adopted.Innermost(w).(*callerTx); ok && own.statements == db.writer.statements {
 		return nil
 	}
 	return db.sameDatabase(ctx, w)
@@ -77,14 +77,14 @@ func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
 }
 
 func (db *engine) sameDatabase(ctx context.Context, tx driver.Tx) error {
-	theirs, err := look(ctx, tx)
+	theirs, err := readLibrary(ctx, tx)
 	switch {
 	case errors.Is(err, sql.ErrTxDone):
 		return err
 	case errors.As(err, new(stated)):
 		return fmt.Errorf("%w; it is none of SQLite, where the queue is", driver.ErrOtherDatabase)
 	case err != nil:
-		return fmt.Errorf("the transaction's connection cannot be looked at, so it is none of SQLite or it has failed: %w", err)
+		return fmt.Errorf("the transaction's connection cannot be queried, so it is none of SQLite or it has failed: %w", err)
 	case db.file == nil:
 		return fmt.Errorf("%w; that is in memory, where no other connection reaches it: use the transactions of its DB.Write, or sqlite.Open with a file", driver.ErrOtherDatabase)
 	case !sameFile(theirs.file, db.own.file):

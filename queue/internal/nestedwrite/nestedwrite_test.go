@@ -1,4 +1,4 @@
-package within_test
+package nestedwrite_test
 
 import (
 	"runtime"
@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/queue/internal/within"
+	"github.com/postroom-go/postroom/queue/internal/nestedwrite"
 )
 
 func TestInside(t *testing.T) {
-	var a, b within.Guard
+	var a, b nestedwrite.Guard
 	require.False(t, a.Inside())
 	a.Run(func() {
 		require.True(t, a.Inside())
@@ -34,13 +34,13 @@ func deeper(n int, fn func()) {
 }
 
 func TestInsideFindsAFrameThatIsFarAway(t *testing.T) {
-	var g within.Guard
+	var g nestedwrite.Guard
 	g.Run(func() { deeper(1000, func() { require.True(t, g.Inside()) }) })
 }
 
 // Another goroutine's write is not the caller's.
 func TestInsideOfAnother(t *testing.T) {
-	var a, b within.Guard
+	var a, b nestedwrite.Guard
 	began, end := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -67,7 +67,7 @@ func TestInsideOfAnother(t *testing.T) {
 }
 
 func TestAWriteEndsWithItsGoroutine(t *testing.T) {
-	var g within.Guard
+	var g nestedwrite.Guard
 	var wg sync.WaitGroup
 	wg.Go(func() { g.Run(runtime.Goexit) })
 	wg.Wait()
@@ -76,21 +76,21 @@ func TestAWriteEndsWithItsGoroutine(t *testing.T) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	var g within.Guard
+	var g nestedwrite.Guard
 	for b.Loop() {
 		g.Run(func() {})
 	}
 }
 
 func BenchmarkInsideOfNone(b *testing.B) {
-	var g within.Guard
+	var g nestedwrite.Guard
 	for b.Loop() {
 		g.Inside()
 	}
 }
 
 func BenchmarkInside(b *testing.B) {
-	var g, h within.Guard
+	var g, h nestedwrite.Guard
 	g.Run(func() {
 		h.Run(func() {
 			for b.Loop() {
@@ -102,7 +102,7 @@ func BenchmarkInside(b *testing.B) {
 
 // The usual case where many goroutines write.
 func BenchmarkInsideOfOthers(b *testing.B) {
-	var g within.Guard
+	var g nestedwrite.Guard
 	began, end := make(chan struct{}), make(chan struct{})
 	go g.Run(func() {
 		close(began)
