@@ -60,7 +60,7 @@ func TestLimitsAreKeptAndKeepNothingForEver(t *testing.T) {
 const wrongHeads = `
 SELECT limit_key || ' ' || type
 FROM job_heads AS f
-WHERE NOT EXISTS (SELECT 1 FROM job_admissions AS a WHERE a.limit_key = f.limit_key)
+WHERE NOT EXISTS (SELECT 1 FROM job_limit_marks AS a WHERE a.limit_key = f.limit_key)
   AND id IS NOT (
     SELECT id
     FROM jobs
@@ -75,7 +75,7 @@ SELECT limit_key || ' ' || type
 FROM jobs AS j
 WHERE state = 'queued'
   AND hold = 2
-  AND NOT EXISTS (SELECT 1 FROM job_admissions AS a WHERE a.limit_key = j.limit_key)
+  AND NOT EXISTS (SELECT 1 FROM job_limit_marks AS a WHERE a.limit_key = j.limit_key)
   AND EXISTS (SELECT 1 FROM job_heads AS f WHERE f.limit_key = j.limit_key)
   AND NOT EXISTS (SELECT 1 FROM job_heads AS f WHERE f.limit_key = j.limit_key AND f.type = j.type)`
 

@@ -32,7 +32,7 @@ func TestQueueFollowsItsModel(t *testing.T) {
 		defer func() { require.NoError(t, db.Close()) }()
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		rapid.Check(t, func(t *rapid.T) {
-			for _, table := range []string{"jobs", "job_keys", "job_workers", "job_limits", "job_rates", "job_admissions", "job_heads"} {
+			for _, table := range []string{"jobs", "job_keys", "job_workers", "job_limits", "job_rates", "job_limit_marks", "job_heads"} {
 				_, err := db.Reader().Exec("DELETE FROM " + table)
 				require.NoError(t, err)
 			}

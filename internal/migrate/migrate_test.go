@@ -155,15 +155,36 @@ func execute(t *testing.T, db queue.DB, statements ...string) {
 	}))
 }
 
-// The table of versions is that of an older program: it is read as it is, and renamed when there is something to do.
-func TestTheTableOfAnOlderProgramIsReadAndRenamed(t *testing.T) {
+// A package has replaced its migrations by one: a database that began with those is refused, whatever its version, and nothing in
+// it changes.
+func TestADatabaseFromBeforeTheBaselineIsRefused(t *testing.T) {
+	initial := map[string]string{"0001_initial.sql": "CREATE TABLE letters (id INTEGER PRIMARY KEY, size INTEGER);"}
+	for name, before := range map[string]map[string]string{
+		"at the same version":     first,
+		"at a later version":      with(first, "0002_size.sql", "ALTER TABLE letters ADD COLUMN size INTEGER;"),
+		"and the new one goes on": with(first, "0003_more.sql", "CREATE TABLE more (id INTEGER);"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db queue.DB) {
+				require.NoError(t, run(t, db, "post", files(before)))
+				was := versions(t, db)
+				err := run(t, db, "post", files(initial))
+				require.ErrorIs(t, err, migrate.ErrOutdated)
+				require.ErrorContains(t, err, "migrate post: this database was made by a version before 0.1")
+				require.ErrorIs(t, run(t, db, "post", files(with(initial, "0002_more.sql", "CREATE TABLE more (id INTEGER);"))), migrate.ErrOutdated)
+				require.Equal(t, was, versions(t, db))
+				require.NoError(t, run(t, db, "bank", files(map[string]string{"0001_initial.sql": "CREATE TABLE coins (id INTEGER);"})), "another package may")
+			})
+		})
+	}
+}
+
+func TestADatabaseWithTheOldTableOfVersionsIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		execute(t, db, "CREATE TABLE postroom_migrations (room TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (room, version))",
 			"INSERT INTO postroom_migrations VALUES ('post', 1, '0001_letters.sql')", "CREATE TABLE letters (id INTEGER)")
-		require.NoError(t, migrate.Up(t.Context(), unwritable{db}, string(db.Dialect()), "post", files(first)))
-		require.NoError(t, run(t, db, "post", files(with(first, "0002_more.sql", "CREATE TABLE more (id INTEGER);"))))
-		require.Equal(t, []string{"post 0001_letters.sql", "post 0002_more.sql"}, versions(t, db))
-		require.NoError(t, run(t, db, "bank", files(map[string]string{"0001_coins.sql": "CREATE TABLE coins (id INTEGER);"})))
+		require.ErrorIs(t, run(t, db, "post", files(first)), migrate.ErrOutdated)
+		require.ErrorIs(t, run(t, db, "bank", files(map[string]string{"0001_coins.sql": "CREATE TABLE coins (id INTEGER);"})), migrate.ErrOutdated)
 	})
 }
 

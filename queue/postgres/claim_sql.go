@@ -23,7 +23,7 @@ SELECT pg_try_advisory_xact_lock_shared` + claimsKey
 	// What a claim has to see to before it claims.
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
-  EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
+  EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $1),
   EXISTS (SELECT 1 FROM job_heads WHERE open),
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
   EXISTS (SELECT 1 FROM job_limits)`
@@ -89,13 +89,13 @@ FROM due`
 	noChores = `NOT (
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
       OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $2)
-      OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $2)
       OR EXISTS (SELECT 1 FROM job_heads WHERE open)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
 	// One that has seen to what was due and expired goes on beside what is left of that, which others hold. It keeps no limits.
 	noLimits = `NOT (
-      EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
+      EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $2)
       OR EXISTS (SELECT 1 FROM job_heads WHERE open)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
@@ -302,7 +302,7 @@ SELECT
          AND not_before > $1
        ORDER BY not_before
        LIMIT 100) AS first) AS scheduled),
-  (SELECT MIN(due_at) FROM job_admissions WHERE due_at > $1)`
+  (SELECT MIN(due_at) FROM job_limit_marks WHERE due_at > $1)`
 )
 
 // Claims, which return whole jobs. Those that come after the chores do not read which there are.

@@ -57,7 +57,7 @@ FROM heads`
 	lockHeads = `
 WITH marks AS MATERIALIZED (
   SELECT ctid AS place, limit_key, others
-  FROM job_admissions
+  FROM job_limit_marks
   WHERE due_at <= $1
   ORDER BY due_at, limit_key
   LIMIT $2
@@ -225,6 +225,6 @@ WITH spent AS (
   WHERE ctid = ANY($7::text[]::tid[]))` + insertHeads
 
 	deleteMarks = `
-DELETE FROM job_admissions
+DELETE FROM job_limit_marks
 WHERE ctid = ANY($1::text[]::tid[])`
 )

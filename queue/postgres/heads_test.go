@@ -253,7 +253,7 @@ func TestAnEndThatClaimsLeavesAPlaceForOthers(t *testing.T) {
 		return claimed()
 	}
 	marks := func() (n int) {
-		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
+		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_limit_marks"))
 		return n
 	}
 	result := endAndClaim(2, running...)
@@ -316,7 +316,7 @@ func TestAMarkStaysWhileOneOfItsKeysIsLookedAt(t *testing.T) {
 		return err
 	}))
 	marks := func() (n int) {
-		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
+		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_limit_marks"))
 		return n
 	}
 	require.Equal(t, 2, marks())
@@ -357,7 +357,7 @@ func TestHeadsAndMarksGoWithTheJobs(t *testing.T) {
 		}
 	}
 	var left int
-	require.NoError(t, db.Reader().Get(&left, `SELECT (SELECT COUNT(*) FROM job_heads) + (SELECT COUNT(*) FROM job_admissions)
+	require.NoError(t, db.Reader().Get(&left, `SELECT (SELECT COUNT(*) FROM job_heads) + (SELECT COUNT(*) FROM job_limit_marks)
 		+ (SELECT COUNT(*) FROM jobs WHERE state <> 'completed')`))
 	require.Zero(t, left)
 }

@@ -6,7 +6,7 @@ const (
 	// Nothing is lost when a key is marked for nothing. A claim takes a mark with all its keys, which are so many that a mark costs
 	// little, and no more.
 	markKeys = `
-INSERT INTO job_admissions (due_at, limit_key, others)
+INSERT INTO job_limit_marks (due_at, limit_key, others)
 SELECT $1, keys[1], keys[2:]
 FROM (
   SELECT array_agg(limit_key) AS keys
@@ -15,22 +15,22 @@ FROM (
 
 	// A claim that examines a key in vain writes the same again.
 	markKeysOnce = `
-INSERT INTO job_admissions (due_at, limit_key)
+INSERT INTO job_limit_marks (due_at, limit_key)
 SELECT due_at, limit_key
 FROM unnest($1::timestamptz[], $2::text[]) AS m (due_at, limit_key)
 WHERE NOT EXISTS (
   SELECT 1
-  FROM job_admissions AS a
+  FROM job_limit_marks AS a
   WHERE a.due_at = m.due_at
     AND a.limit_key = m.limit_key)`
 
 	// When they fall due was told by a clock that has been put back since.
 	hastenMarks = `
-UPDATE job_admissions
+UPDATE job_limit_marks
 SET due_at = $1
 WHERE ctid = ANY(ARRAY(
   SELECT ctid
-  FROM job_admissions
+  FROM job_limit_marks
   WHERE due_at > $2
   FOR UPDATE SKIP LOCKED))`
 

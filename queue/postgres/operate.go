@@ -12,7 +12,7 @@ import (
 // keyIsOpen is jobsql.Store.KeyIsOpen.
 const keyIsOpen = `(
   EXISTS (SELECT 1 FROM job_heads WHERE job_heads.limit_key = waiting.limit_key AND open)
-  OR EXISTS (SELECT 1 FROM job_admissions WHERE waiting.limit_key = ANY(job_admissions.others)))`
+  OR EXISTS (SELECT 1 FROM job_limit_marks WHERE waiting.limit_key = ANY(job_limit_marks.others)))`
 
 // markWaitingKeys is jobsql.Store.MarkKeys.
 func markWaitingKeys(ctx context.Context, tx *driver.WriteTx, keys []string) error {

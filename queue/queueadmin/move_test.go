@@ -393,7 +393,7 @@ func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 	moved := enqueue(t, old, &queue.Options{LimitKey: "k"})
 	mark := func() {
 		require.NoError(t, db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, "INSERT INTO job_admissions (due_at, limit_key) VALUES ('1970-01-01T00:00:00Z', 'k')")
+			_, err := tx.ExecContext(ctx, "INSERT INTO job_limit_marks (due_at, limit_key) VALUES ('1970-01-01T00:00:00Z', 'k')")
 			return err
 		}))
 	}

@@ -15,7 +15,7 @@ const (
 
 	// A key is examined when the earliest of its marks falls due, those first that have been marked for longest.
 	insertMarks = `
-INSERT INTO job_admissions (due_at, limit_key)
+INSERT INTO job_limit_marks (due_at, limit_key)
 SELECT $1, value
 FROM json_each($2)
 WHERE `
@@ -43,16 +43,16 @@ FROM json_each($1)
 WHERE ` + isShut
 
 	markLater = `
-INSERT INTO job_admissions (due_at, limit_key)
+INSERT INTO job_limit_marks (due_at, limit_key)
 SELECT due_at, value
 FROM (SELECT value ->> 0 AS due_at, value ->> 1 AS value FROM json_each($1))
 WHERE ` + someWait + onceMarked
 
 	deleteMarks = `
-DELETE FROM job_admissions
+DELETE FROM job_limit_marks
 WHERE id IN (
   SELECT id
-  FROM job_admissions
+  FROM job_limit_marks
   WHERE due_at <= $1
   ORDER BY due_at, id
   LIMIT $2 + 0)
@@ -60,7 +60,7 @@ RETURNING limit_key`
 
 	// When they fall due was told by a clock that has been put back since.
 	hastenMarks = `
-UPDATE job_admissions
+UPDATE job_limit_marks
 SET due_at = $1
 WHERE due_at > $2`
 
@@ -196,7 +196,7 @@ WHERE state = 'queued'
   AND `
 
 	markWaiting = `
-INSERT INTO job_admissions (limit_key, due_at)
+INSERT INTO job_limit_marks (limit_key, due_at)
 SELECT DISTINCT limit_key, '1970-01-01T00:00:00.000000Z'
 FROM jobs
 WHERE state = 'queued'

@@ -104,7 +104,7 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1})) // all are to be looked at
 	marked := func() (n int) {
-		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
+		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_limit_marks"))
 		return n
 	}
 	require.Equal(t, keys, marked())
@@ -152,7 +152,7 @@ func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
 		return result
 	}
 	enqueue("k")
-	require.Zero(t, count("job_admissions"))
+	require.Zero(t, count("job_limit_marks"))
 	require.Equal(t, keys, count("job_heads"))
 	for priority := 6; priority >= 0; {
 		result := claim()

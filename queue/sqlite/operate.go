@@ -16,7 +16,7 @@ SELECT id
 FROM jobs AS waiting
 WHERE state = 'queued'
   AND hold = ` + jobsql.Limited + `
-  AND NOT EXISTS (SELECT 1 FROM job_admissions WHERE job_admissions.limit_key = waiting.limit_key)
+  AND NOT EXISTS (SELECT 1 FROM job_limit_marks WHERE job_limit_marks.limit_key = waiting.limit_key)
   AND ` + keyIsOpen + `
   AND ` + jobsql.BehindNoHead
 

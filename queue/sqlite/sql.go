@@ -49,7 +49,7 @@ WHERE jobs.id = $2
 SELECT
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
-  EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
+  EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $1),
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
   EXISTS (SELECT 1 FROM job_heads),
   EXISTS (SELECT 1 FROM job_workers WHERE id = $2)`
@@ -153,7 +153,7 @@ SELECT (
       AND type IN (SELECT value FROM json_each($1))
     ORDER BY not_before
     LIMIT 1),
-  (SELECT MIN(due_at) FROM job_admissions)`
+  (SELECT MIN(due_at) FROM job_limit_marks)`
 
 	beatWorker = `
 UPDATE job_workers

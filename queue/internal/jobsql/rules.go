@@ -96,7 +96,7 @@ FROM jobs AS waiting
 WHERE waiting.state = 'queued'
   AND waiting.hold = ` + Limited + `
   AND waiting.limit_key IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM job_admissions WHERE job_admissions.limit_key = waiting.limit_key)
+  AND NOT EXISTS (SELECT 1 FROM job_limit_marks WHERE job_limit_marks.limit_key = waiting.limit_key)
   AND NOT EXISTS (
     SELECT 1
     FROM jobs AS admitted

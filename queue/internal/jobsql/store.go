@@ -23,7 +23,7 @@ type Store struct {
 	// OpenKeys makes the next claims examine the limit keys of the target, whose limit has changed.
 	OpenKeys func(ctx context.Context, tx *driver.WriteTx, target driver.Target) error
 	// KeyIsOpen is the condition that claims know the jobs that wait for the limit key waiting.limit_key, although the key is not
-	// in job_admissions.
+	// in job_limit_marks.
 	KeyIsOpen string
 	// SelectUnfound selects the jobs that wait for a limit key that claims know, and that no claim would find.
 	SelectUnfound string

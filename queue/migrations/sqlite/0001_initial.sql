@@ -45,6 +45,8 @@ CREATE INDEX jobs_user ON jobs (user_id, id) WHERE user_id IS NOT NULL;
 CREATE INDEX jobs_limit_key ON jobs ((limit_key || ''), id) WHERE limit_key IS NOT NULL;
 CREATE INDEX jobs_tagged ON jobs (id) WHERE tags_json IS NOT NULL;
 CREATE INDEX jobs_key ON jobs (idempotency_key, id) WHERE idempotency_key IS NOT NULL;
+-- Jobs that are being moved: there are none unless a move is under way, or was interrupted.
+CREATE INDEX jobs_moving ON jobs (id) WHERE hold = 3;
 
 -- Keys outlive their jobs. One of scope period is free again from expires_at on.
 CREATE TABLE job_keys (
@@ -78,15 +80,15 @@ CREATE TABLE job_rates (
 ) WITHOUT ROWID;
 
 -- Limit keys that a claim after due_at examines, because something about them has changed.
-CREATE TABLE job_admissions (
+CREATE TABLE job_limit_marks (
   id INTEGER NOT NULL PRIMARY KEY,
   due_at TEXT NOT NULL,
   limit_key TEXT NOT NULL UNIQUE
 );
-CREATE INDEX job_admissions_due ON job_admissions (due_at);
+CREATE INDEX job_limit_marks_due ON job_limit_marks (due_at);
 
 -- The first of the jobs that wait for a limit key, of each type, as long as the key has capacity and unless it is in
--- job_admissions.
+-- job_limit_marks.
 CREATE TABLE job_heads (
   limit_key TEXT NOT NULL,
   type TEXT NOT NULL,
@@ -137,4 +139,26 @@ CREATE TABLE job_workers (
   beat INTEGER NOT NULL,
   beat_at TEXT NOT NULL,
   types_json TEXT
+) WITHOUT ROWID;
+
+-- next_at is NULL while a schedule is paused.
+CREATE TABLE job_schedules (
+  name TEXT NOT NULL PRIMARY KEY,
+  cron TEXT NOT NULL,
+  zone TEXT NOT NULL,
+  catch_up TEXT NOT NULL,
+  type TEXT NOT NULL,
+  payload_json TEXT NOT NULL,
+  options_json TEXT NOT NULL,
+  paused INTEGER NOT NULL,
+  next_at TEXT,
+  last_at TEXT,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX job_schedules_next ON job_schedules (next_at) WHERE next_at IS NOT NULL;
+
+-- Jobs that a move to another database has deleted here, until it has released them there.
+CREATE TABLE job_moves (
+  job_id TEXT NOT NULL PRIMARY KEY
 ) WITHOUT ROWID;
