@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
@@ -36,4 +37,18 @@ func (db *engine) SaveCursor(ctx context.Context, tx *driver.WriteTx, lease driv
 		return driver.ErrStepFinished
 	}
 	return err
+}
+
+// AddLogs implements [driver.Finisher].
+func (db *engine) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
+	n := len(lines)
+	ids, levels, messages := make([]string, n), make([]string, n), make([]string, n)
+	attempts, numbers := make([]int, n), make([]int, n)
+	at, attrs := make([]time.Time, n), make([]*string, n)
+	for i := range lines {
+		l := &lines[i]
+		ids[i], attempts[i], numbers[i], at[i] = l.JobID, l.Attempt, l.Line, l.At
+		levels[i], messages[i], attrs[i] = l.Level.String(), l.Message, nullText(string(l.Attrs))
+	}
+	return later(ctx, tx, insertLogs, ids, attempts, numbers, at, levels, messages, attrs)
 }
