@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runOne runs a job with the handler until it has ended, without a retry, and returns it and what the dispatcher has logged.
+// runOne runs a job with the handler until it has ended, without a retry, and returns it and what the dispatcher has
+// logged.
 func runJob(t *testing.T, q *queue.Queue, fn pingHandler) (ended *queue.Job, log string) {
 	t.Helper()
 	enqueued, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{MaxAttempts: 1}))
@@ -24,8 +25,8 @@ func runJob(t *testing.T, q *queue.Queue, fn pingHandler) (ended *queue.Job, log
 	return ended, text.String()
 }
 
-// A handler completes its job in a transaction of the program's own, with what it has written, the next job, its result and
-// its log lines.
+// A handler completes its job in a transaction of the program's own, with what it has written, the next job, its result
+// and its log lines.
 func TestCompleteTxInAForeignTransaction(t *testing.T) {
 	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
 		execute(t, q, "CREATE TABLE effects (job TEXT NOT NULL)")

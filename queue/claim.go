@@ -11,9 +11,9 @@ import (
 // maxClaim bounds one transaction.
 const maxClaim = 10_000
 
-// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it is new, and
-// makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for
-// you.
+// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it
+// is new, and makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and
+// all that follows, for you.
 //
 // The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with [Attempt.Complete] or
 // [Attempt.Fail].
@@ -40,7 +40,8 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 	return q.readClaimed(ctx, jobs)
 }
 
-// claimSome repeats the claim if a driver returned none of the available jobs: to the caller, none means that there are none.
+// claimSome repeats the claim if a driver returned none of the available jobs: to the caller, none means that there are
+// none.
 func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, error) {
 	for {
 		req.Now = q.now()
@@ -72,9 +73,9 @@ func (q *Queue) claimedByHand(job *Job) *Attempt {
 	return a
 }
 
-// Heartbeat says that the worker lives and checks which of the attempts still hold their jobs. The error joins an [Error]
-// for each that does not: [ErrLeaseLost], [ErrNotRunning] or [ErrJobNotFound]. A worker that has been declared dead has
-// lost them all.
+// Heartbeat says that the worker lives and checks which of the attempts still hold their jobs. The error joins an
+// [Error] for each that does not: [ErrLeaseLost], [ErrNotRunning] or [ErrJobNotFound]. A worker that has been declared
+// dead has lost them all.
 func (q *Queue) Heartbeat(ctx context.Context, workerID string, attempts ...*Attempt) error {
 	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
 		return wrap("heartbeat", "", err)
@@ -102,9 +103,9 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, attempts ...*Att
 	return errors.Join(errs...)
 }
 
-// Fail ends an attempt of [Queue.Claim] with an error: the job is retried or, when its attempts are spent or the error is
-// [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again. In a handler Fail is refused: a handler returns
-// its error.
+// Fail ends an attempt of [Queue.Claim] with an error: the job is retried or, when its attempts are spent or the error
+// is [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again. In a handler Fail is refused: a handler
+// returns its error.
 func (a *Attempt) Fail(ctx context.Context, cause error) error {
 	if err := a.made("fail"); err != nil {
 		return err

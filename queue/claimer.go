@@ -11,10 +11,10 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The claimer keeps the slots busy. It claims when a job may have come, when one becomes due, when a slot becomes free, and in
-// any case after the poll interval. It claims ahead as many jobs as the slots can run in [DispatcherConfig].Prefetch, or until
-// the next claim is answered, so that short jobs do not wait for one claim each, and long jobs are left to other processes with
-// free slots.
+// The claimer keeps the slots busy. It claims when a job may have come, when one becomes due, when a slot becomes free,
+// and in any case after the poll interval. It claims ahead as many jobs as the slots can run in
+// [DispatcherConfig].Prefetch, or until the next claim is answered, so that short jobs do not wait for one claim each,
+// and long jobs are left to other processes with free slots.
 type claimer struct {
 	driver        driver.Claimer
 	finishClaimer driver.FinishClaimer // nil where the engine has none
@@ -45,8 +45,8 @@ type claimer struct {
 
 func (c *claimer) wake() { tell(c.woken) }
 
-// claimAgain is how soon a claim that has failed is tried again, also with a longer PollInterval: the wake-up that led to it
-// is not repeated.
+// claimAgain is how soon a claim that has failed is tried again, also with a longer PollInterval: the wake-up that led
+// to it is not repeated.
 const claimAgain = time.Second
 
 func (c *claimer) run(ctx context.Context) {
@@ -99,8 +99,8 @@ func (c *claimer) demand() demand {
 	return d
 }
 
-// claim claims jobs and starts them. It runs under a context that outlives a stop: claimed jobs must be known, to be run or given
-// back.
+// claim claims jobs and starts them. It runs under a context that outlives a stop: claimed jobs must be known, to be
+// run or given back.
 func (c *claimer) claim(ctx context.Context) (d demand, result driver.ClaimResult, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,8 +189,8 @@ func (c *claimer) quietFor() time.Duration {
 	return time.Since(c.quiet)
 }
 
-// changed closes when a job has ended and that is a reason to claim again: a type that was full has capacity, or a dispatcher that
-// runs until it is idle has become idle.
+// changed closes when a job has ended and that is a reason to claim again: a type that was full has capacity, or a
+// dispatcher that runs until it is idle has become idle.
 func (c *claimer) changed() <-chan struct{} {
 	if c.idle != nil || c.handlers.bounded() {
 		return c.running.watch()
@@ -212,8 +212,9 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 	}
 }
 
-// waitForCapacity returns when hungry reports that a slot is idle or the backlog short, or when a type has capacity again. When
-// neither happens for long, the jobs that were claimed ahead are given back, so that other processes can run them.
+// waitForCapacity returns when hungry reports that a slot is idle or the backlog short, or when a type has capacity
+// again. When neither happens for long, the jobs that were claimed ahead are given back, so that other processes can
+// run them.
 func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan struct{}) {
 	if !c.handlers.bounded() {
 		changed = nil // an end that leaves no slot idle changes nothing
@@ -230,12 +231,13 @@ func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan st
 	}
 }
 
-// A prefetchEstimator measures how fast the process can run jobs and how long it waits for a claim. From both follows how many jobs to claim
-// ahead: as many as keep the slots busy until the next claim is answered, so that machines that crowd the database claim more
-// seldom, and not less each time.
+// A prefetchEstimator measures how fast the process can run jobs and how long it waits for a claim. From both follows
+// how many jobs to claim ahead: as many as keep the slots busy until the next claim is answered, so that machines that
+// crowd the database claim more seldom, and not less each time.
 type prefetchEstimator struct {
 	last load
-	// ended and spent count the jobs whose handlers have returned and the time that handlers have run, recent ones weighted most.
+	// ended and spent count the jobs whose handlers have returned and the time that handlers have run, recent ones
+	// weighted most.
 	ended float64
 	spent time.Duration
 	wait  time.Duration // for a claim
@@ -245,12 +247,12 @@ type prefetchEstimator struct {
 // maxPrefetch bounds the jobs of one claim, and so those that a dying process holds for a lease.
 const maxPrefetch = 1000
 
-// Claims that take longer than a quarter of the time claimed ahead stretch it so that they do not, but no further than this many
-// times: what one process has claimed, others cannot run.
+// Claims that take longer than a quarter of the time claimed ahead stretch it so that they do not, but no further than
+// this many times: what one process has claimed, others cannot run.
 const maxStretch = 10
 
-// reach is the time for which jobs are claimed ahead where that is configured as ahead. The next claim is made when half of
-// them have begun, and may take twice as long as claims usually do.
+// reach is the time for which jobs are claimed ahead where that is configured as ahead. The next claim is made when
+// half of them have begun, and may take twice as long as claims usually do.
 func (p *prefetchEstimator) reach(ahead time.Duration) time.Duration {
 	return min(max(ahead, 4*p.wait), maxStretch*ahead)
 }
@@ -264,8 +266,9 @@ func (p *prefetchEstimator) waited(d time.Duration) {
 	p.wait -= (p.wait - d) / 8
 }
 
-// ahead returns how many jobs the slots can run within the given time, according to recent run times. A process that was short of
-// jobs has not become slow by that. The result at most doubles, since a few quick jobs say little about the next.
+// ahead returns how many jobs the slots can run within the given time, according to recent run times. A process that
+// was short of jobs has not become slow by that. The result at most doubles, since a few quick jobs say little about
+// the next.
 func (p *prefetchEstimator) ahead(now load, slots int, within time.Duration) int {
 	p.ended = p.ended/2 + float64(now.ended-p.last.ended)
 	p.spent = p.spent/2 + (now.spent - p.last.spent)
@@ -279,9 +282,9 @@ func (p *prefetchEstimator) ahead(now load, slots int, within time.Duration) int
 	return p.depth
 }
 
-// If one job waits for the end of another, as under a limit of one at a time, most of the cost is a transaction for each claim
-// and the way from the completer to the claimer. A claimOnComplete is a claim that the completer makes in the transaction that ends
-// jobs. The claimer makes none meanwhile.
+// If one job waits for the end of another, as under a limit of one at a time, most of the cost is a transaction for
+// each claim and the way from the completer to the claimer. A claimOnComplete is a claim that the completer makes in
+// the transaction that ends jobs. The claimer makes none meanwhile.
 type claimOnComplete struct {
 	driver  driver.FinishClaimer
 	claimer *claimer
@@ -289,8 +292,8 @@ type claimOnComplete struct {
 	claimed func() driver.ClaimResult
 }
 
-// claimOnComplete returns nil if the completer must not claim: no job of the batch has a limit key, the engine cannot, or the claimer
-// claims itself or wants nothing. The result must be closed.
+// claimOnComplete returns nil if the completer must not claim: no job of the batch has a limit key, the engine cannot,
+// or the claimer claims itself or wants nothing. The result must be closed.
 func (c *claimer) claimOnComplete(batch []*completion) *claimOnComplete {
 	if c.finishClaimer == nil || c.asking.Load() || !slices.ContainsFunc(batch, func(e *completion) bool { return e.attempt.job.LimitKey != "" }) {
 		return nil

@@ -15,13 +15,14 @@ const (
 	rowsInterval = 10 * time.Minute
 	// clockTolerance is the difference of clocks that is not reported.
 	clockTolerance = time.Minute
-	// farAhead is how far in the future the passed-over instants of a schedule must be for it to begin anew. With a smaller
-	// difference, such as an hour by which a clock was put back, it waits until the time has come again, and fires nothing twice.
-	// cron draws the same line.
+	// farAhead is how far in the future the passed-over instants of a schedule must be for it to begin anew. With a
+	// smaller difference, such as an hour by which a clock was put back, it waits until the time has come again, and
+	// fires nothing twice. cron draws the same line.
 	farAhead = 3 * time.Hour
 )
 
-// The clockwatch logs clocks that disagree, once each time they begin to. It resumes schedules that were fired far in the future.
+// The clockwatch logs clocks that disagree, once each time they begin to. It resumes schedules that were fired far in
+// the future.
 type clockwatch struct {
 	q   *Queue
 	log *slog.Logger
@@ -163,8 +164,8 @@ func isFarAhead(table timetable, nextAt, now time.Time) bool {
 	return passed[len(passed)-1].After(now.Add(farAhead))
 }
 
-// firedBefore are the instants from the next one on for which a schedule has fired already, while a clock was ahead, as far as the
-// jobs are still stored.
+// firedBefore are the instants from the next one on for which a schedule has fired already, while a clock was ahead, as
+// far as the jobs are still stored.
 func (q *Queue) firedBefore(ctx context.Context, s *StoredSchedule) (map[time.Time]bool, error) {
 	ctx, cancel := answered(ctx)
 	defer cancel()

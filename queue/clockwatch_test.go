@@ -213,8 +213,8 @@ func TestDoctorTellsOfRowsOfTheFuture(t *testing.T) {
 	})
 }
 
-// A clocked driver belongs to a machine whose clock shows what at makes of the right time: all that it writes and asks for
-// is of then.
+// A clocked driver belongs to a machine whose clock shows what at makes of the right time: all that it writes and asks
+// for is of then.
 type clocked struct {
 	driver.Driver
 	driver.Auditor

@@ -33,8 +33,8 @@ func newCompletion(a *Attempt, out driver.Outcome) *completion {
 	return e
 }
 
-// The completer writes how attempts ended: all that are ready, in one transaction. It does not give up while the dispatcher
-// lives: a job whose end is not written would stay running under a live worker.
+// The completer writes how attempts ended: all that are ready, in one transaction. It does not give up while the
+// dispatcher lives: a job whose end is not written would stay running under a live worker.
 type completer struct {
 	q       *Queue
 	log     *slog.Logger
@@ -109,8 +109,8 @@ func (c *completer) run(ctx context.Context) {
 	}
 }
 
-// write returns the completions that could not be written. When the batch fails as a whole, its completions are tried one by one, so that
-// one that the database refuses delays no other. Those that fail come last the next time.
+// write returns the completions that could not be written. When the batch fails as a whole, its completions are tried
+// one by one, so that one that the database refuses delays no other. Those that fail come last the next time.
 func (c *completer) write(ctx context.Context, batch []*completion) (left []*completion) {
 	err := c.try(ctx, batch)
 	if err == nil {
@@ -196,8 +196,9 @@ func (c *completer) outcomesOf(batch []*completion) []driver.Outcome {
 // alignment is how far from the instant at which a job completed the stored one may be.
 const alignment = time.Millisecond
 
-// align gives jobs that completed in short succession one common instant, that of the last of them, because an engine can then
-// write their ends with few arguments. A completion that was tried keeps its instant, because it may have been stored.
+// align gives jobs that completed in short succession one common instant, that of the last of them, because an engine
+// can then write their ends with few arguments. A completion that was tried keeps its instant, because it may have been
+// stored.
 func align(batch []*completion) {
 	var last time.Time
 	for _, e := range slices.Backward(batch) {
@@ -215,8 +216,8 @@ func align(batch []*completion) {
 	}
 }
 
-// recognize removes the refusal of a completion that an earlier try has written although it failed: the connection was lost with the
-// answer to its commit. It has not been reported yet.
+// recognize removes the refusal of a completion that an earlier try has written although it failed: the connection was
+// lost with the answer to its commit. It has not been reported yet.
 func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*completion, answers []error) error {
 	for i := range batch {
 		if !batch[i].tried || !errors.Is(answers[i], ErrNotRunning) {

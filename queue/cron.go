@@ -112,8 +112,8 @@ type calendar struct {
 
 const allHours = 1<<24 - 1
 
-// next follows the wall clock if hours are named, and elapsed time if every hour is meant: in the hour that the clocks show
-// twice, an hourly schedule fires each time, and a daily one once.
+// next follows the wall clock if hours are named, and elapsed time if every hour is meant: in the hour that the clocks
+// show twice, an hourly schedule fires each time, and a daily one once.
 func (c *calendar) next(after time.Time) time.Time {
 	if c.spec.Hour&allHours == allHours {
 		return c.nextElapsed(after)

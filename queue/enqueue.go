@@ -27,8 +27,8 @@ func (q *Queue) EnqueueTx(ctx context.Context, tx Tx, job NewJob) (EnqueueResult
 	return one(q.EnqueueManyTx(ctx, tx, []NewJob{job}))
 }
 
-// EnqueueScheduled is Enqueue for a job that becomes due at the given time. A job whose NotBefore is set already is refused
-// with [ErrInvalidJob].
+// EnqueueScheduled is Enqueue for a job that becomes due at the given time. A job whose NotBefore is set already is
+// refused with [ErrInvalidJob].
 func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time.Time) (EnqueueResult, error) {
 	if !job.NotBefore.IsZero() {
 		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: NotBefore is set already, to %v: give the time once", ErrInvalidJob, job.NotBefore))
@@ -46,8 +46,8 @@ func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) 
 	return q.EnqueueScheduled(ctx, job, q.now().Add(delay))
 }
 
-// EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that is
-// invalid says which it is, counted from 0.
+// EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that
+// is invalid says which it is, counted from 0.
 func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult, error) {
 	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
 		return nil, wrap("enqueue", "", err)
@@ -194,8 +194,8 @@ func (q *Queue) payload(j *NewJob) (json.RawMessage, error) {
 	return b, nil
 }
 
-// replaced reports whether encoding/json has replaced bytes that are not valid UTF-8 by U+FFFD: it then writes an escape, and
-// writes the character itself if that was in the text.
+// replaced reports whether encoding/json has replaced bytes that are not valid UTF-8 by U+FFFD: it then writes an
+// escape, and writes the character itself if that was in the text.
 func replaced(text []byte) bool {
 	escape := []byte(`\ufffd`)
 	for {

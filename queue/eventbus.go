@@ -21,8 +21,8 @@ type bus struct {
 	staged map[string][]*stagedEvent
 }
 
-// A stagedEvent belongs to a transaction. Others may see its commit before its author can report it. When an event is reported
-// that can only have happened later, the staged event has committed as well and is reported first.
+// A stagedEvent belongs to a transaction. Others may see its commit before its author can report it. When an event is
+// reported that can only have happened later, the staged event has committed as well and is reported first.
 type stagedEvent struct {
 	Event
 	ended bool // delivered, or its transaction was rolled back
@@ -262,7 +262,8 @@ func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, results []Enque
 	return events
 }
 
-// recordCompletions is record for the completions of a completer whose answers are nil; superseded are its jobs that were superseded.
+// recordCompletions is record for the completions of a completer whose answers are nil; superseded are its jobs that
+// were superseded.
 func (q *Queue) recordCompletions(ctx context.Context, tx *driver.WriteTx, batch []*completion, answers []error, superseded map[string]string) error {
 	if !q.observed(ctx) {
 		return nil

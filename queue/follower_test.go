@@ -130,8 +130,8 @@ func takeAll(t *rapid.T, q *queue.Queue, worker string, capacities []driver.Type
 	return nil, nil, time.Time{}
 }
 
-// drain resumes what is paused and runs what there is, looking again only when there is something to find then: nothing may
-// be left.
+// drain resumes what is paused and runs what there is, looking again only when there is something to find then: nothing
+// may be left.
 func (f *follower) drain(t *rapid.T) {
 	for target, l := range f.model.limits {
 		if l.Paused {

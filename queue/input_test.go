@@ -301,8 +301,8 @@ func TestAnErrorSaysOnceWhatWasDone(t *testing.T) {
 	})
 }
 
-// A nil context is refused. Package database/sql would panic on it with a pool's lock held, and whoever recovered from that would
-// wait for ever at the next call.
+// A nil context is refused. Package database/sql would panic on it with a pool's lock held, and whoever recovered from
+// that would wait for ever at the next call.
 func TestNilContextIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		q := queueOn(t, db)

@@ -42,7 +42,8 @@ func (i *identity) renew() string {
 	return i.id
 }
 
-// The heartbeater keeps all leases of the process alive with one write, and cancels the handlers of those that were lost.
+// The heartbeater keeps all leases of the process alive with one write, and cancels the handlers of those that were
+// lost.
 type heartbeater struct {
 	q        *Queue
 	log      *slog.Logger
@@ -111,9 +112,9 @@ func (h *heartbeater) revive(ctx context.Context) {
 	h.overdue.Reset(h.lease)
 }
 
-// collect gives back jobs that run under the worker's name and not in this process: their claim has committed and its answer was
-// lost. They would stay running for ever, since the worker lives. A job that is being started, or has just ended, is also not
-// here, but never for two checks in a row.
+// collect gives back jobs that run under the worker's name and not in this process: their claim has committed and its
+// answer was lost. They would stay running for ever, since the worker lives. A job that is being started, or has just
+// ended, is also not here, but never for two checks in a row.
 func (h *heartbeater) collect(ctx context.Context) {
 	held, err := h.q.driver.WorkerJobs(ctx, h.identity.get())
 	if err != nil {
@@ -174,8 +175,8 @@ func (c *leaseChecker) verify(ctx context.Context, leases []driver.Lease) {
 	}
 }
 
-// whyNotHeld distinguishes a job that was canceled from one that others have taken and given back. It returns nil for a job that
-// this attempt has completed.
+// whyNotHeld distinguishes a job that was canceled from one that others have taken and given back. It returns nil for a
+// job that this attempt has completed.
 func (c *leaseChecker) whyNotHeld(ctx context.Context, lease driver.Lease, answer error) error {
 	if !errors.Is(answer, ErrNotRunning) {
 		return ErrLeaseLost
@@ -191,8 +192,8 @@ func (c *leaseChecker) whyNotHeld(ctx context.Context, lease driver.Lease, answe
 	return ErrLeaseLost
 }
 
-// The rescuer looks for workers whose heartbeat has not changed for a lease, on its own monotonic clock: no two machines' clocks
-// are ever compared. It removes them and gives their jobs back.
+// The rescuer looks for workers whose heartbeat has not changed for a lease, on its own monotonic clock: no two
+// machines' clocks are ever compared. It removes them and gives their jobs back.
 type rescuer struct {
 	q        *Queue
 	log      *slog.Logger

@@ -120,8 +120,8 @@ func TestProcessClaimsItsOwnLostJob(t *testing.T) {
 	})
 }
 
-// A worker is declared dead, and registers again by claiming another job before its next beat. The job it has lost waits for
-// its next attempt: nobody has canceled it.
+// A worker is declared dead, and registers again by claiming another job before its next beat. The job it has lost
+// waits for its next attempt: nobody has canceled it.
 func TestALostJobThatWaitsIsNotTakenForCanceled(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)

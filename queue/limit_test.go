@@ -122,8 +122,8 @@ func TestResumeWakesDispatchers(t *testing.T) {
 	})
 }
 
-// A job that ends and frees capacity wakes the dispatchers of all processes: many jobs that take no time pass a limit of five
-// without a poll. It is told after each end anew, so that a wake-up which is lost once stops them.
+// A job that ends and frees capacity wakes the dispatchers of all processes: many jobs that take no time pass a limit
+// of five without a poll. It is told after each end anew, so that a wake-up which is lost once stops them.
 func TestALimitCostsNoWaiting(t *testing.T) {
 	for _, target := range []queue.Target{queue.ForType(ping), queue.ForKey("k")} {
 		t.Run(string(target.Kind), func(t *testing.T) {

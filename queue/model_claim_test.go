@@ -85,8 +85,8 @@ func (m *model) nextDue(capacities []driver.TypeCapacity) (first time.Time) {
 	return time.Time{}
 }
 
-// steady reports whether all rates stand where they can, by a clock that shows now. One that stands further ahead than a burst
-// begins anew as soon as somebody looks at it, of which nothing is promised.
+// steady reports whether all rates stand where they can, by a clock that shows now. One that stands further ahead than
+// a burst begins anew as soon as somebody looks at it, of which nothing is promised.
 func (m *model) steady(now time.Time) bool {
 	for _, at := range m.arrivals {
 		if at.After(now.Add(modelRate.Per)) {
@@ -106,7 +106,8 @@ type modelLimit struct {
 func (l *modelLimit) interval() time.Duration { return l.Per / time.Duration(l.Rate) }
 func (l *modelLimit) slack() time.Duration    { return time.Duration(l.Burst-1) * l.interval() }
 
-// limitsOn are those of the job's type, of all types and of its limit key: the key's own, or else that of its longest beginning.
+// limitsOn are those of the job's type, of all types and of its limit key: the key's own, or else that of its longest
+// beginning.
 func (m *model) limitsOn(j *modelJob) (limits []modelLimit) {
 	for _, of := range []queue.Target{queue.ForAll(), queue.ForType(j.Type)} {
 		if l, ok := m.limits[of]; ok {

@@ -67,7 +67,8 @@ func (m *model) take(j *modelJob, period time.Duration) modelKey {
 	return k
 }
 
-// free reports whether a key may be taken over: its time is over, or its job waits no more, and others may wait meanwhile.
+// free reports whether a key may be taken over: its time is over, or its job waits no more, and others may wait
+// meanwhile.
 func (m *model) free(k modelKey) bool {
 	if k.Scope == driver.KeyCoalesce {
 		return m.jobs[k.JobID].State != queue.StateQueued
@@ -129,7 +130,8 @@ func (m *model) finish(out driver.Outcome) error {
 	return nil
 }
 
-// finishAll answers those that are refused by what there is then: another end may be of a later attempt of the same job.
+// finishAll answers those that are refused by what there is then: another end may be of a later attempt of the same
+// job.
 func (m *model) finishAll(ends []driver.Outcome) []error {
 	answers := make([]error, len(ends))
 	for i := range ends {

@@ -19,8 +19,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// Whatever is done in whatever order, each engine leaves all that can be seen of the queue as the model does, answers as it
-// does, lets nothing wait that may run, and keeps its invariants.
+// Whatever is done in whatever order, each engine leaves all that can be seen of the queue as the model does, answers
+// as it does, lets nothing wait that may run, and keeps its invariants.
 func TestQueueFollowsItsModel(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) { follow(t, 2, openedMemory(t).Driver()) })

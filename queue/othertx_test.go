@@ -142,7 +142,8 @@ func TestATransactionOfAnotherDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// All transactions of the queue's database are taken, whoever has begun them: also where the tables were made after it was opened.
+// All transactions of the queue's database are taken, whoever has begun them: also where the tables were made after it
+// was opened.
 func TestAllTransactionsOfTheDatabaseAreTaken(t *testing.T) {
 	eachPlace(t, func(t *testing.T, create func(t *testing.T) place) {
 		p := create(t)
@@ -273,7 +274,8 @@ func TestATransactionThatMayOnlyReadIsRefused(t *testing.T) {
 	require.False(t, strings.Contains(err.Error(), "SQLSTATE"))
 }
 
-// refusesOther checks that calls with the transaction say that it is one of another engine, and not that tables are missing.
+// refusesOther checks that calls with the transaction say that it is one of another engine, and not that tables are
+// missing.
 func refusesOther(t *testing.T, q *queue.Queue, tx queue.Tx) {
 	t.Helper()
 	id := enqueue(t, q, nil)

@@ -31,7 +31,8 @@ func TestPrefetchPrefetchesWhatTheSlotsCanRun(t *testing.T) {
 	require.InDelta(t, 100, p.depth, 1, "ten slots run 2,000 jobs a second")
 }
 
-// Where claims take long, a process that is short of jobs must claim more at a time: it would come to less and less otherwise.
+// Where claims take long, a process that is short of jobs must claim more at a time: it would come to less and less
+// otherwise.
 func TestPrefetchPrefetchesFurtherWhereClaimsTakeLong(t *testing.T) {
 	p, _ := settled(5*time.Millisecond, 30*time.Millisecond)
 	require.InDelta(t, 240, p.depth, 5)

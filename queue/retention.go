@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Keep is how long finished jobs are kept, by state. Zero is the default: 7 days, or for a type the value for all types. Negative
-// means for ever.
+// Keep is how long finished jobs are kept, by state. Zero is the default: 7 days, or for a type the value for all
+// types. Negative means for ever.
 type Keep struct {
 	Completed time.Duration
 	Failed    time.Duration
@@ -57,9 +57,9 @@ const (
 	minPrunePause = 10 * time.Millisecond
 )
 
-// Prune deletes finished jobs that have been kept as long as [Config].Retention says, expired keys of scope period, and the state
-// of rates that no longer delay a start. It returns the number of jobs. It deletes a few at a time, with pauses for other writes.
-// Running dispatchers do this every minute.
+// Prune deletes finished jobs that have been kept as long as [Config].Retention says, expired keys of scope period, and
+// the state of rates that no longer delay a start. It returns the number of jobs. It deletes a few at a time, with
+// pauses for other writes. Running dispatchers do this every minute.
 func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 	for _, state := range States() {
 		if !state.Finished() {

@@ -64,13 +64,13 @@ func (p RetryPolicy) validate() error {
 	return nil
 }
 
-// A Budget bounds how often one job may end without success, separately for each cause. Failures are bounded by the job's own
-// MaxAttempts.
+// A Budget bounds how often one job may end without success, separately for each cause. Failures are bounded by the
+// job's own MaxAttempts.
 type Budget struct {
 	// Interruptions is how many deferrals and shutdowns a job survives; the next one ends it. Default 1000.
 	Interruptions int
-	// Crashes is how many deaths of its process a job survives. The next one ends it, since the job may kill its workers. Default
-	// 5.
+	// Crashes is how many deaths of its process a job survives. The next one ends it, since the job may kill its
+	// workers. Default 5.
 	Crashes int
 }
 
@@ -164,10 +164,10 @@ type RedriveResult struct {
 // redriveBatch is how many jobs one transaction retries.
 const redriveBatch = 100
 
-// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may be
-// failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in transactions of 100. On
-// an error the result counts those whose transactions have committed. A job that is no longer finished when its transaction comes to it is
-// skipped.
+// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States,
+// which may be failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in
+// transactions of 100. On an error the result counts those whose transactions have committed. A job that is no longer
+// finished when its transaction comes to it is skipped.
 func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateFailed}
@@ -204,8 +204,8 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 	return done, wrap("redrive", "", err)
 }
 
-// byKey returns the ids in the order in which enqueues lock the keys of jobs, so that transactions do not deadlock. Those of one
-// key stay newest first.
+// byKey returns the ids in the order in which enqueues lock the keys of jobs, so that transactions do not deadlock.
+// Those of one key stay newest first.
 func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]string, error) {
 	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
 	if err != nil {
@@ -220,9 +220,9 @@ func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]
 	return ordered, nil
 }
 
-// Retry makes a failed or canceled job due again, with its whole budget; the results of its steps are kept. The error is
-// [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] if another job has taken its key
-// since.
+// Retry makes a failed or canceled job due again, with its whole budget; the results of its steps are kept. The error
+// is [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] if another job has taken
+// its key since.
 func (q *Queue) Retry(ctx context.Context, jobID string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RetryTx(ctx, tx, jobID) })
 }

@@ -55,8 +55,8 @@ func (r *runner) work() {
 	}
 }
 
-// runOne returns false when another goroutine has taken the slot: this one is being unwound by runtime.Goexit, which nothing
-// can stop, or was given up.
+// runOne returns false when another goroutine has taken the slot: this one is being unwound by runtime.Goexit, which
+// nothing can stop, or was given up.
 func (r *runner) runOne(e *entry) (goesOn bool) {
 	returned := false
 	// A Goexit in the handler runs deferred calls and nothing else.
@@ -116,8 +116,8 @@ func (r *runner) giveBack(claimedBefore time.Time) {
 	}
 }
 
-// outcome is here, on the handler's goroutine, because the handler's values run their own code: an error makes its text,
-// a result its JSON, and either may panic.
+// outcome is here, on the handler's goroutine, because the handler's values run their own code: an error makes its
+// text, a result its JSON, and either may panic.
 func (r *runner) outcome(e *entry, err error) (out driver.Outcome) {
 	a := e.attempt
 	defer func() {
@@ -148,8 +148,8 @@ func (r *runner) judge(a *Attempt, err error) driver.Outcome {
 	return judge(a.job, err, r.now(), r.handlers[a.job.Type].retry, r.q.budget)
 }
 
-// drain waits for the handlers: first for all to end, then for the canceled ones to return. Handlers that still run are given up;
-// without a lease they cannot write.
+// drain waits for the handlers: first for all to end, then for the canceled ones to return. Handlers that still run are
+// given up; without a lease they cannot write.
 func (r *runner) drain(ctx context.Context, patience time.Duration) {
 	r.giveBack(time.Now().Add(time.Hour))
 	if r.running.waitIdle(patience) {
@@ -175,8 +175,8 @@ type StuckHandler struct {
 // errStuck is the result of a handler that was given up.
 var errStuck = errors.New("it has not returned")
 
-// The watchdog gives up handlers that ignore their contexts: the ends of their attempts are written as if they had returned, and
-// others take their slots. At a shutdown the drain does so.
+// The watchdog gives up handlers that ignore their contexts: the ends of their attempts are written as if they had
+// returned, and others take their slots. At a shutdown the drain does so.
 type watchdog struct {
 	runner *runner
 	grace  time.Duration

@@ -47,8 +47,8 @@ func (q *Queue) RemoveScheduleTx(ctx context.Context, tx Tx, name string) error 
 	return scheduleError("remove", name, q.driver.DeleteSchedule(ctx, w, lookup(name)))
 }
 
-// PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error is
-// [ErrScheduleNotFound] if it does not exist.
+// PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error
+// is [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) PauseSchedule(ctx context.Context, name string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseScheduleTx(ctx, tx, name) })
 }
@@ -69,8 +69,9 @@ func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
 	})
 }
 
-// ResumeSchedule lets a paused schedule fire again, from its first instant from now on: instants during the pause are skipped.
-// Resuming a schedule that is not paused changes nothing. The error is [ErrScheduleNotFound] if it does not exist.
+// ResumeSchedule lets a paused schedule fire again, from its first instant from now on: instants during the pause are
+// skipped. Resuming a schedule that is not paused changes nothing. The error is [ErrScheduleNotFound] if it does not
+// exist.
 func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeScheduleTx(ctx, tx, name) })
 }
@@ -97,8 +98,8 @@ func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error 
 	return errors.Join(err, scheduleError("resume", name, fault))
 }
 
-// FireSchedule enqueues a schedule's job now, as a firing for this instant, even if the schedule is paused. Its next instant
-// stays. The error is [ErrScheduleNotFound], or that of [Queue.Enqueue].
+// FireSchedule enqueues a schedule's job now, as a firing for this instant, even if the schedule is paused. Its next
+// instant stays. The error is [ErrScheduleNotFound], or that of [Queue.Enqueue].
 func (q *Queue) FireSchedule(ctx context.Context, name string) (result EnqueueResult, err error) {
 	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		result, err = q.FireScheduleTx(ctx, tx, name)
@@ -144,8 +145,8 @@ func (q *Queue) editSchedule(ctx context.Context, tx *driver.WriteTx, op, name s
 	return scheduleError(op, name, q.rescheduled(ctx, tx))
 }
 
-// rescheduled makes the schedulers check again once the transaction has committed: those of this process at once, those of others
-// when they are notified.
+// rescheduled makes the schedulers check again once the transaction has committed: those of this process at once, those
+// of others when they are notified.
 func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 	tx.OnCommit(q.local.reschedule)
 	return q.driver.Notify(ctx, tx)
@@ -155,11 +156,12 @@ func scheduleError(op, name string, err error) error {
 	return wrap(fmt.Sprintf("%s schedule %q", op, cutID(name)), "", err)
 }
 
-// SetSchedule stores a schedule under its name. Call it at every start: setting the same schedule again changes nothing.
+// SetSchedule stores a schedule under its name. Call it at every start: setting the same schedule again changes
+// nothing.
 //
-// A different schedule of that name is replaced, also while dispatchers run. With another Cron or Zone it begins anew, at the
-// first instant from now on; otherwise its next instant stays. A paused schedule stays paused. A schedule that is no longer set
-// continues until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
+// A different schedule of that name is replaced, also while dispatchers run. With another Cron or Zone it begins anew,
+// at the first instant from now on; otherwise its next instant stays. A paused schedule stays paused. A schedule that
+// is no longer set continues until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
 func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 	s, table, err := s.normal(q)
 	if err != nil {

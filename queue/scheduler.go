@@ -12,9 +12,9 @@ import (
 
 const logSchedule = "schedule"
 
-// The scheduler fires the schedules that are due. It checks when the next one becomes due, when one is changed in this process, a
-// second after a notification from the database, and in any case every half minute, since not every change is notified and the
-// clock may have been set.
+// The scheduler fires the schedules that are due. It checks when the next one becomes due, when one is changed in this
+// process, a second after a notification from the database, and in any case every half minute, since not every change
+// is notified and the clock may have been set.
 type scheduler struct {
 	q    *Queue
 	log  *slog.Logger
@@ -29,8 +29,8 @@ type scheduler struct {
 
 const (
 	maxSchedulerPause = 30 * time.Second
-	// hintPause is the time between a notification and the check. Nearly all notifications are about jobs: on a busy queue they
-	// cost one check a second, and none delays the start of a job.
+	// hintPause is the time between a notification and the check. Nearly all notifications are about jobs: on a busy
+	// queue they cost one check a second, and none delays the start of a job.
 	hintPause = time.Second
 )
 
@@ -134,8 +134,8 @@ func (s *scheduler) complain(ctx context.Context, name string, err error) {
 	}
 }
 
-// fireTx enqueues the jobs and advances the schedule, unless another machine has done so, or it was changed, since it was read.
-// It fires no instant twice.
+// fireTx enqueues the jobs and advances the schedule, unless another machine has done so, or it was changed, since it
+// was read. It fires no instant twice.
 func (s *scheduler) fireTx(
 	ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable, before map[time.Time]bool,
 ) (next time.Time, err error) {

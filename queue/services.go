@@ -19,7 +19,8 @@ const (
 	logWorkerID = "worker_id"
 )
 
-// A service is one background task of a dispatcher. It returns when ctx is done, or earlier if it has nothing left to do.
+// A service is one background task of a dispatcher. It returns when ctx is done, or earlier if it has nothing left to
+// do.
 type service interface{ run(ctx context.Context) }
 
 // serviceGroup are started and stopped together.
@@ -43,15 +44,15 @@ func (r *serviceGroup) stop() {
 }
 
 const (
-	// answerTimeout is how long a running dispatcher waits for one answer of the database. A server that vanishes would block it until
-	// TCP gives up, which takes a quarter of an hour, or for ever if a proxy between them still answers.
+	// answerTimeout is how long a running dispatcher waits for one answer of the database. A server that vanishes would
+	// block it until TCP gives up, which takes a quarter of an hour, or for ever if a proxy between them still answers.
 	answerTimeout = time.Minute
 	// stopTimeout is the same for one that stops.
 	stopTimeout = 5 * time.Second
 )
 
-// answered returns a copy of ctx for one call of the database, which is interrupted when patience is over, and stopPatience
-// after ctx is done, also when it is a write that has begun.
+// answered returns a copy of ctx for one call of the database, which is interrupted when patience is over, and
+// stopPatience after ctx is done, also when it is a write that has begun.
 func answered(ctx context.Context) (context.Context, context.CancelFunc) {
 	return answeredIn(ctx, answerTimeout)
 }
@@ -121,8 +122,8 @@ func newServices(q *Queue, cfg *DispatcherConfig, h handlers) *services {
 	return c
 }
 
-// begin registers the worker. If the database can be read and refuses the write, as on a full disk, the dispatcher continues as a
-// running one does: claims are tried again, and register the worker.
+// begin registers the worker. If the database can be read and refuses the write, as on a full disk, the dispatcher
+// continues as a running one does: claims are tried again, and register the worker.
 func (c *services) begin(ctx context.Context, alone bool) error {
 	err := c.register(ctx, alone)
 	if err == nil || ctx.Err() != nil {

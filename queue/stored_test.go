@@ -16,7 +16,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// A database that version 0.1 has written is carried on: it is migrated, its jobs run, and what was stored is found again.
+// A database that version 0.1 has written is carried on: it is migrated, its jobs run, and what was stored is found
+// again.
 func TestAStoredDatabaseIsCarriedOn(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		stored, err := os.ReadFile("testdata/0.1.sqlite")

@@ -141,7 +141,8 @@ func TestAHandlerOfAllTypesIsRefused(t *testing.T) {
 	require.ErrorContains(t, d.Run(ctx), `Type is "*", which stands for all types`)
 }
 
-// database/sql closes rows that were left open when a transaction ends; so does Write, and does not wait for them for ever.
+// database/sql closes rows that were left open when a transaction ends; so does Write, and does not wait for them for
+// ever.
 func TestRowsThatAreLeftOpenInAWriteHoldNothingUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))

@@ -42,8 +42,8 @@ const (
 
 var outcomes = []string{KindCompleted, KindFailed, KindInterrupted, KindCrashed, outcomeRetried, outcomeCanceled, outcomeLost}
 
-// A telemetry reports to OpenTelemetry. Without an SDK each of its calls ends at a nil pointer. Attributes are made once for each
-// job type and outcome.
+// A telemetry reports to OpenTelemetry. Without an SDK each of its calls ends at a nil pointer. Attributes are made
+// once for each job type and outcome.
 type telemetry struct {
 	tracer   trace.Tracer
 	children bool
@@ -231,8 +231,8 @@ func (a *Attempt) traced(ctx context.Context) context.Context {
 	return ctx
 }
 
-// traceParent is the W3C form of ctx's span, as it is stored with a job; empty without one. The trace state, which belongs
-// to tracing vendors, is not kept.
+// traceParent is the W3C form of ctx's span, as it is stored with a job; empty without one. The trace state, which
+// belongs to tracing vendors, is not kept.
 func traceParent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""

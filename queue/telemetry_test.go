@@ -367,7 +367,8 @@ func TestWhatAHandlerReportsInVainIsCalledSo(t *testing.T) {
 	}
 }
 
-// A logger's handler may ask the context of a line for its span: also of lines written when the handler has long returned.
+// A logger's handler may ask the context of a line for its span: also of lines written when the handler has long
+// returned.
 func TestLogLinesKnowTheirSpan(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		var out bytes.Buffer

@@ -26,7 +26,8 @@ type foreign struct {
 	commit, rollback func() error
 }
 
-// eachForeign runs fn on each engine with each way to begin one, and with dispatchers that hear of other connections' commits.
+// eachForeign runs fn on each engine with each way to begin one, and with dispatchers that hear of other connections'
+// commits.
 func eachForeign(t *testing.T, fn func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign)) {
 	t.Helper()
 	for name, begin := range map[string]func(t *testing.T, pool *sqlx.DB) foreign{"sql.Tx": beginSQL, "sqlx.Tx": beginSQLX} {

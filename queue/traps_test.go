@@ -80,8 +80,9 @@ func TestTrapWorkerThatComesBackFromTheDead(t *testing.T) {
 	})
 }
 
-// "Completing, failing, heartbeating and step writes name the attempt they belong to; a stale one is refused." and "In nearly
-// every embedded SQL queue a completion is matched by id and state alone": here even the worker's name is the same.
+// "Completing, failing, heartbeating and step writes name the attempt they belong to; a stale one is refused." and "In
+// nearly every embedded SQL queue a completion is matched by id and state alone": here even the worker's name is the
+// same.
 func TestTrapCompletionByIDAndStateAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
@@ -142,8 +143,8 @@ func TestTrapJobThatIsRescuedForEver(t *testing.T) {
 	})
 }
 
-// "Five attempts at 2 s base are over in half a minute, shorter than a one-minute rate limit: honour the server's Retry-After, and
-// let a rate-limited job be deferred without spending an attempt".
+// "Five attempts at 2 s base are over in half a minute, shorter than a one-minute rate limit: honour the server's
+// Retry-After, and let a rate-limited job be deferred without spending an attempt".
 func TestTrapRateLimitThatOutlastsAllAttempts(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		const limited = 12 // more often than there are attempts
@@ -256,7 +257,8 @@ func TestTrapTableThatGrowsWithoutRetention(t *testing.T) {
 	})
 }
 
-// "A handler that panics, calls Goexit, blocks for ever or ignores its context neither stops the pool nor leaks its job".
+// "A handler that panics, calls Goexit, blocks for ever or ignores its context neither stops the pool nor leaks its
+// job".
 func TestTrapHandlerThatMisbehaves(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		release := make(chan struct{})

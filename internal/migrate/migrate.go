@@ -1,8 +1,9 @@
-// Package migrate creates and updates the tables of one package. Migrations are SQL files embedded in the package, numbered from
-// 0001_words.sql, in one folder for each dialect. They only go forward.
+// Package migrate creates and updates the tables of one package. Migrations are SQL files embedded in the package,
+// numbered from 0001_words.sql, in one folder for each dialect. They only go forward.
 //
-// The name of the first migration marks the baseline. A package that replaces all its migrations by one gives that a new name,
-// 0001_initial.sql: a database that began with another first migration is then refused with [ErrOutdated], whatever its version.
+// The name of the first migration marks the baseline. A package that replaces all its migrations by one gives that a
+// new name, 0001_initial.sql: a database that began with another first migration is then refused with [ErrOutdated],
+// whatever its version.
 package migrate
 
 import (
@@ -42,8 +43,9 @@ type migration struct {
 	sql     string
 }
 
-// Up applies, in one write transaction, the migrations under files/migrations/dialect that have not been applied yet. If there
-// are none, it only reads, and needs only that permission. It refuses a database that a newer version of the package has written.
+// Up applies, in one write transaction, the migrations under files/migrations/dialect that have not been applied yet.
+// If there are none, it only reads, and needs only that permission. It refuses a database that a newer version of the
+// package has written.
 func Up[T Tx](ctx context.Context, db DB[T], dialect, pkg string, files fs.FS) error {
 	migrations, err := load(files, dialect)
 	if err != nil {
@@ -101,8 +103,8 @@ func run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration
 	return nil
 }
 
-// pending returns the migrations that have not been applied. It refuses a database whose tables began with another first migration
-// than the program's.
+// pending returns the migrations that have not been applied. It refuses a database whose tables began with another
+// first migration than the program's.
 func (a applied) pending(migrations []migration, pkg string) ([]migration, error) {
 	latest := migrations[len(migrations)-1].version
 	switch {

@@ -155,8 +155,8 @@ func execute(t *testing.T, db queue.DB, statements ...string) {
 	}))
 }
 
-// A package has replaced its migrations by one: a database that began with those is refused, whatever its version, and nothing in
-// it changes.
+// A package has replaced its migrations by one: a database that began with those is refused, whatever its version, and
+// nothing in it changes.
 func TestADatabaseFromBeforeTheBaselineIsRefused(t *testing.T) {
 	initial := map[string]string{"0001_initial.sql": "CREATE TABLE letters (id INTEGER PRIMARY KEY, size INTEGER);"}
 	for name, before := range map[string]map[string]string{

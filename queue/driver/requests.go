@@ -26,8 +26,8 @@ type ClaimResult struct {
 	Jobs []Job
 	// More reports that there may be more jobs to claim at once.
 	More bool
-	// NextDue is when the next scheduled job of the types becomes due, or a rate permits the next start. It is zero if there is
-	// none, or with More.
+	// NextDue is when the next scheduled job of the types becomes due, or a rate permits the next start. It is zero if
+	// there is none, or with More.
 	NextDue time.Time
 }
 
@@ -40,7 +40,8 @@ type HeartbeatRequest struct {
 	Now   time.Time
 }
 
-// A Worker is a process that runs jobs. Beat counts its heartbeats. Other processes check on their own clocks whether it changes.
+// A Worker is a process that runs jobs. Beat counts its heartbeats. Other processes check on their own clocks whether
+// it changes.
 type Worker struct {
 	ID     string
 	Beat   int64     // −1 if it is not registered, but has running jobs
@@ -74,7 +75,8 @@ var possibleStates = map[string][]State{
 	KindReleased:    {StateQueued},
 }
 
-// CheckOutcomes returns [ErrUnknownStanding] if an outcome is impossible. A driver must call it before it writes any of them.
+// CheckOutcomes returns [ErrUnknownStanding] if an outcome is impossible. A driver must call it before it writes any of
+// them.
 func CheckOutcomes(outcomes []Outcome) error {
 	for i := range outcomes {
 		if out := &outcomes[i]; !slices.Contains(possibleStates[out.Kind], out.State) {

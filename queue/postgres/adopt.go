@@ -151,7 +151,8 @@ type stated interface {
 
 var _ stated = (*pgconn.PgError)(nil)
 
-// Tx adapts a transaction of pgx to the calls of the queue that take a transaction. The program begins and ends it as usual:
+// Tx adapts a transaction of pgx to the calls of the queue that take a transaction. The program begins and ends it as
+// usual:
 //
 //	q.EnqueueTx(ctx, postgres.Tx(tx), job)
 //
@@ -163,7 +164,8 @@ func Tx(tx pgx.Tx) driver.Tx {
 	return pgxTx{tx}
 }
 
-// A pgxTx has the methods of database/sql. The driver's own statements use pgx below them. Two of the same pgx.Tx are equal.
+// A pgxTx has the methods of database/sql. The driver's own statements use pgx below them. Two of the same pgx.Tx are
+// equal.
 type pgxTx struct{ tx pgx.Tx }
 
 var _ driver.Tx = pgxTx{}
@@ -205,8 +207,8 @@ func (t pgxTx) query(ctx context.Context, query string, args ...any) (jobsql.Row
 	return rows{answer}, finished(err)
 }
 
-// ended refuses a transaction that a statement of the program has ended, such as COMMIT: pgx does not notice that, and later
-// writes would commit by themselves.
+// ended refuses a transaction that a statement of the program has ended, such as COMMIT: pgx does not notice that, and
+// later writes would commit by themselves.
 func (t pgxTx) ended() error {
 	if conn := t.tx.Conn(); conn != nil && !conn.IsClosed() && gone(conn) {
 		return sql.ErrTxDone

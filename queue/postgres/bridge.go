@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// A bridge is a connection of database/sql that queries a transaction of pgx, since only a driver can make *sql.Rows. It is
-// opened for one query, and needs no closing.
+// A bridge is a connection of database/sql that queries a transaction of pgx, since only a driver can make *sql.Rows.
+// It is opened for one query, and needs no closing.
 type bridge struct{ pgxTx }
 
 var (

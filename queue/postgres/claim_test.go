@@ -54,8 +54,8 @@ func claimOf(t *testing.T, db *postgres.DB, limit int, capacities ...driver.Type
 	return result
 }
 
-// However the jobs are spread over types, and however few of a type one claim reads, claims one after the other take them
-// in the one order, each as many as it has capacity for of each type.
+// However the jobs are spread over types, and however few of a type one claim reads, claims one after the other take
+// them in the one order, each as many as it has capacity for of each type.
 func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
 	db := openQueue(t)
 	const types, total = 60, 6000
@@ -104,8 +104,8 @@ func TestClaimKeepsToTheCapacityOfEachType(t *testing.T) {
 	require.Equal(t, map[string]int{"a": 3, "b": 9}, counts)
 }
 
-// A job that a user's transaction holds is passed over, and nobody waits for it or looks for it without end, whether or not
-// there are limits to keep.
+// A job that a user's transaction holds is passed over, and nobody waits for it or looks for it without end, whether or
+// not there are limits to keep.
 func TestClaimPassesOverWhatOthersHold(t *testing.T) {
 	for _, types := range [][]string{{"a"}, {"a", "b"}} {
 		for _, limited := range []bool{false, true} {

@@ -21,8 +21,8 @@ SELECT current_setting('server_version'),
   (SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
   current_setting('max_connections')::bigint`
 
-// longTransaction is the age of a transaction that is reported: it keeps rows that were deleted since it began from being cleaned
-// up.
+// longTransaction is the age of a transaction that is reported: it keeps rows that were deleted since it began from
+// being cleaned up.
 const longTransaction = 10 * time.Minute
 
 // CheckHealth implements [driver.HealthChecker].

@@ -35,8 +35,8 @@ type engine struct {
 	release func()
 	guard   nestedwrite.Guard
 	writes  writes
-	// limited reports whether the last claim found limits, so that the next need not check. If it is wrong, it costs only the
-	// time of a claim.
+	// limited reports whether the last claim found limits, so that the next need not check. If it is wrong, it costs
+	// only the time of a claim.
 	limited atomic.Bool
 	// typed reports whether there were limits of types.
 	typed atomic.Bool

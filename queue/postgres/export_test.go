@@ -60,7 +60,8 @@ func SetMachine(ctx context.Context, db *DB, clock func() time.Time) error {
 	return db.engine.setClock(ctx)
 }
 
-// StartClock is what [Open] does, on a machine with a clock of its own, and returns by how much the clock may be wrong then.
+// StartClock is what [Open] does, on a machine with a clock of its own, and returns by how much the clock may be wrong
+// then.
 func StartClock(ctx context.Context, db *DB, clock func() time.Time) (time.Duration, error) {
 	e := &engine{pool: db.engine.pool, server: serverClock{machine: clock}, writes: writes{patience: patience}}
 	err := e.startClock(ctx)

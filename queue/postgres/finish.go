@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Finish implements [driver.Finisher]. It uses one statement for all outcomes, and one each for freed keys, marked limit keys and
-// attempt records if there are any, which are sent with the commit.
+// Finish implements [driver.Finisher]. It uses one statement for all outcomes, and one each for freed keys, marked
+// limit keys and attempt records if there are any, which are sent with the commit.
 func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
 	f, err := end(ctx, tx, outcomes)
 	if err != nil {
@@ -38,8 +38,8 @@ type finishing struct {
 	ended    []endedJob // of the leases that were held
 }
 
-// finish frees what the jobs have held, once it is known which have ended. It marks none of the limit keys that may have capacity
-// by that.
+// finish frees what the jobs have held, once it is known which have ended. It marks none of the limit keys that may
+// have capacity by that.
 func (f *finishing) finish(ctx context.Context, tx *driver.WriteTx) (answers []error, after aftermath, err error) {
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
 	done := make(map[driver.Lease]*endedJob, len(f.ended))
@@ -108,8 +108,8 @@ func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	return e, err
 }
 
-// end writes the jobs' own rows; which of them have ended is known when what comes after it has run. Rows are locked in the order
-// of ids, so that two transactions that end the same jobs do not wait for each other.
+// end writes the jobs' own rows; which of them have ended is known when what comes after it has run. Rows are locked in
+// the order of ids, so that two transactions that end the same jobs do not wait for each other.
 func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*finishing, error) {
 	if err := driver.CheckOutcomes(outcomes); err != nil {
 		return nil, err

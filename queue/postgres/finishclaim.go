@@ -12,13 +12,13 @@ import (
 
 var _ driver.FinishClaimer = (*engine)(nil)
 
-// FinishAndClaim implements [driver.FinishClaimer]. It claims only jobs that wait for the limit keys that the ends free: looking
-// for others would cost more than the claim itself. It leaves one of the requested jobs to [driver.Claimer], so that jobs that
-// come before those of the keys are not delayed. It leaves all of them if the claim would have to wait for claims of limited
-// types or for the setting of a limit.
+// FinishAndClaim implements [driver.FinishClaimer]. It claims only jobs that wait for the limit keys that the ends
+// free: looking for others would cost more than the claim itself. It leaves one of the requested jobs to
+// [driver.Claimer], so that jobs that come before those of the keys are not delayed. It leaves all of them if the claim
+// would have to wait for claims of limited types or for the setting of a limit.
 //
-// If the keys are known before the jobs have ended, it takes two round trips: the ends, with the candidates after them; and the
-// claim with the commit.
+// If the keys are known before the jobs have ended, it takes two round trips: the ends, with the candidates after them;
+// and the claim with the commit.
 func (db *engine) FinishAndClaim(
 	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest,
 ) (answers []error, claimed func() driver.ClaimResult, err error) {
@@ -59,8 +59,8 @@ func (db *engine) FinishAndClaim(
 	return answers, c.answer, err
 }
 
-// limitKeysOf returns the limit keys that the ends free. They are unknown if a job may be queued again, since it may then wait
-// for its key.
+// limitKeysOf returns the limit keys that the ends free. They are unknown if a job may be queued again, since it may
+// then wait for its key.
 func limitKeysOf(outcomes []driver.Outcome) (keys []string, known bool) {
 	var freed marks
 	for i := range outcomes {
@@ -147,9 +147,9 @@ func (c *freedClaim) answer() driver.ClaimResult {
 	return driver.ClaimResult{Jobs: c.jobs, NextDue: c.keys.again}
 }
 
-// unseen are the keys that are to be marked. Those of which the claim has locked the heads are not: what has come to wait for
-// one of them meanwhile is behind a head that no other claim examines before the commit. For the others a job may have come
-// that a claim has counted out against those that end here.
+// unseen are the keys that are to be marked. Those of which the claim has locked the heads are not: what has come to
+// wait for one of them meanwhile is behind a head that no other claim examines before the commit. For the others a job
+// may have come that a claim has counted out against those that end here.
 func (c *freedClaim) unseen() *marks {
 	var m marks
 	for _, key := range c.freed {

@@ -50,7 +50,8 @@ func TestAnEndThatClaimsTakesTwoRoundTrips(t *testing.T) {
 	require.EqualValues(t, 2, least)
 }
 
-// However many of the first jobs of a key others hold, the first that nobody holds is claimed, and what is held is found later.
+// However many of the first jobs of a key others hold, the first that nobody holds is claimed, and what is held is
+// found later.
 func TestAClaimPassesOverAllHeldJobsOfAKey(t *testing.T) {
 	for name, claim := range map[string]func(*testing.T, *postgres.DB, []driver.Job) driver.ClaimResult{
 		"a claim": func(t *testing.T, db *postgres.DB, running []driver.Job) driver.ClaimResult {

@@ -7,8 +7,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A freeClaim is a claim without limits: it waits for no other claim, and takes one round trip. Its statement does nothing if it
-// finds chores, such as jobs that have become due.
+// A freeClaim is a claim without limits: it waits for no other claim, and takes one round trip. Its statement does
+// nothing if it finds chores, such as jobs that have become due.
 type freeClaim struct {
 	req            driver.ClaimRequest
 	depth          int
@@ -21,23 +21,24 @@ type freeClaim struct {
 	ahead  []remainder
 }
 
-// Jobs of many types are looked for among so many times as many as are asked for, each time that others hold all of them:
-// first past the claims of a few other machines, then of many, then past whatever a program's own transaction holds.
+// Jobs of many types are looked for among so many times as many as are asked for, each time that others hold all of
+// them: first past the claims of a few other machines, then of many, then past whatever a program's own transaction
+// holds.
 const (
 	firstDepth  = 2
 	deeper      = 64
 	depthsLimit = 1 << 14
 )
 
-// Of so many claims of a busy process one asks for the lock of each job that is first, so that none is passed over for long;
-// it does so for few jobs, since it may lock what others have claimed meanwhile.
+// Of so many claims of a busy process one asks for the lock of each job that is first, so that none is passed over for
+// long; it does so for few jobs, since it may lock what others have claimed meanwhile.
 const (
 	asksOnceIn = 16
 	asksFor    = 10
 )
 
-// claimFreely claims, and retries if one claim does not show the whole state. A claim that got everything that it requested does
-// not need the next due time, and expects that after the last one did.
+// claimFreely claims, and retries if one claim does not show the whole state. A claim that got everything that it
+// requested does not need the next due time, and expects that after the last one did.
 func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
 	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy, glances: !busy || db.claims.Add(1)%asksOnceIn != 0}

@@ -22,7 +22,8 @@ func idsIn(jobs []driver.Job) (ids []string) {
 	return ids
 }
 
-// claiming claims in a transaction that is open until release is called, as a claim of another machine that is under way.
+// claiming claims in a transaction that is open until release is called, as a claim of another machine that is under
+// way.
 func claiming(t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity) (jobs []driver.Job, release func()) {
 	t.Helper()
 	release = holding(t, db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
@@ -72,8 +73,8 @@ func TestAClaimFindsWhatIsFreeBehindMuchThatIsHeld(t *testing.T) {
 	release()
 }
 
-// A claim that only glances at who holds a job takes what nobody does, although others have held it, have claimed it in vain,
-// or the transaction itself has: not only the job's row, its history shows in xmax.
+// A claim that only glances at who holds a job takes what nobody does, although others have held it, have claimed it in
+// vain, or the transaction itself has: not only the job's row, its history shows in xmax.
 func TestAClaimThatGlancesTakesWhatIsFree(t *testing.T) {
 	db := openQueue(t)
 	inVain, looked, fresh, held := jobOf("a", 4), jobOf("a", 3), jobOf("a", 2), jobOf("a", 1)

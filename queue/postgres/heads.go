@@ -10,17 +10,19 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Jobs with a limit key wait separately (driver.HoldLimited), so that jobs that cannot run do not delay others. Claims take them
-// directly, and find them by their heads: a transaction that makes a job wait for a key writes a head at the job's position, so
-// that each waiting job has a head of its key and type at it or before it. A transaction that ends a job of a key writes a mark:
-// the key may have capacity again. Both are only ever added, so that an open transaction delays nobody.
+// Jobs with a limit key wait separately (driver.HoldLimited), so that jobs that cannot run do not delay others. Claims
+// take them directly, and find them by their heads: a transaction that makes a job wait for a key writes a head at the
+// job's position, so that each waiting job has a head of its key and type at it or before it. A transaction that ends a
+// job of a key writes a mark: the key may have capacity again. Both are only ever added, so that an open transaction
+// delays nobody.
 //
-// Only claims remove them. The open heads, in their order, and the marks are the keys for a claim to examine. It locks all
-// heads of a key, or skips the key if another claim has locked one of them. Two claims that examine a key at the same time see
-// at least one head in common, since a claim leaves the heads that it has not seen. So each counts the running jobs of the key
-// including those of earlier claims, takes the jobs that the limit permits, and leaves one head for each type with remaining
-// jobs: open if the key has capacity left, otherwise closed. A closed head is opened by the claim that finds a mark, or by a
-// change of the limit. A key that a rate closes gets a mark for the time when it permits the next start.
+// Only claims remove them. The open heads, in their order, and the marks are the keys for a claim to examine. It locks
+// all heads of a key, or skips the key if another claim has locked one of them. Two claims that examine a key at the
+// same time see at least one head in common, since a claim leaves the heads that it has not seen. So each counts the
+// running jobs of the key including those of earlier claims, takes the jobs that the limit permits, and leaves one head
+// for each type with remaining jobs: open if the key has capacity left, otherwise closed. A closed head is opened by
+// the claim that finds a mark, or by a change of the limit. A key that a rate closes gets a mark for the time when it
+// permits the next start.
 
 // A position is the position of a job in the order of claims.
 type position struct {

@@ -47,13 +47,13 @@ WITH RECURSIVE heads AS (
 SELECT limit_key, type, priority, not_before, id, TRUE
 FROM heads`
 
-	// Up to $2 due marks, and with their keys those of the first $5 open heads of the types $3, up to $4 of a type: all heads of
-	// these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
-	// others, a row tells how far this goes. Of each lane the first head is enough, however many have been written since the
-	// key was last examined.
+	// Up to $2 due marks, and with their keys those of the first $5 open heads of the types $3, up to $4 of a type: all
+	// heads of these keys, locked unless another claim has locked them. What another has locked is not first. Where
+	// there may be others, a row tells how far this goes. Of each lane the first head is enough, however many have been
+	// written since the key was last examined.
 	//
-	// Where the heads of the keys are that are this claim's stands in a setting, for readLanes: that statement, which must see
-	// what has been committed before the locks were taken, is sent with this one.
+	// Where the heads of the keys are that are this claim's stands in a setting, for readLanes: that statement, which
+	// must see what has been committed before the locks were taken, is sent with this one.
 	lockHeads = `
 WITH marks AS MATERIALIZED (
   SELECT ctid AS place, limit_key, others
@@ -144,10 +144,10 @@ UNION ALL
 SELECT '` + foundLanes + `', NULL, NULL, NULL, NULL, NULL
 WHERE set_config('postroom.heads', ARRAY(SELECT place FROM found WHERE mine AND nth = 1)::text, TRUE) = ''`
 
-	// The lanes whose heads lockHeads has found, each with how its key stands, and its first jobs: as many as there is capacity of
-	// its type ($2, $3), no more than are wanted ($4) and of very many lanes a few, and as the limit, but for its rate, allows; and
-	// one beyond those. All but that one are to be taken, and are locked. Where one has no place, another holds it: then
-	// readLanesPastLocks is to be asked instead.
+	// The lanes whose heads lockHeads has found, each with how its key stands, and its first jobs: as many as there is
+	// capacity of its type ($2, $3), no more than are wanted ($4) and of very many lanes a few, and as the limit, but
+	// for its rate, allows; and one beyond those. All but that one are to be taken, and are locked. Where one has no
+	// place, another holds it: then readLanesPastLocks is to be asked instead.
 	readLanes = lanesOfHeads + `
   seen.nth, job.place::text, seen.priority, seen.not_before, seen.id
 FROM lane
@@ -164,8 +164,8 @@ LEFT JOIN LATERAL (
     AND (expires_at IS NULL OR expires_at > $1)
   FOR UPDATE SKIP LOCKED) AS job ON TRUE`
 
-	// The same, but what others hold is passed over. It counts as seen: of each lane there are the first jobs that can be seen, and
-	// then those to take, which are not numbered.
+	// The same, but what others hold is passed over. It counts as seen: of each lane there are the first jobs that can
+	// be seen, and then those to take, which are not numbered.
 	readLanesPastLocks = lanesOfHeads + `
   job.nth, job.place, job.priority, job.not_before, job.id
 FROM lane
@@ -195,8 +195,8 @@ lane AS MATERIALIZED (
 SELECT lane.place::text, lane.type, lane.priority, lane.not_before, lane.id, lane.open,
   limit_key, paused, max_running, rate, period_us, burst, arrival, running, most,`
 
-	// The jobs of a lane from where its head stands, so that the index is not read from where jobs have been claimed since the
-	// last vacuum. ~ is an order that has no end, unlike -.
+	// The jobs of a lane from where its head stands, so that the index is not read from where jobs have been claimed
+	// since the last vacuum. ~ is an order that has no end, unlike -.
 	ofLane = `
     SELECT ctid AS place, priority, not_before, id
     FROM jobs

@@ -25,8 +25,8 @@ func limit(t *testing.T, db *postgres.DB, target driver.Target, to driver.Limit)
 	}))
 }
 
-// standStill leaves a claim standing in the midst of its transaction, for as long as the server allows; stop has it go on and
-// returns its error.
+// standStill leaves a claim standing in the midst of its transaction, for as long as the server allows; stop has it go
+// on and returns its error.
 func standStill(t *testing.T, db *postgres.DB, limit int) (stop func() error) {
 	t.Helper()
 	return stand(t, db, limit, "SELECT 1")
@@ -61,8 +61,8 @@ func stand(t *testing.T, db *postgres.DB, limit int, last string) (stop func() e
 	}
 }
 
-// A machine that stands still in the midst of its claim, or is gone without a word, keeps the others from jobs of the same
-// limited type for seconds, and not until somebody notices.
+// A machine that stands still in the midst of its claim, or is gone without a word, keeps the others from jobs of the
+// same limited type for seconds, and not until somebody notices.
 func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetType, Name: "a"}, driver.Limit{MaxRunning: 1})
@@ -229,7 +229,8 @@ func comeBeforeTheCommit(t *testing.T, end func(context.Context, *driver.WriteTx
 	require.Equal(t, next.ID, jobs[0].ID)
 }
 
-// An end claims what waits for its key, without a mark, and leaves one of the jobs asked for to a claim that looks for others.
+// An end claims what waits for its key, without a mark, and leaves one of the jobs asked for to a claim that looks for
+// others.
 func TestAnEndThatClaimsLeavesAPlaceForOthers(t *testing.T) {
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 2})
@@ -270,7 +271,8 @@ func TestAnEndThatClaimsLeavesAPlaceForOthers(t *testing.T) {
 	require.Len(t, claimOf(t, db, 9, capacitiesOf(9, "a")...).Jobs, 1)
 }
 
-// Who sets a limit in a transaction that stays open keeps others from claiming, and not from writing how jobs have ended.
+// Who sets a limit in a transaction that stays open keeps others from claiming, and not from writing how jobs have
+// ended.
 func TestAnEndDoesNotWaitForWhoSetsALimit(t *testing.T) {
 	db := openQueue(t)
 	key := driver.Target{Kind: driver.TargetKey, Name: "k"}
@@ -378,7 +380,8 @@ func TestVerifyFindsJobsThatNoHeadLeadsTo(t *testing.T) {
 	require.Equal(t, []driver.Violation{{Rule: "claims find each job that waits for a limit key", Subject: lost.ID}}, found)
 }
 
-// To see that no job is ready, a claim reads past what is left of all that have been since the last vacuum: it does so once.
+// To see that no job is ready, a claim reads past what is left of all that have been since the last vacuum: it does so
+// once.
 func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 3})
@@ -404,7 +407,8 @@ func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
 	}))
 }
 
-// A job that is enqueued beside a promotion is due later than that has begun, and waits for no time: it stays at its head.
+// A job that is enqueued beside a promotion is due later than that has begun, and waits for no time: it stays at its
+// head.
 func TestPromotionLeavesWhatIsDue(t *testing.T) {
 	db := openQueue(t)
 	promoter, ok := driver.As[driver.Promoter](db.Driver())

@@ -112,8 +112,9 @@ func tryKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, w
 	return holders, freeKeys(ctx, tx, holders, ids)
 }
 
-// freeKeys takes those out that are free again: whose time is over, and of scope coalesce whose jobs wait no more. Those
-// that wait will until the transaction ends: what it writes is there when they begin. What a retried job has taken is its own.
+// freeKeys takes those out that are free again: whose time is over, and of scope coalesce whose jobs wait no more.
+// Those that wait will until the transaction ends: what it writes is there when they begin. What a retried job has
+// taken is its own.
 func freeKeys(ctx context.Context, tx *driver.WriteTx, holders map[string]holder, taking []string) error {
 	var waiting []string
 	for _, h := range holders {
@@ -138,8 +139,8 @@ func freeKeys(ctx context.Context, tx *driver.WriteTx, holders map[string]holder
 	return later(ctx, tx, dropKeys, keys, ids)
 }
 
-// haveBegun locks the jobs and returns which of them are queued no more. One whose state changes while it is waited for is
-// looked at again.
+// haveBegun locks the jobs and returns which of them are queued no more. One whose state changes while it is waited for
+// is looked at again.
 func haveBegun(ctx context.Context, tx *driver.WriteTx, ids []string) (map[string]bool, error) {
 	begun := make(map[string]bool, len(ids))
 	for try := 0; try < keyTries && len(begun) < len(ids); try++ {
@@ -156,7 +157,8 @@ func haveBegun(ctx context.Context, tx *driver.WriteTx, ids []string) (map[strin
 	return begun, nil
 }
 
-// takeKeysAgain is for coalescing jobs that wait again: each gets its key, or is canceled if another job waits under it.
+// takeKeysAgain is for coalescing jobs that wait again: each gets its key, or is canceled if another job waits under
+// it.
 func takeKeysAgain(ctx context.Context, tx *driver.WriteTx, ids, keys []string) error {
 	jobs, err := query(ctx, tx, func(row jobsql.Scanner) (job driver.InsertJob, err error) {
 		var payload []byte
@@ -174,9 +176,9 @@ func takeKeysAgain(ctx context.Context, tx *driver.WriteTx, ids, keys []string) 
 }
 
 const (
-	// Keeps the jobs that wait from being claimed until the transaction ends, as several may, and those that have begun from
-	// ending. Of these the transaction takes the key away, and it may go on to end them: two that had shared such a row, both
-	// to have its key, would wait for each other. One that changes meanwhile is in neither list.
+	// Keeps the jobs that wait from being claimed until the transaction ends, as several may, and those that have begun
+	// from ending. Of these the transaction takes the key away, and it may go on to end them: two that had shared such
+	// a row, both to have its key, would wait for each other. One that changes meanwhile is in neither list.
 	lockHolders = `
 SELECT id, state
 FROM (

@@ -95,8 +95,8 @@ func (db *engine) Workers(ctx context.Context) ([]driver.Worker, error) {
 	return read(ctx, db, jobsql.ScanWorker, selectWorkers)
 }
 
-// RemoveDeadWorker implements [driver.Claimer]. It skips jobs that others hold, such as a handler's own transaction, which may
-// still end one: the other jobs do not wait for that.
+// RemoveDeadWorker implements [driver.Claimer]. It skips jobs that others hold, such as a handler's own transaction,
+// which may still end one: the other jobs do not wait for that.
 func (db *engine) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen driver.Worker) ([]driver.Job, error) {
 	if seen.Beat < 0 {
 		registered, err := query(ctx, tx, jobsql.ScanText, jobsql.SelectWorker, seen.ID)
@@ -151,8 +151,8 @@ func (db *engine) CompleteLater(ctx context.Context, tx *driver.WriteTx, out dri
 	return own.add(db.fence(tx, out.Lease, completeLease, out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At))
 }
 
-// fence is a statement that fails if the lease is not held. It returns whether types are limited, so that the end of the job may
-// free capacity for others.
+// fence is a statement that fails if the lease is not held. It returns whether types are limited, so that the end of
+// the job may free capacity for others.
 func (db *engine) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) step {
 	return step{sql: text, args: args, fence: &lease, read: func(r rows) error {
 		var limited bool

@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A million jobs of 200 types, without limit keys and with 1,000, each with capacity for two; an operation is a claim and the
-// end of what it got. What has no capacity must cost nothing.
+// A million jobs of 200 types, without limit keys and with 1,000, each with capacity for two; an operation is a claim
+// and the end of what it got. What has no capacity must cost nothing.
 func BenchmarkClaimWithinLimits(b *testing.B) {
 	for _, limited := range []string{"none", "keys", "keys and types"} {
 		q, capacities := limitedQueue(b, limited)
@@ -43,7 +43,8 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 	}
 }
 
-// One key with very many waiting jobs, of which one may run at once: an operation is a claim and the end of what it got.
+// One key with very many waiting jobs, of which one may run at once: an operation is a claim and the end of what it
+// got.
 func BenchmarkClaimOfOneKey(b *testing.B) {
 	q, d := benchQueue(b)
 	require.NoError(b, q.SetLimit(b.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1}))

@@ -3,8 +3,8 @@ package postgres
 import "github.com/postroom-go/postroom/queue/driver"
 
 const (
-	// Nothing is lost when a key is marked for nothing. A claim takes a mark with all its keys, which are so many that a mark costs
-	// little, and no more.
+	// Nothing is lost when a key is marked for nothing. A claim takes a mark with all its keys, which are so many that
+	// a mark costs little, and no more.
 	markKeys = `
 INSERT INTO job_limit_marks (due_at, limit_key, others)
 SELECT $1, keys[1], keys[2:]
@@ -34,10 +34,10 @@ WHERE ctid = ANY(ARRAY(
   WHERE due_at > $2
   FOR UPDATE SKIP LOCKED))`
 
-	// The limit of the limit_key of each head (its own, else that of the longest beginning of it), where its rate stands, and how
-	// many run. Limits of their own take a look-up that an index answers, where there are any, and of prefixes there are few: they
-	// are examined in the order in which they stand. An index answers only for its own collation. A pause is one, whatever other
-	// limit holds.
+	// The limit of the limit_key of each head (its own, else that of the longest beginning of it), where its rate
+	// stands, and how many run. Limits of their own take a look-up that an index answers, where there are any, and of
+	// prefixes there are few: they are examined in the order in which they stand. An index answers only for its own
+	// collation. A pause is one, whatever other limit holds.
 	usageOfHeads = `
 prefixes AS MATERIALIZED (
   SELECT name, paused, max_running, rate, period_us, burst
@@ -104,8 +104,8 @@ FROM unnest($2::text[], $3::timestamptz[]) AS r (name, arrival)
 ON CONFLICT (kind, name) DO UPDATE
 SET arrival = excluded.arrival`
 
-	// Of a key, or of all keys that begin so ($1): whoever changes a limit makes the next claim examine them. No claim has locked
-	// any meanwhile.
+	// Of a key, or of all keys that begin so ($1): whoever changes a limit makes the next claim examine them. No claim
+	// has locked any meanwhile.
 	openHeads = `
 UPDATE job_heads
 SET open = TRUE

@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A carefulClaim is a claim with chores or limits. It takes two round trips: one reads the candidates and the state of the
-// limits, the other claims. Limits of types, and chores, take more.
+// A carefulClaim is a claim with chores or limits. It takes two round trips: one reads the candidates and the state of
+// the limits, the other claims. Limits of types, and chores, take more.
 type limitedClaim struct {
 	req       driver.ClaimRequest
 	putBack   bool // the clock may have been
@@ -114,8 +114,8 @@ func scanPlace(row jobsql.Scanner) (p place, err error) {
 	return p, err
 }
 
-// find locks what is ready, the keys that are marked, the first of those that have something to claim, and what may be claimed of
-// them. It returns all that may be claimed, in its order.
+// find locks what is ready, the keys that are marked, the first of those that have something to claim, and what may be
+// claimed of them. It returns all that may be claimed, in its order.
 func (c *limitedClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, error) {
 	var found []foundRow
 	names, capacities := columns(c.open)

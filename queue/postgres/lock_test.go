@@ -68,8 +68,8 @@ func waitForLock(t *testing.T, admin *postgres.DB, name string, n int) {
 	waitFor(t, admin, fmt.Sprintf("SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = '%s' AND wait_event_type = 'Lock'", name), n)
 }
 
-// A handler that hangs within a transaction of its job holds the job's row. That its own end cannot be written meanwhile
-// keeps no other from being written.
+// A handler that hangs within a transaction of its job holds the job's row. That its own end cannot be written
+// meanwhile keeps no other from being written.
 func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
 	db := openQueue(t)
 	q, err := queue.New(db, nil)
@@ -183,7 +183,8 @@ func TestCancelAllAndEndsDoNotWaitForEachOther(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Who holds a job that is ready may let go of it unchanged and tells nobody: a claim that has passed over it comes again.
+// Who holds a job that is ready may let go of it unchanged and tells nobody: a claim that has passed over it comes
+// again.
 func TestAClaimComesAgainForWhatIsHeld(t *testing.T) {
 	db := openQueue(t)
 	job := jobOf("a", 0)

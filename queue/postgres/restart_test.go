@@ -95,8 +95,8 @@ func openMachine(t *testing.T, dsn string) (*postgres.DB, *forest.Forest) {
 	return db, f
 }
 
-// The server goes down under load and comes back, again and again. Programs that enqueue try again; dispatchers go on by
-// themselves.
+// The server goes down under load and comes back, again and again. Programs that enqueue try again; dispatchers go on
+// by themselves.
 func TestServerThatGoesDownUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	for _, how := range []dbtest.Shutdown{dbtest.Fast, dbtest.Immediate} {
 		t.Run(string(how), func(t *testing.T) { goDownUnderLoad(t, how) })

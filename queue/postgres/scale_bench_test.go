@@ -36,8 +36,8 @@ func (db countingDB) Claim(ctx context.Context, req driver.ClaimRequest) (driver
 	return result, err
 }
 
-// Dispatchers of ten workers each, as on so many machines, behind a network of some latency each way; an operation is one
-// job from claim to completion.
+// Dispatchers of ten workers each, as on so many machines, behind a network of some latency each way; an operation is
+// one job from claim to completion.
 func BenchmarkMachines(b *testing.B) {
 	for _, latency := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond} {
 		for _, work := range []string{"nothing", "5ms", "row"} {

@@ -31,9 +31,9 @@ const (
 	SeverityProblem = driver.SeverityProblem // something does not work
 )
 
-// Doctor checks the health of the database and of the queue, for an operator: the state of the database engine, workers, jobs
-// that have waited long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It only reads. On a large
-// database it takes seconds.
+// Doctor checks the health of the database and of the queue, for an operator: the state of the database engine,
+// workers, jobs that have waited long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It only
+// reads. On a large database it takes seconds.
 func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if q == nil {
 		return nil, wrap("doctor", "", errNoQueue)
@@ -123,8 +123,8 @@ func checkJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 // maxHeld bounds the count of jobs of an interrupted move.
 const maxHeld = 10_000
 
-// MovingJobs returns the ids of at most limit jobs, ordered by id, that an unfinished [Move] holds: no dispatcher runs them. It
-// is empty on a database that jobs cannot be moved to.
+// MovingJobs returns the ids of at most limit jobs, ordered by id, that an unfinished [Move] holds: no dispatcher runs
+// them. It is empty on a database that jobs cannot be moved to.
 func MovingJobs(ctx context.Context, q *queue.Queue, limit int) ([]string, error) {
 	if q == nil {
 		return nil, wrap("moving jobs", "", errNoQueue)

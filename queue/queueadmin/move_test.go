@@ -191,7 +191,8 @@ func beside(fn func() error) error {
 	return <-ended
 }
 
-// A claim in the new database is taking the heads of a limit key while a job of that key comes: it is looked at later, for that.
+// A claim in the new database is taking the heads of a limit key while a job of that key comes: it is looked at later,
+// for that.
 func TestMoveMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
 	from, to := dbtest.SQLite(t), dbtest.Postgres(t)
 	require.NoError(t, queue.Migrate(t.Context(), from))
@@ -383,7 +384,8 @@ func (m meddled) Write(ctx context.Context, fn func(context.Context, driver.Tx) 
 	})
 }
 
-// A claim looks at a key that is marked, and takes the mark off, before it can see the job that Move is about to release.
+// A claim looks at a key that is marked, and takes the mark off, before it can see the job that Move is about to
+// release.
 func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 	ctx := t.Context()
 	from, db := dbtest.SQLite(t), dbtest.Postgres(t)

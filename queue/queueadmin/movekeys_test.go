@@ -30,8 +30,8 @@ func TestMoveBringsTheLimitOfCoalescingKeysWithTheJobs(t *testing.T) {
 	})
 }
 
-// What is enqueued in the old database under a key whose job has moved is never answered with that job, which may have ended
-// long ago: it is a new job, and moves.
+// What is enqueued in the old database under a key whose job has moved is never answered with that job, which may have
+// ended long ago: it is a new job, and moves.
 func TestMoveSwallowsNoRequestOfAKeyThatHasMoved(t *testing.T) {
 	moving(t, func(t *testing.T, from, to *queue.Queue) {
 		ctx := t.Context()
@@ -59,8 +59,8 @@ func TestMoveSwallowsNoRequestOfAKeyThatHasMoved(t *testing.T) {
 	})
 }
 
-// Move dies when it has written a job into the new database that is canceled in the old one meanwhile, and is retried, run and
-// pruned there before the next call.
+// Move dies when it has written a job into the new database that is canceled in the old one meanwhile, and is retried,
+// run and pruned there before the next call.
 func TestMoveRunsNoCopyOfAJobThatHasRunInTheOldDatabase(t *testing.T) {
 	moving(t, func(t *testing.T, from, to *queue.Queue) {
 		ctx := t.Context()

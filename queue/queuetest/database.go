@@ -8,8 +8,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A database is an in-memory database of several simulated processes. Each call belongs to the process of its context. A call
-// without a process is passed through.
+// A database is an in-memory database of several simulated processes. Each call belongs to the process of its context.
+// A call without a process is passed through.
 type database struct {
 	driver.Driver
 

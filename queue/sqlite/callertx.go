@@ -23,9 +23,9 @@ var (
 		"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
 )
 
-// A callerTx is the connection as one caller has it during its turn. Later use would write into another transaction, or into none.
-// Anything that the caller has left open is closed: an unfinished statement would prevent a commit, and an unfinished read would
-// pin the connection's snapshot, so that it could not write after another process has.
+// A callerTx is the connection as one caller has it during its turn. Later use would write into another transaction, or
+// into none. Anything that the caller has left open is closed: an unfinished statement would prevent a commit, and an
+// unfinished read would pin the connection's snapshot, so that it could not write after another process has.
 type callerTx struct {
 	statements *statements
 
@@ -38,8 +38,8 @@ type callerTx struct {
 
 var _ driver.Tx = (*callerTx)(nil)
 
-// end takes the connection back. It reports whether the transaction has ended, or returns the reason why the caller's writes are
-// undone.
+// end takes the connection back. It reports whether the transaction has ended, or returns the reason why the caller's
+// writes are undone.
 func (l *callerTx) end() (gone bool, failed error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,8 @@ func (l *callerTx) ExecContext(ctx context.Context, query string, args ...any) (
 	return res, l.ended(err)
 }
 
-// ended reports in the place of err that the statement which returned it has ended the transaction, which its text did not show.
+// ended reports in the place of err that the statement which returned it has ended the transaction, which its text did
+// not show.
 func (l *callerTx) ended(err error) error {
 	var e sqlite3.Error
 	switch {

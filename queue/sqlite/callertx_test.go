@@ -53,8 +53,8 @@ var halfWay = map[string]func(ctx context.Context, tx *driver.WriteTx) error{
 	},
 }
 
-// Whatever a caller leaves open is closed at the end of its turn: those who come later can write, also when another process
-// has written meanwhile.
+// Whatever a caller leaves open is closed at the end of its turn: those who come later can write, also when another
+// process has written meanwhile.
 func TestStatementsLeftHalfWayKeepNobodyFromWriting(t *testing.T) {
 	for name, leave := range halfWay {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,8 @@ func inGroup(t *testing.T, db *sqlite.DB, fn func(ctx context.Context, tx driver
 	return other, <-result
 }
 
-// Several callers share the transaction: none of them ends it for the others, or for itself, by any statement of a text.
+// Several callers share the transaction: none of them ends it for the others, or for itself, by any statement of a
+// text.
 func TestNobodyEndsTheTransactionOfOthers(t *testing.T) {
 	for _, text := range []string{
 		"ROLLBACK", "ROLLBACK; BEGIN", "ROLLBACK; BEGIN IMMEDIATE; INSERT INTO notes (n) VALUES (7)", "COMMIT", "COMMIT; BEGIN", " end ",
@@ -214,8 +215,8 @@ func TestTxIsSafeForTheGoroutinesOfItsFunction(t *testing.T) {
 	require.Equal(t, writers, countNotes(t, db))
 }
 
-// What the function of one caller returns when it breaks the transaction says nothing to those who share it: they would take
-// it for the loss of their own leases, or for the end of their own jobs.
+// What the function of one caller returns when it breaks the transaction says nothing to those who share it: they would
+// take it for the loss of their own leases, or for the end of their own jobs.
 func TestErrorsOfOneCallerAreNotThoseOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openFile(t, nil)

@@ -11,20 +11,23 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Only one connection writes, so its time bounds the throughput of claims and completions. If there are many jobs, a claim reads
-// them on another connection before its turn, concurrently with the writer. Its turn is then one UPDATE that checks that they are
-// unchanged.
+// Only one connection writes, so its time bounds the throughput of claims and completions. If there are many jobs, a
+// claim reads them on another connection before its turn, concurrently with the writer. Its turn is then one UPDATE
+// that checks that they are unchanged.
 
-// Candidates are jobs that a claim has read before its turn. They are fresh: none of them has changed since it was inserted.
+// Candidates are jobs that a claim has read before its turn. They are fresh: none of them has changed since it was
+// inserted.
 type candidates struct {
 	jobs    []driver.Job
 	numbers []int64 // of their rows
 }
 
 const (
-	// manyJobs is the number of jobs that a claim must have got for the next one to read ahead: for few jobs it does not pay.
+	// manyJobs is the number of jobs that a claim must have got for the next one to read ahead: for few jobs it does
+	// not pay.
 	manyJobs = 64
-	// claimsInTurn is the number of claims that read in their turn after one has read ahead in vain: there are competing claims.
+	// claimsInTurn is the number of claims that read in their turn after one has read ahead in vain: there are
+	// competing claims.
 	claimsInTurn = 32
 )
 
@@ -102,7 +105,8 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 
 // start makes all candidates running. If it returns [errStale], the transaction must be undone.
 func (c *candidates) start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
-	// A number is given to another row only when all that follow are gone as well: it is enough to know the last one again.
+	// A number is given to another row only when all that follow are gone as well: it is enough to know the last one
+	// again.
 	last := 0
 	for i, n := range c.numbers {
 		if n > c.numbers[last] {

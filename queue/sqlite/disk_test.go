@@ -96,7 +96,8 @@ func readOnly(t *testing.T) trouble {
 	}
 }
 
-// While nothing can be written, writes fail and say why; afterwards the same dispatcher goes on and finishes everything.
+// While nothing can be written, writes fail and say why; afterwards the same dispatcher goes on and finishes
+// everything.
 func TestDiskThatRefusesUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	for name, makeTrouble := range map[string]func(*testing.T) trouble{"full": fullDisk, "full file": fullFile, "read-only": readOnly} {
 		t.Run(name, func(t *testing.T) { troubled(t, makeTrouble(t)) })

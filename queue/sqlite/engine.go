@@ -55,8 +55,8 @@ func open(ctx context.Context, from connections, file *file, cfg Config) (_ *eng
 	return db, db.check(ctx)
 }
 
-// openReaders makes the connections besides the writer's. In memory there is no log to copy, and nothing can be read while the
-// writer writes.
+// openReaders makes the connections besides the writer's. In memory there is no log to copy, and nothing can be read
+// while the writer writes.
 func (db *engine) openReaders(ctx context.Context, from connections) (err error) {
 	if db.reader, db.closeReader, err = from.readers(); err != nil || db.file == nil {
 		return err

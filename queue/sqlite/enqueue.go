@@ -59,7 +59,8 @@ func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.
 	return results, errors.Join(keys.write(ctx, tx), addHeads(ctx, tx, fresh, free))
 }
 
-// An inserter inserts so many jobs by one statement. The instant of the transaction is one parameter, however many they are.
+// An inserter inserts so many jobs by one statement. The instant of the transaction is one parameter, however many they
+// are.
 type inserter struct {
 	texts [maxRows + 1]string
 	bound []jobsql.InsertColumn // of a row
@@ -73,8 +74,8 @@ var (
 		func(c jobsql.InsertColumn) jobsql.Fixed { return cmp.Or(c.Same, c.Plain) })
 )
 
-// newInserter binds the columns of which the jobs have no fixed value in common. Those that have the instant come first: SQLite
-// numbers parameters as they appear.
+// newInserter binds the columns of which the jobs have no fixed value in common. Those that have the instant come
+// first: SQLite numbers parameters as they appear.
 func newInserter(columns []jobsql.InsertColumn, fixed func(jobsql.InsertColumn) jobsql.Fixed) inserter {
 	var in inserter
 	slices.SortStableFunc(columns, func(a, b jobsql.InsertColumn) int {
@@ -208,8 +209,8 @@ func holder(ctx context.Context, tx *driver.WriteTx, jobID, fingerprint string) 
 	return &h, err
 }
 
-// Most jobs are enqueued singly and need only a row. Those of all callers that wait for their turn at the same time become rows
-// of one statement, without a turn and a savepoint for each.
+// Most jobs are enqueued singly and need only a row. Those of all callers that wait for their turn at the same time
+// become rows of one statement, without a turn and a savepoint for each.
 
 var _ driver.GroupInserter = (*engine)(nil)
 
@@ -233,8 +234,8 @@ func (w *writer) insert(ctx context.Context, jobs []driver.InsertJob) error {
 	return advise(r.err, w.name)
 }
 
-// insertAll inserts the jobs of the requests with one statement if the database accepts them all, otherwise request by request,
-// so that only the faulty one fails. Like run it returns an error only if the transaction is unusable.
+// insertAll inserts the jobs of the requests with one statement if the database accepts them all, otherwise request by
+// request, so that only the faulty one fails. Like run it returns an error only if the transaction is unusable.
 func (w *writer) insertAll(requests []*request, behind bool) error {
 	if len(requests) == 0 {
 		return nil

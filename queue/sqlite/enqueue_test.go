@@ -29,8 +29,8 @@ END`)
 	}))
 }
 
-// Jobs that wait for the writer together become rows of one statement. One that the database refuses fails its own caller
-// and nobody else, whoever stands before or behind it.
+// Jobs that wait for the writer together become rows of one statement. One that the database refuses fails its own
+// caller and nobody else, whoever stands before or behind it.
 func TestJobsThatAreInsertedTogetherFailApart(t *testing.T) {
 	const callers = 60
 	synctest.Test(t, func(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// ErrFileReplaced is returned by writes, and by [Open], if the database file or its write-ahead log is no longer the one that was
-// opened: it was removed, truncated, or replaced by another. Writes would be lost. The error names the file and has a hint. A
-// file that was only moved away works again as soon as it is back.
+// ErrFileReplaced is returned by writes, and by [Open], if the database file or its write-ahead log is no longer the
+// one that was opened: it was removed, truncated, or replaced by another. Writes would be lost. The error names the
+// file and has a hint. A file that was only moved away works again as soon as it is back.
 var ErrFileReplaced = errors.New("sqlite: the database file is not the one that was opened")
 
-// A file is the database's file and its write-ahead log, by which the writer recognizes them at each commit. It is not opened for
-// that: closing it would release SQLite's locks on it.
+// A file is the database's file and its write-ahead log, by which the writer recognizes them at each commit. It is not
+// opened for that: closing it would release SQLite's locks on it.
 type file struct {
 	path string // as it was given, absolute
 	log  string // beside the file that a link leads to
@@ -93,7 +93,8 @@ func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 	return nil
 }
 
-// checkSize distinguishes a file that was truncated from one that VACUUM has made smaller, whose database has fewer pages.
+// checkSize distinguishes a file that was truncated from one that VACUUM has made smaller, whose database has fewer
+// pages.
 func (f *file) checkSize(q queryer, size int64) error {
 	var pages, pageSize int64
 	was := f.size.Load()
@@ -121,7 +122,8 @@ func (f *file) limitLog() string {
 	return fmt.Sprint("PRAGMA journal_size_limit = ", limit)
 }
 
-// advice is an error that a person has to resolve, although the program retries. Nothing of the transaction was written.
+// advice is an error that a person has to resolve, although the program retries. Nothing of the transaction was
+// written.
 var advice = map[sqlite3.ErrNo]string{
 	sqlite3.ErrFull:     "make room on its disk",
 	sqlite3.ErrReadonly: "let this program write the file and its folder",

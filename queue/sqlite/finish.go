@@ -36,8 +36,8 @@ func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dri
 
 var _ driver.FinishClaimer = (*engine)(nil)
 
-// FinishAndClaim implements [driver.FinishClaimer]. The keys that the ends free are looked at by the claim at once, without
-// being marked.
+// FinishAndClaim implements [driver.FinishClaimer]. The keys that the ends free are looked at by the claim at once,
+// without being marked.
 func (db *engine) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) (answers []error, claimed func() driver.ClaimResult, err error) {
 	if err := driver.CheckOutcomes(outcomes); err != nil {
 		return nil, nil, err

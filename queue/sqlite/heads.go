@@ -7,12 +7,12 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A head is the first of the jobs that wait for a limit key, of one type. It is stored as long as the key has capacity, so that
-// claims find in order the jobs that they may take of thousands of keys. It is only a hint: claims read the jobs themselves, and
-// count the running jobs for the capacity.
+// A head is the first of the jobs that wait for a limit key, of one type. It is stored as long as the key has capacity,
+// so that claims find in order the jobs that they may take of thousands of keys. It is only a hint: claims read the
+// jobs themselves, and count the running jobs for the capacity.
 
-// moving are the lanes whose heads must be stored again: those of marked keys with capacity, or those that do not begin at their
-// head.
+// moving are the lanes whose heads must be stored again: those of marked keys with capacity, or those that do not begin
+// at their head.
 func (k *keyLimits) moving() (lanes []*lane) {
 	for _, l := range k.lanes {
 		if _, marked := k.marked[l.limitKey]; l.bounds.Key.Left() > 0 && (marked || l.moved()) {
@@ -30,8 +30,8 @@ func (l *lane) moved() bool {
 	return l.taken > 0 || l.ready[0].id != l.head.id
 }
 
-// moveHeads stores the new heads of the lanes after the taken jobs have started. Lanes of keys without capacity, and lanes
-// without jobs, have none.
+// moveHeads stores the new heads of the lanes after the taken jobs have started. Lanes of keys without capacity, and
+// lanes without jobs, have none.
 func (m *merge) moveHeads(ctx context.Context) error {
 	lanes := m.keys.moving()
 	if err := m.readFirst(ctx, lanes); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
-// jsonRows is an array of rows as one argument of a statement, which json_each splits: binding it costs one call into C instead
-// of one for each field.
+// jsonRows is an array of rows as one argument of a statement, which json_each splits: binding it costs one call into C
+// instead of one for each field.
 type jsonRows struct {
 	buf   []byte
 	field bool

@@ -13,9 +13,9 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 )
 
-// A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key and type
-// the jobs that wait for the key. A lane is read in batches, only as far as the merge needs. One statement reads all required
-// lanes, because a statement is expensive and a place is cheap.
+// A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key
+// and type the jobs that wait for the key. A lane is read in batches, only as far as the merge needs. One statement
+// reads all required lanes, because a statement is expensive and a place is cheap.
 
 // A lane is the jobs that may be claimed of one type, or of one type and limit key.
 type lane struct {
@@ -180,8 +180,8 @@ func (m *merge) run(ctx context.Context) ([]place, error) {
 	return places, nil
 }
 
-// leave settles what has changed of limit keys by the start of jobs that were taken. When that is not all of them, keys may
-// have more capacity than was thought, and are examined again.
+// leave settles what has changed of limit keys by the start of jobs that were taken. When that is not all of them, keys
+// may have more capacity than was thought, and are examined again.
 func (m *merge) leave(ctx context.Context, jobs []driver.Job, all bool) error {
 	err := errors.Join(m.keys.spend(ctx, m.tx, jobs), m.moveHeads(ctx))
 	if err == nil && !all {
@@ -232,7 +232,8 @@ func (m *merge) lacking(kind laneKind, known int) (lanes []*lane) {
 	return slices.DeleteFunc(lanes, func(l *lane) bool { return horizon != nil && l.last() != nil && horizon.before(l.last()) })
 }
 
-// horizon is the last of as many known places as are wanted, nil when less are known: what comes after it is not wanted.
+// horizon is the last of as many known places as are wanted, nil when less are known: what comes after it is not
+// wanted.
 func (m *merge) horizon() *place {
 	var known []*place
 	for _, l := range m.lanes {
@@ -260,7 +261,8 @@ func comparePlaces(p, q *place) int {
 	return 0
 }
 
-// readLanes reads the first n places of each lane, those again that are known: that costs less than to find the way back.
+// readLanes reads the first n places of each lane, those again that are known: that costs less than to find the way
+// back.
 func (m *merge) readLanes(ctx context.Context, kind laneKind, lanes []*lane, n int) error {
 	names := list(typesOf(lanes))
 	if kind == laneWaiting {

@@ -16,8 +16,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// openKeys is jobsql.Store.OpenKeys. It has the ready jobs of the keys concerned wait like all that have a limited key, and marks
-// the keys: the next claims count how much capacity there is now.
+// openKeys is jobsql.Store.OpenKeys. It has the ready jobs of the keys concerned wait like all that have a limited key,
+// and marks the keys: the next claims count how much capacity there is now.
 func openKeys(ctx context.Context, tx *driver.WriteTx, target driver.Target) error {
 	which := theKey
 	if target.Kind == driver.TargetKeyPrefix {
@@ -85,8 +85,8 @@ func newKeyLimits(now time.Time) *keyLimits {
 	return &keyLimits{Usages: joblimit.NewUsages(driver.TargetKey, now), marked: newMarks()}
 }
 
-// admit examines marked keys, and reports whether some may remain. The more jobs are requested, the more keys it examines; the
-// next claim examines the rest. Of a key with capacity, every waiting type becomes a lane.
+// admit examines marked keys, and reports whether some may remain. The more jobs are requested, the more keys it
+// examines; the next claim examines the rest. Of a key with capacity, every waiting type becomes a lane.
 func (k *keyLimits) admit(ctx context.Context, tx *driver.WriteTx, wanted int) (more bool, err error) {
 	for n := 4 + wanted/4; k.Len()+len(k.lanes) < 40+4*wanted; {
 		taken, err := takeMarks(ctx, tx, k.Now(), n)
@@ -171,8 +171,8 @@ func (k *keyLimits) enter(ctx context.Context, tx *driver.WriteTx, lanes []*lane
 	return nil
 }
 
-// spend subtracts the claimed jobs from the limits, and ensures that keys that wait for a rate are examined in time. Keys that
-// wait for the end of a job are examined then.
+// spend subtracts the claimed jobs from the limits, and ensures that keys that wait for a rate are examined in time.
+// Keys that wait for the end of a job are examined then.
 func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, jobs []driver.Job) error {
 	for i := range jobs {
 		k.Start(jobs[i].LimitKey, 1)

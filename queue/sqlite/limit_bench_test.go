@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// A million jobs of 200 types with 1,000 limit keys, each with capacity for two; an operation is a claim and the end of what
-// it got. What has no capacity must cost nothing.
+// A million jobs of 200 types with 1,000 limit keys, each with capacity for two; an operation is a claim and the end of
+// what it got. What has no capacity must cost nothing.
 func BenchmarkClaimWithinLimits(b *testing.B) {
 	const jobs, types, keys = 1_000_000, 200, 1000
 	for _, limited := range []string{"none", "keys", "keys and types"} {

@@ -72,8 +72,8 @@ SELECT group_concat((COALESCE(l.paused, 0)`
 	usageNumbers = `) || ' ' || COALESCE(l.max_running, 0) || ' ' || COALESCE(l.rate, 0) || ' ' ||
   COALESCE(l.period_us, 0) || ' ' || COALESCE(l.burst, 0) || ' ' || `
 
-	// The limit of the key itself, else that of the longest beginning of it, which is searched for by its length. A pause is one,
-	// whatever other limit holds.
+	// The limit of the key itself, else that of the longest beginning of it, which is searched for by its length. A
+	// pause is one, whatever other limit holds.
 	selectKeys = `
 WITH lengths AS MATERIALIZED (
   SELECT DISTINCT LENGTH(name) AS n

@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Jobs without a limit, and those of many keys and types that each have capacity for some, are one queue: what may run and is
-// most urgent comes first, by whatever portions it is claimed and ended.
+// Jobs without a limit, and those of many keys and types that each have capacity for some, are one queue: what may run
+// and is most urgent comes first, by whatever portions it is claimed and ended.
 func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
 	const most = 3
 	db := openMemory(t)
@@ -53,7 +53,8 @@ func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
 	}
 }
 
-// lookAtAllKeys has claims, which get nothing, look at all keys that are marked: what one claim leaves to the next comes later.
+// lookAtAllKeys has claims, which get nothing, look at all keys that are marked: what one claim leaves to the next
+// comes later.
 func lookAtAllKeys(t *testing.T, q *queue.Queue) {
 	t.Helper()
 	for more := true; more; {
@@ -90,7 +91,8 @@ func randomJobs(t *testing.T, q *queue.Queue, random *rand.Rand, n int) (jobs []
 	return jobs, types
 }
 
-// However many keys are to be looked at, one claim looks at a few of them, says that there is more, and takes what they have.
+// However many keys are to be looked at, one claim looks at a few of them, says that there is more, and takes what they
+// have.
 func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	const keys = 1000
 	db := openMemory(t)
@@ -126,8 +128,8 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	require.Len(t, jobs, keys-len(started))
 }
 
-// Jobs of keys that nothing runs of are found in their order, and no key is marked for them. Where such keys turn out to be
-// paused, one claim looks at some of them, and says that there is more.
+// Jobs of keys that nothing runs of are found in their order, and no key is marked for them. Where such keys turn out
+// to be paused, one claim looks at some of them, and says that there is more.
 func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
 	const keys = 1000
 	db := openMemory(t)

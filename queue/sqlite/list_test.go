@@ -13,8 +13,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// However many jobs there are, those of a state, type, user, key or limit key are found through an index, and those with a tag
-// among those that have any.
+// However many jobs there are, those of a state, type, user, key or limit key are found through an index, and those
+// with a tag among those that have any.
 func TestFiltersAreAnsweredByIndexes(t *testing.T) {
 	db := dbtest.SQLite(t)
 	require.NoError(t, queue.Migrate(t.Context(), db))

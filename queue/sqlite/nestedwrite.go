@@ -12,12 +12,12 @@ import (
 // longTurn is the duration of a turn after which waiting writes check whether they wait for themselves.
 const longTurn = 5 * time.Millisecond
 
-// nestedWriteTimeout is how long a write waits for another write whose function does not return. That function may wait for a goroutine
-// that it has started and that makes this write, which cannot be detected.
+// nestedWriteTimeout is how long a write waits for another write whose function does not return. That function may wait
+// for a goroutine that it has started and that makes this write, which cannot be detected.
 const nestedWriteTimeout = 30 * time.Second
 
-// A nestedWriteGuard finds a write that was begun inside another one on the same goroutine, which would deadlock. Inspecting a stack takes
-// longer than many a write, so the guard does not while turns are short.
+// A nestedWriteGuard finds a write that was begun inside another one on the same goroutine, which would deadlock.
+// Inspecting a stack takes longer than many a write, so the guard does not while turns are short.
 type nestedWriteGuard struct {
 	guard   nestedwrite.Guard
 	running atomic.Pointer[request]
@@ -48,7 +48,8 @@ func (l *nestedWriteGuard) watch() <-chan struct{} {
 	return long
 }
 
-// recheck makes all waiting writes check again if the write that had the turn before still has it. One timer serves all of them.
+// recheck makes all waiting writes check again if the write that had the turn before still has it. One timer serves all
+// of them.
 func (l *nestedWriteGuard) recheck(before *request) {
 	l.armed.Store(false)
 	switch now := l.running.Load(); {

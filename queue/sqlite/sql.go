@@ -4,8 +4,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A parameter alone as a LIMIT has SQLite prepare the statement again whenever it is bound, at ten times the cost of executing it:
-// hence "+ 0".
+// A parameter alone as a LIMIT has SQLite prepare the statement again whenever it is bound, at ten times the cost of
+// executing it: hence "+ 0".
 const (
 	// Takes over a free key: one whose time is over, or one of scope coalesce whose job no longer waits.
 	insertKey = `
@@ -85,8 +85,8 @@ WHERE id IN (
   LIMIT 1000)
 RETURNING limit_key`
 
-	// The first places of each lane, as one text: that is several times cheaper than rows. Lanes are lines, places are apart
-	// by tabs and their parts by spaces; JSON has none of these in a text.
+	// The first places of each lane, as one text: that is several times cheaper than rows. Lanes are lines, places are
+	// apart by tabs and their parts by spaces; JSON has none of these in a text.
 	eachLane = `
 SELECT group_concat(COALESCE((
     SELECT group_concat(priority || ' ' || not_before || ' ' || id || ' ' || last, char(9))
@@ -114,8 +114,8 @@ FROM json_each($2) AS lanes`
         AND limit_key = lanes.value ->> 0
         AND type = lanes.value ->> 1` + firstOfLane
 
-	// What has just been selected, in the same transaction. RETURNING would hold the rows once more. Nothing here can violate
-	// a constraint; OR FAIL says that no page need be copied for that case.
+	// What has just been selected, in the same transaction. RETURNING would hold the rows once more. Nothing here can
+	// violate a constraint; OR FAIL says that no page need be copied for that case.
 	claimJobs = `
 UPDATE OR FAIL jobs
 SET state = 'running',
@@ -126,8 +126,8 @@ SET state = 'running',
   updated_at = $2
 WHERE rowid IN (SELECT value FROM json_each($3))`
 
-	// What was read before the transaction began, unless it has changed since. A job of which nothing has changed since it was
-	// inserted is as old as its last update.
+	// What was read before the transaction began, unless it has changed since. A job of which nothing has changed since
+	// it was inserted is as old as its last update.
 	claimFresh = `
 UPDATE OR FAIL jobs
 SET state = 'running',
@@ -188,8 +188,8 @@ WHERE jobs.id = o.column1
   AND jobs.attempt = o.column2
   AND jobs.state = 'running'`
 
-	// The same for one job, without the table that SQLite makes of rows first. The parameters are those of a row; $1 would be the first
-	// that the text names.
+	// The same for one job, without the table that SQLite makes of rows first. The parameters are those of a row; $1
+	// would be the first that the text names.
 	completeJob = `
 UPDATE OR FAIL jobs
 SET state = 'completed',

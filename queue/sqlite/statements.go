@@ -21,8 +21,8 @@ import (
 // maxStatements bounds the prepared statements that are kept; programs that build SQL at run time go past it.
 const maxStatements = 500
 
-// statements is a connection whose statements are prepared once. It belongs to the writer, which lends it to whose turn it is
-// (see lent).
+// statements is a connection whose statements are prepared once. It belongs to the writer, which lends it to whose turn
+// it is (see lent).
 //
 // It does not heed the contexts it is given: a statement that is interrupted takes its whole transaction with it, which
 // others share, and what is written next would commit by itself.
@@ -49,7 +49,8 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// scanRow reads the one row of a query. It costs less than a *sql.Row, for which a transaction that is lent reads the row twice.
+// scanRow reads the one row of a query. It costs less than a *sql.Row, for which a transaction that is lent reads the
+// row twice.
 func scanRow(ctx context.Context, q queryer, query string, args []any, dest ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -66,8 +67,9 @@ func newStatements(conn *sqlx.Conn) *statements {
 	return &statements{conn: conn, prepared: make(map[string]prepared), held: openHeld()}
 }
 
-// prepare returns no statement for texts that are better run directly: several statements in one text, of which SQLite would
-// prepare only the first, and texts that SQLite refuses to prepare, so that the caller gets the error from running it.
+// prepare returns no statement for texts that are better run directly: several statements in one text, of which SQLite
+// would prepare only the first, and texts that SQLite refuses to prepare, so that the caller gets the error from
+// running it.
 func (s *statements) prepare(query string) prepared {
 	if p, ok := s.prepared[query]; ok {
 		return p
@@ -127,8 +129,8 @@ func (s *statements) ExecContext(ctx context.Context, query string, args ...any)
 	}
 }
 
-// exhaust executes a statement whose rows are not needed. The driver would leave a prepared statement at its first row: no
-// transaction of the connection could then commit, or release its snapshot.
+// exhaust executes a statement whose rows are not needed. The driver would leave a prepared statement at its first row:
+// no transaction of the connection could then commit, or release its snapshot.
 func (s *statements) exhaust(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	rows, err := s.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -174,8 +176,8 @@ func (s *statements) close() error {
 	return errors.Join(append(errs, s.held.Close())...)
 }
 
-// heldRows are rows that have been read already. A *sql.Row comes only from a query, and a query on the connection itself would
-// keep its statement open, and the connection from being closed, until somebody scans the row.
+// heldRows are rows that have been read already. A *sql.Row comes only from a query, and a query on the connection
+// itself would keep its statement open, and the connection from being closed, until somebody scans the row.
 type heldRows struct {
 	names []string
 	rows  [][]any

@@ -30,8 +30,8 @@ func trapQueue(t *testing.T, db *sqlite.DB) *queue.Queue {
 	return q
 }
 
-// "A transaction that reads, then writes, failed with BUSY_SNAPSHOT after 0 s, whatever busy_timeout said: write transactions
-// begin IMMEDIATE, or are one statement".
+// "A transaction that reads, then writes, failed with BUSY_SNAPSHOT after 0 s, whatever busy_timeout said: write
+// transactions begin IMMEDIATE, or are one statement".
 func TestTrapBusySnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	first, second := openPath(t, path, nil), openPath(t, path, nil)
@@ -74,8 +74,8 @@ func TestTrapBusySnapshot(t *testing.T) {
 	require.Equal(t, 81, countNotes(t, first))
 }
 
-// "A context cancelled inside a transaction rolled it back so that the NEXT insert committed by itself. Writes run under a
-// context that is not cancelled half way".
+// "A context cancelled inside a transaction rolled it back so that the NEXT insert committed by itself. Writes run
+// under a context that is not cancelled half way".
 func TestTrapContextThatIsCanceledHalfWay(t *testing.T) {
 	db := openFile(t, nil)
 	createNotes(t, db)
@@ -108,8 +108,8 @@ func TestTrapBusyWaitThatOutlastsTheDeadline(t *testing.T) {
 	require.NoError(t, release())
 }
 
-// "One connection for everything deadlocks itself when a queue call is made inside an open transaction: one writer, N readers,
-// and a variant of each call that takes the caller's transaction".
+// "One connection for everything deadlocks itself when a queue call is made inside an open transaction: one writer, N
+// readers, and a variant of each call that takes the caller's transaction".
 func TestTrapOneConnectionForEverything(t *testing.T) {
 	db := openFile(t, nil)
 	q := trapQueue(t, db)
@@ -173,7 +173,8 @@ func TestTrapMemoryOfEachConnection(t *testing.T) {
 	}
 }
 
-// "The same instant in another zone, or with trimmed trailing zeros, sorts wrongly as TEXT: one fixed width, UTC, everywhere".
+// "The same instant in another zone, or with trimmed trailing zeros, sorts wrongly as TEXT: one fixed width, UTC,
+// everywhere".
 func TestTrapTimesThatSortWronglyAsText(t *testing.T) {
 	db := openFile(t, nil)
 	q := trapQueue(t, db)
@@ -223,8 +224,8 @@ func idsOf(attempts []*queue.Attempt) []string {
 	return ids
 }
 
-// "200,000 rows: claiming over (state, priority, run-at) with future jobs in the way took 8.4 ms; with ready and future jobs
-// kept apart, 75 us." What counts is what is looked at: an index without them, in its own order.
+// "200,000 rows: claiming over (state, priority, run-at) with future jobs in the way took 8.4 ms; with ready and future
+// jobs kept apart, 75 us." What counts is what is looked at: an index without them, in its own order.
 func TestTrapScheduledJobsInTheWay(t *testing.T) {
 	const scheduled = 20_000
 	db := openFile(t, &sqlite.Config{Durability: sqlite.Normal})
@@ -307,8 +308,8 @@ func TestTrapSQLiteThatCorruptsItsLog(t *testing.T) {
 	}
 }
 
-// "The WAL grows without bound under a reader that never ends." Writers go on, Doctor tells, and once the reader ends the
-// log is used anew and cut to its bound.
+// "The WAL grows without bound under a reader that never ends." Writers go on, Doctor tells, and once the reader ends
+// the log is used anew and cut to its bound.
 func TestTrapLogThatGrowsUnderAReader(t *testing.T) {
 	const bound = 64 << 20
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -361,8 +362,8 @@ func examined(t *testing.T, q *queue.Queue) string {
 	return text.String()
 }
 
-// "The driver's default for synchronous is NORMAL: an acknowledged job can vanish with the power. Say which one promises what".
-// "Foreign keys are off on each new connection until told otherwise".
+// "The driver's default for synchronous is NORMAL: an acknowledged job can vanish with the power. Say which one
+// promises what". "Foreign keys are off on each new connection until told otherwise".
 func TestTrapDefaultsOfTheDriver(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg         *sqlite.Config

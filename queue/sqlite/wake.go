@@ -62,8 +62,8 @@ func (w *wakers) add(fn func()) (remove func()) {
 const (
 	// breath is how long the watch waits after a change before it checks: changes in the meantime count as one.
 	breath = 2 * time.Millisecond
-	// A commit shows only after the disk has taken the log, so that one check is not enough: the watch checks again after
-	// twice the time, up to this.
+	// A commit shows only after the disk has taken the log, so that one check is not enough: the watch checks again
+	// after twice the time, up to this.
 	longestCommit = 500 * time.Millisecond
 )
 

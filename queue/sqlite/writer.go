@@ -17,16 +17,16 @@ import (
 const (
 	// maxGroup bounds the writes in one commit, so that nobody waits long for the others.
 	maxGroup = 512
-	// writerPragmas: pages that stay in memory (16 MB at most) are not read again for each batch. The log is copied back by
-	// the checkpointer, not at the end of a commit.
+	// writerPragmas: pages that stay in memory (16 MB at most) are not read again for each batch. The log is copied
+	// back by the checkpointer, not at the end of a commit.
 	writerPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 0"
 	// writerPatience is how many milliseconds SQLite itself waits for a lock before the writer checks again.
 	writerPatience = 20
 )
 
-// The writer owns the only connection that writes. Callers queue up. It gives each its turn, in a savepoint of its own, and
-// commits the grouped writes at once, so that they share the cost of a commit. A caller's function runs on the caller's
-// goroutine, so that a panic there keeps its stack.
+// The writer owns the only connection that writes. Callers queue up. It gives each its turn, in a savepoint of its own,
+// and commits the grouped writes at once, so that they share the cost of a commit. A caller's function runs on the
+// caller's goroutine, so that a panic there keeps its stack.
 type writer struct {
 	name        string // of the database, for people
 	file        *file  // nil in memory
@@ -48,8 +48,8 @@ type writer struct {
 	nested   *nestedWriteGuard
 }
 
-// A request is one caller's function. The writer that begins it and the caller that gives up race for taken; the winner decides
-// its fate.
+// A request is one caller's function. The writer that begins it and the caller that gives up race for taken; the winner
+// decides its fate.
 type request struct {
 	arrived time.Time
 	began   time.Time // its turn; set before it is the guard's
@@ -92,8 +92,8 @@ func openWriter(ctx context.Context, from connections, file *file, busyTimeout t
 	return w, nil
 }
 
-// try checks whether the database can be written at all. SQLite silently opens a read-only file, on which even BEGIN IMMEDIATE
-// succeeds: only a write shows it.
+// try checks whether the database can be written at all. SQLite silently opens a read-only file, on which even BEGIN
+// IMMEDIATE succeeds: only a write shows it.
 func (w *writer) try() error {
 	err := w.exec("BEGIN IMMEDIATE")
 	if busy(err) {
@@ -205,8 +205,8 @@ func (w *writer) waitsForItself(ctx context.Context, r *request) error {
 	return nil
 }
 
-// call returns when the writer has reported the result. If fn panics or calls runtime.Goexit, its writes are undone before the
-// goroutine unwinds further.
+// call returns when the writer has reported the result. If fn panics or calls runtime.Goexit, its writes are undone
+// before the goroutine unwinds further.
 func (r *request) call(ctx context.Context, l *nestedWriteGuard, fn func(context.Context, *driver.WriteTx) error) {
 	r.err = errAborted
 	defer func() {
@@ -238,8 +238,8 @@ func (w *writer) loop() {
 				return
 			}
 			w.group(r)
-			// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them, 10 ms,
-			// while the others stand in its line and not in ours.
+			// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them,
+			// 10 ms, while the others stand in its line and not in ours.
 			runtime.Gosched()
 		}
 	}
@@ -258,8 +258,8 @@ func tell(c chan<- struct{}) {
 	}
 }
 
-// finishCheckpoint copies the few pages that the checkpointer has left in the log, while nobody adds to it: the next commit
-// restarts the log. If another process has made it long again, the checkpointer copies it.
+// finishCheckpoint copies the few pages that the checkpointer has left in the log, while nobody adds to it: the next
+// commit restarts the log. If another process has made it long again, the checkpointer copies it.
 func (w *writer) finishCheckpoint() {
 	ctx := context.Background()
 	frames, left, err := walCheckpoint(ctx, w.statements, "NOOP")
@@ -271,7 +271,8 @@ func (w *writer) finishCheckpoint() {
 	}
 }
 
-// checkVersion reads data_version, which changes with every commit but those of the connection that reads it: the writer's own.
+// checkVersion reads data_version, which changes with every commit but those of the connection that reads it: the
+// writer's own.
 func (w *writer) checkVersion() {
 	var version int64
 	// An error shows at the next write; polling is the net.
@@ -291,7 +292,8 @@ func (w *writer) closing() bool {
 	}
 }
 
-// group gives the first request and the waiting ones their turns in one transaction, and answers them when it has committed.
+// group gives the first request and the waiting ones their turns in one transaction, and answers them when it has
+// committed.
 func (w *writer) group(first *request) {
 	err := w.file.check(w.statements)
 	if err == nil {
@@ -369,8 +371,9 @@ func (r *request) answer(err error) {
 	}
 }
 
-// run gives the request its turn, and those behind others a savepoint, for which SQLite copies each page that changes. It
-// returns an error only when the whole transaction is beyond use, as it is when the only request that has written fails.
+// run gives the request its turn, and those behind others a savepoint, for which SQLite copies each page that changes.
+// It returns an error only when the whole transaction is beyond use, as it is when the only request that has written
+// fails.
 func (w *writer) run(r *request, behind bool) error {
 	if behind {
 		if err := w.exec("SAVEPOINT postroom_write"); err != nil {
@@ -399,8 +402,8 @@ func (w *writer) run(r *request, behind bool) error {
 	return w.exec("RELEASE postroom_write")
 }
 
-// forOthers converts an error for other callers of the transaction that it has broken. Only its own caller may get a hint such as
-// a lost lease or a permanent failure.
+// forOthers converts an error for other callers of the transaction that it has broken. Only its own caller may get a
+// hint such as a lost lease or a permanent failure.
 func forOthers(err error) error {
 	var e sqlite3.Error
 	switch {
@@ -412,8 +415,8 @@ func forOthers(err error) error {
 	return errors.New(err.Error())
 }
 
-// begin takes the write lock. Each request waits for another process at most as long as configured, however many others wait with
-// it.
+// begin takes the write lock. Each request waits for another process at most as long as configured, however many others
+// wait with it.
 func (w *writer) begin(r *request) error {
 	for {
 		w.statements.rolledBack.Store(false)
@@ -434,8 +437,8 @@ func (w *writer) begin(r *request) error {
 	}
 }
 
-// commit can be busy only in memory, where readers block writers. Commits to a file that no longer exists are lost, and their
-// callers get an error.
+// commit can be busy only in memory, where readers block writers. Commits to a file that no longer exists are lost, and
+// their callers get an error.
 func (w *writer) commit() error {
 	for deadline := time.Now().Add(w.busyTimeout); ; {
 		err := w.exec("COMMIT")

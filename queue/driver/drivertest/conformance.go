@@ -21,8 +21,8 @@ type conformanceCase struct {
 	run         func(s *suite)
 }
 
-// Run checks that a driver meets the requirements of [driver.Driver]. Each case gets a new, empty database from open, which
-// closes it with the test; the suite makes the tables.
+// Run checks that a driver meets the requirements of [driver.Driver]. Each case gets a new, empty database from open,
+// which closes it with the test; the suite makes the tables.
 func Run(t *testing.T, open func(t *testing.T) queue.DB) {
 	cases := slices.Concat(writeCases, endCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
 		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases)
@@ -91,8 +91,8 @@ func (s *suite) insert(jobs ...driver.InsertJob) []driver.InsertResult {
 	return results
 }
 
-// now returns the time of the driver's clock, which may differ from the machine's by some milliseconds: a job that is due by one
-// clock may not be due by the other.
+// now returns the time of the driver's clock, which may differ from the machine's by some milliseconds: a job that is
+// due by one clock may not be due by the other.
 func (s *suite) now() time.Time { return driver.Now(s.d) }
 
 // claim claims the due jobs for the worker "w".
@@ -119,8 +119,8 @@ func (s *suite) tryClaim(req driver.ClaimRequest) (result driver.ClaimResult, er
 	return result, err
 }
 
-// again retries, like the queue, if a driver has ended a transaction in favor of others: a claim that is stopped for seconds, as
-// on a busy machine, may be ended.
+// again retries, like the queue, if a driver has ended a transaction in favor of others: a claim that is stopped for
+// seconds, as on a busy machine, may be ended.
 func again(try func() error) (err error) {
 	for range 20 {
 		if err = try(); !errors.Is(err, driver.ErrDeadlock) {

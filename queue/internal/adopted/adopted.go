@@ -37,8 +37,8 @@ func (s *Seen) Add(tx any) {
 	s.next = (s.next + 1) % len(s.last)
 }
 
-// IsOfPool reports whether the type guarantees that the value is one transaction of database/sql during its life. Any other type
-// may be a pool, or stand for another transaction later.
+// IsOfPool reports whether the type guarantees that the value is one transaction of database/sql during its life. Any
+// other type may be a pool, or stand for another transaction later.
 func IsOfPool(tx any) bool {
 	switch tx.(type) {
 	case *sql.Tx, *sqlx.Tx:

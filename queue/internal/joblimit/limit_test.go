@@ -146,7 +146,8 @@ func TestARateIsReachedInTheLongRun(t *testing.T) {
 	})
 }
 
-// A clock that is set back, and a limit that is raised, leave nothing waiting for longer than the limit itself would have it.
+// A clock that is set back, and a limit that is raised, leave nothing waiting for longer than the limit itself would
+// have it.
 func TestARateSettlesWhatLiesTooFarAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := rates.Draw(t, "limit")

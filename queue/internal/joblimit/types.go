@@ -28,8 +28,8 @@ func (t Types) Within(asked []driver.TypeCapacity) (open []driver.TypeCapacity) 
 	return open
 }
 
-// Next returns when a rate next permits one of the types that it holds back; zero if there is none. All starts that the rates
-// permit now have been claimed.
+// Next returns when a rate next permits one of the types that it holds back; zero if there is none. All starts that the
+// rates permit now have been claimed.
 func (t Types) Next(asked []driver.TypeCapacity) (first time.Time) {
 	if t.allPaused() {
 		return first

@@ -79,8 +79,8 @@ func (s *Usages) Start(name string, n int) {
 	}
 }
 
-// Again returns when the rate of a usage that permits no start now permits the next. It is zero if a start is permitted now,
-// or if something other than a rate forbids it: the end of a job, or a change of the limit, marks the key.
+// Again returns when the rate of a usage that permits no start now permits the next. It is zero if a start is permitted
+// now, or if something other than a rate forbids it: the end of a job, or a change of the limit, marks the key.
 func (s *Usages) Again(one *Usage) time.Time {
 	free, again := one.Limit.Free(one.Running, one.Arrival, s.now)
 	if free > 0 {

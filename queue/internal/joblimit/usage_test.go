@@ -29,8 +29,8 @@ type stored struct {
 	running int
 }
 
-// Claims that take of a key what its bounds allow never have more run, or start, than the limit alone would let. What a claim
-// has taken counts for the next one as it was left.
+// Claims that take of a key what its bounds allow never have more run, or start, than the limit alone would let. What a
+// claim has taken counts for the next one as it was left.
 func TestClaimsKeepLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key, now := stored{limit: limits.Draw(t, "limit")}, epoch

@@ -18,7 +18,8 @@ var unmoved = map[driver.Table]table{
 	"job_workers": {keys: 1, columns: slices.Concat(of(text, "id"), of(number, "beat"), of(instant, "beat_at"), of(optional, "types_json"))},
 }
 
-// altered are the invariants that a person breaks who writes an invalid value into a column: it is read as an empty one.
+// altered are the invariants that a person breaks who writes an invalid value into a column: it is read as an empty
+// one.
 func altered(dialect driver.Dialect) (rules []rule) {
 	for _, all := range []map[driver.Table]table{tables, unmoved} {
 		for name, t := range all {

@@ -25,7 +25,8 @@ func NewJobOf(job *driver.InsertJob, now time.Time) NewJob {
 	return j
 }
 
-// An InsertColumn is a column that the insert of a job writes: the value of one of the functions, or the same for all jobs.
+// An InsertColumn is a column that the insert of a job writes: the value of one of the functions, or the same for all
+// jobs.
 type InsertColumn struct {
 	Name string
 

@@ -47,8 +47,8 @@ WHERE kind <> 'prefix'
 	limitColumns = `paused, max_running, rate, period_us, burst`
 )
 
-// LimitCoalesced sets, at $1, the queue's own limit of coalescing keys: one job of each runs at once. It is an ordinary row, and
-// exists from the first such job on.
+// LimitCoalesced sets, at $1, the queue's own limit of coalescing keys: one job of each runs at once. It is an ordinary
+// row, and exists from the first such job on.
 const LimitCoalesced = `
 INSERT INTO job_limits (kind, name, paused, max_running, updated_at)
 VALUES ('prefix', '` + driver.CoalescePrefix + `', FALSE, 1, $1)

@@ -24,7 +24,8 @@ func ask(t *testing.T, db queue.DB, query string, args []any) []string {
 	return found
 }
 
-// Whatever the filter, the jobs, their ids and their number are of the same jobs: on both engines those that the filter says.
+// Whatever the filter, the jobs, their ids and their number are of the same jobs: on both engines those that the filter
+// says.
 func TestListsAnswerEveryFilterAlike(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		migrated(t, db)

@@ -271,8 +271,8 @@ func (s *Store) ReleaseHeld(ctx context.Context, tx *driver.WriteTx, jobIDs []st
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	// Also a key that is marked already: as long as this is not committed, a claim may take that mark off and not see the
-	// jobs.
+	// Also a key that is marked already: as long as this is not committed, a claim may take that mark off and not see
+	// the jobs.
 	return s.MarkKeys(ctx, tx, keys)
 }
 

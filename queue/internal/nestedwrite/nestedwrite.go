@@ -1,5 +1,5 @@
-// Package nestedwrite recognizes a goroutine that begins a write inside another write of the same database, whatever its context. It
-// inspects the goroutine's own stack, and only on request: an ordinary write costs two short locks.
+// Package nestedwrite recognizes a goroutine that begins a write inside another write of the same database, whatever
+// its context. It inspects the goroutine's own stack, and only on request: an ordinary write costs two short locks.
 package nestedwrite
 
 import (
@@ -56,14 +56,14 @@ func leave(id uint64) {
 const (
 	// recheck is how long Inside waits before it checks the writes of other goroutines again.
 	recheck = time.Millisecond
-	// patience bounds that wait: two goroutines, each inside a write of one database, that begin a write of the other's would
-	// wait for each other forever.
+	// patience bounds that wait: two goroutines, each inside a write of one database, that begin a write of the other's
+	// would wait for each other forever.
 	patience = 2 * time.Second
 )
 
-// Inside reports whether the caller's goroutine is inside a write of the guard's database. If writes of several databases run and
-// the caller is inside one of them, it waits until enough of the others have ended to decide. After 2 s it returns true: refusing
-// a write loses nothing, while waiting may never end.
+// Inside reports whether the caller's goroutine is inside a write of the guard's database. If writes of several
+// databases run and the caller is inside one of them, it waits until enough of the others have ended to decide. After 2
+// s it returns true: refusing a write loses nothing, while waiting may never end.
 func (g *Guard) Inside() bool {
 	open := g.among()
 	if len(open) == 0 {
