@@ -172,7 +172,8 @@ func (a *Attempt) unsettled() error {
 
 // complete completes the attempt's job in the transaction.
 func (a *Attempt) complete(ctx context.Context, tx *driver.WriteTx, finish finisher) error {
-	out := driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(), Plain: a.job.plain()}
+	out := driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(),
+		Plain: a.job.plain()}
 	if result := a.resultValue(); result != nil {
 		stored, err := a.q.encodeAt(resultPlace(a.job.ID), result)
 		if err != nil {

@@ -149,7 +149,8 @@ func TestACompleteThatFailedStands(t *testing.T) {
 		}, queue.StateFailed, "the handler returned nil after Complete had failed: queue: complete"},
 		"CompleteTx after a failure": {func(ctx context.Context, w *queue.Work[int]) error {
 			_ = w.CompleteTx(ctx, nil)
-			return w.Queue().DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error { return w.CompleteTx(ctx, tx) })
+			return w.Queue().DB().Write(ctx,
+				func(ctx context.Context, tx queue.Tx) error { return w.CompleteTx(ctx, tx) })
 		}, queue.StateCompleted, ""},
 		"called again, with success": {func(ctx context.Context, w *queue.Work[int]) error {
 			_ = w.Complete(ctx, broken)
@@ -220,7 +221,8 @@ func TestTheWordsOfALostLease(t *testing.T) {
 		ahead := j.Job
 		ahead.Attempt++
 		require.EqualError(t, queue.AttemptOf(q, ahead).Complete(t.Context(), nil),
-			"queue: complete "+j.Job.ID+": lease lost: the attempt no longer holds the job", "no later attempt is there")
+			"queue: complete "+j.Job.ID+": lease lost: the attempt no longer holds the job",
+			"no later attempt is there")
 		require.NoError(t, j.Complete(t.Context(), nil))
 		require.EqualError(t, j.Complete(t.Context(), nil), "queue: complete "+j.Job.ID+": job is not running")
 	})

@@ -72,7 +72,9 @@ func passedBy(err error) bool {
 }
 
 // eachBatch calls fn with the ids of all matching jobs, newest first, some at a time and each time in a transaction.
-func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error) error {
+func (q *Queue) eachBatch(
+	ctx context.Context, filter Filter, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error,
+) error {
 	if err := filter.validate(); err != nil {
 		return err
 	}
@@ -92,7 +94,10 @@ func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx contex
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx, ids) }); err != nil {
+		if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+			return fn(ctx, tx,
+				ids)
+		}); err != nil {
 			return err
 		}
 		if left > 0 {

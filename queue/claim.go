@@ -19,7 +19,8 @@ const maxClaim = 10_000
 // [Attempt.Fail].
 func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limit int) ([]*Attempt, error) {
 	if workerID == "" || len(types) == 0 || limit < 1 {
-		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", cutID(workerID), len(types), limit)
+		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", cutID(workerID),
+			len(types), limit)
 	}
 	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
 		return nil, wrap("claim", "", err)
@@ -85,7 +86,8 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, attempts ...*Att
 			return err
 		}
 	}
-	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(attempts) == 0, Now: q.now()})
+	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(attempts) == 0,
+		Now: q.now()})
 	if err != nil {
 		return wrap("heartbeat", "", err)
 	}

@@ -92,7 +92,8 @@ type demand struct {
 
 func (c *claimer) demand() demand {
 	load := c.running.load()
-	d := demand{ahead: c.estimator.ahead(load, c.running.slots, c.estimator.reach(c.prefetch)), capacities: c.capacities()}
+	d := demand{ahead: c.estimator.ahead(load, c.running.slots, c.estimator.reach(c.prefetch)),
+		capacities: c.capacities()}
 	if load.idle > 0 || load.backlog <= d.ahead/2 {
 		d.limit = load.idle + max(0, d.ahead-load.backlog)
 	}
@@ -295,7 +296,8 @@ type claimOnComplete struct {
 // claimOnComplete returns nil if the completer must not claim: no job of the batch has a limit key, the engine cannot,
 // or the claimer claims itself or wants nothing. The result must be closed.
 func (c *claimer) claimOnComplete(batch []*completion) *claimOnComplete {
-	if c.finishClaimer == nil || c.asking.Load() || !slices.ContainsFunc(batch, func(e *completion) bool { return e.attempt.job.LimitKey != "" }) {
+	if c.finishClaimer == nil || c.asking.Load() ||
+		!slices.ContainsFunc(batch, func(e *completion) bool { return e.attempt.job.LimitKey != "" }) {
 		return nil
 	}
 	c.mu.Lock()
@@ -307,7 +309,9 @@ func (c *claimer) claimOnComplete(batch []*completion) *claimOnComplete {
 }
 
 // finish writes the outcomes, by the driver alone if the completer does not claim.
-func (h *claimOnComplete) finish(ctx context.Context, d driver.Finisher, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, err error) {
+func (h *claimOnComplete) finish(
+	ctx context.Context, d driver.Finisher, tx *driver.WriteTx, outcomes []driver.Outcome,
+) (answers []error, err error) {
 	if h == nil {
 		return d.Finish(ctx, tx, outcomes)
 	}

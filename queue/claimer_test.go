@@ -18,7 +18,9 @@ type finishClaimDriver struct {
 	handed atomic.Int64
 }
 
-func (d *finishClaimDriver) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) ([]error, func() driver.ClaimResult, error) {
+func (d *finishClaimDriver) FinishAndClaim(
+	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest,
+) ([]error, func() driver.ClaimResult, error) {
 	answers, claimed, err := d.Driver.(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, req)
 	return answers, func() driver.ClaimResult {
 		result := claimed()

@@ -97,7 +97,8 @@ func (w *clockwatch) examine(ctx context.Context, now time.Time) error {
 	ahead := newest.After(now.Add(clockTolerance))
 	if ahead && !w.ahead {
 		w.log.WarnContext(ctx, "the database has rows of the future: the clock was ahead when they were written, or is behind now; "+
-			"jobs that were due then wait until the time has come: see queueadmin.Doctor", "newest", newest.UTC(), "now", now.UTC())
+			"jobs that were due then wait until the time has come: see queueadmin.Doctor", "newest", newest.UTC(),
+			"now", now.UTC())
 	}
 	w.ahead = ahead
 	return nil
@@ -143,7 +144,8 @@ func (w *clockwatch) revive(ctx context.Context, row *driver.Schedule, now time.
 	})
 	switch {
 	case err != nil && ctx.Err() == nil:
-		w.log.ErrorContext(ctx, "a schedule that waits for a time far ahead cannot go on; trying again", logSchedule, seen.Name, logError, err)
+		w.log.ErrorContext(ctx, "a schedule that waits for a time far ahead cannot go on; trying again", logSchedule,
+			seen.Name, logError, err)
 	case err == nil && revived:
 		w.log.WarnContext(ctx, "a schedule was fired or set while a clock was ahead; it goes on from now, but for instants "+
 			"for which it was fired too early", logSchedule, seen.Name, "would_have_waited_until", seen.NextAt)

@@ -210,7 +210,8 @@ func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
 func (q *Queue) encode(v any) (json.RawMessage, error) {
 	plain, err := encode(v)
 	if err == nil && len(plain) > q.maxPayload {
-		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrTooLarge, len(plain), q.maxPayload)
+		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrTooLarge,
+			len(plain), q.maxPayload)
 	}
 	return plain, err
 }

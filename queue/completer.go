@@ -229,7 +229,8 @@ func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*
 			return err
 		}
 		for _, job := range jobs {
-			if job.State == out.State && job.Attempt == out.Lease.Attempt && job.UpdatedAt.Equal(dbtime.Truncate(batch[i].at)) {
+			if job.State == out.State && job.Attempt == out.Lease.Attempt &&
+				job.UpdatedAt.Equal(dbtime.Truncate(batch[i].at)) {
 				answers[i] = nil
 			}
 		}
@@ -262,7 +263,8 @@ func (c *completer) report(ctx context.Context, e *completion, answer error, sup
 	switch {
 	case e.settled && out.Error == errUncommitted.Error():
 	case e.settled:
-		c.log.WarnContext(ctx, "handler returned an error after it had completed its job", about(logError, out.Error)...)
+		c.log.WarnContext(ctx, "handler returned an error after it had completed its job",
+			about(logError, out.Error)...)
 	case errors.Is(answer, ErrNotRunning), errors.Is(answer, ErrLeaseLost), errors.Is(answer, ErrJobNotFound):
 		c.log.WarnContext(ctx, "what a handler reported is ignored", about(logError, answer)...)
 	case out.State == StateFailed:
@@ -270,7 +272,8 @@ func (c *completer) report(ctx context.Context, e *completion, answer error, sup
 	case out.State == StateCanceled:
 		c.log.InfoContext(ctx, "job is canceled: its handler has found it pointless", about("reason", out.Error)...)
 	case superseded != "":
-		c.log.InfoContext(ctx, "job is canceled: another waits that does the same", about(logError, out.Error, "reason", superseded)...)
+		c.log.InfoContext(ctx, "job is canceled: another waits that does the same",
+			about(logError, out.Error, "reason", superseded)...)
 	case out.Kind == KindInterrupted:
 		c.log.InfoContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	case out.Kind != KindCompleted && out.Kind != driver.KindReleased:

@@ -45,7 +45,8 @@ func loadZone(name string) (*time.Location, error) {
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w (this machine may lack the time zone database; import time/tzdata into the program)", err)
+		return nil, fmt.Errorf("%w (this machine may lack the time zone database; import time/tzdata into the program)",
+			err)
 	}
 	return location, nil
 }

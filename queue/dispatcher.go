@@ -243,7 +243,8 @@ func (i *idleCheck) say(ctx context.Context, left jobsLeft, nextDue time.Time) {
 	if !nextDue.IsZero() {
 		attrs = append(attrs, "next_due", nextDue)
 	}
-	i.log.InfoContext(ctx, "not idle yet: waiting for jobs that are not due, limited, or running in other processes", attrs...)
+	i.log.InfoContext(ctx, "not idle yet: waiting for jobs that are not due, limited, or running in other processes",
+		attrs...)
 }
 
 func (i *idleCheck) left(ctx context.Context) (left jobsLeft, err error) {
@@ -277,7 +278,10 @@ func (i *idleCheck) free(ctx context.Context, limits []driver.LimitStatus) (int,
 	if err != nil || counts[StateQueued] == 0 {
 		return 0, err
 	}
-	if !slices.ContainsFunc(limits, func(l driver.LimitStatus) bool { return l.Paused && l.Kind != driver.TargetType }) {
+	if !slices.ContainsFunc(limits, func(l driver.LimitStatus) bool {
+		return l.Paused &&
+			l.Kind != driver.TargetType
+	}) {
 		return counts[StateQueued], nil
 	}
 	for filter.Limit = maxListing; ; {
@@ -304,6 +308,7 @@ func pausedType(limits []driver.LimitStatus, jobType string) bool {
 // pausedKey reports whether the key or a beginning of it is paused.
 func pausedKey(limits []driver.LimitStatus, key string) bool {
 	return key != "" && slices.ContainsFunc(limits, func(l driver.LimitStatus) bool {
-		return l.Paused && (l.Kind == driver.TargetKey && l.Name == key || l.Kind == driver.TargetKeyPrefix && strings.HasPrefix(key, l.Name))
+		return l.Paused && (l.Kind == driver.TargetKey && l.Name == key || l.Kind == driver.TargetKeyPrefix &&
+			strings.HasPrefix(key, l.Name))
 	})
 }

@@ -31,7 +31,8 @@ func (q *Queue) EnqueueTx(ctx context.Context, tx Tx, job NewJob) (EnqueueResult
 // refused with [ErrInvalidJob].
 func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time.Time) (EnqueueResult, error) {
 	if !job.NotBefore.IsZero() {
-		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: NotBefore is set already, to %v: give the time once", ErrInvalidJob, job.NotBefore))
+		return EnqueueResult{}, wrap("enqueue", "",
+			fmt.Errorf("%w: NotBefore is set already, to %v: give the time once", ErrInvalidJob, job.NotBefore))
 	}
 	job.NotBefore = notBefore
 	return q.Enqueue(ctx, job)
@@ -41,7 +42,8 @@ func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time
 // and so is a job whose NotBefore is set already.
 func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) (EnqueueResult, error) {
 	if delay < 0 {
-		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative", ErrInvalidJob, delay))
+		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative",
+			ErrInvalidJob, delay))
 	}
 	return q.EnqueueScheduled(ctx, job, q.now().Add(delay))
 }
@@ -189,7 +191,8 @@ func (q *Queue) payload(j *NewJob) (json.RawMessage, error) {
 		return nil, fmt.Errorf("payload of %s: %w", j.Type, err)
 	}
 	if len(b) > q.maxPayload {
-		return nil, fmt.Errorf("payload of %s has %d bytes; at most %d are allowed (Config.MaxPayload)", j.Type, len(b), q.maxPayload)
+		return nil, fmt.Errorf("payload of %s has %d bytes; at most %d are allowed (Config.MaxPayload)", j.Type, len(b),
+			q.maxPayload)
 	}
 	return b, nil
 }

@@ -257,14 +257,17 @@ func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, results []Enque
 		if due.Before(tx.Now()) {
 			due = tx.Now()
 		}
-		events = append(events, Event{Kind: EventEnqueued, JobID: rows[i].ID, JobType: rows[i].Type, At: tx.Now(), NotBefore: due})
+		events = append(events, Event{Kind: EventEnqueued, JobID: rows[i].ID, JobType: rows[i].Type, At: tx.Now(),
+			NotBefore: due})
 	}
 	return events
 }
 
 // recordCompletions is record for the completions of a completer whose answers are nil; superseded are its jobs that
 // were superseded.
-func (q *Queue) recordCompletions(ctx context.Context, tx *driver.WriteTx, batch []*completion, answers []error, superseded map[string]string) error {
+func (q *Queue) recordCompletions(
+	ctx context.Context, tx *driver.WriteTx, batch []*completion, answers []error, superseded map[string]string,
+) error {
 	if !q.observed(ctx) {
 		return nil
 	}
@@ -280,7 +283,9 @@ func (q *Queue) recordCompletions(ctx context.Context, tx *driver.WriteTx, batch
 }
 
 // recordCrashes is record for the jobs of a dead worker. Their run time is unknown.
-func (q *Queue) recordCrashes(ctx context.Context, tx *driver.WriteTx, jobs []Job, outcomes []driver.Outcome, answers []error) error {
+func (q *Queue) recordCrashes(
+	ctx context.Context, tx *driver.WriteTx, jobs []Job, outcomes []driver.Outcome, answers []error,
+) error {
 	if !q.observed(ctx) {
 		return nil
 	}

@@ -72,7 +72,8 @@ const (
 
 func (f *EventFilter) validate() error {
 	if f.Buffer < 0 || f.Buffer > maxEventBuffer {
-		return fmt.Errorf("queue: subscribe: EventFilter.Buffer is %d; it must be within 1 and %d", f.Buffer, maxEventBuffer)
+		return fmt.Errorf("queue: subscribe: EventFilter.Buffer is %d; it must be within 1 and %d", f.Buffer,
+			maxEventBuffer)
 	}
 	for _, kind := range f.Kinds {
 		if !slices.Contains(eventKinds(), kind) {

@@ -71,7 +71,8 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 		err = errors.Join(err, errors.New("its function is nil"))
 	}
 	if !d.register(string(t), h, err) {
-		d.cfg.Logger.Error("handler is registered after Run and will not be called; call Handle before Run", logJobType, string(t))
+		d.cfg.Logger.Error("handler is registered after Run and will not be called; call Handle before Run", logJobType,
+			string(t))
 	}
 }
 

@@ -129,7 +129,8 @@ type Filter struct {
 
 // selects reports whether something other than the state chooses among the jobs.
 func (f *Filter) selects() bool {
-	return len(f.Types)+len(f.Tags) > 0 || f.UserID+f.Key+f.LimitKey+f.Before != "" || !f.CreatedFrom.IsZero() || !f.CreatedBefore.IsZero()
+	return len(f.Types)+len(f.Tags) > 0 || f.UserID+f.Key+f.LimitKey+f.Before != "" || !f.CreatedFrom.IsZero() ||
+		!f.CreatedBefore.IsZero()
 }
 
 func (f *Filter) stored() driver.Filter {
@@ -143,7 +144,8 @@ var errInvalidFilter = errors.New("invalid filter")
 
 func (f *Filter) validate() error {
 	for field, names := range map[string][]string{
-		"Types": f.Types, "UserID": {f.UserID}, "Key": {f.Key}, "LimitKey": {f.LimitKey}, "Tags": f.Tags, "Before": {f.Before},
+		"Types": f.Types, "UserID": {f.UserID}, "Key": {f.Key}, "LimitKey": {f.LimitKey}, "Tags": f.Tags,
+		"Before": {f.Before},
 	} {
 		for _, name := range names {
 			if !isText(name) {

@@ -70,7 +70,8 @@ const maxPrinted = 1000
 // String describes the job for logs: its type, id, state and attempt, and the beginning of its payload and of its last
 // error.
 func (j Job) String() string {
-	text := fmt.Sprintf("%s %s %s, attempt %d, payload %s", j.Type, j.ID, j.State, j.Attempt, beginning(string(j.Payload)))
+	text := fmt.Sprintf("%s %s %s, attempt %d, payload %s", j.Type, j.ID, j.State, j.Attempt,
+		beginning(string(j.Payload)))
 	if j.LastError != "" {
 		text += ", last error " + strconv.Quote(beginning(j.LastError))
 	}
@@ -200,14 +201,17 @@ func (j *NewJob) validate() error {
 	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
 		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
-		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
+		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts,
+			maxMaxAttempts)
 	}
 	switch coalesces := j.Key.Scope == driver.KeyCoalesce; {
 	case coalesces && j.LimitKey == driver.CoalescePrefix+j.Key.Name: // as a stored job has them
 	case strings.HasPrefix(j.LimitKey, driver.CoalescePrefix):
-		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, cutID(j.LimitKey), driver.CoalescePrefix)
+		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, cutID(j.LimitKey),
+			driver.CoalescePrefix)
 	case coalesces && j.LimitKey != "":
-		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, cutID(j.LimitKey))
+		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob,
+			cutID(j.LimitKey))
 	}
 	for _, err := range []error{
 		j.validTimes(), validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
@@ -228,7 +232,8 @@ func (j *NewJob) validTimes() error {
 		return err
 	}
 	if !j.ExpiresAt.IsZero() && j.ExpiresAt.Before(j.NotBefore) {
-		return fmt.Errorf("%w: ExpiresAt (%v) is before NotBefore (%v): the job could never run", ErrInvalidJob, j.ExpiresAt, j.NotBefore)
+		return fmt.Errorf("%w: ExpiresAt (%v) is before NotBefore (%v): the job could never run", ErrInvalidJob,
+			j.ExpiresAt, j.NotBefore)
 	}
 	return nil
 }

@@ -47,8 +47,10 @@ func validKey(k Key) error {
 		return nil
 	case k.Name == "":
 		return fmt.Errorf("%w: Key.Name is empty", ErrInvalidJob)
-	case !slices.Contains([]KeyScope{driver.KeyForever, driver.KeyUnfinished, driver.KeyPeriod, driver.KeyCoalesce}, k.Scope):
-		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever, WhileUnfinished, ForPeriod or Coalesce", ErrInvalidJob, k.Scope)
+	case !slices.Contains([]KeyScope{driver.KeyForever, driver.KeyUnfinished, driver.KeyPeriod, driver.KeyCoalesce},
+		k.Scope):
+		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever, WhileUnfinished, ForPeriod or Coalesce",
+			ErrInvalidJob, k.Scope)
 	case k.Scope == driver.KeyPeriod && k.Period < time.Millisecond:
 		return fmt.Errorf("%w: Key.Period is %v; it must be at least 1ms", ErrInvalidJob, k.Period)
 	case k.Scope != driver.KeyPeriod && k.Period != 0:
@@ -87,7 +89,8 @@ func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertRe
 			hint = "the payloads differ"
 		}
 	}
-	return &Error{Op: "enqueue", JobID: result.ID, Err: fmt.Errorf("%w: %q", ErrKeyConflict, given.Key.Name), Hint: hint + "; use another key"}
+	return &Error{Op: "enqueue", JobID: result.ID, Err: fmt.Errorf("%w: %q", ErrKeyConflict, given.Key.Name),
+		Hint: hint + "; use another key"}
 }
 
 // difference names the first place in which two payloads differ and, unless hidden, their values there.

@@ -82,7 +82,8 @@ func (h *heartbeater) run(ctx context.Context) {
 func (h *heartbeater) beat(ctx context.Context) {
 	ctx, cancel := answeredIn(ctx, min(answerTimeout, max(h.lease/2, stopTimeout)))
 	defer cancel()
-	alive, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.identity.get(), Types: h.types, Now: h.now()})
+	alive, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.identity.get(), Types: h.types,
+		Now: h.now()})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return
@@ -104,8 +105,10 @@ func (h *heartbeater) revive(ctx context.Context) {
 	// In this order: the claimer itself cancels the jobs of a later claim under the old name.
 	now := h.identity.renew()
 	h.running.cancelAll(ErrLeaseLost)
-	h.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was", was, logWorkerID, now)
-	if _, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: now, First: true, Types: h.types, Now: h.now()}); err != nil {
+	h.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was",
+		was, logWorkerID, now)
+	if _, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: now, First: true, Types: h.types,
+		Now: h.now()}); err != nil {
 		h.log.ErrorContext(ctx, "heartbeat failed", logError, err)
 		return
 	}

@@ -77,7 +77,10 @@ const (
 // than the limit allows. A pause stays. Jobs that the limit holds back are kept apart and slow no others; if very many
 // are queued, moving them takes the database a while.
 func (q *Queue) SetLimit(ctx context.Context, target Target, limit Limit) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.SetLimitTx(ctx, tx, target, limit) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.SetLimitTx(ctx, tx, target,
+			limit)
+	})
 }
 
 // SetLimitTx is SetLimit as part of a transaction.
@@ -91,7 +94,8 @@ func (q *Queue) SetLimitTx(ctx context.Context, tx Tx, target Target, limit Limi
 		return wrap("set limit", "", err)
 	}
 	if target == ForAll() {
-		return wrap("set limit", "", fmt.Errorf("%w: all jobs can be paused, not limited: limit their types", ErrInvalidLimit))
+		return wrap("set limit", "", fmt.Errorf("%w: all jobs can be paused, not limited: limit their types",
+			ErrInvalidLimit))
 	}
 	if limit.Rate > 0 {
 		limit.Burst = max(1, limit.Burst)
@@ -185,7 +189,8 @@ func (t Target) validate() error {
 		return fmt.Errorf("%w: Target.Name is empty", ErrInvalidLimit)
 	}
 	if t.Kind != TargetType && strings.HasPrefix(t.Name, driver.CoalescePrefix) {
-		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, cutID(t.Name), driver.CoalescePrefix)
+		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, cutID(t.Name),
+			driver.CoalescePrefix)
 	}
 	return validTextOf(ErrInvalidLimit, "Target.Name", t.Name, maxNameLength)
 }
@@ -193,7 +198,8 @@ func (t Target) validate() error {
 func (l Limit) validate() error {
 	switch {
 	case l.MaxRunning < 0 || l.MaxRunning > maxRunningLimit:
-		return fmt.Errorf("%w: Limit.MaxRunning is %d; it must be within 0 and %d", ErrInvalidLimit, l.MaxRunning, maxRunningLimit)
+		return fmt.Errorf("%w: Limit.MaxRunning is %d; it must be within 0 and %d", ErrInvalidLimit, l.MaxRunning,
+			maxRunningLimit)
 	case l.Rate < 0 || l.Rate > maxRate:
 		return fmt.Errorf("%w: Limit.Rate is %d; it must be within 0 and %d", ErrInvalidLimit, l.Rate, maxRate)
 	case l.Rate == 0 && (l.Per != 0 || l.Burst != 0):
@@ -205,9 +211,11 @@ func (l Limit) validate() error {
 	case l.Per < minPer || l.Per > maxPer:
 		return fmt.Errorf("%w: Limit.Per is %v; it must be within %v and %v", ErrInvalidLimit, l.Per, minPer, maxPer)
 	case int64(l.Rate) > l.Per.Microseconds():
-		return fmt.Errorf("%w: Limit.Rate is %d in %v; it must be at most one a microsecond", ErrInvalidLimit, l.Rate, l.Per)
+		return fmt.Errorf("%w: Limit.Rate is %d in %v; it must be at most one a microsecond", ErrInvalidLimit, l.Rate,
+			l.Per)
 	case l.Burst < 0 || l.Burst > l.Rate:
-		return fmt.Errorf("%w: Limit.Burst is %d; it must be within 0 and Limit.Rate (%d)", ErrInvalidLimit, l.Burst, l.Rate)
+		return fmt.Errorf("%w: Limit.Burst is %d; it must be within 0 and Limit.Rate (%d)", ErrInvalidLimit, l.Burst,
+			l.Rate)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func (m *model) choose(now time.Time, capacities []driver.TypeCapacity, limit in
 		return capacity[j.Type] == 0 || j.expired(now) || (!j.due && j.NotBefore.After(now))
 	})
 	slices.SortFunc(waiting, func(a, b *modelJob) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore),
+			strings.Compare(a.ID, b.ID))
 	})
 	for _, j := range waiting {
 		if len(chosen) < limit && capacity[j.Type] > 0 && u.start(m.limitsOn(j)) {
@@ -115,7 +116,8 @@ func (m *model) limitsOn(j *modelJob) (limits []modelLimit) {
 		}
 	}
 	if j.Key.Scope == driver.KeyCoalesce {
-		return append(limits, modelLimit{queue.LimitStatus{Limit: queue.Limit{MaxRunning: 1}}, queue.ForKey(j.LimitKey)})
+		return append(limits, modelLimit{queue.LimitStatus{Limit: queue.Limit{MaxRunning: 1}},
+			queue.ForKey(j.LimitKey)})
 	}
 	if j.LimitKey == "" {
 		return limits
@@ -155,7 +157,8 @@ func (m *model) used(now time.Time) *usage {
 func (u *usage) start(limits []modelLimit) bool {
 	for i := range limits {
 		l := &limits[i]
-		if l.Paused || (l.MaxRunning > 0 && u.running[l.of] >= l.MaxRunning) || (l.Rate > 0 && u.arrivals[l.of].Add(-l.slack()).After(u.now)) {
+		if l.Paused || (l.MaxRunning > 0 && u.running[l.of] >= l.MaxRunning) ||
+			(l.Rate > 0 && u.arrivals[l.of].Add(-l.slack()).After(u.now)) {
 			return false
 		}
 	}

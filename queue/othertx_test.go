@@ -168,7 +168,8 @@ func TestAPoolInDisguiseIsNoTransaction(t *testing.T) {
 		conn, err := p.pool.Conn(t.Context())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, conn.Close()) }()
-		for name, tx := range map[string]queue.Tx{"a pool": helper{p.pool}, "a connection": helper{conn}, "a pool as it is": p.pool} {
+		for name, tx := range map[string]queue.Tx{"a pool": helper{p.pool}, "a connection": helper{conn},
+			"a pool as it is": p.pool} {
 			_, err := q.EnqueueTx(t.Context(), tx, ping.New(1, nil))
 			require.Error(t, err, name)
 			advised(t, err, driver.ErrNoTransaction)
@@ -285,8 +286,11 @@ func refusesOther(t *testing.T, q *queue.Queue, tx queue.Tx) {
 			_, err := q.EnqueueTx(t.Context(), tx, ping.New(1, &queue.Options{Key: queue.WhileUnfinished("k")}))
 			return err
 		},
-		"CancelTx":   func() error { return q.CancelTx(t.Context(), tx, id) },
-		"SetLimitTx": func() error { return q.SetLimitTx(t.Context(), tx, queue.ForKey("k"), queue.Limit{MaxRunning: 1}) },
+		"CancelTx": func() error { return q.CancelTx(t.Context(), tx, id) },
+		"SetLimitTx": func() error {
+			return q.SetLimitTx(t.Context(), tx, queue.ForKey("k"),
+				queue.Limit{MaxRunning: 1})
+		},
 	} {
 		err := call()
 		require.ErrorIs(t, err, driver.ErrOtherDatabase, name)

@@ -87,7 +87,8 @@ func New(db DB, cfg *Config) (*Queue, error) {
 	if c.MaxPayload == 0 {
 		c.MaxPayload = defaultMaxPayload
 	}
-	if err := errors.Join(c.Retry.validate(), c.Budget.validate(), validMaxPayload(c.MaxPayload), validTypes(c.Types)); err != nil {
+	if err := errors.Join(c.Retry.validate(), c.Budget.validate(), validMaxPayload(c.MaxPayload),
+		validTypes(c.Types)); err != nil {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	t, err := newTelemetry(&c)
@@ -99,7 +100,8 @@ func New(db DB, cfg *Config) (*Queue, error) {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	return &Queue{
-		db: db, driver: db.Driver(), options: optionsOf(db.Driver()), log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
+		db: db, driver: db.Driver(), options: optionsOf(db.Driver()), log: c.Logger, retry: c.Retry,
+		budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
 		retention: c.Retention, codecs: codecs, telemetry: t,
 	}, nil
 }

@@ -93,7 +93,10 @@ func (q *Queue) pruneType(ctx context.Context, state State, t driver.FinishedTyp
 		return 0, nil
 	}
 	req := driver.PruneRequest{State: state, Type: t.Type, FinishedBefore: before, Limit: pruneBatch}
-	return q.inBatches(ctx, func(ctx context.Context, tx *driver.WriteTx) (int, error) { return q.driver.Prune(ctx, tx, req) })
+	return q.inBatches(ctx, func(ctx context.Context, tx *driver.WriteTx) (int,
+		error) {
+		return q.driver.Prune(ctx, tx, req)
+	})
 }
 
 func (q *Queue) pruneKeys(ctx context.Context) error {
@@ -123,7 +126,9 @@ func (q *Queue) pruneRates(ctx context.Context) error {
 }
 
 // inBatches repeats a deletion, each time in a transaction of its own, until it finds less than a batch.
-func (q *Queue) inBatches(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) (int, error)) (total int, err error) {
+func (q *Queue) inBatches(
+	ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) (int, error),
+) (total int, err error) {
 	for {
 		began, n := time.Now(), 0
 		err := q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {

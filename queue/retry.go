@@ -57,7 +57,8 @@ func (p RetryPolicy) validate() error {
 	case !(p.Factor >= 1) || math.IsInf(p.Factor, 0): // also for NaN
 		return fmt.Errorf("Retry.Factor is %v; it must be a number of at least 1", p.Factor)
 	case p.Cap < p.Base || p.Cap > maxRetryCap:
-		return fmt.Errorf("Retry.Cap is %v; it must be at least Retry.Base (%v), and at most %v", p.Cap, p.Base, maxRetryCap)
+		return fmt.Errorf("Retry.Cap is %v; it must be at least Retry.Base (%v), and at most %v", p.Cap, p.Base,
+			maxRetryCap)
 	case !(p.Jitter >= 0 && p.Jitter <= 1):
 		return fmt.Errorf("Retry.Jitter is %v; it must be within 0 and 1", p.Jitter)
 	}
@@ -103,7 +104,8 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 	if !errors.As(err, &v) {
 		v = &verdict{err: err}
 	}
-	out := driver.Outcome{Lease: job.lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
+	out := driver.Outcome{Lease: job.lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()),
+		At: now}
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		out.Stack = storable(p.Stack)
 	}
@@ -139,7 +141,8 @@ func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
 	}
 	if job.Crashes >= budget.Crashes {
 		out.State = StateFailed
-		out.Error = fmt.Sprintf("%s (gave up after %d crashes: the job may be what kills its workers)", out.Error, job.Crashes+1)
+		out.Error = fmt.Sprintf("%s (gave up after %d crashes: the job may be what kills its workers)", out.Error,
+			job.Crashes+1)
 	}
 	return out
 }

@@ -112,7 +112,8 @@ func (r *runner) ended(e *entry, err error) {
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (r *runner) giveBack(claimedBefore time.Time) {
 	for _, a := range r.running.unclaim(claimedBefore) {
-		r.completer.add(newCompletion(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued, Kind: driver.KindReleased, At: r.now()}))
+		r.completer.add(newCompletion(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued,
+			Kind: driver.KindReleased, At: r.now()}))
 	}
 }
 
@@ -131,11 +132,13 @@ func (r *runner) outcome(e *entry, err error) (out driver.Outcome) {
 			err = Defer(cause, 0)
 		case errors.Is(cause, ErrTimeout):
 			ran := time.Since(e.deadline) + e.timeout
-			err = fmt.Errorf("%w: it ran %v, %v are allowed: %w", ErrTimeout, ran.Round(time.Millisecond), e.timeout, err)
+			err = fmt.Errorf("%w: it ran %v, %v are allowed: %w", ErrTimeout, ran.Round(time.Millisecond), e.timeout,
+				err)
 		}
 		return r.judge(a, err)
 	}
-	out = driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: r.now(), Plain: a.job.plain()}
+	out = driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: r.now(),
+		Plain: a.job.plain()}
 	if result := a.resultValue(); result != nil && !a.completed.Load() {
 		if out.Result, err = r.q.encodeAt(resultPlace(a.job.ID), result); err != nil {
 			return r.judge(a, Fatal(fmt.Errorf("result: %w", err)))
@@ -227,7 +230,8 @@ func (r *runner) giveUp(ctx context.Context, match func(e *entry) bool) {
 			outcome.Stack = storable(stacks[e])
 			r.completer.add(newCompletion(a, outcome))
 		}
-		r.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(), Stack: stacks[e]})
+		r.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(),
+			Stack: stacks[e]})
 	}
 }
 

@@ -77,7 +77,8 @@ func (e *entry) stop(cause error) {
 
 func newRunningSet(slots int) *runningSet {
 	return &runningSet{
-		slots: slots, attempts: make(map[driver.Lease]*entry), active: make(map[string]int), stuck: make(map[*entry]struct{}),
+		slots: slots, attempts: make(map[driver.Lease]*entry), active: make(map[string]int),
+		stuck:  make(map[*entry]struct{}),
 		hungry: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 }

@@ -142,7 +142,8 @@ func (s *Schedule) validate() error {
 	case s.Job.Key.Scope == driver.KeyForever:
 		return invalid("Job.Key is for ever; there would be no second firing")
 	case len(s.Job.Tags) > maxFiringTags:
-		return invalid("Job.Tags are %d; at most %d are allowed beside the two of the firing", len(s.Job.Tags), maxFiringTags)
+		return invalid("Job.Tags are %d; at most %d are allowed beside the two of the firing", len(s.Job.Tags),
+			maxFiringTags)
 	}
 	if err := s.Job.validate(); err != nil {
 		return invalid("Job: %w", err)
@@ -223,8 +224,10 @@ func (q *Queue) updateSchedule(ctx context.Context, tx *driver.WriteTx, s Stored
 // does not keep others from firing.
 func (q *Queue) storedSchedule(row *driver.Schedule) StoredSchedule {
 	s := StoredSchedule{
-		Schedule: Schedule{Name: row.Name, Cron: row.Cron, Zone: row.Zone, CatchUp: CatchUp(row.CatchUp), Job: NewJob{Type: row.Type}},
-		Paused:   row.Paused, NextAt: row.NextAt, LastAt: row.LastAt, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		Schedule: Schedule{Name: row.Name, Cron: row.Cron, Zone: row.Zone, CatchUp: CatchUp(row.CatchUp),
+			Job: NewJob{Type: row.Type}},
+		Paused: row.Paused, NextAt: row.NextAt, LastAt: row.LastAt, CreatedAt: row.CreatedAt,
+		UpdatedAt: row.UpdatedAt,
 	}
 	if err := json.Unmarshal(row.Options, &s.Job.Options); err != nil { //nolint:musttag // its fields' names are a promise to users
 		s.Fault = fmt.Sprintf("its options_json: %v", err)

@@ -34,7 +34,10 @@ func (s *StoredSchedule) timetable() (timetable, error) {
 
 // RemoveSchedule ends a schedule; jobs it has enqueued stay. The error is [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RemoveScheduleTx(ctx, tx, name) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.RemoveScheduleTx(ctx, tx,
+			name)
+	})
 }
 
 // RemoveScheduleTx is RemoveSchedule as part of a transaction.
@@ -73,7 +76,10 @@ func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
 // skipped. Resuming a schedule that is not paused changes nothing. The error is [ErrScheduleNotFound] if it does not
 // exist.
 func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeScheduleTx(ctx, tx, name) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.ResumeScheduleTx(ctx, tx,
+			name)
+	})
 }
 
 // ResumeScheduleTx is ResumeSchedule as part of a transaction.
@@ -130,7 +136,9 @@ func (q *Queue) FireScheduleTx(ctx context.Context, tx Tx, name string) (Enqueue
 }
 
 // editSchedule changes a stored schedule as fn does, if it does.
-func (q *Queue) editSchedule(ctx context.Context, tx *driver.WriteTx, op, name string, fn func(stored *StoredSchedule) (changed bool)) error {
+func (q *Queue) editSchedule(
+	ctx context.Context, tx *driver.WriteTx, op, name string, fn func(stored *StoredSchedule) (changed bool),
+) error {
 	stored, err := q.lockSchedule(ctx, tx, name)
 	if err != nil {
 		return scheduleError(op, name, err)
@@ -186,7 +194,8 @@ func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
 
 func (q *Queue) setSchedule(ctx context.Context, tx *driver.WriteTx, s Schedule, table timetable) error {
 	next := table.next(tx.Now())
-	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
+	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(),
+		UpdatedAt: tx.Now()})
 	if err == nil && added {
 		err = q.rescheduled(ctx, tx)
 	}

@@ -130,7 +130,8 @@ func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.T
 func (s *scheduler) complain(ctx context.Context, name string, err error) {
 	if fault := err.Error(); s.faults[name] != fault {
 		s.faults[name] = fault
-		s.log.ErrorContext(ctx, "schedule cannot fire; trying again, the others go on", logSchedule, name, logError, err)
+		s.log.ErrorContext(ctx, "schedule cannot fire; trying again, the others go on", logSchedule, name, logError,
+			err)
 	}
 }
 

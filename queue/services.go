@@ -99,14 +99,17 @@ func newServices(q *Queue, cfg *DispatcherConfig, h handlers) *services {
 	leases := &leaseChecker{driver: q.driver, log: cfg.Logger, running: c.running}
 	c.completer = &completer{q: q, log: cfg.Logger, running: c.running, lease: cfg.Lease, woken: make(chan struct{}, 1)}
 	c.runner = &runner{
-		q: q, log: cfg.Logger, now: q.now, running: c.running, completer: c.completer, handlers: h, onStuck: cfg.OnStuck,
+		q: q, log: cfg.Logger, now: q.now, running: c.running, completer: c.completer, handlers: h,
+		onStuck: cfg.OnStuck,
 	}
 	c.heartbeater = &heartbeater{
-		q: q, log: cfg.Logger, now: q.now, identity: c.identity, running: c.running, leases: leases, types: h.types(), lease: cfg.Lease,
+		q: q, log: cfg.Logger, now: q.now, identity: c.identity, running: c.running, leases: leases, types: h.types(),
+		lease: cfg.Lease,
 	}
 	c.rescuer = &rescuer{q: q, log: cfg.Logger, identity: c.identity, lease: cfg.Lease}
 	c.claimer = &claimer{
-		driver: q.driver, finishClaimer: q.finishClaimer, log: cfg.Logger, now: q.now, telemetry: q.telemetry, identity: c.identity, running: c.running,
+		driver: q.driver, finishClaimer: q.finishClaimer, log: cfg.Logger, now: q.now, telemetry: q.telemetry,
+		identity: c.identity, running: c.running,
 		runner: c.runner, leases: leases, handlers: h, prefetch: cfg.Prefetch, poll: cfg.PollInterval,
 		private: driver.IsPrivate(q.driver), woken: make(chan struct{}, 1),
 	}

@@ -69,7 +69,9 @@ func Step[T any](ctx context.Context, w Running, name string, fn func(ctx contex
 
 // StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it takes
 // effect exactly once.
-func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context, tx Tx) (T, error)) (T, error) {
+func StepTx[T any](
+	ctx context.Context, w Running, name string, fn func(ctx context.Context, tx Tx) (T, error),
+) (T, error) {
 	var result T
 	a, err := attemptOf(w, "step")
 	if err != nil {
@@ -168,7 +170,8 @@ func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, er
 		return false, err
 	}
 	if err := unmarshal(step.Result, result); err != nil {
-		return false, wrap("step", a.job.ID, undecided(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
+		return false, wrap("step", a.job.ID,
+			undecided(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
 	}
 	return true, nil
 }
@@ -208,7 +211,9 @@ func (a *Attempt) remember(step StepRecord) {
 	}
 }
 
-func (q *Queue) finishStepTx(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step StepRecord, result any) (StepRecord, error) {
+func (q *Queue) finishStepTx(
+	ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step StepRecord, result any,
+) (StepRecord, error) {
 	plain, err := q.encode(result)
 	if err != nil {
 		// Not to be retried: the step would take effect each time, and its result never be kept.
@@ -246,7 +251,8 @@ func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error)
 		return value, false, err
 	}
 	if err := unmarshal(step.Cursor, &value); err != nil {
-		return value, false, wrap("cursor", a.job.ID, undecided(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
+		return value, false, wrap("cursor", a.job.ID,
+			undecided(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
 	}
 	return value, true, nil
 }

@@ -123,6 +123,7 @@ CREATE TABLE postroom_migrations (package TEXT NOT NULL, version INTEGER NOT NUL
 INSERT INTO postroom_migrations VALUES ('queue', 1, '0001_queue.sql'), ('queue', 2, '0002_schedules.sql'), ('queue', 3, '0003_moves.sql')`)
 		return err
 	}))
-	require.EqualError(t, queue.Migrate(t.Context(), db), "migrate queue: this database was made by a version before 0.1, "+
-		"which this program cannot carry on: finish or export its work with that version, then start with a new database")
+	require.EqualError(t, queue.Migrate(t.Context(), db),
+		"migrate queue: this database was made by a version before 0.1, "+
+			"which this program cannot carry on: finish or export its work with that version, then start with a new database")
 }

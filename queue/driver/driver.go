@@ -227,7 +227,8 @@ type FinishClaimer interface {
 	// is when to check the keys again. It notifies listeners unless it claims all jobs that the ends have made capacity
 	// for. claimed is called only after the transaction has committed; its jobs may arrive with the response to the
 	// commit.
-	FinishAndClaim(ctx context.Context, tx *WriteTx, outcomes []Outcome, req ClaimRequest) (answers []error, claimed func() ClaimResult, err error)
+	FinishAndClaim(ctx context.Context, tx *WriteTx, outcomes []Outcome, req ClaimRequest) (answers []error,
+		claimed func() ClaimResult, err error)
 }
 
 // A WriteChecker is a [Driver] that recognizes a caller inside the function of a write, by its context or by its

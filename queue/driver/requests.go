@@ -80,7 +80,8 @@ var possibleStates = map[string][]State{
 func CheckOutcomes(outcomes []Outcome) error {
 	for i := range outcomes {
 		if out := &outcomes[i]; !slices.Contains(possibleStates[out.Kind], out.State) {
-			return fmt.Errorf("%w: an attempt of job %s that ends with the kind %q and the state %q", ErrUnknownStanding, out.Lease.JobID, out.Kind, out.State)
+			return fmt.Errorf("%w: an attempt of job %s that ends with the kind %q and the state %q",
+				ErrUnknownStanding, out.Lease.JobID, out.Kind, out.State)
 		}
 	}
 	return nil

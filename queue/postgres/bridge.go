@@ -37,7 +37,8 @@ var valueFormats = pgx.QueryResultFormatsByOID{
 	pgtype.BoolOID: pgx.BinaryFormatCode, pgtype.ByteaOID: pgx.BinaryFormatCode,
 	pgtype.Int2OID: pgx.BinaryFormatCode, pgtype.Int4OID: pgx.BinaryFormatCode, pgtype.Int8OID: pgx.BinaryFormatCode,
 	pgtype.Float4OID: pgx.BinaryFormatCode, pgtype.Float8OID: pgx.BinaryFormatCode,
-	pgtype.DateOID: pgx.BinaryFormatCode, pgtype.TimestampOID: pgx.BinaryFormatCode, pgtype.TimestamptzOID: pgx.BinaryFormatCode,
+	pgtype.DateOID: pgx.BinaryFormatCode, pgtype.TimestampOID: pgx.BinaryFormatCode,
+	pgtype.TimestamptzOID: pgx.BinaryFormatCode,
 }
 
 func (b bridge) QueryContext(ctx context.Context, query string, named []sqldriver.NamedValue) (sqldriver.Rows, error) {

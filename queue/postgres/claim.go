@@ -59,7 +59,10 @@ func (db *engine) answerOf(c *limitedClaim) driver.ClaimResult {
 }
 
 // readRemainder returns the chores for the requested types, and the number of ready jobs of those with capacity.
-func readRemainder(ctx context.Context, tx *driver.WriteTx, ahead *[]remainder, req driver.ClaimRequest, open []driver.TypeCapacity, counted int) error {
+func readRemainder(
+	ctx context.Context, tx *driver.WriteTx, ahead *[]remainder, req driver.ClaimRequest, open []driver.TypeCapacity,
+	counted int,
+) error {
 	asked, _ := columns(req.Types)
 	names, _ := columns(open)
 	return laterInto(ctx, tx, ahead, scanRemainder, selectRemainder, req.Now, asked, counted, names)

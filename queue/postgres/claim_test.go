@@ -49,7 +49,8 @@ func capacitiesOf(capacity int, types ...string) []driver.TypeCapacity {
 
 func claimOf(t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity) driver.ClaimResult {
 	t.Helper()
-	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: driver.Now(db.Driver())})
+	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit,
+		Now: driver.Now(db.Driver())})
 	require.NoError(t, err)
 	return result
 }
@@ -96,7 +97,8 @@ func TestClaimKeepsToTheCapacityOfEachType(t *testing.T) {
 	for range 10 {
 		insertJobs(t, db, jobOf("a", 2), jobOf("b", 1), jobOf("c", 0))
 	}
-	result := claimOf(t, db, 12, driver.TypeCapacity{Type: "a", Capacity: 3}, driver.TypeCapacity{Type: "b", Capacity: 20}, driver.TypeCapacity{Type: "c", Capacity: 4})
+	result := claimOf(t, db, 12, driver.TypeCapacity{Type: "a", Capacity: 3},
+		driver.TypeCapacity{Type: "b", Capacity: 20}, driver.TypeCapacity{Type: "c", Capacity: 4})
 	counts := map[string]int{}
 	for _, job := range result.Jobs {
 		counts[job.Type]++
@@ -119,12 +121,16 @@ func passOver(t *testing.T, types []string, limited bool) {
 	db := openQueue(t)
 	if limited {
 		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			return db.Driver().SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"}, &driver.Limit{MaxRunning: 2})
+			return db.Driver().SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"},
+				&driver.Limit{MaxRunning: 2})
 		}))
 	}
 	first, second := jobOf("a", 1), jobOf("a", 0)
 	insertJobs(t, db, first, second)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, first.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().Cancel(ctx, tx,
+			first.ID)
+	})
 	result := claimOf(t, db, 1, capacitiesOf(5, types...)...)
 	require.Len(t, result.Jobs, 1)
 	require.Equal(t, second.ID, result.Jobs[0].ID)

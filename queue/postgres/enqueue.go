@@ -13,9 +13,14 @@ import (
 
 // Insert implements [driver.Enqueuer]: one statement, however many jobs, which where they are few waits for the commit;
 // and one look at keys where there are any.
-func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+func (db *engine) Insert(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob,
+) ([]driver.InsertResult, error) {
 	// Before any key is taken: who waits for another to write it, once, has nothing that this one may want.
-	if slices.ContainsFunc(jobs, func(j driver.InsertJob) bool { return strings.HasPrefix(j.LimitKey, driver.CoalescePrefix) }) {
+	if slices.ContainsFunc(jobs, func(j driver.InsertJob) bool {
+		return strings.HasPrefix(j.LimitKey,
+			driver.CoalescePrefix)
+	}) {
 		if err := later(ctx, tx, jobsql.LimitCoalesced, tx.Now()); err != nil {
 			return nil, err
 		}
@@ -70,7 +75,10 @@ var (
 			}
 			return c.Name
 		}) +
-		"\nFROM unnest(" + each(bound, func(c *jobsql.InsertColumn, place int) string { return fmt.Sprintf("$%d::%s[]", place, typeOf(c)) }) +
+		"\nFROM unnest(" + each(bound, func(c *jobsql.InsertColumn, place int) string {
+		return fmt.Sprintf("$%d::%s[]",
+			place, typeOf(c))
+	}) +
 		")\n  AS j (" + jobsql.Names(bound) + ")"
 
 	copyJobs = "COPY jobs (" + jobsql.Names(jobsql.Inserted) + ")\nFROM STDIN WITH (FORMAT binary)"

@@ -14,9 +14,12 @@ const PlanOurs = planOurs
 var Planned = map[string]string{
 	"claimOfType": claimOfType, "claimOfTypeAfter": claimOfTypeAfter,
 	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": selectRemainder,
-	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockHeads": lockHeads, "lockFreedHeads": lockFreedHeads, "readLanes": readLanes, "readLanesPastLocks": readLanesPastLocks, "insertFrontsOf": insertHeadsOf, "insertFrontsOfKeys": insertHeadsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
+	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockHeads": lockHeads, "lockFreedHeads": lockFreedHeads,
+	"readLanes": readLanes, "readLanesPastLocks": readLanesPastLocks, "insertFrontsOf": insertHeadsOf,
+	"insertFrontsOfKeys": insertHeadsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
-	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning, "selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
+	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning,
+	"selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
 }
 
 // ChooseWithin is what a claim within limits does before it takes the jobs, in a transaction that goes on.

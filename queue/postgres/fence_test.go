@@ -134,9 +134,11 @@ func TestAStaleAttemptWritesNothing(t *testing.T) {
 // regard to it commits nothing.
 func TestAFailingFirstStatementTellsItsOwnError(t *testing.T) {
 	f := newFenced(t)
-	require.NoError(t, f.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error { return note(ctx, tx, "taken") }))
+	require.NoError(t, f.db.Write(t.Context(),
+		func(ctx context.Context, tx queue.Tx) error { return note(ctx, tx, "taken") }))
 	f.work(t, 3, func(ctx context.Context, w *queue.Work[int]) error {
-		statement := []string{"INSERT INTO notes (text) VALUES ($1)", "INSERT INTO nowhere (text) VALUES ($1)", "INSERT INTO notes (text) VALUES ($1::int)"}[w.Payload]
+		statement := []string{"INSERT INTO notes (text) VALUES ($1)", "INSERT INTO nowhere (text) VALUES ($1)",
+			"INSERT INTO notes (text) VALUES ($1::int)"}[w.Payload]
 		code := []string{"23505", "42P01", "22P02"}[w.Payload]
 		for _, swallow := range []bool{false, true} {
 			require.Error(t, w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {

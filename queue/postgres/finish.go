@@ -73,7 +73,10 @@ func (f *finishing) finish(ctx context.Context, tx *driver.WriteTx) (answers []e
 	return answers, after, err
 }
 
-func refusals(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, done map[driver.Lease]*endedJob, answers []error) error {
+func refusals(
+	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, done map[driver.Lease]*endedJob,
+	answers []error,
+) error {
 	var leases []driver.Lease
 	var at []int
 	for i := range outcomes {
@@ -104,7 +107,8 @@ func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
 	var started jobsql.Instant
 	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.limited)
-	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String), limitKey.String, started.Time
+	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String),
+		limitKey.String, started.Time
 	return e, err
 }
 
@@ -132,7 +136,8 @@ func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*f
 	case completed:
 		return f, laterInto(ctx, tx, &f.ended, scanEnded, completeHolding, r.ids, r.attempts, r.results, r.at)
 	}
-	return f, laterInto(ctx, tx, &f.ended, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds, r.notBefore, r.results, r.failures, r.at, r.finished)
+	return f, laterInto(ctx, tx, &f.ended, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds,
+		r.notBefore, r.results, r.failures, r.at, r.finished)
 }
 
 // outcomeRows are outcomes as the columns of one statement.
@@ -234,5 +239,6 @@ func (r *attemptRows) insert(ctx context.Context, tx *driver.WriteTx) error {
 	if len(r.ids) == 0 {
 		return nil
 	}
-	return store(ctx, tx, insertAttempts, r.ids, r.attempts, r.workers, r.kinds, r.failures, r.stacks, r.started, r.finished)
+	return store(ctx, tx, insertAttempts, r.ids, r.attempts, r.workers, r.kinds, r.failures, r.stacks, r.started,
+		r.finished)
 }

@@ -18,7 +18,8 @@ func endAndClaim(t *testing.T, db *postgres.DB, limit int, jobs ...driver.Job) d
 		outcomes := make([]driver.Outcome, len(jobs))
 		for i := range jobs {
 			outcomes[i] = driver.Outcome{
-				Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now(), LimitKey: jobs[i].LimitKey,
+				Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now(),
+				LimitKey: jobs[i].LimitKey,
 			}
 		}
 		_, claimed, err = db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{

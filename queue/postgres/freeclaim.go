@@ -41,7 +41,8 @@ const (
 // requested does not need the next due time, and expects that after the last one did.
 func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
-	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy, glances: !busy || db.claims.Add(1)%asksOnceIn != 0}
+	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy, glances: !busy ||
+		db.claims.Add(1)%asksOnceIn != 0}
 	for {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
@@ -109,9 +110,11 @@ func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
 	}
 	names, capacities := columns(c.req.Types)
 	if len(names) == 1 {
-		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(capacities[0], c.limit()), c.glances)
+		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(capacities[0], c.limit()),
+			c.glances)
 	}
-	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, capacities, c.limit(), c.depth, c.glances)
+	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, capacities, c.limit(), c.depth,
+		c.glances)
 }
 
 // portion is the minimum number of jobs of each type that a claim of many types examines.

@@ -97,7 +97,8 @@ type positions struct {
 
 func (p *positions) add(name laneName, at position) {
 	p.keys, p.types = append(p.keys, name.key), append(p.types, name.jobType)
-	p.priorities, p.notBefore, p.ids = append(p.priorities, at.priority), append(p.notBefore, at.notBefore), append(p.ids, at.id)
+	p.priorities, p.notBefore, p.ids = append(p.priorities, at.priority), append(p.notBefore, at.notBefore),
+		append(p.ids, at.id)
 }
 
 // A foundRow is a row of lockHeads.

@@ -44,7 +44,9 @@ func stand(t *testing.T, db *postgres.DB, limit int, last string) (stop func() e
 	still, resume, ended := make(chan error, 1), make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			err := postgres.ChooseWithin(ctx, tx, driver.ClaimRequest{WorkerID: "still", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver())})
+			err := postgres.ChooseWithin(ctx, tx,
+				driver.ClaimRequest{WorkerID: "still", Types: capacitiesOf(limit, "a"), Limit: limit,
+					Now: driver.Now(db.Driver())})
 			if err == nil {
 				_, err = tx.ExecContext(ctx, last)
 			}
@@ -69,7 +71,8 @@ func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
 	insertJobs(t, db, jobOf("a", 0))
 	stop := standStill(t, db, 1)
 	within(t, func() error {
-		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"), Limit: 1, Now: driver.Now(db.Driver())})
+		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"),
+			Limit: 1, Now: driver.Now(db.Driver())})
 		require.Len(t, result.Jobs, 1)
 		return err
 	})
@@ -80,7 +83,8 @@ func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
 func claimBeside(t *testing.T, db *postgres.DB, limit int) (result driver.ClaimResult) {
 	t.Helper()
 	within(t, func() (err error) {
-		result, err = db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver())})
+		result, err = db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(limit, "a"),
+			Limit: limit, Now: driver.Now(db.Driver())})
 		return err
 	})
 	return result
@@ -101,7 +105,8 @@ func TestClaimsPassOverTheKeysOfOthers(t *testing.T) {
 	none := claimBeside(t, db, 100)
 	require.Empty(t, none.Jobs)
 	require.False(t, none.More)
-	require.WithinRange(t, none.NextDue, began.Add(-time.Second), driver.Now(db.Driver()).Add(time.Second), "it comes again soon")
+	require.WithinRange(t, none.NextDue, began.Add(-time.Second), driver.Now(db.Driver()).Add(time.Second),
+		"it comes again soon")
 	stop()
 	require.Len(t, claimOf(t, db, 100, capacitiesOf(100, "a")...).Jobs, 11)
 }
@@ -114,7 +119,9 @@ func TestClaimsPassOverTheMarksOfOthers(t *testing.T) {
 	running := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
 	require.Len(t, running, 1)
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := db.Driver().Finish(ctx, tx, []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}})
+		_, err := db.Driver().Finish(ctx, tx,
+			[]driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted,
+				At: tx.Now()}})
 		return err
 	}))
 	stop := underWay(t, db, 1)
@@ -146,7 +153,10 @@ func TestWaitingJobsThatAreHeldArePassedOverAndFoundAgain(t *testing.T) {
 	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 3})
 	held, first, second := keyed("k", 5), keyed("k", 1), keyed("k", 0)
 	insertJobs(t, db, held, first, second)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, held.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().Cancel(ctx, tx,
+			held.ID)
+	})
 	jobs := claimOf(t, db, 3, capacitiesOf(3, "a")...).Jobs
 	require.Equal(t, []string{first.ID, second.ID}, []string{jobs[0].ID, jobs[1].ID})
 	release()
@@ -189,7 +199,8 @@ func TestAKeyIsLookedAtAgainWhenWhatEndedItsJobCommits(t *testing.T) {
 			_, err := d.Finish(ctx, tx, outcomes)
 			return err
 		},
-		"an end that claims": func(ctx context.Context, tx *driver.WriteTx, d driver.Driver, outcomes []driver.Outcome) error {
+		"an end that claims": func(ctx context.Context, tx *driver.WriteTx, d driver.Driver,
+			outcomes []driver.Outcome) error {
 			_, claimed, err := d.(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
 				WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 9, Now: driver.Now(d),
 			})
@@ -201,7 +212,9 @@ func TestAKeyIsLookedAtAgainWhenWhatEndedItsJobCommits(t *testing.T) {
 	}
 }
 
-func comeBeforeTheCommit(t *testing.T, end func(context.Context, *driver.WriteTx, driver.Driver, []driver.Outcome) error) {
+func comeBeforeTheCommit(
+	t *testing.T, end func(context.Context, *driver.WriteTx, driver.Driver, []driver.Outcome) error,
+) {
 	t.Helper()
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
@@ -210,13 +223,15 @@ func comeBeforeTheCommit(t *testing.T, end func(context.Context, *driver.WriteTx
 	require.Len(t, running, 1)
 	next := keyed("k", 0)
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		outcomes := []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}}
+		outcomes := []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted,
+			Kind: driver.KindCompleted, At: tx.Now()}}
 		require.NoError(t, end(ctx, tx, db.Driver(), outcomes))
 		ended := make(chan error, 1)
 		go func() {
 			defer close(ended)
 			insertJobs(t, db, next)
-			result, err := db.Driver().Claim(context.Background(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: driver.Now(db.Driver())})
+			result, err := db.Driver().Claim(context.Background(),
+				driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: driver.Now(db.Driver())})
 			if len(result.Jobs) > 0 {
 				err = fmt.Errorf("%d run beside one that has not ended", len(result.Jobs))
 			}
@@ -244,7 +259,8 @@ func TestAnEndThatClaimsLeavesAPlaceForOthers(t *testing.T) {
 		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 			outcomes := make([]driver.Outcome, len(jobs))
 			for i := range jobs {
-				outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}
+				outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted,
+					Kind: driver.KindCompleted, At: tx.Now()}
 			}
 			_, claimed, err = db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
 				WorkerID: "w", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver()),
@@ -280,10 +296,14 @@ func TestAnEndDoesNotWaitForWhoSetsALimit(t *testing.T) {
 	insertJobs(t, db, keyed("k", 1), keyed("k", 0))
 	running := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
 	require.Len(t, running, 1)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().SetLimit(ctx, tx, key, nil) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().SetLimit(ctx, tx,
+			key, nil)
+	})
 	within(t, func() error {
 		return driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			outcomes := []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}}
+			outcomes := []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted,
+				Kind: driver.KindCompleted, At: tx.Now()}}
 			_, claimed, err := db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
 				WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: driver.Now(db.Driver()),
 			})
@@ -311,7 +331,8 @@ func TestAMarkStaysWhileOneOfItsKeysIsLookedAt(t *testing.T) {
 	require.Len(t, running, keys)
 	outcomes := make([]driver.Outcome, keys)
 	for i := range running {
-		outcomes[i] = driver.Outcome{Lease: running[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
+		outcomes[i] = driver.Outcome{Lease: running[i].Lease(), State: driver.StateCompleted,
+			Kind: driver.KindCompleted, At: time.Now()}
 	}
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := db.Driver().Finish(ctx, tx, outcomes)
@@ -348,7 +369,8 @@ func TestHeadsAndMarksGoWithTheJobs(t *testing.T) {
 		jobs := claimOf(t, db, 10, capacitiesOf(10, "a")...).Jobs
 		outcomes := make([]driver.Outcome, len(jobs))
 		for i := range jobs {
-			outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
+			outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted,
+				Kind: driver.KindCompleted, At: time.Now()}
 		}
 		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 			_, err := db.Driver().Finish(ctx, tx, outcomes)
@@ -359,7 +381,8 @@ func TestHeadsAndMarksGoWithTheJobs(t *testing.T) {
 		}
 	}
 	var left int
-	require.NoError(t, db.Reader().Get(&left, `SELECT (SELECT COUNT(*) FROM job_heads) + (SELECT COUNT(*) FROM job_limit_marks)
+	require.NoError(t, db.Reader().Get(&left,
+		`SELECT (SELECT COUNT(*) FROM job_heads) + (SELECT COUNT(*) FROM job_limit_marks)
 		+ (SELECT COUNT(*) FROM jobs WHERE state <> 'completed')`))
 	require.Zero(t, left)
 }
@@ -377,7 +400,8 @@ func TestVerifyFindsJobsThatNoHeadLeadsTo(t *testing.T) {
 	require.NoError(t, err)
 	found, err = db.Driver().(driver.Auditor).Violations(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []driver.Violation{{Rule: "claims find each job that waits for a limit key", Subject: lost.ID}}, found)
+	require.Equal(t, []driver.Violation{{Rule: "claims find each job that waits for a limit key", Subject: lost.ID}},
+		found)
 }
 
 // To see that no job is ready, a claim reads past what is left of all that have been since the last vacuum: it does so
@@ -393,7 +417,8 @@ func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
 				WorkerID: "w", Types: capacitiesOf(9, "a", "b"), Limit: 9, Now: driver.Now(db.Driver()),
 			})
 			require.NoError(t, err)
-			require.NoError(t, tx.QueryRowContext(ctx, "SELECT pg_stat_get_xact_numscans('jobs_ready'::regclass)").Scan(&looks))
+			require.NoError(t, tx.QueryRowContext(ctx,
+				"SELECT pg_stat_get_xact_numscans('jobs_ready'::regclass)").Scan(&looks))
 			return len(claimed), looks
 		}
 		jobs, before := claim(keyed("k", 0)) // to plan a statement looks, too

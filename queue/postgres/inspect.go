@@ -35,7 +35,9 @@ func (db *engine) Stats(ctx context.Context, query driver.StatsQuery) (*driver.S
 }
 
 // read runs a query outside of transactions.
-func read[T any](ctx context.Context, db *engine, scan func(jobsql.Scanner) (T, error), query string, args ...any) ([]T, error) {
+func read[T any](
+	ctx context.Context, db *engine, scan func(jobsql.Scanner) (T, error), query string, args ...any,
+) ([]T, error) {
 	answer, err := db.query(ctx, query, args...)
 	return jobsql.Collect(answer, err, scan)
 }

@@ -78,7 +78,9 @@ func (h *holder) answer(ctx context.Context, tx *driver.WriteTx, job *driver.Ins
 }
 
 // tryKeys takes the free keys and returns the holder of each key. A key that is free again by then has no holder.
-func tryKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, wanted []int) (map[string]holder, error) {
+func tryKeys(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, wanted []int,
+) (map[string]holder, error) {
 	var keys, ids, scopes, fingerprints []string
 	var expires []*time.Time
 	first := make(map[string]bool, len(wanted)) // of a batch has a key

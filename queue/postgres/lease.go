@@ -85,7 +85,8 @@ func (db *engine) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (a
 				return err
 			}
 		}
-		return laterInto(ctx, tx, &beaten, jobsql.ScanText, beatWorker, req.Now, jobsql.NullTags(req.Types), req.WorkerID)
+		return laterInto(ctx, tx, &beaten, jobsql.ScanText, beatWorker, req.Now, jobsql.NullTags(req.Types),
+			req.WorkerID)
 	})
 	return len(beaten) == 1, err
 }
@@ -148,7 +149,8 @@ func (db *engine) CompleteLater(ctx context.Context, tx *driver.WriteTx, out dri
 		}
 		return answers[0]
 	}
-	return own.add(db.fence(tx, out.Lease, completeLease, out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At))
+	return own.add(db.fence(tx, out.Lease, completeLease, out.Lease.JobID, out.Lease.Attempt,
+		nullText(string(out.Result)), out.At))
 }
 
 // fence is a statement that fails if the lease is not held. It returns whether types are limited, so that the end of

@@ -33,7 +33,9 @@ func scanTypeCount(row jobsql.Scanner) (c typeCount, err error) {
 }
 
 // readTypeLimits locks the limits of the types that are asked for, and reads them: limits over all machines.
-func readTypeLimits(ctx context.Context, tx *driver.WriteTx, asked []string, now time.Time) (limits joblimit.Types, err error) {
+func readTypeLimits(
+	ctx context.Context, tx *driver.WriteTx, asked []string, now time.Time,
+) (limits joblimit.Types, err error) {
 	if err := later(ctx, tx, lockTypeLimits, asked); err != nil {
 		return limits, err
 	}
@@ -171,7 +173,8 @@ func scanLaneRow(row jobsql.Scanner) (r laneRow, err error) {
 func (l *examinedKey) lane(r *laneRow) *lane {
 	of := l.lanes[r.jobType]
 	if of == nil {
-		of = &lane{laneName: laneName{l.name, r.jobType}, key: l, head: r.head, at: r.at, open: r.open, first: r.at, most: r.most}
+		of = &lane{laneName: laneName{l.name, r.jobType}, key: l, head: r.head, at: r.at, open: r.open, first: r.at,
+			most: r.most}
 		l.lanes[r.jobType] = of
 	}
 	if of.visible = max(of.visible, r.nth); r.nth == 1 {
@@ -272,7 +275,8 @@ func (r *usageRow) dest() []any {
 }
 
 func (r *usageRow) usage() joblimit.Usage {
-	return joblimit.Usage{Name: r.name.String, Limit: r.limit.Limit(), Arrival: r.arrival.Time, Running: int(r.isRunning.Int64)}
+	return joblimit.Usage{Name: r.name.String, Limit: r.limit.Limit(), Arrival: r.arrival.Time,
+		Running: int(r.isRunning.Int64)}
 }
 
 func scanUsage(row jobsql.Scanner) (joblimit.Usage, error) {

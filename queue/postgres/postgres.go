@@ -107,7 +107,8 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 	}
 	db.news = startNews(notifier(pool))
 	db.shared = shared{
-		Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, HoldClaims: holdClaims, OpenKeys: openKeys, KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound,
+		Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, HoldClaims: holdClaims, OpenKeys: openKeys,
+		KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound,
 	}
 	return &DB{engine: db}, nil
 }

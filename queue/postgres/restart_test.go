@@ -73,7 +73,8 @@ func (c *tally) end() {
 func startMachine(t *testing.T, dsn string, grown func()) (stop func()) {
 	t.Helper()
 	db, f := openMachine(t, dsn)
-	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: 2 * time.Second, PollInterval: 50 * time.Millisecond})
+	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: 2 * time.Second,
+		PollInterval: 50 * time.Millisecond})
 	require.NoError(t, err)
 	f.Handle(d, func(string) { grown() })
 	ctx, cancel := context.WithCancel(context.Background())

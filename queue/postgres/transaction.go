@@ -331,7 +331,8 @@ func (t *transaction) execWith(ctx context.Context, query string, args []any) (r
 // special reports an argument that database/sql or pgx does not treat as a value.
 func special(arg any) bool {
 	switch arg.(type) {
-	case sql.NamedArg, sql.Out, pgx.QueryExecMode, pgx.QueryRewriter, pgx.QueryResultFormats, pgx.QueryResultFormatsByOID:
+	case sql.NamedArg, sql.Out, pgx.QueryExecMode, pgx.QueryRewriter, pgx.QueryResultFormats,
+		pgx.QueryResultFormatsByOID:
 		return true
 	}
 	return false

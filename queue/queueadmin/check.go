@@ -114,7 +114,8 @@ func (c *checker) job(ctx context.Context, h queue.HandlerInfo, id string) error
 	}
 	for _, s := range steps {
 		if !slices.Contains(h.Steps, s.Name) {
-			c.add(Incompatibility{Type: job.Type, JobID: id, Jobs: 1, Text: fmt.Sprintf("%s: the handler does not name the stored step %q", job.Type, s.Name)})
+			c.add(Incompatibility{Type: job.Type, JobID: id, Jobs: 1,
+				Text: fmt.Sprintf("%s: the handler does not name the stored step %q", job.Type, s.Name)})
 		}
 	}
 	return nil

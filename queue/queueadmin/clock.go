@@ -23,7 +23,8 @@ func checkClock(ctx context.Context, q *queue.Queue) (findings []Finding, err er
 	future := func(what string, at time.Time) {
 		if at.Sub(now) > apart {
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("%s is of %s, which is %v in the future", what, shown(at), at.Sub(now).Round(time.Second)),
+				Text: fmt.Sprintf("%s is of %s, which is %v in the future", what, shown(at),
+					at.Sub(now).Round(time.Second)),
 				Hint: "the clock was ahead when that was written, or is behind now: see that it is right; what was due by then waits until that time has come"})
 		}
 	}

@@ -42,7 +42,8 @@ func failed(ctx context.Context, q *queue.Queue, op string, err error) error {
 		return wrap(op, "", err)
 	}
 	hint := ""
-	if c, ok := driver.As[driver.TableChecker](q.DB().Driver()); ok && errors.Is(c.CheckTables(ctx), driver.ErrNoTables) {
+	if c, ok := driver.As[driver.TableChecker](q.DB().Driver()); ok &&
+		errors.Is(c.CheckTables(ctx), driver.ErrNoTables) {
 		hint = driver.ErrNoTables.Error()
 	}
 	return &queue.Error{Op: op, Err: err, Hint: hint}

@@ -42,7 +42,8 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		return nil, wrap("doctor", "", driver.ErrNilContext)
 	}
 	var findings []Finding
-	checks := []func(context.Context, *queue.Queue) ([]Finding, error){checkEngine, checkClock, checkWorkers, checkJobs, checkMove, checkSchedules, checkRules}
+	checks := []func(context.Context, *queue.Queue) ([]Finding, error){checkEngine, checkClock, checkWorkers, checkJobs,
+		checkMove, checkSchedules, checkRules}
 	for _, check := range checks {
 		found, err := check(ctx, q)
 		if err != nil {
@@ -80,16 +81,19 @@ func checkWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		switch {
 		case w.Beat < 0:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID), Hint: "the next dispatcher that checks gives them back within two leases"})
+				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID),
+				Hint: "the next dispatcher that checks gives them back within two leases"})
 		case now.Sub(w.BeatAt) > quiet:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)), Hint: "it is dead, or its clock is wrong; a running dispatcher takes its jobs over"})
+				Text: fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)),
+				Hint: "it is dead, or its clock is wrong; a running dispatcher takes its jobs over"})
 		default:
 			alive++
 		}
 	}
 	if alive == 0 {
-		return append(findings, Finding{Severity: SeverityWarning, Text: "no worker is alive", Hint: "run a Dispatcher on this database"}), nil
+		return append(findings, Finding{Severity: SeverityWarning, Text: "no worker is alive",
+			Hint: "run a Dispatcher on this database"}), nil
 	}
 	return append(findings, Finding{Severity: SeverityOK, Text: fmt.Sprintf("%d workers are alive", alive)}), nil
 }
@@ -114,7 +118,8 @@ func checkJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	for _, t := range types {
 		if waits := driver.Now(q.DB().Driver()).Sub(t.Due); waits > longWait {
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs, waits.Round(time.Second)), Hint: "see Explain of one of them"})
+				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs,
+					waits.Round(time.Second)), Hint: "see Explain of one of them"})
 		}
 	}
 	return findings, err
@@ -147,7 +152,8 @@ func checkMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if len(held) == maxHeld {
 		count = "at least " + count
 	}
-	return []Finding{{Severity: SeverityWarning, Text: count + " jobs are held by a move to or from another database, the first is " + held[0],
+	return []Finding{{Severity: SeverityWarning, Text: count +
+		" jobs are held by a move to or from another database, the first is " + held[0],
 		Hint: "they do not run until it has ended: if no queueadmin.Move runs, call it again with the same two databases"}}, nil
 }
 
@@ -161,7 +167,8 @@ func checkRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	}
 	var findings []Finding
 	for _, v := range violations {
-		findings = append(findings, Finding{Severity: SeverityProblem, Text: v.String(), Hint: "something else than the queue has written its tables, or this is a bug: please report it"})
+		findings = append(findings, Finding{Severity: SeverityProblem, Text: v.String(),
+			Hint: "something else than the queue has written its tables, or this is a bug: please report it"})
 	}
 	return findings, nil
 }
@@ -177,10 +184,12 @@ func checkSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		switch late := driver.Now(q.DB().Driver()).Sub(s.NextAt); {
 		case s.Fault != "":
 			findings = append(findings, Finding{Severity: SeverityProblem,
-				Text: fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault), Hint: "set it anew, or give this machine what it lacks"})
+				Text: fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault),
+				Hint: "set it anew, or give this machine what it lacks"})
 		case !s.NextAt.IsZero() && late > longWait:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("schedule %s has been due for %v", s.Name, late.Round(time.Second)), Hint: "a Dispatcher that runs would have fired it"})
+				Text: fmt.Sprintf("schedule %s has been due for %v", s.Name, late.Round(time.Second)),
+				Hint: "a Dispatcher that runs would have fired it"})
 		}
 	}
 	return findings, nil

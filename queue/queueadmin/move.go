@@ -175,7 +175,8 @@ func (m *mover) hold(ctx context.Context) (ids []string, err error) {
 // insert writes the jobs into the new database, where they are held as well.
 func (m *mover) insert(ctx context.Context, ids []string) error {
 	// A row of the other tables names one of jobs.
-	tables := []driver.Table{driver.TableJobs, driver.TableSteps, driver.TableAttempts, driver.TableLogs, driver.TableKeys}
+	tables := []driver.Table{driver.TableJobs, driver.TableSteps, driver.TableAttempts, driver.TableLogs,
+		driver.TableKeys}
 	rows := make([]driver.Rows, len(tables))
 	for i, t := range tables {
 		var err error

@@ -77,7 +77,8 @@ func (m *mover) check(ctx context.Context) error {
 // the process dies before removing it, a dispatcher removes it.
 func (m *mover) apart(ctx context.Context) error {
 	id := "move-" + uuid.NewString()
-	if _, err := m.from.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: id, First: true, Now: time.Now()}); err != nil {
+	if _, err := m.from.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: id, First: true,
+		Now: time.Now()}); err != nil {
 		return err
 	}
 	workers, err := m.to.Workers(ctx)

@@ -111,13 +111,15 @@ func statsOf(read *driver.Stats) *Stats {
 			finished[i] = Throughput(f)
 		}
 		stats.Types = append(stats.Types, TypeStats{
-			Type: t.Type, Ready: t.Ready, Scheduled: t.Scheduled, Limited: t.Limited, Moving: t.Moving, Running: t.Running,
+			Type: t.Type, Ready: t.Ready, Scheduled: t.Scheduled, Limited: t.Limited, Moving: t.Moving,
+			Running:   t.Running,
 			Completed: t.Completed, Failed: t.Failed, Canceled: t.Canceled, OldestDue: t.OldestDue, Finished: finished,
 			Wait: Latency(t.Wait), Run: Latency(t.Run),
 		})
 	}
 	for _, w := range read.Workers {
-		stats.Workers = append(stats.Workers, WorkerStats{ID: w.ID, Beat: w.Beat, BeatAt: w.BeatAt, Types: w.Types, Running: w.Running})
+		stats.Workers = append(stats.Workers, WorkerStats{ID: w.ID, Beat: w.Beat, BeatAt: w.BeatAt, Types: w.Types,
+			Running: w.Running})
 	}
 	return stats
 }
@@ -139,9 +141,11 @@ func (r StatsRequest) query(now time.Time) (driver.StatsQuery, error) {
 	case r.Bucket < time.Minute || r.Bucket%time.Minute != 0:
 		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v; it must be in whole minutes", r.Bucket)
 	case r.Window/r.Bucket > maxBuckets:
-		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v, which makes more than %d buckets of %v", r.Bucket, maxBuckets, r.Window)
+		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v, which makes more than %d buckets of %v",
+			r.Bucket, maxBuckets, r.Window)
 	case r.MaxCount < 1 || r.MaxCount > maxMaxCount:
-		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.MaxCount is %d; it must be within 1 and %d", r.MaxCount, maxMaxCount)
+		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.MaxCount is %d; it must be within 1 and %d", r.MaxCount,
+			maxMaxCount)
 	}
 	now = now.UTC()
 	// The bucket that has just begun is one of them.

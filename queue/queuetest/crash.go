@@ -69,7 +69,8 @@ func undisturbed(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario
 		r.end()
 	}
 	if difference := diff(ends[0], ends[1]); difference != "" {
-		t.Fatalf("queuetest: two undisturbed runs end differently; name in Scenario.Ignore what may vary:\n%s", difference)
+		t.Fatalf("queuetest: two undisturbed runs end differently; name in Scenario.Ignore what may vary:\n%s",
+			difference)
 	}
 	if len(points) == 0 {
 		t.Fatalf("queuetest: the scenario runs no job: enqueue one of a type that Scenario.Register handles")
@@ -147,7 +148,8 @@ func (r *run) disturb(target point, want state) {
 	}
 	died := diff(want, r.state(false))
 	if died != "" {
-		r.Errorf("queuetest: %s\nThe process dies there, and the one that takes over comes to another end:\n%s", r.name, died)
+		r.Errorf("queuetest: %s\nThe process dies there, and the one that takes over comes to another end:\n%s", r.name,
+			died)
 	}
 	before := r.state(true)
 	first.rise()

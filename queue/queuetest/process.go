@@ -122,7 +122,9 @@ func (p *process) counts(ctx context.Context, db driver.Driver, filter driver.Fi
 
 // write has a crash point on each side of the commit. A process that is stopped before the commit has not begun the
 // transaction: the function runs once to record its writes, is rolled back, and runs again when the zombie continues.
-func (p *process) write(ctx context.Context, db driver.Driver, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+func (p *process) write(
+	ctx context.Context, db driver.Driver, fn func(ctx context.Context, tx *driver.WriteTx) error,
+) error {
 	p.thaw()
 	c := &commit{}
 	stop := false

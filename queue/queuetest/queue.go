@@ -77,7 +77,8 @@ func steered(t testing.TB, q *queue.Queue) *database {
 	t.Helper()
 	d, ok := q.DB().Driver().(*database)
 	if !ok {
-		t.Fatalf("queuetest: the queue is on a %T; use one of queuetest.New, or make one with queue.New on its DB", q.DB())
+		t.Fatalf("queuetest: the queue is on a %T; use one of queuetest.New, or make one with queue.New on its DB",
+			q.DB())
 	}
 	return d
 }

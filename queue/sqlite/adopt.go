@@ -88,7 +88,8 @@ func (db *engine) sameDatabase(ctx context.Context, tx driver.Tx) error {
 	case db.file == nil:
 		return fmt.Errorf("%w; that is in memory, where no other connection reaches it: use the transactions of its DB.Write, or sqlite.Open with a file", driver.ErrOtherDatabase)
 	case !sameFile(theirs.file, db.own.file):
-		return fmt.Errorf("%w; it is one of %s, the queue is in %s", driver.ErrOtherDatabase, orMemory(theirs.file), db.own.file)
+		return fmt.Errorf("%w; it is one of %s, the queue is in %s", driver.ErrOtherDatabase, orMemory(theirs.file),
+			db.own.file)
 	case theirs.source != db.own.source || theirs.options != db.own.options:
 		return errors.New("the transaction is one of another SQLite library, and two in one process corrupt the file: open it with github.com/mattn/go-sqlite3, as the queue does")
 	case theirs.reads:

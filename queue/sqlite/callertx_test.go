@@ -94,7 +94,8 @@ func TestTxIsOfNoUseAfterItsWrite(t *testing.T) {
 		_, err = kept.QueryContext(t.Context(), "INSERT INTO notes (n) VALUES (4) RETURNING n")
 		require.ErrorContains(t, err, over)
 		var n int
-		require.ErrorContains(t, kept.QueryRowContext(t.Context(), "INSERT INTO notes (n) VALUES (5) RETURNING n").Scan(&n), over)
+		require.ErrorContains(t, kept.QueryRowContext(t.Context(),
+			"INSERT INTO notes (n) VALUES (5) RETURNING n").Scan(&n), over)
 	}
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		kept = tx
@@ -124,8 +125,10 @@ func inGroup(t *testing.T, db *sqlite.DB, fn func(ctx context.Context, tx driver
 // text.
 func TestNobodyEndsTheTransactionOfOthers(t *testing.T) {
 	for _, text := range []string{
-		"ROLLBACK", "ROLLBACK; BEGIN", "ROLLBACK; BEGIN IMMEDIATE; INSERT INTO notes (n) VALUES (7)", "COMMIT", "COMMIT; BEGIN", " end ",
-		"INSERT INTO notes (n) VALUES (7); COMMIT", "INSERT INTO notes (n) VALUES (7); end; begin immediate", "/* x */ COMMIT", "-- x\n COMMIT; BEGIN",
+		"ROLLBACK", "ROLLBACK; BEGIN", "ROLLBACK; BEGIN IMMEDIATE; INSERT INTO notes (n) VALUES (7)", "COMMIT",
+		"COMMIT; BEGIN", " end ",
+		"INSERT INTO notes (n) VALUES (7); COMMIT", "INSERT INTO notes (n) VALUES (7); end; begin immediate",
+		"/* x */ COMMIT", "-- x\n COMMIT; BEGIN",
 	} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -188,7 +191,8 @@ func TestRowThatIsNeverScannedIsWritten(t *testing.T) {
 		require.NoError(t, tx.QueryRowContext(ctx, "UPDATE notes SET n = n + 10 WHERE n = 2 RETURNING n").Scan(&n))
 		require.Equal(t, 12, n)
 		require.ErrorIs(t, tx.QueryRowContext(ctx, "DELETE FROM notes WHERE n = 3 RETURNING n").Scan(&n), sql.ErrNoRows)
-		require.ErrorContains(t, tx.QueryRowContext(ctx, "INSERT INTO notes (n) VALUES (1) RETURNING n").Scan(&n), "UNIQUE constraint failed")
+		require.ErrorContains(t, tx.QueryRowContext(ctx, "INSERT INTO notes (n) VALUES (1) RETURNING n").Scan(&n),
+			"UNIQUE constraint failed")
 		return nil
 	}))
 	require.Equal(t, 2, countNotes(t, db))

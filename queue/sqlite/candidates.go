@@ -51,7 +51,8 @@ func (r *candidateReader) stale() { r.inTurn.Store(claimsInTurn) }
 
 // read returns nil if the claim should read in its turn. Errors are ignored: the turn gets them again.
 func (r *candidateReader) read(ctx context.Context, req driver.ClaimRequest) *candidates {
-	if r.conn == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 || !r.mu.TryLock() {
+	if r.conn == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 ||
+		!r.mu.TryLock() {
 		return nil
 	}
 	defer r.mu.Unlock()
@@ -113,7 +114,8 @@ func (c *candidates) start(ctx context.Context, tx *driver.WriteTx, req driver.C
 			last = i
 		}
 	}
-	res, err := tx.ExecContext(ctx, claimFresh, req.WorkerID, dbtime.Of(req.Now), list(c.numbers), c.numbers[last], c.jobs[last].ID)
+	res, err := tx.ExecContext(ctx, claimFresh, req.WorkerID, dbtime.Of(req.Now), list(c.numbers), c.numbers[last],
+		c.jobs[last].ID)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,8 @@ type checkpointer struct {
 
 func startCheckpointer(conn *connection, w *writer) *checkpointer {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &checkpointer{conn: conn, written: w.written, finish: w.askToFinish, cancel: cancel, stopped: make(chan struct{})}
+	c := &checkpointer{conn: conn, written: w.written, finish: w.askToFinish, cancel: cancel,
+		stopped: make(chan struct{})}
 	go c.run(ctx)
 	return c
 }

@@ -95,7 +95,8 @@ func (t *txClaim) pick(ctx context.Context, tx *driver.WriteTx, types []driver.T
 		return false, nil
 	case len(types) == 1 && !keyed:
 		wanted := min(types[0].Capacity, req.Limit)
-		t.result.Jobs, err = start(ctx, tx, req, min(wanted, 16), selectClaimable, types[0].Type, dbtime.Of(req.Now), wanted)
+		t.result.Jobs, err = start(ctx, tx, req, min(wanted, 16), selectClaimable, types[0].Type, dbtime.Of(req.Now),
+			wanted)
 		return false, err
 	}
 	m, err := newMerge(ctx, tx, types, t)
@@ -107,7 +108,8 @@ func (t *txClaim) pick(ctx context.Context, tx *driver.WriteTx, types []driver.T
 		return false, err
 	}
 	if len(places) > 0 {
-		t.result.Jobs, err = start(ctx, tx, req, len(places), selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
+		t.result.Jobs, err = start(ctx, tx, req, len(places), selectClaimableRows, list(rowsOf(places)),
+			dbtime.Of(req.Now))
 	}
 	if err != nil {
 		return false, err
@@ -119,7 +121,9 @@ func (t *txClaim) pick(ctx context.Context, tx *driver.WriteTx, types []driver.T
 }
 
 // start makes the selected jobs running, approximately as many as expected.
-func start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any) ([]driver.Job, error) {
+func start(
+	ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any,
+) ([]driver.Job, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	jobs, numbers, err := jobsql.ScanClaimed(rows, err, expected)
 	if err != nil || len(jobs) == 0 {
@@ -140,7 +144,9 @@ func markStarted(jobs []driver.Job, req driver.ClaimRequest) {
 }
 
 // nextDue returns when there may be jobs to claim without a notification.
-func nextDue(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, limits joblimit.Types) (time.Time, error) {
+func nextDue(
+	ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, limits joblimit.Types,
+) (time.Time, error) {
 	names := make([]string, len(types))
 	for i := range types {
 		names[i] = types[i].Type
@@ -256,7 +262,8 @@ func (c *chores) expire(ctx context.Context, tx *driver.WriteTx, at dbtime.Time)
 	ended, err := jobsql.Collect(rows, err, func(row jobsql.Scanner) (e endedJob, err error) {
 		var key, scope, limitKey sql.NullString
 		err = row.Scan(&e.id, &key, &scope, &limitKey)
-		e.finished, e.waited, e.key, e.scope, e.limitKey = true, true, key.String, driver.KeyScope(scope.String), limitKey.String
+		e.finished, e.waited, e.key, e.scope, e.limitKey = true, true, key.String, driver.KeyScope(scope.String),
+			limitKey.String
 		return e, err
 	})
 	if err != nil {

@@ -51,7 +51,8 @@ func open(ctx context.Context, from connections, file *file, cfg Config) (_ *eng
 	if err := db.openReaders(ctx, from); err != nil {
 		return nil, err
 	}
-	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, OpenKeys: openKeys, KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound}
+	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, OpenKeys: openKeys,
+		KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound}
 	return db, db.check(ctx)
 }
 
@@ -138,7 +139,8 @@ func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 }
 
 // errReadInside: in memory a reader would deadlock with the write.
-var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside one either, except by the transaction", driver.ErrNestedWrite)
+var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside one either, except by the transaction",
+	driver.ErrNestedWrite)
 
 // query runs a statement on the readers.
 func (db *engine) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {

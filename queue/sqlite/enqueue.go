@@ -16,7 +16,9 @@ import (
 )
 
 // Insert implements [driver.Enqueuer].
-func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+func (db *engine) Insert(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob,
+) ([]driver.InsertResult, error) {
 	results := make([]driver.InsertResult, len(jobs))
 	fresh := make([]*driver.InsertJob, 0, len(jobs))
 	keys := newMarks()
@@ -177,12 +179,15 @@ func null(s string) any {
 }
 
 // takeKey answers with the holder when the key is taken by another job.
-func takeKey(ctx context.Context, tx *driver.WriteTx, key driver.Key, jobID, fingerprint string) (driver.InsertResult, error) {
+func takeKey(
+	ctx context.Context, tx *driver.WriteTx, key driver.Key, jobID, fingerprint string,
+) (driver.InsertResult, error) {
 	var expires time.Time
 	if key.Scope == driver.KeyPeriod {
 		expires = tx.Now().Add(key.Period)
 	}
-	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint, dbtime.Of(expires), dbtime.Of(tx.Now()))
+	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint, dbtime.Of(expires),
+		dbtime.Of(tx.Now()))
 	if err != nil {
 		return driver.InsertResult{}, err
 	}

@@ -49,7 +49,8 @@ func TestJobsThatAreInsertedTogetherFailApart(t *testing.T) {
 			wg.Go(func() {
 				switch i % 4 {
 				case 0: // several, of which one is bad
-					_, err := q.EnqueueMany(t.Context(), []queue.NewJob{{Type: "good", Payload: i}, {Type: "bad", Payload: i}})
+					_, err := q.EnqueueMany(t.Context(), []queue.NewJob{{Type: "good", Payload: i},
+						{Type: "bad", Payload: i}})
 					if err == nil || !errors.As(err, new(*queue.Error)) {
 						t.Errorf("%v", err)
 					}
@@ -62,7 +63,8 @@ func TestJobsThatAreInsertedTogetherFailApart(t *testing.T) {
 						t.Error(err)
 					}
 				default:
-					result, err := q.Enqueue(t.Context(), queue.Type[int]("good").New(i, &queue.Options{Priority: i, UserID: fmt.Sprint("u", i)}))
+					result, err := q.Enqueue(t.Context(),
+						queue.Type[int]("good").New(i, &queue.Options{Priority: i, UserID: fmt.Sprint("u", i)}))
 					if err != nil {
 						t.Error(err)
 						return

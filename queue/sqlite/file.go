@@ -98,7 +98,8 @@ func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 func (f *file) checkSize(q queryer, size int64) error {
 	var pages, pageSize int64
 	was := f.size.Load()
-	row := q.QueryRowContext(context.Background(), "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
+	row := q.QueryRowContext(context.Background(),
+		"SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
 	if err := row.Scan(&pages, &pageSize); err != nil || size == 0 || pages*pageSize >= was {
 		return errors.Join(fmt.Errorf("%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it and restore a backup",
 			ErrFileReplaced, f.path, was, size), err)

@@ -59,7 +59,8 @@ func (m *merge) moveHeads(ctx context.Context) error {
 	}
 	m.open = !moved.empty()
 	for _, step := range []struct{ statement, rows string }{
-		{deleteHeadsOfKeys, list(shut)}, {deleteOldHeads, list(open)}, {deleteHeads, spent.end()}, {setHeads, moved.end()},
+		{deleteHeadsOfKeys, list(shut)}, {deleteOldHeads, list(open)}, {deleteHeads, spent.end()},
+		{setHeads, moved.end()},
 	} {
 		if step.rows == "[]" || !m.heads && step.statement != setHeads {
 			continue
@@ -75,7 +76,8 @@ func (m *merge) moveHeads(ctx context.Context) error {
 func addHeads(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, keys marks) error {
 	var rows jsonRows
 	for _, job := range jobs {
-		if _, ok := keys[job.LimitKey]; !ok || jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey) != driver.HoldLimited {
+		if _, ok := keys[job.LimitKey]; !ok ||
+			jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey) != driver.HoldLimited {
 			continue
 		}
 		rows.pair(job.LimitKey, job.Type)

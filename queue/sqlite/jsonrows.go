@@ -108,7 +108,9 @@ const maxRows = 32
 
 // valueStatements are a statement for each number of rows of values from 1 to [maxRows]. A row has so many parameters,
 // of which it is told the first.
-func valueStatements(head, tail string, first int, row func(first int) string, parameters int) (texts [maxRows + 1]string) {
+func valueStatements(
+	head, tail string, first int, row func(first int) string, parameters int,
+) (texts [maxRows + 1]string) {
 	var values strings.Builder
 	for n := 1; n <= maxRows; n++ {
 		if n > 1 {

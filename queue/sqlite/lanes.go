@@ -229,7 +229,10 @@ func (m *merge) lacking(kind laneKind, known int) (lanes []*lane) {
 		return nil
 	}
 	horizon := m.horizon()
-	return slices.DeleteFunc(lanes, func(l *lane) bool { return horizon != nil && l.last() != nil && horizon.before(l.last()) })
+	return slices.DeleteFunc(lanes, func(l *lane) bool {
+		return horizon != nil && l.last() != nil &&
+			horizon.before(l.last())
+	})
 }
 
 // horizon is the last of as many known places as are wanted, nil when less are known: what comes after it is not
@@ -315,7 +318,8 @@ func (m *merge) extend(l *lane, places []place) {
 		l.after = head
 		if _, marked := m.keys.marked[head.limitKey]; !marked {
 			m.lanes = append(m.lanes, &lane{
-				kind: laneWaiting, typeName: l.typeName, limitKey: head.limitKey, bounds: joblimit.Bounds{Type: l.bounds.Type}, head: head, after: head,
+				kind: laneWaiting, typeName: l.typeName, limitKey: head.limitKey,
+				bounds: joblimit.Bounds{Type: l.bounds.Type}, head: head, after: head,
 			})
 		}
 	}

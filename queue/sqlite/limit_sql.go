@@ -9,7 +9,8 @@ const (
 	keysLimited = `EXISTS (SELECT 1 FROM job_limits WHERE kind IN ('key', 'prefix'))`
 
 	// holdOfDue is the hold of a queued job that is due.
-	holdOfDue = `CASE WHEN limit_key IS NOT NULL AND ` + keysLimited + ` THEN ` + jobsql.Limited + ` ELSE ` + jobsql.None + ` END`
+	holdOfDue = `CASE WHEN limit_key IS NOT NULL AND ` + keysLimited + ` THEN ` + jobsql.Limited + ` ELSE ` +
+		jobsql.None + ` END`
 
 	selectKeysLimited = `SELECT ` + keysLimited
 
@@ -23,8 +24,9 @@ WHERE `
 ON CONFLICT (limit_key) DO UPDATE
 SET due_at = MIN(due_at, excluded.due_at)`
 
-	someWait = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Limited + ` AND limit_key = value)`
-	isOpen   = `EXISTS (SELECT 1 FROM job_heads WHERE limit_key = value)`
+	someWait = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Limited +
+		` AND limit_key = value)`
+	isOpen = `EXISTS (SELECT 1 FROM job_heads WHERE limit_key = value)`
 
 	markChanged = insertMarks + `(` + someWait + ` OR ` + isOpen + `)` + onceMarked
 	isShut      = someWait + ` AND NOT ` + isOpen
@@ -168,7 +170,8 @@ WHERE `
   OR job_heads.not_before <> excluded.not_before
   OR job_heads.priority <> excluded.priority`
 
-	selectTypeLimits = usageText + usageNumbers + `0 || ' ' || COALESCE(arrival, '') || ' ' || json_quote(l.name), char(10))
+	selectTypeLimits = usageText + usageNumbers +
+		`0 || ' ' || COALESCE(arrival, '') || ' ' || json_quote(l.name), char(10))
 FROM job_limits AS l
 LEFT JOIN job_rates AS r ON r.kind = l.kind AND r.name = l.name
 WHERE l.kind = 'type'`

@@ -87,7 +87,10 @@ func randomJobs(t *testing.T, q *queue.Queue, random *rand.Rand, n int) (jobs []
 	for i, r := range results {
 		jobs[i] = queue.Job{ID: r.ID, Options: driver.Options(batch[i].Options)}
 	}
-	slices.SortFunc(jobs, func(a, b queue.Job) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(jobs, func(a, b queue.Job) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return jobs, types
 }
 
@@ -112,7 +115,9 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	require.Equal(t, keys, marked())
 	started := make(map[string]bool)
 	for before := keys; before > 0; before = marked() {
-		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10, Now: time.Now()})
+		result, err := db.Driver().Claim(t.Context(),
+			driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10,
+				Now: time.Now()})
 		require.NoError(t, err)
 		require.Len(t, result.Jobs, 10)
 		require.True(t, result.More)
@@ -149,7 +154,9 @@ func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
 		return n
 	}
 	claim := func() driver.ClaimResult {
-		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10, Now: time.Now()})
+		result, err := db.Driver().Claim(t.Context(),
+			driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10,
+				Now: time.Now()})
 		require.NoError(t, err)
 		return result
 	}

@@ -156,7 +156,8 @@ func (p *poolConnections) fits(ctx context.Context, conn *sqlx.Conn) error {
 	case library.reads:
 		return errors.New("the pool may only read: leave _query_only out of its DSN")
 	case journal != "wal":
-		return fmt.Errorf("the journal mode of %s is %s: add _journal_mode=WAL to the pool's DSN (%s)", p.file, journal, wanted)
+		return fmt.Errorf("the journal mode of %s is %s: add _journal_mode=WAL to the pool's DSN (%s)", p.file, journal,
+			wanted)
 	case locking != "normal":
 		return fmt.Errorf("the pool's connections keep others out: leave _locking_mode=%s out of its DSN", locking)
 	case !library.foreignKeys:

@@ -134,7 +134,8 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	}
 	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
 	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
-	return opened(open(ctx, newConnections(uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c), file, c))
+	return opened(open(ctx, newConnections(uri,
+		url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c), file, c))
 }
 
 // create creates a missing file. It does not open an existing one: closing it would release the locks of other handles
@@ -167,7 +168,8 @@ func OpenMemory(ctx context.Context) (*DB, error) {
 	}
 	// The memdb file system, unlike a shared cache, locks as files do. A name that begins with "/" is shared by the
 	// pool.
-	return opened(open(ctx, newConnections("file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, c), nil, c))
+	return opened(open(ctx, newConnections("file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, c), nil,
+		c))
 }
 
 func opened(engine *engine, err error) (*DB, error) {

@@ -88,13 +88,15 @@ func (s *statements) prepare(query string) prepared {
 
 // silent are the first words of statements that have no rows, unless they are RETURNING some.
 var silent = []string{
-	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
+	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT",
+	"RELEASE",
 }
 
 // yields reports whether a statement may have rows; it returns true if that is unknown.
 func yields(query string) bool {
 	words := strings.Fields(strings.ToUpper(query))
-	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query), "RETURNING")
+	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query),
+		"RETURNING")
 }
 
 // watch has SQLite refuse a commit while the connection is lent, and report each rollback.

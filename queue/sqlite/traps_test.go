@@ -151,7 +151,8 @@ func TestTrapMemoryThatIsLocked(t *testing.T) {
 		})
 	}
 	for i := range notes {
-		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
+		require.NoError(t, driver.Write(t.Context(), db,
+			func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
 	}
 	close(done)
 	wg.Wait()
@@ -188,12 +189,14 @@ func TestTrapTimesThatSortWronglyAsText(t *testing.T) {
 	}
 	want := make([]string, len(instants))
 	for i := len(instants) - 1; i >= 0; i-- {
-		enqueued, err := q.Enqueue(t.Context(), queue.Type[int]("t").New(i, &queue.Options{NotBefore: instants[i], ExpiresAt: instants[i].Add(time.Hour)}))
+		enqueued, err := q.Enqueue(t.Context(),
+			queue.Type[int]("t").New(i, &queue.Options{NotBefore: instants[i], ExpiresAt: instants[i].Add(time.Hour)}))
 		require.NoError(t, err)
 		want[i] = enqueued.ID
 	}
 	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{
-		WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: 10}}, Limit: 10, Now: base.Add(time.Minute).In(time.FixedZone("east", 14*3600)),
+		WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: 10}}, Limit: 10,
+		Now: base.Add(time.Minute).In(time.FixedZone("east", 14*3600)),
 	})
 	require.NoError(t, err)
 	require.Equal(t, want, idsIn(result.Jobs))
@@ -232,7 +235,8 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 	q := trapQueue(t, db)
 	batch := make([]queue.NewJob, scheduled)
 	for i := range batch {
-		batch[i] = queue.Type[int]("t").New(i, &queue.Options{Priority: 9, NotBefore: time.Now().Add(7 * 24 * time.Hour)})
+		batch[i] = queue.Type[int]("t").New(i,
+			&queue.Options{Priority: 9, NotBefore: time.Now().Add(7 * 24 * time.Hour)})
 	}
 	_, err := q.EnqueueMany(t.Context(), batch)
 	require.NoError(t, err)
@@ -254,7 +258,8 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 		}
 	}
 	var ready int
-	require.NoError(t, db.Reader().Get(&ready, "SELECT COUNT(*) FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' AND hold = 0"))
+	require.NoError(t, db.Reader().Get(&ready,
+		"SELECT COUNT(*) FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' AND hold = 0"))
 	require.Equal(t, 1, ready, "the index has what may be claimed, and nothing else")
 	jobs, err := q.Claim(t.Context(), "w", []string{"t"}, 10)
 	require.NoError(t, err)
@@ -285,7 +290,8 @@ func TestTrapReturningInItsOwnOrder(t *testing.T) {
 		q := trapQueue(t, db)
 		var want []string
 		for i := range 20 { // later ids are more urgent
-			enqueued, err := q.Enqueue(t.Context(), queue.Type[int](types[i%len(types)]).New(i, &queue.Options{Priority: i}))
+			enqueued, err := q.Enqueue(t.Context(), queue.Type[int](types[i%len(types)]).New(i,
+				&queue.Options{Priority: i}))
 			require.NoError(t, err)
 			want = append([]string{enqueued.ID}, want...)
 		}
@@ -298,7 +304,8 @@ func TestTrapReturningInItsOwnOrder(t *testing.T) {
 // "SQLite 3.7.0 to 3.51.2 can corrupt a WAL at reset: refuse or warn below 3.51.3 when the host brings its own driver".
 func TestTrapSQLiteThatCorruptsItsLog(t *testing.T) {
 	for version, fine := range map[string]bool{
-		"3.7.0": false, "3.51.2": false, "3.51.3": true, "3.51.10": true, "3.53.4": true, "4.0.0": true, "3.9.9": false, "2.99.99": false,
+		"3.7.0": false, "3.51.2": false, "3.51.3": true, "3.51.10": true, "3.53.4": true, "4.0.0": true, "3.9.9": false,
+		"2.99.99": false,
 	} {
 		err := sqlite.CheckVersion(version)
 		require.Equal(t, fine, err == nil, "%s: %v", version, err)
@@ -372,7 +379,8 @@ func TestTrapDefaultsOfTheDriver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := openFile(t, c.cfg)
 			require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				for pragma, want := range map[string]any{"foreign_keys": int64(1), "journal_mode": "wal", "synchronous": int64(c.synchronous), "query_only": int64(0)} {
+				for pragma, want := range map[string]any{"foreign_keys": int64(1), "journal_mode": "wal",
+					"synchronous": int64(c.synchronous), "query_only": int64(0)} {
 					var got any
 					require.NoError(t, tx.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&got))
 					require.Equal(t, want, got, pragma)

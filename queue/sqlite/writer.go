@@ -67,7 +67,9 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 
 type writeKey struct{}
 
-func openWriter(ctx context.Context, from connections, file *file, busyTimeout time.Duration, now func() time.Time, changed func()) (*writer, error) {
+func openWriter(
+	ctx context.Context, from connections, file *file, busyTimeout time.Duration, now func() time.Time, changed func(),
+) (*writer, error) {
 	conn, err := from.writer(ctx)
 	if err != nil {
 		return nil, err
@@ -78,8 +80,9 @@ func openWriter(ctx context.Context, from connections, file *file, busyTimeout t
 	w := &writer{
 		name: from.name(), file: file, conn: conn, statements: newStatements(conn.Conn), busyTimeout: busyTimeout,
 		requests: make(chan *request, maxGroup), checks: make(chan struct{}, 1), changed: changed,
-		now: now, written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
-		nested: newNestedWriteGuard(),
+		now: now, written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}),
+		stopped: make(chan struct{}),
+		nested:  newNestedWriteGuard(),
 	}
 	w.close = sync.OnceValue(w.shut)
 	if err := errors.Join(w.statements.watch(), w.try()); err != nil {
@@ -276,7 +279,8 @@ func (w *writer) finishCheckpoint() {
 func (w *writer) checkVersion() {
 	var version int64
 	// An error shows at the next write; polling is the net.
-	if w.statements.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil || version == w.version {
+	if w.statements.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil ||
+		version == w.version {
 		return
 	}
 	w.version = version

@@ -43,7 +43,8 @@ func interval(l joblimit.Limit) time.Duration {
 func aWhile(t *rapid.T, l joblimit.Limit) time.Duration {
 	one := interval(l).Microseconds()
 	return micros(rapid.OneOf(
-		rapid.Just[int64](0), rapid.Int64Range(0, one), rapid.Just(one), rapid.Int64Range(0, 5*one), rapid.Just(l.Per.Microseconds()),
+		rapid.Just[int64](0), rapid.Int64Range(0, one), rapid.Just(one), rapid.Int64Range(0, 5*one),
+		rapid.Just(l.Per.Microseconds()),
 	).Draw(t, "while"))
 }
 

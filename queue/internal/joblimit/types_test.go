@@ -33,12 +33,14 @@ func TestTypesAreAskedForWithinTheirLimits(t *testing.T) {
 			open:      asked,
 		},
 		"less than is asked for": {
-			standings: []joblimit.Usage{{Name: "a", Running: 3, Limit: joblimit.Limit{Limit: driver.Limit{MaxRunning: 5}}}},
-			open:      []driver.TypeCapacity{{Type: "a", Capacity: 2}, asked[1], asked[2]},
+			standings: []joblimit.Usage{{Name: "a", Running: 3,
+				Limit: joblimit.Limit{Limit: driver.Limit{MaxRunning: 5}}}},
+			open: []driver.TypeCapacity{{Type: "a", Capacity: 2}, asked[1], asked[2]},
 		},
 		"more runs than is allowed": {
-			standings: []joblimit.Usage{{Name: "a", Running: 9, Limit: joblimit.Limit{Limit: driver.Limit{MaxRunning: 5}}}},
-			open:      asked[1:],
+			standings: []joblimit.Usage{{Name: "a", Running: 9,
+				Limit: joblimit.Limit{Limit: driver.Limit{MaxRunning: 5}}}},
+			open: asked[1:],
 		},
 		"one is paused": {
 			standings: []joblimit.Usage{{Name: "b", Limit: paused}},
@@ -72,7 +74,8 @@ func TestTypesAreAskedForWithinTheirLimits(t *testing.T) {
 
 // What has been claimed counts for when the types are looked at again.
 func TestTypesThatHaveUsedTheirRateAreLookedAtAgain(t *testing.T) {
-	types := typesOf(joblimit.Usage{Name: "a", Limit: joblimit.Limit{Limit: driver.Limit{Rate: 2, Per: time.Second, Burst: 2}}})
+	types := typesOf(joblimit.Usage{Name: "a",
+		Limit: joblimit.Limit{Limit: driver.Limit{Rate: 2, Per: time.Second, Burst: 2}}})
 	asked := []driver.TypeCapacity{{Type: "a", Capacity: 5}}
 	require.Equal(t, []driver.TypeCapacity{{Type: "a", Capacity: 2}}, types.Within(asked))
 	types.Start("a", 1)

@@ -122,7 +122,8 @@ func TestWhatIsReadIsSettledAndStored(t *testing.T) {
 		require.Zero(t, moved.Left())
 		require.Equal(t, epoch.Add(time.Second), s.Again(moved))
 	}
-	require.Equal(t, []string{"a", "b"}, names, "in one order, so that two that write the same do not wait for each other")
+	require.Equal(t, []string{"a", "b"}, names,
+		"in one order, so that two that write the same do not wait for each other")
 	require.Equal(t, 1, s.Of("right").Left())
 }
 

@@ -62,7 +62,8 @@ func insertColumns() (inserted []InsertColumn) {
 
 // Plain reports whether the job is a usual one: due, and with NULL in every optional column.
 func (j *NewJob) Plain() bool {
-	return j.Hold == driver.HoldNone && !slices.ContainsFunc(mayBeNull, func(c InsertColumn) bool { return !c.IsNull(j) })
+	return j.Hold == driver.HoldNone && !slices.ContainsFunc(mayBeNull,
+		func(c InsertColumn) bool { return !c.IsNull(j) })
 }
 
 // IsNull reports whether the job has NULL in the column.

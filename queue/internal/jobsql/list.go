@@ -165,7 +165,8 @@ func (s *statement) where(f driver.Filter, standing string) {
 		next = "\n  AND "
 	}
 	for _, c := range []struct{ column, value string }{
-		{"user_id = ", f.UserID}, {"idempotency_key = ", f.Key}, {"limit_key IS NOT NULL\n  AND limit_key || '' = ", f.LimitKey},
+		{"user_id = ", f.UserID}, {"idempotency_key = ", f.Key}, {"limit_key IS NOT NULL\n  AND limit_key || '' = ",
+			f.LimitKey},
 		{s.id(standing) + " < ", f.Before},
 	} {
 		if c.value != "" {

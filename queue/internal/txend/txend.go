@@ -16,8 +16,9 @@ func Refuse(dialect driver.Dialect, text string) (undoes bool, err error) {
 	if word == "" {
 		return false, nil
 	}
-	return word == "ROLLBACK" || word == "ABORT", fmt.Errorf("%s: %s would end the transaction, which ends with the function given to Write: return nil "+
-		"to commit, return an error to roll back, or undo a part with SAVEPOINT and ROLLBACK TO", dialect, word)
+	return word == "ROLLBACK" || word == "ABORT",
+		fmt.Errorf("%s: %s would end the transaction, which ends with the function given to Write: return nil "+
+			"to commit, return an error to roll back, or undo a part with SAVEPOINT and ROLLBACK TO", dialect, word)
 }
 
 // find returns the first word of the first statement that ends the transaction, in upper case, or "".
