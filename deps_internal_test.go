@@ -17,23 +17,23 @@ var internalPackages = map[string]struct {
 }{
 	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd/"}},
 	"internal/dbquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd/"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd/"},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
-	"internal/dbvalue": {users: []string{"internal/dbquery", "gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord"}},
+	"internal/dbvalue": {users: []string{"internal/dbquery", "gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord"}},
 	"internal/dbtime": {users: []string{
-		"gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
+		"gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety"}},
-	"internal/fields":  {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo"}},
+	"internal/fields":  {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo"}},
 	"internal/gmailquery": {
 		users:   []string{"gmail", "gmail/gmailtest", "rules"},
 		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
 	"internal/mailname": {users: []string{"gmail", "rules", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd/"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd/"},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
 	// The words of the root, from a message that package mime has read.
@@ -41,7 +41,7 @@ var internalPackages = map[string]struct {
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users:   []string{"gmail", "llm", "rules", "rules/ruleschat", "safety"},
+		users:   []string{"gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety"},
 		imports: []string{"github.com/google/uuid"},
 	},
 
@@ -64,17 +64,20 @@ var internalPackages = map[string]struct {
 		users:   []string{"queue/postgres", "queue/sqlite"},
 		imports: []string{"github.com/jmoiron/sqlx", "internal/dbtime", "queue/driver", "queue/internal/joblimit"},
 	},
+	// The text of prompts, and of answers on record.
+	"llm/internal/cleantext": {users: []string{"llm", "llm/decide", "llm/guidance"}},
 	// The HTTP client, the failures and the rate limits of the providers of models.
 	"llm/internal/provider": {users: []string{"llm/openai", "llm/anthropic", "llm/gemini"}, imports: []string{"llm"}},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {
 		users:   []string{"gmail/gmailtest", "gmail/gmailtest/mailbox"},
-		imports: []string{"mime", "golang.org/x/text/"},
+		imports: []string{"mime", "mime/", "golang.org/x/text/"},
 	},
 
 	// For tests only.
 	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},
 	"internal/chaos":       {imports: []string{"github.com/stretchr/testify/require"}},
+	"internal/costtest":    {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/dbtest": {imports: []string{
 		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/stretchr/testify/require",
 	}},

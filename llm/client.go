@@ -46,8 +46,8 @@ type Request struct {
 	Same string
 }
 
-// call calls a client of whoever wrote it.
-func call(ctx context.Context, c Client, req *Request) (*Response, error) {
+// Complete calls a client of whoever wrote it.
+func Complete(ctx context.Context, c Client, req *Request) (*Response, error) {
 	if req == nil {
 		return nil, req.Validate()
 	}

@@ -124,8 +124,8 @@ func (e *Error) Class() Class {
 	}
 }
 
-// needsPerson reports whether the failure lasts until a person has resolved it with the provider.
-func (e *Error) needsPerson() bool {
+// NeedsPerson reports whether the failure lasts until a person has resolved it with the provider.
+func (e *Error) NeedsPerson() bool {
 	switch e.reason() {
 	case ErrBadKey, ErrNoModel, ErrNoCredit: //nolint:errorlint // as above
 		return true

@@ -35,7 +35,7 @@ func (f *Fallback) Complete(ctx context.Context, req *Request) (*Response, error
 	var best *Error
 	begun := watchStream(req)
 	for _, c := range f.clients {
-		resp, err := call(ctx, c, begun.req)
+		resp, err := Complete(ctx, c, begun.req)
 		if err == nil {
 			return resp, nil
 		}

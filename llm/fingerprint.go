@@ -29,8 +29,8 @@ func (r *Request) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// promptHash returns the hash of the first messages, without answers, replies and random strings.
-func (r *Request) promptHash() string {
+// PromptHash returns the hash of the first messages, without answers, replies and random strings.
+func (r *Request) PromptHash() string {
 	first := *r
 	for i, m := range r.Messages {
 		if m.Role == RoleUser {

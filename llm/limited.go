@@ -92,7 +92,7 @@ func (l *Limited) Complete(ctx context.Context, req *Request) (*Response, error)
 		cancel()
 		return nil, context.Cause(ctx)
 	}
-	resp, err := call(ctx, l.cfg.Client, req)
+	resp, err := Complete(ctx, l.cfg.Client, req)
 	if err == nil && resp.Cached {
 		cancel() // no call was made
 		return resp, nil
@@ -133,7 +133,7 @@ func (l *Limited) learn(estimate int, resp *Response, err error) {
 		switch {
 		case errors.Is(e, ErrRateLimited):
 			l.pause(e.wait(), nil)
-		case e.needsPerson():
+		case e.NeedsPerson():
 			l.pause(refusedWait, e)
 		}
 	}

@@ -127,7 +127,7 @@ func (m *Metered) Complete(ctx context.Context, req *Request) (*Response, error)
 		return nil, errors.Join(begun.spent.failure, m.refuse(context.WithoutCancel(ctx), begun.spent))
 	}
 	start := time.Now()
-	resp, err := call(ctx, m.cfg.Client, &bounded)
+	resp, err := Complete(ctx, m.cfg.Client, &bounded)
 	begun.latency = time.Since(start)
 	if err == nil {
 		resp.Cost = m.cfg.Price.Of(resp.Usage)
@@ -202,7 +202,7 @@ type meteredCall struct {
 }
 
 func callOf(req *Request) *meteredCall {
-	return &meteredCall{account: req.AccountID, purpose: req.Purpose, about: req.About, prompt: req.promptHash()}
+	return &meteredCall{account: req.AccountID, purpose: req.Purpose, about: req.About, prompt: req.PromptHash()}
 }
 
 // begin records the call and takes its maximum cost from the budgets.

@@ -64,7 +64,7 @@ type outage struct {
 
 // outageOf returns nil for a failure that passes by itself.
 func outageOf(failure error) *outage {
-	if e, ok := errors.AsType[*Error](failure); ok && e.needsPerson() {
+	if e, ok := errors.AsType[*Error](failure); ok && e.NeedsPerson() {
 		return &outage{failure: e}
 	}
 	return nil

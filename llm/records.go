@@ -20,8 +20,8 @@ var migrations embed.FS
 // giveDB says where a database comes from.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages, llm_templates, directions, llm_rules)
-// or brings them up to date. Call it at every start; several processes may do so at once.
+// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages) or brings them up to date. Call
+// it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("llm: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -128,34 +128,15 @@ func (r *Records) calls(ctx context.Context, query string, args ...any) ([]Call,
 	return calls, nil
 }
 
-// pruneBatch is how many rows a transaction deletes: large deletes hold the writer of SQLite.
-const pruneBatch = 500
-
-// Prune deletes the records of calls made before the time, and expired answers and decisions of [Templates]. It returns the
-// number of calls. The spending of each day stays.
+// Prune deletes the records of calls made before the time, and expired answers. It returns the number of calls. The spending of
+// each day stays.
 func (r *Records) Prune(ctx context.Context, before time.Time) (int, error) {
-	for _, statement := range []string{sqlPruneAnswers, sqlPruneTemplates} {
-		if _, err := prune(ctx, r.cfg.DB, statement, time.Now()); err != nil {
-			return 0, err
-		}
+	if _, err := dbquery.DeleteInBatches(ctx, r.cfg.DB, sqlPruneAnswers, dbtime.Of(time.Now())); err != nil {
+		return 0, fmt.Errorf("prune the answers of models: %w", err)
 	}
-	return prune(ctx, r.cfg.DB, sqlPruneCalls, before)
-}
-
-func prune(ctx context.Context, db queue.DB, statement string, before time.Time) (int, error) {
-	total := 0
-	for {
-		var deleted int64
-		err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-			deleted, err = dbquery.Exec(ctx, tx, statement, dbtime.Of(before), pruneBatch)
-			return err
-		})
-		if err != nil {
-			return total, fmt.Errorf("prune records of models: %w", err)
-		}
-		total += int(deleted)
-		if deleted < pruneBatch {
-			return total, nil
-		}
+	n, err := dbquery.DeleteInBatches(ctx, r.cfg.DB, sqlPruneCalls, dbtime.Of(before))
+	if err != nil {
+		return n, fmt.Errorf("prune records of models: %w", err)
 	}
+	return n, nil
 }

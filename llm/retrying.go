@@ -50,7 +50,7 @@ func (r *Retrying) Complete(ctx context.Context, req *Request) (*Response, error
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(r.cfg.MaxWait), backoff.WithMaxElapsedTime(0))
 	begun := watchStream(req)
 	for attempt := 1; ; attempt++ {
-		resp, err := call(ctx, r.cfg.Client, begun.req)
+		resp, err := Complete(ctx, r.cfg.Client, begun.req)
 		if err == nil || attempt == r.cfg.Attempts || begun.any {
 			return resp, err
 		}

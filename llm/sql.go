@@ -77,26 +77,6 @@ WHERE key IN (SELECT key FROM llm_answers WHERE expires_at <= $1 LIMIT $2)`
 DELETE FROM llm_calls
 WHERE id IN (SELECT id FROM llm_calls WHERE created_at < $1 LIMIT $2)`
 
-	sqlTemplate = `
-SELECT message_id, decision, made_at
-FROM llm_templates
-WHERE account_id = $1 AND key = $2 AND expires_at > $3`
-
-	sqlUseTemplate = `
-UPDATE llm_templates
-SET uses = uses + 1
-WHERE account_id = $1 AND key = $2`
-
-	sqlKeepTemplate = `
-INSERT INTO llm_templates (account_id, key, message_id, decision, uses, made_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT (account_id, key) DO UPDATE
-SET message_id = excluded.message_id, decision = excluded.decision, uses = excluded.uses, made_at = excluded.made_at, expires_at = excluded.expires_at`
-
-	sqlPruneTemplates = `
-DELETE FROM llm_templates
-WHERE (account_id, key) IN (SELECT account_id, key FROM llm_templates WHERE expires_at <= $1 LIMIT $2)`
-
 	// An outage of another kind, or of a budget that was reset since, begins at this call.
 	sqlOutage = `
 INSERT INTO llm_outages (model, account_id, reason, failure, began_at, last_at, calls, until_at)

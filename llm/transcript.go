@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/llm/internal/cleantext"
 )
 
 // maxTranscript is in characters.
@@ -18,5 +19,5 @@ func transcript(resp *Response) string {
 	for _, c := range resp.ToolCalls {
 		parts = append(parts, c.Name+" "+c.Arguments)
 	}
-	return dbvalue.Clean(cut(strings.Join(parts, "\n"), maxTranscript))
+	return dbvalue.Clean(cleantext.Cut(strings.Join(parts, "\n"), maxTranscript))
 }

@@ -199,7 +199,7 @@ rules:
 
 // Whatever a file holds, reading it ends, and either every rule of it is valid or each fault has a place in it.
 func FuzzParse(f *testing.F) {
-	for _, glob := range []string{"testdata/*/*.yaml", "../examples/postroomd/rules.yaml"} {
+	for _, glob := range []string{"testdata/*/*.yaml", "../examples/postroomd/config/rules.yaml"} {
 		paths, err := filepath.Glob(glob)
 		require.NoError(f, err)
 		for _, path := range paths {

@@ -38,7 +38,7 @@ func formatted(t require.TestingT, text string) string {
 }
 
 func TestFormatLeavesTheSampleAsItIs(t *testing.T) {
-	data, err := os.ReadFile("../examples/postroomd/rules.yaml")
+	data, err := os.ReadFile("../examples/postroomd/config/rules.yaml")
 	require.NoError(t, err)
 	require.Equal(t, string(data), formatted(t, string(data)))
 }

@@ -35,7 +35,7 @@ func againstSchema(t require.TestingT, schema *jsonschema.Resolved, text string)
 
 func TestSchemaTakesFilesThatAreValid(t *testing.T) {
 	schema := fileSchema(t, nil)
-	for _, path := range []string{"../examples/postroomd/rules.yaml", "testdata/tests/rules.yaml", "testdata/tests/rules.tests.yaml"} {
+	for _, path := range []string{"../examples/postroomd/config/rules.yaml", "testdata/tests/rules.yaml", "testdata/tests/rules.tests.yaml"} {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NoError(t, againstSchema(t, schema, string(data)), path)

@@ -36,6 +36,7 @@ const (
 
 	OverrideRecipient Override = "new_recipient" // only the model names the recipient; see Recipients of [Policy]
 	OverrideLabel     Override = "unknown_label" // the account does not have the label, or keeps it from models; see Labels of [Config]
+	OverrideForbidden Override = "forbidden"     // the user has forbidden it to models; see Forbids of [Config]
 )
 
 // A Verdict is the result of [Gate.Judge] for one decision. Its JSON is stored with the decision as telemetry.

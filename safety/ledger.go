@@ -48,6 +48,10 @@ type Config struct {
 	// failed, with the reason, and nobody is asked to approve it. Default nil: nothing is asked, and the job finds out.
 	Refusals Refusals
 
+	// Forbids knows what the user has forbidden to models: a model's decision to do it is recorded as canceled, with the reason, and
+	// nobody is asked to approve it. Default nil: nothing is forbidden.
+	Forbids Forbids
+
 	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
 	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
 	// must be free again when the job has finished. Required.
@@ -126,6 +130,7 @@ func (c *Config) validate() error {
 		fields.Optional("safety: Config.Labels", c.Labels),
 		fields.Optional("safety: Config.Sent", c.Sent),
 		fields.Optional("safety: Config.Refusals", c.Refusals),
+		fields.Optional("safety: Config.Forbids", c.Forbids),
 		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
 	}
 	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {

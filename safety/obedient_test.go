@@ -17,7 +17,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
-	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -145,8 +145,8 @@ func TestAModelThatObeysTheMail(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	decider, err := llm.NewDecider(llm.Config{Client: llmtest.Obedient{}, Kinds: kinds, Guidance: func(context.Context, *postroom.Message) (llm.Guidance, error) {
-		return llm.Guidance{Labels: p.labels}, nil
+	decider, err := decide.New(decide.Config{Client: llmtest.Obedient{}, Kinds: kinds, Guidance: func(context.Context, *postroom.Message) (decide.Guidance, error) {
+		return decide.Guidance{Labels: p.labels}, nil
 	}})
 	require.NoError(t, err)
 	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Workers: 1})

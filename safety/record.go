@@ -20,8 +20,8 @@ import (
 // for approval) are written in the caller's transaction. A label parameter must be the id of a label.
 //
 // The action is approved_pending if the gate requires approval, completed if there is nothing to do ([postroom.None]), canceled if
-// it would only send what was sent before ([Config].Sent), canceled or failed if it would be refused ([Config].Refusals), and otherwise queued
-// and passed to [Config.Execute].
+// it is a model's and forbidden to models ([Config].Forbids) or would only send what was sent before ([Config].Sent), canceled or
+// failed if it would be refused ([Config].Refusals), and otherwise queued and passed to [Config.Execute].
 //
 // Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns the
 // action of that decision in its present state.

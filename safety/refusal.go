@@ -57,11 +57,14 @@ func (l *Ledger) checkPossible(ctx context.Context, tx queue.Tx, a *postroom.Act
 	return nil
 }
 
-// endsAtOnce returns the reason for which the action of a decision ends before it begins, and the state in which it does: it would be
-// refused, or would only send what was sent before.
+// endsAtOnce returns the reason for which the action of a decision ends before it begins, and the state in which it does: it is
+// forbidden, would be refused, or would only send what was sent before.
 func (l *Ledger) endsAtOnce(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v *Verdict,
 ) (state postroom.ActionState, why string, err error) {
+	if why, err = l.forbidden(ctx, tx, msg, d, v); why != "" || err != nil {
+		return postroom.ActionCanceled, why, err
+	}
 	if state, why, err = l.refusal(ctx, tx, msg, d); why != "" || err != nil {
 		return state, why, err
 	}

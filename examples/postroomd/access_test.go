@@ -39,7 +39,7 @@ func newMachines(t *testing.T, more ...string) *machines {
 	return m
 }
 
-// tokens is the folder of a machine's grants.
+// Tokens is the folder of a machine's grants.
 func (m *machines) tokens(machine int) string {
 	return filepath.Join(m.where[machine][len(m.where[machine])-1], "tokens")
 }
@@ -134,7 +134,7 @@ func TestADaemonWithATokenLeavesOtherMailboxesToOthers(t *testing.T) {
 	t.Setenv("DATABASE_URL", dbtest.PostgresDSN(t))
 	m := newTeatime(t, "{action: apply_label, parameters: {label: Leaves}}", "database = \"env:DATABASE_URL\"\n", letterNamed(1))
 	h := m.open()
-	h.cfg.Gmail.Address = neighbour
+	h.env.Config.Gmail.Address = neighbour
 	_, err := h.openAccount(t.Context())
 	require.NoError(t, err)
 	d := start(t, m.where...)

@@ -32,7 +32,7 @@ func accountsList() *cobra.Command {
 			for _, a := range s.Accounts {
 				t.Row(a.Email, a.State, a.why(), a.Messages, printer.Clock(a.LastSyncAt))
 			}
-			return t.Flush("no mailboxes: " + h.noMailboxYet())
+			return t.Flush("no mailboxes: " + h.env.HowToAddMailbox())
 		})
 	}
 	return cmd
@@ -53,9 +53,9 @@ func accountsPause() *cobra.Command {
 func accountsResume() *cobra.Command {
 	return accountCommand("resume", "Let the jobs of a mailbox run again", func(ctx context.Context, h *host, a gmail.Account, _ *cobra.Command) (string, error) {
 		now := "is active"
-		if h.lostGrant(ctx, a) {
-			now = "is resumed, but its grant is gone: " + h.signIn(a)
-		} else if lack := h.lacks(ctx, a); lack != "" {
+		if h.env.LostGrant(ctx, a) {
+			now = "is resumed, but its grant is gone: " + h.env.HowToSignIn(a)
+		} else if lack := h.env.MissingCredentials(ctx, a); lack != "" {
 			now += "; " + lack
 		}
 		return now, h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Resume(ctx, tx, h.queue, a.ID) })

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/internal/suggest"
@@ -68,8 +69,8 @@ func actionFilter(states, types []string, since string) (safety.Filter, error) {
 		f.States = append(f.States, postroom.ActionState(s))
 	}
 	for _, t := range types {
-		if !kinds.Knows(safety.Undone(postroom.ActionType(t))) {
-			return f, usage.Errorf("--type %s: %s", t, suggest.Instead(t, texts(kinds.Types()), "the actions are"))
+		if !environment.Kinds.Knows(safety.Undone(postroom.ActionType(t))) {
+			return f, usage.Errorf("--type %s: %s", t, suggest.Instead(t, texts(environment.Kinds.Types()), "the actions are"))
 		}
 		f.Types = append(f.Types, postroom.ActionType(t))
 	}

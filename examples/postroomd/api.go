@@ -12,13 +12,13 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
 
 // An httpAPI serves programs that have the configured token.
-type httpAPI struct{ *host }
+type httpAPI struct{ app *host }
 
 // A call returns a value, or an error whose status apiStatus knows.
 type call = func(*http.Request) (any, error)
@@ -29,26 +29,16 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// checkAPI returns an error if answers over the API could never count.
-func (s *site) checkAPI() error {
-	approvers, name := s.cfg.Policy.Approvers, s.cfg.API.Approver
-	if s.cfg.API.Token == "" || len(approvers) == 0 || slices.Contains(approvers, name) {
-		return nil
-	}
-	return usage.Errorf("api.token is set and api.approver is %q, which policy.approvers does not have; add %q to policy.approvers, or leave policy.approvers empty", name, name)
-}
-
 // withAPI adds the API, if a token is configured. Each call needs the token, so any host name is permitted, and a proxy.
 func (h *host) withAPI(local http.Handler) http.Handler {
-	if h.cfg.API.Token == "" {
+	if h.env.Config.API.Token == "" {
 		return local
 	}
 	a := httpAPI{h}
 	calls := approvalsAPI{a}.calls()
 	maps.Copy(calls, stopAPI{a}.calls())
 	maps.Copy(calls, rulesAPI{a}.calls())
-	maps.Copy(calls, directionsAPI{a}.calls())
-	maps.Copy(calls, modelRulesAPI{a}.calls())
+	maps.Copy(calls, instructionsAPI{a}.calls())
 	mux := http.NewServeMux()
 	for pattern, fn := range calls {
 		mux.Handle(pattern, a.answers(fn))
@@ -64,7 +54,7 @@ func (h *host) withAPI(local http.Handler) http.Handler {
 
 // authorized refuses calls without the token. Its timing does not reveal how much of a token is right.
 func (a httpAPI) authorized(next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(a.cfg.API.Token))
+	want := sha256.Sum256([]byte(a.app.env.Config.API.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		got := sha256.Sum256([]byte(token))
@@ -104,7 +94,7 @@ func (a httpAPI) answers(fn call) http.Handler {
 		}
 		status := apiStatus(err)
 		if status == http.StatusInternalServerError {
-			a.log.Error("a call of the API failed", "path", r.URL.Path, "error", err)
+			a.app.log.Error("a call of the API failed", "path", r.URL.Path, "error", err)
 			err = errors.New("it failed here; the log says why")
 		}
 		a.reply(w, status, errorView{err.Error()})
@@ -116,7 +106,7 @@ func (a httpAPI) reply(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	if err := printer.JSON(w, value); err != nil {
-		a.log.Warn("a call of the API is not answered", "error", err)
+		a.app.log.Warn("a call of the API is not answered", "error", err)
 	}
 }
 
@@ -134,10 +124,9 @@ func apiStatus(err error) int {
 		return http.StatusNotFound
 	case is(safety.ErrNotApprover):
 		return http.StatusForbidden
-	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrAltered, rules.ErrNameTaken, llm.ErrGuidanceChanged, llm.ErrGuidanceAltered,
-		llm.ErrGuidanceNameTaken):
+	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrAltered, rules.ErrNameTaken, guidance.ErrChanged):
 		return http.StatusConflict
-	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, llm.ErrInvalidGuidance, llm.ErrSameGuidance), errors.As(err, &typed):
+	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, guidance.ErrInvalid, guidance.ErrSame), errors.As(err, &typed):
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError

@@ -47,11 +47,11 @@ func (a approvalsAPI) list(r *http.Request) (any, error) {
 		}
 		f.Limit = n
 	}
-	waiting, err := a.ledger.Approvals(r.Context(), f)
+	waiting, err := a.app.ledger.Approvals(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
-	names, err := a.labelNames(r.Context())
+	names, err := a.app.labelNames(r.Context())
 	return printer.List(waiting, func(w safety.Waiting) requestView {
 		return requestView{shownView{approvalView: viewApproval(w, names, isAltered(w))}, w.Approval.ID, w.Approval.Digest}
 	}), err
@@ -63,24 +63,24 @@ func (a approvalsAPI) show(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	message, sends, err := a.preview(r.Context(), w.Action)
+	message, sends, err := a.app.preview(r.Context(), w.Action)
 	if err != nil {
 		return nil, err
 	}
 	if w, err = a.one(r); err != nil {
 		return nil, err
 	}
-	names, err := a.labelNames(r.Context())
+	names, err := a.app.labelNames(r.Context())
 	return requestView{viewShown(w, message, sends, names, isAltered(w)), w.Approval.ID, w.Approval.Digest}, err
 }
 
 // one returns the request about the action of the path, whose full id is required.
 func (a approvalsAPI) one(r *http.Request) (safety.Waiting, error) {
-	action, err := a.ledger.Action(r.Context(), r.PathValue("id"))
+	action, err := a.app.ledger.Action(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return safety.Waiting{}, err
 	}
-	w, err := a.waiting(r.Context(), action.ID)
+	w, err := a.app.waiting(r.Context(), action.ID)
 	if _, ok := errors.AsType[usage.Error](err); ok {
 		err = apiError{http.StatusConflict, err}
 	}
@@ -103,13 +103,13 @@ type answerView struct {
 
 func (a approvalsAPI) approve(r *http.Request) (any, error) {
 	return a.decide(r, func(ctx context.Context, tx queue.Tx, shown safety.Approval, _ string) (postroom.Action, error) {
-		return a.ledger.ApproveRequest(ctx, tx, shown, a.cfg.API.Approver)
+		return a.app.ledger.ApproveRequest(ctx, tx, shown, a.app.env.Config.API.Approver)
 	})
 }
 
 func (a approvalsAPI) reject(r *http.Request) (any, error) {
 	return a.decide(r, func(ctx context.Context, tx queue.Tx, shown safety.Approval, why string) (postroom.Action, error) {
-		return a.ledger.RejectRequest(ctx, tx, shown, a.cfg.API.Approver, why)
+		return a.app.ledger.RejectRequest(ctx, tx, shown, a.app.env.Config.API.Approver, why)
 	})
 }
 
@@ -120,12 +120,12 @@ func (a approvalsAPI) decide(r *http.Request, answer func(context.Context, queue
 	}
 	ctx := r.Context()
 	if strings.HasSuffix(r.URL.Path, "/approve") {
-		if err := a.fixContent(ctx, r.PathValue("id")); err != nil {
+		if err := a.app.fixContent(ctx, r.PathValue("id")); err != nil {
 			return nil, err
 		}
 	}
 	var action postroom.Action
-	err := a.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+	err := a.app.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		action, err = answer(ctx, tx, safety.Approval{ID: body.RequestID, ActionID: r.PathValue("id"), Digest: body.Digest}, body.Why)
 		return err
 	})
@@ -133,7 +133,7 @@ func (a approvalsAPI) decide(r *http.Request, answer func(context.Context, queue
 		return nil, err
 	}
 	view := answerView{ID: action.ID, State: action.State}
-	err = a.ledger.HeldAction(ctx, action.ID)
+	err = a.app.ledger.HeldAction(ctx, action.ID)
 	if held, ok := errors.AsType[*postroom.HeldError](err); ok {
 		view.Held, err = held.Error(), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/internal/suggest"
@@ -42,7 +43,7 @@ func (b *batch) register(cmd *cobra.Command) {
 // chooses reports whether flags choose the requests.
 func (b *batch) chooses() bool { return b.allOf != "" || b.olderThan != "" || len(b.kinds) > 0 }
 
-// check returns an error if the flags are ambiguous.
+// Check returns an error if the flags are ambiguous.
 func (b *batch) check(ids []string) error {
 	switch {
 	case len(ids) == 0 && !b.chooses():
@@ -84,8 +85,8 @@ func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Wai
 	}
 	filter := safety.Filter{Rule: b.allOf, Limit: 100}
 	for _, kind := range b.kinds {
-		if !kinds.Knows(postroom.ActionType(kind)) {
-			return nil, usage.Errorf("--kind %s: %s", kind, suggest.Instead(kind, texts(kinds.Types()), "the actions are"))
+		if !environment.Kinds.Knows(postroom.ActionType(kind)) {
+			return nil, usage.Errorf("--kind %s: %s", kind, suggest.Instead(kind, texts(environment.Kinds.Types()), "the actions are"))
 		}
 		filter.Types = append(filter.Types, postroom.ActionType(kind))
 	}

@@ -66,7 +66,7 @@ time: a database that was put back as a whole to an earlier day does not show ot
 
 // verifyWhitelist adds a fault if the Discord whitelist was altered.
 func (h *host) verifyWhitelist(ctx context.Context, found *safety.Audit) error {
-	if !h.asksDiscord() {
+	if !h.env.AsksDiscord() {
 		return nil
 	}
 	_, err := discord.Whitelist(ctx, h.db, h.ledger)

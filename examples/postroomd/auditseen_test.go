@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 )
 
@@ -31,7 +32,7 @@ func (a answer) Read(p []byte) (int, error) {
 func TestAnAcceptanceThatCannotBeKeptIsAnError(t *testing.T) {
 	m := newTeatime(t, deleteTea, "", letterNamed(1))
 	runOnce(t, m.where...)
-	seen := folder(m.where[slices.Index(m.where, "--data")+1]).seenFile()
+	seen := environment.Folder(m.where[slices.Index(m.where, "--data")+1]).Checkpoint()
 	text, err := os.ReadFile(seen)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(seen, append(text, "1:999999:aa:bb .\n"...), 0o600))
@@ -61,7 +62,7 @@ func TestAnAcceptanceThatCannotBeKeptIsAnError(t *testing.T) {
 func TestNothingIsDoneUnderALogThatWasCut(t *testing.T) {
 	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
 	runOnce(t, m.where...)
-	databases, err := filepath.Glob(folder(m.where[slices.Index(m.where, "--data")+1]).database() + "*")
+	databases, err := filepath.Glob(environment.Folder(m.where[slices.Index(m.where, "--data")+1]).Database() + "*")
 	require.NoError(t, err)
 	for _, file := range databases {
 		require.NoError(t, os.Remove(file))
@@ -94,7 +95,7 @@ func TestADaemonSaysWhatWaitsForTheSeenFile(t *testing.T) {
 	status := func() string { _, body := r.get("healthz"); return body }
 	require.NotContains(t, status(), "stopped")
 
-	seen := folder(m.where[slices.Index(m.where, "--data")+1]).seenFile()
+	seen := environment.Folder(m.where[slices.Index(m.where, "--data")+1]).Checkpoint()
 	require.NoError(t, os.Rename(seen, seen+".moved"))
 	require.NoError(t, os.Mkdir(seen, 0o700))
 	_, err := m.server.Deliver(t.Context(), []byte(letterNamed(2)))

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
@@ -51,7 +52,7 @@ func authLogin() *cobra.Command {
 		if len(args) == 1 {
 			login.Email = args[0]
 		}
-		return s.login(cmd, login)
+		return loginWith(s, cmd, login)
 	}
 	return cmd
 }
@@ -61,23 +62,23 @@ func isAddress(text string) bool {
 	return err == nil && a.Address == strings.TrimSpace(text)
 }
 
-func (s *site) login(cmd *cobra.Command, login auth.LoginConfig) (err error) {
+func loginWith(s *environment.Environment, cmd *cobra.Command, login auth.LoginConfig) (err error) {
 	ctx := cmd.Context()
-	if login.App, err = s.app(); err != nil {
+	if login.App, err = s.OAuthApp(); err != nil {
 		return err
 	}
-	if err := errors.Join(s.folder.checkRun(), s.prepare()); err != nil {
+	if err := errors.Join(s.Folder.CheckRun(), s.Prepare()); err != nil {
 		return err
 	}
 	h, err := open(ctx, s)
 	if err != nil {
 		return err
 	}
-	tokens, err := s.tokens(ctx)
+	tokens, err := s.Tokens(ctx)
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	login.Tokens, login.Scopes = tokens, s.scopes()
+	login.Tokens, login.Scopes = tokens, s.Scopes()
 	result, err := auth.Login(ctx, login)
 	if err == nil {
 		err = h.adopt(ctx, result.Grant)
@@ -130,7 +131,7 @@ func authList() *cobra.Command {
 		}
 		var emails []string
 		var kind tokenstore.Kind
-		tokens, err := s.keptTokens(cmd.Context())
+		tokens, err := s.ExistingTokens(cmd.Context())
 		if err == nil {
 			kind = tokens.Kind
 			emails, err = tokens.List(cmd.Context())
@@ -163,11 +164,11 @@ func authRevoke() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		app, err := s.app()
+		app, err := s.OAuthApp()
 		if err != nil {
 			return err
 		}
-		tokens, err := s.keptTokens(cmd.Context())
+		tokens, err := s.ExistingTokens(cmd.Context())
 		if err == nil {
 			err = auth.Revoke(cmd.Context(), app, tokens, args[0])
 		}
@@ -175,7 +176,7 @@ func authRevoke() *cobra.Command {
 			return usage.Errorf("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
 		}
 		if err == nil {
-			err = s.signOut(cmd.Context(), args[0])
+			err = signOut(cmd.Context(), s, args[0])
 		}
 		if err != nil {
 			return err
@@ -187,8 +188,8 @@ func authRevoke() *cobra.Command {
 }
 
 // signOut stops the jobs of a mailbox whose grant was revoked here: at Google that ends what other machines have been granted as well.
-func (s *site) signOut(ctx context.Context, email string) error {
-	if err := s.prepare(); err != nil {
+func signOut(ctx context.Context, s *environment.Environment, email string) error {
+	if err := s.Prepare(); err != nil {
 		return err
 	}
 	h, err := open(ctx, s)

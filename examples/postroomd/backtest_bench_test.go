@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/mime"
@@ -59,9 +60,9 @@ func BenchmarkBacktest(b *testing.B) {
 	store, err := gmail.NewStore(gmail.StoreConfig{DB: db})
 	require.NoError(b, err)
 	account := storeCopies(b, store, db, messages)
-	file, err := readRules("rules.yaml")
+	file, err := environment.ReadRulesFile("config/rules.yaml")
 	require.NoError(b, err)
-	cfg := rules.BacktestConfig{Rules: file.Rules, Against: file.Rules, Kinds: kinds}
+	cfg := rules.BacktestConfig{Rules: file.Rules, Against: file.Rules, Kinds: environment.Kinds}
 	for b.Loop() {
 		result, err := rules.RunBacktest(b.Context(), cfg, store.AllMessages(b.Context(), account, gmail.MessageRange{}))
 		require.NoError(b, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
@@ -40,7 +41,7 @@ var argumentValues = map[string]completer{
 	"approvals ID":        stored(storedApprovals),
 	"approvals ID...":     stored(storedApprovals),
 	"decisions ID":        stored(storedDecisions),
-	"directions ID":       stored(storedDirections),
+	"instructions ID":     stored(storedInstructions),
 	"jobs ID":             stored(storedJobs),
 	"mail ID":             stored(storedMail),
 	"postroomd ID":        stored(storedMail),
@@ -55,7 +56,7 @@ var flagValues = map[string]completer{
 	"batch":           stored(storedBatches),
 	"session":         stored(storedSessions),
 	"source":          fixed(sourceNames),
-	"kind":            fixed(texts(kinds.Types())),
+	"kind":            fixed(texts(environment.Kinds.Types())),
 	"type":            fixed(typesAndUndos()),
 	"actions state":   fixed(texts(actionStates)),
 	"jobs list state": fixed(texts(queue.States())),
@@ -143,7 +144,7 @@ func fixed(values []string) completer {
 
 // typesAndUndos are the kinds of actions, and their undos.
 func typesAndUndos() []string {
-	types := texts(kinds.Types())
+	types := texts(environment.Kinds.Types())
 	return append(types, printer.List(types, func(t string) string { return "undo_" + t })...)
 }
 
@@ -221,9 +222,9 @@ func storedDecisions(ctx context.Context, h *host, _ *cobra.Command) ([]string, 
 	return printer.List(records, func(d safety.DecisionRecord) string { return described(d.ID, decidedBy(d.Decision), d.Subject) }), err
 }
 
-func storedDirections(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
-	list, err := h.instructions(ctx)
-	return printer.List(list, func(i instruction) string { return described(i.ID, i.Text) }), err
+func storedInstructions(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
+	list, err := viewInstructions(ctx, h)
+	return printer.List(list, func(i instructionView) string { return described(i.ID, i.Text) }), err
 }
 
 func storedJobs(ctx context.Context, h *host, cmd *cobra.Command) ([]string, error) {

@@ -6,47 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 )
-
-// configFlags select the sources of the configuration.
-type configFlags struct {
-	file string
-	set  []string
-}
-
-func (c *configFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&c.file, "config", "", "the configuration, a TOML file (default: $POSTROOMD_CONFIG, else postroom/config.toml in your configuration folder, if there)")
-	flags.StringArrayVar(&c.set, "set", nil, "override a setting, such as app.port=17801; may be repeated")
-}
-
-// load reads the configuration and prints its warnings.
-func (c *configFlags) load(cmd *cobra.Command, override ...string) (*config.Loaded, error) {
-	l, err := config.Load(c.source(override...))
-	if err != nil {
-		return nil, usage.Wrap(err)
-	}
-	for _, w := range l.Warnings {
-		cmd.PrintErrln("warning:", printer.PrintableLines(w.String()))
-	}
-	return l, nil
-}
-
-// source is where the configuration is read from.
-func (c *configFlags) source(override ...string) config.Sources {
-	src := config.Sources{File: c.file, Environ: os.Environ(), Set: append(slices.Clip(c.set), override...)}
-	if src.File == "" {
-		src.File = config.DefaultFile(src.Environ)
-	}
-	return src
-}
 
 func configCommand() *cobra.Command {
 	return group("config", "Write, check and show the configuration", configInit(), configCheck(), configShow())
@@ -103,18 +70,18 @@ func configCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s := &site{folder: folder(l.Config.Paths.Data), cfg: l.Config}
-			if err := s.check(); err != nil {
+			s := &environment.Environment{Folder: environment.Folder(l.Config.Paths.Data), Config: l.Config}
+			if err := s.Check(); err != nil {
 				return err
 			}
-			if err := s.checkTokens(cmd.Context()); err != nil {
+			if err := s.CheckTokens(cmd.Context()); err != nil {
 				return err
 			}
-			if err := s.warnOfRules(cmd); err != nil {
+			if err := warnOfRules(s, cmd); err != nil {
 				return err
 			}
 			said := "no faults"
-			if err := s.checkAccess(); err != nil {
+			if err := s.CheckAccess(); err != nil {
 				said += ", but nothing to work on: " + err.Error()
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
@@ -126,8 +93,8 @@ func configCheck() *cobra.Command {
 }
 
 // warnOfRules prints what is probably a mistake in the configured rules.
-func (s *site) warnOfRules(cmd *cobra.Command) error {
-	file, err := s.readRules()
+func warnOfRules(s *environment.Environment, cmd *cobra.Command) error {
+	file, err := s.ReadRules()
 	if file == nil || err != nil {
 		return err
 	}

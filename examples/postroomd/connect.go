@@ -3,26 +3,17 @@ package main
 import (
 	"context"
 
-	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
-	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/undo"
 )
 
-// demoSite is the configuration of a demo. Its Gmail is known after the start, and has no quota.
-func demoSite(f folder) *site {
-	cfg := config.Default()
-	cfg.App.Workers = 16
-	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "demo", SpamAndTrash: true}
-	return &site{folder: f, cfg: cfg, demo: true}
-}
-
 // startGmail starts the Gmail of a demo.
 func (h *host) startGmail(ctx context.Context) (err error) {
-	h.server, err = gmailtest.Open(ctx, gmailtest.Config{Dir: h.folder.gmail(), Email: h.cfg.Gmail.Address})
+	h.server, err = gmailtest.Open(ctx, gmailtest.Config{Dir: h.env.Folder.Gmail(), Email: h.env.Config.Gmail.Address})
 	if err == nil {
-		h.cfg.Gmail.Endpoint = h.server.URL()
+		h.env.Config.Gmail.Endpoint = h.server.URL()
 	}
 	return err
 }
@@ -41,7 +32,7 @@ func (h *host) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.undoing = undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: mailbox, Kinds: kinds}
+	h.undoing = undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: mailbox, Kinds: environment.Kinds}
 	undoer, err := undo.NewUndoer(h.undoing)
 	if err != nil {
 		return err

@@ -143,7 +143,7 @@ func emailOf(accounts []gmail.Account, id string) string {
 
 // budget returns today's budget of an account, or of all together for the empty id.
 func (h *host) budget(ctx context.Context, a gmail.Account, now time.Time) (budgetView, error) {
-	cfg := &h.cfg.LLM
+	cfg := &h.env.Config.LLM
 	v := budgetView{Mailbox: a.Email, Tokens: int64(cfg.AccountTokensDay), Dollars: cfg.AccountDollarsDay}
 	if a.ID == "" {
 		v.Tokens, v.Dollars = int64(cfg.TotalTokensDay), cfg.TotalDollarsDay

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/stretchr/testify/require"
 )
 
@@ -106,7 +107,7 @@ func TestDashboardShowsAndRetriesJobs(t *testing.T) {
 	events, err := http.Get(d.url + "events?page=" + job)
 	require.NoError(t, err)
 	defer events.Body.Close()
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	before, err := h.queue.Job(t.Context(), failed)
 	require.NoError(t, err)
@@ -158,7 +159,7 @@ func TestAPublicDashboardShowsNoMailAndChangesNothing(t *testing.T) {
 func TestDashboardRetriesNothingInVain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	var done string
 	require.NoError(t, h.db.Reader().Get(&done, "SELECT id FROM jobs WHERE type = 'action.gmail' ORDER BY id LIMIT 1"))

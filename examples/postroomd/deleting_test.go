@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
@@ -177,16 +178,16 @@ func TestTheAPIMakesNoRuleThatIsRefused(t *testing.T) {
 
 // A model chooses from what is carried out: it is not offered a delete that would be refused.
 func TestModelsAreNotOfferedWhatIsRefused(t *testing.T) {
-	s := &site{cfg: config.Default()}
+	s := &environment.Environment{Config: config.Default()}
 	for client, offered := range map[string]bool{"": true, "me": false} {
-		s.cfg.Gmail.ClientID = client
-		may, err := s.modelKinds()
+		s.Config.Gmail.ClientID = client
+		may, err := s.ModelKinds()
 		require.NoError(t, err)
 		require.Equal(t, offered, may.Has(postroom.Delete))
 		require.True(t, may.Has(postroom.Forward))
 	}
-	s.cfg.Gmail.AllowDelete = true
-	may, err := s.modelKinds()
+	s.Config.Gmail.AllowDelete = true
+	may, err := s.ModelKinds()
 	require.NoError(t, err)
 	require.True(t, may.Has(postroom.Delete))
 }

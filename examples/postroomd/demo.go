@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
@@ -63,7 +64,7 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	if o.json {
 		err = printer.JSON(cmd.OutOrStdout(), s)
 	} else {
-		err = s.print(cmd.OutOrStdout(), programName(), d.flags(""))
+		err = s.print(cmd.OutOrStdout(), programName(), d.app.env.Flags(""))
 	}
 	if err == nil && d.shown != nil {
 		err = d.stay(cmd.Context())
@@ -71,15 +72,15 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	return errors.Join(err, d.close(), s.failed())
 }
 
-// prepare opens the host, and the dashboard if requested. It checks all flags before it writes anything.
+// Prepare opens the host, and the dashboard if requested. It checks all flags before it writes anything.
 func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
-	file, err := readRules(o.rules)
+	file, err := environment.ReadRulesFile(o.rules)
 	if err != nil {
 		return nil, err
 	}
-	f := folder(o.data)
+	f := environment.Folder(o.data)
 	if f != "" {
-		if err := f.check(); err != nil {
+		if err := f.Check(); err != nil {
 			return nil, err
 		}
 	}
@@ -99,12 +100,12 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if f, err = prepareFolder(f); err != nil {
 		return nil, err
 	}
-	h, err := work(cmd.Context(), demoSite(f))
+	h, err := work(cmd.Context(), environment.Demo(f))
 	if err != nil {
 		return nil, err
 	}
 	h.gate = newRulesGate()
-	d = &demoRun{oneRun: &oneRun{host: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}, from: from}
+	d = &demoRun{oneRun: &oneRun{app: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}, from: from}
 	if listener != nil {
 		if d.shown, err = h.show(listener, o.ui.public); err != nil {
 			return nil, errors.Join(err, h.close())
@@ -113,16 +114,16 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	return d, nil
 }
 
-func prepareFolder(f folder) (folder, error) {
+func prepareFolder(f environment.Folder) (environment.Folder, error) {
 	if f == "" {
 		dir, err := os.MkdirTemp("", "postroom-demo-")
-		return folder(dir), err
+		return environment.Folder(dir), err
 	}
 	dir, err := filepath.Abs(string(f))
 	if err != nil {
 		return "", err
 	}
-	return folder(dir), folder(dir).create()
+	return environment.Folder(dir), environment.Folder(dir).Create()
 }
 
 // A demoRun is one run of the demo.
@@ -140,12 +141,12 @@ func (d *demoRun) close() error {
 	if d.shown != nil {
 		err = d.shown.close()
 	}
-	return errors.Join(err, d.host.close())
+	return errors.Join(err, d.app.close())
 }
 
 // stay runs jobs that are retried on the dashboard until interrupted.
 func (d *demoRun) stay(ctx context.Context) error {
-	dispatcher, err := d.dispatcher()
+	dispatcher, err := d.app.dispatcher()
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (d *demoRun) stay(ctx context.Context) error {
 }
 
 func (d *demoRun) run(ctx context.Context) (*summary, error) {
-	d.out.Sayf("Everything is kept in %s", d.folder)
+	d.out.Sayf("Everything is kept in %s", d.app.env.Folder)
 	for _, w := range d.rules.Warnings {
 		d.out.Sayf("warning: %s", w)
 	}
@@ -172,7 +173,7 @@ func (d *demoRun) run(ctx context.Context) (*summary, error) {
 
 // warnOfPauses warns of types and keys that are paused on the dashboard: their jobs keep the demo from ending.
 func (d *demoRun) warnOfPauses(ctx context.Context) error {
-	limits, err := d.queue.Limits(ctx)
+	limits, err := d.app.queue.Limits(ctx)
 	for i := range limits {
 		if l := &limits[i]; l.Paused {
 			d.out.Sayf("warning: the jobs of %s %s are paused, and wait until they are resumed on the dashboard (--dashboard 127.0.0.1:8080)", l.Kind, l.Name)
@@ -183,7 +184,7 @@ func (d *demoRun) warnOfPauses(ctx context.Context) error {
 
 // loadMailbox copies the user's mailbox into the demo's Gmail, or continues after an interruption.
 func (d *demoRun) loadMailbox(ctx context.Context) error {
-	if err := d.from.remember(d.folder); err != nil {
+	if err := d.from.remember(d.app.env.Folder); err != nil {
 		return err
 	}
 	source, err := d.from.open()
@@ -196,7 +197,7 @@ func (d *demoRun) loadMailbox(ctx context.Context) error {
 	}
 	bar := d.out.Start("Loading", 0)
 	defer bar.Done()
-	_, err = d.server.Import(ctx, source, bar.Set)
+	_, err = d.app.server.Import(ctx, source, bar.Set)
 	if errors.Is(err, mailbox.ErrCutShort) {
 		d.out.Sayf("warning: %v; going on with what could be read", err)
 		d.cutShort, err = err, nil

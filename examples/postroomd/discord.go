@@ -3,60 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
 )
-
-// asksDiscord reports whether requests for approval are asked in a channel.
-func (s *site) asksDiscord() bool { return s.cfg.Discord.ChannelID != "" }
-
-// checkDiscord returns an error if the settings for asking in a channel are incomplete.
-func (s *site) checkDiscord() error {
-	d := s.cfg.Discord
-	switch {
-	case d.ChannelID == "" && (d.BotToken != "" || len(d.Whitelist) > 0):
-		return usage.Errorf("discord.bot_token or discord.whitelist is set, and discord.channel_id is not; name the channel to ask in")
-	case d.ChannelID != "" && d.BotToken == "":
-		return usage.Errorf("discord.channel_id is set, and discord.bot_token is not; set it, as in bot_token = \"env:DISCORD_BOT_TOKEN\"")
-	}
-	return s.checkDiscordApprovers()
-}
-
-// checkDiscordApprovers returns an error if a person on the whitelist could never answer.
-func (s *site) checkDiscordApprovers() error {
-	approvers := s.cfg.Policy.Approvers
-	if len(approvers) == 0 {
-		return nil
-	}
-	for _, p := range s.whitelist() {
-		if !slices.Contains(approvers, p.Name) {
-			return usage.Errorf("discord.whitelist has %s=%s, and policy.approvers has no %q; add the name, or leave policy.approvers empty", p.UserID, p.Name, p.Name)
-		}
-	}
-	return nil
-}
-
-// whitelist returns the configured people, as ID or ID=name.
-func (s *site) whitelist() []discord.Person {
-	var people []discord.Person
-	for _, entry := range s.cfg.Discord.Whitelist {
-		id, name, _ := strings.Cut(entry, "=")
-		if name == "" {
-			name = "discord:" + id
-		}
-		people = append(people, discord.Person{UserID: id, Name: name})
-	}
-	return people
-}
 
 // ask is called after a request for approval.
 func (h *host) ask(ctx context.Context, tx queue.Tx, a postroom.Action) error {
@@ -73,7 +29,7 @@ func (h *host) tellDoors(ctx context.Context, tx queue.Tx, request safety.Approv
 	if err := h.tellWebhook(ctx, tx, request); err != nil {
 		return err
 	}
-	if !h.asksDiscord() {
+	if !h.env.AsksDiscord() {
 		return nil
 	}
 	_, err := h.queue.EnqueueTx(ctx, tx, discord.NewNotifyJob(request.ActionID))
@@ -82,10 +38,10 @@ func (h *host) tellDoors(ctx context.Context, tx queue.Tx, request safety.Approv
 
 // newBot makes the bot for the configured channel, and permits the configured people to answer there.
 func (h *host) newBot(ctx context.Context) (err error) {
-	if !h.asksDiscord() {
+	if !h.env.AsksDiscord() {
 		return nil
 	}
-	d := h.cfg.Discord
+	d := h.env.Config.Discord
 	h.bot, err = discord.New(discord.Config{
 		DB: h.db, Queue: h.queue, Ledger: h.ledger, Token: string(d.BotToken), Channel: d.ChannelID, Summarize: h.summarizeAction,
 		Compose: h.composeAction, RemindAfter: remindAfter(d.Remind), Endpoint: d.Endpoint, Gateway: d.Gateway, Logger: h.log,
@@ -94,7 +50,7 @@ func (h *host) newBot(ctx context.Context) (err error) {
 		return err
 	}
 	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return discord.SetWhitelist(ctx, tx, h.ledger, h.whitelist())
+		return discord.SetWhitelist(ctx, tx, h.ledger, h.env.Whitelist())
 	})
 }
 
@@ -132,10 +88,10 @@ func (h *host) composeAction(ctx context.Context, a postroom.Action) (discord.Co
 
 // listen handles answers from the channel until ctx is done. Without it people answer at the command line.
 func (d *daemon) listen(ctx context.Context) {
-	if d.bot == nil {
+	if d.app.bot == nil {
 		return
 	}
-	if err := d.bot.Run(ctx); err != nil {
-		d.log.Error("nobody can answer at Discord; requests are answered with 'postroomd approvals'", "error", err)
+	if err := d.app.bot.Run(ctx); err != nil {
+		d.app.log.Error("nobody can answer at Discord; requests are answered with 'postroomd approvals'", "error", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -126,6 +127,8 @@ type modelView struct {
 	Prompt []layerView `json:"prompt"`      // empty when no model is configured
 	Same   bool        `json:"prompt_same"` // it is what was asked last
 	Models []string    `json:"configured"`  // the models that could be asked
+	// Instructions are those about the message, with what of them is binding; none when no model is configured.
+	Instructions []instructionView `json:"instructions,omitempty"`
 }
 
 type callView struct {
@@ -197,11 +200,11 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 	if err != nil {
 		return nil, err
 	}
-	if len(calls) == 0 && !h.cfg.LLM.Enabled() {
+	if len(calls) == 0 && !h.env.Config.LLM.Enabled() {
 		return nil, nil //nolint:nilnil // none is no error, and explains nothing
 	}
 	v := &modelView{Calls: printer.List(calls, viewCall), Prompt: []layerView{}, Models: append([]string{}, h.models()...)}
-	if !h.cfg.LLM.Enabled() {
+	if !h.env.Config.LLM.Enabled() {
 		return v, nil
 	}
 	decider, err := h.decider()
@@ -212,7 +215,14 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 	if err != nil {
 		return nil, err
 	}
-	v.Prompt = printer.List(prompt.Layers, func(l llm.Layer) layerView { return layerView(l) })
+	v.Prompt = printer.List(prompt.Layers, func(l decide.Layer) layerView { return layerView(l) })
+	instructions, err := h.guide.For(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if v.Instructions, err = withMailboxes(ctx, h, instructions); err != nil {
+		return nil, err
+	}
 	v.Same = len(calls) > 0 && calls[len(calls)-1].Prompt == prompt.Hash
 	return v, nil
 }

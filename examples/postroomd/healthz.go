@@ -50,7 +50,7 @@ func (h *host) pages(ready *readiness) (pages http.Handler, onClose func(), err 
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		h.answer(w, r, "ready", "not ready", ready)
 	})
-	if h.cfg.App.Pprof {
+	if h.env.Config.App.Pprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -58,7 +58,7 @@ func (h *host) pages(ready *readiness) (pages http.Handler, onClose func(), err 
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
 	onClose = func() {}
-	if h.cfg.App.Dashboard {
+	if h.env.Config.App.Dashboard {
 		ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", Links: []queueui.Link{stopPageLink}, Authorize: h.authorize, Logger: h.log})
 		if err != nil {
 			return nil, nil, err
@@ -72,15 +72,15 @@ func (h *host) pages(ready *readiness) (pages http.Handler, onClose func(), err 
 // withPush adds the handler of Pub/Sub's posts. They come through the user's proxy and so under any host name: each post is
 // signed.
 func (h *host) withPush(local http.Handler, onClose func()) (pages http.Handler, _ func(), err error) {
-	if h.cfg.Gmail.PushAudience == "" {
+	if h.env.Config.Gmail.PushAudience == "" {
 		return local, onClose, nil
 	}
 	receiver, err := h.receiver()
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg := gmail.PushConfig{Receiver: receiver, Audience: h.cfg.Gmail.PushAudience, ServiceAccount: h.cfg.Gmail.PushAccount, Logger: h.log}
-	if base := strings.TrimRight(h.cfg.Gmail.AuthServer, "/"); base != "" {
+	cfg := gmail.PushConfig{Receiver: receiver, Audience: h.env.Config.Gmail.PushAudience, ServiceAccount: h.env.Config.Gmail.PushAccount, Logger: h.log}
+	if base := strings.TrimRight(h.env.Config.Gmail.AuthServer, "/"); base != "" {
 		cfg.Issuers, cfg.KeysURL = []string{base}, base+"/oauth2/v3/certs"
 	}
 	push, err := gmail.NewPushHandler(cfg)

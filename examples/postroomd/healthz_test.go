@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // Profiles are for who has asked for them, on this machine: not for a website whose name leads here.
 func TestProfilesAreForThisMachine(t *testing.T) {
 	get := func(asked bool, address string) int {
-		h := &host{site: &site{cfg: config.Config{App: config.App{Pprof: asked}}}, log: slog.New(slog.DiscardHandler)}
+		h := &host{env: &environment.Environment{Config: config.Config{App: config.App{Pprof: asked}}}, log: slog.New(slog.DiscardHandler)}
 		pages, onClose, err := h.pages(new(readiness))
 		require.NoError(t, err)
 		t.Cleanup(onClose)
@@ -34,7 +35,7 @@ func TestProfilesAreForThisMachine(t *testing.T) {
 
 // A database that can be read and not be written is not healthy: so is one on a full disk.
 func TestAFullDiskIsNotHealthy(t *testing.T) {
-	h, err := open(t.Context(), demoSite(folder(t.TempDir())))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(t.TempDir())))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
 	pages, onClose, err := h.pages(new(readiness))

@@ -15,9 +15,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/rediscache"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
@@ -36,7 +39,7 @@ var silent = slog.New(slog.DiscardHandler)
 // A host wires all packages on one site, for both the demo and run; only its Gmail differs. A command that only reads opens it
 // without changes. A command that runs jobs also takes the lock and connects to the Gmail.
 type host struct {
-	*site
+	env     *environment.Environment
 	log     *slog.Logger
 	tracers trace.TracerProvider // nil: unrecorded, where jobs run
 	meters  metric.MeterProvider
@@ -49,9 +52,9 @@ type host struct {
 	record *record    // of what rules there are: the ledger
 	gate   *rulesGate // nil where no file of rules is to be stored first
 
-	records *llm.Records       // of the models
-	guide   *llm.GuidanceStore // their directions
-	cache   *rediscache.Cache  // of their answers; nil: the database keeps them
+	records *llm.Records      // of the models
+	guide   *guidance.Store   // the instructions to them
+	cache   *rediscache.Cache // of their answers; nil: the database keeps them
 
 	// Set only if jobs are run or enqueued.
 	server  *gmailtest.Server // of the demo
@@ -72,14 +75,14 @@ type database interface {
 	io.Closer
 }
 
-func openDatabase(ctx context.Context, s *site) (database, error) {
-	if s.cfg.Paths.Database.Postgres() {
-		return postgres.Open(ctx, string(s.cfg.Paths.Database), nil)
+func openDatabase(ctx context.Context, s *environment.Environment) (database, error) {
+	if s.Config.Paths.Database.Postgres() {
+		return postgres.Open(ctx, string(s.Config.Paths.Database), nil)
 	}
-	db, err := sqlite.Open(ctx, s.database(), nil)
+	db, err := sqlite.Open(ctx, s.Database(), nil)
 	if err != nil {
-		if fault := tryWrite(s.database()); fault != nil {
-			return nil, fmt.Errorf("%s cannot be opened: postroomd has to write there, and cannot: %w", s.database(), fault)
+		if fault := tryWrite(s.Database()); fault != nil {
+			return nil, fmt.Errorf("%s cannot be opened: postroomd has to write there, and cannot: %w", s.Database(), fault)
 		}
 		return nil, err
 	}
@@ -103,8 +106,8 @@ func tryWrite(path string) error {
 }
 
 // open opens a host for reading.
-func open(ctx context.Context, s *site) (*host, error) {
-	h := &host{site: s, log: silent}
+func open(ctx context.Context, s *environment.Environment) (*host, error) {
+	h := &host{env: s, log: silent}
 	if err := h.open(ctx); err != nil {
 		return nil, err
 	}
@@ -112,7 +115,7 @@ func open(ctx context.Context, s *site) (*host, error) {
 }
 
 func (h *host) open(ctx context.Context) (err error) {
-	if h.db, err = openDatabase(ctx, h.site); err != nil {
+	if h.db, err = openDatabase(ctx, h.env); err != nil {
 		return err
 	}
 	if err := h.setUp(ctx); err != nil {
@@ -122,7 +125,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}
@@ -132,7 +135,7 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.record = &record{}
-	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: kinds, Log: h.record}); err != nil {
+	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: environment.Kinds, Log: h.record}); err != nil {
 		return err
 	}
 	h.rules = h.rules.As(rules.Author{Name: me()})
@@ -140,18 +143,18 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	cfg := queue.Config{Logger: h.log, TracerProvider: h.tracers, MeterProvider: h.meters}
-	if h.demo {
+	if h.env.Demo {
 		// A demo may be killed many times, which is not the fault of its current job.
 		cfg.Budget.Crashes = 1000
 	}
 	if h.queue, err = queue.New(h.db, &cfg); err != nil {
 		return err
 	}
-	key, err := h.approvalKey()
+	key, err := h.env.ApprovalKey()
 	if err != nil {
 		return err
 	}
-	oldKeys, err := h.oldApprovalKeys()
+	oldKeys, err := h.env.OldApprovalKeys()
 	if err != nil {
 		return err
 	}
@@ -159,12 +162,12 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seenFile, err := h.seenFile(ctx, h.db)
+	seenFile, err := h.env.Checkpoint(ctx, h.db)
 	if err != nil {
 		return err
 	}
-	if h.folder != "" { // beside PostgreSQL nothing may have been kept there yet
-		if err := h.folder.create(); err != nil {
+	if h.env.Folder != "" { // beside PostgreSQL nothing may have been kept there yet
+		if err := h.env.Folder.Create(); err != nil {
 			return err
 		}
 	}
@@ -173,9 +176,9 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
-		Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
-		Key: key, OldKeys: oldKeys, StopFile: h.stopFile(), SeenFile: seenFile, DryRun: h.cfg.Safety.DryRun,
+		DB: h.db, Kinds: environment.Kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules}, Forbids: h.guide, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
+		Policy: policy, Approvers: h.env.Config.Policy.Approvers, ApprovalExpiry: h.env.Config.Policy.ApprovalExpiry,
+		Key: key, OldKeys: oldKeys, StopFile: h.env.StopFile(), SeenFile: seenFile, DryRun: h.env.Config.Safety.DryRun,
 	})
 	if err != nil {
 		return err
@@ -185,8 +188,8 @@ func (h *host) setUp(ctx context.Context) error {
 }
 
 // work opens a host for running jobs.
-func work(ctx context.Context, s *site) (*host, error) {
-	h := &host{site: s, log: silent}
+func work(ctx context.Context, s *environment.Environment) (*host, error) {
+	h := &host{env: s, log: silent}
 	if err := h.work(ctx); err != nil {
 		return nil, err
 	}
@@ -197,13 +200,13 @@ func (h *host) work(ctx context.Context) (err error) {
 	if h.tracers == nil {
 		h.tracers = unrecorded()
 	}
-	if h.release, err = h.lock(ctx); err != nil {
+	if h.release, err = h.env.Lock(ctx); err != nil {
 		return err
 	}
 	if err := h.open(ctx); err != nil {
 		return errors.Join(err, h.release())
 	}
-	if err = h.recordSettings(ctx); err == nil && h.demo {
+	if err = h.recordSettings(ctx); err == nil && h.env.Demo {
 		err = h.startGmail(ctx)
 	}
 	if err == nil {
@@ -258,7 +261,7 @@ func (h *host) engine() (*rules.Engine, error) {
 // dispatcher runs jobs of all types. On SQLite the lock makes it the only one.
 func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{
-		Workers: h.cfg.App.Workers, Drain: h.cfg.App.Drain, Exclusive: !h.cfg.Paths.Database.Postgres(), Logger: h.log,
+		Workers: h.env.Config.App.Workers, Drain: h.env.Config.App.Drain, Exclusive: !h.env.Config.Paths.Database.Postgres(), Logger: h.log,
 		Middleware: []queue.Middleware{h.holdDecisions, leaveToOthers},
 	})
 	if err != nil {
@@ -273,7 +276,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	classify := rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Fallback: model, Kinds: kinds}
+	classify := rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Fallback: model, Kinds: environment.Kinds}
 	classifier, err := rules.NewClassifier(classify)
 	if err != nil {
 		return nil, err
@@ -288,9 +291,9 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	return d, errors.Join(
 		asks,
 		gmail.Register(d, gmail.Config{
-			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox,
+			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: environment.Kinds, Outbox: h.outbox,
 			Decide: h.decideAtOnce(classifier), Confirm: h.confirm(engine), OnMessage: h.classify, OnLabelDeleted: h.disableRules,
-			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,
+			SpamAndTrash: h.env.Config.Gmail.SpamAndTrash, SnoozeLabel: h.env.Config.Gmail.SnoozeLabel, Topic: h.env.Config.Gmail.Topic, Logger: h.log,
 		}),
 		rules.Register(d, classify),
 		undo.Register(d, h.undoing),
@@ -303,7 +306,7 @@ const patience = 10 * time.Second
 // carryOut runs the jobs that a command has enqueued: here for a demo, otherwise in the running postroomd. It reports whether
 // done is true at the end.
 func (h *host) carryOut(ctx context.Context, done func(context.Context) (bool, error)) (bool, error) {
-	if h.demo {
+	if h.env.Demo {
 		if err := h.runJobs(ctx); err != nil {
 			return false, err
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 )
 
@@ -90,7 +91,7 @@ func stateOf(t *testing.T, dir string, s summary) endState {
 	for i := range s.Broken {
 		s.Broken[i].JobID = ""
 	}
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: folder(dir).gmail()})
+	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: environment.Folder(dir).Gmail()})
 	require.NoError(t, err)
 	mail, err := server.Snapshot(t.Context())
 	require.NoError(t, err)
@@ -98,7 +99,7 @@ func stateOf(t *testing.T, dir string, s summary) endState {
 	require.NoError(t, err)
 	require.NoError(t, server.Close())
 
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
 	rows, err := h.db.Reader().QueryContext(t.Context(), `

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestLabelsOfTwoAccountsKeepTheirNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.close()) })
 	ids := map[string]string{"ada@example.com": "", "bob@example.com": ""}

@@ -31,14 +31,14 @@ func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 		return nil, err
 	}
 	for _, p := range o.mailboxes {
-		account, err := o.mail.Account(ctx, p.accountID)
+		account, err := o.app.mail.Account(ctx, p.accountID)
 		if errors.Is(err, postroom.ErrNotFound) {
 			continue // somebody has removed it
 		}
 		if err != nil {
 			return nil, err
 		}
-		missed, err := o.missedBy(ctx, p.accountID)
+		missed, err := o.app.missedBy(ctx, p.accountID)
 		if err != nil {
 			return nil, err
 		}
@@ -54,12 +54,12 @@ func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
 
 // leftByFailures says for each account what has failed in it and is tried again by a later run, if anything is.
 func (o *oneRun) leftByFailures(ctx context.Context) (map[string]error, error) {
-	limits, err := o.queue.Limits(ctx)
+	limits, err := o.app.queue.Limits(ctx)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	jobs, err := o.queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
+	jobs, err := o.app.queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
 		return j.Attempt > 0 && j.LastError != "" && !isHeld(j) && !isDeferred(j, now) && !waitsForRules(j, now) && !isPaused(j, limits)
 	})
 	if err != nil {

@@ -35,7 +35,7 @@ func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, erro
 	case err != nil:
 		return gmail.Account{}, err
 	case len(accounts) == 0:
-		return gmail.Account{}, usage.Errorf("there is no mailbox yet; %s", h.noMailboxYet())
+		return gmail.Account{}, usage.Errorf("there is no mailbox yet; %s", h.env.HowToAddMailbox())
 	case len(accounts) != 1:
 		return gmail.Account{}, usage.Errorf("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
 	}

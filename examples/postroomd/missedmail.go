@@ -33,7 +33,7 @@ func endedByCrashes(j *queue.Job) bool { return j.Crashes > 0 && j.Failures == 0
 
 // takeInMissed retries the ingest jobs of the account that have failed.
 func (p *pipeline) takeInMissed(ctx context.Context) error {
-	jobs, err := p.missed(ctx, p.accountID)
+	jobs, err := p.app.missed(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (p *pipeline) takeInMissed(ctx context.Context) error {
 		if endedByCrashes(&jobs[i]) {
 			continue
 		}
-		err := p.queue.Retry(ctx, jobs[i].ID)
+		err := p.app.queue.Retry(ctx, jobs[i].ID)
 		if err != nil && !errors.Is(err, queue.ErrNotFinished) && !errors.Is(err, queue.ErrJobNotFound) { // another process was faster
 			return err
 		}

@@ -51,7 +51,7 @@ func TestAStartRetriesNeitherCrashesNorBrokenMessages(t *testing.T) {
 	h := m.open()
 	accountID, err := h.openAccount(t.Context())
 	require.NoError(t, err)
-	p := &pipeline{host: h, accountID: accountID}
+	p := &pipeline{app: h, accountID: accountID}
 	for name, c := range map[string]struct {
 		change string // of the job's row; ?1 is its id
 		after  queue.State

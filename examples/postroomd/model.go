@@ -9,47 +9,50 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/gemini"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/openai"
 	"github.com/postroom-go/postroom/safety"
 )
 
 // byModel makes the decider for mail that no rule matches; nil if no model is configured. It makes no calls.
 func (h *host) byModel() (postroom.Decider, error) {
-	if !h.cfg.LLM.Enabled() {
+	if !h.env.Config.LLM.Enabled() {
 		return nil, nil //nolint:nilnil // none is no error, and decides nothing
 	}
 	return h.decider()
 }
 
-func (h *host) decider() (_ *llm.Decider, err error) {
-	may, err := h.modelKinds()
+func (h *host) decider() (_ *decide.Decider, err error) {
+	may, err := h.env.ModelKinds()
 	if err != nil {
 		return nil, err
 	}
-	cfg := llm.Config{Kinds: may, Guidance: h.guidance, BetterBelow: h.cfg.LLM.BetterBelow}
-	if cfg.Client, err = h.modelClient(&h.cfg.LLM.Model); err != nil {
+	cfg := decide.Config{Kinds: may, Guidance: h.guidance, EscalateBelow: h.env.Config.LLM.BetterBelow}
+	if cfg.Client, err = h.modelClient(&h.env.Config.LLM.Model); err != nil {
 		return nil, err
 	}
-	if h.cfg.Better.Enabled() {
-		if cfg.Better, err = h.modelClient(&h.cfg.Better); err != nil {
+	if h.env.Config.Better.Enabled() {
+		if cfg.Escalation, err = h.modelClient(&h.env.Config.Better); err != nil {
 			return nil, err
 		}
 	}
-	if h.cfg.LLM.Reuse > 0 {
-		templates, err := llm.NewTemplates(llm.TemplatesConfig{DB: h.db, Keep: h.cfg.LLM.Reuse, Scope: strings.Join(h.models(), " "), Stands: h.stands})
+	if h.env.Config.LLM.Reuse > 0 {
+		templates, err := decide.NewTemplates(decide.TemplatesConfig{DB: h.db, Keep: h.env.Config.LLM.Reuse, Scope: strings.Join(h.models(), " "), Stands: h.stands})
 		if err != nil {
 			return nil, err
 		}
 		cfg.Templates = templates
 	}
-	if t := h.cfg.LLM.Temperature; t != config.ProvidersTemperature {
+	if t := h.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
 		cfg.Temperature = &t
 	}
-	return llm.NewDecider(cfg)
+	return decide.New(cfg)
 }
 
 // stands reports whether nobody has rejected or undone the decision about a message.
@@ -73,10 +76,9 @@ func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, e
 	return len(done) > 0, nil
 }
 
-// guidance returns the user's directions to the model.
-func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
-	g, err := h.guide.Guidance(ctx, msg)
-	if err != nil {
+// guidance returns the user's instructions to the model.
+func (h *host) guidance(ctx context.Context, msg *postroom.Message) (g decide.Guidance, err error) {
+	if g.Instructions, err = h.guide.For(ctx, msg); err != nil {
 		return g, err
 	}
 	g.Labels, err = h.mail.Labels(ctx, msg.AccountID)
@@ -86,10 +88,10 @@ func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidanc
 // modelClient makes the client of a model with the fallback for the time when it cannot answer.
 func (h *host) modelClient(m *config.Model) (llm.Client, error) {
 	client, err := h.meteredClient(m)
-	if err != nil || !h.cfg.Fallback.Enabled() {
+	if err != nil || !h.env.Config.Fallback.Enabled() {
 		return client, err
 	}
-	fallback, err := h.meteredClient(&h.cfg.Fallback)
+	fallback, err := h.meteredClient(&h.env.Config.Fallback)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (h *host) meteredClient(m *config.Model) (llm.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := &h.cfg.LLM
+	cfg := &h.env.Config.LLM
 	metered := llm.MeteredConfig{
 		Answers: h.answers(),
 		Client:  provider, Records: h.records, Price: priceOf(m), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: h.log,
@@ -154,7 +156,7 @@ func priceOf(m *config.Model) *llm.Price {
 
 // configuredModels returns the configured models.
 func (h *host) configuredModels() []*config.Model {
-	return slices.DeleteFunc([]*config.Model{&h.cfg.LLM.Model, &h.cfg.Better, &h.cfg.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
+	return slices.DeleteFunc([]*config.Model{&h.env.Config.LLM.Model, &h.env.Config.Better, &h.env.Config.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
 }
 
 // models returns their names in records.
@@ -170,9 +172,9 @@ func modelName(m *config.Model) string {
 	return m.Provider + "::" + m.Model
 }
 
-// openModels opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
+// openModels opens the stores about models: the instructions to them, calls and costs. Days begin at midnight where postroomd runs.
 func (h *host) openModels() (err error) {
-	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db, Log: h.record}); err != nil {
+	if h.guide, err = guidance.New(guidance.Config{DB: h.db, Kinds: environment.Kinds}); err != nil {
 		return err
 	}
 	if err := h.openCache(); err != nil {

@@ -17,11 +17,11 @@ func (silentRedis) Printf(context.Context, string, ...any) {}
 
 // openCache opens the Redis cache of answers, if one is configured. It makes no calls.
 func (h *host) openCache() (err error) {
-	if h.cfg.LLM.Cache == "" {
+	if h.env.Config.LLM.Cache == "" {
 		return nil
 	}
 	redis.SetLogger(silentRedis{})
-	if h.cache, err = rediscache.New(rediscache.Config{URL: llm.Secret(h.cfg.LLM.Cache)}); err != nil {
+	if h.cache, err = rediscache.New(rediscache.Config{URL: llm.Secret(h.env.Config.LLM.Cache)}); err != nil {
 		return usage.Errorf("llm.cache: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -28,6 +29,9 @@ const (
 func (h *host) registerPrune(d *queue.Dispatcher) {
 	queue.Handle(d, jobPruneModels, func(ctx context.Context, _ *queue.Work[struct{}]) error {
 		_, err := h.records.Prune(ctx, time.Now().Add(-keepCalls))
+		if err == nil {
+			_, err = decide.PruneTemplates(ctx, h.db)
+		}
 		return errors.Join(err, h.pruneRules(ctx, time.Now()))
 	})
 }

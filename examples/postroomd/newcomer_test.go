@@ -35,7 +35,7 @@ func TestNewcomerSignsInByBrowserAndTakesBackWhatWasSorted(t *testing.T) {
 	require.NoError(t, err)
 
 	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
-	rules, err := filepath.Abs("rules.yaml")
+	rules, err := filepath.Abs("config/rules.yaml")
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "config.toml")
 	r := postroomd(t, "config", "init", file)

@@ -18,7 +18,7 @@ import (
 
 // A oneRun sorts the mailboxes until nothing is left to do: it is what the demo does, and run --once.
 type oneRun struct {
-	*host
+	app   *host
 	rules *rules.File // nil: the stored rules stay
 	out   *printer.Progress
 
@@ -28,12 +28,12 @@ type oneRun struct {
 
 // once sorts the mailboxes. That one of them cannot be worked on is no error, and stands in the summary.
 func (o *oneRun) once(ctx context.Context, cutShort error) (*summary, error) {
-	accounts, err := o.worked(ctx)
+	accounts, err := o.app.worked(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range accounts {
-		o.mailboxes = append(o.mailboxes, &pipeline{host: o.host, rules: o.fileOf(), accountID: a.ID})
+		o.mailboxes = append(o.mailboxes, &pipeline{app: o.app, rules: o.fileOf(), accountID: a.ID})
 	}
 	began := time.Now()
 	stop, err := o.watch(ctx)
@@ -61,7 +61,7 @@ func (o *oneRun) fileOf() *rules.File {
 // worked returns the mailboxes to work on: as run does, the one of the configuration, which is made, and those that are signed in to.
 // An address of the configuration without a token names one of these.
 func (h *host) worked(ctx context.Context) ([]gmail.Account, error) {
-	g := h.cfg.Gmail
+	g := h.env.Config.Gmail
 	if g.Token != "" {
 		if _, err := h.openAccount(ctx); err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func (h *host) worked(ctx context.Context) ([]gmail.Account, error) {
 
 // sort sets up all mailboxes before mail is taken in of any: until then nothing is decided, see rulesGate.
 func (o *oneRun) sort(ctx context.Context) error {
-	o.faults, o.givenUp = map[string]error{}, map[string]bool{}
+	o.faults, o.app.givenUp = map[string]error{}, map[string]bool{}
 	for _, p := range o.mailboxes {
 		err := p.reach(ctx)
 		if err == nil {
@@ -96,11 +96,11 @@ func (o *oneRun) sort(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil:
 			o.faults[p.accountID] = err
-			o.givenUp[gmail.LimitKey(p.accountID)] = true
+			o.app.givenUp[gmail.LimitKey(p.accountID)] = true
 		}
 	}
 	if len(o.faults) == len(o.mailboxes) {
-		return o.runJobs(ctx) // what is left to do elsewhere than in mailboxes
+		return o.app.runJobs(ctx) // what is left to do elsewhere than in mailboxes
 	}
 	for _, p := range o.mailboxes {
 		if o.faults[p.accountID] != nil {
@@ -116,8 +116,8 @@ func (o *oneRun) sort(ctx context.Context) error {
 // watch shows the progress of the run until stopped.
 func (o *oneRun) watch(ctx context.Context) (stop func(), err error) {
 	total := 0
-	if o.server != nil {
-		if total, err = o.server.Count(ctx); err != nil {
+	if o.app.server != nil {
+		if total, err = o.app.server.Count(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -167,25 +167,25 @@ const setUpAttempts = 3
 
 // awaitHere works until the job has ended that sets up the mailbox, or until to wait for it longer is in vain.
 func (p *pipeline) awaitHere(ctx context.Context, job queue.NewJob) error {
-	enqueued, err := p.queue.Enqueue(ctx, job)
+	enqueued, err := p.app.queue.Enqueue(ctx, job)
 	if err != nil {
 		return err
 	}
-	before, err := p.queue.Job(ctx, enqueued.ID) // it may have been there already
+	before, err := p.app.queue.Job(ctx, enqueued.ID) // it may have been there already
 	if err != nil {
 		return err
 	}
-	d, err := p.dispatcher()
+	d, err := p.app.dispatcher()
 	if err != nil {
 		return err
 	}
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var beside sync.WaitGroup
-	beside.Go(func() { p.remember(working) })
+	beside.Go(func() { p.app.remember(working) })
 	beside.Go(func() {
 		defer stop()
-		_, _ = p.queue.Wait(working, before.ID) // the dispatcher reports a database that fails
+		_, _ = p.app.queue.Wait(working, before.ID) // the dispatcher reports a database that fails
 	})
 	beside.Go(func() {
 		defer stop()
@@ -210,21 +210,21 @@ func (p *pipeline) awaitHere(ctx context.Context, job queue.NewJob) error {
 
 // waitsInVain reports whether a job that sets up the mailbox has not ended, and will not soon.
 func (p *pipeline) waitsInVain(ctx context.Context, before *queue.Job) (bool, error) {
-	account, err := p.mail.Account(ctx, p.accountID)
+	account, err := p.app.mail.Account(ctx, p.accountID)
 	if err != nil || account.State != gmail.AccountActive {
 		return true, err
 	}
-	job, err := p.queue.Job(ctx, before.ID)
+	job, err := p.app.queue.Job(ctx, before.ID)
 	if err != nil || job.State != queue.StateQueued {
 		return false, err
 	}
-	limits, err := p.queue.Limits(ctx)
+	limits, err := p.app.queue.Limits(ctx)
 	return job.Failures-before.Failures >= setUpAttempts || time.Until(job.NotBefore) > retryPatience || isPaused(job, limits), err
 }
 
 // setUpFault returns why the mailbox is not set up, and what to do; nil if it is.
 func (p *pipeline) setUpFault(ctx context.Context, before *queue.Job) error {
-	job, err := p.queue.Job(ctx, before.ID)
+	job, err := p.app.queue.Job(ctx, before.ID)
 	if err != nil || job.State == queue.StateCompleted {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 
 // onlyAccount returns the id of the configured mailbox, or of the one that there is.
 func (h *host) onlyAccount(ctx context.Context) (accountID string, err error) {
-	if h.cfg.Gmail.Address != "" {
+	if h.env.Config.Gmail.Address != "" {
 		return h.openAccount(ctx)
 	}
 	accounts, err := h.worked(ctx)

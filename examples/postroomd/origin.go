@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
@@ -26,12 +27,12 @@ type origin struct {
 }
 
 // choose returns the mailbox of the flags, or that of the folder, or the sample. A named mailbox must be valid.
-func (m mailboxFlags) choose(f folder) (*origin, error) {
+func (m mailboxFlags) choose(f environment.Folder) (*origin, error) {
 	named, err := m.named()
 	if err != nil {
 		return nil, err
 	}
-	earlier, err := f.origin()
+	earlier, err := rememberedOrigin(f)
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +99,14 @@ func (o *origin) open() (mailbox.Source, error) {
 	return nil, fmt.Errorf("unknown kind of mailbox %q", o.kind)
 }
 
-func (f folder) originFile() string { return filepath.Join(string(f), "mailbox") }
+func originFile(f environment.Folder) string { return filepath.Join(string(f), "mailbox") }
 
 // origin reads the file of remember; nil on the first run.
-func (f folder) origin() (*origin, error) {
+func rememberedOrigin(f environment.Folder) (*origin, error) {
 	if f == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(f.originFile())
+	text, err := os.ReadFile(originFile(f))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -117,13 +118,13 @@ func (f folder) origin() (*origin, error) {
 }
 
 // remember writes the origin atomically.
-func (o *origin) remember(f folder) error {
+func (o *origin) remember(f environment.Folder) error {
 	if o.remembered {
 		return nil
 	}
-	draft := f.originFile() + ".new"
+	draft := originFile(f) + ".new"
 	if err := os.WriteFile(draft, []byte(o.kind+"\n"+o.path), 0o600); err != nil {
 		return err
 	}
-	return os.Rename(draft, f.originFile())
+	return os.Rename(draft, originFile(f))
 }

@@ -4,26 +4,16 @@ import (
 	"context"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 )
 
-// kinds are the actions that this program carries out: the default kinds of package gmail, and those that send messages.
-var kinds = newKinds()
-
-func newKinds() *postroom.Kinds {
-	all, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
-	if err != nil {
-		panic(err) // the kinds are constants: an error is a bug
-	}
-	return all
-}
-
 // newOutbox makes the outbox that composes the messages of actions.
 func (h *host) newOutbox() (*gmail.Outbox, error) {
 	return gmail.NewOutbox(gmail.OutboxConfig{
-		Store: h.mail, Clients: h.clients, Ledger: h.ledger, MaxRecipients: h.cfg.Outbound.MaxRecipients,
-		ReplyInterval: h.cfg.Outbound.ReplyInterval, RecipientsDay: h.cfg.Outbound.RecipientsDay, Names: outboundNames,
+		Store: h.mail, Clients: h.clients, Ledger: h.ledger, MaxRecipients: h.env.Config.Outbound.MaxRecipients,
+		ReplyInterval: h.env.Config.Outbound.ReplyInterval, RecipientsDay: h.env.Config.Outbound.RecipientsDay, Names: outboundNames,
 	})
 }
 
@@ -35,7 +25,7 @@ var outboundNames = map[string]string{
 // preview returns the message that an action sends, whose bytes are fixed from then on, and reports whether the action sends
 // one. What must not be sent is the fault of what was asked for.
 func (h *host) preview(ctx context.Context, a postroom.Action) (p gmail.Preview, sends bool, err error) {
-	if kind, _ := kinds.Kind(a.Type); kind.Job != string(gmail.JobOutboundSend) {
+	if kind, _ := environment.Kinds.Kind(a.Type); kind.Job != string(gmail.JobOutboundSend) {
 		return p, false, nil
 	}
 	p, err = h.outbox.Preview(ctx, a)

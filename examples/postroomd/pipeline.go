@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -15,7 +16,7 @@ import (
 
 // A pipeline sorts one mailbox: that of the demo, or those of run.
 type pipeline struct {
-	*host
+	app       *host
 	rules     *rules.File // nil: the stored rules stay
 	accountID string
 }
@@ -23,7 +24,7 @@ type pipeline struct {
 // openAccount makes the configured account, or returns the one that is there.
 func (h *host) openAccount(ctx context.Context) (accountID string, err error) {
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		accountID, err = h.mail.EnsureAccount(ctx, tx, h.cfg.Gmail.Address)
+		accountID, err = h.mail.EnsureAccount(ctx, tx, h.env.Config.Gmail.Address)
 		return err
 	})
 	return accountID, err
@@ -43,20 +44,20 @@ func (p *pipeline) begin(ctx context.Context, start func(context.Context, queue.
 	if err := p.takeInMissed(ctx); err != nil {
 		return err
 	}
-	account, err := p.mail.Account(ctx, p.accountID)
+	account, err := p.app.mail.Account(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
 	switch backfill := account.Backfill; backfill.State {
 	case gmail.BackfillNone:
-		err = start(ctx, gmail.NewBackfillJob(p.accountID, p.cfg.Gmail.Backfill, ""))
+		err = start(ctx, gmail.NewBackfillJob(p.accountID, p.app.env.Config.Gmail.Backfill, ""))
 	case gmail.BackfillFailed:
 		err = start(ctx, gmail.NewBackfillJob(p.accountID, backfill.Query, backfill.Page))
 	}
 	if err != nil {
 		return err
 	}
-	if p.cfg.Gmail.Topic != "" {
+	if p.app.env.Config.Gmail.Topic != "" {
 		if err := start(ctx, gmail.NewWatchJob(p.accountID)); err != nil {
 			return err
 		}
@@ -66,10 +67,10 @@ func (p *pipeline) begin(ctx context.Context, start func(context.Context, queue.
 
 // process enqueues a job and runs jobs until nothing is left to do.
 func (p *pipeline) process(ctx context.Context, job queue.NewJob) error {
-	if _, err := p.queue.Enqueue(ctx, job); err != nil {
+	if _, err := p.app.queue.Enqueue(ctx, job); err != nil {
 		return err
 	}
-	return p.runJobs(ctx)
+	return p.app.runJobs(ctx)
 }
 
 // takeRules creates the labels of the user's rules, and stores the rules. It reads the file again if that has changed meanwhile.
@@ -77,19 +78,19 @@ func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, qu
 	for {
 		var labels []string
 		if p.rules != nil {
-			labels = p.rules.NeededLabels(kinds)
+			labels = p.rules.NeededLabels(environment.Kinds)
 		}
 		if err := await(ctx, gmail.NewLabelsSyncJob(p.accountID, labels...)); err != nil || p.rules == nil {
 			return err
 		}
 		err := p.importRules(ctx)
 		if err == nil {
-			return p.letDecide(ctx, p.accountID)
+			return p.app.letDecide(ctx, p.accountID)
 		}
 		if !errors.Is(err, errOtherRules) {
 			return err
 		}
-		if p.rules, err = p.readRules(); err != nil {
+		if p.rules, err = p.app.env.ReadRules(); err != nil {
 			return err
 		}
 	}
@@ -100,14 +101,14 @@ var errOtherRules = errors.New("the rules file has been changed since it was rea
 // importRules converts label names in the user's rules to ids and stores the rules, unless the file has changed since it was
 // read: a proposal that a person has accepted meanwhile is not reverted. See changeRules.
 func (p *pipeline) importRules(ctx context.Context) error {
-	id, err := p.labelIDs(ctx, p.accountID)
+	id, err := p.app.labelIDs(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
 	p.rules.ResolveLabels(id)
-	return p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if path := string(p.cfg.Paths.Rules); path != "" {
-			if err := p.host.rules.Lock(ctx, tx); err != nil {
+	return p.app.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if path := string(p.app.env.Config.Paths.Rules); path != "" {
+			if err := p.app.rules.Lock(ctx, tx); err != nil {
 				return err
 			}
 			switch there, err := os.ReadFile(path); {
@@ -117,7 +118,7 @@ func (p *pipeline) importRules(ctx context.Context) error {
 				return errOtherRules
 			}
 		}
-		_, err := p.host.rules.ImportFile(ctx, tx, p.accountID, p.rules)
+		_, err := p.app.rules.ImportFile(ctx, tx, p.accountID, p.rules)
 		return err
 	})
 }
@@ -138,7 +139,7 @@ func (h *host) labelIDs(ctx context.Context, accountID string) (id func(name str
 }
 
 // known returns the number of messages that the pipeline has ingested, broken ones included.
-func (p *pipeline) known(ctx context.Context) (int, error) { return p.countMail(ctx, p.accountID) }
+func (p *pipeline) known(ctx context.Context) (int, error) { return p.app.countMail(ctx, p.accountID) }
 
 func (h *host) countMail(ctx context.Context, accountID string) (int, error) {
 	read, err := h.mail.CountMessages(ctx, accountID)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
@@ -121,24 +122,24 @@ func sizeOf(b *testing.B, file string) int64 {
 // is another process; its time is reported beside ours.
 func BenchmarkPipeline(b *testing.B) {
 	collectLess()
-	dir := folder(b.TempDir())
-	url, stop := startGmail(b, dir.gmail())
+	dir := environment.Folder(b.TempDir())
+	url, stop := startGmail(b, dir.Gmail())
 	h := benchHost(b, dir, url, 0)
-	file, err := rules.ParseFile("rules.yaml", rules.WithKinds(kinds))
+	file, err := rules.ParseFile("config/rules.yaml", rules.WithKinds(environment.Kinds))
 	require.NoError(b, err)
-	p := &pipeline{host: h, rules: file}
-	p.accountID, err = p.onlyAccount(b.Context())
+	p := &pipeline{app: h, rules: file}
+	p.accountID, err = p.app.onlyAccount(b.Context())
 	require.NoError(b, err)
 	require.NoError(b, p.sort(b.Context(), p.process, p.process))
 	deliver(b, dir, b.N)
-	size, before := sizeOf(b, h.database()), used(b)
+	size, before := sizeOf(b, h.env.Database()), used(b)
 
 	b.ResetTimer()
 	require.NoError(b, p.process(b.Context(), gmail.NewHistorySyncJob(p.accountID, 0)))
 	b.StopTimer()
 
 	after := used(b)
-	s, err := (&oneRun{host: h, mailboxes: []*pipeline{p}}).summarize(b.Context(), time.Now(), nil)
+	s, err := (&oneRun{app: h, mailboxes: []*pipeline{p}}).summarize(b.Context(), time.Now(), nil)
 	require.NoError(b, err)
 	require.Equal(b, b.N, s.Messages)
 	require.Zero(b, s.Failed+s.Jobs[queue.StateFailed])
@@ -147,19 +148,19 @@ func BenchmarkPipeline(b *testing.B) {
 	each(float64((after.cpu - before.cpu).Microseconds()), "cpu-µs/msg")
 	each(float64(stop().Microseconds()), "gmail-cpu-µs/msg")
 	each(float64(after.written-before.written), "written-B/msg")
-	each(float64(sizeOf(b, h.database())-size), "stored-B/msg")
+	each(float64(sizeOf(b, h.env.Database())-size), "stored-B/msg")
 	each(float64(s.Jobs[queue.StateCompleted]), "jobs/msg")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
 }
 
 // benchHost spends so many units of quota in a minute; 0 sets no limit.
-func benchHost(b *testing.B, dir folder, url string, perMinute int) *host {
+func benchHost(b *testing.B, dir environment.Folder, url string, perMinute int) *host {
 	b.Helper()
 	cfg := config.Default()
 	cfg.App.Workers = 64
 	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: url, SpamAndTrash: true, UnitsPerMinute: perMinute}
-	s := &site{folder: dir, cfg: cfg}
-	require.NoError(b, s.prepare())
+	s := &environment.Environment{Folder: dir, Config: cfg}
+	require.NoError(b, s.Prepare())
 	h, err := work(b.Context(), s)
 	require.NoError(b, err)
 	_, err = h.openAccount(b.Context())
@@ -168,9 +169,9 @@ func benchHost(b *testing.B, dir folder, url string, perMinute int) *host {
 }
 
 // deliver puts messages into the mailbox behind the back of the process that serves it.
-func deliver(b *testing.B, dir folder, n int) {
+func deliver(b *testing.B, dir environment.Folder, n int) {
 	b.Helper()
-	server, err := gmailtest.Open(b.Context(), gmailtest.Config{Dir: dir.gmail(), Email: sample.Owner})
+	server, err := gmailtest.Open(b.Context(), gmailtest.Config{Dir: dir.Gmail(), Email: sample.Owner})
 	require.NoError(b, err)
 	added, err := server.Import(b.Context(), copies(n), func(int) {})
 	require.NoError(b, err)

@@ -9,10 +9,10 @@ import (
 
 // policy converts the checked sections [policy] and [safety].
 func (h *host) policy() (safety.Policy, error) {
-	c := h.cfg.Safety
+	c := h.env.Config.Safety
 	p := safety.Policy{
-		ConfidenceThreshold: h.cfg.Policy.ConfidenceDefault, ApprovalAlways: actionTypes(h.cfg.Policy.ApprovalAlways),
-		ModelAlone: actionTypes(h.cfg.Policy.ModelAlone), ModelShare: h.cfg.Policy.ModelShare, ModelFree: h.cfg.Policy.ModelFree,
+		ConfidenceThreshold: h.env.Config.Policy.ConfidenceDefault, ApprovalAlways: actionTypes(h.env.Config.Policy.ApprovalAlways),
+		ModelAlone: actionTypes(h.env.Config.Policy.ModelAlone), ModelShare: h.env.Config.Policy.ModelShare, ModelFree: h.env.Config.Policy.ModelFree,
 		Breaker: safety.Breaker{
 			Actions: c.BreakerActions, Failures: c.BreakerFailures, Undos: c.BreakerUndos, Window: c.BreakerWindow, OpenFor: c.BreakerOpen,
 		},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -156,13 +157,13 @@ func TestTakeBackMany(t *testing.T) {
 func failedJob(t *testing.T, dir string) (id, reason string) {
 	t.Helper()
 	demoJSON(t, "--data", dir)
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	receipt, err := h.queue.Enqueue(t.Context(), queue.Type[string](gmail.JobIngest).New("no object", nil))
 	require.NoError(t, err)
 	require.NoError(t, h.close())
 	demoJSON(t, "--data", dir)
-	h, err = open(t.Context(), demoSite(folder(dir)))
+	h, err = open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	job, err := h.queue.Job(t.Context(), receipt.ID)
 	require.NoError(t, err)
@@ -198,7 +199,7 @@ func TestDoctorExaminesTheQueue(t *testing.T) {
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "ok: all invariants hold\n")
 
-	db, err := sql.Open("sqlite3", folder(dir).database())
+	db, err := sql.Open("sqlite3", environment.Folder(dir).Database())
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE jobs SET finished_at = NULL WHERE id = (SELECT MIN(id) FROM jobs)")
 	require.NoError(t, err)
@@ -296,7 +297,7 @@ func TestAFolderHoldsOneMailbox(t *testing.T) {
 }
 
 func TestRulesCheck(t *testing.T) {
-	r := postroomd(t, "rules", "check", "rules.yaml")
+	r := postroomd(t, "rules", "check", "config/rules.yaml")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "no faults")
 	require.Empty(t, r.stderr, "the sample rules give no warnings")
@@ -305,7 +306,7 @@ func TestRulesCheck(t *testing.T) {
 func TestOneWorksAtATime(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
-	release, err := folder(dir).lock(t.Context())
+	release, err := environment.Folder(dir).Lock(t.Context())
 	require.NoError(t, err)
 	r := postroomd(t, "demo", "--data", dir)
 	require.Equal(t, exitFailed, r.status)
@@ -319,7 +320,7 @@ func TestApprovalThatWasInterruptedGoesOn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
 	id := idPattern.FindString(postroomd(t, "approvals", "list", "--data", dir).stdout)
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := h.ledger.Approve(ctx, tx, id, "me")

@@ -18,7 +18,7 @@ const (
 // pull pulls Gmail's notifications until ctx is done, if that is configured. Without it, polls still find mail, so an error does
 // not stop the daemon: it is logged, and pulling is retried.
 func (d *daemon) pull(ctx context.Context) {
-	if !d.cfg.Gmail.UsePubsub {
+	if !d.app.env.Config.Gmail.UsePubsub {
 		return
 	}
 	for delay := firstPullDelay; ; delay = min(2*delay, lastPullDelay) {
@@ -30,7 +30,7 @@ func (d *daemon) pull(ctx context.Context) {
 		if time.Since(began) > lastPullDelay {
 			delay = firstPullDelay
 		}
-		d.log.Error("notifications are not pulled; trying again", "error", err, "in", delay)
+		d.app.log.Error("notifications are not pulled; trying again", "error", err, "in", delay)
 		again := time.NewTimer(delay)
 		select {
 		case <-ctx.Done():
@@ -42,21 +42,21 @@ func (d *daemon) pull(ctx context.Context) {
 }
 
 func (d *daemon) pullOnce(ctx context.Context) error {
-	receiver, err := d.receiver()
+	receiver, err := d.app.receiver()
 	if err != nil {
 		return err
 	}
-	g := d.cfg.Gmail
+	g := d.app.env.Config.Gmail
 	p, err := pubsub.New(ctx, pubsub.Config{
-		Receiver: receiver, Project: cmp.Or(g.ProjectID, projectOf(g.Topic)), Subscription: g.Subscription, Logger: d.log,
+		Receiver: receiver, Project: cmp.Or(g.ProjectID, projectOf(g.Topic)), Subscription: g.Subscription, Logger: d.app.log,
 	})
 	if err != nil {
 		return err
 	}
-	d.log.Info("notifications are pulled", "subscription", g.Subscription)
+	d.app.log.Info("notifications are pulled", "subscription", g.Subscription)
 	err = p.Run(ctx)
 	if late := p.Close(); late != nil {
-		d.log.Warn("the connection to Pub/Sub is not closed", "error", late)
+		d.app.log.Warn("the connection to Pub/Sub is not closed", "error", late)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/rules"
@@ -18,17 +19,17 @@ import (
 // same is promised of the budget alone, in virtual time, by TestAnyMinuteIsWithinTheBudget of package gmail. Run it with -benchtime 1x; it takes four minutes.
 func BenchmarkBackfillWithinQuota(b *testing.B) {
 	const perMinute = 6000
-	dir := folder(b.TempDir())
+	dir := environment.Folder(b.TempDir())
 	deliver(b, dir, 1600)
 	server, err := gmailtest.Open(b.Context(), gmailtest.Config{
-		Dir: dir.gmail(), Email: sample.Owner, Quota: gmailtest.Quota{PerMinute: perMinute, Concurrent: 50},
+		Dir: dir.Gmail(), Email: sample.Owner, Quota: gmailtest.Quota{PerMinute: perMinute, Concurrent: 50},
 	})
 	require.NoError(b, err)
 	h := benchHost(b, dir, server.URL(), perMinute)
-	file, err := rules.ParseFile("rules.yaml", rules.WithKinds(kinds))
+	file, err := rules.ParseFile("config/rules.yaml", rules.WithKinds(environment.Kinds))
 	require.NoError(b, err)
-	p := &pipeline{host: h, rules: file}
-	p.accountID, err = p.onlyAccount(b.Context())
+	p := &pipeline{app: h, rules: file}
+	p.accountID, err = p.app.onlyAccount(b.Context())
 	require.NoError(b, err)
 
 	ctx, cancel := context.WithCancel(b.Context())

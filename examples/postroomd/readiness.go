@@ -145,7 +145,7 @@ func (h *host) signedOut(ctx context.Context, address string) string {
 	}
 	for _, a := range accounts {
 		if a.State == gmail.AccountReauthorize && a.Email == address {
-			return a.Email + " has lost its grant: " + h.signIn(a)
+			return a.Email + " has lost its grant: " + h.env.HowToSignIn(a)
 		}
 	}
 	return ""

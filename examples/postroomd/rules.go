@@ -1,41 +1,16 @@
 package main
 
 import (
-	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/rules"
 )
-
-//go:embed rules.yaml
-var sampleRules []byte
-
-// readRules reads the user's rules, or the sample ones when no file is named.
-func readRules(path string, options ...rules.ParseOption) (*rules.File, error) {
-	options = append([]rules.ParseOption{rules.WithKinds(kinds)}, options...)
-	var file *rules.File
-	var err error
-	if path == "" {
-		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), options...)
-	} else {
-		file, err = rules.ParseFile(path, options...)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usage.Errorf("%w; name a YAML file with rules, such as examples/postroomd/rules.yaml", err)
-	}
-	if err != nil {
-		return nil, usage.Wrap(err)
-	}
-	return file, nil
-}
 
 func rulesCommand() *cobra.Command {
 	return group("rules",
@@ -57,7 +32,7 @@ func rulesCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			file, err := readRules(args[0], rules.WithNow(time.Now()), refused)
+			file, err := environment.ReadRulesFile(args[0], rules.WithNow(time.Now()), refused)
 			if err != nil {
 				return err
 			}
@@ -80,7 +55,7 @@ func rulesSchema() *cobra.Command {
 			"    postroomd rules schema > rules.schema.json\n\nfor files that begin with the line\n\n    # yaml-language-server: $schema=rules.schema.json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(rules.Schema(kinds))
+			_, err := cmd.OutOrStdout().Write(rules.Schema(environment.Kinds))
 			return err
 		},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -56,11 +57,11 @@ func TestRulesAreFormatted(t *testing.T) {
 func TestTheSchemaOfRulesIsPrinted(t *testing.T) {
 	r := postroomd(t, "rules", "schema")
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Equal(t, string(rules.Schema(kinds)), r.stdout)
+	require.Equal(t, string(rules.Schema(environment.Kinds)), r.stdout)
 }
 
 func TestRulesAreTested(t *testing.T) {
-	r := postroomd(t, "rules", "test", "rules.yaml")
+	r := postroomd(t, "rules", "test", "config/rules.yaml")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "4 passed, 0 failed\n")
 
@@ -129,7 +130,7 @@ func TestRulesAreTriedOnMailFromElsewhere(t *testing.T) {
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "2 messages of 2026-01-31 to 2026-02-01, 1 matched (50.0 %)")
 	require.NotContains(t, r.stdout, "What would change")
-	r = postroomd(t, "rules", "backtest", path, "--mbox", mbox, "--against", "rules.yaml")
+	r = postroomd(t, "rules", "backtest", path, "--mbox", mbox, "--against", "config/rules.yaml")
 	require.Contains(t, r.stdout, "What would change: 1 message\n")
 
 	for says, args := range map[string][]string{
@@ -222,7 +223,7 @@ func TestFiltersOfOthersBecomeRulesAndBack(t *testing.T) {
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "1 rule, no faults")
 
-	r = postroomd(t, "rules", "export", "gmail", "rules.yaml")
+	r = postroomd(t, "rules", "export", "gmail", "config/rules.yaml")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stderr, "Junk: left out: ")
 	filters := writeFile(t, "mailFilters.xml", r.stdout)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -64,7 +65,7 @@ func (v *storedRuleView) rule() rules.Rule {
 
 // list lists the rules in the order in which they are tried: all rules, or with account_id those of a mailbox.
 func (a rulesAPI) list(r *http.Request) (any, error) {
-	all, err := a.rules.List(r.Context())
+	all, err := a.app.rules.List(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (a rulesAPI) list(r *http.Request) (any, error) {
 }
 
 func (a rulesAPI) show(r *http.Request) (any, error) {
-	rule, err := a.rules.Get(r.Context(), r.PathValue("id"))
+	rule, err := a.app.rules.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (a rulesAPI) create(r *http.Request) (any, error) {
 		return nil, err
 	}
 	rule := view.rule()
-	if err := a.knowsAccounts(r.Context(), rule.AccountID, accountRef(rule.Scope == rules.ScopeAccount, rule.ScopeRef)); err != nil {
+	if err := a.app.knowsAccounts(r.Context(), rule.AccountID, accountRef(rule.Scope == rules.ScopeAccount, rule.ScopeRef)); err != nil {
 		return nil, err
 	}
 	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rules.Store) (*rules.Rule, error) {
@@ -136,20 +137,20 @@ func (a rulesAPI) swap(r *http.Request) (any, error) {
 
 // write changes the stored rules on behalf of the API.
 func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, *rules.Store) (*rules.Rule, error)) (any, error) {
-	if path := a.cfg.Paths.Rules; path != "" {
+	if path := a.app.env.Config.Paths.Rules; path != "" {
 		return nil, apiError{http.StatusConflict, fmt.Errorf("the rules are those of %s, which paths.rules names, and are changed there; without paths.rules they are changed here", path)}
 	}
-	store := a.rules.As(rules.Author{Name: a.cfg.API.Approver, Origin: rules.OriginAPI})
+	store := a.app.rules.As(rules.Author{Name: a.app.env.Config.API.Approver, Origin: rules.OriginAPI})
 	var changed *rules.Rule
-	accounts, err := a.mail.Accounts(r.Context())
+	accounts, err := a.app.mail.Accounts(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	err = a.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+	err = a.app.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
 		if changed, err = change(ctx, tx, store); err != nil {
 			return err
 		}
-		if err := a.checkRefused(changed); err != nil {
+		if err := checkRefused(a.app.env, changed); err != nil {
 			return err
 		}
 		return a.makeLabels(ctx, tx, accounts, changed)
@@ -162,7 +163,7 @@ func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, 
 
 // makeLabels creates the labels that actions of the rule name, in the mailboxes of the rule.
 func (a rulesAPI) makeLabels(ctx context.Context, tx queue.Tx, accounts []gmail.Account, rule *rules.Rule) error {
-	labels := rule.NeededLabels(kinds)
+	labels := rule.NeededLabels(environment.Kinds)
 	if len(labels) == 0 {
 		return nil
 	}
@@ -171,7 +172,7 @@ func (a rulesAPI) makeLabels(ctx context.Context, tx queue.Tx, accounts []gmail.
 		if account.State == gmail.AccountRemoving || only != "" && only != account.ID {
 			continue
 		}
-		if _, err := a.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(account.ID, labels...)); err != nil {
+		if _, err := a.app.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(account.ID, labels...)); err != nil {
 			return err
 		}
 	}

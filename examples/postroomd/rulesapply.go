@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
@@ -72,7 +73,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	if err != nil {
 		return err
 	}
-	a.dry = a.dry || h.cfg.Safety.DryRun // recorded, the batch would be canceled permanently, and its name used up
+	a.dry = a.dry || h.env.Config.Safety.DryRun // recorded, the batch would be canceled permanently, and its name used up
 	done, err := rules.Apply(ctx, rules.ApplyConfig{
 		Engine: engine, Only: a.only, Messages: h.mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
 		Labels: h.mail, Ledger: h.ledger, DryRun: a.dry,
@@ -174,7 +175,7 @@ func (a *applyCommand) takesBack(actions map[string]int) string {
 // irreversible returns the actions that cannot be undone, such as sending.
 func irreversible(actions map[string]int) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(actions)), func(action string) bool {
-		kind, ok := kinds.Kind(postroom.ActionType(action))
+		kind, ok := environment.Kinds.Kind(postroom.ActionType(action))
 		return !ok || kind.Reversible()
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
@@ -111,7 +112,7 @@ func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *hos
 
 // readFor reads a rules file for one account: label names become ids.
 func (h *host) readFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
-	file, err := readRules(path)
+	file, err := environment.ReadRulesFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +129,13 @@ func (h *host) readFor(ctx context.Context, accountID, path string) ([]rules.Rul
 
 // foreign tries rules on mail from elsewhere, whose labels have only names.
 func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origin, window gmail.MessageRange) error {
-	file, err := readRules(path)
+	file, err := environment.ReadRulesFile(path)
 	if err != nil {
 		return err
 	}
 	var against []rules.Rule
 	if b.against != "" {
-		old, err := readRules(b.against)
+		old, err := environment.ReadRulesFile(b.against)
 		if err != nil {
 			return err
 		}
@@ -176,7 +177,7 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origi
 
 // asksSenders reports whether a rule uses sender_seen, which needs a separate pass over all mail.
 func asksSenders(list []rules.Rule) bool {
-	return slices.ContainsFunc(rules.NewSet(list, kinds).Broken(), func(b rules.Broken) bool { return errors.Is(b.Err, rules.ErrNoSenders) })
+	return slices.ContainsFunc(rules.NewSet(list, environment.Kinds).Broken(), func(b rules.Broken) bool { return errors.Is(b.Err, rules.ErrNoSenders) })
 }
 
 // foreignMessage returns nil for a message that could not be read.
@@ -239,7 +240,7 @@ func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) 
 func (b *backtestCommand) report(
 	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, senders rules.Senders, messages iter.Seq2[*postroom.Message, error],
 ) error {
-	cfg := rules.BacktestConfig{Rules: tried, Against: against, Kinds: kinds, Samples: b.samples, Senders: senders}
+	cfg := rules.BacktestConfig{Rules: tried, Against: against, Kinds: environment.Kinds, Samples: b.samples, Senders: senders}
 	if b.samples == 0 {
 		cfg.Samples = -1
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
@@ -17,7 +18,7 @@ import (
 
 // currentRules returns the configured file, or otherwise a file made of the rules that are stored for the mailbox.
 func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File, error) {
-	if file, err := h.readRules(); file != nil || err != nil {
+	if file, err := h.env.ReadRules(); file != nil || err != nil {
 		return file, err
 	}
 	text, err := h.rulesText(ctx, accountID)
@@ -30,7 +31,7 @@ func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File,
 // rulesText returns the text of the configured file, empty if it does not exist, or otherwise a text of the rules that are stored
 // for the mailbox.
 func (h *host) rulesText(ctx context.Context, accountID string) (string, error) {
-	if path := string(h.cfg.Paths.Rules); path != "" {
+	if path := string(h.env.Config.Paths.Rules); path != "" {
 		return readRulesFile(path)
 	}
 	newest, err := h.rules.Versions(ctx, rules.VersionFilter{Account: &accountID, Limit: 1})
@@ -49,7 +50,7 @@ func (h *host) rulesText(ctx context.Context, accountID string) (string, error) 
 
 // parseRules reads the text of rulesText.
 func (h *host) parseRules(text string) (*rules.File, error) {
-	path := string(h.cfg.Paths.Rules)
+	path := string(h.env.Config.Paths.Rules)
 	file, err := rules.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), h.rulesOptions()...)
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -59,8 +60,8 @@ func (h *host) parseRules(text string) (*rules.File, error) {
 
 // rulesOptions are the options for reading the rules.
 func (h *host) rulesOptions() []rules.ParseOption {
-	options := []rules.ParseOption{rules.WithKinds(kinds), h.refusedActions()}
-	if path := string(h.cfg.Paths.Rules); path != "" {
+	options := []rules.ParseOption{rules.WithKinds(environment.Kinds), h.env.RefuseActions()}
+	if path := string(h.env.Config.Paths.Rules); path != "" {
 		options = append(options, rules.WithFiles(os.DirFS(filepath.Dir(path))))
 	}
 	return options
@@ -80,7 +81,7 @@ func (h *host) changeRules(
 	if err != nil {
 		return done, err
 	}
-	path := string(h.cfg.Paths.Rules)
+	path := string(h.env.Config.Paths.Rules)
 	var before, written string
 	var existed bool
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
@@ -134,7 +135,7 @@ func (h *host) rulesReaders(ctx context.Context, accountID string) ([]rulesReade
 	}
 	var list []rulesReader
 	for _, a := range accounts {
-		if a.State == gmail.AccountRemoving || h.cfg.Paths.Rules == "" && a.ID != accountID {
+		if a.State == gmail.AccountRemoving || h.env.Config.Paths.Rules == "" && a.ID != accountID {
 			continue
 		}
 		id, err := h.labelIDs(ctx, a.ID)
@@ -159,6 +160,6 @@ func (h *host) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, 
 	if err != nil {
 		return done, err
 	}
-	_, err = h.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.NeededLabels(kinds)...))
+	_, err = h.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.NeededLabels(environment.Kinds)...))
 	return done, err
 }

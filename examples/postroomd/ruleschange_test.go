@@ -130,11 +130,11 @@ func TestTheDaemonTakesBackNothingThatWasAccepted(t *testing.T) {
 	h := d.open()
 	account, err := h.onlyAccount(t.Context())
 	require.NoError(t, err)
-	file, err := h.readRules()
+	file, err := h.env.ReadRules()
 	require.NoError(t, err)
 	said := d.proposed()
 	accepted := false
-	p := &pipeline{host: h, rules: file, accountID: account}
+	p := &pipeline{app: h, rules: file, accountID: account}
 	require.NoError(t, p.takeRules(t.Context(), func(context.Context, queue.NewJob) error {
 		if !accepted {
 			r := d.rules("chat", "accept", said.Session, "2")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
@@ -40,7 +41,7 @@ func rulesChatSay() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			if !h.cfg.LLM.Enabled() {
+			if !h.env.Config.LLM.Enabled() {
 				return usage.Errorf("no model is configured: set llm.provider, llm.model and llm.api_key")
 			}
 			c, err := h.talkOrNew(ctx, *session, *address)
@@ -66,7 +67,7 @@ func rulesChatSay() *cobra.Command {
 
 // A rulesTalk is a session with its rules.
 type rulesTalk struct {
-	*host
+	app     *host
 	chat    *ruleschat.Chat
 	session ruleschat.Session
 	account gmail.Account
@@ -125,26 +126,26 @@ func (h *host) talkAbout(ctx context.Context, account gmail.Account, session rul
 		return nil, err
 	}
 	current, err := h.currentRules(ctx, account.ID)
-	return &rulesTalk{host: h, chat: chat, session: session, account: account, current: current}, err
+	return &rulesTalk{app: h, chat: chat, session: session, account: account, current: current}, err
 }
 
 // rulesChat returns the chat with the better model, if there is one: rules are written rarely, and used often. Without a model,
 // sessions can be read.
 func (h *host) rulesChat() (*ruleschat.Chat, error) {
-	cfg := ruleschat.Config{DB: h.db, Kinds: kinds, Options: h.rulesOptions()}
-	if !h.cfg.LLM.Enabled() {
+	cfg := ruleschat.Config{DB: h.db, Kinds: environment.Kinds, Options: h.rulesOptions()}
+	if !h.env.Config.LLM.Enabled() {
 		return ruleschat.New(cfg)
 	}
-	model := &h.cfg.LLM.Model
-	if h.cfg.Better.Enabled() {
-		model = &h.cfg.Better
+	model := &h.env.Config.LLM.Model
+	if h.env.Config.Better.Enabled() {
+		model = &h.env.Config.Better
 	}
 	client, err := h.modelClient(model)
 	if err != nil {
 		return nil, err
 	}
 	cfg.Client = client
-	if t := h.cfg.LLM.Temperature; t != config.ProvidersTemperature {
+	if t := h.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
 		cfg.Temperature = &t
 	}
 	return ruleschat.New(cfg)
@@ -166,12 +167,12 @@ func (c *rulesTalk) say(ctx context.Context, text, since string) (*saidView, err
 	if err != nil {
 		return nil, err
 	}
-	labels, err := c.mail.Labels(ctx, c.account.ID)
+	labels, err := c.app.mail.Labels(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
 	}
 	if c.session.ID == "" {
-		err := c.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		err := c.app.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 			c.session, err = c.chat.Begin(ctx, tx, c.account.ID, me())
 			return err
 		})
@@ -205,7 +206,7 @@ func changedRules(before, after *rules.File) []string {
 
 // try shows the effect that the proposal would have had on stored mail, compared with the current rules.
 func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.MessageRange) (*rules.Backtest, error) {
-	id, err := c.labelIDs(ctx, c.account.ID)
+	id, err := c.app.labelIDs(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -217,8 +218,8 @@ func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.Mess
 			f.Rules[i].AccountID = c.account.ID
 		}
 	}
-	cfg := rules.BacktestConfig{Rules: proposed.Rules, Against: current.Rules, Kinds: kinds, Samples: 3, Senders: c.mail}
-	return rules.RunBacktest(ctx, cfg, c.mail.AllMessages(ctx, c.account.ID, window))
+	cfg := rules.BacktestConfig{Rules: proposed.Rules, Against: current.Rules, Kinds: environment.Kinds, Samples: 3, Senders: c.app.mail}
+	return rules.RunBacktest(ctx, cfg, c.app.mail.AllMessages(ctx, c.account.ID, window))
 }
 
 func (v *saidView) print(r *printer.Report) {

@@ -190,7 +190,7 @@ func (h *host) acceptProposal(ctx context.Context, out io.Writer, s ruleschat.Se
 	if err != nil {
 		return err
 	}
-	if path := h.cfg.Paths.Rules; path != "" {
+	if path := h.env.Config.Paths.Rules; path != "" {
 		if _, err := fmt.Fprintf(out, "%s is written\n", path); err != nil {
 			return err
 		}

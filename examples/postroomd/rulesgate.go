@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
@@ -134,4 +135,12 @@ func (h *host) isGated(j *queue.Job, now time.Time) bool {
 // waitsForRules reports whether a job has been given back because the rules of the file were not stored.
 func waitsForRules(j *queue.Job, now time.Time) bool {
 	return isGivenBack(j, now) && strings.HasPrefix(j.LastError, errRulesNotStored.Error())
+}
+
+// rulesGate is that of a process which stores the configured rules; nil when there are none.
+func newConfiguredGate(s *environment.Environment) *rulesGate {
+	if s.Config.Paths.Rules == "" {
+		return nil
+	}
+	return newRulesGate()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
@@ -49,7 +50,7 @@ func importGmail() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printTranslation(cmd, rules.FromGmail(filters, kinds))
+			return printTranslation(cmd, rules.FromGmail(filters, environment.Kinds))
 		})
 	}
 	return cmd
@@ -118,11 +119,11 @@ func fromGmail(data []byte) (*rules.Translation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rules.FromGmail(filters, kinds), nil
+	return rules.FromGmail(filters, environment.Kinds), nil
 }
 
 func rulesFromSieve(data []byte) (*rules.Translation, error) {
-	return rules.FromSieve(string(data), kinds)
+	return rules.FromSieve(string(data), environment.Kinds)
 }
 
 func tellUntranslated(w io.Writer, list []rules.Untranslated) error {
@@ -144,7 +145,7 @@ func rulesExport() *cobra.Command {
 			"Filters ask neither whether the sender is authenticated nor a person. Rules that do have none, unless --unguarded is given.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := readRules(args[0])
+			file, err := environment.ReadRulesFile(args[0])
 			if err != nil {
 				return err
 			}

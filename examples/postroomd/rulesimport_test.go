@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	api "google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
@@ -15,7 +16,7 @@ import (
 func TestFiltersAreImportedFromGmail(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: folder(dir).gmail(), Email: sample.Owner})
+	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: environment.Folder(dir).Gmail(), Email: sample.Owner})
 	require.NoError(t, err)
 	service, err := server.Service(t.Context())
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/rules"
@@ -35,7 +36,7 @@ func rulesTest() *cobra.Command {
 	further := cmd.Flags().StringArray("tests", nil, "a further file with tests; may be given several times")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		file, err := readRules(args[0])
+		file, err := environment.ReadRulesFile(args[0])
 		if err != nil {
 			return err
 		}
@@ -47,7 +48,7 @@ func rulesTest() *cobra.Command {
 		if len(tests) == 0 {
 			return usage.Errorf("%s holds no tests, and there is no %s; see 'postroomd rules test --help'", args[0], besidePath(args[0]))
 		}
-		results := file.Test(tests, kinds)
+		results := file.Test(tests, environment.Kinds)
 		if *asJSON {
 			err = printer.JSON(cmd.OutOrStdout(), viewTests(results))
 		} else {
@@ -73,7 +74,7 @@ func testsBeside(path string, further []string) ([]rules.Test, error) {
 	}
 	var tests []rules.Test
 	for _, name := range further {
-		more, err := rules.ParseTestFile(name, rules.WithKinds(kinds))
+		more, err := rules.ParseTestFile(name, rules.WithKinds(environment.Kinds))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, usage.Errorf("%w; name a YAML file with tests", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
@@ -225,7 +226,7 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 	if v.Altered {
 		return alteredVersion(v)
 	}
-	path := string(h.cfg.Paths.Rules)
+	path := string(h.env.Config.Paths.Rules)
 	text, err := h.versionText(ctx, v)
 	if err != nil {
 		return err
@@ -242,7 +243,7 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 		_, err = fmt.Fprintf(out, "the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
 		return err
 	}
-	file, err := rules.Parse(path, strings.NewReader(text), rules.WithKinds(kinds), rules.WithFiles(os.DirFS(filepath.Dir(path))))
+	file, err := rules.Parse(path, strings.NewReader(text), rules.WithKinds(environment.Kinds), rules.WithFiles(os.DirFS(filepath.Dir(path))))
 	if err != nil {
 		return usage.Errorf("version %d cannot be read as a file any more, and nothing is changed: %w", v.Number, err)
 	}
@@ -267,7 +268,7 @@ func (h *host) printRestored(ctx context.Context, out io.Writer, v *rules.Versio
 	}
 	text := fmt.Sprintf("the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
 	if stale {
-		text += fmt.Sprintf("%s is written, too\n", h.cfg.Paths.Rules)
+		text += fmt.Sprintf("%s is written, too\n", h.env.Config.Paths.Rules)
 	}
 	if len(readers) > 1 {
 		text += fmt.Sprintf("%d mailboxes read that file, and all have these rules now\n", len(readers))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/stretchr/testify/require"
 )
 
@@ -80,7 +81,7 @@ func TestGoingBackWritesTheRulesFile(t *testing.T) {
 	old := "# old\nrules:\n- {name: Lists, condition: {type: starred}, action: archive}\n"
 	demoJSON(t, "--data", dir, "--rules", writeFile(t, "a.yaml", old))
 	demoJSON(t, "--data", dir, "--rules", writeFile(t, "b.yaml", "rules: []\n"))
-	require.NoError(t, os.WriteFile(folder(dir).runFile(), nil, 0o600))
+	require.NoError(t, os.WriteFile(environment.Folder(dir).RunFile(), nil, 0o600))
 	path := writeFile(t, "rules.yaml", "# edited since\nrules: []\n")
 	args := []string{"rules", "restore", "1", "--data", dir, "--set", "paths.rules=" + path}
 	r := postroomd(t, args...)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/spf13/cobra"
@@ -72,8 +73,8 @@ func collectLess() {
 	}
 }
 
-// site checks everything before anything is written.
-func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
+// Environment checks everything before anything is written.
+func (o *runOptions) site(cmd *cobra.Command) (*environment.Environment, error) {
 	if o.rules != "" {
 		o.place.from.set = append(o.place.from.set, "paths.rules="+o.rules)
 	}
@@ -84,26 +85,26 @@ func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.folder.checkRun(); err != nil {
+	if err := s.Folder.CheckRun(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.checkAccess(), s.check()); err != nil {
+	if err := errors.Join(s.CheckAccess(), s.Check()); err != nil {
 		return nil, err
 	}
-	return s, s.prepare()
+	return s, s.Prepare()
 }
 
-func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
+func (o *runOptions) runOnce(cmd *cobra.Command, s *environment.Environment) error {
 	began := time.Now()
-	h := &host{site: s, log: newLogger(cmd.ErrOrStderr(), s.cfg.App), gate: s.rulesGate()}
-	file, err := s.readRules()
+	h := &host{env: s, log: newLogger(cmd.ErrOrStderr(), s.Config.App), gate: newConfiguredGate(s)}
+	file, err := s.ReadRules()
 	if err != nil {
 		return err
 	}
 	if err := h.work(cmd.Context()); err != nil {
 		return err
 	}
-	once := &oneRun{host: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}
+	once := &oneRun{app: h, rules: file, out: printer.NewProgress(cmd.ErrOrStderr())}
 	sum, err := once.once(cmd.Context(), nil)
 	if err := errors.Join(err, h.close()); err != nil {
 		return err
@@ -112,64 +113,64 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
 	if o.json {
 		err = printer.JSON(cmd.OutOrStdout(), sum)
 	} else {
-		err = sum.print(cmd.OutOrStdout(), programName(), s.flags(o.place.from.file))
+		err = sum.print(cmd.OutOrStdout(), programName(), s.Flags(o.place.from.file))
 	}
 	return errors.Join(err, sum.failed())
 }
 
 // A daemon is what runs until it is stopped.
 type daemon struct {
-	*host
+	app   *host
 	ready readiness // reached when the accounts are set up
 }
 
-func runDaemon(cmd *cobra.Command, s *site) (err error) {
-	log := newLogger(cmd.ErrOrStderr(), s.cfg.App)
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.cfg.App.Port))
+func runDaemon(cmd *cobra.Command, s *environment.Environment) (err error) {
+	log := newLogger(cmd.ErrOrStderr(), s.Config.App)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Config.App.Port))
 	listener, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", address)
 	if err != nil {
-		return fmt.Errorf("app.port is %d: %w; stop what listens there, or set another port", s.cfg.App.Port, err)
+		return fmt.Errorf("app.port is %d: %w; stop what listens there, or set another port", s.Config.App.Port, err)
 	}
-	exports, err := startTelemetry(cmd.Context(), s.cfg, log)
+	exports, err := startTelemetry(cmd.Context(), s.Config, log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters, gate: s.rulesGate()}}
-	if err := d.work(cmd.Context()); err != nil {
+	d := &daemon{app: &host{env: s, log: log, tracers: exports.tracers, meters: exports.meters, gate: newConfiguredGate(s)}}
+	if err := d.app.work(cmd.Context()); err != nil {
 		return errors.Join(err, listener.Close(), exports.close())
 	}
 	err = d.serve(cmd.Context(), listener)
 	if late := exports.close(); late != nil {
 		log.Warn("the last telemetry is not exported", "error", late)
 	}
-	return errors.Join(err, d.close())
+	return errors.Join(err, d.app.close())
 }
 
 // serve works until ctx is done.
 func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
-	pages, onClose, err := d.pages(&d.ready)
+	pages, onClose, err := d.app.pages(&d.ready)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	dispatcher, err := d.dispatcher()
+	dispatcher, err := d.app.dispatcher()
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	w := serve(listener, pages, onClose)
 	if err := notify(ctx, "READY=1"); err != nil {
-		d.log.Warn("systemd is not told", "error", err)
+		d.app.log.Warn("systemd is not told", "error", err)
 	}
-	d.log.Info("postroomd runs", "version", version(), "url", w.url, "database", d.databaseName())
+	d.app.log.Info("postroomd runs", "version", version(), "url", w.url, "database", d.app.env.DatabaseName())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var (
 		beside sync.WaitGroup
 		untold error
 	)
-	beside.Go(func() { newTender(d.host, &d.ready).tend(ctx) })
+	beside.Go(func() { newTender(d.app, &d.ready).tend(ctx) })
 	beside.Go(func() { d.pull(ctx) })
 	beside.Go(func() { d.listen(ctx) })
-	beside.Go(func() { d.remember(ctx) })
+	beside.Go(func() { d.app.remember(ctx) })
 	beside.Go(func() { untold = d.tellStop(ctx) })
 	err = dispatcher.Run(ctx)
 	stop()
@@ -181,6 +182,6 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 func (d *daemon) tellStop(ctx context.Context) error {
 	<-ctx.Done()
 	d.ready.stops()
-	d.log.Info("postroomd stops when the jobs that run have ended", "drain", d.cfg.App.Drain)
+	d.app.log.Info("postroomd stops when the jobs that run have ended", "drain", d.app.env.Config.App.Drain)
 	return notify(context.WithoutCancel(ctx), "STOPPING=1")
 }

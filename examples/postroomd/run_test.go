@@ -42,7 +42,7 @@ func newGmailWith(t *testing.T, cfg gmailtest.Config) *gmailtest.Server {
 func configure(t *testing.T, server *gmailtest.Server, more string) (file string) {
 	t.Helper()
 	t.Setenv("GMAIL_TOKEN", "hunter2")
-	rules, err := filepath.Abs("rules.yaml")
+	rules, err := filepath.Abs("config/rules.yaml")
 	require.NoError(t, err)
 	file = filepath.Join(t.TempDir(), "config.toml")
 	text := fmt.Sprintf("[gmail]\naddress = %q\nendpoint = %q\ntoken = \"env:GMAIL_TOKEN\"\nunits_per_minute = 0\n\n[paths]\nrules = %q\n%s",

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
@@ -27,7 +28,7 @@ func TestHealthWithoutDatabase(t *testing.T) {
 	server, dir := newGmail(t), filepath.Join(t.TempDir(), "data")
 	r := start(t, "--config", configure(t, server, ""), "--data", dir)
 	r.ready()
-	require.NoError(t, os.Rename(folder(dir).database(), folder(dir).database()+".gone"))
+	require.NoError(t, os.Rename(environment.Folder(dir).Database(), environment.Folder(dir).Database()+".gone"))
 	port := r.url[strings.LastIndex(strings.TrimRight(r.url, "/"), ":")+1 : len(r.url)-1]
 	r.eventually("the check fails", func() bool { return postroomd(t, "healthcheck", "--set", "app.port="+port).status == exitFailed })
 	var body string
@@ -68,8 +69,8 @@ func TestReadinessNamesEachMailboxThatFails(t *testing.T) {
 	cfg := config.Default()
 	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: newGmail(t).URL(), SpamAndTrash: true}
 	cfg.Paths.Rules = config.Path(writeFile(t, "rules.yaml", "rules: 7"))
-	s := &site{folder: folder(t.TempDir()), cfg: cfg}
-	require.NoError(t, s.prepare())
+	s := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
+	require.NoError(t, s.Prepare())
 	h, err := work(t.Context(), s)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
@@ -204,8 +205,8 @@ func TestManualAndCompletion(t *testing.T) {
 func TestARemovedMailboxStaysAway(t *testing.T) {
 	cfg := config.Default()
 	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: newGmail(t).URL(), SpamAndTrash: true}
-	s := &site{folder: folder(t.TempDir()), cfg: cfg}
-	require.NoError(t, s.prepare())
+	s := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
+	require.NoError(t, s.Prepare())
 	h, err := work(t.Context(), s)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()

@@ -19,10 +19,10 @@ func (h *host) schedules(accountID string) []queue.Schedule {
 			list = append(list, queue.Schedule{Name: kind + ":" + accountID, Cron: "@every " + d.String(), Job: job})
 		}
 	}
-	s := h.cfg.Schedules
+	s := h.env.Config.Schedules
 	every(s.HistorySync, string(gmail.JobHistorySync), gmail.NewHistorySyncJob(accountID, 0))
 	every(s.LabelsSync, string(gmail.JobLabelsSync), gmail.NewLabelsSyncJob(accountID))
-	if h.cfg.Gmail.Topic != "" {
+	if h.env.Config.Gmail.Topic != "" {
 		every(s.Watch, string(gmail.JobWatch), gmail.NewWatchJob(accountID))
 	}
 	every(s.Reconcile, string(gmail.JobReconcile), gmail.NewReconcileJob(accountID))
@@ -31,8 +31,8 @@ func (h *host) schedules(accountID string) []queue.Schedule {
 
 // digests returns the schedules of reminders about waiting requests of all accounts.
 func (h *host) digests() []queue.Schedule {
-	every := h.cfg.Discord.Remind
-	if !h.asksDiscord() || every == 0 {
+	every := h.env.Config.Discord.Remind
+	if !h.env.AsksDiscord() || every == 0 {
 		return nil
 	}
 	return []queue.Schedule{{Name: string(discord.JobDigest) + ":discord", Cron: "@every " + every.String(), Job: discord.NewDigestJob()}}

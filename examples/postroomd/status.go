@@ -27,7 +27,7 @@ type statusView struct {
 	Jobs      map[queue.State]int `json:"jobs"`
 	Approvals int                 `json:"approvals"`         // waiting
 	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
-	Altered   map[string]int      `json:"altered,omitempty"` // rules and directions that something else has written
+	Altered   map[string]int      `json:"altered,omitempty"` // rules that something else has written
 	Disabled  []disabledRule      `json:"disabled_rules,omitempty"`
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *discordStatus      `json:"discord,omitempty"`
@@ -91,7 +91,7 @@ func statusCommand() *cobra.Command {
 }
 
 func (h *host) status(ctx context.Context) (*statusView, error) {
-	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}, Models: []string{}, DryRun: h.cfg.Safety.DryRun, noMailbox: h.noMailboxYet()}
+	s := &statusView{Version: version(), Database: h.env.DatabaseName(), Accounts: []accountStatus{}, Models: []string{}, DryRun: h.env.Config.Safety.DryRun, noMailbox: h.env.HowToAddMailbox()}
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -132,10 +132,10 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	return s, err
 }
 
-// countAltered counts altered rules and directions, without reading mail or the rest of the audit log.
+// countAltered counts altered rules, without reading mail or the rest of the audit log.
 func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
 	counts := make(map[string]int)
-	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults, "directions": h.guide.Faults} {
+	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults} {
 		found, err := faults(ctx)
 		if err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
 }
 
 func (h *host) discordStatus(ctx context.Context) (*discordStatus, error) {
-	if !h.asksDiscord() {
+	if !h.env.AsksDiscord() {
 		return nil, nil
 	}
 	people, err := discord.Whitelist(ctx, h.db, h.ledger)
@@ -156,7 +156,7 @@ func (h *host) discordStatus(ctx context.Context) (*discordStatus, error) {
 		return nil, err
 	}
 	posted, err := discord.Posted(ctx, h.db)
-	return &discordStatus{Channel: h.cfg.Discord.ChannelID, People: len(people), Posted: posted}, err
+	return &discordStatus{Channel: h.env.Config.Discord.ChannelID, People: len(people), Posted: posted}, err
 }
 
 func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatus, error) {
@@ -168,9 +168,9 @@ func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatu
 	}
 	switch a.State {
 	case gmail.AccountReauthorize:
-		of.signIn = h.signIn(a)
+		of.signIn = h.env.HowToSignIn(a)
 	case gmail.AccountActive:
-		of.Access = h.lacks(ctx, a)
+		of.Access = h.env.MissingCredentials(ctx, a)
 	}
 	if !a.LastSyncAt.IsZero() {
 		of.SyncAge = max(time.Since(a.LastSyncAt), time.Millisecond).Seconds()

@@ -34,7 +34,7 @@ type stopBody struct {
 }
 
 func (a stopAPI) show(r *http.Request) (any, error) {
-	s, err := a.ledger.Stopped(r.Context())
+	s, err := a.app.ledger.Stopped(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (a stopAPI) show(r *http.Request) (any, error) {
 			v.At = &s.At
 		}
 	}
-	v.Breakers, err = a.openBreakers(r.Context())
+	v.Breakers, err = a.app.openBreakers(r.Context())
 	return v, err
 }
 
@@ -55,7 +55,7 @@ func (a stopAPI) stopAll(r *http.Request) (any, error) {
 	if err := readAnyBody(r, &body); err != nil {
 		return nil, err
 	}
-	if err := a.stop(r.Context(), a.cfg.API.Approver, safety.StopOptions{Why: body.Why, Undos: body.Undos}); err != nil {
+	if err := a.app.stop(r.Context(), a.app.env.Config.API.Approver, safety.StopOptions{Why: body.Why, Undos: body.Undos}); err != nil {
 		return nil, err
 	}
 	return a.show(r)
@@ -68,7 +68,7 @@ func (a stopAPI) resumeAll(r *http.Request) (any, error) {
 	if err := readAnyBody(r, &body); err != nil {
 		return nil, err
 	}
-	if err := a.resume(r.Context(), a.cfg.API.Approver, body.Why); err != nil {
+	if err := a.app.resume(r.Context(), a.app.env.Config.API.Approver, body.Why); err != nil {
 		return nil, err
 	}
 	return a.show(r)

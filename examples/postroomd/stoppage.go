@@ -25,7 +25,7 @@ var stopPageLink = queueui.Link{Text: "Actions", Path: "actions"}
 
 // A stopPage is the page that stops everything by one click. It is served next to the dashboard, in its style, for the same
 // people.
-type stopPage struct{ *host }
+type stopPage struct{ app *host }
 
 // stopPageView is the data of the page.
 type stopPageView struct {
@@ -41,10 +41,10 @@ func (p stopPage) beside(dashboard http.Handler) http.Handler {
 	mux.Handle("/", dashboard)
 	mux.Handle("GET /actions", p.guarded(p.show))
 	mux.Handle("POST /actions/stop", p.guarded(func(w http.ResponseWriter, r *http.Request) {
-		p.change(w, p.stop(r.Context(), byPage(), safety.StopOptions{Why: whyOf(r)}))
+		p.change(w, p.app.stop(r.Context(), byPage(), safety.StopOptions{Why: whyOf(r)}))
 	}))
 	mux.Handle("POST /actions/resume", p.guarded(func(w http.ResponseWriter, r *http.Request) {
-		p.change(w, p.resume(r.Context(), byPage(), whyOf(r)))
+		p.change(w, p.app.resume(r.Context(), byPage(), whyOf(r)))
 	}))
 	mux.Handle("GET /actions/style.css", p.guarded(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -83,8 +83,8 @@ func (p stopPage) guarded(next http.HandlerFunc) http.Handler {
 func (p stopPage) show(w http.ResponseWriter, r *http.Request) {
 	var v stopPageView
 	var err error
-	if v.Stopped, err = p.ledger.Stopped(r.Context()); err == nil {
-		v.Breakers, err = p.openBreakers(r.Context())
+	if v.Stopped, err = p.app.ledger.Stopped(r.Context()); err == nil {
+		v.Breakers, err = p.app.openBreakers(r.Context())
 	}
 	if err != nil {
 		p.failed(w, err)
@@ -97,7 +97,7 @@ func (p stopPage) show(w http.ResponseWriter, r *http.Request) {
 	v.MayResume = v.Stopped != nil && v.Stopped.File == "" || v.Breakers != ""
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if err := stopPageTemplate.Execute(w, v); err != nil {
-		p.log.Warn("the page of the actions is not shown", "error", err)
+		p.app.log.Warn("the page of the actions is not shown", "error", err)
 	}
 }
 
@@ -112,6 +112,6 @@ func (p stopPage) change(w http.ResponseWriter, err error) {
 }
 
 func (p stopPage) failed(w http.ResponseWriter, err error) {
-	p.log.Error("the page of the actions failed", "error", err)
+	p.app.log.Error("the page of the actions failed", "error", err)
 	http.Error(w, "It failed here; the log says why. 'postroomd stop' stops everything as well, and so does the file of safety.stop_file.", http.StatusInternalServerError)
 }

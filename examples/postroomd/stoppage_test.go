@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -24,7 +25,7 @@ func TestOneClickStopsEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
 	d.stays()
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
 	stopped := func() *safety.Stop {
@@ -84,7 +85,7 @@ func TestAPublicDashboardStopsNothing(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 	status, _ = d.post("/actions/stop", nil)
 	require.GreaterOrEqual(t, status, http.StatusBadRequest)
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
 	stopped, err := h.ledger.Stopped(t.Context())

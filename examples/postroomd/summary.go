@@ -58,7 +58,7 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 	}
 	slices.SortStableFunc(s.Broken, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
 	if cutShort != nil {
-		total, err := o.server.Count(ctx)
+		total, err := o.app.server.Count(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -69,27 +69,27 @@ func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error)
 	if s.Mailboxes, err = o.mailboxRuns(ctx); err != nil {
 		return nil, err
 	}
-	if s.Jobs, err = o.queue.Counts(ctx, queue.Filter{}); err != nil {
+	if s.Jobs, err = o.app.queue.Counts(ctx, queue.Filter{}); err != nil {
 		return nil, err
 	}
-	if s.Stopped, err = o.stoppedBy(ctx); err != nil {
+	if s.Stopped, err = o.app.stoppedBy(ctx); err != nil {
 		return nil, err
 	}
-	if s.Disabled, err = o.disabledRules(ctx); err != nil {
+	if s.Disabled, err = o.app.disabledRules(ctx); err != nil {
 		return nil, err
 	}
-	waiting, err := o.countUndecided(ctx)
+	waiting, err := o.app.countUndecided(ctx)
 	s.Undecided, s.Held = waiting.model, waiting.rules
 	if err != nil || s.Undecided == 0 {
 		return s, err
 	}
-	s.Outages, err = o.outages(ctx)
+	s.Outages, err = o.app.outages(ctx)
 	return s, err
 }
 
 // addMailbox adds the numbers of one mailbox.
 func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began time.Time) error {
-	counts, err := o.ledger.Summary(ctx, p.accountID)
+	counts, err := o.app.ledger.Summary(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began 
 	s.Waiting += counts.States[postroom.ActionQueued] + counts.States[postroom.ActionExecuting]
 	s.Failed += counts.States[postroom.ActionFailed]
 	s.Unmatched += counts.Unmatched
-	taken, err := o.mail.CountStoredSince(ctx, p.accountID, began)
+	taken, err := o.app.mail.CountStoredSince(ctx, p.accountID, began)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began 
 	s.New += taken
 	s.Messages += known + refused
 	s.Broken = append(s.Broken, broken...)
-	wanted, err := o.mail.WantedLabels(ctx, p.accountID)
+	wanted, err := o.app.mail.WantedLabels(ctx, p.accountID)
 	for _, name := range wanted {
 		if !slices.Contains(s.Wanted, name) {
 			s.Wanted = append(s.Wanted, name)
@@ -132,14 +132,14 @@ func add[K comparable](sums, counts map[K]int) {
 
 // broken lists the messages that could not be read, and counts those that the demo's Gmail has refused.
 func (o *oneRun) broken(ctx context.Context, p *pipeline) (list []brokenMessage, refused int, err error) {
-	kept, err := o.mail.Broken(ctx, p.accountID)
+	kept, err := o.app.mail.Broken(ctx, p.accountID)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, b := range kept {
 		list = append(list, brokenMessage{GmailID: b.ProviderID, Subject: b.Subject, Reason: b.Reason, JobID: b.JobID})
 	}
-	if o.server != nil {
+	if o.app.server != nil {
 		refused, err = o.number(ctx, &list)
 	}
 	return list, refused, err
@@ -149,11 +149,11 @@ func (o *oneRun) broken(ctx context.Context, p *pipeline) (list []brokenMessage,
 func (o *oneRun) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
 	for i := range *list {
 		b := &(*list)[i]
-		if b.Index, err = o.server.Position(ctx, b.GmailID); err != nil {
+		if b.Index, err = o.app.server.Position(ctx, b.GmailID); err != nil {
 			return 0, err
 		}
 	}
-	problems, err := o.server.Refused(ctx)
+	problems, err := o.app.server.Refused(ctx)
 	for _, r := range problems {
 		*list = append(*list, brokenMessage{Index: r.Position, Subject: r.Subject, Reason: r.Problem})
 	}

@@ -18,7 +18,7 @@ const tendInterval = 15 * time.Second
 // A tender sets up the accounts of a daemon, also those that are added while it runs. It sets them up side by side: one whose mail
 // server does not answer keeps no other waiting.
 type tender struct {
-	*host
+	app   *host
 	ready *readiness
 
 	opened    bool     // the mailbox of the configuration
@@ -50,7 +50,7 @@ const (
 )
 
 func newTender(h *host, ready *readiness) *tender {
-	return &tender{host: h, ready: ready, ended: make(chan struct{}, 1), reached: map[string]bool{}, tended: map[string]tended{}}
+	return &tender{app: h, ready: ready, ended: make(chan struct{}, 1), reached: map[string]bool{}, tended: map[string]tended{}}
 }
 
 // tend works until ctx is done.
@@ -60,7 +60,7 @@ func (t *tender) tend(ctx context.Context) {
 	defer again.Stop()
 	for retry := true; ; {
 		if err := t.look(ctx, retry); err != nil && ctx.Err() == nil {
-			t.log.Error("the accounts cannot be looked at; trying again", "error", err, "in", tendInterval)
+			t.app.log.Error("the accounts cannot be looked at; trying again", "error", err, "in", tendInterval)
 		}
 		select {
 		case <-ctx.Done():
@@ -84,13 +84,13 @@ func (t *tender) look(ctx context.Context, retry bool) error {
 		return err
 	}
 	lacks, fault := t.lookAtAccess(ctx, accounts, retry)
-	mayChange := t.ledger.Held(ctx) == nil
+	mayChange := t.app.ledger.Held(ctx) == nil
 	var awaited []string
 	for _, a := range accounts {
 		if a.State != gmail.AccountActive && t.stepOf(a.ID) != tendRuns {
 			continue
 		}
-		if lack := lacks[a.Email]; lack != "" && !t.isShared() { // and no other machine sets it up
+		if lack := lacks[a.Email]; lack != "" && !t.app.env.Shared() { // and no other machine sets it up
 			t.ready.awaits(a.Email, ": "+lack, "")
 			awaited = append(awaited, a.Email)
 			continue
@@ -109,7 +109,7 @@ func (t *tender) look(ctx context.Context, retry bool) error {
 	}
 	if len(accounts) == 0 && !t.lonely {
 		t.lonely = true
-		t.log.Warn("there is no mailbox to work on yet; 'postroomd auth login' adds one")
+		t.app.log.Warn("there is no mailbox to work on yet; 'postroomd auth login' adds one")
 	}
 	return errors.Join(err, fault)
 }
@@ -122,17 +122,17 @@ func (t *tender) lookAtAccess(ctx context.Context, accounts []gmail.Account, aga
 		if a.State != gmail.AccountActive {
 			continue
 		}
-		if lack := t.lacks(ctx, a); lack != "" {
+		if lack := t.app.env.MissingCredentials(ctx, a); lack != "" {
 			lacks[a.Email], t.reached[a.ID] = lack, false
 			continue
 		}
-		if reached := t.reached[a.ID]; !reached || again && t.isShared() {
-			fault := t.takeUp(ctx, a.ID, !reached)
+		if reached := t.reached[a.ID]; !reached || again && t.app.env.Shared() {
+			fault := t.app.takeUp(ctx, a.ID, !reached)
 			t.reached[a.ID] = fault == nil
 			err = errors.Join(err, fault)
 		}
 	}
-	if t.isShared() {
+	if t.app.env.Shared() {
 		t.ready.hasNoAccess(lacks)
 	}
 	return lacks, err
@@ -141,13 +141,13 @@ func (t *tender) lookAtAccess(ctx context.Context, accounts []gmail.Account, aga
 // accounts lists those that are not being removed. The mailbox of the configuration is added once: if somebody removes it while the
 // daemon runs, it stays removed.
 func (t *tender) accounts(ctx context.Context) ([]gmail.Account, error) {
-	if t.cfg.Gmail.Token != "" && !t.opened {
-		if _, err := t.openAccount(ctx); err != nil {
+	if t.app.env.Config.Gmail.Token != "" && !t.opened {
+		if _, err := t.app.openAccount(ctx); err != nil {
 			return nil, err
 		}
 		t.opened = true
 	}
-	accounts, err := t.mail.Accounts(ctx)
+	accounts, err := t.app.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (t *tender) keepSchedules(ctx context.Context, accounts []gmail.Account, ag
 		return nil
 	}
 	t.scheduled = ids
-	return t.schedule(ctx, ids)
+	return t.app.schedule(ctx, ids)
 }
 
 // sweep lets go on, once more, what has waited for rules that are stored since the last time.
@@ -181,7 +181,7 @@ func (t *tender) sweep(ctx context.Context) error {
 	}
 	t.mu.Unlock()
 	for _, id := range ids {
-		if err := t.letDecide(ctx, id); err != nil {
+		if err := t.app.letDecide(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -215,13 +215,13 @@ func (t *tender) setUp(ctx context.Context, a gmail.Account) {
 	wants, err := t.startPipeline(ctx, a)
 	switch now.wants = wants; {
 	case err == nil:
-		t.log.Info("the account is set up", "account", a.Email)
-	case ctx.Err() == nil && t.lacks(ctx, a) != "": // it waits for another machine, as was said
+		t.app.log.Info("the account is set up", "account", a.Email)
+	case ctx.Err() == nil && t.app.env.MissingCredentials(ctx, a) != "": // it waits for another machine, as was said
 		now.step = tendFailed
 	case ctx.Err() == nil:
 		now.step = tendFailed
 		t.ready.awaits(a.Email, ": "+err.Error(), "")
-		t.log.Error("an account cannot be set up; trying again", "account", a.Email, "error", err, "in", tendInterval)
+		t.app.log.Error("an account cannot be set up; trying again", "account", a.Email, "error", err, "in", tendInterval)
 	}
 	t.mu.Lock()
 	t.tended[a.ID] = now
@@ -235,16 +235,16 @@ func (t *tender) setUp(ctx context.Context, a gmail.Account) {
 // startPipeline starts the pipeline of an account. It reads the rules for each account, whose labels have their own ids. wants
 // reports whether labels are missing that cannot be made now: their ids are not known, and this is done again when they can be.
 func (t *tender) startPipeline(ctx context.Context, a gmail.Account) (wants bool, err error) {
-	file, err := t.readRules()
+	file, err := t.app.env.ReadRules()
 	if err != nil {
 		return false, err
 	}
-	p := &pipeline{host: t.host, rules: file, accountID: a.ID}
+	p := &pipeline{app: t.app, rules: file, accountID: a.ID}
 	await := func(ctx context.Context, job queue.NewJob) error { return t.await(ctx, a, job) }
-	if err := p.sort(ctx, await, t.enqueue); err != nil {
+	if err := p.sort(ctx, await, t.app.enqueue); err != nil {
 		return false, err
 	}
-	wanted, err := t.mail.WantedLabels(ctx, a.ID)
+	wanted, err := t.app.mail.WantedLabels(ctx, a.ID)
 	return len(wanted) > 0, err
 }
 
@@ -258,12 +258,12 @@ func (h *host) enqueue(ctx context.Context, job queue.NewJob) error {
 func (t *tender) await(ctx context.Context, a gmail.Account, job queue.NewJob) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	enqueued, err := t.queue.Enqueue(ctx, job)
+	enqueued, err := t.app.queue.Enqueue(ctx, job)
 	if err != nil {
 		return err
 	}
 	t.ready.awaits(a.Email, " is being set up", enqueued.ID)
-	ended, err := t.queue.Wait(ctx, enqueued.ID)
+	ended, err := t.app.queue.Wait(ctx, enqueued.ID)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("job %s (%s) has not ended yet; 'postroomd jobs explain %s' says why", enqueued.ID, job.Type, enqueued.ID)
 	}

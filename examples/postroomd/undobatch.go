@@ -111,7 +111,7 @@ func (h *host) carryOutUndos(
 		return false, "", err
 	case s != nil && !s.Undos:
 		return false, "; it waits: " + printer.Printable(s.String()), nil
-	case h.cfg.Safety.DryRun:
+	case h.env.Config.Safety.DryRun:
 		return false, "; it waits: this is a dry run", nil
 	}
 	if all, err = h.carryOut(ctx, done); all || err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/discord"
 )
@@ -61,7 +62,7 @@ func TestAMistypedTypeOfJobsIsSaid(t *testing.T) {
 	require.Equal(t, result{0, "no jobs\n", ""}, list("watch.gmail"))
 	require.Empty(t, list("backfill.gmail,nope").stderr, "there are some")
 
-	h, err := open(t.Context(), demoSite(folder(dir)))
+	h, err := open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
 	_, err = h.queue.Enqueue(t.Context(), queue.Type[struct{}]("invoice.pay").New(struct{}{}, nil))

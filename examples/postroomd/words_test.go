@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
@@ -122,7 +123,7 @@ func TestAFolderWithoutPermission(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
-	require.NoError(t, os.WriteFile(folder(dir).runFile(), nil, 0o600))
+	require.NoError(t, os.WriteFile(environment.Folder(dir).RunFile(), nil, 0o600))
 	require.NoError(t, os.Chmod(dir, 0o500))
 	r := postroomd(t, "jobs", "list", "--data", dir)
 	require.NotZero(t, r.status)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -133,7 +133,7 @@ func (o *office) openStores(p place, kinds *postroom.Kinds) (err error) {
 	}
 	o.classify = rules.Config{Messages: o.mail, Labels: o.mail, Ledger: o.ledger, Rules: o.engine, Kinds: kinds}
 	if p.Obedient {
-		o.classify.Fallback, err = llm.NewDecider(llm.Config{Client: llmtest.Obedient{}, Kinds: kinds, Guidance: o.offerAll})
+		o.classify.Fallback, err = decide.New(decide.Config{Client: llmtest.Obedient{}, Kinds: kinds, Guidance: o.offerAll})
 		if err != nil {
 			return err
 		}
@@ -143,12 +143,12 @@ func (o *office) openStores(p place, kinds *postroom.Kinds) (err error) {
 }
 
 // offerAll offers all labels to a model, and those that are not for models.
-func (o *office) offerAll(ctx context.Context, m *postroom.Message) (llm.Guidance, error) {
+func (o *office) offerAll(ctx context.Context, m *postroom.Message) (decide.Guidance, error) {
 	labels, err := o.mail.Labels(ctx, m.AccountID)
 	for i := range labels {
 		labels[i].AvailableToClassifier = true
 	}
-	return llm.Guidance{Labels: labels}, err
+	return decide.Guidance{Labels: labels}, err
 }
 
 func (o *office) execute(ctx context.Context, tx queue.Tx, a postroom.Action) error {

