@@ -146,3 +146,12 @@ func list(t *testing.T, pattern, format string, flags ...string) []string {
 	require.NoError(t, err)
 	return strings.Fields(string(out))
 }
+
+// A program that starts the daemon by itself links no commands, and what works is known to none of its doors.
+func TestTheAppOfPostroomdHasNoCommands(t *testing.T) {
+	for _, dep := range list(t, "./examples/postroomd/app", "{{.ImportPath}}", "-deps") {
+		for _, path := range []string{"github.com/spf13/cobra", module + "/examples/postroomd/cli", module + "/examples/postroomd/httpapi", module + "/examples/postroomd/view"} {
+			require.False(t, dep == path || strings.HasPrefix(dep, path+"/"), "package app depends on %s: commands and pages take the App", dep)
+		}
+	}
+}

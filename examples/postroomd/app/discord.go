@@ -1,0 +1,97 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/discord"
+)
+
+// ask is called after a request for approval.
+func (h *App) askApprovers(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	request, err := h.Ledger.OpenRequestTx(ctx, tx, a.ID)
+	if err != nil {
+		return err
+	}
+	return h.notifyApprovers(ctx, tx, request)
+}
+
+// notifyApprovers is called after a request for approval, and after its answer from anywhere. It enqueues the jobs that update the
+// places where people are asked.
+func (h *App) notifyApprovers(ctx context.Context, tx queue.Tx, request safety.Approval) error {
+	if err := h.notifyWebhook(ctx, tx, request); err != nil {
+		return err
+	}
+	if !h.Env.AsksDiscord() {
+		return nil
+	}
+	_, err := h.Queue.EnqueueTx(ctx, tx, discord.NewNotifyJob(request.ActionID))
+	return err
+}
+
+// NewBot makes the bot for the configured channel, and permits the configured people to answer there.
+func (h *App) NewBot(ctx context.Context) (err error) {
+	if !h.Env.AsksDiscord() {
+		return nil
+	}
+	d := h.Env.Config.Discord
+	h.bot, err = discord.New(discord.Config{
+		DB: h.DB, Queue: h.Queue, Ledger: h.Ledger, Token: string(d.BotToken), Channel: d.ChannelID, Summarize: h.summarizeAction,
+		Compose: h.composeAction, RemindAfter: remindAfter(d.Remind), Endpoint: d.Endpoint, Gateway: d.Gateway, Logger: h.Log,
+	})
+	if err != nil {
+		return err
+	}
+	return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return discord.SetWhitelist(ctx, tx, h.Ledger, h.Env.Whitelist())
+	})
+}
+
+// remindAfter is less than the time between two digests, so that a digest that is a little early omits nothing.
+func remindAfter(every time.Duration) time.Duration { return every - every/10 }
+
+func (h *App) summarizeAction(ctx context.Context, a postroom.Action) (string, error) {
+	names, err := h.LabelNames(ctx)
+	if err != nil {
+		return "", err
+	}
+	account, err := h.Mail.Account(ctx, a.AccountID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return Describe(a, names) + " in a mailbox that was removed", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return Describe(a, names) + " in " + account.Email, nil
+}
+
+// composeAction composes the content of an action and returns it in the form of 'approvals show'.
+func (h *App) composeAction(ctx context.Context, a postroom.Action) (discord.Content, error) {
+	p, sends, err := h.Preview(ctx, a)
+	if gmail.ClassOf(err) == gmail.ClassRefused {
+		return discord.Content{Refused: errors.Unwrap(err).Error()}, nil
+	}
+	if err != nil || !sends {
+		return discord.Content{}, err
+	}
+	var text strings.Builder
+	err = printer.Message(&text, p.Message)
+	return discord.Content{Text: text.String()}, err
+}
+
+// listen handles answers from the channel until ctx is done. Without it people answer at the command line.
+func (d *Daemon) listen(ctx context.Context) {
+	if d.app.bot == nil {
+		return
+	}
+	if err := d.app.bot.Run(ctx); err != nil {
+		d.app.Log.Error("nobody can answer at Discord; requests are answered with 'postroomd approvals'", "error", err)
+	}
+}

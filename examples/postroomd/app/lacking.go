@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Machines that share a database need not all have access to each mailbox: what one lacks says nothing about the others. Jobs that
+// come to a machine without access are given back, and a machine with access takes them up.
+
+// leaveToOthers is the middleware that gives back jobs of mailboxes that this machine has no access to. Those of package gmail do so
+// by themselves; an undo does not know how often it was given back.
+func leaveToOthers(next queue.HandlerFunc) queue.HandlerFunc {
+	return func(ctx context.Context, a *queue.Attempt) error {
+		err := next(ctx, a)
+		if gmail.ClassOf(err) != gmail.ClassNoAccess {
+			return err
+		}
+		return queue.Defer(err, attempts.Held(a.Job.Interruptions, time.Time{}, time.Now()))
+	}
+}
+
+// takeUpMargin is how soon a job is due that is left alone: another process may have claimed it, and must not be interrupted.
+const takeUpMargin = 2 * time.Second
+
+// isLeft reports whether a job waits because a process had no access to its mailbox.
+func isLeft(j *queue.Job, now time.Time) bool {
+	return j.Interruptions > 0 && j.NotBefore.Sub(now) > takeUpMargin && strings.Contains(j.LastError, string(gmail.ClassNoAccess))
+}
+
+// TakeUp makes jobs due that processes without access to the account have given back, on a machine that has access: all of them, or
+// those among the newest. A process without access may be the first to claim a job again and again, and they wait longer each time.
+func (b *Backlog) TakeUp(ctx context.Context, accountID string, all bool) error {
+	now, filter := time.Now(), queue.Filter{LimitKey: gmail.LimitKey(accountID), States: []queue.State{queue.StateQueued}, Limit: laterPage}
+	left := func(j *queue.Job) bool { return isLeft(j, now) }
+	var jobs []queue.Job
+	var err error
+	if all {
+		jobs, err = b.Queued(ctx, filter, left)
+	} else {
+		jobs, err = b.queue.Jobs(ctx, filter)
+	}
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for i := range jobs {
+		if left(&jobs[i]) {
+			ids = append(ids, jobs[i].ID)
+		}
+	}
+	return b.makeDue(ctx, ids)
+}
+
+// reach returns an error if this machine has no access to the mailbox, and takes up what others have left otherwise.
+func (p *Pipeline) reach(ctx context.Context) error {
+	account, err := p.App.Mail.Account(ctx, p.AccountID)
+	if err != nil {
+		return err
+	}
+	if lack := p.App.Env.MissingCredentials(ctx, account); lack != "" {
+		return errors.New(lack)
+	}
+	return p.App.Backlog.TakeUp(ctx, p.AccountID, true)
+}

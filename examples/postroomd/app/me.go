@@ -1,0 +1,13 @@
+package app
+
+import (
+	"os/user"
+)
+
+// me returns the name of the person at the command line.
+func CurrentUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "somebody at the command line"
+}

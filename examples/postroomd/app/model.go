@@ -1,0 +1,202 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/guidance"
+	"github.com/postroom-go/postroom/llm/rediscache"
+	"github.com/postroom-go/postroom/queue"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/anthropic"
+	"github.com/postroom-go/postroom/llm/gemini"
+	"github.com/postroom-go/postroom/llm/openai"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// Models are the configured models, with their records, budgets and instructions.
+type Models struct {
+	env    *environment.Environment
+	log    *slog.Logger
+	db     queue.DB
+	mail   *gmail.Store
+	ledger *safety.Ledger
+
+	Records  *llm.Records
+	Guidance *guidance.Store
+	cache    *rediscache.Cache // of answers; nil: the database keeps them
+}
+
+// byModel makes the decider for mail that no rule matches; nil if no model is configured. It makes no calls.
+func (m *Models) byModel() (postroom.Decider, error) {
+	if !m.env.Config.LLM.Enabled() {
+		return nil, nil //nolint:nilnil // none is no error, and decides nothing
+	}
+	return m.NewDecider()
+}
+
+func (m *Models) NewDecider() (_ *decide.Decider, err error) {
+	may, err := m.env.ModelKinds()
+	if err != nil {
+		return nil, err
+	}
+	cfg := decide.Config{Kinds: may, Guidance: m.guidance, EscalateBelow: m.env.Config.LLM.BetterBelow}
+	if cfg.Client, err = m.modelClient(&m.env.Config.LLM.Model); err != nil {
+		return nil, err
+	}
+	if m.env.Config.Better.Enabled() {
+		if cfg.Escalation, err = m.modelClient(&m.env.Config.Better); err != nil {
+			return nil, err
+		}
+	}
+	if m.env.Config.LLM.Reuse > 0 {
+		templates, err := decide.NewTemplates(decide.TemplatesConfig{DB: m.db, Keep: m.env.Config.LLM.Reuse, Scope: strings.Join(m.Names(), " "), Stands: m.stands})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Templates = templates
+	}
+	if t := m.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
+		cfg.Temperature = &t
+	}
+	return decide.New(cfg)
+}
+
+// stands reports whether nobody has rejected or undone the decision about a message.
+func (m *Models) stands(ctx context.Context, accountID, messageID string) (bool, error) {
+	done, err := m.ledger.Actions(ctx, safety.Filter{AccountID: accountID, MessageID: messageID, Limit: 100})
+	if err != nil {
+		return false, err
+	}
+	for _, e := range done {
+		if safety.LeftOut(&e.Action) {
+			continue
+		}
+		switch e.Action.State {
+		case postroom.ActionRejected, postroom.ActionCanceled, postroom.ActionFailed:
+			return false, nil
+		}
+		if safety.IsUndo(e.Action.Type) {
+			return false, nil
+		}
+	}
+	return len(done) > 0, nil
+}
+
+// guidance returns the user's instructions to the model.
+func (m *Models) guidance(ctx context.Context, msg *postroom.Message) (g decide.Guidance, err error) {
+	if g.Instructions, err = m.Guidance.For(ctx, msg); err != nil {
+		return g, err
+	}
+	g.Labels, err = m.mail.Labels(ctx, msg.AccountID)
+	return g, err
+}
+
+// modelClient makes the client of a model with the fallback for the time when it cannot answer.
+func (m *Models) modelClient(of *config.Model) (llm.Client, error) {
+	client, err := m.meteredClient(of)
+	if err != nil || !m.env.Config.Fallback.Enabled() {
+		return client, err
+	}
+	fallback, err := m.meteredClient(&m.env.Config.Fallback)
+	if err != nil {
+		return nil, err
+	}
+	return llm.NewFallback(client, fallback)
+}
+
+// meteredClient makes the client of one model, with its records, budgets and limits. Each attempt is recorded.
+func (m *Models) meteredClient(of *config.Model) (llm.Client, error) {
+	provider, err := providerClient(of)
+	if err != nil {
+		return nil, err
+	}
+	cfg := &m.env.Config.LLM
+	metered := llm.MeteredConfig{
+		Answers: m.answers(),
+		Client:  provider, Records: m.Records, Price: priceOf(of), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: m.log,
+		AccountBudget: llm.Budget{Tokens: int64(cfg.AccountTokensDay), Cost: llm.Dollars(cfg.AccountDollarsDay)},
+		TotalBudget:   llm.Budget{Tokens: int64(cfg.TotalTokensDay), Cost: llm.Dollars(cfg.TotalDollarsDay)},
+	}
+	if metered.KeepAnswers == 0 {
+		metered.KeepAnswers = -1
+	}
+	recorded, err := llm.NewMetered(metered)
+	if err != nil {
+		return nil, err
+	}
+	limited, err := llm.NewLimited(llm.LimitedConfig{
+		Client: recorded, RequestsPerMinute: cfg.RequestsPerMinute, TokensPerMinute: cfg.TokensPerMinute, Concurrent: cfg.Concurrency,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return llm.NewRetrying(llm.RetryingConfig{Client: limited})
+}
+
+// providerClient makes the client of a provider.
+func providerClient(m *config.Model) (client llm.Client, err error) {
+	key := llm.Secret(m.APIKey)
+	switch m.Provider {
+	case config.OpenAI:
+		client, err = openai.New(openai.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	case config.Anthropic:
+		client, err = anthropic.New(anthropic.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	case config.Gemini:
+		client, err = gemini.New(gemini.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	default:
+		err = fmt.Errorf("there is no provider %q", m.Provider)
+	}
+	return client, err
+}
+
+// priceOf returns nil for an unknown price.
+func priceOf(m *config.Model) *llm.Price {
+	if !m.Priced() {
+		return nil
+	}
+	return &llm.Price{
+		Input: llm.Dollars(m.InputPrice), Output: llm.Dollars(m.OutputPrice),
+		CacheRead: llm.Dollars(m.CacheReadPrice), CacheWrite: llm.Dollars(m.CacheWritePrice),
+	}
+}
+
+// configuredModels returns the configured models.
+func (m *Models) configuredModels() []*config.Model {
+	return slices.DeleteFunc([]*config.Model{&m.env.Config.LLM.Model, &m.env.Config.Better, &m.env.Config.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
+}
+
+// Names returns their names in records.
+func (m *Models) Names() []string { return printer.List(m.configuredModels(), modelName) }
+
+// modelName returns the name of a model in records, or its configured name if it is invalid.
+func modelName(m *config.Model) string {
+	if client, err := providerClient(m); err == nil {
+		if named, ok := client.(interface{ Model() string }); ok {
+			return named.Model()
+		}
+	}
+	return m.Provider + "::" + m.Model
+}
+
+// Open opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
+func (m *Models) open() (err error) {
+	if m.Guidance, err = guidance.New(guidance.Config{DB: m.db, Kinds: environment.Kinds}); err != nil {
+		return err
+	}
+	if err := m.openCache(); err != nil {
+		return err
+	}
+	m.Records, err = llm.NewRecords(llm.RecordsConfig{DB: m.db, Zone: time.Local})
+	return err
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// policy converts the checked sections [policy] and [safety].
+func (h *App) policy() (safety.Policy, error) {
+	c := h.Env.Config.Safety
+	p := safety.Policy{
+		ConfidenceThreshold: h.Env.Config.Policy.ConfidenceDefault, ApprovalAlways: actionTypes(h.Env.Config.Policy.ApprovalAlways),
+		ModelAlone: actionTypes(h.Env.Config.Policy.ModelAlone), ModelShare: h.Env.Config.Policy.ModelShare, ModelFree: h.Env.Config.Policy.ModelFree,
+		Breaker: safety.Breaker{
+			Actions: c.BreakerActions, Failures: c.BreakerFailures, Undos: c.BreakerUndos, Window: c.BreakerWindow, OpenFor: c.BreakerOpen,
+		},
+		Recipients: c.Recipients,
+		Quiet:      safety.Quiet{May: actionTypes(c.QuietActions), Zone: time.Local},
+	}
+	for _, text := range c.Caps {
+		bound, err := safety.ParseCap(text)
+		if err != nil {
+			return p, err
+		}
+		p.Caps = append(p.Caps, bound)
+	}
+	for _, text := range c.QuietHours {
+		span, err := safety.ParseQuietSpan(text)
+		if err != nil {
+			return p, err
+		}
+		p.Quiet.Spans = append(p.Quiet.Spans, span)
+	}
+	if c.QuietZone == "" {
+		return p, nil
+	}
+	zone, err := time.LoadLocation(c.QuietZone)
+	p.Quiet.Zone = zone
+	return p, err
+}
+
+func actionTypes(names []string) []postroom.ActionType {
+	types := []postroom.ActionType{}
+	for _, name := range names {
+		types = append(types, postroom.ActionType(name))
+	}
+	return types
+}

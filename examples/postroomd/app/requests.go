@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// ResolveAction completes the prefix of an action's id.
+func (h *App) ResolveAction(ctx context.Context, prefix string) (string, error) {
+	id, err := h.Ledger.Resolve(ctx, prefix)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return "", usage.Errorf("there is no action %s; 'postroomd actions' lists the actions", prefix)
+	case errors.Is(err, safety.ErrAmbiguous):
+		return "", usage.Errorf("%w; 'postroomd actions' lists the actions", err)
+	}
+	return id, err
+}
+
+// WaitingRequest returns the request for approval of an action.
+func (h *App) WaitingRequest(ctx context.Context, prefix string) (safety.Waiting, error) {
+	id, err := h.ResolveAction(ctx, prefix)
+	if err != nil {
+		return safety.Waiting{}, err
+	}
+	w, err := h.Ledger.Waiting(ctx, id)
+	if state, ok := errors.AsType[*safety.StateError](err); ok {
+		err = usage.Errorf("action %s is %s, and does not wait for approval; 'postroomd approvals list' lists those that do", id, state.State)
+	}
+	return w, err
+}
+
+// Preview returns the message that an action sends, whose bytes are fixed from then on, and reports whether the action sends
+// one. What must not be sent is the fault of what was asked for.
+func (h *App) Preview(ctx context.Context, a postroom.Action) (p gmail.Preview, sends bool, err error) {
+	if kind, _ := environment.Kinds.Kind(a.Type); kind.Job != string(gmail.JobOutboundSend) {
+		return p, false, nil
+	}
+	p, err = h.outbox.Preview(ctx, a)
+	if gmail.ClassOf(err) == gmail.ClassRefused {
+		err = usage.Errorf("%w; 'postroomd approvals reject' ends the action", err)
+	}
+	return p, true, err
+}
+
+// FreezeContent composes the content of a waiting action, so that the approval covers its bytes.
+func (h *App) FreezeContent(ctx context.Context, actionID string) error {
+	a, err := h.Ledger.Action(ctx, actionID)
+	if err != nil || a.State != postroom.ActionApprovedPending {
+		return err
+	}
+	_, _, err = h.Preview(ctx, a)
+	return err
+}

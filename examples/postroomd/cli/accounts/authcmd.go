@@ -1,0 +1,211 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func NewAuth() *cobra.Command {
+	return command.Group("auth", "Sign in to mailboxes, and take that back", authLogin(), authList(), authRevoke())
+}
+
+func authLogin() *cobra.Command {
+	var place command.EnvironmentFlags
+	cmd := &cobra.Command{
+		Use:   "login [ADDRESS]",
+		Short: "Let postroomd work on a mailbox: sign in by the browser of this machine",
+		Long: "Sign in to a mailbox by the browser of this machine, and add it to those that 'postroomd run' works on. A postroomd that\n" +
+			"runs takes it up within seconds. Sign in again when a mailbox is in the state reauthorize.",
+		Args: cobra.MaximumNArgs(1),
+	}
+	place.Register(cmd)
+	quiet := cmd.Flags().Bool("no-browser", false, "print the address of the page instead of opening it")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && !isAddress(args[0]) {
+			return usage.Errorf("%q is no address of a mailbox, such as ada@example.org", args[0])
+		}
+		s, err := place.Environment(cmd)
+		if err != nil {
+			return err
+		}
+		login := auth.LoginConfig{Open: auth.OpenBrowser}
+		if *quiet {
+			login.Open = func(_ context.Context, address string) error {
+				cmd.PrintErrln("Open this page on this machine:\n" + address)
+				return nil
+			}
+		}
+		if len(args) == 1 {
+			login.Email = args[0]
+		}
+		return loginWith(s, cmd, login)
+	}
+	return cmd
+}
+
+func isAddress(text string) bool {
+	a, err := mail.ParseAddress(text)
+	return err == nil && a.Address == strings.TrimSpace(text)
+}
+
+func loginWith(s *environment.Environment, cmd *cobra.Command, login auth.LoginConfig) (err error) {
+	ctx := cmd.Context()
+	if login.App, err = s.OAuthApp(); err != nil {
+		return err
+	}
+	if err := errors.Join(s.Folder.CheckRun(), s.Prepare()); err != nil {
+		return err
+	}
+	h, err := app.Open(ctx, s)
+	if err != nil {
+		return err
+	}
+	tokens, err := s.Tokens(ctx)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	login.Tokens, login.Scopes = tokens, s.Scopes()
+	result, err := auth.Login(ctx, login)
+	if err == nil {
+		err = adoptMailbox(ctx, h, result.Grant)
+	}
+	if err := errors.Join(err, h.Close()); err != nil {
+		return err
+	}
+	for _, r := range result.Refused {
+		cmd.PrintErrf("warning: %v; sign in again and tick its box\n", r)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "signed in to %s; the grant is kept in %s, since %s\n", result.Grant.Email, kept(tokens.Kind), tokens.Why)
+	return err
+}
+
+func kept(kind tokenstore.Kind) string {
+	if kind == tokenstore.File {
+		return "encrypted files"
+	}
+	return "the keychain"
+}
+
+// adopt makes the account of a mailbox, keeps what was granted, and lets its jobs run, also those that were left to other machines.
+func adoptMailbox(ctx context.Context, h *app.App, grant auth.Grant) error {
+	var id string
+	err := h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		id, err = h.Mail.EnsureAccount(ctx, tx, grant.Email)
+		if err == nil {
+			err = h.Mail.SetScopes(ctx, tx, id, grant.Scopes)
+		}
+		if err != nil {
+			return err
+		}
+		return h.Mail.Resume(ctx, tx, h.Queue, id)
+	})
+	if err != nil {
+		return err
+	}
+	return h.Backlog.TakeUp(ctx, id, true)
+}
+
+func authList() *cobra.Command {
+	var place command.EnvironmentFlags
+	cmd := &cobra.Command{Use: "list", Short: "List the mailboxes that are signed in to", Args: cobra.NoArgs}
+	place.Register(cmd)
+	asJSON := command.JSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := place.Environment(cmd)
+		if err != nil {
+			return err
+		}
+		var emails []string
+		var kind tokenstore.Kind
+		tokens, err := s.ExistingTokens(cmd.Context())
+		if err == nil {
+			kind = tokens.Kind
+			emails, err = tokens.List(cmd.Context())
+		}
+		switch {
+		case err != nil && !errors.Is(err, auth.ErrNoGrant):
+			return err
+		case *asJSON:
+			return printer.JSON(cmd.OutOrStdout(), printer.List(emails, func(e string) string { return e }))
+		}
+		t := printer.NewTable(cmd.OutOrStdout(), "MAILBOX", "KEPT IN")
+		for _, e := range emails {
+			t.Row(e, kept(kind))
+		}
+		return t.Flush("no mailbox is signed in to; 'postroomd auth login' signs in to one")
+	}
+	return cmd
+}
+
+func authRevoke() *cobra.Command {
+	var place command.EnvironmentFlags
+	cmd := &cobra.Command{
+		Use:   "revoke ADDRESS",
+		Short: "Take back at Google what was granted, and forget it here",
+		Args:  cobra.ExactArgs(1),
+	}
+	place.Register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := place.Environment(cmd)
+		if err != nil {
+			return err
+		}
+		app, err := s.OAuthApp()
+		if err != nil {
+			return err
+		}
+		tokens, err := s.ExistingTokens(cmd.Context())
+		if err == nil {
+			err = auth.Revoke(cmd.Context(), app, tokens, args[0])
+		}
+		if errors.Is(err, auth.ErrNoGrant) {
+			return usage.Errorf("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
+		}
+		if err == nil {
+			err = signOut(cmd.Context(), s, args[0])
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked; what is stored of its mail stays until 'postroomd accounts remove %s'\n", args[0], args[0])
+		return err
+	}
+	return cmd
+}
+
+// signOut stops the jobs of a mailbox whose grant was revoked here: at Google that ends what other machines have been granted as well.
+func signOut(ctx context.Context, s *environment.Environment, email string) error {
+	if err := s.Prepare(); err != nil {
+		return err
+	}
+	h, err := app.Open(ctx, s)
+	if err != nil {
+		return err
+	}
+	account, err := h.Mail.AccountByEmail(ctx, email)
+	if err == nil && account.State != gmail.AccountRemoving {
+		err = h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			return h.Mail.SignOut(ctx, tx, h.Queue, account.ID, "revoked by "+app.CurrentUser())
+		})
+	}
+	if errors.Is(err, postroom.ErrNotFound) {
+		err = nil
+	}
+	return errors.Join(err, h.Close())
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/stretchr/testify/require"
+)
+
+// A shownDemo is a demo with a dashboard, under way.
+type shownDemo struct {
+	t         *testing.T
+	url       string
+	interrupt context.CancelFunc
+	stdout    bytes.Buffer
+	lines     *bufio.Scanner // of what it says
+	ended     chan int
+}
+
+func startShown(t *testing.T, args ...string) *shownDemo {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	stderr, w := io.Pipe()
+	d := &shownDemo{t: t, interrupt: cancel, lines: bufio.NewScanner(stderr), ended: make(chan int, 1)}
+	go func() {
+		status := Run(ctx, append([]string{"demo"}, args...), &d.stdout, w)
+		_ = w.Close()
+		d.ended <- status
+	}()
+	d.url = regexp.MustCompile(`http://\S+`).FindString(d.said("The dashboard is at "))
+	return d
+}
+
+// said waits for a line.
+func (d *shownDemo) said(text string) string {
+	d.t.Helper()
+	for d.lines.Scan() {
+		if strings.Contains(d.lines.Text(), text) {
+			return d.lines.Text()
+		}
+	}
+	require.Fail(d.t, "it was never said", text)
+	return ""
+}
+
+func (d *shownDemo) stays() { d.said("The dashboard stays at " + d.url + " until you press Ctrl-C") }
+
+func (d *shownDemo) stop() int {
+	d.interrupt()
+	for d.lines.Scan() { // or it would wait to be heard
+	}
+	return <-d.ended
+}
+
+func (d *shownDemo) get(path string, change func(*http.Request)) (status int, page string) {
+	d.t.Helper()
+	return d.do(http.MethodGet, path, nil, change)
+}
+
+func (d *shownDemo) post(path string, form url.Values) (status int, page string) {
+	d.t.Helper()
+	return d.do(http.MethodPost, path, form, nil)
+}
+
+func (d *shownDemo) do(method, path string, form url.Values, change func(*http.Request)) (status int, page string) {
+	d.t.Helper()
+	r, err := http.NewRequestWithContext(d.t.Context(), method, strings.TrimSuffix(d.url, "/")+path, strings.NewReader(form.Encode()))
+	require.NoError(d.t, err)
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if change != nil {
+		change(r)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
+	require.NoError(d.t, err)
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	require.NoError(d.t, err)
+	return answer.StatusCode, string(content)
+}
+
+func TestDashboardShowsAndRetriesJobs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	failed, _ := failedJob(t, dir)
+	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
+	status, page := d.get("/", nil)
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, page, "<title>Overview – Postroom</title>")
+	d.stays()
+
+	job := "/jobs/" + failed
+	status, page = d.get(job, nil)
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, page, "ingest.gmail")
+	events, err := http.Get(d.url + "events?page=" + job)
+	require.NoError(t, err)
+	defer events.Body.Close()
+	h, err := app.Open(t.Context(), environment.Demo(environment.Folder(dir)))
+	require.NoError(t, err)
+	before, err := h.Queue.Job(t.Context(), failed)
+	require.NoError(t, err)
+	status, _ = d.post(job+"/retry", nil)
+	require.Equal(t, http.StatusSeeOther, status)
+	after, err := h.Queue.Wait(t.Context(), before.ID)
+	require.NoError(t, err)
+	require.Greater(t, after.Attempt, before.Attempt, "it has been tried again")
+	require.NoError(t, h.Close())
+	require.Equal(t, 0, d.stop(), "to be interrupted then is how it ends")
+	require.Contains(t, d.stdout.String(), "Took in ")
+	_, err = http.Get(d.url) //nolint:bodyclose // nobody is there
+	require.Error(t, err)
+}
+
+func TestDashboardIsForThisMachineAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	d := startShown(t, "--data", dir, "--dashboard", ":0")
+	require.Contains(t, d.url, "http://127.0.0.1:")
+	for host, want := range map[string]int{
+		"localhost": http.StatusOK, "localhost:8080": http.StatusOK, "[::1]:1": http.StatusOK,
+		"evil.example": http.StatusMisdirectedRequest, "127.0.0.1.evil.example:8080": http.StatusMisdirectedRequest, "": http.StatusOK,
+	} {
+		status, page := d.get("/", func(r *http.Request) { r.Host = host })
+		require.Equal(t, want, status, host)
+		require.Equal(t, want == http.StatusOK, strings.Contains(page, "Overview"), host)
+	}
+	status, _ := d.do(http.MethodPost, "/pause", nil, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
+	require.Equal(t, http.StatusForbidden, status)
+	d.stays()
+	require.Equal(t, 0, d.stop())
+}
+
+func TestAPublicDashboardShowsNoMailAndChangesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	failed, _ := failedJob(t, dir)
+	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0", "--dashboard-public")
+	job := "/jobs/" + failed
+	status, page := d.get(job, func(r *http.Request) { r.Host = "queue.example" })
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, page, "This dashboard does not show what jobs carry.")
+	status, _ = d.post(job+"/retry", nil)
+	require.Equal(t, http.StatusForbidden, status)
+	d.stays()
+	require.Equal(t, 0, d.stop())
+}
+
+func TestDashboardRetriesNothingInVain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	h, err := app.Open(t.Context(), environment.Demo(environment.Folder(dir)))
+	require.NoError(t, err)
+	var done string
+	require.NoError(t, h.DB.Reader().Get(&done, "SELECT id FROM jobs WHERE type = 'action.gmail' ORDER BY id LIMIT 1"))
+	require.NoError(t, h.Close())
+	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
+	status, page := d.post("/jobs/"+done+"/retry", nil)
+	require.Equal(t, http.StatusForbidden, status)
+	require.Contains(t, page, "for good")
+	d.stays()
+	require.Equal(t, 0, d.stop())
+}
+
+func TestWhatIsPausedIsTold(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
+	status, _ := d.post("/pause", url.Values{"kind": {"type"}, "name": {"unsnooze.gmail"}})
+	require.Equal(t, http.StatusSeeOther, status)
+	d.stays()
+	require.Equal(t, 0, d.stop())
+	r := postroomd(t, "demo", "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stderr, "warning: the jobs of type unsnooze.gmail are paused")
+}
+
+func TestDashboardFlagsAreChecked(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	for name, c := range map[string]struct {
+		args   []string
+		status int
+		says   string
+	}{
+		"no port":        {[]string{"--dashboard", "127.0.0.1"}, exitUsage, "an address with a port, such as 127.0.0.1:8080"},
+		"all interfaces": {[]string{"--dashboard", "0.0.0.0:0"}, exitUsage, "other machines may reach that"},
+		"a name":         {[]string{"--dashboard", "localhost.evil.example:0"}, exitUsage, "other machines may reach that"},
+		"public alone":   {[]string{"--dashboard-public"}, exitUsage, "--dashboard says where it is"},
+		"a taken port":   {[]string{"--dashboard", taken.Addr().String()}, exitFailed, "address already in use"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := filepath.Join(t.TempDir(), "data")
+			r := postroomd(t, append([]string{"demo", "--data", data}, c.args...)...)
+			require.Equal(t, c.status, r.status, r.stderr)
+			require.Contains(t, r.stderr, c.says)
+			require.NoDirExists(t, data, "nothing is written")
+		})
+	}
+}

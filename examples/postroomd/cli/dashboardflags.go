@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/spf13/cobra"
+)
+
+// dashboardFlags set whether and where the dashboard of the queue is served.
+type dashboardFlags struct {
+	address string
+	public  bool
+}
+
+func (d *dashboardFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&d.address, "dashboard", "", "show the jobs to browsers at this address, such as 127.0.0.1:8080, until interrupted")
+	flags.BoolVar(&d.public, "dashboard-public", false,
+		"let --dashboard be an address that other machines reach; nobody logs in, so it shows no mail there and changes nothing")
+}
+
+// listen takes the address before anything is written. Without an address it returns nil.
+func (d *dashboardFlags) listen(ctx context.Context) (net.Listener, error) {
+	if d.address == "" {
+		if d.public {
+			return nil, usage.Errorf("--dashboard-public says who may see the dashboard; --dashboard says where it is")
+		}
+		return nil, nil //nolint:nilnil // none was asked for
+	}
+	host, port, err := net.SplitHostPort(d.address)
+	if err != nil {
+		return nil, usage.Errorf("--dashboard takes an address with a port, such as 127.0.0.1:8080: %w", err)
+	}
+	if host == "" && !d.public {
+		host = "127.0.0.1"
+	}
+	if !d.public && !httpapi.IsLoopback(host) {
+		return nil, usage.Errorf("--dashboard %s: other machines may reach that, and nobody logs in; use 127.0.0.1, or add --dashboard-public", d.address)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, fmt.Errorf("--dashboard %s: %w", d.address, err)
+	}
+	return listener, nil
+}

@@ -1,0 +1,128 @@
+package decisions
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/safety"
+)
+
+func New() *cobra.Command {
+	return command.Group("decisions", "Look at what was decided about mail, by whom and why", decisionsList(), decisionsShow())
+}
+
+func decisionsList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the decisions, newest first", Args: cobra.NoArgs}
+	place := command.NewEnvironmentFlags(cmd)
+	read := command.FilterFlags(cmd)
+	below := cmd.Flags().Float64("below", 0, "only those with a confidence of at most this, 0 to 1")
+	limit := command.LimitFlag(cmd, app.MaxListed)
+	asJSON := command.JSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		filter, err := read()
+		if err != nil {
+			return err
+		}
+		filter.Limit = *limit
+		switch {
+		case !(*below >= 0 && *below <= 1):
+			return usage.Errorf("--below is %v; it must be within 0 and 1", *below)
+		case cmd.Flags().Changed("below"):
+			filter.Confidence = &safety.Range{Max: *below}
+		}
+		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
+			if err := command.CheckFilter(ctx, h, filter); err != nil {
+				return err
+			}
+			records, err := h.Ledger.Decisions(ctx, filter)
+			if err != nil {
+				return err
+			}
+			names, err := h.LabelNames(ctx)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printer.JSON(cmd.OutOrStdout(), printer.List(records, func(d safety.DecisionRecord) view.Decision { return view.NewDecision(d, names) }))
+			}
+			t := printer.NewTable(cmd.OutOrStdout(), "ID", "DECIDED", "ACTION", "SURE", "BY", "GATE", "FROM", "SUBJECT")
+			for _, d := range records {
+				v := view.NewDecision(d, names)
+				t.Row(v.ID, printer.Clock(v.CreatedAt), v.What(), v.Sure(), v.By(), v.Gate(), printer.Short(v.Sender, 30), printer.Short(v.Subject, 50))
+			}
+			return t.Flush("no decisions")
+		})
+	}
+	return cmd
+}
+
+func decisionsShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a decision: what was decided, why, what the gate said, and what came of it",
+		Long: "Show a decision: what was decided, why, what the gate said, and what came of it. The id is that of the decision, as\n" +
+			"'postroomd decisions list' has it, or of an action that it led to.",
+		Args: cobra.ExactArgs(1),
+	}
+	place := command.NewEnvironmentFlags(cmd)
+	asJSON := command.JSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
+			d, err := findDecision(ctx, h, args[0])
+			if err != nil {
+				return err
+			}
+			names, err := h.LabelNames(ctx)
+			if err != nil {
+				return err
+			}
+			v, err := view.NewWholeDecision(ctx, h, d, names)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printer.JSON(cmd.OutOrStdout(), v)
+			}
+			r := printer.NewReport(cmd.OutOrStdout())
+			r.Heading("Decision " + v.ID)
+			r.Add("message", v.Message)
+			r.Add("from", v.Sender)
+			r.Add("subject", v.Subject)
+			v.Print(r)
+			return r.Flush()
+		})
+	}
+	return cmd
+}
+
+// decision finds a decision by its id, or by the prefix of the id of an action.
+func findDecision(ctx context.Context, h *app.App, id string) (safety.DecisionRecord, error) {
+	id = strings.ToLower(strings.TrimSpace(id))
+	d, err := h.Ledger.Decision(ctx, id)
+	if !errors.Is(err, postroom.ErrNotFound) {
+		return d, err
+	}
+	actionID, err := h.Ledger.Resolve(ctx, id)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return d, usage.Errorf("there is no decision %s, and no action has that id; 'postroomd decisions list' lists the decisions", id)
+	case errors.Is(err, safety.ErrAmbiguous):
+		return d, usage.Errorf("there is no decision %s, and several actions have an id that begins so; 'postroomd decisions list' lists the decisions", id)
+	case err != nil:
+		return d, err
+	}
+	a, err := h.Ledger.Action(ctx, actionID)
+	if err != nil {
+		return d, err
+	}
+	return h.Ledger.Decision(ctx, a.DecisionID)
+}

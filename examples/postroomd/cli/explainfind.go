@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
+	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// explained finds the message by its own id, or by that of one of its actions, and prints the latter.
+func findExplained(ctx context.Context, h *app.App, said io.Writer, address, id string) (*postroom.Message, error) {
+	account, err := command.Mailbox(ctx, h, address)
+	var m *postroom.Message
+	if err == nil {
+		m, err = mailcmd.Find(ctx, h, account, id)
+	}
+	if _, ok := errors.AsType[usage.Error](err); !ok || address != "" && account.ID == "" {
+		return m, err
+	}
+	actionID, none := h.Ledger.Resolve(ctx, id)
+	switch {
+	case errors.Is(none, postroom.ErrNotFound) && account.ID != "":
+		return nil, usage.Errorf("%s has no message %s, and no action of its messages has that id; see 'postroomd mail list' and 'postroomd actions'", account.Email, id)
+	case errors.Is(none, postroom.ErrNotFound):
+		return nil, err // Name the mailbox
+	case errors.Is(none, safety.ErrAmbiguous):
+		return nil, usage.Errorf("%w; 'postroomd actions' lists the actions", none)
+	case none != nil:
+		return nil, none
+	}
+	return messageOfAction(ctx, h, said, account, actionID)
+}
+
+// messageOfAction returns the message of an action in the mailbox, or in any if none is given.
+func messageOfAction(ctx context.Context, h *app.App, said io.Writer, account gmail.Account, actionID string) (*postroom.Message, error) {
+	a, err := h.Ledger.Action(ctx, actionID)
+	if err != nil {
+		return nil, err
+	}
+	if account.ID != "" && account.ID != a.AccountID {
+		return nil, usage.Errorf("%s is an action of another mailbox than %s", actionID, account.Email)
+	}
+	m, err := h.Mail.Message(ctx, a.AccountID, a.MessageID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return nil, usage.Errorf("%s is an action whose message %s is no longer stored", actionID, a.MessageID)
+	case err != nil:
+		return nil, err
+	}
+	_, err = fmt.Fprintf(said, "action %s is of message %s\n", actionID, m.ProviderID)
+	return m, err
+}

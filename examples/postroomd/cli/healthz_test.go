@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Profiles are for who has asked for them, on this machine: not for a website whose name leads here.
+func TestProfilesAreForThisMachine(t *testing.T) {
+	get := func(asked bool, address string) int {
+		h := &app.App{Env: &environment.Environment{Config: config.Config{App: config.App{Pprof: asked}}}, Log: slog.New(slog.DiscardHandler)}
+		pages, onClose, err := httpapi.NewHandler(h, new(app.Readiness))
+		require.NoError(t, err)
+		t.Cleanup(onClose)
+		answer := httptest.NewRecorder()
+		pages.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, address, nil))
+		return answer.Code
+	}
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/goroutine", "/debug/pprof/symbol"} {
+		require.Equal(t, http.StatusOK, get(true, "http://127.0.0.1:17800"+path), path)
+		require.Equal(t, http.StatusOK, get(true, "http://localhost"+path), path)
+		require.Equal(t, http.StatusMisdirectedRequest, get(true, "http://mallory.example:17800"+path), path)
+		require.Equal(t, http.StatusNotFound, get(false, "http://127.0.0.1:17800"+path), path)
+	}
+}
+
+// A database that can be read and not be written is not healthy: so is one on a full disk.
+func TestAFullDiskIsNotHealthy(t *testing.T) {
+	h, err := app.Open(t.Context(), environment.Demo(environment.Folder(t.TempDir())))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close()) }()
+	pages, onClose, err := httpapi.NewHandler(h, new(app.Readiness))
+	require.NoError(t, err)
+	defer onClose()
+	get := func(path string) (int, string) {
+		answer := httptest.NewRecorder()
+		pages.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://127.0.0.1:17800"+path, nil))
+		return answer.Code, answer.Body.String()
+	}
+	for range 2 {
+		status, body := get("/healthz")
+		require.Equal(t, http.StatusOK, status, body)
+	}
+	require.NoError(t, h.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		for _, change := range []string{"INSERT", "UPDATE"} {
+			_, err := tx.ExecContext(ctx, "CREATE TRIGGER full_"+change+" BEFORE "+change+" ON postroomd_probes BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END")
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for _, path := range []string{"/healthz", "/readyz"} {
+		status, body := get(path)
+		require.Equal(t, http.StatusServiceUnavailable, status, body)
+		require.Contains(t, body, "database or disk is full")
+	}
+}

@@ -1,0 +1,185 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/safety"
+)
+
+func New() *cobra.Command {
+	return command.Group("mail", "Look at the stored mail", mailList(), mailSearch(), mailShow())
+}
+
+func mailList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list [QUERY]",
+		Short: "List the stored mail that a search finds, newest first",
+		Long:  aboutSearches("list") + "\n\nWithout one, all mail is listed that is not in the spam or the trash.",
+	}
+	return listsMail(cmd)
+}
+
+func mailSearch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "search WORDS",
+		Short: "Search the stored mail: 'mail list' with a search",
+		Long:  aboutSearches("search"),
+		Args:  cobra.MinimumNArgs(1),
+	}
+	return listsMail(cmd)
+}
+
+func aboutSearches(command string) string {
+	return "List the stored mail that a search finds, newest first. The search is written as in Gmail's own search box:\n\n" +
+		"    postroomd mail " + command + " from:ada@example.org has:attachment\n" +
+		"    postroomd mail " + command + " 'subject:\"quarterly report\" OR label:billing'\n" +
+		"    postroomd mail " + command + " -- newer_than:7d -in:inbox\n\n" +
+		"A label that the mailbox does not have is named: labels are known once they were synced. So is an operator that Gmail does not\n" +
+		"have: it is searched for as words, as Gmail does."
+}
+
+// listsMail makes the command list the results of a search, which its arguments give.
+func listsMail(cmd *cobra.Command) *cobra.Command {
+	place, address := command.NewEnvironmentFlags(cmd), command.MailboxFlag(cmd)
+	limit := command.LimitFlag(cmd, app.MaxMailListed)
+	spam := cmd.Flags().Bool("spam-trash", false, "also what is in the spam or the trash")
+	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list of the same search ended; it says how")
+	asJSON := command.JSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		search := gmail.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
+		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
+			account, err := command.Mailbox(ctx, h, *address)
+			if err != nil {
+				return err
+			}
+			found, err := Search(ctx, h, account.ID, search)
+			if err != nil {
+				return err
+			}
+			names, err := h.LabelNames(ctx)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printer.JSON(cmd.OutOrStdout(), view.NewMailPage(found, names))
+			}
+			warnOfDoubts(cmd.ErrOrStderr(), found.Doubts)
+			warnOfLabels(cmd.ErrOrStderr(), account.Email, found.UnknownLabels)
+			return printMail(cmd.OutOrStdout(), found, names)
+		})
+	}
+	return cmd
+}
+
+// warnOfDoubts reports terms that are probably typos.
+func warnOfDoubts(w io.Writer, doubts []gmail.SearchDoubt) {
+	for _, d := range doubts {
+		meant := ""
+		if d.Meant != "" {
+			meant = "; did you mean " + printer.Printable(d.Meant) + "?"
+		}
+		_, _ = fmt.Fprintf(w, "%s: %s%s\n", printer.Printable(d.Term), d.Reason, meant)
+	}
+}
+
+// warnOfLabels reports labels in the search that the mailbox does not have: they are mistyped, or newer than the last sync.
+func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
+	for _, label := range unknown {
+		_, _ = fmt.Fprintf(w, "%s has no label %s, as of the last sync of its labels\n", mailbox, printer.Printable(label))
+	}
+}
+
+// search fills a page: a page of the store may be short although there is more.
+func Search(ctx context.Context, h *app.App, accountID string, s gmail.Search) (gmail.SearchPage, error) {
+	page, err := h.Mail.Search(ctx, accountID, s)
+	if errors.Is(err, gmail.ErrSearchCursor) {
+		return page, usage.Errorf("--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
+	}
+	for err == nil && page.Next != "" && len(page.Messages) < s.Limit {
+		rest := s
+		rest.Cursor, rest.Limit = page.Next, s.Limit-len(page.Messages)
+		var more gmail.SearchPage
+		more, err = h.Mail.Search(ctx, accountID, rest)
+		page.Messages, page.Next = append(page.Messages, more.Messages...), more.Next
+	}
+	return page, err
+}
+
+func printMail(w io.Writer, found gmail.SearchPage, names app.LabelNames) error {
+	t := printer.NewTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
+	for _, m := range found.Messages {
+		t.Row(m.ProviderID, printer.Clock(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50), strings.Join(view.LabelsOf(m, names), ", "))
+	}
+	if err := t.Flush("no mail"); err != nil || found.Next == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "there is more: add --cursor %s\n", found.Next)
+	return err
+}
+
+func mailShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a stored message as a person sees it, and what was done with it",
+		Long: "Show a stored message as a person sees it, and what was done with it. The id is Gmail's, as 'postroomd mail list' has it,\n" +
+			"or ours.",
+		Args: cobra.ExactArgs(1),
+	}
+	place, address := command.NewEnvironmentFlags(cmd), command.MailboxFlag(cmd)
+	asJSON := command.JSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
+			account, err := command.Mailbox(ctx, h, *address)
+			if err != nil {
+				return err
+			}
+			m, err := Find(ctx, h, account, args[0])
+			if err != nil {
+				return err
+			}
+			done, err := h.Ledger.Actions(ctx, safety.Filter{AccountID: account.ID, MessageID: m.ID, Limit: 100})
+			if err != nil {
+				return err
+			}
+			names, err := h.LabelNames(ctx)
+			if err != nil {
+				return err
+			}
+			v := view.NewWholeMail(m, done, names)
+			if *asJSON {
+				return printer.JSON(cmd.OutOrStdout(), v)
+			}
+			return v.Print(cmd.OutOrStdout())
+		})
+	}
+	return cmd
+}
+
+// message finds a message by its id at Gmail or by Postroom's id.
+func Find(ctx context.Context, h *app.App, account gmail.Account, id string) (*postroom.Message, error) {
+	ours, err := h.Mail.MessageID(ctx, account.ID, id)
+	if errors.Is(err, postroom.ErrNotFound) {
+		ours, err = id, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.Mail.Message(ctx, account.ID, ours)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil, usage.Errorf("%s has no message %s; 'postroomd mail list' lists them", account.Email, id)
+	}
+	return m, err
+}

@@ -1,0 +1,196 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// An applyCommand has the flags of 'rules apply'.
+type applyCommand struct {
+	address *string
+	only    []string
+	batch   string
+	dry     bool
+	asJSON  *bool
+}
+
+func rulesApply() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "apply",
+		Short: "Do the rules in use to mail that is there, as one batch that can be taken back",
+		Long: "Do the rules in use to mail that is there, as if it arrived now: what is dangerous waits for a person, all of it is in the\n" +
+			"ledger, and one command takes the batch back, except what was sent or deleted for good. Sent mail, drafts, spam and trash are\n" +
+			"left alone.\n\n" +
+			"    postroomd rules apply --since 90d --rule Newsletters --dry-run\n" +
+			"    postroomd undo --batch BATCH\n\n" +
+			"A batch that was interrupted is finished by giving its name again with --batch.",
+		Args: cobra.NoArgs,
+	}
+	a := &applyCommand{address: command.MailboxFlag(cmd)}
+	place := command.NewEnvironmentFlags(cmd)
+	since := cmd.Flags().String("since", "", "only mail that is younger, such as 24h or 90d")
+	until := cmd.Flags().String("until", "", "only mail that is older, such as 7d")
+	cmd.Flags().StringArrayVar(&a.only, "rule", nil, "only this rule, by its name; may be given several times")
+	cmd.Flags().StringVar(&a.batch, "batch", "", "the name of the batch, of letters, digits and hyphens; a new one if left out")
+	cmd.Flags().BoolVar(&a.dry, "dry-run", false, "only say what would be done")
+	a.asJSON = command.JSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		window, err := mailWindow(*since, *until, time.Now())
+		if err != nil {
+			return err
+		}
+		begin := command.WithWriter
+		if a.dry {
+			begin = command.WithReader
+		}
+		return begin(cmd, place, func(ctx context.Context, h *app.App) error { return a.run(ctx, cmd, h, window) })
+	}
+	return cmd
+}
+
+func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, window gmail.MessageRange) error {
+	account, err := command.Mailbox(ctx, h, *a.address)
+	if err != nil {
+		return err
+	}
+	if err := checkStored(ctx, h, a.only); err != nil {
+		return err
+	}
+	engine, err := h.NewEngine()
+	if err != nil {
+		return err
+	}
+	a.dry = a.dry || h.Env.Config.Safety.DryRun // recorded, the batch would be canceled permanently, and its name used up
+	done, err := rules.Apply(ctx, rules.ApplyConfig{
+		Engine: engine, Only: a.only, Messages: h.Mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
+		Labels: h.Mail, Ledger: h.Ledger, DryRun: a.dry,
+	})
+	a.batch = done.Batch
+	switch {
+	case err != nil && done.Messages > 0:
+		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch, printer.Unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
+	case err != nil:
+		return err
+	}
+	finished := true
+	if !a.dry {
+		if finished, err = h.CarryOut(ctx, batchDone(h, a.batch)); err != nil {
+			return err
+		}
+	}
+	if *a.asJSON {
+		stopped, err := h.Stopper.OpenBreakers(ctx)
+		if err != nil {
+			return err
+		}
+		return printer.JSON(cmd.OutOrStdout(), view.Applied{
+			Batch: a.batch, DryRun: a.dry, Finished: finished, Messages: done.Messages, Matched: done.Matched, Actions: done.Actions,
+			Irreversible: irreversible(done.Actions), Rules: done.Rules, AlreadySo: done.AlreadySo, Refused: done.Refused,
+			Waiting: done.Waiting, Stopped: stopped,
+		})
+	}
+	if err := a.print(cmd, done, finished); err != nil {
+		return err
+	}
+	return command.PrintBreakers(ctx, h, cmd)
+}
+
+func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {
+	out := printer.NewFields(cmd.OutOrStdout())
+	if !a.dry {
+		out.Add("batch", a.batch)
+	}
+	out.Add("mail", fmt.Sprintf("%s, %d of them matched", printer.Count(done.Messages, "message", "messages"), done.Matched))
+	what := map[bool]string{true: "would do", false: "does"}[a.dry]
+	for _, action := range slices.Sorted(maps.Keys(done.Actions)) {
+		out.Add(what, fmt.Sprintf("%s to %d", action, done.Actions[action]))
+	}
+	for _, rule := range slices.Sorted(maps.Keys(done.Rules)) {
+		out.Add("by rule", fmt.Sprintf("%s: %d", rule, done.Rules[rule]))
+	}
+	out.Add("already so", done.AlreadySo)
+	if done.Refused > 0 {
+		out.Add("refused", printer.Count(done.Refused, "names", "name")+" a label that is not there")
+	}
+	if done.Waiting > 0 {
+		out.Add("waiting", printer.Count(done.Waiting, "waits", "wait")+" for a person; see 'postroomd approvals list'")
+	}
+	if err := out.Flush(); err != nil || a.dry {
+		return err
+	}
+	end := ""
+	if !finished {
+		end = command.CarriedOutLater
+	}
+	if text := a.takesBack(done.Actions); text != "" {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s%s\n", text, end)
+		return err
+	}
+	return nil
+}
+
+// takesBack describes which actions of the batch can be undone, and how; empty if it has none.
+func (a *applyCommand) takesBack(actions map[string]int) string {
+	never := irreversible(actions)
+	cannot := "cannot be taken back: " + strings.Join(never, ", ")
+	back := fmt.Sprintf("'postroomd undo --batch %s' takes it back", a.batch)
+	switch {
+	case len(actions) == 0:
+		return ""
+	case len(never) == len(actions):
+		return "what it does " + cannot
+	case len(never) > 0:
+		return back + ", but not what " + cannot
+	}
+	return back
+}
+
+// irreversible returns the actions that cannot be undone, such as sending.
+func irreversible(actions map[string]int) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(actions)), func(action string) bool {
+		kind, ok := environment.Kinds.Kind(postroom.ActionType(action))
+		return !ok || kind.Reversible()
+	})
+}
+
+// batchDone reports whether no action of a batch is left to carry out.
+func batchDone(h *app.App, batch string) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		entries, err := h.Ledger.Actions(ctx, safety.Filter{
+			KeyPrefix: rules.BatchKey(batch), States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionExecuting}, Limit: 1,
+		})
+		return len(entries) == 0, err
+	}
+}
+
+// checkStored accepts the names of rules in use.
+func checkStored(ctx context.Context, h *app.App, only []string) error {
+	stored, err := h.Rules.List(ctx)
+	if err != nil {
+		return err
+	}
+	names := printer.List(stored, func(r rules.Rule) string { return r.Name })
+	for _, name := range only {
+		if !slices.Contains(names, name) {
+			return usage.Errorf("--rule %s: no rule has this name; %s", name, command.Instead(name, names, "the rules are"))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+)
+
+// TestStopAndResume: a dry run decides and changes nothing; what comes while all is stopped is carried out afterwards.
+func TestStopAndResume(t *testing.T) {
+	server := newGmail(t)
+	file, dir := configure(t, server, ""), filepath.Join(t.TempDir(), "data")
+	where := []string{"--config", file, "--data", dir}
+	changes := func() int {
+		return server.Counts()[gmailtest.MessagesModify] + server.Counts()[gmailtest.MessagesTrash]
+	}
+	says := func(words ...string) string {
+		r := postroomd(t, append(words, where...)...)
+		require.Equal(t, 0, r.status, r.stderr)
+		return r.stdout
+	}
+
+	dry := runOnce(t, append(where, "--dry-run")...)
+	require.Zero(t, changes())
+	require.Zero(t, dry.Approvals)
+	require.Positive(t, dry.New)
+	require.Contains(t, says("status", "--set", "safety.dry_run=true"), "nothing is carried out")
+
+	require.Contains(t, says("stop", "--why", "odd\x1b[31m mail"), ": odd[31m mail")
+	_, err := server.Deliver(t.Context(), []byte("From: news@shop.example\nList-Unsubscribe: <https://shop.example/u>\nSubject: Offer\n\nHello.\n"))
+	require.NoError(t, err)
+	runOnce(t, where...)
+	require.Zero(t, changes())
+	var status view.Status
+	require.NoError(t, json.Unmarshal([]byte(says("status", "--json")), &status))
+	require.Contains(t, status.Stopped, "stopped by ")
+	require.Contains(t, says("actions", "--state", string(postroom.ActionQueued)), "Offer")
+
+	require.Equal(t, "what was stopped goes on\n", says("resume"))
+	require.Equal(t, "nothing is stopped\n", says("resume"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "stop"), nil, 0o600))
+	runOnce(t, where...)
+	require.Zero(t, changes(), "the file stops it")
+	require.Contains(t, says("resume"), "the file")
+	require.Zero(t, server.Counts()[gmailtest.LabelsCreate], "nor is any label made")
+	require.NoError(t, os.Remove(filepath.Join(dir, "stop")))
+	for changes() == 0 { // the held job waits for its time
+		runOnce(t, where...)
+	}
+	require.Equal(t, 1, changes())
+	require.Equal(t, "no actions\n", says("actions", "--state", string(postroom.ActionQueued)))
+}

@@ -1,0 +1,140 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/llm"
+)
+
+// A costView is the JSON of the command cost. Amounts are in dollars.
+type Cost struct {
+	Today    Period     `json:"today"`
+	Month    Period     `json:"month"`
+	Forecast []Forecast `json:"forecast"` // the total first, then each mailbox that has spent something
+	Budgets  []Budget   `json:"budgets"`
+	Unpriced []string   `json:"unpriced"` // Models that are configured without a price
+}
+
+type Period struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+	Spent []Spent   `json:"spent"`
+	Total Spent     `json:"total"`
+}
+
+type Spent struct {
+	Mailbox string  `json:"mailbox,omitempty"`
+	Model   string  `json:"model,omitempty"`
+	Calls   int64   `json:"calls"`
+	Cached  int64   `json:"cached"`
+	Failed  int64   `json:"failed"`
+	Tokens  int64   `json:"tokens"`
+	Dollars float64 `json:"dollars"`
+}
+
+type Forecast struct {
+	Mailbox string  `json:"mailbox,omitempty"` // empty: all
+	Days    int     `json:"days"`              // that it is made from; 0: there is none yet
+	Calls   int64   `json:"calls"`
+	Tokens  int64   `json:"tokens"`
+	Dollars float64 `json:"dollars"`
+}
+
+// A budgetView is a budget of today. Values without a bound are left out.
+type Budget struct {
+	Mailbox     string   `json:"mailbox,omitempty"` // empty: all together
+	Tokens      int64    `json:"tokens,omitempty"`
+	TokensLeft  *int64   `json:"tokens_left,omitempty"`
+	Dollars     float64  `json:"dollars,omitempty"`
+	DollarsLeft *float64 `json:"dollars_left,omitempty"`
+}
+
+func dollars(m llm.Money) float64 { return float64(m) / float64(llm.Dollar) }
+
+func NewCost(ctx context.Context, h *app.App, now time.Time) (*Cost, error) {
+	accounts, err := h.Mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := &Cost{Forecast: []Forecast{}, Budgets: []Budget{}, Unpriced: h.Models.Unpriced()}
+	from, until := h.Models.Records.Day(now)
+	if v.Today, err = newPeriod(ctx, h, accounts, from, until); err != nil {
+		return nil, err
+	}
+	from, until = h.Models.Records.Month(now)
+	if v.Month, err = newPeriod(ctx, h, accounts, from, until); err != nil {
+		return nil, err
+	}
+	all := gmail.Account{}
+	for _, a := range append([]gmail.Account{all}, accounts...) {
+		f, err := h.Models.Records.Forecast(ctx, a.ID, now)
+		if err != nil {
+			return nil, err
+		}
+		if a.ID == "" || f.Days > 0 {
+			v.Forecast = append(v.Forecast, Forecast{a.Email, f.Days, f.Month.Calls, f.Month.Tokens, dollars(f.Month.Cost)})
+		}
+		budget, err := newBudget(ctx, h, a, now)
+		if err != nil {
+			return nil, err
+		}
+		if budget.TokensLeft != nil || budget.DollarsLeft != nil {
+			v.Budgets = append(v.Budgets, budget)
+		}
+	}
+	return v, nil
+}
+
+func newPeriod(ctx context.Context, h *app.App, accounts []gmail.Account, from, until time.Time) (Period, error) {
+	p := Period{From: from, Until: until, Spent: []Spent{}}
+	costs, err := h.Models.Records.Costs(ctx, from, until)
+	for _, c := range costs {
+		s := Spent{
+			Mailbox: EmailOf(accounts, c.AccountID), Model: c.Model, Calls: c.Calls, Cached: c.Cached, Failed: c.Failed,
+			Tokens: c.InputTokens + c.OutputTokens, Dollars: dollars(c.Cost),
+		}
+		p.Spent = append(p.Spent, s)
+		p.Total.Calls, p.Total.Cached, p.Total.Failed = p.Total.Calls+s.Calls, p.Total.Cached+s.Cached, p.Total.Failed+s.Failed
+		p.Total.Tokens, p.Total.Dollars = p.Total.Tokens+s.Tokens, p.Total.Dollars+s.Dollars
+	}
+	return p, err
+}
+
+// EmailOf returns the id of an account that no longer exists.
+func EmailOf(accounts []gmail.Account, id string) string {
+	for _, a := range accounts {
+		if a.ID == id {
+			return a.Email
+		}
+	}
+	return id
+}
+
+// budget returns today's budget of an account, or of all together for the empty id.
+func newBudget(ctx context.Context, h *app.App, a gmail.Account, now time.Time) (Budget, error) {
+	cfg := &h.Env.Config.LLM
+	v := Budget{Mailbox: a.Email, Tokens: int64(cfg.AccountTokensDay), Dollars: cfg.AccountDollarsDay}
+	if a.ID == "" {
+		v.Tokens, v.Dollars = int64(cfg.TotalTokensDay), cfg.TotalDollarsDay
+	}
+	if !cfg.Enabled() {
+		return Budget{}, nil
+	}
+	spent, err := h.Models.Records.Spent(ctx, a.ID, now, now)
+	if err != nil {
+		return v, fmt.Errorf("read what is left of the budgets: %w", err)
+	}
+	if v.Tokens > 0 {
+		left := max(0, v.Tokens-spent.Tokens)
+		v.TokensLeft = &left
+	}
+	if v.Dollars > 0 {
+		left := max(0, v.Dollars-dollars(spent.Cost))
+		v.DollarsLeft = &left
+	}
+	return v, nil
+}

@@ -1,0 +1,110 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// Print writes the explanation for a person. whole also writes the prompt of a model.
+func (x *Explanation) Print(r *printer.Report, whole bool) {
+	r.Heading("Message " + x.Message.ID)
+	r.Add("from", x.Message.From.String())
+	r.Add("subject", x.Message.Subject)
+	r.Add("received", printer.Clock(x.Message.ReceivedAt))
+	r.Add("labels", strings.Join(x.Message.Labels, ", "))
+
+	r.Heading("The rules, as they are now")
+	for _, rule := range x.Rules {
+		rule.print(r)
+	}
+	if len(x.Rules) == 0 {
+		r.Line("there are none")
+	}
+	if x.Model != nil {
+		x.Model.print(r, whole)
+	}
+	for _, d := range x.Decisions {
+		d.Print(r)
+	}
+	if x.Waiting {
+		r.Heading("Nothing is decided yet")
+		r.Line("Its job waits or has failed, see 'postroomd jobs list', or the message was sent mail, a draft, spam or trash when it arrived.")
+	}
+}
+
+// In words for people.
+var outcomes = map[rules.Outcome]string{
+	rules.Matched: "matches", rules.NoMatch: "fails", rules.OutOfScope: "other scope", rules.OutOfTime: "off now",
+	rules.Unverified: "unverified", rules.NotTried: "not tried", rules.RuleDisabled: "disabled", rules.RuleBroken: "broken",
+}
+
+func (v *TriedRule) print(r *printer.Report) {
+	r.Add(outcomes[v.Outcome], fmt.Sprintf("%s (priority %d)", v.Name, v.Priority))
+	if len(v.Failed) == 0 {
+		r.Add("", v.Reason)
+		return
+	}
+	for _, f := range v.Failed {
+		text := f.Condition
+		if f.Found != "" {
+			text += " (" + f.Found + ")"
+		}
+		r.Add("", text)
+	}
+}
+
+func (v *Model) print(r *printer.Report, whole bool) {
+	r.Heading("The model")
+	for i := range v.Calls {
+		v.Calls[i].print(r)
+	}
+	if len(v.Calls) == 0 {
+		r.Line("was not asked; " + strings.Join(v.Models, ", ") + " would be, if no rule matched")
+	}
+	if len(v.Prompt) == 0 {
+		return
+	}
+	for i := range v.Instructions {
+		r.Add("binding", cmp.Or(v.Instructions[i].Binding, "nothing for "+v.Instructions[i].For)+", by instruction "+v.Instructions[i].ID)
+	}
+	sizes := printer.List(v.Prompt, func(l Layer) string { return fmt.Sprintf("%s %d", l.Name, utf8.RuneCountInString(l.Text)) })
+	r.Add("told now", strings.Join(sizes, ", ")+" characters"+v.compared()+printer.Unless(whole, "; --prompt shows it"))
+	if !whole {
+		return
+	}
+	for _, l := range v.Prompt {
+		r.Heading("What it would be told: " + l.Name)
+		r.Quote(l.Text)
+	}
+}
+
+// compared reports whether the prompt is the one that was sent.
+func (v *Model) compared() string {
+	switch {
+	case len(v.Calls) == 0:
+		return ""
+	case v.Same:
+		return ", as it was then"
+	}
+	return ", which is not what it was then"
+}
+
+func (c *Call) print(r *printer.Report) {
+	took := (time.Duration(c.LatencyMS) * time.Millisecond).String()
+	said := map[llm.Outcome]string{
+		llm.Answered: fmt.Sprintf("answered in %s, %s, %s", took, printer.Count(c.Tokens, "token", "tokens"), c.Cost),
+		llm.Failed:   "failed after " + took, llm.Cached: "gave the answer that was kept, for nothing",
+		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %s, %s", printer.Count(c.Tokens, "token", "tokens"), c.Cost),
+	}[c.Outcome]
+	r.Add("asked", printer.Clock(c.At)+" "+c.Model)
+	r.Add("", said)
+	r.Add("failure", c.Failure)
+	r.Add("answer", c.Answer)
+}

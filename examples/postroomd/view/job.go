@@ -1,0 +1,125 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
+)
+
+type Job struct {
+	ID            string          `json:"id"`
+	Type          string          `json:"type"`
+	State         queue.State     `json:"state"`
+	Priority      int             `json:"priority"`
+	Attempt       int             `json:"attempt"`
+	Failures      int             `json:"failures"`
+	Interruptions int             `json:"interruptions"`
+	Crashes       int             `json:"crashes"`
+	MaxAttempts   int             `json:"max_attempts"`
+	Key           string          `json:"key,omitempty"`
+	Payload       json.RawMessage `json:"payload"`
+	Result        json.RawMessage `json:"result,omitempty"`
+	Error         string          `json:"error,omitempty"`
+	NotBefore     time.Time       `json:"not_before"`
+	CreatedAt     time.Time       `json:"created_at"`
+	StartedAt     time.Time       `json:"started_at,omitzero"`
+	FinishedAt    time.Time       `json:"finished_at,omitzero"`
+	Attempts      []Attempt       `json:"attempts,omitempty"` // those that did not simply succeed
+	Steps         []Step          `json:"steps,omitempty"`
+}
+
+func NewJob(j queue.Job) Job {
+	return Job{
+		ID: j.ID, Type: j.Type, State: j.State, Priority: j.Priority, Attempt: j.Attempt, Failures: j.Failures,
+		Interruptions: j.Interruptions, Crashes: j.Crashes, MaxAttempts: j.MaxAttempts, Key: j.Key.Name, Payload: j.Payload,
+		Result: j.Result, Error: j.LastError, NotBefore: j.NotBefore, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt,
+		FinishedAt: j.FinishedAt,
+	}
+}
+
+type Attempt struct {
+	Attempt    int       `json:"attempt"`
+	Worker     string    `json:"worker"`
+	Kind       string    `json:"kind"`
+	Error      string    `json:"error"`
+	Stack      string    `json:"stack,omitempty"`
+	StartedAt  time.Time `json:"started_at"`
+	FinishedAt time.Time `json:"finished_at,omitzero"`
+}
+
+func NewAttempt(a queue.AttemptRecord) Attempt {
+	return Attempt{a.Attempt, a.WorkerID, a.Kind, a.Error, a.Stack, a.StartedAt, a.FinishedAt}
+}
+
+type Step struct {
+	Name       string          `json:"name"`
+	StartedAt  time.Time       `json:"started_at"`
+	FinishedAt time.Time       `json:"finished_at,omitzero"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Cursor     json.RawMessage `json:"cursor,omitempty"`
+}
+
+func NewStep(s queue.StepRecord) Step {
+	return Step{s.Name, s.StartedAt, s.FinishedAt, s.Result, s.Cursor}
+}
+
+type Reason struct {
+	Cause queueadmin.Cause `json:"cause"`
+	Text  string           `json:"text"`
+	Until time.Time        `json:"until,omitzero"`
+}
+
+func NewReason(r queueadmin.Reason) Reason { return Reason(r) }
+
+type Finding struct {
+	Severity queueadmin.Severity `json:"severity"`
+	Text     string              `json:"text"`
+	Hint     string              `json:"hint,omitempty"`
+}
+
+func NewFinding(f queueadmin.Finding) Finding { return Finding(f) }
+
+func PrintJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps []queue.StepRecord) error {
+	f := printer.NewFields(w)
+	f.Add("id", j.ID)
+	f.Add("type", j.Type)
+	f.Add("state", j.State)
+	f.Add("priority", j.Priority)
+	f.Add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes))
+	f.Add("due", printer.Clock(j.NotBefore))
+	f.Add("created", printer.Clock(j.CreatedAt))
+	f.Add("started", printer.Clock(j.StartedAt))
+	f.Add("finished", printer.Clock(j.FinishedAt))
+	f.Add("worker", j.WorkerID)
+	f.Add("key", j.Key.Name)
+	f.Add("payload", string(j.Payload))
+	f.Add("result", string(j.Result))
+	f.Add("error", j.LastError)
+	for _, s := range steps {
+		state := "started, not finished"
+		switch {
+		case !s.FinishedAt.IsZero():
+			state = string(s.Result)
+		case s.Cursor != nil:
+			state += ", has come to " + string(s.Cursor)
+		}
+		f.Add("step "+s.Name, state)
+	}
+	for _, a := range attempts {
+		how := a.Kind
+		if !a.FinishedAt.IsZero() {
+			how += fmt.Sprintf(" after %v", a.FinishedAt.Sub(a.StartedAt).Round(time.Millisecond))
+		}
+		if a.Error != "" {
+			how += ": " + a.Error
+		}
+		f.Add(fmt.Sprintf("attempt %d", a.Attempt), how)
+		f.Add("stack", a.Stack)
+	}
+	return f.Flush()
+}

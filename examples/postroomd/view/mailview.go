@@ -1,0 +1,122 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/mime/htmltext"
+	"github.com/postroom-go/postroom/safety"
+)
+
+type MailPage struct {
+	Messages []Mail `json:"messages"`
+	Next     string `json:"next,omitempty"` // the --cursor of the next page
+
+	Doubts        []Doubt  `json:"doubts,omitempty"`         // terms of the search that are probably mistyped
+	UnknownLabels []string `json:"unknown_labels,omitempty"` // that the search names and the mailbox does not have
+}
+
+// A doubtView is a term of a search that is probably mistyped.
+type Doubt struct {
+	Term   string `json:"term"`
+	Reason string `json:"reason"` // What is made of it
+	Meant  string `json:"meant,omitempty"`
+}
+
+func NewMailPage(found gmail.SearchPage, names app.LabelNames) MailPage {
+	return MailPage{
+		Messages: printer.List(found.Messages, func(m *postroom.Message) Mail { return NewMail(m, names) }),
+		Next:     found.Next, UnknownLabels: found.UnknownLabels,
+		Doubts: printer.List(found.Doubts, func(d gmail.SearchDoubt) Doubt { return Doubt(d) }),
+	}
+}
+
+// A mailView is a message in a list.
+type Mail struct {
+	ID          string             `json:"id"` // Gmail's
+	MessageID   string             `json:"message_id"`
+	ThreadID    string             `json:"thread_id"` // Gmail's
+	From        postroom.Address   `json:"from"`
+	To          []postroom.Address `json:"to"`
+	Subject     string             `json:"subject"`
+	Snippet     string             `json:"snippet"`
+	ReceivedAt  time.Time          `json:"received_at,omitzero"`
+	Size        int64              `json:"size"`
+	Labels      []string           `json:"labels"`
+	Attachments int                `json:"attachments"`
+}
+
+func NewMail(m *postroom.Message, names app.LabelNames) Mail {
+	return Mail{
+		ID: m.ProviderID, MessageID: m.ID, ThreadID: m.ProviderThreadID, From: m.From, To: append([]postroom.Address{}, m.To...),
+		Subject: m.Subject, Snippet: m.Snippet, ReceivedAt: m.ReceivedAt, Size: m.Size, Labels: LabelsOf(m, names),
+		Attachments: len(m.Attachments),
+	}
+}
+
+// A wholeMailView is a message with its text and what was done with it.
+type WholeMail struct {
+	Mail
+	Cc      []postroom.Address    `json:"cc,omitempty"`
+	Bcc     []postroom.Address    `json:"bcc,omitempty"`
+	ReplyTo []postroom.Address    `json:"reply_to,omitempty"`
+	Date    time.Time             `json:"date,omitzero"`
+	Files   []postroom.Attachment `json:"files"`
+	Text    string                `json:"text"` // as a person sees it
+	Hidden  []string              `json:"hidden,omitempty"`
+	Actions []Action              `json:"actions"` // newest first
+}
+
+func NewWholeMail(m *postroom.Message, done []safety.Entry, names app.LabelNames) WholeMail {
+	body := htmltext.ReadBody(m.BodyPlain, m.BodyHTML)
+	v := WholeMail{
+		Mail: NewMail(m, names), Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Date: m.Date,
+		Files: append([]postroom.Attachment{}, m.Attachments...), Text: body.Text,
+		Actions: printer.List(done, func(e safety.Entry) Action { return NewAction(e, names) }),
+	}
+	for _, h := range body.Hidden {
+		v.Hidden = append(v.Hidden, h.Text)
+	}
+	return v
+}
+
+func (v WholeMail) Print(w io.Writer) error {
+	f := printer.NewFields(w)
+	f.Add("id", v.ID)
+	f.Add("from", v.From.String())
+	f.Add("reply to", people(v.ReplyTo))
+	f.Add("to", people(v.To))
+	f.Add("cc", people(v.Cc))
+	f.Add("bcc", people(v.Bcc))
+	f.Add("subject", v.Subject)
+	f.Add("received", printer.Clock(v.ReceivedAt))
+	f.Add("labels", strings.Join(v.Labels, ", "))
+	for _, a := range v.Files {
+		f.Add("attachment", fmt.Sprintf("%s (%s, %s)", a.Filename, a.ContentType, printer.Count(a.Size, "byte", "bytes")))
+	}
+	if n := len(v.Hidden); n > 0 {
+		f.Add("hidden", printer.Count(n, "piece", "pieces")+" of text that a person does not see; --json has all")
+	}
+	for _, a := range v.Actions {
+		f.Add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), string(a.State)}, "  "))
+	}
+	if err := f.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.TrimRight(printer.PrintableLines(v.Text), "\n"))
+	return err
+}
+
+func LabelsOf(m *postroom.Message, names app.LabelNames) []string {
+	return printer.List(m.LabelIDs, func(id string) string { return names.Name(m.AccountID, id) })
+}
+
+func people(addresses []postroom.Address) string {
+	return strings.Join(printer.List(addresses, postroom.Address.String), ", ")
+}

@@ -1,0 +1,67 @@
+package view
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/rules"
+)
+
+func FailedTests(results []rules.TestResult) int {
+	failed := 0
+	for _, r := range results {
+		if !r.Passed() {
+			failed++
+		}
+	}
+	return failed
+}
+
+func PrintRuleTests(out io.Writer, results []rules.TestResult) error {
+	for _, r := range results {
+		if _, err := fmt.Fprintln(out, printer.PrintableLines(r.String())); err != nil {
+			return err
+		}
+	}
+	failed := FailedTests(results)
+	_, err := fmt.Fprintf(out, "%d passed, %d failed\n", len(results)-failed, failed)
+	return err
+}
+
+type RuleTests struct {
+	Passed int        `json:"passed"`
+	Failed int        `json:"failed"`
+	Tests  []RuleTest `json:"tests"`
+}
+
+type RuleTest struct {
+	Name     string           `json:"name"`
+	File     string           `json:"file"`
+	Line     int              `json:"line"`
+	Passed   bool             `json:"passed"`
+	Rules    []string         `json:"rules"`
+	Actions  []RuleTestAction `json:"actions"`
+	Failures []string         `json:"failures,omitempty"`
+	Reasons  []string         `json:"reasons,omitempty"`
+}
+
+type RuleTestAction struct {
+	Action     postroom.ActionType `json:"action"`
+	Parameters postroom.Parameters `json:"parameters,omitempty"`
+}
+
+func NewRuleTests(results []rules.TestResult) RuleTests {
+	failed := FailedTests(results)
+	return RuleTests{Passed: len(results) - failed, Failed: failed, Tests: printer.List(results, func(r rules.TestResult) RuleTest {
+		v := RuleTest{
+			Name: r.Test.Name, File: r.Test.File, Line: r.Test.Line, Passed: r.Passed(), Rules: r.Matched, Actions: []RuleTestAction{},
+			Failures: r.Failures, Reasons: r.Reasons,
+		}
+		for _, a := range r.Decided() {
+			v.Actions = append(v.Actions, RuleTestAction{a.Type, a.Parameters})
+		}
+		return v
+	})}
+}

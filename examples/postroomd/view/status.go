@@ -1,0 +1,212 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/discord"
+)
+
+// A statusView is the JSON of the command status.
+type Status struct {
+	Version   string              `json:"version"`
+	Database  string              `json:"database"`
+	Accounts  []AccountStatus     `json:"accounts"`
+	Jobs      map[queue.State]int `json:"jobs"`
+	Approvals int                 `json:"approvals"`         // waiting
+	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
+	Altered   map[string]int      `json:"altered,omitempty"` // Rules and directions that something else has written
+	Disabled  []DisabledRule      `json:"disabled_rules,omitempty"`
+	DryRun    bool                `json:"dry_run,omitempty"`
+	Discord   *DiscordStatus      `json:"discord,omitempty"`
+	Models    []string            `json:"models"`                      // that are configured
+	Outages   []Outage            `json:"outages"`                     // why models are not asked
+	Undecided int                 `json:"undecided"`                   // messages that wait for a model
+	Held      int                 `json:"waiting_for_rules,omitempty"` // messages about which nothing is decided until the rules of the file are stored
+
+	noMailbox string // What makes the first
+}
+
+// A discordStatus describes requests at Discord; it is left out if Discord is not configured.
+type DiscordStatus struct {
+	Channel string `json:"channel"`
+	People  int    `json:"people"` // who may answer there
+	Posted  int    `json:"posted"` // requests that wait and have a message
+}
+
+type AccountStatus struct {
+	ID         string              `json:"id"`
+	Email      string              `json:"email"`
+	State      gmail.AccountState  `json:"state"`
+	Reason     string              `json:"reason,omitempty"` // of the state
+	Messages   int                 `json:"messages"`         // taken in, broken ones too
+	HistoryID  uint64              `json:"history_id"`
+	LastSyncAt time.Time           `json:"last_sync_at,omitzero"`
+	SyncAge    float64             `json:"sync_age_seconds,omitempty"` // since the history was last read to its end
+	Backfill   gmail.BackfillState `json:"backfill"`
+	Failure    string              `json:"backfill_error,omitempty"` // why it has failed
+	Query      string              `json:"backfill_query,omitempty"`
+	Listed     int                 `json:"backfill_listed"`   // messages so far
+	Estimate   int                 `json:"backfill_estimate"` // of all there are to list
+	Wanted     []string            `json:"labels_to_make,omitempty"`
+
+	Access string `json:"access,omitempty"` // What this machine lacks to work on it, and what to do
+
+	signIn string // What to do where the grant is gone
+}
+
+func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
+	s := &Status{Version: telemetry.Version(), Database: h.Env.DatabaseName(), Accounts: []AccountStatus{}, Models: []string{}, DryRun: h.Env.Config.Safety.DryRun, noMailbox: h.Env.HowToAddMailbox()}
+	accounts, err := h.Mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.Stopped, err = h.Stopper.StoppedBy(ctx); err != nil {
+		return nil, err
+	}
+	for _, a := range accounts {
+		of, err := newAccountStatus(ctx, h, a)
+		if err != nil {
+			return nil, err
+		}
+		s.Accounts = append(s.Accounts, of)
+		counts, err := h.Ledger.Summary(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		s.Approvals += counts.Approvals
+	}
+	if s.Altered, err = countAltered(ctx, h); err != nil {
+		return nil, err
+	}
+	if s.Disabled, err = newDisabledRules(ctx, h); err != nil {
+		return nil, err
+	}
+	if s.Discord, err = newDiscordStatus(ctx, h); err != nil {
+		return nil, err
+	}
+	if s.Jobs, err = h.Queue.Counts(ctx, queue.Filter{}); err != nil {
+		return nil, err
+	}
+	s.Models = h.Models.Names()
+	if s.Outages, err = newOutages(ctx, h); err != nil {
+		return nil, err
+	}
+	waiting, err := h.Backlog.CountUndecided(ctx)
+	s.Undecided, s.Held = waiting.Model, waiting.Rules
+	return s, err
+}
+
+// countAltered counts altered rules and directions, without reading mail or the rest of the audit log.
+func countAltered(ctx context.Context, h *app.App) (map[string]int, error) {
+	counts := make(map[string]int)
+	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.Rules.Faults} {
+		found, err := faults(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			counts[what] = len(found)
+		}
+	}
+	return counts, nil
+}
+
+func newDiscordStatus(ctx context.Context, h *app.App) (*DiscordStatus, error) {
+	if !h.Env.AsksDiscord() {
+		return nil, nil
+	}
+	people, err := discord.Whitelist(ctx, h.DB, h.Ledger)
+	if err != nil && !errors.Is(err, discord.ErrWhitelistAltered) { // which 'audit verify' says
+		return nil, err
+	}
+	posted, err := discord.Posted(ctx, h.DB)
+	return &DiscordStatus{Channel: h.Env.Config.Discord.ChannelID, People: len(people), Posted: posted}, err
+}
+
+func newAccountStatus(ctx context.Context, h *app.App, a gmail.Account) (AccountStatus, error) {
+	messages, err := h.CountMail(ctx, a.ID)
+	of := AccountStatus{
+		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, Messages: messages, HistoryID: a.HistoryID, LastSyncAt: a.LastSyncAt,
+		Backfill: a.Backfill.State, Failure: a.Backfill.Error, Query: a.Backfill.Query,
+		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
+	}
+	switch a.State {
+	case gmail.AccountReauthorize:
+		of.signIn = h.Env.HowToSignIn(a)
+	case gmail.AccountActive:
+		of.Access = h.Env.MissingCredentials(ctx, a)
+	}
+	if !a.LastSyncAt.IsZero() {
+		of.SyncAge = max(time.Since(a.LastSyncAt), time.Millisecond).Seconds()
+	}
+	if err == nil {
+		of.Wanted, err = h.Mail.WantedLabels(ctx, a.ID)
+	}
+	return of, err
+}
+
+// why is the reason of the state, or why nothing is done here, and what to do about it.
+func (a AccountStatus) Why() string {
+	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.signIn, a.Access}, func(s string) bool { return s == "" }), "; ")
+}
+
+func (s *Status) Print(w io.Writer) error {
+	f := printer.NewFields(w)
+	f.Add("version", s.Version)
+	f.Add("database", s.Database)
+	for _, a := range s.Accounts {
+		f.Add("account", a.Email)
+		f.Add("  state", strings.TrimRight(string(a.State)+" "+a.Why(), " "))
+		synced := "never"
+		if !a.LastSyncAt.IsZero() {
+			synced = time.Duration(a.SyncAge*float64(time.Second)).Round(time.Second).String() + " ago"
+		}
+		f.Add("  synced", synced)
+		f.Add("  backfill", fmt.Sprintf("%s, %d of about %d listed", a.Backfill, a.Listed, max(a.Estimate, a.Listed)))
+		if a.Failure != "" {
+			f.Add("  failure", a.Failure+"; the next start of 'postroomd run' goes on with the backfill")
+		}
+		f.Add("  messages", a.Messages)
+		f.Add("  labels", printer.Unless(len(a.Wanted) == 0, "to be made: "+strings.Join(a.Wanted, ", ")))
+	}
+	if len(s.Accounts) == 0 {
+		f.Add("accounts", "none; "+s.noMailbox)
+	}
+	f.Add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
+	f.Add("actions", s.Stopped)
+	f.Add("dry run", printer.Unless(!s.DryRun, "nothing is carried out"))
+	f.Add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
+	for _, what := range slices.Sorted(maps.Keys(s.Altered)) {
+		f.Add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
+	}
+	for _, d := range s.Disabled {
+		f.Add("rule disabled", d.String()+"; it decides nothing until it is changed")
+	}
+	if d := s.Discord; d != nil {
+		f.Add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel, printer.Count(d.People, "person", "people")))
+	}
+	f.Add("models", strings.Join(s.Models, ", "))
+	for _, o := range s.Outages {
+		f.Add("  not asked", o.String())
+	}
+	if s.Undecided > 0 {
+		f.Add("  undecided", printer.Count(s.Undecided, "message waits", "messages wait")+" for a model")
+	}
+	if s.Held > 0 {
+		f.Add("waiting", printer.Count(s.Held, "message", "messages")+", until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for")
+	}
+	return f.Flush()
+}
