@@ -14,6 +14,8 @@ import (
 	"google.golang.org/api/gmail/v1"
 	"google.golang.org/api/option"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
+	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -25,10 +27,8 @@ type Account struct {
 	email  string
 }
 
-type accountRow struct {
-	ID    int64  `db:"id"`
-	Email string `db:"email"`
-}
+// An accountRow is the number and the address of an account.
+type accountRow = oauth.Account
 
 func (s *Server) account(row accountRow) *Account {
 	return &Account{server: s, id: row.ID, email: row.Email}
@@ -110,21 +110,22 @@ const tokenPrefix = "gmailtest:"
 func (s *Server) authenticate(r *http.Request) (*credential, error) {
 	token := bearer(r)
 	if token == "" {
-		return nil, unauthenticated()
+		return nil, wire.Unauthenticated()
 	}
-	if strings.HasPrefix(token, accessPrefix) {
-		return s.issued(r.Context(), token)
+	if strings.HasPrefix(token, oauth.AccessPrefix) {
+		owner, scopes, err := s.oauth.Authenticate(r.Context(), token)
+		return &credential{account: s.account(owner), scopes: scopes}, err
 	}
 	email, named := strings.CutPrefix(token, tokenPrefix)
 	switch {
-	case s.oauth.Required && !named:
-		return nil, invalidCredentials()
+	case s.oauth.Required() && !named:
+		return nil, wire.InvalidCredentials()
 	case !named:
 		return &credential{account: s.owner}, nil
 	}
 	row, err := loadAccount(r.Context(), s.db.Reader(), selectAccount, strings.ToLower(email))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, invalidCredentials()
+		return nil, wire.InvalidCredentials()
 	}
 	return &credential{account: s.account(row)}, err
 }
@@ -146,7 +147,7 @@ func bearer(r *http.Request) string {
 // mayBe refuses a user of the path who is not the token's owner.
 func (a *Account) mayBe(user string) error {
 	if user != "me" && !strings.EqualFold(user, a.email) {
-		return &apiError{status: http.StatusForbidden, reason: "forbidden", message: "Delegation denied for " + user}
+		return &wire.Error{Status: http.StatusForbidden, Reason: "forbidden", Message: "Delegation denied for " + user}
 	}
 	return nil
 }

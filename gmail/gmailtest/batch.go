@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -12,7 +13,6 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -26,10 +26,10 @@ func isBatch(r *http.Request) bool {
 
 // batch answers a batch: each call separately, as if it had come alone, in their order. Only a malformed batch is answered as a
 // whole.
-func (s *Server) batch(r *http.Request) (p reply, cut bool) {
+func (s *Server) batch(r *http.Request) (p wire.Reply, cut bool) {
 	calls, err := readBatch(r)
 	if err != nil {
-		return asAPIError(err).reply(r.URL.Query()), false
+		return wire.AsError(err).Reply(r.URL.Query()), false
 	}
 	var body bytes.Buffer
 	truncated := false
@@ -37,24 +37,24 @@ func (s *Server) batch(r *http.Request) (p reply, cut bool) {
 	for _, call := range calls {
 		answer, cut := s.call(call.Request)
 		if cut {
-			return reply{}, true
+			return wire.Reply{}, true
 		}
-		truncated = truncated || answer.truncated
+		truncated = truncated || answer.Truncated
 		header := textproto.MIMEHeader{"Content-Type": {"application/http"}}
 		if call.contentID != "" {
 			header["Content-ID"] = []string{call.answerID()}
 		}
 		part, err := parts.CreatePart(header)
 		if err == nil {
-			err = answer.writeTo(part)
+			err = answer.WritePart(part)
 		}
 		if err != nil {
-			return asAPIError(err).reply(r.URL.Query()), false
+			return wire.AsError(err).Reply(r.URL.Query()), false
 		}
 	}
 	_ = parts.Close() // writing to a buffer cannot fail
-	p = newReply(http.StatusOK, "multipart/mixed; boundary="+parts.Boundary(), body.Bytes())
-	p.truncated = truncated
+	p = wire.NewReply(http.StatusOK, "multipart/mixed; boundary="+parts.Boundary(), body.Bytes())
+	p.Truncated = truncated
 	return p, false
 }
 
@@ -85,7 +85,7 @@ func readBatch(r *http.Request) ([]batchCall, error) {
 			return nil, badContent("Failed to parse batch request, error: " + err.Error())
 		}
 		if len(calls) == maxBatchCalls {
-			return nil, invalidArgument("The batch request contains too many calls: at most %d", maxBatchCalls)
+			return nil, wire.InvalidArgument("The batch request contains too many calls: at most %d", maxBatchCalls)
 		}
 		call, err := readBatchCall(r, part)
 		if err != nil {
@@ -134,21 +134,4 @@ func readBatchCall(outer *http.Request, part *multipart.Part) (batchCall, error)
 		}
 	}
 	return batchCall{Request: inner, contentID: part.Header.Get("Content-ID")}, nil
-}
-
-// writeTo writes the reply as an HTTP response.
-func (p reply) writeTo(w io.Writer) error {
-	var head bytes.Buffer
-	fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", p.status, http.StatusText(p.status))
-	header := p.header.Clone()
-	header.Set("Content-Length", strconv.Itoa(len(p.body)))
-	if err := header.Write(&head); err != nil {
-		return err
-	}
-	head.WriteString("\r\n")
-	if _, err := w.Write(head.Bytes()); err != nil {
-		return err
-	}
-	_, err := w.Write(p.body)
-	return err
 }

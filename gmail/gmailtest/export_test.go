@@ -3,6 +3,8 @@ package gmailtest
 import (
 	"reflect"
 	"slices"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
 )
 
 // A Route is what the tests of the table of methods look at.
@@ -34,4 +36,4 @@ func ScopesOf(id Method) []string { return scopesOf[id] }
 func Palette() []string { return slices.Clone(palette) }
 
 // Meaning returns what a scope allows, in words.
-func Meaning(scope string) string { return meanings[scope] }
+func Meaning(scope string) string { return oauth.Meaning(scope) }

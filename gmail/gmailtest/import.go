@@ -34,7 +34,7 @@ const (
 //
 // progress, which may be nil, is called after each batch with the number of messages read.
 func (a *Account) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
-	defer a.server.publisher.ring()
+	defer a.server.publisher.Wake()
 	if err := fields.Required("gmailtest: Import: source", source, "a mailbox, such as sample.Mailbox or one that package mailbox opens"); err != nil {
 		return 0, err
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -145,7 +146,7 @@ func (s *Server) readStored(r *request, dateSource string) (*arrival, error) {
 			a.received = date
 		}
 	default:
-		return nil, invalidArgument("Invalid value at 'internal_date_source' (type.googleapis.com/google.gmail.v1.InternalDateSource), %q", source)
+		return nil, wire.InvalidArgument("Invalid value at 'internal_date_source' (type.googleapis.com/google.gmail.v1.InternalDateSource), %q", source)
 	}
 	return a, nil
 }
@@ -156,11 +157,11 @@ func (s *Server) readArrival(r *request, request *gmail.Message) (*arrival, erro
 	if raw == nil && request != nil {
 		var err error
 		if raw, err = decodeRaw(request.Raw); err != nil {
-			return nil, invalidArgument("Invalid value at 'message.raw' (TYPE_BYTES), Base64 decoding failed")
+			return nil, wire.InvalidArgument("Invalid value at 'message.raw' (TYPE_BYTES), Base64 decoding failed")
 		}
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, invalidArgument("'raw' RFC822 payload message string or uploading message via /upload/* URL required")
+		return nil, wire.InvalidArgument("'raw' RFC822 payload message string or uploading message via /upload/* URL required")
 	}
 	a := &arrival{account: r.account.id, raw: raw, received: s.now()}
 	if request != nil {

@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -129,7 +131,7 @@ func newLabel(ctx context.Context, tx queue.Tx, account int64, from *gmail.Label
 			return l, err
 		}
 		if count >= maxLabels {
-			return l, invalidArgument("Too many labels: a mailbox has %d at most", maxLabels)
+			return l, wire.InvalidArgument("Too many labels: a mailbox has %d at most", maxLabels)
 		}
 	}
 	l.ID = fmt.Sprintf("Label_%d", number)
@@ -142,11 +144,11 @@ func (l *labelRow) check(ctx context.Context, tx queue.Tx) error {
 		return err
 	}
 	if !slices.Contains([]string{"show", "hide"}, l.MessageVisibility) {
-		return invalidArgument("Invalid value at 'label.message_list_visibility' (type.googleapis.com/google.gmail.v1.MessageListVisibility), %q",
+		return wire.InvalidArgument("Invalid value at 'label.message_list_visibility' (type.googleapis.com/google.gmail.v1.MessageListVisibility), %q",
 			l.MessageVisibility)
 	}
 	if !slices.Contains([]string{"labelShow", "labelShowIfUnread", "labelHide"}, l.LabelVisibility) {
-		return invalidArgument("Invalid value at 'label.label_list_visibility' (type.googleapis.com/google.gmail.v1.LabelListVisibility), %q",
+		return wire.InvalidArgument("Invalid value at 'label.label_list_visibility' (type.googleapis.com/google.gmail.v1.LabelListVisibility), %q",
 			l.LabelVisibility)
 	}
 	return l.checkName(ctx, tx)
@@ -159,7 +161,7 @@ func (l *labelRow) checkColor() error {
 	}
 	for _, color := range []string{l.TextColor, l.BackgroundColor} {
 		if !slices.Contains(palette, strings.ToLower(color)) {
-			return invalidArgument("Label color %s is not on the allowed color palette", color)
+			return wire.InvalidArgument("Label color %s is not on the allowed color palette", color)
 		}
 	}
 	return nil
@@ -171,7 +173,7 @@ func (l *labelRow) checkName(ctx context.Context, tx queue.Tx) error {
 	blankPart := slices.ContainsFunc(strings.Split(l.Name, "/"), func(part string) bool { return strings.TrimSpace(part) == "" })
 	reserved := slices.Contains(systemLabels, strings.ToUpper(l.Name)) || slices.Contains(reservedLabels, nameKey(l.Name))
 	if blankPart || reserved || utf8.RuneCountInString(l.Name) > maxLabelName {
-		return invalidArgument("Invalid label name")
+		return wire.InvalidArgument("Invalid label name")
 	}
 	other, err := labelNamed(ctx, tx, l.Account, l.Name)
 	switch {
@@ -274,7 +276,7 @@ func (s *Server) changeLabel(ctx context.Context, r *request, needName bool) (an
 		return nil, err
 	}
 	if needName && strings.TrimSpace(request.Name) == "" {
-		return nil, invalidArgument("Invalid label name")
+		return nil, wire.InvalidArgument("Invalid label name")
 	}
 	var row labelRow
 	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
@@ -300,7 +302,7 @@ func (l *labelRow) update(ctx context.Context, tx queue.Tx) error {
 func loadUserLabel(ctx context.Context, tx queue.Tx, account int64, id string) (labelRow, error) {
 	row, err := loadLabel(ctx, tx, account, id)
 	if err == nil && row.Type == typeSystem {
-		err = invalidArgument("Cannot modify system label %s", id)
+		err = wire.InvalidArgument("Cannot modify system label %s", id)
 	}
 	return row, err
 }
@@ -353,4 +355,10 @@ func ensureLabel(ctx context.Context, tx queue.Tx, account int64, name string) (
 		l, err = newLabel(ctx, tx, account, &gmail.Label{Name: name})
 	}
 	return l.ID, err
+}
+
+func invalidLabel(id string) error { return wire.InvalidArgument("Invalid label: %s", id) }
+
+func labelExists() error {
+	return &wire.Error{Status: http.StatusConflict, Reason: "aborted", Message: "Label name exists or conflicts"}
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
@@ -38,7 +39,7 @@ func parseCursor(token string) (cursor, error) {
 	date, id, ok := strings.Cut(token, "-")
 	n, err := strconv.ParseInt(date, 10, 64)
 	if !ok || err != nil {
-		return cursor{}, invalidArgument("Invalid pageToken")
+		return cursor{}, wire.InvalidArgument("Invalid pageToken")
 	}
 	return cursor{date: n, id: id}, nil
 }
@@ -132,7 +133,7 @@ func parseFormat(query url.Values) (format, error) {
 		f.name = "full"
 	case "minimal", "metadata", "full", "raw":
 	default:
-		return f, invalidArgument("Invalid value at 'format': %q", f.name)
+		return f, wire.InvalidArgument("Invalid value at 'format': %q", f.name)
 	}
 	return f, nil
 }
@@ -189,7 +190,7 @@ func (s *Server) getAttachment(ctx context.Context, r *request) (any, error) {
 	}
 	part := findAttachment(rawmail.Parse(raw), r.param("id"))
 	if part == nil {
-		return nil, invalidArgument("Invalid attachment token")
+		return nil, wire.InvalidArgument("Invalid attachment token")
 	}
 	content := bodyOf(part)
 	return &gmail.MessagePartBody{

@@ -2,9 +2,11 @@ package gmailtest
 
 import (
 	"bytes"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 )
 
 // A request is one call of a method.
@@ -14,7 +16,7 @@ type request struct {
 
 	account *Account   // of the token's owner
 	query   url.Values // checked against the parameters of the method
-	mask    mask       // the requested fields of the response
+	mask    wire.Mask  // the requested fields of the response
 	media   []byte     // the message of an upload; nil if there is none
 }
 
@@ -31,13 +33,13 @@ func (r *request) readQuery() (err error) {
 		return err
 	}
 	if alt := r.query.Get("alt"); alt != "" && alt != "json" {
-		return invalidArgument("Invalid value at 'alt': %q: only JSON is answered here", alt)
+		return wire.InvalidArgument("Invalid value at 'alt': %q: only JSON is answered here", alt)
 	}
 	fields := r.query.Get("fields")
 	if fields == "" {
 		fields = r.Header.Get("X-Goog-Fieldmask")
 	}
-	r.mask, err = parseMask(fields, r.answer)
+	r.mask, err = wire.ParseMask(fields, r.answer)
 	return err
 }
 
@@ -52,3 +54,17 @@ func readAhead(r *http.Request) {
 
 // maxRequest bounds a request's body: the largest message, in base64, and the JSON around it.
 const maxRequest = storedSize*4/3 + 64<<10
+
+// readJSON reads a request's body. An empty body is an object without fields.
+func (r *request) readJSON(into any) error {
+	return r.readJSONAs(reflect.TypeOf(into), into)
+}
+
+// readJSONAs is readJSON for a value whose type does not list its fields.
+func (r *request) readJSONAs(shape reflect.Type, into any) error {
+	body, err := r.readAll(r.Body, maxRequest)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	return wire.DecodeJSON(body, shape, into)
+}

@@ -3,6 +3,7 @@ package gmailtest
 import (
 	"crypto/rand"
 	"fmt"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"io"
 	"net/http"
 	"strconv"
@@ -21,11 +22,11 @@ type uploadSession struct {
 
 	mu sync.Mutex // held by the request that continues the upload
 	upload
-	done *reply // to the whole upload, for clients that lost it and ask again
+	done *wire.Reply // to the whole upload, for clients that lost it and ask again
 }
 
 // finish stores the reply to the whole upload and drops its bytes.
-func (u *uploadSession) finish(answer reply) { u.upload, u.done = upload{}, &answer }
+func (u *uploadSession) finish(answer wire.Reply) { u.upload, u.done = upload{}, &answer }
 
 type uploadSessions struct {
 	mu   sync.Mutex
@@ -77,16 +78,16 @@ func (s *Server) beginUpload(r *request) (any, error) {
 	if length := r.Header.Get("X-Upload-Content-Length"); length != "" {
 		total, err := strconv.ParseInt(length, 10, 64)
 		if err != nil || total < 0 {
-			return nil, invalidArgument("Invalid X-Upload-Content-Length: %q", length)
+			return nil, wire.InvalidArgument("Invalid X-Upload-Content-Length: %q", length)
 		}
 		if total > r.upload {
 			return nil, tooLarge()
 		}
 	}
 	id := s.uploads.begin(session)
-	started := newReply(http.StatusOK, "", nil)
-	started.header.Set("X-Guploader-Uploadid", id)
-	started.header.Set("Location", strings.TrimSuffix(s.url, "/")+r.URL.Path+"?uploadType=resumable&upload_id="+id)
+	started := wire.NewReply(http.StatusOK, "", nil)
+	started.Header.Set("X-Guploader-Uploadid", id)
+	started.Header.Set("Location", strings.TrimSuffix(s.url, "/")+r.URL.Path+"?uploadType=resumable&upload_id="+id)
 	return started, nil
 }
 
@@ -131,7 +132,7 @@ func (c contentRange) isLast(have int64) bool {
 func (s *Server) resume(r *request) (whole bool, err error) {
 	c, ok := parseContentRange(r.Header.Get("Content-Range"), r.ContentLength)
 	if !ok {
-		return false, invalidArgument("Invalid Content-Range: %q", r.Header.Get("Content-Range"))
+		return false, wire.InvalidArgument("Invalid Content-Range: %q", r.Header.Get("Content-Range"))
 	}
 	if max(c.end, c.total) > r.session.match.upload {
 		return false, tooLarge()
@@ -143,26 +144,26 @@ func (s *Server) resume(r *request) (whole bool, err error) {
 	case c.isQuery:
 		return c.isLast(have), nil
 	case c.first > have:
-		return false, invalidArgument("Invalid request. There are %d byte(s) of the upload, and the chunk begins at %d.", have, c.first)
+		return false, wire.InvalidArgument("Invalid request. There are %d byte(s) of the upload, and the chunk begins at %d.", have, c.first)
 	case !c.isLast(have) && (c.end-c.first)%chunkUnit != 0:
-		return false, invalidArgument("Invalid request. The number of bytes in a chunk must be a multiple of %d.", chunkUnit)
+		return false, wire.InvalidArgument("Invalid request. The number of bytes in a chunk must be a multiple of %d.", chunkUnit)
 	}
 	r.session.media = append(r.session.media[:c.first], content...)
 	if broken == nil && int64(len(content)) < c.end-c.first {
-		broken = invalidArgument("Invalid request. The chunk has %d bytes and not %d.", len(content), c.end-c.first)
+		broken = wire.InvalidArgument("Invalid request. The chunk has %d bytes and not %d.", len(content), c.end-c.first)
 	}
 	return broken == nil && c.isLast(c.end), broken
 }
 
 // incomplete reports how many bytes of an upload the server has.
-func (u *uploadSession) incomplete(r *http.Request) reply {
-	p := newReply(http.StatusPermanentRedirect, "", nil)
+func (u *uploadSession) incomplete(r *http.Request) wire.Reply {
+	p := wire.NewReply(http.StatusPermanentRedirect, "", nil)
 	if len(u.media) > 0 {
-		p.header.Set("Range", fmt.Sprintf("bytes=0-%d", len(u.media)-1))
+		p.Header.Set("Range", fmt.Sprintf("bytes=0-%d", len(u.media)-1))
 	}
 	if strings.EqualFold(r.Header.Get("X-Guploader-No-308"), "yes") {
-		p.status = http.StatusOK
-		p.header.Set("X-Http-Status-Code-Override", "308")
+		p.Status = http.StatusOK
+		p.Header.Set("X-Http-Status-Code-Override", "308")
 	}
 	return p
 }

@@ -2,6 +2,7 @@ package gmailtest
 
 import (
 	"fmt"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"html"
 	"net/http"
 	"net/url"
@@ -112,16 +113,16 @@ var standardQuery = []string{
 func (r *route) parseQuery(raw string) (url.Values, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, invalidArgument("Invalid query: %v", err)
+		return nil, wire.InvalidArgument("Invalid query: %v", err)
 	}
 	query := url.Values{}
 	for name, values := range sent {
-		known := camelCase(name)
+		known := wire.CamelCase(name)
 		switch {
 		case slices.Contains(standardQuery, name):
 			known = strings.TrimPrefix(name, "$")
 		case !slices.Contains(r.query, known):
-			return nil, invalidArgument("Invalid JSON payload received. Unknown name %q: Cannot bind query parameter. "+
+			return nil, wire.InvalidArgument("Invalid JSON payload received. Unknown name %q: Cannot bind query parameter. "+
 				"Field '%s' could not be found in request message.", name, name)
 		}
 		query[known] = append(query[known], values...)
@@ -129,22 +130,17 @@ func (r *route) parseQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// camelCase converts label_ids to labelIds.
-func camelCase(name string) string {
-	words := strings.Split(name, "_")
-	for i, word := range words[1:] {
-		if word != "" {
-			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
-		}
-	}
-	return strings.Join(words, "")
-}
-
 // noRoute answers a request that is not a method of the API with a page instead of JSON, so that no client mistakes it for a
 // missing message.
-func noRoute(r *http.Request) reply {
+func noRoute(r *http.Request) wire.Reply {
 	page := fmt.Sprintf("<!DOCTYPE html>\n<html lang=en>\n<title>Error 404 (Not Found)!!1</title>\n"+
 		"<p><b>404.</b> That\u2019s an error.\n<p>The requested URL <code>%s</code> was not found on this server: "+
 		"the Gmail API has no %s of this path.\n", html.EscapeString(r.URL.Path), html.EscapeString(r.Method))
-	return newReply(http.StatusNotFound, "text/html; charset=UTF-8", []byte(page))
+	return wire.NewReply(http.StatusNotFound, "text/html; charset=UTF-8", []byte(page))
+}
+
+// notImplemented names the method, so that nobody mistakes the response for that of a missing message.
+func notImplemented(method Method) error {
+	message := fmt.Sprintf("gmailtest does not implement gmail.users.%s.", method)
+	return &wire.Error{Status: http.StatusNotImplemented, Reason: "notImplemented", Message: message}
 }

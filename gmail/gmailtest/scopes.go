@@ -4,19 +4,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-)
 
-// scopePrefix begins the scopes of Gmail, except the one that permits everything.
-const (
-	scopeFull   = "https://mail.google.com/"
-	scopePrefix = "https://www.googleapis.com/auth/gmail."
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
+	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
 )
-
-// identityScopes identify the owner. They are granted without a separate choice.
-var identityScopes = []string{
-	"openid", "email", "profile",
-	"https://www.googleapis.com/auth/userinfo.email", "https://www.googleapis.com/auth/userinfo.profile",
-}
 
 // scopesOf are the scopes that permit a method, as the discovery document lists them, without the prefix. A token needs one of
 // them.
@@ -75,49 +66,6 @@ var scopesOf = func() map[Method][]string {
 	return scopes
 }()
 
-// meanings describe scopes to people.
-var meanings = map[string]string{
-	"addons.current.action.compose":   "manage drafts and send, in the add-on",
-	"addons.current.message.action":   "see the open message when used, in the add-on",
-	"addons.current.message.metadata": "see the headers of the open message, in the add-on",
-	"addons.current.message.readonly": "see the open message, in the add-on",
-	"compose":                         "manage drafts and send mail",
-	"full":                            "read, write, send and permanently delete all mail",
-	"insert":                          "add mail to the mailbox",
-	"labels":                          "see and change labels",
-	"metadata":                        "see headers and labels, but no text",
-	"modify":                          "read, write and send mail, and delete nothing permanently",
-	"readonly":                        "see all mail and settings",
-	"send":                            "send mail",
-	"settings.basic":                  "see and change settings and filters",
-	"settings.sharing":                "manage who else may read, send and be forwarded to",
-}
-
-// shortScope returns the scope in the form of scopesOf.
-func shortScope(scope string) string {
-	if scope == scopeFull {
-		return "full"
-	}
-	return strings.TrimPrefix(scope, scopePrefix)
-}
-
-// knownScope reports whether a program can request the scope.
-func knownScope(scope string) bool {
-	if scope == scopeFull || slices.Contains(identityScopes, scope) {
-		return true
-	}
-	short, ours := strings.CutPrefix(scope, scopePrefix)
-	if !ours {
-		return false
-	}
-	for _, scopes := range scopesOf {
-		if slices.Contains(scopes, short) {
-			return true
-		}
-	}
-	return false
-}
-
 // A credential is the account and the scopes of an access token.
 type credential struct {
 	account *Account
@@ -132,7 +80,7 @@ func (c *credential) check(r *request) error {
 	needed, have := scopesOf[r.id], false
 	only := true // the scope of metadata
 	for _, scope := range c.scopes {
-		if short := shortScope(scope); slices.Contains(needed, short) {
+		if short := oauth.ShortScope(scope); slices.Contains(needed, short) {
 			have = true
 			only = only && strings.HasSuffix(short, "metadata")
 		}
@@ -155,12 +103,12 @@ func isFormat(r *request, format string) bool {
 }
 
 func insufficientScope() error {
-	return &apiError{
-		status: http.StatusForbidden, reason: "insufficientPermissions", message: "Request had insufficient authentication scopes.",
-		challenge: `Bearer realm="https://accounts.google.com/", error="insufficient_scope"`,
+	return &wire.Error{
+		Status: http.StatusForbidden, Reason: "insufficientPermissions", Message: "Request had insufficient authentication scopes.",
+		Challenge: `Bearer realm="https://accounts.google.com/", error="insufficient_scope"`,
 	}
 }
 
 func metadataScope(what string) error {
-	return &apiError{status: http.StatusForbidden, reason: "forbidden", message: "Metadata scope does not support " + what}
+	return &wire.Error{Status: http.StatusForbidden, Reason: "forbidden", Message: "Metadata scope does not support " + what}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/gmailquery"
 )
@@ -61,7 +62,7 @@ func (s *Server) parseSearch(ctx context.Context, r *request) (search, error) {
 	}
 	query, err := gmailquery.Parse(r.query.Get("q"), gmailquery.Options{Now: s.now(), Me: r.account.email})
 	if err != nil {
-		return f, invalidArgument("Invalid query: %v", err)
+		return f, wire.InvalidArgument("Invalid query: %v", err)
 	}
 	hidden := !query.Hidden && !slices.Contains(f.needed, labelSpam) && !slices.Contains(f.needed, labelTrash)
 	if include, err := boolean(r.query, "includeSpamTrash"); err != nil || include {
@@ -86,7 +87,7 @@ func boolean(query url.Values, name string) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, invalidArgument("Invalid value at '%s' (TYPE_BOOL), %q", name, value)
+		return false, wire.InvalidArgument("Invalid value at '%s' (TYPE_BOOL), %q", name, value)
 	}
 }
 

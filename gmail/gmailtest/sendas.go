@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -68,7 +69,7 @@ func (s *Server) createSendAs(ctx context.Context, r *request) (any, error) {
 	}
 	if alias.SmtpMsa != nil {
 		if alias.SmtpMsa.Host == "" || alias.SmtpMsa.Port <= 0 {
-			return nil, invalidArgument("Invalid SMTP MSA: host and port are required")
+			return nil, wire.InvalidArgument("Invalid SMTP MSA: host and port are required")
 		}
 		alias.SmtpMsa.Username, alias.SmtpMsa.Password = "", "" // they are never shown
 	}
@@ -144,7 +145,7 @@ func onlyDefault(ctx context.Context, tx queue.Tx, a *Account, now *gmail.SendAs
 
 func (s *Server) deleteSendAs(ctx context.Context, r *request) (any, error) {
 	if strings.EqualFold(r.param("sendAsEmail"), r.account.email) {
-		return nil, invalidArgument("Cannot delete the primary send-as address")
+		return nil, wire.InvalidArgument("Cannot delete the primary send-as address")
 	}
 	return deleteAddress(kindSendAs, "sendAsEmail")(s, ctx, r)
 }
@@ -153,7 +154,7 @@ func (s *Server) deleteSendAs(ctx context.Context, r *request) (any, error) {
 func (s *Server) verifySendAs(ctx context.Context, r *request) (any, error) {
 	alias, err := loadSendAs(ctx, s.db.Reader(), r.account, r.param("sendAsEmail"))
 	if err == nil && alias.VerificationStatus != statusPending {
-		err = invalidArgument("The address %s is verified already", alias.SendAsEmail)
+		err = wire.InvalidArgument("The address %s is verified already", alias.SendAsEmail)
 	}
 	return nil, foundOr404(err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -25,13 +26,13 @@ const (
 func addressKey(address string) (string, error) {
 	parsed, err := mail.ParseAddress(address)
 	if err != nil || parsed.Address != address {
-		return "", invalidArgument("Invalid email address: %q", address)
+		return "", wire.InvalidArgument("Invalid email address: %q", address)
 	}
 	return strings.ToLower(address), nil
 }
 
 func alreadyExists(what string) error {
-	return &apiError{status: http.StatusConflict, reason: "alreadyExists", message: what + " already exists"}
+	return &wire.Error{Status: http.StatusConflict, Reason: "alreadyExists", Message: what + " already exists"}
 }
 
 // addAddress stores a new address.

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
@@ -78,7 +79,7 @@ func (m *messageRow) hidden() bool {
 // checkID refuses invalid ids of messages and threads, which are hexadecimal numbers.
 func checkID(id string) error {
 	if _, err := strconv.ParseUint(id, 16, 64); err != nil || len(id) > 16 {
-		return invalidArgument("Invalid id value")
+		return wire.InvalidArgument("Invalid id value")
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func maxResults(value string, limit int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < 0 {
-		return 0, invalidArgument("Invalid value at 'max_results': %q", value)
+		return 0, wire.InvalidArgument("Invalid value at 'max_results': %q", value)
 	}
 	if n == 0 {
 		n = 100
@@ -142,4 +143,12 @@ func maxResults(value string, limit int64) (int64, error) {
 // without returns the elements of list that are not in remove.
 func without(list, remove []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(remove, s) })
+}
+
+// foundOr404 converts a missing row into Gmail's response.
+func foundOr404(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return wire.NotFound()
+	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -39,7 +40,7 @@ func (a *arrival) checkThread(ctx context.Context, tx queue.Tx) error {
 		return err
 	}
 	if len(keys) == 0 {
-		return notFound()
+		return wire.NotFound()
 	}
 	var known []string
 	if err := dbquery.Select(ctx, tx, &known, selectReferencesOf, a.account, a.threadID, textList(a.references)); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -68,7 +69,7 @@ func (s *Server) getThread(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if f.name == "raw" {
-		return nil, invalidArgument("Invalid value at 'format': threads are not given as raw")
+		return nil, wire.InvalidArgument("Invalid value at 'format': threads are not given as raw")
 	}
 	rows, err := loadThread(ctx, s.db.Reader(), r.account.id, r.param("id"))
 	if err != nil {
@@ -96,7 +97,7 @@ func loadThread(ctx context.Context, q dbquery.Querier, account int64, id string
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, notFound()
+		return nil, wire.NotFound()
 	}
 	return rows, nil
 }

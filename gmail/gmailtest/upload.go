@@ -3,6 +3,7 @@ package gmailtest
 import (
 	"bytes"
 	"errors"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -66,7 +67,7 @@ func (r *request) receive() (*upload, error) {
 	case "multipart":
 		return r.receiveMultipart()
 	default:
-		return nil, invalidArgument("Invalid value at 'uploadType': %q", wish)
+		return nil, wire.InvalidArgument("Invalid value at 'uploadType': %q", wish)
 	}
 }
 
@@ -101,7 +102,7 @@ func (r *request) readPart(parts *multipart.Reader) (content []byte, contentType
 }
 
 func badContent(message string) error {
-	return &apiError{status: http.StatusBadRequest, reason: "badContent", message: message}
+	return &wire.Error{Status: http.StatusBadRequest, Reason: "badContent", Message: message}
 }
 
 // checkMediaType refuses other types than a message. Clients that do not set a type send text/plain.
@@ -122,5 +123,5 @@ func (r *request) readAll(from io.Reader, limit int64) ([]byte, error) {
 }
 
 func tooLarge() error {
-	return &apiError{status: http.StatusRequestEntityTooLarge, reason: "uploadTooLarge", message: "Request Entity Too Large"}
+	return &wire.Error{Status: http.StatusRequestEntityTooLarge, Reason: "uploadTooLarge", Message: "Request Entity Too Large"}
 }
