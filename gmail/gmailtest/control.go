@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"io"
 	"net/http"
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
 // controlPath begins the paths of Config.Control.

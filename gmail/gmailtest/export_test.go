@@ -30,7 +30,7 @@ func Routes() []Route {
 }
 
 // ScopesOf returns the scopes of a method.
-func ScopesOf(id Method) []string { return scopesOf[id] }
+func ScopesOf(id Method) []string { return oauth.ScopesOf(string(id)) }
 
 // Palette returns the colours that labels may have.
 func Palette() []string { return slices.Clone(palette) }

@@ -19,13 +19,13 @@ func FuzzBatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/batch", strings.NewReader(body))
 		r.Header.Set("Content-Type", "multipart/mixed; boundary=b")
-		calls, err := readBatch(r)
+		calls, err := wire.ReadBatch(r, maxRequest)
 		if err != nil {
 			require.Equal(t, http.StatusBadRequest, wire.AsError(err).Status, err)
 			return
 		}
 		require.NotEmpty(t, calls)
-		require.LessOrEqual(t, len(calls), maxBatchCalls)
+		require.LessOrEqual(t, len(calls), 100)
 		for _, call := range calls {
 			require.NotNil(t, call.URL)
 			_, _ = findRoute(call.Method, call.URL.EscapedPath())
@@ -59,21 +59,6 @@ func FuzzUpload(f *testing.F) {
 	})
 }
 
-func FuzzContentRange(f *testing.F) {
-	f.Add("bytes 0-99/500", int64(100))
-	f.Add("bytes */*", int64(0))
-	f.Add("", int64(-1))
-	f.Fuzz(func(t *testing.T, value string, length int64) {
-		c, ok := parseContentRange(value, length)
-		if !ok || c.isQuery {
-			return
-		}
-		require.GreaterOrEqual(t, c.first, int64(0))
-		require.GreaterOrEqual(t, c.end, c.first)
-		require.True(t, c.total < 0 || c.end <= c.total)
-	})
-}
-
 func FuzzQuery(f *testing.F) {
 	f.Add("max_results=1&$alt=json&labelIds=a&label_ids=b")
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -92,8 +77,8 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte("From: a <a@example.com>\nTo: \"b, c\" <b@example.com>,, d\n\tfolded\nBcc: x\n\n<b>un</b>subscribe"))
 	f.Add([]byte("from: x\r\n y\r\nFROM: z\r\n\r\nFrom: body"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		words := readWords(rawmail.Parse(raw))
-		for _, list := range words.fields {
+		words := rawmail.ReadWords(rawmail.Parse(raw))
+		for _, list := range words.Fields {
 			for _, word := range list {
 				require.NotContains(t, word, " ")
 				require.NotContains(t, word, `"`)

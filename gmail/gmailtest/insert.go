@@ -39,14 +39,14 @@ type arrival struct {
 
 	keepsThread bool // it replaces a message of its thread
 	snippet     string
-	words       wordList
+	words       rawmail.WordList
 }
 
 // examine computes the properties of a message that the mailbox needs.
 func (a *arrival) examine() {
 	message := rawmail.Parse(a.raw)
 	a.snippet = rawmail.Snippet(message)
-	a.words = readWords(message)
+	a.words = rawmail.ReadWords(message)
 	references := slices.Concat(
 		rawmail.MessageIDs(message.Header.Get("References")),
 		rawmail.MessageIDs(message.Header.Get("In-Reply-To")))
@@ -79,7 +79,7 @@ func (a *arrival) insert(ctx context.Context, tx queue.Tx) (messageRow, error) {
 	if _, err := tx.ExecContext(ctx, insertRaw, m.Seq, a.raw); err != nil {
 		return m, fmt.Errorf("insert message %s: %w", a.id, err)
 	}
-	if err := a.words.insert(ctx, tx, m.Seq); err != nil {
+	if err := insertWordList(ctx, tx, m.Seq, a.words); err != nil {
 		return m, fmt.Errorf("insert message %s: %w", a.id, err)
 	}
 	for _, label := range m.Labels {

@@ -2,10 +2,11 @@ package gmailtest
 
 import (
 	"fmt"
-	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
 // Quota limits the calls of each mailbox. The zero Quota sets no limit.

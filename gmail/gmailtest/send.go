@@ -54,7 +54,7 @@ func (s *Server) sendMessage(ctx context.Context, r *request) (any, error) {
 // newLetter checks and completes a message. from are the permitted sender addresses.
 func newLetter(owner *Account, addresses []string, a *arrival) (*letter, error) {
 	if len(a.raw) > sentSize {
-		return nil, tooLarge()
+		return nil, wire.TooLarge()
 	}
 	header, _ := rawmail.Split(a.raw)
 	l := &letter{arrival: *a}

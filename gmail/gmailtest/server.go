@@ -1,13 +1,16 @@
 package gmailtest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
+	"net/textproto"
 	"os"
 	"path/filepath"
 	"strings"
@@ -306,4 +309,43 @@ func (s *Server) admit(r *request) (*credential, error) {
 		err = r.account.mayBe(r.param("userId"))
 	}
 	return found, errors.Join(err, s.quota.enter(r.account))
+}
+
+// isBatch reports whether the request is a batch of calls.
+func isBatch(r *http.Request) bool {
+	return r.Method == http.MethodPost && (r.URL.Path == "/batch" || strings.HasPrefix(r.URL.Path, "/batch/gmail/"))
+}
+
+// batch answers a batch: each call separately, as if it had come alone, in their order. Only a malformed batch is answered as a
+// whole.
+func (s *Server) batch(r *http.Request) (p wire.Reply, cut bool) {
+	calls, err := wire.ReadBatch(r, maxRequest)
+	if err != nil {
+		return wire.AsError(err).Reply(r.URL.Query()), false
+	}
+	var body bytes.Buffer
+	truncated := false
+	parts := multipart.NewWriter(&body)
+	for _, call := range calls {
+		answer, cut := s.call(call.Request)
+		if cut {
+			return wire.Reply{}, true
+		}
+		truncated = truncated || answer.Truncated
+		header := textproto.MIMEHeader{"Content-Type": {"application/http"}}
+		if call.ContentID != "" {
+			header["Content-ID"] = []string{call.AnswerID()}
+		}
+		part, err := parts.CreatePart(header)
+		if err == nil {
+			err = answer.WritePart(part)
+		}
+		if err != nil {
+			return wire.AsError(err).Reply(r.URL.Query()), false
+		}
+	}
+	_ = parts.Close() // writing to a buffer cannot fail
+	p = wire.NewReply(http.StatusOK, "multipart/mixed; boundary="+parts.Boundary(), body.Bytes())
+	p.Truncated = truncated
+	return p, false
 }

@@ -1,3 +1,5 @@
+// Package wire has what all servers of Google's API have in common: errors, responses, field masks, JSON, batches and ranges of uploads
+// in the forms in which they are sent.
 package wire
 
 import (
@@ -128,4 +130,12 @@ func DefaultReason(status int) string {
 		return reason
 	}
 	return "backendError"
+}
+
+func BadContent(message string) error {
+	return &Error{Status: http.StatusBadRequest, Reason: "badContent", Message: message}
+}
+
+func TooLarge() error {
+	return &Error{Status: http.StatusRequestEntityTooLarge, Reason: "uploadTooLarge", Message: "Request Entity Too Large"}
 }
