@@ -71,7 +71,7 @@ var internalPackages = map[string]struct {
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {
 		users:   []string{"gmail/gmailtest", "gmail/gmailtest/mailbox"},
-		imports: []string{"internal/gmailquery", "mime", "golang.org/x/text/"},
+		imports: []string{"internal/gmailquery", "mime", "mime/", "golang.org/x/text/"},
 	},
 	// Errors, responses and requests in the forms of Google's APIs.
 	"gmail/gmailtest/internal/wire": {users: []string{"gmail/gmailtest", "gmail/gmailtest/oauth"}},
@@ -79,6 +79,7 @@ var internalPackages = map[string]struct {
 	// For tests only.
 	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},
 	"internal/chaos":       {imports: []string{"github.com/stretchr/testify/require"}},
+	"internal/costtest":    {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/dbtest": {imports: []string{
 		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/stretchr/testify/require",
 	}},

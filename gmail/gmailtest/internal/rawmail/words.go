@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/internal/gmailquery"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // maxBodySearched bounds the bytes of a message's text whose words are indexed.
@@ -88,7 +88,7 @@ func (w *WordList) addPart(p *Part, left *int) {
 		w.markLinks(source)
 		text := source
 		if p.Type == "text/html" {
-			text = mime.TextFromHTML(source)
+			text = htmltext.Text(source)
 		}
 		text = text[:min(len(text), *left)]
 		*left -= len(text)
