@@ -17,7 +17,7 @@ var internalPackages = map[string]struct {
 }{
 	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd/"}},
 	"internal/dbquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd/"},
+		users:   []string{"gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd/"},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
 	"internal/dbvalue": {users: []string{"internal/dbquery", "gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord"}},
@@ -28,7 +28,7 @@ var internalPackages = map[string]struct {
 	"internal/dayspan": {users: []string{"rules", "safety"}},
 	"internal/fields":  {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo"}},
 	"internal/gmailquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "rules"},
+		users:   []string{"gmail", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules"},
 		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
 	"internal/mailname": {users: []string{"gmail", "rules", "safety"}, imports: []string{"golang.org/x/net/"}},
@@ -71,8 +71,10 @@ var internalPackages = map[string]struct {
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {
 		users:   []string{"gmail/gmailtest", "gmail/gmailtest/mailbox"},
-		imports: []string{"mime", "mime/", "golang.org/x/text/"},
+		imports: []string{"internal/gmailquery", "mime", "mime/", "golang.org/x/text/"},
 	},
+	// Errors, responses and requests in the forms of Google's APIs.
+	"gmail/gmailtest/internal/wire": {users: []string{"gmail/gmailtest", "gmail/gmailtest/oauth"}},
 
 	// For tests only.
 	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},

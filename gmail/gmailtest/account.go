@@ -14,6 +14,9 @@ import (
 	"google.golang.org/api/gmail/v1"
 	"google.golang.org/api/option"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
+	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
+	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -25,10 +28,8 @@ type Account struct {
 	email  string
 }
 
-type accountRow struct {
-	ID    int64  `db:"id"`
-	Email string `db:"email"`
-}
+// An accountRow is the number and the address of an account.
+type accountRow = oauth.Account
 
 func (s *Server) account(row accountRow) *Account {
 	return &Account{server: s, id: row.ID, email: row.Email}
@@ -110,21 +111,22 @@ const tokenPrefix = "gmailtest:"
 func (s *Server) authenticate(r *http.Request) (*credential, error) {
 	token := bearer(r)
 	if token == "" {
-		return nil, unauthenticated()
+		return nil, wire.Unauthenticated()
 	}
-	if strings.HasPrefix(token, accessPrefix) {
-		return s.issued(r.Context(), token)
+	if strings.HasPrefix(token, oauth.AccessPrefix) {
+		owner, scopes, err := s.oauth.Authenticate(r.Context(), token)
+		return &credential{account: s.account(owner), scopes: scopes}, err
 	}
 	email, named := strings.CutPrefix(token, tokenPrefix)
 	switch {
-	case s.oauth.Required && !named:
-		return nil, invalidCredentials()
+	case s.oauth.Required() && !named:
+		return nil, wire.InvalidCredentials()
 	case !named:
 		return &credential{account: s.owner}, nil
 	}
 	row, err := loadAccount(r.Context(), s.db.Reader(), selectAccount, strings.ToLower(email))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, invalidCredentials()
+		return nil, wire.InvalidCredentials()
 	}
 	return &credential{account: s.account(row)}, err
 }
@@ -146,7 +148,52 @@ func bearer(r *http.Request) string {
 // mayBe refuses a user of the path who is not the token's owner.
 func (a *Account) mayBe(user string) error {
 	if user != "me" && !strings.EqualFold(user, a.email) {
-		return &apiError{status: http.StatusForbidden, reason: "forbidden", message: "Delegation denied for " + user}
+		return &wire.Error{Status: http.StatusForbidden, Reason: "forbidden", Message: "Delegation denied for " + user}
 	}
 	return nil
 }
+
+// A server has one mailbox from the start, that of its owner. The following methods use it.
+
+// Email returns the address of the owner.
+func (s *Server) Email() string { return s.owner.email }
+
+// Service returns a client of Google's library for the mailbox of the owner.
+func (s *Server) Service(ctx context.Context) (*gmail.Service, error) { return s.owner.Service(ctx) }
+
+// Import is [Account.Import] into the mailbox of the owner.
+func (s *Server) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
+	return s.owner.Import(ctx, source, progress)
+}
+
+// Deliver is [Account.Deliver] to the owner.
+func (s *Server) Deliver(ctx context.Context, raw []byte) (Message, error) {
+	return s.owner.Deliver(ctx, raw)
+}
+
+// CreateLabels is [Account.CreateLabels] in the mailbox of the owner.
+func (s *Server) CreateLabels(ctx context.Context, names ...string) error {
+	return s.owner.CreateLabels(ctx, names...)
+}
+
+// Message is [Account.Message] in the mailbox of the owner.
+func (s *Server) Message(ctx context.Context, id string) (Message, error) {
+	return s.owner.Message(ctx, id)
+}
+
+// Position is [Account.Position] in the mailbox of the owner.
+func (s *Server) Position(ctx context.Context, id string) (int, error) {
+	return s.owner.Position(ctx, id)
+}
+
+// Snapshot is [Account.Snapshot] of the mailbox of the owner.
+func (s *Server) Snapshot(ctx context.Context) ([]Message, error) { return s.owner.Snapshot(ctx) }
+
+// Refused is [Account.Refused] of the mailbox of the owner.
+func (s *Server) Refused(ctx context.Context) ([]Refused, error) { return s.owner.Refused(ctx) }
+
+// Count is [Account.Count] of the mailbox of the owner.
+func (s *Server) Count(ctx context.Context) (int, error) { return s.owner.Count(ctx) }
+
+// ForgetHistory is [Account.ForgetHistory] of the mailbox of the owner.
+func (s *Server) ForgetHistory(ctx context.Context) error { return s.owner.ForgetHistory(ctx) }

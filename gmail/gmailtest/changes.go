@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -44,17 +45,17 @@ func changeLabels(ctx context.Context, tx queue.Tx, account int64, id string, ad
 // checkChange refuses invalid changes like Gmail, before anything is changed.
 func checkChange(ctx context.Context, tx queue.Tx, account int64, add, remove []string) error {
 	if len(add) == 0 && len(remove) == 0 {
-		return invalidArgument("No label add or removes specified")
+		return wire.InvalidArgument("No label add or removes specified")
 	}
 	if len(add) > maxLabelChanges || len(remove) > maxLabelChanges {
-		return invalidArgument("Too many labels: at most %d can be added or removed", maxLabelChanges)
+		return wire.InvalidArgument("Too many labels: at most %d can be added or removed", maxLabelChanges)
 	}
 	for _, id := range slices.Concat(add, remove) {
 		if slices.Contains(fixedLabels, id) {
 			return invalidLabel(id)
 		}
 		if slices.Contains(add, id) && slices.Contains(remove, id) {
-			return invalidArgument("Cannot both add and remove the same label: %s", id)
+			return wire.InvalidArgument("Cannot both add and remove the same label: %s", id)
 		}
 	}
 	return checkLabels(ctx, tx, account, slices.Concat(add, remove))
@@ -108,10 +109,10 @@ func (s *Server) batchModify(ctx context.Context, r *request) (any, error) {
 // each calls a function for each existing message of a batch.
 func each(ids []string, do func(id string) error) error {
 	if len(ids) == 0 {
-		return invalidArgument("No message ids specified.")
+		return wire.InvalidArgument("No message ids specified.")
 	}
 	if len(ids) > maxBatch {
-		return invalidArgument("Too many message ids: at most %d", maxBatch)
+		return wire.InvalidArgument("Too many message ids: at most %d", maxBatch)
 	}
 	for _, id := range ids {
 		if err := checkID(id); err != nil {
@@ -119,7 +120,7 @@ func each(ids []string, do func(id string) error) error {
 		}
 	}
 	for _, id := range ids {
-		if err := do(id); err != nil && asAPIError(err).status != http.StatusNotFound {
+		if err := do(id); err != nil && wire.AsError(err).Status != http.StatusNotFound {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
 // controlPath begins the paths of Config.Control.
@@ -73,13 +75,13 @@ func answerControl(w http.ResponseWriter, r *http.Request, fn func(r *http.Reque
 	case err == nil && answer == nil:
 		w.WriteHeader(http.StatusNoContent)
 	case err == nil:
-		writeJSON(w, http.StatusOK, answer)
+		wire.WriteJSON(w, http.StatusOK, answer)
 	case errors.Is(err, ErrNoMessage), errors.Is(err, ErrNoLabel), errors.Is(err, errNoAccount), errors.Is(err, errNothingAsked), errors.Is(err, errNoControl):
-		writeJSON(w, http.StatusNotFound, map[string]string{"error": err.Error()})
+		wire.WriteJSON(w, http.StatusNotFound, map[string]string{"error": err.Error()})
 	case errors.Is(err, errControl):
-		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		wire.WriteJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
 	default:
-		writeJSON(w, asAPIError(err).status, map[string]string{"error": err.Error()})
+		wire.WriteJSON(w, wire.AsError(err).Status, map[string]string{"error": err.Error()})
 	}
 }
 

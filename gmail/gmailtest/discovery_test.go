@@ -102,7 +102,7 @@ func TestRoutesAreThoseOfTheDiscoveryDocument(t *testing.T) {
 		require.NotContains(t, got, route.ID)
 		route.Implemented = false // the document does not say
 		got[route.ID] = route
-		require.Positive(t, route.ID.Units(), route.ID)
+		require.Positive(t, gmailtest.Units(route.ID), route.ID)
 	}
 	require.Equal(t, want, got)
 }

@@ -27,6 +27,7 @@
 //
 // A watch publishes changes: to the targets of [Server.PushTo] by HTTP with a signed token, and to [Config.Publish].
 // [Server.FaultPushes] loses, duplicates and delays notifications. Undelivered notifications do not survive the process.
+// [Server.Issuer] and [Server.KeysURL] are what a program that verifies the tokens needs.
 //
 // # People
 //
@@ -37,6 +38,12 @@
 //
 // [Server.Fault] scripts failures: a status with Google's reason, a response that is lost after its change took effect, a call
 // that hangs until the test releases it. [Server.Calls] returns the calls and their cost.
+//
+// # Packages
+//
+// This package is the mailbox and its API. Package oauth grants access to it, package pubsub publishes its changes, package faults
+// has the failures that a test scripts; the types of these that a test names are here under the same names. Package mailbox reads
+// and writes mailboxes on disk, and package sample is one.
 //
 // # Differences from Gmail
 //

@@ -28,7 +28,7 @@ func TestDocsMethods(t *testing.T) {
 			answered = "yes"
 			implemented++
 		}
-		fmt.Fprintf(&table, "| %s | %s %s | %d | %s |\n", route.ID, route.Verb, route.Path, route.ID.Units(), answered)
+		fmt.Fprintf(&table, "| %s | %s %s | %d | %s |\n", route.ID, route.Verb, route.Path, gmailtest.Units(route.ID), answered)
 	}
 	fmt.Fprintf(&table, "\n%d of %d methods are implemented.\n", implemented, len(gmailtest.Routes()))
 	requireDocs(t, "methods", table.String())

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -41,7 +42,7 @@ func loadDraft(ctx context.Context, q dbquery.Querier, account int64, id string)
 	var d draftRow
 	number, isDraft := strings.CutPrefix(id, "r")
 	if _, err := strconv.ParseInt(number, 10, 64); !isDraft || err != nil {
-		return d, invalidArgument("Invalid draft id: %s", id)
+		return d, wire.InvalidArgument("Invalid draft id: %s", id)
 	}
 	err := dbquery.Get(ctx, q, &d, selectDraft, account, id)
 	return d, foundOr404(err)
@@ -64,7 +65,9 @@ func (s *Server) readDraft(r *request) (id string, a *arrival, err error) {
 	return request.Id, a, nil
 }
 
-func noDraftMessage() error { return invalidArgument("Message must have 'raw' set, or be uploaded") }
+func noDraftMessage() error {
+	return wire.InvalidArgument("Message must have 'raw' set, or be uploaded")
+}
 
 func (s *Server) createDraft(ctx context.Context, r *request) (any, error) {
 	_, a, err := s.readDraft(r)
@@ -198,7 +201,7 @@ func (s *Server) sendDraft(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if id == "" && a == nil {
-		return nil, &apiError{status: http.StatusBadRequest, reason: "invalidArgument", message: "Missing draft id"}
+		return nil, &wire.Error{Status: http.StatusBadRequest, Reason: "invalidArgument", Message: "Missing draft id"}
 	}
 	var m messageRow
 	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {

@@ -3,6 +3,8 @@ package gmailtest
 import (
 	"reflect"
 	"slices"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
 )
 
 // A Route is what the tests of the table of methods look at.
@@ -28,10 +30,10 @@ func Routes() []Route {
 }
 
 // ScopesOf returns the scopes of a method.
-func ScopesOf(id Method) []string { return scopesOf[id] }
+func ScopesOf(id Method) []string { return oauth.ScopesOf(string(id)) }
 
 // Palette returns the colours that labels may have.
 func Palette() []string { return slices.Clone(palette) }
 
 // Meaning returns what a scope allows, in words.
-func Meaning(scope string) string { return meanings[scope] }
+func Meaning(scope string) string { return oauth.Meaning(scope) }

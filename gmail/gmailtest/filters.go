@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/gmailquery"
 	"github.com/postroom-go/postroom/queue"
@@ -31,9 +32,9 @@ func (s *Server) createFilter(ctx context.Context, r *request) (any, error) {
 		case err != nil:
 			return err
 		case slices.ContainsFunc(filters, func(other *gmail.Filter) bool { return other.Id == f.Id }):
-			return &apiError{status: 400, reason: "failedPrecondition", message: "Filter already exists"}
+			return &wire.Error{Status: 400, Reason: "failedPrecondition", Message: "Filter already exists"}
 		case len(filters) >= maxFilters:
-			return &apiError{status: 400, reason: "failedPrecondition", message: "Too many filters"}
+			return &wire.Error{Status: 400, Reason: "failedPrecondition", Message: "Too many filters"}
 		}
 		return saveSetting(ctx, tx, r.account, kindFilter, f.Id, &f)
 	})
@@ -51,13 +52,13 @@ func (s *Server) checkFilter(ctx context.Context, tx queue.Tx, a *Account, f *gm
 		f.Action = &gmail.FilterAction{}
 	}
 	if filterQuery(f.Criteria) == "" {
-		return invalidArgument("Filter doesn't have any criteria")
+		return wire.InvalidArgument("Filter doesn't have any criteria")
 	}
 	if len(f.Action.AddLabelIds) == 0 && len(f.Action.RemoveLabelIds) == 0 && f.Action.Forward == "" {
-		return invalidArgument("Filter doesn't have any actions")
+		return wire.InvalidArgument("Filter doesn't have any actions")
 	}
 	if _, err := s.parseFilter(a, f.Criteria); err != nil {
-		return invalidArgument("Invalid filter criteria: %v", err)
+		return wire.InvalidArgument("Invalid filter criteria: %v", err)
 	}
 	if f.Action.Forward != "" {
 		if err := checkForwarding(ctx, tx, a, f.Action.Forward); err != nil {

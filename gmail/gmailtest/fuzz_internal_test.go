@@ -1,7 +1,6 @@
 package gmailtest
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -9,32 +8,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
-
-func FuzzMask(f *testing.F) {
-	for _, fields := range []string{"id,payload(headers/name,parts/*)", "*", "payload/*/partId", "a((", "id,,", "payload( parts ( partId ) )"} {
-		f.Add(fields)
-	}
-	message := &gmail.Message{Id: "1", Payload: &gmail.MessagePart{
-		PartId: "0", Headers: []*gmail.MessagePartHeader{{Name: "A", Value: "b"}}, Parts: []*gmail.MessagePart{{PartId: "1"}},
-	}}
-	whole, err := json.Marshal(message)
-	require.NoError(f, err)
-	f.Fuzz(func(t *testing.T, fields string) {
-		m, err := parseMask(fields, message)
-		if err != nil {
-			require.Equal(t, http.StatusBadRequest, asAPIError(err).status)
-			return
-		}
-		text, err := m.marshal(message)
-		require.NoError(t, err)
-		require.True(t, json.Valid(text))
-		require.LessOrEqual(t, len(text), len(whole))
-	})
-}
 
 func FuzzBatch(f *testing.F) {
 	f.Add("--b\r\nContent-ID: <1>\r\n\r\nGET /gmail/v1/users/me/profile\r\n\r\n--b\r\n\r\nPOST /x HTTP/1.1\r\nA: b\r\n\r\n{}\r\n--b--\r\n")
@@ -42,13 +19,13 @@ func FuzzBatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/batch", strings.NewReader(body))
 		r.Header.Set("Content-Type", "multipart/mixed; boundary=b")
-		calls, err := readBatch(r)
+		calls, err := wire.ReadBatch(r, maxRequest)
 		if err != nil {
-			require.Equal(t, http.StatusBadRequest, asAPIError(err).status, err)
+			require.Equal(t, http.StatusBadRequest, wire.AsError(err).Status, err)
 			return
 		}
 		require.NotEmpty(t, calls)
-		require.LessOrEqual(t, len(calls), maxBatchCalls)
+		require.LessOrEqual(t, len(calls), 100)
 		for _, call := range calls {
 			require.NotNil(t, call.URL)
 			_, _ = findRoute(call.Method, call.URL.EscapedPath())
@@ -73,7 +50,7 @@ func FuzzUpload(f *testing.F) {
 		r.Header.Set("Content-Type", contentType)
 		u, err := r.receive()
 		if err != nil {
-			require.Contains(t, []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge}, asAPIError(err).status, err)
+			require.Contains(t, []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge}, wire.AsError(err).Status, err)
 			return
 		}
 		require.LessOrEqual(t, len(u.media), 1000)
@@ -82,27 +59,12 @@ func FuzzUpload(f *testing.F) {
 	})
 }
 
-func FuzzContentRange(f *testing.F) {
-	f.Add("bytes 0-99/500", int64(100))
-	f.Add("bytes */*", int64(0))
-	f.Add("", int64(-1))
-	f.Fuzz(func(t *testing.T, value string, length int64) {
-		c, ok := parseContentRange(value, length)
-		if !ok || c.isQuery {
-			return
-		}
-		require.GreaterOrEqual(t, c.first, int64(0))
-		require.GreaterOrEqual(t, c.end, c.first)
-		require.True(t, c.total < 0 || c.end <= c.total)
-	})
-}
-
 func FuzzQuery(f *testing.F) {
 	f.Add("max_results=1&$alt=json&labelIds=a&label_ids=b")
 	f.Fuzz(func(t *testing.T, raw string) {
 		query, err := routeOf(MessagesList).parseQuery(raw)
 		if err != nil {
-			require.Equal(t, http.StatusBadRequest, asAPIError(err).status)
+			require.Equal(t, http.StatusBadRequest, wire.AsError(err).Status)
 			return
 		}
 		_, err = url.ParseQuery(query.Encode())
@@ -115,8 +77,8 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte("From: a <a@example.com>\nTo: \"b, c\" <b@example.com>,, d\n\tfolded\nBcc: x\n\n<b>un</b>subscribe"))
 	f.Add([]byte("from: x\r\n y\r\nFROM: z\r\n\r\nFrom: body"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		words := readWords(rawmail.Parse(raw))
-		for _, list := range words.fields {
+		words := rawmail.ReadWords(rawmail.Parse(raw))
+		for _, list := range words.Fields {
 			for _, word := range list {
 				require.NotContains(t, word, " ")
 				require.NotContains(t, word, `"`)

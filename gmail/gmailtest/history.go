@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -90,7 +91,7 @@ func parseHistoryQuery(query url.Values) (historyQuery, error) {
 	for _, t := range q.types {
 		condition, ok := historyTypes[t]
 		if !ok {
-			return q, invalidArgument("Invalid value at 'history_types': %q", t)
+			return q, wire.InvalidArgument("Invalid value at 'history_types': %q", t)
 		}
 		kinds = append(kinds, condition)
 	}
@@ -111,7 +112,7 @@ func (s *Server) listHistory(ctx context.Context, r *request) (any, error) {
 	query := r.query
 	start, err := strconv.ParseUint(query.Get("startHistoryId"), 10, 63)
 	if err != nil {
-		return nil, invalidArgument("Missing/invalid parameter: startHistoryId")
+		return nil, wire.InvalidArgument("Missing/invalid parameter: startHistoryId")
 	}
 	q, err := parseHistoryQuery(query)
 	if err != nil {
@@ -123,14 +124,14 @@ func (s *Server) listHistory(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if start < bounds.Floor {
-		return nil, notFound()
+		return nil, wire.NotFound()
 	}
 	if start > bounds.Newest {
-		return nil, invalidArgument("Invalid startHistoryId: the mailbox is at %d and not yet at %d", bounds.Newest, start)
+		return nil, wire.InvalidArgument("Invalid startHistoryId: the mailbox is at %d and not yet at %d", bounds.Newest, start)
 	}
 	if token := query.Get("pageToken"); token != "" {
 		if start, err = strconv.ParseUint(token, 10, 63); err != nil {
-			return nil, invalidArgument("Invalid pageToken")
+			return nil, wire.InvalidArgument("Invalid pageToken")
 		}
 	}
 	rows, next, err := s.selectHistory(ctx, r.account, &q, start)
@@ -138,7 +139,7 @@ func (s *Server) listHistory(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if forgotten, err := s.forgottenSince(ctx, r.account, bounds); forgotten || err != nil {
-		return nil, cmp.Or(err, notFound())
+		return nil, cmp.Or(err, wire.NotFound())
 	}
 	response := &gmail.ListHistoryResponse{HistoryId: bounds.Newest, NextPageToken: next}
 	for _, row := range rows {

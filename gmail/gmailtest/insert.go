@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -38,14 +39,14 @@ type arrival struct {
 
 	keepsThread bool // it replaces a message of its thread
 	snippet     string
-	words       wordList
+	words       rawmail.WordList
 }
 
 // examine computes the properties of a message that the mailbox needs.
 func (a *arrival) examine() {
 	message := rawmail.Parse(a.raw)
 	a.snippet = rawmail.Snippet(message)
-	a.words = readWords(message)
+	a.words = rawmail.ReadWords(message)
 	references := slices.Concat(
 		rawmail.MessageIDs(message.Header.Get("References")),
 		rawmail.MessageIDs(message.Header.Get("In-Reply-To")))
@@ -78,7 +79,7 @@ func (a *arrival) insert(ctx context.Context, tx queue.Tx) (messageRow, error) {
 	if _, err := tx.ExecContext(ctx, insertRaw, m.Seq, a.raw); err != nil {
 		return m, fmt.Errorf("insert message %s: %w", a.id, err)
 	}
-	if err := a.words.insert(ctx, tx, m.Seq); err != nil {
+	if err := insertWordList(ctx, tx, m.Seq, a.words); err != nil {
 		return m, fmt.Errorf("insert message %s: %w", a.id, err)
 	}
 	for _, label := range m.Labels {
@@ -145,7 +146,7 @@ func (s *Server) readStored(r *request, dateSource string) (*arrival, error) {
 			a.received = date
 		}
 	default:
-		return nil, invalidArgument("Invalid value at 'internal_date_source' (type.googleapis.com/google.gmail.v1.InternalDateSource), %q", source)
+		return nil, wire.InvalidArgument("Invalid value at 'internal_date_source' (type.googleapis.com/google.gmail.v1.InternalDateSource), %q", source)
 	}
 	return a, nil
 }
@@ -156,11 +157,11 @@ func (s *Server) readArrival(r *request, request *gmail.Message) (*arrival, erro
 	if raw == nil && request != nil {
 		var err error
 		if raw, err = decodeRaw(request.Raw); err != nil {
-			return nil, invalidArgument("Invalid value at 'message.raw' (TYPE_BYTES), Base64 decoding failed")
+			return nil, wire.InvalidArgument("Invalid value at 'message.raw' (TYPE_BYTES), Base64 decoding failed")
 		}
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, invalidArgument("'raw' RFC822 payload message string or uploading message via /upload/* URL required")
+		return nil, wire.InvalidArgument("'raw' RFC822 payload message string or uploading message via /upload/* URL required")
 	}
 	a := &arrival{account: r.account.id, raw: raw, received: s.now()}
 	if request != nil {

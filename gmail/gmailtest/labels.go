@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -129,7 +131,7 @@ func newLabel(ctx context.Context, tx queue.Tx, account int64, from *gmail.Label
 			return l, err
 		}
 		if count >= maxLabels {
-			return l, invalidArgument("Too many labels: a mailbox has %d at most", maxLabels)
+			return l, wire.InvalidArgument("Too many labels: a mailbox has %d at most", maxLabels)
 		}
 	}
 	l.ID = fmt.Sprintf("Label_%d", number)
@@ -142,11 +144,11 @@ func (l *labelRow) check(ctx context.Context, tx queue.Tx) error {
 		return err
 	}
 	if !slices.Contains([]string{"show", "hide"}, l.MessageVisibility) {
-		return invalidArgument("Invalid value at 'label.message_list_visibility' (type.googleapis.com/google.gmail.v1.MessageListVisibility), %q",
+		return wire.InvalidArgument("Invalid value at 'label.message_list_visibility' (type.googleapis.com/google.gmail.v1.MessageListVisibility), %q",
 			l.MessageVisibility)
 	}
 	if !slices.Contains([]string{"labelShow", "labelShowIfUnread", "labelHide"}, l.LabelVisibility) {
-		return invalidArgument("Invalid value at 'label.label_list_visibility' (type.googleapis.com/google.gmail.v1.LabelListVisibility), %q",
+		return wire.InvalidArgument("Invalid value at 'label.label_list_visibility' (type.googleapis.com/google.gmail.v1.LabelListVisibility), %q",
 			l.LabelVisibility)
 	}
 	return l.checkName(ctx, tx)
@@ -159,7 +161,7 @@ func (l *labelRow) checkColor() error {
 	}
 	for _, color := range []string{l.TextColor, l.BackgroundColor} {
 		if !slices.Contains(palette, strings.ToLower(color)) {
-			return invalidArgument("Label color %s is not on the allowed color palette", color)
+			return wire.InvalidArgument("Label color %s is not on the allowed color palette", color)
 		}
 	}
 	return nil
@@ -171,7 +173,7 @@ func (l *labelRow) checkName(ctx context.Context, tx queue.Tx) error {
 	blankPart := slices.ContainsFunc(strings.Split(l.Name, "/"), func(part string) bool { return strings.TrimSpace(part) == "" })
 	reserved := slices.Contains(systemLabels, strings.ToUpper(l.Name)) || slices.Contains(reservedLabels, nameKey(l.Name))
 	if blankPart || reserved || utf8.RuneCountInString(l.Name) > maxLabelName {
-		return invalidArgument("Invalid label name")
+		return wire.InvalidArgument("Invalid label name")
 	}
 	other, err := labelNamed(ctx, tx, l.Account, l.Name)
 	switch {
@@ -274,7 +276,7 @@ func (s *Server) changeLabel(ctx context.Context, r *request, needName bool) (an
 		return nil, err
 	}
 	if needName && strings.TrimSpace(request.Name) == "" {
-		return nil, invalidArgument("Invalid label name")
+		return nil, wire.InvalidArgument("Invalid label name")
 	}
 	var row labelRow
 	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
@@ -300,7 +302,7 @@ func (l *labelRow) update(ctx context.Context, tx queue.Tx) error {
 func loadUserLabel(ctx context.Context, tx queue.Tx, account int64, id string) (labelRow, error) {
 	row, err := loadLabel(ctx, tx, account, id)
 	if err == nil && row.Type == typeSystem {
-		err = invalidArgument("Cannot modify system label %s", id)
+		err = wire.InvalidArgument("Cannot modify system label %s", id)
 	}
 	return row, err
 }
@@ -353,4 +355,26 @@ func ensureLabel(ctx context.Context, tx queue.Tx, account int64, name string) (
 		l, err = newLabel(ctx, tx, account, &gmail.Label{Name: name})
 	}
 	return l.ID, err
+}
+
+func invalidLabel(id string) error { return wire.InvalidArgument("Invalid label: %s", id) }
+
+func labelExists() error {
+	return &wire.Error{Status: http.StatusConflict, Reason: "aborted", Message: "Label name exists or conflicts"}
+}
+
+// palette are the permitted colors of labels, for text and for background.
+var palette = []string{
+	"#000000", "#434343", "#666666", "#999999", "#cccccc", "#efefef", "#f3f3f3", "#ffffff", "#fb4c2f", "#ffad47",
+	"#fad165", "#16a766", "#43d692", "#4a86e8", "#a479e2", "#f691b3", "#f6c5be", "#ffe6c7", "#fef1d1", "#b9e4d0",
+	"#c6f3de", "#c9daf8", "#e4d7f5", "#fcdee8", "#efa093", "#ffd6a2", "#fce8b3", "#89d3b2", "#a0eac9", "#a4c2f4",
+	"#d0bcf1", "#fbc8d9", "#e66550", "#ffbc6b", "#fcda83", "#44b984", "#68dfa9", "#6d9eeb", "#b694e8", "#f7a7c0",
+	"#cc3a21", "#eaa041", "#f2c960", "#149e60", "#3dc789", "#3c78d8", "#8e63ce", "#e07798", "#ac2b16", "#cf8933",
+	"#d5ae49", "#0b804b", "#2a9c68", "#285bac", "#653e9b", "#b65775", "#822111", "#a46a21", "#aa8831", "#076239",
+	"#1a764d", "#1c4587", "#41236d", "#83334c", "#464646", "#e7e7e7", "#0d3472", "#b6cff5", "#0d3b44", "#98d7e4",
+	"#3d188e", "#e3d7ff", "#711a36", "#fbd3e0", "#8a1c0a", "#f2b2a8", "#7a2e0b", "#ffc8af", "#7a4706", "#ffdeb5",
+	"#594c05", "#fbe983", "#684e07", "#fdedc1", "#0b4f30", "#b3efd3", "#04502e", "#a2dcc1", "#c2c2c2", "#4986e7",
+	"#2da2bb", "#b99aff", "#994a64", "#f691b2", "#ff7537", "#ffad46", "#662e37", "#ebdbde", "#cca6ac", "#094228",
+	"#42d692", "#16a765", "#757575", "#1e53b8", "#007286", "#7858c3", "#c2185b", "#d93025", "#54240e", "#633e04",
+	"#521d28", "#202124", "#083018",
 }

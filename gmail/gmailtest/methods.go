@@ -1,7 +1,12 @@
 package gmailtest
 
-// A Method is a method of the API by Google's name for it, without "gmail.users.".
-type Method string
+import (
+	"github.com/postroom-go/postroom/gmail/gmailtest/faults"
+	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
+)
+
+// A Method is a method of the API by Google's name for it, without "gmail.users.", or an endpoint of OAuth.
+type Method = faults.Method
 
 // The methods of the API. Methods that the server does not implement answer 501 with their name.
 const (
@@ -100,9 +105,19 @@ const (
 	SettingsCseKeypairsObliterate Method = "settings.cse.keypairs.obliterate"
 )
 
-// Units returns the quota units that one call of the method costs; 0 for a method that the API does not have.
-func (m Method) Units() int {
-	if route := routeOf(m); route != nil {
+// The endpoints of OAuth as methods of [Fault] and [Call]. They cost no units.
+const (
+	OAuthConsent  Method = oauth.Consent
+	OAuthToken    Method = oauth.Token
+	OAuthRevoke   Method = oauth.Revoke
+	OAuthUserInfo Method = "oauth2.userinfo"
+	OAuthKeys     Method = oauth.Keys
+	OAuthConfig   Method = oauth.Configuration
+)
+
+// Units returns the quota units that one call of a method costs; 0 for a method that the API does not have.
+func Units(method Method) int {
+	if route := routeOf(method); route != nil {
 		return route.units
 	}
 	return 0

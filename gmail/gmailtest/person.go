@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -160,13 +161,13 @@ func (p Person) write(ctx context.Context, fn func(ctx context.Context, tx queue
 	if err := p.account.server.db.Write(ctx, fn); err != nil {
 		return fmt.Errorf("gmailtest: person of %s: %w", p.account.email, err)
 	}
-	p.account.server.publisher.ring()
+	p.account.server.publisher.Wake()
 	return nil
 }
 
 // named adds the id of the missing message to an error.
 func named(id string, err error) error {
-	if e, ok := errors.AsType[*apiError](err); ok && e.status == http.StatusNotFound {
+	if e, ok := errors.AsType[*wire.Error](err); ok && e.Status == http.StatusNotFound {
 		return fmt.Errorf("%w: %s", ErrNoMessage, id)
 	}
 	return err

@@ -105,7 +105,7 @@ func TestTokensOfPushes(t *testing.T) {
 	require.InDelta(t, noon.Unix(), claims["iat"], 0)
 	require.InDelta(t, noon.Add(time.Hour).Unix(), claims["exp"], 0)
 	var set struct{ Keys []map[string]string }
-	getJSON(t, server.URL()+"oauth2/v3/certs", &set)
+	getJSON(t, server.KeysURL(), &set)
 	header := jwtHeader(t, first.token)
 	require.Equal(t, "RS256", header["alg"])
 	require.Equal(t, set.Keys[0]["kid"], header["kid"])
@@ -195,7 +195,7 @@ func TestKeysHaveNamesOfTheirOwn(t *testing.T) {
 	for range 2 {
 		server := open(t, gmailtest.Config{})
 		var set struct{ Keys []map[string]string }
-		getJSON(t, server.URL()+"oauth2/v3/certs", &set)
+		getJSON(t, server.KeysURL(), &set)
 		require.Len(t, set.Keys, 1)
 		names = append(names, set.Keys[0]["kid"])
 	}

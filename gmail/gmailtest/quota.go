@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
 // Quota limits the calls of each mailbox. The zero Quota sets no limit.
 type Quota struct {
-	// PerMinute is the maximum of units in a minute; see [Method.Units]. Default 0: no limit.
+	// PerMinute is the maximum of units in a minute; see [Units]. Default 0: no limit.
 	PerMinute int
 
 	// Concurrent is the maximum number of concurrent calls. Further ones are answered with 429. Default 0: no limit.
@@ -72,7 +74,7 @@ func (q *quota) enter(a *Account) error {
 	s := q.of(a)
 	s.active++
 	if q.Concurrent > 0 && s.active > q.Concurrent {
-		return &apiError{status: http.StatusTooManyRequests, reason: "rateLimitExceeded", message: "Too many concurrent requests for user."}
+		return &wire.Error{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded", Message: "Too many concurrent requests for user."}
 	}
 	return nil
 }
@@ -85,7 +87,7 @@ func (q *quota) leave(a *Account) {
 
 // spend takes the units of one call, or refuses it. A refused call costs nothing.
 func (q *quota) spend(a *Account, method Method) (int, error) {
-	cost := method.Units()
+	cost := Units(method)
 	if q.PerMinute == 0 {
 		return cost, nil
 	}
@@ -103,8 +105,8 @@ func (q *quota) spend(a *Account, method Method) (int, error) {
 }
 
 func (q *quota) exceeded(again, now time.Time) error {
-	return &apiError{
-		status: q.Status, reason: "rateLimitExceeded", retryAfter: again.Sub(now), message: retryText(overQuota(q.Status), again),
+	return &wire.Error{
+		Status: q.Status, Reason: "rateLimitExceeded", RetryAfter: again.Sub(now), Message: retryText(overQuota(q.Status), again),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
 // The size in bytes of each chunk, except the last, must be a multiple of chunkUnit.
@@ -21,11 +23,11 @@ type uploadSession struct {
 
 	mu sync.Mutex // held by the request that continues the upload
 	upload
-	done *reply // to the whole upload, for clients that lost it and ask again
+	done *wire.Reply // to the whole upload, for clients that lost it and ask again
 }
 
 // finish stores the reply to the whole upload and drops its bytes.
-func (u *uploadSession) finish(answer reply) { u.upload, u.done = upload{}, &answer }
+func (u *uploadSession) finish(answer wire.Reply) { u.upload, u.done = upload{}, &answer }
 
 type uploadSessions struct {
 	mu   sync.Mutex
@@ -54,10 +56,10 @@ func (u *uploadSessions) find(id string) *uploadSession {
 func (s *Server) prepares(m match, r *http.Request) bool {
 	switch {
 	case m.session != nil:
-		c, ok := parseContentRange(r.Header.Get("Content-Range"), r.ContentLength)
+		c, ok := wire.ParseContentRange(r.Header.Get("Content-Range"), r.ContentLength)
 		m.session.mu.Lock()
 		defer m.session.mu.Unlock()
-		return m.session.done == nil && (!ok || !c.isLast(int64(len(m.session.media))))
+		return m.session.done == nil && (!ok || !c.IsLast(int64(len(m.session.media))))
 	default:
 		return m.isUpload && r.URL.Query().Get("uploadType") == "resumable"
 	}
@@ -77,92 +79,55 @@ func (s *Server) beginUpload(r *request) (any, error) {
 	if length := r.Header.Get("X-Upload-Content-Length"); length != "" {
 		total, err := strconv.ParseInt(length, 10, 64)
 		if err != nil || total < 0 {
-			return nil, invalidArgument("Invalid X-Upload-Content-Length: %q", length)
+			return nil, wire.InvalidArgument("Invalid X-Upload-Content-Length: %q", length)
 		}
 		if total > r.upload {
-			return nil, tooLarge()
+			return nil, wire.TooLarge()
 		}
 	}
 	id := s.uploads.begin(session)
-	started := newReply(http.StatusOK, "", nil)
-	started.header.Set("X-Guploader-Uploadid", id)
-	started.header.Set("Location", strings.TrimSuffix(s.url, "/")+r.URL.Path+"?uploadType=resumable&upload_id="+id)
+	started := wire.NewReply(http.StatusOK, "", nil)
+	started.Header.Set("X-Guploader-Uploadid", id)
+	started.Header.Set("Location", strings.TrimSuffix(s.url, "/")+r.URL.Path+"?uploadType=resumable&upload_id="+id)
 	return started, nil
-}
-
-// A contentRange is the part of a resumable upload in a request: the bytes from first to before end, of total.
-type contentRange struct {
-	first, end, total int64 // total is -1 if unknown
-	isQuery           bool  // it has no bytes and asks how many the server has
-}
-
-// parseContentRange parses "bytes 0-99/500", "bytes 0-99/*" and "bytes */500". Without the field the request has the whole
-// upload.
-func parseContentRange(value string, length int64) (contentRange, bool) {
-	if value == "" {
-		return contentRange{end: length, total: length}, length >= 0
-	}
-	span, total, ok := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
-	c := contentRange{total: -1}
-	if total != "*" {
-		var err error
-		if c.total, err = strconv.ParseInt(total, 10, 64); err != nil || c.total < 0 {
-			return c, false
-		}
-	}
-	if span == "*" {
-		c.isQuery = true
-		return c, ok
-	}
-	first, last, isSpan := strings.Cut(span, "-")
-	var err1, err2 error
-	c.first, err1 = strconv.ParseInt(first, 10, 64)
-	c.end, err2 = strconv.ParseInt(last, 10, 64)
-	c.end++
-	return c, ok && isSpan && err1 == nil && err2 == nil && c.first >= 0 && c.first < c.end && (c.total < 0 || c.end <= c.total)
-}
-
-// isLast reports whether this request completes the upload. have is the number of bytes before it.
-func (c contentRange) isLast(have int64) bool {
-	return c.total >= 0 && (c.end == c.total && c.first <= have && !c.isQuery || c.isQuery && have == c.total)
 }
 
 // resume adds the next bytes to an upload, whose lock the caller must hold. It reports whether the upload is complete.
 func (s *Server) resume(r *request) (whole bool, err error) {
-	c, ok := parseContentRange(r.Header.Get("Content-Range"), r.ContentLength)
+	c, ok := wire.ParseContentRange(r.Header.Get("Content-Range"), r.ContentLength)
 	if !ok {
-		return false, invalidArgument("Invalid Content-Range: %q", r.Header.Get("Content-Range"))
+		return false, wire.InvalidArgument("Invalid Content-Range: %q", r.Header.Get("Content-Range"))
 	}
-	if max(c.end, c.total) > r.session.match.upload {
-		return false, tooLarge()
+	if max(c.End, c.Total) > r.session.match.upload {
+		return false, wire.TooLarge()
 	}
 	// The bytes of a broken request count, so its error can wait.
-	content, broken := io.ReadAll(io.LimitReader(r.Body, c.end-c.first))
+	content, broken := io.ReadAll(io.LimitReader(r.Body, c.End-c.First))
 	have := int64(len(r.session.media))
 	switch {
-	case c.isQuery:
-		return c.isLast(have), nil
-	case c.first > have:
-		return false, invalidArgument("Invalid request. There are %d byte(s) of the upload, and the chunk begins at %d.", have, c.first)
-	case !c.isLast(have) && (c.end-c.first)%chunkUnit != 0:
-		return false, invalidArgument("Invalid request. The number of bytes in a chunk must be a multiple of %d.", chunkUnit)
+	case c.IsQuery:
+		return c.IsLast(have), nil
+	case c.First > have:
+		return false, wire.InvalidArgument("Invalid request. There are %d byte(s) of the upload, and the chunk begins at %d.", have, c.First)
+	case !c.IsLast(have) && (c.End-c.First)%chunkUnit != 0:
+		return false, wire.InvalidArgument("Invalid request. The number of bytes in a chunk must be a multiple of %d.", chunkUnit)
 	}
-	r.session.media = append(r.session.media[:c.first], content...)
-	if broken == nil && int64(len(content)) < c.end-c.first {
-		broken = invalidArgument("Invalid request. The chunk has %d bytes and not %d.", len(content), c.end-c.first)
+	r.session.media = append(r.session.media[:c.First], content...)
+	if broken == nil && int64(len(content)) < c.End-c.First {
+		broken = wire.InvalidArgument("Invalid request. The chunk has %d bytes and not %d.", len(content), c.End-c.First)
 	}
-	return broken == nil && c.isLast(c.end), broken
+	return broken == nil && c.IsLast(c.End), broken
 }
 
 // incomplete reports how many bytes of an upload the server has.
-func (u *uploadSession) incomplete(r *http.Request) reply {
-	p := newReply(http.StatusPermanentRedirect, "", nil)
+func (u *uploadSession) incomplete(r *http.Request) wire.Reply {
+	p := wire.NewReply(http.StatusPermanentRedirect, "", nil)
 	if len(u.media) > 0 {
-		p.header.Set("Range", fmt.Sprintf("bytes=0-%d", len(u.media)-1))
+		p.Header.Set("Range", fmt.Sprintf("bytes=0-%d", len(u.media)-1))
 	}
 	if strings.EqualFold(r.Header.Get("X-Guploader-No-308"), "yes") {
-		p.status = http.StatusOK
-		p.header.Set("X-Http-Status-Code-Override", "308")
+		p.Status = http.StatusOK
+		p.Header.Set("X-Http-Status-Code-Override", "308")
 	}
 	return p
 }

@@ -1,12 +1,17 @@
 package gmailtest
 
 import (
+	"bytes"
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
 // usersPath is the path of all methods.
@@ -112,16 +117,16 @@ var standardQuery = []string{
 func (r *route) parseQuery(raw string) (url.Values, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, invalidArgument("Invalid query: %v", err)
+		return nil, wire.InvalidArgument("Invalid query: %v", err)
 	}
 	query := url.Values{}
 	for name, values := range sent {
-		known := camelCase(name)
+		known := wire.CamelCase(name)
 		switch {
 		case slices.Contains(standardQuery, name):
 			known = strings.TrimPrefix(name, "$")
 		case !slices.Contains(r.query, known):
-			return nil, invalidArgument("Invalid JSON payload received. Unknown name %q: Cannot bind query parameter. "+
+			return nil, wire.InvalidArgument("Invalid JSON payload received. Unknown name %q: Cannot bind query parameter. "+
 				"Field '%s' could not be found in request message.", name, name)
 		}
 		query[known] = append(query[known], values...)
@@ -129,22 +134,77 @@ func (r *route) parseQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// camelCase converts label_ids to labelIds.
-func camelCase(name string) string {
-	words := strings.Split(name, "_")
-	for i, word := range words[1:] {
-		if word != "" {
-			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
-		}
-	}
-	return strings.Join(words, "")
-}
-
 // noRoute answers a request that is not a method of the API with a page instead of JSON, so that no client mistakes it for a
 // missing message.
-func noRoute(r *http.Request) reply {
+func noRoute(r *http.Request) wire.Reply {
 	page := fmt.Sprintf("<!DOCTYPE html>\n<html lang=en>\n<title>Error 404 (Not Found)!!1</title>\n"+
 		"<p><b>404.</b> That\u2019s an error.\n<p>The requested URL <code>%s</code> was not found on this server: "+
 		"the Gmail API has no %s of this path.\n", html.EscapeString(r.URL.Path), html.EscapeString(r.Method))
-	return newReply(http.StatusNotFound, "text/html; charset=UTF-8", []byte(page))
+	return wire.NewReply(http.StatusNotFound, "text/html; charset=UTF-8", []byte(page))
+}
+
+// notImplemented names the method, so that nobody mistakes the response for that of a missing message.
+func notImplemented(method Method) error {
+	message := fmt.Sprintf("gmailtest does not implement gmail.users.%s.", method)
+	return &wire.Error{Status: http.StatusNotImplemented, Reason: "notImplemented", Message: message}
+}
+
+// A request is one call of a method.
+type request struct {
+	*http.Request
+	match
+
+	account *Account   // of the token's owner
+	query   url.Values // checked against the parameters of the method
+	mask    wire.Mask  // the requested fields of the response
+	media   []byte     // the message of an upload; nil if there is none
+}
+
+// param returns a parameter of the path.
+func (r *request) param(name string) string { return r.params[name] }
+
+// readQuery parses and checks the parameters. A continued upload has those of its first request.
+func (r *request) readQuery() (err error) {
+	raw := r.URL.RawQuery
+	if r.session != nil {
+		raw = r.session.query
+	}
+	if r.query, err = r.parseQuery(raw); err != nil {
+		return err
+	}
+	if alt := r.query.Get("alt"); alt != "" && alt != "json" {
+		return wire.InvalidArgument("Invalid value at 'alt': %q: only JSON is answered here", alt)
+	}
+	fields := r.query.Get("fields")
+	if fields == "" {
+		fields = r.Header.Get("X-Goog-Fieldmask")
+	}
+	r.mask, err = wire.ParseMask(fields, r.answer)
+	return err
+}
+
+// readAhead reads the body of a request at once: net/http notices that a connection was closed only after the end of the body.
+func readAhead(r *http.Request) {
+	ahead, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest+1)) // the next reader gets the error again
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(ahead), r.Body), r.Body}
+}
+
+// maxRequest bounds a request's body: the largest message, in base64, and the JSON around it.
+const maxRequest = storedSize*4/3 + 64<<10
+
+// readJSON reads a request's body. An empty body is an object without fields.
+func (r *request) readJSON(into any) error {
+	return r.readJSONAs(reflect.TypeOf(into), into)
+}
+
+// readJSONAs is readJSON for a value whose type does not list its fields.
+func (r *request) readJSONAs(shape reflect.Type, into any) error {
+	body, err := r.readAll(r.Body, maxRequest)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	return wire.DecodeJSON(body, shape, into)
 }

@@ -4,119 +4,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
+	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
 )
-
-// scopePrefix begins the scopes of Gmail, except the one that permits everything.
-const (
-	scopeFull   = "https://mail.google.com/"
-	scopePrefix = "https://www.googleapis.com/auth/gmail."
-)
-
-// identityScopes identify the owner. They are granted without a separate choice.
-var identityScopes = []string{
-	"openid", "email", "profile",
-	"https://www.googleapis.com/auth/userinfo.email", "https://www.googleapis.com/auth/userinfo.profile",
-}
-
-// scopesOf are the scopes that permit a method, as the discovery document lists them, without the prefix. A token needs one of
-// them.
-var scopesOf = func() map[Method][]string {
-	scopes := make(map[Method][]string)
-	for _, line := range []struct{ scopes, methods string }{
-		{
-			"full modify readonly settings.basic",
-			"settings.delegates.get settings.delegates.list settings.filters.get settings.filters.list settings.forwardingAddresses.get " +
-				"settings.forwardingAddresses.list settings.getAutoForwarding settings.getImap settings.getLanguage settings.getPop " +
-				"settings.getVacation settings.sendAs.get settings.sendAs.list",
-		},
-		{
-			"settings.basic settings.sharing",
-			"settings.cse.identities.create settings.cse.identities.delete settings.cse.identities.patch settings.cse.keypairs.create " +
-				"settings.cse.keypairs.disable settings.cse.keypairs.enable settings.cse.keypairs.obliterate settings.sendAs.patch " +
-				"settings.sendAs.smimeInfo.delete settings.sendAs.smimeInfo.insert settings.sendAs.smimeInfo.setDefault settings.sendAs.update",
-		},
-		{
-			"settings.sharing",
-			"settings.delegates.create settings.delegates.delete settings.forwardingAddresses.create settings.forwardingAddresses.delete " +
-				"settings.sendAs.create settings.sendAs.delete settings.sendAs.verify settings.updateAutoForwarding",
-		},
-		{
-			"full modify",
-			"messages.batchModify messages.modify messages.trash messages.untrash threads.modify threads.trash threads.untrash",
-		},
-		{
-			"settings.basic",
-			"settings.filters.create settings.filters.delete settings.updateImap settings.updateLanguage settings.updatePop settings.updateVacation",
-		},
-		{
-			"full modify readonly settings.basic settings.sharing",
-			"settings.cse.identities.get settings.cse.identities.list settings.cse.keypairs.get settings.cse.keypairs.list " +
-				"settings.sendAs.smimeInfo.get settings.sendAs.smimeInfo.list",
-		},
-		{"full metadata modify readonly", "history.list messages.list stop threads.list watch"},
-		{"addons.current.action.compose compose full modify", "drafts.create drafts.delete drafts.send drafts.update"},
-		{"full labels modify", "labels.create labels.delete labels.patch labels.update"},
-		{"full", "messages.batchDelete messages.delete threads.delete"},
-		{"compose full modify readonly", "drafts.get drafts.list"},
-		{"full labels metadata modify readonly", "labels.get labels.list"},
-		{
-			"addons.current.message.action addons.current.message.metadata addons.current.message.readonly full metadata modify readonly",
-			"messages.get threads.get",
-		},
-		{"full insert modify", "messages.import messages.insert"},
-		{"compose full metadata modify readonly", "getProfile"},
-		{"addons.current.action.compose compose full modify send", "messages.send"},
-		{"addons.current.message.action addons.current.message.readonly full modify readonly", "messages.attachments.get"},
-	} {
-		for method := range strings.FieldsSeq(line.methods) {
-			scopes[Method(method)] = strings.Fields(line.scopes)
-		}
-	}
-	return scopes
-}()
-
-// meanings describe scopes to people.
-var meanings = map[string]string{
-	"addons.current.action.compose":   "manage drafts and send, in the add-on",
-	"addons.current.message.action":   "see the open message when used, in the add-on",
-	"addons.current.message.metadata": "see the headers of the open message, in the add-on",
-	"addons.current.message.readonly": "see the open message, in the add-on",
-	"compose":                         "manage drafts and send mail",
-	"full":                            "read, write, send and permanently delete all mail",
-	"insert":                          "add mail to the mailbox",
-	"labels":                          "see and change labels",
-	"metadata":                        "see headers and labels, but no text",
-	"modify":                          "read, write and send mail, and delete nothing permanently",
-	"readonly":                        "see all mail and settings",
-	"send":                            "send mail",
-	"settings.basic":                  "see and change settings and filters",
-	"settings.sharing":                "manage who else may read, send and be forwarded to",
-}
-
-// shortScope returns the scope in the form of scopesOf.
-func shortScope(scope string) string {
-	if scope == scopeFull {
-		return "full"
-	}
-	return strings.TrimPrefix(scope, scopePrefix)
-}
-
-// knownScope reports whether a program can request the scope.
-func knownScope(scope string) bool {
-	if scope == scopeFull || slices.Contains(identityScopes, scope) {
-		return true
-	}
-	short, ours := strings.CutPrefix(scope, scopePrefix)
-	if !ours {
-		return false
-	}
-	for _, scopes := range scopesOf {
-		if slices.Contains(scopes, short) {
-			return true
-		}
-	}
-	return false
-}
 
 // A credential is the account and the scopes of an access token.
 type credential struct {
@@ -129,10 +20,10 @@ func (c *credential) check(r *request) error {
 	if c.scopes == nil {
 		return nil
 	}
-	needed, have := scopesOf[r.id], false
+	needed, have := oauth.ScopesOf(string(r.id)), false
 	only := true // the scope of metadata
 	for _, scope := range c.scopes {
-		if short := shortScope(scope); slices.Contains(needed, short) {
+		if short := oauth.ShortScope(scope); slices.Contains(needed, short) {
 			have = true
 			only = only && strings.HasSuffix(short, "metadata")
 		}
@@ -155,12 +46,12 @@ func isFormat(r *request, format string) bool {
 }
 
 func insufficientScope() error {
-	return &apiError{
-		status: http.StatusForbidden, reason: "insufficientPermissions", message: "Request had insufficient authentication scopes.",
-		challenge: `Bearer realm="https://accounts.google.com/", error="insufficient_scope"`,
+	return &wire.Error{
+		Status: http.StatusForbidden, Reason: "insufficientPermissions", Message: "Request had insufficient authentication scopes.",
+		Challenge: `Bearer realm="https://accounts.google.com/", error="insufficient_scope"`,
 	}
 }
 
 func metadataScope(what string) error {
-	return &apiError{status: http.StatusForbidden, reason: "forbidden", message: "Metadata scope does not support " + what}
+	return &wire.Error{Status: http.StatusForbidden, Reason: "forbidden", Message: "Metadata scope does not support " + what}
 }

@@ -8,8 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/gmailquery"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // A filter is the conditions of a statement, with their arguments.
@@ -61,7 +64,7 @@ func (s *Server) parseSearch(ctx context.Context, r *request) (search, error) {
 	}
 	query, err := gmailquery.Parse(r.query.Get("q"), gmailquery.Options{Now: s.now(), Me: r.account.email})
 	if err != nil {
-		return f, invalidArgument("Invalid query: %v", err)
+		return f, wire.InvalidArgument("Invalid query: %v", err)
 	}
 	hidden := !query.Hidden && !slices.Contains(f.needed, labelSpam) && !slices.Contains(f.needed, labelTrash)
 	if include, err := boolean(r.query, "includeSpamTrash"); err != nil || include {
@@ -86,7 +89,7 @@ func boolean(query url.Values, name string) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, invalidArgument("Invalid value at '%s' (TYPE_BOOL), %q", name, value)
+		return false, wire.InvalidArgument("Invalid value at '%s' (TYPE_BOOL), %q", name, value)
 	}
 }
 
@@ -269,3 +272,59 @@ func (f *filter) words(field gmailquery.Field, expression string) string {
 
 // quotePhrase returns words, which must contain only letters and digits, as a phrase of SQLite's full-text search.
 func quotePhrase(words []string) string { return `"` + strings.Join(words, " ") + `"` }
+
+// insertWordList makes the message searchable.
+func insertWordList(ctx context.Context, tx queue.Tx, seq int64, w rawmail.WordList) error {
+	text := func(f gmailquery.Field) string { return strings.Join(w.Fields[f], " ") }
+	_, err := tx.ExecContext(ctx, insertWords, seq, text(gmailquery.Sender), text(gmailquery.Recipient), text(gmailquery.CC),
+		text(gmailquery.BCC), text(gmailquery.Subject), text(gmailquery.Body), text(gmailquery.Filename))
+	if err != nil {
+		return fmt.Errorf("insert words: %w", err)
+	}
+	if len(w.Fields[gmailquery.List])+len(w.Fields[gmailquery.Delivered]) > 0 {
+		if _, err := tx.ExecContext(ctx, insertKeys, seq, text(gmailquery.List), text(gmailquery.Delivered)); err != nil {
+			return fmt.Errorf("insert words: %w", err)
+		}
+	}
+	for _, mark := range w.Marks {
+		if _, err := tx.ExecContext(ctx, insertMark, seq, mark); err != nil {
+			return fmt.Errorf("insert marks: %w", err)
+		}
+	}
+	return nil
+}
+
+// indexAll makes messages searchable that were inserted before the server could search for words.
+func (s *Server) indexAll(ctx context.Context) error {
+	for {
+		left, err := s.indexSome(ctx)
+		if err != nil || !left {
+			return err
+		}
+	}
+}
+
+func (s *Server) indexSome(ctx context.Context) (left bool, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		var rows []struct {
+			Seq int64  `db:"seq"`
+			Raw []byte `db:"raw"`
+		}
+		if err := dbquery.Select(ctx, tx, &rows, selectUnindexed, batchMessages); err != nil {
+			return err
+		}
+		left = len(rows) > 0
+		for _, row := range rows {
+			message := rawmail.Parse(row.Raw)
+			words := rawmail.ReadWords(message)
+			if err := insertWordList(ctx, tx, row.Seq, words); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, updateIndexed, subjectKey(rawmail.DecodeText(message.Header.Get("Subject"))), row.Seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return left, err
+}

@@ -90,7 +90,7 @@ func (m maker) mail(t *testing.T, s *Server) []gmailquery.Document {
 			return err
 		}))
 		d := gmailquery.Document{
-			Words: a.words.fields, Received: a.received, Size: int64(len(a.raw)), MessageID: a.rfc822ID, Marks: a.words.marks,
+			Words: a.words.Fields, Received: a.received, Size: int64(len(a.raw)), MessageID: a.rfc822ID, Marks: a.words.Marks,
 		}
 		for _, id := range a.labels {
 			d.Labels = append(d.Labels, strings.Replace(strings.ToLower(id), "label_1", "work", 1))

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -53,7 +54,7 @@ func (s *Server) sendMessage(ctx context.Context, r *request) (any, error) {
 // newLetter checks and completes a message. from are the permitted sender addresses.
 func newLetter(owner *Account, addresses []string, a *arrival) (*letter, error) {
 	if len(a.raw) > sentSize {
-		return nil, tooLarge()
+		return nil, wire.TooLarge()
 	}
 	header, _ := rawmail.Split(a.raw)
 	l := &letter{arrival: *a}
@@ -61,7 +62,7 @@ func newLetter(owner *Account, addresses []string, a *arrival) (*letter, error) 
 		for _, value := range header.All(field) {
 			addresses, err := parseAddresses(value)
 			if err != nil {
-				return nil, invalidArgument("Invalid %s header", field)
+				return nil, wire.InvalidArgument("Invalid %s header", field)
 			}
 			for _, address := range addresses {
 				l.recipients = append(l.recipients, strings.ToLower(address))
@@ -69,7 +70,7 @@ func newLetter(owner *Account, addresses []string, a *arrival) (*letter, error) 
 		}
 	}
 	if len(l.recipients) == 0 {
-		return nil, invalidArgument("Recipient address required")
+		return nil, wire.InvalidArgument("Recipient address required")
 	}
 	slices.Sort(l.recipients)
 	l.recipients = slices.Compact(l.recipients)
@@ -108,7 +109,7 @@ func sender(owner *Account, addresses []string, raw []byte, header rawmail.Heade
 	}
 	list, err := rawmail.Addresses(value)
 	if err != nil || len(list) == 0 { // "undisclosed:;" is nobody
-		return nil, "", invalidArgument("Invalid From header")
+		return nil, "", wire.InvalidArgument("Invalid From header")
 	}
 	if len(list) == 1 && slices.Contains(addresses, strings.ToLower(withoutTag(list[0].Address))) {
 		return raw, list[0].Address, nil
@@ -165,7 +166,7 @@ func completed(raw []byte, header rawmail.Header, now time.Time) []byte {
 	return append([]byte(missing.String()), raw...)
 }
 
-// send delivers the letter. Mail from the sender to itself is one message.
+// Send delivers the letter. Mail from the sender to itself is one message.
 func (s *Server) send(ctx context.Context, tx queue.Tx, owner *Account, out *letter) (messageRow, error) {
 	for _, recipient := range out.recipients {
 		if owner.isAddress(recipient) {
@@ -253,6 +254,6 @@ func (a *Account) Deliver(ctx context.Context, raw []byte) (Message, error) {
 	if err != nil {
 		return Message{}, fmt.Errorf("gmailtest: deliver: %w", err)
 	}
-	a.server.publisher.ring()
+	a.server.publisher.Wake()
 	return a.Message(ctx, m.ID)
 }

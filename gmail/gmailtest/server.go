@@ -1,19 +1,26 @@
 package gmailtest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
+	"net/textproto"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/faults"
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
+	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
+	"github.com/postroom-go/postroom/gmail/gmailtest/pubsub"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -63,15 +70,13 @@ type Server struct {
 	url   string
 	http  *http.Server
 
-	faults  faults
+	faults  faults.Script
 	quota   quota
 	calls   callLog
-	oauth   OAuth
-	signer  signer
+	oauth   *oauth.Server
 	uploads uploadSessions
 
-	publish   func(ctx context.Context, topic string, data []byte) error
-	publisher *publisher
+	publisher *pubsub.Publisher
 	control   http.Handler // nil: not answered
 
 	serving sync.WaitGroup // the accept loop and the calls under way
@@ -86,7 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		clock.base = time.Now
 	}
 	cfg.Now = clock.Now
-	if err := errors.Join(cfg.Quota.complete(), cfg.OAuth.complete()); err != nil {
+	if err := cfg.Quota.complete(); err != nil {
 		return nil, err
 	}
 	if cfg.Email != "" {
@@ -98,11 +103,14 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gmailtest: %w", err)
 	}
-	s := &Server{db: db, now: cfg.Now, clock: clock, oauth: cfg.OAuth, publish: cfg.Publish, quota: quota{Quota: cfg.Quota, now: cfg.Now}}
+	s := &Server{db: db, now: cfg.Now, clock: clock, quota: quota{Quota: cfg.Quota, now: cfg.Now}}
+	if s.oauth, err = oauth.New(db, cfg.Now, cfg.OAuth); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	if err := s.prepare(ctx, cfg.Email); err != nil {
 		return nil, errors.Join(fmt.Errorf("gmailtest: %w", err), db.Close())
 	}
-	s.publisher = newPublisher(s)
+	s.publisher = pubsub.New(pubsub.Config{Now: s.now, Pending: s.takeNotifications, SignIdentity: s.oauth.SignIdentity, Publish: cfg.Publish})
 	if cfg.Control {
 		s.control = s.controls()
 	}
@@ -156,7 +164,7 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.publisher.cancel()
+	s.publisher.Stop()
 	err := s.http.Close()
 	s.serving.Wait()
 	return errors.Join(err, s.db.Close())
@@ -168,10 +176,11 @@ func (s *Server) listen(address string) error {
 		return err
 	}
 	s.url = "http://" + listener.Addr().String() + "/"
+	s.oauth.ListenAt(s.url)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	s.serving.Go(func() { _ = s.http.Serve(listener) })
-	s.serving.Go(s.publisher.run)
-	s.publisher.ring()
+	s.publisher.Start()
+	s.publisher.Wake()
 	return nil
 }
 
@@ -209,18 +218,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	// If a connection is closed with unread bytes, the client loses the response.
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxRequest))
-	p.send(w, r)
+	p.Send(w, r)
 }
 
 // call answers one call, subject to faults. cut means that the caller gets no response.
-func (s *Server) call(r *http.Request) (p reply, cut bool) {
+func (s *Server) call(r *http.Request) (p wire.Reply, cut bool) {
 	call := Call{Verb: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, At: s.now()}
 	body := &heard{ReadCloser: r.Body}
 	r.Body = body
 	defer func() {
-		call.Status, call.Cut, call.Body = p.status, cut || p.truncated, string(body.beginning)
+		call.Status, call.Cut, call.Body = p.Status, cut || p.Truncated, string(body.beginning)
 		s.calls.add(call)
-		s.publisher.ring()
+		s.publisher.Wake()
 	}()
 	found, ok := s.route(r)
 	if !ok {
@@ -235,9 +244,9 @@ func (s *Server) call(r *http.Request) (p reply, cut bool) {
 		call.Account = who.account.email
 		defer s.quota.leave(who.account)
 	}
-	fault := s.faults.due(call.Method, call.Path, call.Account)
-	if !fault.hold(r) || fault.Cut == CutBefore {
-		return reply{}, true
+	fault := s.faults.Due(call.Method, call.Path, call.Account)
+	if !hold(r, fault) || fault.Cut == CutBefore {
+		return wire.Reply{}, true
 	}
 	if req.session != nil {
 		readAhead(r)
@@ -248,12 +257,12 @@ func (s *Server) call(r *http.Request) (p reply, cut bool) {
 	if err == nil {
 		answer, err = s.answer(req, who, &call, fault)
 	}
-	p = replyTo(r.URL.Query(), req.mask, answer, err)
+	p = wire.ReplyTo(r.URL.Query(), req.mask, answer, err)
 	if fault.Body != "" && err != nil {
-		p.body = []byte(fault.Body)
-		p.header.Del("Content-Type")
+		p.Body = []byte(fault.Body)
+		p.Header.Del("Content-Type")
 	}
-	p.truncated = fault.Truncate
+	p.Truncated = fault.Truncate
 	if req.session != nil && call.Method != "" && err == nil {
 		req.session.finish(p)
 	}
@@ -263,7 +272,7 @@ func (s *Server) call(r *http.Request) (p reply, cut bool) {
 // answer carries out a valid call.
 func (s *Server) answer(r *request, who *credential, call *Call, fault Fault) (answer any, err error) {
 	if fault.Status != 0 {
-		return nil, fault.apiError(s.now())
+		return nil, faultError(fault, s.now())
 	}
 	if r.handle == nil {
 		return nil, notImplemented(r.id)
@@ -300,4 +309,43 @@ func (s *Server) admit(r *request) (*credential, error) {
 		err = r.account.mayBe(r.param("userId"))
 	}
 	return found, errors.Join(err, s.quota.enter(r.account))
+}
+
+// isBatch reports whether the request is a batch of calls.
+func isBatch(r *http.Request) bool {
+	return r.Method == http.MethodPost && (r.URL.Path == "/batch" || strings.HasPrefix(r.URL.Path, "/batch/gmail/"))
+}
+
+// batch answers a batch: each call separately, as if it had come alone, in their order. Only a malformed batch is answered as a
+// whole.
+func (s *Server) batch(r *http.Request) (p wire.Reply, cut bool) {
+	calls, err := wire.ReadBatch(r, maxRequest)
+	if err != nil {
+		return wire.AsError(err).Reply(r.URL.Query()), false
+	}
+	var body bytes.Buffer
+	truncated := false
+	parts := multipart.NewWriter(&body)
+	for _, call := range calls {
+		answer, cut := s.call(call.Request)
+		if cut {
+			return wire.Reply{}, true
+		}
+		truncated = truncated || answer.Truncated
+		header := textproto.MIMEHeader{"Content-Type": {"application/http"}}
+		if call.ContentID != "" {
+			header["Content-ID"] = []string{call.AnswerID()}
+		}
+		part, err := parts.CreatePart(header)
+		if err == nil {
+			err = answer.WritePart(part)
+		}
+		if err != nil {
+			return wire.AsError(err).Reply(r.URL.Query()), false
+		}
+	}
+	_ = parts.Close() // writing to a buffer cannot fail
+	p = wire.NewReply(http.StatusOK, "multipart/mixed; boundary="+parts.Boundary(), body.Bytes())
+	p.Truncated = truncated
+	return p, false
 }

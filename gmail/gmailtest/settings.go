@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/language"
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -93,7 +94,7 @@ func saveSetting(ctx context.Context, tx queue.Tx, a *Account, kind, key string,
 func removeSetting(ctx context.Context, tx queue.Tx, a *Account, kind, key string) error {
 	n, err := dbquery.Exec(ctx, tx, deleteSetting, a.id, kind, key)
 	if err == nil && n == 0 {
-		return notFound()
+		return wire.NotFound()
 	}
 	return err
 }
@@ -131,7 +132,7 @@ func oneOf(field string, value *string, values ...string) error {
 		*value = values[0]
 	}
 	if !slices.Contains(values, *value) {
-		return invalidArgument("Invalid value at '%s': %q", field, *value)
+		return wire.InvalidArgument("Invalid value at '%s': %q", field, *value)
 	}
 	return nil
 }
@@ -139,16 +140,16 @@ func oneOf(field string, value *string, values ...string) error {
 func checkVacation(_ context.Context, _ queue.Tx, _ *Account, v *gmail.VacationSettings) error {
 	switch {
 	case v.EnableAutoReply && v.ResponseSubject == "" && v.ResponseBodyPlainText == "" && v.ResponseBodyHtml == "":
-		return invalidArgument("Either the response subject or the response body must be nonempty")
+		return wire.InvalidArgument("Either the response subject or the response body must be nonempty")
 	case v.StartTime != 0 && v.EndTime != 0 && v.StartTime >= v.EndTime:
-		return invalidArgument("Start time must precede end time")
+		return wire.InvalidArgument("Start time must precede end time")
 	}
 	return nil
 }
 
 func checkIMAP(_ context.Context, _ queue.Tx, _ *Account, v *gmail.ImapSettings) error {
 	if !slices.Contains([]int64{0, 1000, 2000, 5000, 10000}, v.MaxFolderSize) {
-		return invalidArgument("Invalid value at 'max_folder_size': %d", v.MaxFolderSize)
+		return wire.InvalidArgument("Invalid value at 'max_folder_size': %d", v.MaxFolderSize)
 	}
 	return oneOf("expunge_behavior", &v.ExpungeBehavior, "archive", "trash", "deleteForever")
 }
@@ -163,7 +164,7 @@ func checkPOP(_ context.Context, _ queue.Tx, _ *Account, v *gmail.PopSettings) e
 func checkLanguage(_ context.Context, _ queue.Tx, _ *Account, v *gmail.LanguageSettings) error {
 	tag, err := language.Parse(v.DisplayLanguage)
 	if err != nil {
-		return invalidArgument("Invalid language: %q", v.DisplayLanguage)
+		return wire.InvalidArgument("Invalid language: %q", v.DisplayLanguage)
 	}
 	v.DisplayLanguage = tag.String()
 	return nil
@@ -181,7 +182,7 @@ func checkForwarding(ctx context.Context, tx queue.Tx, a *Account, address strin
 	var known gmail.ForwardingAddress
 	err := loadSetting(ctx, tx, a, kindForwarding, strings.ToLower(address), &known)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && known.VerificationStatus != statusAccepted {
-		return &apiError{status: 403, reason: "forbidden", message: "Unrecognized forwarding address: " + address}
+		return &wire.Error{Status: 403, Reason: "forbidden", Message: "Unrecognized forwarding address: " + address}
 	}
 	return err
 }

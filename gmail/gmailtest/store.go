@@ -9,12 +9,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
@@ -78,7 +83,7 @@ func (m *messageRow) hidden() bool {
 // checkID refuses invalid ids of messages and threads, which are hexadecimal numbers.
 func checkID(id string) error {
 	if _, err := strconv.ParseUint(id, 16, 64); err != nil || len(id) > 16 {
-		return invalidArgument("Invalid id value")
+		return wire.InvalidArgument("Invalid id value")
 	}
 	return nil
 }
@@ -131,7 +136,7 @@ func maxResults(value string, limit int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < 0 {
-		return 0, invalidArgument("Invalid value at 'max_results': %q", value)
+		return 0, wire.InvalidArgument("Invalid value at 'max_results': %q", value)
 	}
 	if n == 0 {
 		n = 100
@@ -142,4 +147,63 @@ func maxResults(value string, limit int64) (int64, error) {
 // without returns the elements of list that are not in remove.
 func without(list, remove []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(remove, s) })
+}
+
+// foundOr404 converts a missing row into Gmail's response.
+func foundOr404(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return wire.NotFound()
+	}
+	return err
+}
+
+// Save writes the state of the server into a new folder, from which [Open] starts another server: a test prepares a mailbox once
+// and begins each case with a copy. A folder that already has a mailbox is refused. If Save fails, or the process dies, the
+// folder has no mailbox.
+func (s *Server) Save(ctx context.Context, dir string) error {
+	path := filepath.Join(dir, stateFile)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("gmailtest: save: %w", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		return fmt.Errorf("gmailtest: save: %s has a mailbox already; give a new folder", dir)
+	}
+	// An unfinished copy must not be mistaken for a mailbox.
+	unfinished, err := os.CreateTemp(dir, stateFile+".*")
+	if err != nil {
+		return fmt.Errorf("gmailtest: save: %w", err)
+	}
+	err = errors.Join(unfinished.Close(), s.copyInto(ctx, unfinished.Name()))
+	if err == nil {
+		err = os.Rename(unfinished.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("gmailtest: save: %w", errors.Join(err, os.Remove(unfinished.Name())))
+	}
+	return nil
+}
+
+// copyInto writes the state into an empty file.
+func (s *Server) copyInto(ctx context.Context, path string) error {
+	conn, err := s.db.Reader().Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	// Reading connections refuse to write, even into another file.
+	_, err = conn.ExecContext(ctx, "PRAGMA query_only = FALSE")
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "VACUUM INTO $1", onDisk(path))
+	}
+	_, onlyErr := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = TRUE")
+	return errors.Join(err, onlyErr)
+}
+
+// onDisk returns SQLite's name of a file, even if the state is in memory, where a plain name would be saved.
+func onDisk(path string) string {
+	vfs := "unix"
+	if runtime.GOOS == "windows" {
+		vfs = "win32"
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: "vfs=" + vfs}).String()
 }

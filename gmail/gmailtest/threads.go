@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"regexp"
+	"strings"
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -68,7 +71,7 @@ func (s *Server) getThread(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if f.name == "raw" {
-		return nil, invalidArgument("Invalid value at 'format': threads are not given as raw")
+		return nil, wire.InvalidArgument("Invalid value at 'format': threads are not given as raw")
 	}
 	rows, err := loadThread(ctx, s.db.Reader(), r.account.id, r.param("id"))
 	if err != nil {
@@ -96,7 +99,7 @@ func loadThread(ctx context.Context, q dbquery.Querier, account int64, id string
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, notFound()
+		return nil, wire.NotFound()
 	}
 	return rows, nil
 }
@@ -156,4 +159,63 @@ func (s *Server) deleteThread(ctx context.Context, r *request) (any, error) {
 		}
 		return nil
 	})
+}
+
+// maxReferences is the number of references of a message that count, from the last.
+const maxReferences = 50
+
+// findThread returns the thread of a message that does not name one: a thread with the same subject that contains the message or
+// one that it references, otherwise a new one.
+func (a *arrival) findThread(ctx context.Context, tx queue.Tx) (string, error) {
+	var threads []string
+	if err := dbquery.Select(ctx, tx, &threads, selectThreadOf, a.account, textList(a.references), a.subjectKey); err != nil {
+		return "", err
+	}
+	if len(threads) == 0 {
+		return a.id, nil
+	}
+	return threads[0], nil
+}
+
+// checkThread checks the thread in a request, which must exist. A message that does not answer another with the same subject in
+// it begins a new thread, as at Gmail.
+func (a *arrival) checkThread(ctx context.Context, tx queue.Tx) error {
+	if a.threadID == "" || a.keepsThread {
+		return nil
+	}
+	if err := checkID(a.threadID); err != nil {
+		return err
+	}
+	var keys []string
+	if err := dbquery.Select(ctx, tx, &keys, selectSubjects, a.account, a.threadID); err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		return wire.NotFound()
+	}
+	var known []string
+	if err := dbquery.Select(ctx, tx, &known, selectReferencesOf, a.account, a.threadID, textList(a.references)); err != nil {
+		return err
+	}
+	if !a.answers || len(known) == 0 || len(without([]string{a.subjectKey}, keys)) > 0 {
+		a.threadID = ""
+	}
+	return nil
+}
+
+// answerPrefix matches the usual prefixes of the subject of an answer or a forward in the most frequent languages.
+var answerPrefix = regexp.MustCompile(`^(?i:\s*(re|aw|sv|vs|antw|odp|fwd?|wg|tr|rv|enc)(\[\d+\])?\s*[:\x{ff1a}])*\s*`)
+
+// subjectKey returns a key that is equal for the subjects of one thread.
+func subjectKey(subject string) string {
+	return strings.ToLower(strings.Join(strings.Fields(answerPrefix.ReplaceAllString(subject, "")), " "))
+}
+
+func rememberReferences(ctx context.Context, tx queue.Tx, account int64, thread string, references []string) error {
+	for _, reference := range references {
+		if _, err := tx.ExecContext(ctx, insertReference, account, reference, thread); err != nil {
+			return err
+		}
+	}
+	return nil
 }

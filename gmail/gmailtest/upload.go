@@ -6,8 +6,9 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"strings"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
 // An upload is the body of a request under /upload: a raw message and its JSON.
@@ -66,7 +67,7 @@ func (r *request) receive() (*upload, error) {
 	case "multipart":
 		return r.receiveMultipart()
 	default:
-		return nil, invalidArgument("Invalid value at 'uploadType': %q", wish)
+		return nil, wire.InvalidArgument("Invalid value at 'uploadType': %q", wish)
 	}
 }
 
@@ -74,7 +75,7 @@ func (r *request) receive() (*upload, error) {
 func (r *request) receiveMultipart() (*upload, error) {
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
-		return nil, badContent("Missing multipart boundary")
+		return nil, wire.BadContent("Missing multipart boundary")
 	}
 	parts := multipart.NewReader(r.Body, params["boundary"])
 	metadata, _, err := r.readPart(parts)
@@ -91,17 +92,13 @@ func (r *request) receiveMultipart() (*upload, error) {
 func (r *request) readPart(parts *multipart.Reader) (content []byte, contentType string, err error) {
 	part, err := parts.NextRawPart()
 	if err != nil {
-		return nil, "", badContent("Missing end boundary in multipart body.")
+		return nil, "", wire.BadContent("Missing end boundary in multipart body.")
 	}
 	content, err = r.readAll(part, r.upload)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = badContent("Missing end boundary in multipart body.")
+		err = wire.BadContent("Missing end boundary in multipart body.")
 	}
 	return content, part.Header.Get("Content-Type"), err
-}
-
-func badContent(message string) error {
-	return &apiError{status: http.StatusBadRequest, reason: "badContent", message: message}
 }
 
 // checkMediaType refuses other types than a message. Clients that do not set a type send text/plain.
@@ -109,18 +106,14 @@ func checkMediaType(contentType string) error {
 	if mediaType, _, err := mime.ParseMediaType(contentType); err == nil && strings.HasPrefix(mediaType, "message/") {
 		return nil
 	}
-	return badContent("Media type '" + contentType + "' is not supported. Valid media types: [message/*]")
+	return wire.BadContent("Media type '" + contentType + "' is not supported. Valid media types: [message/*]")
 }
 
 // readAll reads to the end, or refuses a body above the limit.
 func (r *request) readAll(from io.Reader, limit int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if int64(len(content)) > limit {
-		return nil, tooLarge()
+		return nil, wire.TooLarge()
 	}
 	return content, err
-}
-
-func tooLarge() error {
-	return &apiError{status: http.StatusRequestEntityTooLarge, reason: "uploadTooLarge", message: "Request Entity Too Large"}
 }

@@ -5,21 +5,20 @@ import (
 	"database/sql"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
+	"github.com/postroom-go/postroom/gmail/gmailtest/pubsub"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // watchTTL is the life of a watch.
 const watchTTL = 7 * 24 * time.Hour
-
-var topicName = regexp.MustCompile(`^projects/[a-z][a-z0-9.:-]*/topics/[A-Za-z][A-Za-z0-9._~%+-]{2,254}$`)
 
 // A watchRow is the topic and the filter for changes of an account.
 type watchRow struct {
@@ -46,12 +45,12 @@ func (s *Server) watch(ctx context.Context, r *request) (any, error) {
 	if err := r.readJSON(&request); err != nil {
 		return nil, err
 	}
-	if !topicName.MatchString(request.TopicName) {
-		return nil, invalidArgument("Invalid topicName does not match projects/*/topics/*")
+	if !pubsub.IsTopic(request.TopicName) {
+		return nil, wire.InvalidArgument("Invalid topicName does not match projects/*/topics/*")
 	}
 	behavior := strings.ToLower(request.LabelFilterBehavior + request.LabelFilterAction) // one of them is empty
 	if !slices.Contains([]string{"", "include", "exclude"}, behavior) {
-		return nil, invalidArgument("Invalid value at 'label_filter_behavior': %q", request.LabelFilterBehavior+request.LabelFilterAction)
+		return nil, wire.InvalidArgument("Invalid value at 'label_filter_behavior': %q", request.LabelFilterBehavior+request.LabelFilterAction)
 	}
 	now := s.now()
 	row := watchRow{Account: r.account.id, Topic: request.TopicName, Labels: request.LabelIds, Exclude: behavior == "exclude", Expires: now.Add(watchTTL).UnixMilli()}
@@ -87,9 +86,9 @@ func checkOtherWatch(ctx context.Context, tx queue.Tx, row *watchRow, now time.T
 	case err != nil:
 		return err
 	case other.Topic != row.Topic && other.Expires > now.UnixMilli():
-		return &apiError{
-			status: http.StatusBadRequest, reason: "failedPrecondition",
-			message: "Only one user push notification client allowed per developer (call /stop then try again)",
+		return &wire.Error{
+			Status: http.StatusBadRequest, Reason: "failedPrecondition",
+			Message: "Only one user push notification client allowed per developer (call /stop then try again)",
 		}
 	}
 	return nil
@@ -101,4 +100,63 @@ func (s *Server) stop(ctx context.Context, r *request) (any, error) {
 		_, err := tx.ExecContext(ctx, deleteWatch, r.account.id)
 		return err
 	})
+}
+
+// The notifications of watches, for tests that import this package alone; package pubsub describes them.
+type (
+	PushTarget = pubsub.Target
+	PushFault  = pubsub.Fault
+	Push       = pubsub.Push
+)
+
+// PushTo adds a target for notifications that are published to its topic from now on. [Server.Issuer] and [Server.KeysURL] verify
+// their tokens.
+func (s *Server) PushTo(target PushTarget) error { return s.publisher.PushTo(target) }
+
+// FaultPushes adds faults of notifications. If several select one, the first that is due applies.
+func (s *Server) FaultPushes(faults ...PushFault) { s.publisher.Fault(faults...) }
+
+// ClearPushFaults removes all faults of notifications, and opens their gates.
+func (s *Server) ClearPushFaults() { s.publisher.ClearFaults() }
+
+// Pushes returns the last deliveries of notifications, including attempts, in the order in which they ended: at least 5,000, if
+// there were as many.
+func (s *Server) Pushes() []Push { return s.publisher.Pushes() }
+
+// A notificationRow is a change that has not been published.
+type notificationRow struct {
+	ID        int64    `db:"id"`
+	Account   int64    `db:"account"`
+	HistoryID uint64   `db:"history_id"`
+	Labels    textList `db:"labels"`
+}
+
+// takeNotifications takes the changes that were not published: for each account, only the newest change that its watch wants, since
+// Gmail does not report each one.
+func (s *Server) takeNotifications(ctx context.Context) ([]pubsub.Notification, error) {
+	var rows []notificationRow
+	var watches []watchRow
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := dbquery.Select(ctx, tx, &watches, selectWatches, s.now().UnixMilli()); err != nil {
+			return err
+		}
+		return dbquery.Select(ctx, tx, &rows, takeNotifications)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var pending []pubsub.Notification
+	for i := range watches {
+		w := &watches[i]
+		var newest uint64
+		for _, row := range rows {
+			if row.Account == w.Account && w.wants(row.Labels) {
+				newest = max(newest, row.HistoryID)
+			}
+		}
+		if newest > 0 {
+			pending = append(pending, pubsub.Notification{Topic: w.Topic, Email: w.Email, HistoryID: newest})
+		}
+	}
+	return pending, nil
 }

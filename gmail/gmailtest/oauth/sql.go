@@ -1,4 +1,4 @@
-package gmailtest
+package oauth
 
 //nolint:gosec // statements about tokens, and no tokens
 const (
@@ -96,4 +96,9 @@ WHERE expires_at > $1
 SELECT id, email
 FROM accounts
 ORDER BY id`
+
+	selectAccount = `
+SELECT id, email
+FROM accounts
+WHERE email_key = $1`
 )

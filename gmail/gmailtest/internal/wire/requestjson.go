@@ -1,4 +1,4 @@
-package gmailtest
+package wire
 
 import (
 	"bytes"
@@ -11,21 +11,13 @@ import (
 	"strings"
 )
 
-// readJSON reads a request's body. An empty body is an object without fields.
-func (r *request) readJSON(into any) error {
-	return r.readJSONAs(reflect.TypeOf(into), into)
-}
-
-// readJSONAs is readJSON for a value whose type does not list its fields.
-func (r *request) readJSONAs(shape reflect.Type, into any) error {
-	body, err := r.readAll(r.Body, maxRequest)
-	if err != nil || len(body) == 0 {
-		return err
-	}
+// DecodeJSON reads the JSON of a request. The shape is the type whose fields the JSON may have: that of the value, unless its type
+// does not list them.
+func DecodeJSON(body []byte, shape reflect.Type, into any) error {
 	if reflect.TypeOf(into) == shape && decodeStrictly(body, into) == nil {
 		return nil // as nearly all requests are
 	}
-	body, err = plainJSON(body, shape)
+	body, err := plainJSON(body, shape)
 	if err != nil {
 		return err
 	}
@@ -37,7 +29,7 @@ func (r *request) readJSONAs(shape reflect.Type, into any) error {
 }
 
 func invalidJSON(err error) error {
-	return &apiError{status: http.StatusBadRequest, reason: "parseError", message: "Invalid JSON payload received. " + err.Error()}
+	return &Error{Status: http.StatusBadRequest, Reason: "parseError", Message: "Invalid JSON payload received. " + err.Error()}
 }
 
 // decodeStrictly reads JSON in the form of Google's own libraries.
@@ -97,7 +89,7 @@ func bindJSON(value any, shape reflect.Type, path string) (any, error) {
 func bindObject(object map[string]any, shape reflect.Type, path string) (any, error) {
 	bound := make(map[string]any, len(object))
 	for name, value := range object {
-		field, ok := jsonField(shape, camelCase(name))
+		field, ok := jsonField(shape, CamelCase(name))
 		if !ok {
 			return nil, unknownField(name, path)
 		}
@@ -119,5 +111,16 @@ func unknownField(name, path string) error {
 	if path != "" {
 		where = fmt.Sprintf(" at '%s'", path)
 	}
-	return invalidArgument("Invalid JSON payload received. Unknown name %q%s: Cannot find field.", name, where)
+	return InvalidArgument("Invalid JSON payload received. Unknown name %q%s: Cannot find field.", name, where)
+}
+
+// CamelCase converts label_ids to labelIds.
+func CamelCase(name string) string {
+	words := strings.Split(name, "_")
+	for i, word := range words[1:] {
+		if word != "" {
+			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return strings.Join(words, "")
 }

@@ -1,4 +1,7 @@
-package gmailtest
+// Package pubsub stands in for Google's Pub/Sub in tests: it publishes the notifications of the fake Gmail and pushes them to
+// programs by HTTP with signed tokens, and loses, duplicates and delays those that a test chooses. Package gmailtest starts it and has
+// the same types under its own names.
+package pubsub
 
 import (
 	"bytes"
@@ -8,18 +11,49 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/gmail/gmailtest/faults"
 )
 
-// A PushTarget receives published notifications by HTTP, like a push subscription of Pub/Sub: a POST with the message as JSON and
-// a signed token of OpenID Connect. Without a 2xx response the message is sent again, see [PushTarget.Retry].
-type PushTarget struct {
+// maxPushes bounds the log of pushes.
+const maxPushes = 10_000
+
+var topicName = regexp.MustCompile(`^projects/[a-z][a-z0-9.:-]*/topics/[A-Za-z][A-Za-z0-9._~%+-]{2,254}$`)
+
+// IsTopic reports whether the name is one of a topic: projects/PROJECT/topics/TOPIC.
+func IsTopic(name string) bool { return topicName.MatchString(name) }
+
+// A Notification tells the watcher of a mailbox that it has changed.
+type Notification struct {
+	Topic     string
+	Email     string
+	HistoryID uint64
+}
+
+// Config connects a [Publisher] to its server. Now, Pending and SignIdentity are required.
+type Config struct {
+	// Now returns the time.
+	Now func() time.Time
+
+	// Pending takes the notifications that were not published.
+	Pending func(ctx context.Context) ([]Notification, error)
+
+	// SignIdentity returns an identity token with the claims and its issuer.
+	SignIdentity func(claims map[string]any) (string, error)
+
+	// Publish publishes a notification to a topic. If it returns an error, the notification is published again. Default nil:
+	// notifications go only to the targets.
+	Publish func(ctx context.Context, topic string, data []byte) error
+}
+
+// A Target receives published notifications by HTTP, like a push subscription of Pub/Sub: a POST with the message as JSON and
+// a signed token of OpenID Connect. Without a 2xx response the message is sent again, see [Target.Retry].
+type Target struct {
 	Topic string // projects/PROJECT/topics/TOPIC
 	URL   string
 
@@ -44,8 +78,8 @@ type Push struct {
 	Lost      bool   `json:"lost"`       // by a fault
 }
 
-// A PushFault is a fault of some notifications. They are counted in the order of their publishing.
-type PushFault struct {
+// A Fault is a fault of some notifications. They are counted in the order of their publishing.
+type Fault struct {
 	// Nth is the first affected notification, counted from 1 since the fault was set. Zero means 1.
 	Nth int
 	// Times is the number of consecutive notifications. Zero means 1; a negative number means all further ones.
@@ -56,38 +90,50 @@ type PushFault struct {
 	// Copies is the number of additional deliveries.
 	Copies int
 	// Gate holds the notification until it is opened, while later ones pass.
-	Gate *Gate
+	Gate *faults.Gate
 }
 
-type countedPushFault struct {
-	PushFault
+type countedFault struct {
+	Fault
 	seen int
 }
 
-// A publisher delivers notifications.
-type publisher struct {
-	server *Server
-	wake   chan struct{}   // holds one value if there may be notifications
-	ctx    context.Context //nolint:containedctx // the life of the server
-	cancel context.CancelFunc
-	client *http.Client
+// A Publisher delivers notifications. It is safe for concurrent use.
+type Publisher struct {
+	cfg        Config
+	wake       chan struct{}   // holds one value if there may be notifications
+	ctx        context.Context //nolint:containedctx // the life of the publisher
+	cancel     context.CancelFunc
+	client     *http.Client
+	delivering sync.WaitGroup
 
 	mu      sync.Mutex
-	targets []PushTarget
-	faults  []*countedPushFault
+	targets []Target
+	faults  []*countedFault
 	pushes  []Push
 	lastID  int64 // of a message
 }
 
-func newPublisher(s *Server) *publisher {
-	p := &publisher{server: s, wake: make(chan struct{}, 1), client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+// New returns a publisher that is not running.
+func New(cfg Config) *Publisher {
+	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	p := &Publisher{cfg: cfg, wake: make(chan struct{}, 1), client: client}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
 
+// Start publishes in the background until [Publisher.Stop] is called.
+func (p *Publisher) Start() { p.delivering.Go(p.run) }
+
+// Stop ends all deliveries. Undelivered notifications are lost.
+func (p *Publisher) Stop() {
+	p.cancel()
+	p.delivering.Wait()
+}
+
 // PushTo adds a target for notifications that are published to its topic from now on.
-func (s *Server) PushTo(target PushTarget) error {
-	if !topicName.MatchString(target.Topic) {
+func (p *Publisher) PushTo(target Target) error {
+	if !IsTopic(target.Topic) {
 		return fmt.Errorf("gmailtest: PushTarget.Topic is %q; write projects/PROJECT/topics/TOPIC", target.Topic)
 	}
 	if target.URL == "" {
@@ -99,9 +145,9 @@ func (s *Server) PushTo(target PushTarget) error {
 	if target.Retry <= 0 {
 		target.Retry = 100 * time.Millisecond
 	}
-	s.publisher.mu.Lock()
-	s.publisher.targets = append(s.publisher.targets, target)
-	s.publisher.mu.Unlock()
+	p.mu.Lock()
+	p.targets = append(p.targets, target)
+	p.mu.Unlock()
 	return nil
 }
 
@@ -111,48 +157,48 @@ func setDefault(field *string, value string) {
 	}
 }
 
-// FaultPushes adds faults of notifications. If several select one, the first that is due applies.
-func (s *Server) FaultPushes(faults ...PushFault) {
-	s.publisher.mu.Lock()
-	defer s.publisher.mu.Unlock()
-	for _, fault := range faults {
+// Fault adds faults of notifications. If several select one, the first that is due applies.
+func (p *Publisher) Fault(list ...Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, fault := range list {
 		fault.Nth = max(fault.Nth, 1)
 		if fault.Times == 0 {
 			fault.Times = 1
 		}
-		s.publisher.faults = append(s.publisher.faults, &countedPushFault{PushFault: fault})
+		p.faults = append(p.faults, &countedFault{Fault: fault})
 	}
 }
 
-// ClearPushFaults removes all faults of notifications, and opens their gates.
-func (s *Server) ClearPushFaults() {
-	s.publisher.mu.Lock()
-	defer s.publisher.mu.Unlock()
-	for _, fault := range s.publisher.faults {
+// ClearFaults removes all faults of notifications, and opens their gates.
+func (p *Publisher) ClearFaults() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, fault := range p.faults {
 		if fault.Gate != nil {
 			fault.Gate.Open()
 		}
 	}
-	s.publisher.faults = nil
+	p.faults = nil
 }
 
 // Pushes returns the last deliveries of notifications, including attempts, in the order in which they ended: at least 5,000, if
 // there were as many.
-func (s *Server) Pushes() []Push {
-	s.publisher.mu.Lock()
-	defer s.publisher.mu.Unlock()
-	return slices.Clone(s.publisher.pushes)
+func (p *Publisher) Pushes() []Push {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.pushes)
 }
 
-func (p *publisher) ring() {
+// Wake lets the publisher look for notifications.
+func (p *Publisher) Wake() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run publishes until the server is closed.
-func (p *publisher) run() {
+func (p *Publisher) run() {
 	for {
 		select {
 		case <-p.ctx.Done():
@@ -163,49 +209,23 @@ func (p *publisher) run() {
 	}
 }
 
-// A notificationRow is a change that has not been published.
-type notificationRow struct {
-	ID        int64    `db:"id"`
-	Account   int64    `db:"account"`
-	HistoryID uint64   `db:"history_id"`
-	Labels    textList `db:"labels"`
-}
-
-// drain publishes the pending changes: for each account, only the newest change that its watch wants, since Gmail does not report
-// each one.
-func (p *publisher) drain() {
-	var rows []notificationRow
-	var watches []watchRow
-	err := p.server.db.Write(p.ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := dbquery.Select(ctx, tx, &watches, selectWatches, p.server.now().UnixMilli()); err != nil {
-			return err
-		}
-		return dbquery.Select(ctx, tx, &rows, takeNotifications)
-	})
+func (p *Publisher) drain() {
+	pending, err := p.cfg.Pending(p.ctx)
 	if err != nil {
 		return // the server is closing, or the next change wakes it again
 	}
-	for i := range watches {
-		w := &watches[i]
-		var newest uint64
-		for _, row := range rows {
-			if row.Account == w.Account && w.wants(row.Labels) {
-				newest = max(newest, row.HistoryID)
-			}
-		}
-		if newest > 0 {
-			p.publish(w, newest)
-		}
+	for _, n := range pending {
+		p.publish(n)
 	}
 }
 
 // publish sends one notification, and does not wait for its delivery.
-func (p *publisher) publish(w *watchRow, historyID uint64) {
-	push := Push{Topic: w.Topic, Email: w.Email, HistoryID: historyID}
+func (p *Publisher) publish(n Notification) {
+	push := Push{Topic: n.Topic, Email: n.Email, HistoryID: n.HistoryID}
 	p.mu.Lock()
 	fault := p.due()
 	targets := slices.Clone(p.targets)
-	p.lastID = max(p.lastID+1, p.server.now().UnixNano()) // a clock may stand still
+	p.lastID = max(p.lastID+1, p.cfg.Now().UnixNano()) // a clock may stand still
 	push.MessageID = strconv.FormatInt(p.lastID, 10)
 	p.mu.Unlock()
 	if fault.Lose {
@@ -214,14 +234,14 @@ func (p *publisher) publish(w *watchRow, historyID uint64) {
 		return
 	}
 	for range fault.Copies + 1 {
-		p.server.serving.Go(func() {
-			if !fault.Gate.wait(p.ctx) {
+		p.delivering.Go(func() {
+			if !fault.Gate.Pass(p.ctx) {
 				return
 			}
 			p.hand(push)
 			for _, target := range targets {
 				if target.Topic == push.Topic {
-					p.server.serving.Go(func() { p.deliver(target, push) })
+					p.delivering.Go(func() { p.deliver(target, push) })
 				}
 			}
 		})
@@ -229,22 +249,22 @@ func (p *publisher) publish(w *watchRow, historyID uint64) {
 }
 
 // due returns the fault of the next notification. The caller must hold the lock.
-func (p *publisher) due() (due PushFault) {
+func (p *Publisher) due() (due Fault) {
 	found := false
 	for _, fault := range p.faults {
 		fault.seen++
 		if !found && fault.seen >= fault.Nth && (fault.Times < 0 || fault.seen < fault.Nth+fault.Times) {
-			due, found = fault.PushFault, true
+			due, found = fault.Fault, true
 		}
 	}
 	return due
 }
 
-func (p *publisher) note(push Push) {
+func (p *Publisher) note(push Push) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.pushes) >= maxCalls {
-		p.pushes = slices.Delete(p.pushes, 0, maxCalls/2)
+	if len(p.pushes) >= maxPushes {
+		p.pushes = slices.Delete(p.pushes, 0, maxPushes/2)
 	}
 	p.pushes = append(p.pushes, push)
 }
@@ -259,12 +279,12 @@ func (push *Push) data() []byte {
 }
 
 // hand passes the notification to Config.Publish until it is accepted.
-func (p *publisher) hand(push Push) {
-	if p.server.publish == nil {
+func (p *Publisher) hand(push Push) {
+	if p.cfg.Publish == nil {
 		return
 	}
 	for delay := 100 * time.Millisecond; ; delay = min(2*delay, time.Minute) {
-		if p.server.publish(p.ctx, push.Topic, push.data()) == nil {
+		if p.cfg.Publish(p.ctx, push.Topic, push.data()) == nil {
 			p.note(push)
 			return
 		}
@@ -275,7 +295,7 @@ func (p *publisher) hand(push Push) {
 }
 
 // deliver posts the notification until it is acknowledged.
-func (p *publisher) deliver(target PushTarget, push Push) {
+func (p *Publisher) deliver(target Target, push Push) {
 	push.URL = target.URL
 	for delay := target.Retry; ; delay = min(2*delay, time.Minute) {
 		push.Status = p.post(target, push)
@@ -289,7 +309,7 @@ func (p *publisher) deliver(target PushTarget, push Push) {
 	}
 }
 
-func (p *publisher) sleep(delay time.Duration) bool {
+func (p *Publisher) sleep(delay time.Duration) bool {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
@@ -301,7 +321,7 @@ func (p *publisher) sleep(delay time.Duration) bool {
 }
 
 // post returns the status of the response, or 0 if there is none.
-func (p *publisher) post(target PushTarget, push Push) int {
+func (p *Publisher) post(target Target, push Push) int {
 	var body struct {
 		Message struct {
 			Data        []byte `json:"data"`
@@ -310,15 +330,15 @@ func (p *publisher) post(target PushTarget, push Push) int {
 		} `json:"message"`
 		Subscription string `json:"subscription"`
 	}
-	now := p.server.now().UTC()
+	now := p.cfg.Now().UTC()
 	body.Message.Data, body.Message.MessageID, body.Message.PublishTime = push.data(), push.MessageID, now.Format(time.RFC3339Nano)
 	body.Subscription = target.Subscription
 	text, err := json.Marshal(body)
 	if err != nil {
 		return 0
 	}
-	token, err := p.server.signer.sign(map[string]any{
-		"iss": p.server.issuer(), "aud": target.Audience, "azp": target.ServiceAccount, "sub": target.ServiceAccount,
+	token, err := p.cfg.SignIdentity(map[string]any{
+		"aud": target.Audience, "azp": target.ServiceAccount, "sub": target.ServiceAccount,
 		"email": target.ServiceAccount, "email_verified": true, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package gmailtest
+package oauth
 
 import (
 	"crypto"

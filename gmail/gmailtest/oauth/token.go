@@ -1,4 +1,4 @@
-package gmailtest
+package oauth
 
 import (
 	"context"
@@ -13,13 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// accessPrefix and refreshPrefix begin the tokens that the server issues, like Google's.
+// AccessPrefix and refreshPrefix begin the access and the refresh tokens that the server issues, like Google's.
 const (
-	accessPrefix  = "ya29."
+	AccessPrefix  = "ya29."
 	refreshPrefix = "1//"
 )
 
@@ -52,23 +53,23 @@ type tokenAnswer struct {
 // token is the token endpoint.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) int {
 	answer, err := s.exchange(r)
-	return answerOAuth(w, answer, err)
+	return answerJSON(w, answer, err)
 }
 
 func (s *Server) exchange(r *http.Request) (*tokenAnswer, error) {
 	if err := r.ParseForm(); err != nil {
-		return nil, oauthFailure(http.StatusBadRequest, "invalid_request", "Bad Request")
+		return nil, failure(http.StatusBadRequest, "invalid_request", "Bad Request")
 	}
 	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	if user, password, ok := r.BasicAuth(); ok {
 		id, secret = user, password
 	}
-	client, unknown := s.oauth.client(id)
+	client, unknown := s.cfg.client(id)
 	if unknown != nil {
-		return nil, oauthFailure(http.StatusUnauthorized, unknown.Code, unknown.Description)
+		return nil, failure(http.StatusUnauthorized, unknown.Code, unknown.Description)
 	}
 	if client.Secret != "" && subtle.ConstantTimeCompare([]byte(client.Secret), []byte(secret)) == 0 {
-		return nil, oauthFailure(http.StatusUnauthorized, "invalid_client", "Unauthorized")
+		return nil, failure(http.StatusUnauthorized, "invalid_client", "Unauthorized")
 	}
 	switch r.PostForm.Get("grant_type") {
 	case "authorization_code":
@@ -76,7 +77,7 @@ func (s *Server) exchange(r *http.Request) (*tokenAnswer, error) {
 	case "refresh_token":
 		return s.refresh(r, client)
 	}
-	return nil, oauthFailure(http.StatusBadRequest, "unsupported_grant_type", "Invalid grant_type: "+r.PostForm.Get("grant_type"))
+	return nil, failure(http.StatusBadRequest, "unsupported_grant_type", "Invalid grant_type: "+r.PostForm.Get("grant_type"))
 }
 
 // A codeRow is an authorization code with its grant.
@@ -90,7 +91,7 @@ type codeRow struct {
 }
 
 // redeem exchanges an authorization code, once. Using a code again revokes the grant of the first use (RFC 6749, section 4.1.2).
-func (s *Server) redeem(r *http.Request, client OAuthClient) (answer *tokenAnswer, err error) {
+func (s *Server) redeem(r *http.Request, client Client) (answer *tokenAnswer, err error) {
 	code := r.PostForm.Get("code")
 	var refusal error
 	err = s.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
@@ -120,14 +121,14 @@ func (s *Server) redeem(r *http.Request, client OAuthClient) (answer *tokenAnswe
 	return answer, errors.Join(err, refusal)
 }
 
-func (s *Server) checkCode(row *codeRow, r *http.Request, client OAuthClient) error {
+func (s *Server) checkCode(row *codeRow, r *http.Request, client Client) error {
 	switch {
 	case row.Client != client.ID:
-		return oauthFailure(http.StatusUnauthorized, "unauthorized_client", "Unauthorized")
+		return failure(http.StatusUnauthorized, "unauthorized_client", "Unauthorized")
 	case row.Used, row.Revoked, row.Expires <= s.now().UnixMilli():
 		return invalidGrant("Bad Request")
 	case row.Redirect != r.PostForm.Get("redirect_uri"):
-		return oauthFailure(http.StatusBadRequest, "redirect_uri_mismatch", "Bad Request")
+		return failure(http.StatusBadRequest, "redirect_uri_mismatch", "Bad Request")
 	case row.Challenge != "" && r.PostForm.Get("code_verifier") == "":
 		return invalidGrant("Missing code verifier.")
 	case row.Challenge != "" && !verifies(row.Challenge, row.ChallengeMethod, r.PostForm.Get("code_verifier")):
@@ -146,7 +147,7 @@ func verifies(challenge, method, verifier string) bool {
 }
 
 // refresh issues an access token for a refresh token, with the same scopes or fewer.
-func (s *Server) refresh(r *http.Request, client OAuthClient) (answer *tokenAnswer, err error) {
+func (s *Server) refresh(r *http.Request, client Client) (answer *tokenAnswer, err error) {
 	err = s.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
 		var grant grantRow
 		err := dbquery.Get(ctx, tx, &grant, selectGrant, r.PostForm.Get("refresh_token"))
@@ -156,15 +157,15 @@ func (s *Server) refresh(r *http.Request, client OAuthClient) (answer *tokenAnsw
 		case err != nil:
 			return err
 		case grant.Client != "" && grant.Client != client.ID:
-			return oauthFailure(http.StatusUnauthorized, "unauthorized_client", "Unauthorized")
-		case grant.Revoked, s.oauth.RefreshTTL > 0 && s.now().Sub(time.UnixMilli(grant.Granted)) >= s.oauth.RefreshTTL:
+			return failure(http.StatusUnauthorized, "unauthorized_client", "Unauthorized")
+		case grant.Revoked, s.cfg.RefreshTTL > 0 && s.now().Sub(time.UnixMilli(grant.Granted)) >= s.cfg.RefreshTTL:
 			return invalidGrant("Token has been expired or revoked.")
 		}
 		scopes := grant.Scopes
 		if fewer := r.PostForm.Get("scope"); fewer != "" {
 			for scope := range strings.FieldsSeq(fewer) {
 				if !slices.Contains(strings.Fields(grant.Scopes), scope) {
-					return oauthFailure(http.StatusBadRequest, "invalid_scope", "Some requested scopes were invalid.")
+					return failure(http.StatusBadRequest, "invalid_scope", "Some requested scopes were invalid.")
 				}
 			}
 			scopes = fewer
@@ -178,27 +179,27 @@ func (s *Server) refresh(r *http.Request, client OAuthClient) (answer *tokenAnsw
 // issue makes an access token.
 func (s *Server) issue(ctx context.Context, tx queue.Tx, grant *grantRow, scopes string) (*tokenAnswer, error) {
 	answer := &tokenAnswer{
-		AccessToken: accessPrefix + rand.Text() + rand.Text(), ExpiresIn: int64(s.oauth.AccessTTL / time.Second), Scope: scopes, TokenType: "Bearer",
+		AccessToken: AccessPrefix + rand.Text() + rand.Text(), ExpiresIn: int64(s.cfg.AccessTTL / time.Second), Scope: scopes, TokenType: "Bearer",
 	}
-	expires := s.now().Add(s.oauth.AccessTTL)
+	expires := s.now().Add(s.cfg.AccessTTL)
 	if _, err := tx.ExecContext(ctx, insertToken, answer.AccessToken, grant.ID, scopes, expires.UnixMilli()); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(strings.Fields(scopes), "openid") {
 		return answer, nil
 	}
-	owner := s.account(accountRow{ID: grant.Account, Email: grant.Email})
+	owner := Account{ID: grant.Account, Email: grant.Email}
 	var err error
-	answer.IDToken, err = s.signer.sign(map[string]any{
-		"iss": s.issuer(), "aud": grant.Client, "azp": grant.Client, "sub": owner.subject(), "email": owner.email, "email_verified": true,
+	answer.IDToken, err = s.SignIdentity(map[string]any{
+		"aud": grant.Client, "azp": grant.Client, "sub": owner.Subject(), "email": owner.Email, "email_verified": true,
 		"iat": s.now().Unix(), "exp": expires.Unix(),
 	})
 	return answer, err
 }
 
 // insertGrant records an owner's grant to a client, with a refresh token for offline access.
-func (s *Server) insertGrant(ctx context.Context, tx queue.Tx, owner *Account, client, scopes string, offline bool) (grantRow, error) {
-	grant := grantRow{Account: owner.id, Email: owner.email, Client: client, Scopes: scopes, Granted: s.now().UnixMilli()}
+func (s *Server) insertGrant(ctx context.Context, tx queue.Tx, owner Account, client, scopes string, offline bool) (grantRow, error) {
+	grant := grantRow{Account: owner.ID, Email: owner.Email, Client: client, Scopes: scopes, Granted: s.now().UnixMilli()}
 	if offline {
 		grant.Refresh = sql.NullString{String: refreshPrefix + rand.Text() + rand.Text(), Valid: true}
 	}
@@ -209,7 +210,7 @@ func (s *Server) insertGrant(ctx context.Context, tx queue.Tx, owner *Account, c
 	return grant, err
 }
 
-func (s *Server) grantDirectly(ctx context.Context, owner *Account, scopes []string) (answer *tokenAnswer, err error) {
+func (s *Server) grantDirectly(ctx context.Context, owner Account, scopes []string) (answer *tokenAnswer, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		grant, err := s.insertGrant(ctx, tx, owner, "", strings.Join(scopes, " "), true)
 		if err != nil {
@@ -232,40 +233,36 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) int {
 		return err
 	})
 	if err == nil && revoked == 0 {
-		err = oauthFailure(http.StatusBadRequest, "invalid_token", "Token expired or revoked")
+		err = failure(http.StatusBadRequest, "invalid_token", "Token expired or revoked")
 	}
-	return answerOAuth(w, struct{}{}, err)
+	return answerJSON(w, struct{}{}, err)
 }
 
-// RevokeGrants revokes all grants of the owner, like a person who does so in the settings of the account, or changes the
-// password. Access tokens are then answered with 401, and refresh tokens with invalid_grant.
-func (a *Account) RevokeGrants(ctx context.Context) error {
-	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, revokeGrantsOf, a.id)
+// RevokeGrants revokes all grants of the account.
+func (s *Server) RevokeGrants(ctx context.Context, owner Account) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, revokeGrantsOf, owner.ID)
 		return err
 	})
 }
 
 // ExpireTokens expires the access tokens of the account. Refresh tokens stay valid.
-func (a *Account) ExpireTokens(ctx context.Context) error {
-	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, expireTokensOf, a.server.now().UnixMilli(), a.id)
+func (s *Server) ExpireTokens(ctx context.Context, owner Account) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, expireTokensOf, s.now().UnixMilli(), owner.ID)
 		return err
 	})
 }
 
-// issued returns the credential of an access token of this server.
-func (s *Server) issued(ctx context.Context, token string) (*credential, error) {
+// Authenticate returns the owner and the scopes of an access token of this server.
+func (s *Server) Authenticate(ctx context.Context, token string) (owner Account, scopes []string, err error) {
 	var row struct {
-		accountRow
+		Account
 		Scopes string `db:"scopes"`
 	}
-	err := dbquery.Get(ctx, s.db.Reader(), &row, selectToken, token, s.now().UnixMilli())
+	err = dbquery.Get(ctx, s.db.Reader(), &row, selectToken, token, s.now().UnixMilli())
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, invalidCredentials()
+		err = wire.InvalidCredentials()
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &credential{account: s.account(row.accountRow), scopes: strings.Fields(row.Scopes)}, nil
+	return row.Account, strings.Fields(row.Scopes), err
 }

@@ -1,4 +1,4 @@
-package gmailtest
+package wire
 
 import (
 	"bytes"
@@ -10,17 +10,17 @@ import (
 
 // A mask selects fields of a response, like the parameter fields: "id,payload(headers/name,parts/*)". A field with an empty mask
 // is returned whole; "*" is every field. A nil mask selects everything.
-type mask map[string]mask
+type Mask map[string]Mask
 
 // maxMaskDepth bounds nested brackets.
 const maxMaskDepth = 20
 
 func invalidFields(selection string) error {
-	return &apiError{status: http.StatusBadRequest, reason: "invalidParameter", message: "Invalid field selection " + selection}
+	return &Error{Status: http.StatusBadRequest, Reason: "invalidParameter", Message: "Invalid field selection " + selection}
 }
 
-// parseMask parses fields. It returns nil for an empty string. The last argument is a pointer to the type of the response.
-func parseMask(fields string, answer any) (mask, error) {
+// ParseMask parses fields. It returns nil for an empty string. The last argument is a pointer to the type of the response.
+func ParseMask(fields string, answer any) (Mask, error) {
 	if fields == "" || answer == nil {
 		return nil, nil
 	}
@@ -35,8 +35,8 @@ func parseMask(fields string, answer any) (mask, error) {
 type maskParser struct{ rest string }
 
 // list reads selections with commas between.
-func (p *maskParser) list(depth int) (mask, bool) {
-	m := mask{}
+func (p *maskParser) list(depth int) (Mask, bool) {
+	m := Mask{}
 	for {
 		if !p.selection(m, depth) {
 			return nil, false
@@ -49,17 +49,17 @@ func (p *maskParser) list(depth int) (mask, bool) {
 }
 
 // selection reads a/b/c or a/b(c,d) into the mask.
-func (p *maskParser) selection(m mask, depth int) bool {
+func (p *maskParser) selection(m Mask, depth int) bool {
 	name := p.name()
 	if name == "" || depth > maxMaskDepth {
 		return false
 	}
-	var inner mask
+	var inner Mask
 	ok := true
 	switch {
 	case strings.HasPrefix(p.rest, "/"):
 		p.rest = p.rest[1:]
-		inner = mask{}
+		inner = Mask{}
 		ok = p.selection(inner, depth+1)
 	case strings.HasPrefix(p.rest, "("):
 		p.rest = p.rest[1:]
@@ -86,7 +86,7 @@ func (p *maskParser) name() string {
 }
 
 // join adds a field. A field that is selected as a whole stays so.
-func (m mask) join(name string, inner mask) {
+func (m Mask) join(name string, inner Mask) {
 	there, known := m[name]
 	switch {
 	case !known:
@@ -101,7 +101,7 @@ func (m mask) join(name string, inner mask) {
 }
 
 // check refuses fields that the type does not have.
-func (m mask) check(t reflect.Type) error {
+func (m Mask) check(t reflect.Type) error {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
@@ -134,7 +134,7 @@ func jsonField(t reflect.Type, name string) (reflect.StructField, bool) {
 }
 
 // marshal returns the JSON of the selected fields of a response.
-func (m mask) marshal(answer any) ([]byte, error) {
+func (m Mask) marshal(answer any) ([]byte, error) {
 	text, err := json.Marshal(answer)
 	if err != nil || m == nil {
 		return text, err
@@ -149,7 +149,7 @@ func (m mask) marshal(answer any) ([]byte, error) {
 }
 
 // choose removes the fields of a value that are not selected. It applies the mask to each element of a list.
-func (m mask) choose(value any) any {
+func (m Mask) choose(value any) any {
 	if len(m) == 0 {
 		return value
 	}

@@ -1,4 +1,4 @@
-package gmailtest
+package oauth
 
 import (
 	"context"
@@ -25,7 +25,7 @@ var consentPage = template.Must(template.New("consent").Parse(consentText))
 
 // An authorization is a program's request for access (RFC 6749, section 4.1.1, and RFC 7636).
 type authorization struct {
-	client    OAuthClient
+	client    Client
 	redirect  string
 	state     string
 	scopes    []string
@@ -38,7 +38,7 @@ type authorization struct {
 
 // parseAuthorization parses a request. An error is shown to the person: an untrusted program gets no redirect.
 func (s *Server) parseAuthorization(query url.Values) (*authorization, error) {
-	client, unknown := s.oauth.client(query.Get("client_id"))
+	client, unknown := s.cfg.client(query.Get("client_id"))
 	if unknown != nil {
 		return nil, refusal("401: invalid_client", unknown.Description)
 	}
@@ -90,7 +90,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) int {
 	}
 	code, scopes, err := s.allow(r, a)
 	if err != nil {
-		return answerOAuth(w, nil, err)
+		return answerJSON(w, nil, err)
 	}
 	return a.sendBack(w, r, url.Values{"code": {code}, "scope": {scopes}})
 }
@@ -99,7 +99,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) int {
 func (a *authorization) sendBack(w http.ResponseWriter, r *http.Request, answer url.Values) int {
 	u, err := url.Parse(a.redirect)
 	if err != nil {
-		return answerOAuth(w, nil, err)
+		return answerJSON(w, nil, err)
 	}
 	query := u.Query()
 	maps.Copy(query, answer)
@@ -112,9 +112,9 @@ func (a *authorization) sendBack(w http.ResponseWriter, r *http.Request, answer 
 }
 
 func (s *Server) showConsent(w http.ResponseWriter, r *http.Request, a *authorization) int {
-	var accounts []accountRow
+	var accounts []Account
 	if err := dbquery.Select(r.Context(), s.db.Reader(), &accounts, selectAccounts); err != nil {
-		return answerOAuth(w, nil, err)
+		return answerJSON(w, nil, err)
 	}
 	type choice struct {
 		Value, Text string
@@ -130,7 +130,7 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request, a *authoriz
 	}
 	for _, scope := range a.scopes {
 		if !slices.Contains(identityScopes, scope) {
-			page.Scopes = append(page.Scopes, choice{Value: scope, Text: meanings[shortScope(scope)], Chosen: true})
+			page.Scopes = append(page.Scopes, choice{Value: scope, Text: Meaning(ShortScope(scope)), Chosen: true})
 		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=UTF-8")
@@ -148,20 +148,21 @@ func (s *Server) allow(r *http.Request, a *authorization) (code, scopes string, 
 	})
 	scopes, code = strings.Join(granted, " "), "4/"+rand.Text()+rand.Text()
 	err = s.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
-		row, err := loadAccount(ctx, tx, selectAccount, strings.ToLower(r.PostForm.Get("account")))
+		var owner Account
+		err := dbquery.Get(ctx, tx, &owner, selectAccount, strings.ToLower(r.PostForm.Get("account")))
 		if errors.Is(err, sql.ErrNoRows) {
-			return oauthFailure(http.StatusBadRequest, "invalid_request", "There is no account "+r.PostForm.Get("account"))
+			return failure(http.StatusBadRequest, "invalid_request", "There is no account "+r.PostForm.Get("account"))
 		}
 		if err != nil {
 			return err
 		}
 		var had bool
-		if err := dbquery.Get(ctx, tx, &had, selectGranted, row.ID, a.client.ID); err != nil {
+		if err := dbquery.Get(ctx, tx, &had, selectGranted, owner.ID, a.client.ID); err != nil {
 			return err
 		}
 		// A client with a refresh token gets another only if it asks for consent again.
 		offline := a.offline && (!had || strings.Contains(a.prompt, "consent"))
-		grant, err := s.insertGrant(ctx, tx, s.account(row), a.client.ID, scopes, offline)
+		grant, err := s.insertGrant(ctx, tx, owner, a.client.ID, scopes, offline)
 		if err != nil {
 			return err
 		}

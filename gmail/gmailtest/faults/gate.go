@@ -1,4 +1,4 @@
-package gmailtest
+package faults
 
 import (
 	"context"
@@ -25,8 +25,8 @@ func (g *Gate) Arrived() <-chan struct{} { return g.arrived }
 // Open lets all waiting and later calls pass.
 func (g *Gate) Open() { g.opening.Do(func() { close(g.open) }) }
 
-// wait passes the gate. It returns false if the caller gave up. A nil gate is open.
-func (g *Gate) wait(ctx context.Context) bool {
+// Pass waits until the gate is open. It returns false if the caller gave up. A nil gate is open.
+func (g *Gate) Pass(ctx context.Context) bool {
 	if g == nil {
 		return true
 	}
