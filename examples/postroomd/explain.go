@@ -132,15 +132,15 @@ type modelView struct {
 }
 
 type callView struct {
-	Model     string      `json:"model"`
-	Outcome   llm.Outcome `json:"outcome"`
-	At        time.Time   `json:"at"`
-	LatencyMS int64       `json:"latency_ms"`
-	Tokens    int         `json:"tokens"`
-	Cost      string      `json:"cost"`
-	Answer    string      `json:"answer,omitempty"`
-	Failure   string      `json:"failure,omitempty"`
-	TraceID   string      `json:"trace_id,omitempty"`
+	Model     string        `json:"model"`
+	Outcome   llm.CallState `json:"outcome"`
+	At        time.Time     `json:"at"`
+	LatencyMS int64         `json:"latency_ms"`
+	Tokens    int           `json:"tokens"`
+	Cost      string        `json:"cost"`
+	Answer    string        `json:"answer,omitempty"`
+	Failure   string        `json:"failure,omitempty"`
+	TraceID   string        `json:"trace_id,omitempty"`
 }
 
 type layerView struct {
@@ -229,7 +229,7 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 
 func viewCall(c llm.Call) callView {
 	return callView{
-		Model: c.Model, Outcome: c.Outcome, At: c.At, LatencyMS: c.Latency.Milliseconds(), Tokens: c.Usage.Total(), Cost: c.Cost.String(),
+		Model: c.Model, Outcome: c.State, At: c.At, LatencyMS: c.Latency.Milliseconds(), Tokens: c.Usage.Total(), Cost: c.Cost.String(),
 		Answer: c.Answer, Failure: c.Failure, TraceID: c.TraceID,
 	}
 }
