@@ -13,9 +13,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An AnswerCache stores answers to equal requests outside the database, as package llm/rediscache does. It must be safe for
-// concurrent use, and must not wait long: a call of a model waits for it. Anyone who can write to it can answer in the model's
-// place, and anyone who can read it can read the model's statements about mail.
+// An AnswerCache stores answers to equal requests outside the database, as package llm/rediscache does. It must be safe
+// for concurrent use, and must not wait long: a call of a model waits for it. Anyone who can write to it can answer in
+// the model's place, and anyone who can read it can read the model's statements about mail.
 type AnswerCache interface {
 	// Answer returns the answer that is stored under the key. ok is false if there is none, or it has expired.
 	Answer(ctx context.Context, key string) (answer []byte, ok bool, err error)
@@ -23,7 +23,8 @@ type AnswerCache interface {
 	Keep(ctx context.Context, key string, answer []byte, d time.Duration) error
 }
 
-// answerOf returns the answer that is stored under the key. The database has the answers from while the cache was unavailable.
+// answerOf returns the answer that is stored under the key. The database has the answers from while the cache was
+// unavailable.
 func (m *Metered) answerOf(ctx context.Context, key string) (answer []byte, ok bool, err error) {
 	if m.cfg.Answers != nil {
 		answer, ok, err = m.cfg.Answers.Answer(ctx, key)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// A Client calls one language model of one provider. It is safe for concurrent use. Its errors are [*Error]s, except when
-// ctx ends.
+// A Client calls one language model of one provider. It is safe for concurrent use. Its errors are [*Error]s, except
+// when ctx ends.
 //
 // An implementation must not retry, wait for a limit or ask another model: [Retrying], [Limited] and [Fallback] do, and
 // after them the job queue.
@@ -28,8 +28,8 @@ type Request struct {
 	MaxOutputTokens int
 	// Temperature is the randomness of the answer; nil leaves it to the provider. Some models refuse it.
 	Temperature *float64
-	// Stream receives the answer while it arrives, in the goroutine of Complete. The response holds the whole answer all the same.
-	// An error of Stream ends the call and is returned as it is. Default nil.
+	// Stream receives the answer while it arrives, in the goroutine of Complete. The response holds the whole answer all
+	// the same. An error of Stream ends the call and is returned as it is. Default nil.
 	Stream func(Chunk) error
 
 	// AccountID is the account that the call is for; [Metered] keeps budgets and answers by it. Empty for none.
@@ -38,11 +38,11 @@ type Request struct {
 	About string
 	// Purpose is the purpose of the call in a word, such as "classify"; it goes on record.
 	Purpose string
-	// Random lists random strings within the messages that have no meaning. Requests that differ only in these are equal to
-	// [Request.Fingerprint].
+	// Random lists random strings within the messages that have no meaning. Requests that differ only in these are equal
+	// to [Request.Fingerprint].
 	Random []string
-	// Same, if not empty, replaces the messages in [Request.Fingerprint]: requests with the same Same, tools and bounds have the
-	// same answer.
+	// Same, if not empty, replaces the messages in [Request.Fingerprint]: requests with the same Same, tools and bounds
+	// have the same answer.
 	Same string
 }
 
@@ -134,7 +134,8 @@ type Tool struct {
 	Schema      json.RawMessage `json:"schema"` // of the arguments: a JSON Schema of type object
 }
 
-// An Output is the form of a text: JSON that fits a schema. Providers follow it without a guarantee, so the answer needs a check.
+// An Output is the form of a text: JSON that fits a schema. Providers follow it without a guarantee, so the answer
+// needs a check.
 type Output struct {
 	Name   string          `json:"name"` // letters, digits, underscores and dashes
 	Schema json.RawMessage `json:"schema"`

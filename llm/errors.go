@@ -111,8 +111,8 @@ func (c Class) String() string {
 	}
 }
 
-// Class returns the class of the failure. A refused key and a wrong name are not faults of the request: they would end all jobs
-// of a day, so the jobs wait until a person has changed the settings.
+// Class returns the class of the failure. A refused key and a wrong name are not faults of the request: they would end
+// all jobs of a day, so the jobs wait until a person has changed the settings.
 func (e *Error) Class() Class {
 	switch e.reason() {
 	case ErrRateLimited, ErrBadKey, ErrNoModel, ErrNoCredit, ErrBudget: //nolint:errorlint // a reason is one of the sentinels itself
@@ -152,9 +152,10 @@ func (e *Error) wait() time.Duration {
 	}
 }
 
-// Verdict turns a client's error into the error that a handler returns: a deferred one defers the job, a fatal one ends it, and a
-// RetryAfter sets the time of the retry. Other errors are returned unchanged, and so are retried with backoff.
-func Verdict(err error) error {
+// HandlerError turns a client's error into the error that a handler returns: a deferred one defers the job, a fatal one
+// ends it, and a RetryAfter sets the time of the retry. Other errors are returned unchanged, and so are retried with
+// backoff.
+func HandlerError(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err

@@ -26,7 +26,7 @@ func TestErrorSaysWhoAndWhy(t *testing.T) {
 }
 
 // The verdict is what the queue makes of it: a job whose handler returns it, once.
-func TestVerdictDecidesWhatBecomesOfTheJob(t *testing.T) {
+func TestHandlerErrorDecidesWhatBecomesOfTheJob(t *testing.T) {
 	fault := func(reason error, after time.Duration) error {
 		return &llm.Error{Provider: "acme", Reason: reason, RetryAfter: after, Err: errors.New("no")}
 	}
@@ -60,7 +60,7 @@ func TestVerdictDecidesWhatBecomesOfTheJob(t *testing.T) {
 			claimed, err := q.Claim(t.Context(), "worker", []string{"ask"}, 1)
 			require.NoError(t, err)
 			before := time.Now().Add(-time.Second)
-			require.NoError(t, claimed[0].Fail(context.WithoutCancel(t.Context()), llm.Verdict(test.err)))
+			require.NoError(t, claimed[0].Fail(context.WithoutCancel(t.Context()), llm.HandlerError(test.err)))
 
 			job, err := q.Job(t.Context(), receipt.ID)
 			require.NoError(t, err)

@@ -27,9 +27,9 @@ func NewFallback(clients ...Client) (*Fallback, error) {
 	return &Fallback{clients: slices.Clone(clients)}, nil
 }
 
-// Complete calls one client after the other. It continues after every failure except a refusal, which another model must not
-// overrule, a spent budget, and a stream that has begun. If all fail, the error is that of the client that can be asked again
-// first, with the others in its text.
+// Complete calls one client after the other. It continues after every failure except a refusal, which another model
+// must not overrule, a spent budget, and a stream that has begun. If all fail, the error is that of the client that can
+// be asked again first, with the others in its text.
 func (f *Fallback) Complete(ctx context.Context, req *Request) (*Response, error) {
 	var faults []error
 	var best *Error

@@ -16,20 +16,20 @@ import (
 type LimitedConfig struct {
 	// Client makes the calls. Required.
 	Client Client
-	// RequestsPerMinute and TokensPerMinute limit the calls of this process. The tokens of a request are estimated, and corrected
-	// by its usage. Default 0: no limit except the provider's.
+	// RequestsPerMinute and TokensPerMinute limit the calls of this process. The tokens of a request are estimated, and
+	// corrected by its usage. Default 0: no limit except the provider's.
 	RequestsPerMinute int
 	TokensPerMinute   int
 	// Concurrent is how many calls this process makes at once. Default 0: no limit.
 	Concurrent int
-	// MaxWait is the longest wait for a limit within a call. A call that would have to wait longer returns [ErrRateLimited], at
-	// once if the wait is known, so that its job waits in the queue. Default 5 s.
+	// MaxWait is the longest wait for a limit within a call. A call that would have to wait longer returns
+	// [ErrRateLimited], at once if the wait is known, so that its job waits in the queue. Default 5 s.
 	MaxWait time.Duration
 }
 
-// A Limited client keeps rate limits: its own, and those that the provider reports in its answers. After a rate limit it makes no
-// call until the time that the provider named. After a refused key, a wrong name or an unpaid bill it makes no call for a minute
-// and returns that failure again; otherwise all waiting jobs would ask at once.
+// A Limited client keeps rate limits: its own, and those that the provider reports in its answers. After a rate limit
+// it makes no call until the time that the provider named. After a refused key, a wrong name or an unpaid bill it makes
+// no call for a minute and returns that failure again; otherwise all waiting jobs would ask at once.
 type Limited struct {
 	cfg      LimitedConfig
 	requests *rate.Limiter
@@ -158,7 +158,8 @@ func (l *Limited) reserve(tokens int) (wait time.Duration, cancel func()) {
 	return max(0, paused, request.DelayFrom(now), used.DelayFrom(now)), cancel
 }
 
-// correct takes the tokens that were used beyond the estimate. Tokens that were estimated too high come back within the minute.
+// correct takes the tokens that were used beyond the estimate. Tokens that were estimated too high come back within the
+// minute.
 func (l *Limited) correct(estimate, used int) {
 	minute := l.cfg.TokensPerMinute
 	if minute == 0 {

@@ -31,24 +31,25 @@ type MeteredConfig struct {
 	Client Client
 	// Records hold the calls, the budgets and the answers. Required.
 	Records *Records
-	// Model is the model as provider::model. Default: the result of the client's Model method, which those of the providers have.
+	// Model is the model as provider::model. Default: the result of the client's Model method, which those of the
+	// providers have.
 	Model string
-	// Price is the price of the model; a local model has the zero Price. Default nil: unknown, and counted as zero. Required with
-	// a budget in money.
+	// Price is the price of the model; a local model has the zero Price. Default nil: unknown, and counted as zero.
+	// Required with a budget in money.
 	Price *Price
-	// AccountBudget limits the spending of each account on a day, TotalBudget that of all accounts. A call that could exceed one
-	// is refused with [ErrBudget] before it is made.
+	// AccountBudget limits the spending of each account on a day, TotalBudget that of all accounts. A call that could
+	// exceed one is refused with [ErrBudget] before it is made.
 	AccountBudget, TotalBudget Budget
-	// MaxOutputTokens bounds answers where the request does not. A budget counts it for a call until its answer is there. Default
-	// 1024.
+	// MaxOutputTokens bounds answers where the request does not. A budget counts it for a call until its answer is there.
+	// Default 1024.
 	MaxOutputTokens int
 	// KeepAnswers is how long an answer is given again to an equal request. Negative: not at all. Default 24 hours.
 	KeepAnswers time.Duration
-	// ShareAnswers lets accounts reuse the answers that another account has paid for. They may quote the other's mail. Default
-	// false.
+	// ShareAnswers lets accounts reuse the answers that another account has paid for. They may quote the other's mail.
+	// Default false.
 	ShareAnswers bool
-	// Answers stores the answers. The database stores those that it cannot, and a call waits for it only as long as it allows.
-	// Default nil: the database of Records, in the transaction that records the call.
+	// Answers stores the answers. The database stores those that it cannot, and a call waits for it only as long as it
+	// allows. Default nil: the database of Records, in the transaction that records the call.
 	Answers AnswerCache
 	// Logger logs failures to record a call. Default nil: slog.Default().
 	Logger *slog.Logger
@@ -56,9 +57,9 @@ type MeteredConfig struct {
 
 // A Metered client records every call, keeps budgets, and returns the stored answer to an equal request.
 //
-// Before a call, one transaction takes the maximum cost of the call from the budgets. After it, one transaction records the call,
-// corrects the budgets and stores the answer: a paid answer is not asked for again, whatever happens to the caller. If the
-// process dies in between, the call stays on record and counts at its maximum cost.
+// Before a call, one transaction takes the maximum cost of the call from the budgets. After it, one transaction records
+// the call, corrects the budgets and stores the answer: a paid answer is not asked for again, whatever happens to the
+// caller. If the process dies in between, the call stays on record and counts at its maximum cost.
 type Metered struct{ cfg MeteredConfig }
 
 var _ Client = (*Metered)(nil)
@@ -229,8 +230,8 @@ func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error)
 // errSpent rolls back the spending of a call that exceeds a budget.
 var errSpent = errors.New("a budget is spent")
 
-// spend adds to the spending of all and of the account, in this order, so that two transactions do not deadlock. With a time, it
-// returns errSpent if that exceeds a budget, and sets call.spent.
+// spend adds to the spending of all and of the account, in this order, so that two transactions do not deadlock. With a
+// time, it returns errSpent if that exceeds a budget, and sets call.spent.
 func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, more Spend, now time.Time) error {
 	for _, of := range []struct {
 		account, name string
@@ -279,7 +280,7 @@ func (r *Records) untilTomorrow(now time.Time) time.Duration {
 	return tomorrow.Sub(now)
 }
 
-func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, outcome Outcome) error {
+func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, state CallState) error {
 	id, err := uuid7.New()
 	if err != nil {
 		return err
@@ -290,7 +291,7 @@ func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, ou
 		traceID = span.TraceID().String()
 	}
 	_, err = tx.ExecContext(ctx, sqlInsertCall,
-		call.id, call.account, dbvalue.Clean(call.purpose), m.cfg.Model, outcome, nil, call.usage.InputTokens, call.usage.OutputTokens,
+		call.id, call.account, dbvalue.Clean(call.purpose), m.cfg.Model, state, nil, call.usage.InputTokens, call.usage.OutputTokens,
 		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)), dbvalue.Clean(call.about), call.prompt, nullable(call.answer))
 	if err != nil {
 		return fmt.Errorf("record a call of %s: %w", m.cfg.Model, err)
@@ -302,19 +303,19 @@ func nullable(s string) sql.NullString { return sql.NullString{String: s, Valid:
 
 // finish records the end of the call, replaces its maximum cost by the actual cost, and stores its answer.
 func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, resp *Response, failure error) error {
-	outcome, used, requestID, reason := Answered, Usage{}, "", ""
+	state, used, requestID, reason := Answered, Usage{}, "", ""
 	var e *Error
 	switch {
 	case failure == nil:
 		used, requestID, call.answer = resp.Usage, resp.RequestID, transcript(resp)
 	case errors.As(failure, &e):
-		outcome, used, requestID, reason = Failed, e.Usage, e.RequestID, failure.Error()
+		state, used, requestID, reason = Failed, e.Usage, e.RequestID, failure.Error()
 	default:
-		outcome, reason = Failed, failure.Error()
+		state, reason = Failed, failure.Error()
 	}
 	cost := m.cfg.Price.Of(used)
 	correction := Spend{Tokens: int64(used.Total() - call.usage.Total()), Cost: cost - call.cost}
-	if outcome == Failed && used == (Usage{}) {
+	if state == Failed && used == (Usage{}) {
 		correction.Calls = -1
 	}
 	out, ended := outageOf(failure), false
@@ -329,7 +330,7 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		if err := m.spend(ctx, tx, call, correction, time.Time{}); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, sqlFinishCall, outcome, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
+		_, err = tx.ExecContext(ctx, sqlFinishCall, state, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
 			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), nullable(call.answer), call.id)
 		if err != nil {
 			return err
@@ -337,7 +338,7 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		if out != nil {
 			return out.record(ctx, tx, m.cfg.Model)
 		}
-		if outcome == Failed {
+		if state == Failed {
 			return nil
 		}
 		if ended, err = m.answered(ctx, tx, call.account); err != nil {

@@ -80,14 +80,14 @@ func TestMeteredRecordsEachCall(t *testing.T) {
 
 		calls := allCalls(t, r)
 		require.Len(t, calls, 4)
-		var outcomes []llm.Outcome
+		var outcomes []llm.CallState
 		for _, c := range calls {
-			outcomes = append(outcomes, c.Outcome)
+			outcomes = append(outcomes, c.State)
 			require.Equal(t, "acme::small", c.Model)
 			require.Equal(t, span.TraceID().String(), c.TraceID)
 			require.Equal(t, "a", c.AccountID)
 		}
-		require.Equal(t, []llm.Outcome{llm.Answered, llm.Failed, llm.Failed, llm.Cached}, outcomes)
+		require.Equal(t, []llm.CallState{llm.Answered, llm.Failed, llm.Failed, llm.Cached}, outcomes)
 		require.Equal(t, llm.Usage{InputTokens: 1000, OutputTokens: 100}, calls[0].Usage)
 		require.Contains(t, calls[1].Failure, "refused")
 		require.Equal(t, "req_2", calls[1].RequestID)
@@ -237,7 +237,7 @@ func TestACallWhoseCallerHasGoneIsRecorded(t *testing.T) {
 	}()
 	_, err := m.Complete(ctx, asks("a", "1"))
 	require.NoError(t, err)
-	require.Equal(t, llm.Answered, allCalls(t, r)[0].Outcome)
+	require.Equal(t, llm.Answered, allCalls(t, r)[0].State)
 	resp, err := m.Complete(t.Context(), asks("a", "1"))
 	require.NoError(t, err)
 	require.True(t, resp.Cached, "what was paid for is kept")

@@ -33,7 +33,8 @@ func (m Money) String() string {
 type Price struct {
 	Input  Money
 	Output Money
-	// CacheRead and CacheWrite are for the tokens of the input that the provider's cache gives and takes. Default 0: as Input.
+	// CacheRead and CacheWrite are for the tokens of the input that the provider's cache gives and takes. Default 0: as
+	// Input.
 	CacheRead  Money
 	CacheWrite Money
 }

@@ -12,11 +12,13 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An Outage is a model that is not asked until something changes: its provider refuses the key, the name or the bill, or a budget
-// is spent. [Metered] records it at the first failure, logs it once, and deletes it when the model answers again.
+// An Outage is a model that is not asked until something changes: its provider refuses the key, the name or the bill,
+// or a budget is spent. [Metered] records it at the first failure, logs it once, and deletes it when the model answers
+// again.
 type Outage struct {
 	Model string
-	// AccountID is the account whose budget is spent; empty for the budget of all accounts, and for a refusal of the provider.
+	// AccountID is the account whose budget is spent; empty for the budget of all accounts, and for a refusal of the
+	// provider.
 	AccountID string
 	Reason    string // such as "key refused"
 	Failure   string // the whole error, without keys and without text of mails

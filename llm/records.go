@@ -20,8 +20,8 @@ var migrations embed.FS
 // giveDB says where a database comes from.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages) or brings them up to date. Call
-// it at every start; several processes may do so at once.
+// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages) or brings them up to
+// date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("llm: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -51,15 +51,15 @@ func NewRecords(cfg RecordsConfig) (*Records, error) {
 	return &Records{cfg: cfg}, nil
 }
 
-// An Outcome says how a call ended.
-type Outcome string
+// An Outcome says whether and how a call has ended.
+type CallState string
 
-// The outcomes.
+// The states of calls.
 const (
-	Calling  Outcome = "calling" // it has not ended, or its process has died; its tokens and cost are the maximum
-	Answered Outcome = "answered"
-	Failed   Outcome = "failed"
-	Cached   Outcome = "cached" // a stored answer was returned, and no call was made
+	Calling  CallState = "calling" // it has not ended, or its process has died; its tokens and cost are the maximum
+	Answered CallState = "answered"
+	Failed   CallState = "failed"
+	Cached   CallState = "cached" // a stored answer was returned, and no call was made
 )
 
 // A Call is the record of one call of a model.
@@ -68,7 +68,7 @@ type Call struct {
 	AccountID string
 	Purpose   string
 	Model     string // provider::model
-	Outcome   Outcome
+	State     CallState
 	Failure   string // the error, without keys and without text of mails
 	Usage     Usage  // input and output
 	Cost      Money
@@ -86,7 +86,7 @@ type callRow struct {
 	AccountID    string         `db:"account_id"`
 	Purpose      string         `db:"purpose"`
 	Model        string         `db:"model"`
-	Outcome      string         `db:"outcome"`
+	State        string         `db:"state"`
 	Failure      sql.NullString `db:"failure"`
 	InputTokens  int            `db:"input_tokens"`
 	OutputTokens int            `db:"output_tokens"`
@@ -105,8 +105,8 @@ func (r *Records) Calls(ctx context.Context, from, to time.Time, limit int) ([]C
 	return r.calls(ctx, sqlCalls, dbtime.Of(from), dbtime.Of(to), limit)
 }
 
-// CallsAbout returns the calls of an account that were about something, such as the id of a message, in order and at most limit
-// of them.
+// CallsAbout returns the calls of an account that were about something, such as the id of a message, in order and at
+// most limit of them.
 func (r *Records) CallsAbout(ctx context.Context, accountID, about string, limit int) ([]Call, error) {
 	return r.calls(ctx, sqlCallsAbout, about, accountID, limit)
 }
@@ -119,7 +119,7 @@ func (r *Records) calls(ctx context.Context, query string, args ...any) ([]Call,
 	calls := make([]Call, len(rows))
 	for i, row := range rows {
 		calls[i] = Call{
-			ID: row.ID, AccountID: row.AccountID, Purpose: row.Purpose, Model: row.Model, Outcome: Outcome(row.Outcome),
+			ID: row.ID, AccountID: row.AccountID, Purpose: row.Purpose, Model: row.Model, State: CallState(row.State),
 			Failure: row.Failure.String, Usage: Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens}, Cost: row.Cost,
 			Latency: time.Duration(row.LatencyMS) * time.Millisecond, TraceID: row.TraceID.String, RequestID: row.RequestID.String, At: row.CreatedAt.Time,
 			About: row.About, Prompt: row.Prompt, Answer: row.Answer.String,
@@ -128,8 +128,8 @@ func (r *Records) calls(ctx context.Context, query string, args ...any) ([]Call,
 	return calls, nil
 }
 
-// Prune deletes the records of calls made before the time, and expired answers. It returns the number of calls. The spending of
-// each day stays.
+// Prune deletes the records of calls made before the time, and expired answers. It returns the number of calls. The
+// spending of each day stays.
 func (r *Records) Prune(ctx context.Context, before time.Time) (int, error) {
 	if _, err := dbquery.DeleteInBatches(ctx, r.cfg.DB, sqlPruneAnswers, dbtime.Of(time.Now())); err != nil {
 		return 0, fmt.Errorf("prune the answers of models: %w", err)

@@ -17,13 +17,13 @@ type RetryingConfig struct {
 	Client Client
 	// Attempts is how often a request is sent at most. Default 3.
 	Attempts int
-	// MaxWait is the longest wait before another attempt. If an answer asks for more, it is returned at once, so that the job
-	// waits in the queue instead. Default 10 s.
+	// MaxWait is the longest wait before another attempt. If an answer asks for more, it is returned at once, so that the
+	// job waits in the queue instead. Default 10 s.
 	MaxWait time.Duration
 }
 
-// A Retrying client sends a request again if the provider was overloaded, unavailable, or asked for a short delay. It waits as
-// long as the provider asks, or with exponential backoff. A stream that has begun is not restarted.
+// A Retrying client sends a request again if the provider was overloaded, unavailable, or asked for a short delay. It
+// waits as long as the provider asks, or with exponential backoff. A stream that has begun is not restarted.
 type Retrying struct{ cfg RetryingConfig }
 
 var _ Client = (*Retrying)(nil)
@@ -47,14 +47,14 @@ func NewRetrying(cfg RetryingConfig) (*Retrying, error) {
 
 // Complete calls the model, several times if need be.
 func (r *Retrying) Complete(ctx context.Context, req *Request) (*Response, error) {
-	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(r.cfg.MaxWait), backoff.WithMaxElapsedTime(0))
+	delays := backoff.NewExponentialBackOff(backoff.WithMaxInterval(r.cfg.MaxWait), backoff.WithMaxElapsedTime(0))
 	begun := watchStream(req)
 	for attempt := 1; ; attempt++ {
 		resp, err := Complete(ctx, r.cfg.Client, begun.req)
 		if err == nil || attempt == r.cfg.Attempts || begun.any {
 			return resp, err
 		}
-		wait, ok := r.wait(err, pace)
+		wait, ok := r.wait(err, delays)
 		if !ok {
 			return nil, err
 		}
@@ -65,14 +65,14 @@ func (r *Retrying) Complete(ctx context.Context, req *Request) (*Response, error
 }
 
 // wait reports how long to wait before the next attempt, and whether there is one.
-func (r *Retrying) wait(err error, pace backoff.BackOff) (time.Duration, bool) {
+func (r *Retrying) wait(err error, delays backoff.BackOff) (time.Duration, bool) {
 	var e *Error
 	if !errors.As(err, &e) || e.Class() == Fatal {
 		return 0, false
 	}
 	wait := e.wait()
 	if wait == 0 {
-		wait = min(pace.NextBackOff(), r.cfg.MaxWait)
+		wait = min(delays.NextBackOff(), r.cfg.MaxWait)
 	}
 	return wait, wait <= r.cfg.MaxWait
 }

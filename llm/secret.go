@@ -2,7 +2,8 @@ package llm
 
 import "log/slog"
 
-// A Secret is a key of a provider. It is not shown: not in logs, not by fmt, not as JSON. Convert it to a string to use it.
+// A Secret is a key of a provider. It is not shown: not in logs, not by fmt, not as JSON. Convert it to a string to use
+// it.
 type Secret string
 
 // String returns a placeholder for the secret.

@@ -21,8 +21,8 @@ type spendRow struct {
 	Spend
 }
 
-// Spent returns the spending of the account on the days from the first time to the second, both included; of all accounts
-// together for the empty id.
+// Spent returns the spending of the account on the days from the first time to the second, both included; of all
+// accounts together for the empty id.
 func (r *Records) Spent(ctx context.Context, accountID string, from, to time.Time) (Spend, error) {
 	var sum Spend
 	rows, err := r.spent(ctx, accountID, r.day(from), r.day(to.AddDate(0, 0, 1)))
@@ -56,17 +56,17 @@ type Forecast struct {
 	Month Spend // on thirty
 }
 
-// Forecast returns the expected cost of the next thirty days for the account, or for all accounts together for the empty id, from
-// the last seven whole days before now, or those since the first call.
+// Forecast returns the expected cost of the next thirty days for the account, or for all accounts together for the
+// empty id, from the last seven whole days before now, or those since the first call.
 func (r *Records) Forecast(ctx context.Context, accountID string, now time.Time) (Forecast, error) {
-	const window, month = 7, 30
+	const week, month = 7, 30
 	today := now.In(r.cfg.Zone)
-	rows, err := r.spent(ctx, accountID, r.day(today.AddDate(0, 0, -window)), r.day(today))
+	rows, err := r.spent(ctx, accountID, r.day(today.AddDate(0, 0, -week)), r.day(today))
 	if err != nil || len(rows) == 0 {
 		return Forecast{}, err
 	}
 	var f Forecast
-	f.Days = window
+	f.Days = week
 	earlier, err := r.spent(ctx, accountID, "", rows[0].Day)
 	if err != nil {
 		return Forecast{}, err
@@ -96,8 +96,8 @@ type Cost struct {
 	Cost         Money  `db:"cost"`
 }
 
-// Costs returns the spending from a time to another, the second excluded, by account and model. It counts the calls that are
-// still on record, see [Records.Prune].
+// Costs returns the spending from a time to another, the second excluded, by account and model. It counts the calls
+// that are still on record, see [Records.Prune].
 func (r *Records) Costs(ctx context.Context, from, to time.Time) ([]Cost, error) {
 	var costs []Cost
 	if err := dbquery.Select(ctx, r.cfg.DB.Reader(), &costs, sqlCosts, dbtime.Of(from), dbtime.Of(to)); err != nil {

@@ -1,22 +1,22 @@
 package llm
 
-// The statements of the records. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their first
-// appearance.
+// The statements of the records. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their
+// first appearance.
 
 const (
 	sqlInsertCall = `
 INSERT INTO llm_calls (
-  id, account_id, purpose, model, outcome, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at,
+  id, account_id, purpose, model, state, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at,
   about, prompt, answer)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 	sqlFinishCall = `
 UPDATE llm_calls
-SET outcome = $1, failure = $2, input_tokens = $3, output_tokens = $4, cost = $5, latency_ms = $6, request_id = $7, answer = $8
+SET state = $1, failure = $2, input_tokens = $3, output_tokens = $4, cost = $5, latency_ms = $6, request_id = $7, answer = $8
 WHERE id = $9`
 
 	sqlCallColumns = `
-SELECT id, account_id, purpose, model, outcome, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at,
+SELECT id, account_id, purpose, model, state, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at,
   about, prompt, answer
 FROM llm_calls`
 
@@ -33,9 +33,9 @@ LIMIT $3`
 	// SUM is of a wider type on PostgreSQL.
 	sqlCosts = `
 SELECT account_id, model,
-  CAST(SUM(CASE WHEN outcome IN ('answered', 'calling') THEN 1 ELSE 0 END) AS BIGINT) AS calls,
-  CAST(SUM(CASE WHEN outcome = 'failed' THEN 1 ELSE 0 END) AS BIGINT) AS failed,
-  CAST(SUM(CASE WHEN outcome = 'cached' THEN 1 ELSE 0 END) AS BIGINT) AS cached,
+  CAST(SUM(CASE WHEN state IN ('answered', 'calling') THEN 1 ELSE 0 END) AS BIGINT) AS calls,
+  CAST(SUM(CASE WHEN state = 'failed' THEN 1 ELSE 0 END) AS BIGINT) AS failed,
+  CAST(SUM(CASE WHEN state = 'cached' THEN 1 ELSE 0 END) AS BIGINT) AS cached,
   CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
   CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
   CAST(SUM(cost) AS BIGINT) AS cost
@@ -44,7 +44,8 @@ WHERE created_at >= $1 AND created_at < $2
 GROUP BY account_id, model
 ORDER BY account_id, model`
 
-	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take the rest of a budget.
+	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take the rest of a
+	// budget.
 	sqlSpend = `
 INSERT INTO llm_spend (day, account_id, calls, tokens, cost)
 VALUES ($1, $2, $3, $4, $5)

@@ -15,7 +15,8 @@ type Forbids interface {
 	Forbidden(ctx context.Context, tx queue.Tx, msg *postroom.Message, action postroom.ActionType) (why string, err error)
 }
 
-// forbidden returns the reason to cancel what a model has decided and the user has forbidden. The verdict says so as well.
+// forbidden returns the reason to cancel what a model has decided and the user has forbidden. The verdict says so as
+// well.
 func (l *Ledger) forbidden(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v *Verdict) (why string, err error) {
 	if l.cfg.Forbids == nil || msg == nil || d.Source != postroom.SourceModel || d.Action == postroom.None {
 		return "", nil

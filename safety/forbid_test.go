@@ -26,8 +26,8 @@ func (v *veto) Forbidden(_ context.Context, _ queue.Tx, msg *postroom.Message, a
 	return "", v.err
 }
 
-// TestForbiddenDecisions of models are canceled when they are recorded: nobody is asked, nothing is executed, and they count for no
-// bound. Those of rules are the user's own.
+// TestForbiddenDecisions of models are canceled when they are recorded: nobody is asked, nothing is executed, and they
+// count for no bound. Those of rules are the user's own.
 func TestForbiddenDecisions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		forbids := &veto{sender: "boss@example.com"}

@@ -16,8 +16,8 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// TestAnObedientModelDoesNothingForbidden: the model does what the mail says, and is not even told what is forbidden. What an
-// instruction forbids for the sender is canceled; the rest, and the mail of others, is as it would be.
+// TestAnObedientModelDoesNothingForbidden: the model does what the mail says, and is not even told what is forbidden.
+// What an instruction forbids for the sender is canceled; the rest, and the mail of others, is as it would be.
 func TestAnObedientModelDoesNothingForbidden(t *testing.T) {
 	db := dbtest.SQLite(t)
 	for _, migrate := range []func(context.Context, queue.DB) error{safety.Migrate, guidance.Migrate} {

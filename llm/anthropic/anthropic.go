@@ -57,8 +57,8 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The service, and not the SDK's client, which takes keys and addresses from the environment. The SDK's spans can contain the
-	// text of mails, also by a variable of the environment.
+	// The service, and not the SDK's client, which takes keys and addresses from the environment. The SDK's spans can
+	// contain the text of mails, also by a variable of the environment.
 	return &Client{caller: caller, messages: anthropic.NewMessageService(
 		option.WithBaseURL(strings.TrimSuffix(base, "/")+"/"), option.WithHTTPClient(caller.HTTP), option.WithMaxRetries(0),
 		option.WithAPIKey(string(cfg.Key)), option.WithoutOpenTelemetry(),

@@ -27,7 +27,7 @@ func TestCallsAreFoundByWhatTheyWereAbout(t *testing.T) {
 		calls, err := r.CallsAbout(t.Context(), "a", "m1", 100)
 		require.NoError(t, err)
 		require.Len(t, calls, 4, "two, and the two that are kept")
-		require.Equal(t, llm.Cached, calls[3].Outcome)
+		require.Equal(t, llm.Cached, calls[3].State)
 		require.Less(t, len(calls[0].Answer), 8010)
 		require.Contains(t, calls[1].Answer, `record_decision {"decision":{"action":"archive"`)
 		require.Equal(t, calls[1].Answer, calls[3].Answer)

@@ -18,22 +18,24 @@ import (
 type Config struct {
 	// Client calls the model. Required.
 	Client llm.Client
-	// Escalation is the model that is asked if the first is less sure than BetterBelow, or gives no usable answer. It is not asked
-	// about what the first refuses. Default nil: none.
+	// Escalation is the model that is asked if the first is less sure than BetterBelow, or gives no usable answer. It is
+	// not asked about what the first refuses. Default nil: none.
 	Escalation llm.Client
-	// EscalateBelow is the confidence below which Better is asked; one that equals it is enough. Default 0.8; bounds: above 0, at most 1.
+	// EscalateBelow is the confidence below which Better is asked; one that equals it is enough. Default 0.8; bounds:
+	// above 0, at most 1.
 	EscalateBelow float64
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
 	// Kinds are the actions that are carried out. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds
-	// Actions are the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all. Empty but not
-	// nil leaves only none.
+	// Actions are the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all. Empty
+	// but not nil leaves only none.
 	Actions []postroom.ActionType
 	// Temperature is the randomness of the answers; nil leaves it to the provider. Some models refuse it.
 	Temperature *float64
-	// Templates are the decisions that are taken again for mail of the same template. Default nil: the model is asked about each.
+	// Templates are the decisions that are taken again for mail of the same template. Default nil: the model is asked
+	// about each.
 	Templates *Templates
 }
 
@@ -83,9 +85,10 @@ func New(cfg Config) (*Decider, error) {
 	return d, nil
 }
 
-// Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice. After that,
-// and if the model refuses or cannot read the message, the decision is none and needs approval. A better model is asked when the
-// first is not sure. The error is that of Guidance, or the [Verdict] on the client's error.
+// Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice.
+// After that, and if the model refuses or cannot read the message, the decision is none and needs approval. The
+// escalation model is asked when the first is not sure. The error is that of Guidance, or the [llm.HandlerError] of the client's
+// error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	g, err := d.guidance(ctx, msg)
 	if err != nil {
@@ -102,7 +105,7 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	return decision, err
 }
 
-// askOne asks one model. It reports whether a better one may be asked the same: a refusal is final.
+// askOne asks one model. It reports whether the escalation model may be asked the same: a refusal is final.
 func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.Message, g Guidance, p *Prompt) (_ postroom.Decision, open bool, err error) {
 	messages := p.messages()
 	tools := []llm.Tool{decisionTool(p.actions())}
@@ -152,7 +155,8 @@ func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, e
 	return buildPrompt(msg, g, d.offered), nil
 }
 
-// unanswerable returns a decision for a failure that the message causes: it would recur, and a person must see the mail.
+// unanswerable returns a decision for a failure that the message causes: it would recur, and a person must see the
+// mail.
 func unanswerable(err error) (postroom.Decision, bool) {
 	var e *llm.Error
 	// A bad request is a fault of the program, whatever the message.

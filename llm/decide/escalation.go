@@ -25,31 +25,31 @@ func (c *Config) checkEscalation() error {
 	return nil
 }
 
-// ask asks the model, and a better one where the first is not sure.
+// ask asks the model, and the escalation model where the first is not sure.
 func (d *Decider) ask(ctx context.Context, msg *postroom.Message, g Guidance, p *Prompt) (postroom.Decision, error) {
 	first, open, err := d.askOne(ctx, d.cfg.Client, msg, g, p)
 	if err != nil || !open || d.cfg.Escalation == nil {
-		return first, llm.Verdict(err)
+		return first, llm.HandlerError(err)
 	}
-	better, _, err := d.askOne(ctx, d.cfg.Escalation, msg, g, p)
+	second, _, err := d.askOne(ctx, d.cfg.Escalation, msg, g, p)
 	switch {
 	case err == nil:
-		return afterFirst(better, first), nil
+		return afterFirst(second, first), nil
 	case waitsForPerson(err):
 		return withoutEscalation(first, err), nil
 	}
-	return postroom.Decision{}, llm.Verdict(err)
+	return postroom.Decision{}, llm.HandlerError(err)
 }
 
-// afterFirst returns the better model's decision, with the first one's proposal.
-func afterFirst(better, first postroom.Decision) postroom.Decision {
-	better.Explanations.SalientFeatures = append(better.Explanations.SalientFeatures,
+// afterFirst returns the escalation model's decision, with the first one's proposal.
+func afterFirst(second, first postroom.Decision) postroom.Decision {
+	second.Explanations.SalientFeatures = append(second.Explanations.SalientFeatures,
 		fmt.Sprintf("%s was asked first and proposed %s with confidence %.2f", first.Model, first.Action, first.Confidence))
-	return better
+	return second
 }
 
-// waitsForPerson reports whether the better model is unavailable until a person acts or another day begins: mail does not wait so
-// long for a second opinion.
+// waitsForPerson reports whether the escalation model is unavailable until a person acts or another day begins: mail
+// does not wait so long for a second opinion.
 func waitsForPerson(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	return ok && (e.NeedsPerson() || errors.Is(e, llm.ErrBudget))
@@ -60,6 +60,6 @@ func withoutEscalation(first postroom.Decision, err error) postroom.Decision {
 	e, _ := errors.AsType[*llm.Error](err)
 	first.NeedsApproval = true
 	first.Explanations.SalientFeatures = append(first.Explanations.SalientFeatures,
-		fmt.Sprintf("the model was not sure (%.2f), and the better one could not be asked: %v", first.Confidence, reasonOf(e)))
+		fmt.Sprintf("the model was not sure (%.2f), and the escalation model could not be asked: %v", first.Confidence, reasonOf(e)))
 	return first
 }

@@ -50,7 +50,7 @@ func TestTheFirstModelsWordGoesToAPersonWhileTheBetterOneIsAway(t *testing.T) {
 		d := decided(t, better(t, turns(unsure), turns(failing(reason))), mail("x"))
 		require.Equal(t, postroom.Archive, d.Action)
 		require.True(t, d.NeedsApproval)
-		require.Contains(t, fmt.Sprint(d.Explanations.SalientFeatures), "the better one could not be asked: "+reason.Error())
+		require.Contains(t, fmt.Sprint(d.Explanations.SalientFeatures), "the escalation model could not be asked: "+reason.Error())
 	}
 	for _, reason := range []error{llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable} {
 		_, err := better(t, turns(unsure), turns(failing(reason))).Decide(t.Context(), mail("x"))

@@ -11,7 +11,8 @@ import (
 	"github.com/postroom-go/postroom/llm/llmtest"
 )
 
-// What an instruction forbids is not offered to the model. One that decides it all the same is told so, and then a person looks.
+// What an instruction forbids is not offered to the model. One that decides it all the same is told so, and then a
+// person looks.
 func TestForbiddenActionsAreNotOffered(t *testing.T) {
 	keep := guide(decide.Guidance{Instructions: []guidance.Instruction{{Text: "Be brief."}, {Forbids: []postroom.ActionType{postroom.Delete, postroom.Trash}}}})
 	trash := llmtest.Decides("trash", "{}", 1)

@@ -17,7 +17,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// inbox decides about mails in jobs. The first attempt that has a decision fails after it, as one does whose process dies.
+// inbox decides about mails in jobs. The first attempt that has a decision fails after it, as one does whose process
+// dies.
 type inbox struct {
 	decider *decide.Decider
 

@@ -36,8 +36,8 @@ func (e *WrongToolError) Error() string {
 // Is makes the error match [ErrWrongTool].
 func (e *WrongToolError) Is(target error) bool { return target == ErrWrongTool }
 
-// An Answer is a model's decision, with the action that the model expects to undo it. That hint is for people: package undo uses
-// the recorded change of the action.
+// An Answer is a model's decision, with the action that the model expects to undo it. That hint is for people: package
+// undo uses the recorded change of the action.
 type Answer struct {
 	Decision postroom.Decision
 	UndoHint postroom.UndoHint
@@ -60,8 +60,8 @@ type answerJSON struct {
 }
 
 // Parse parses a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no tool,
-// the JSON in its text. It sets Source and Model of the decision. The action must be one of the kinds, with valid parameters; nil
-// means the kinds that package gmail carries out.
+// the JSON in its text. It sets Source and Model of the decision. The action must be one of the kinds, with valid
+// parameters; nil means the kinds that package gmail carries out.
 func Parse(resp *llm.Response, kinds *postroom.Kinds) (Answer, error) {
 	if resp == nil {
 		return Answer{}, fmt.Errorf("%w: there is no answer", ErrNoToolCall)

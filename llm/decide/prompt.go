@@ -16,10 +16,11 @@ import (
 	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
-// Guidance is what the user wants for one message. Its instructions are the only text besides the task that the model is to follow.
+// Guidance is what the user wants for one message. Its instructions are the only text besides the task that the model
+// is to follow.
 type Guidance struct {
-	// Instructions are those about the message in their order, as guidance.Store.For returns them. The kinds of actions that they
-	// forbid are not offered to the model.
+	// Instructions are those about the message in their order, as guidance.Store.For returns them. The kinds of actions
+	// that they forbid are not offered to the model.
 	Instructions []guidance.Instruction
 	// Labels are the account's; only those that are AvailableToClassifier are offered.
 	Labels []postroom.Label
@@ -204,8 +205,8 @@ func actionLine(a postroom.Kind) string {
 	return fmt.Sprintf("%s: %s; parameters: %s", a.Type, cleantext.OneLine(a.Summary), strings.Join(parameters, "; "))
 }
 
-// messageText returns the part of a mail that the model sees, and whether it hides text. All of it is from the sender, except the
-// time of receipt.
+// messageText returns the part of a mail that the model sees, and whether it hides text. All of it is from the sender,
+// except the time of receipt.
 func messageText(msg *postroom.Message) (text string, hides bool) {
 	var b strings.Builder
 	field := func(name, value string) {
@@ -246,9 +247,9 @@ func addresses(list []postroom.Address) string {
 	return strings.Join(texts, ", ")
 }
 
-// bodyText returns the text of the mail, and whether there is text that its reader does not see. The text is what mail clients
-// show: the HTML if it shows any text. The reader does not see the text of the plain part beside it, and the model does not
-// either.
+// bodyText returns the text of the mail, and whether there is text that its reader does not see. The text is what mail
+// clients show: the HTML if it shows any text. The reader does not see the text of the plain part beside it, and the
+// model does not either.
 func bodyText(msg *postroom.Message) (text string, hides bool) {
 	body := htmltext.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	text, hides = cleantext.Cut(strings.TrimSpace(cleantext.Visible(markPictures(body))), maxBody), hidesText(body.Hidden)
@@ -265,8 +266,8 @@ func bodyText(msg *postroom.Message) (text string, hides bool) {
 	return text, hides
 }
 
-// markPictures returns the text with the alternative texts of pictures in brackets: a person who sees the picture does not see
-// them.
+// markPictures returns the text with the alternative texts of pictures in brackets: a person who sees the picture does
+// not see them.
 func markPictures(body htmltext.Body) string {
 	if len(body.Alternative) == 0 {
 		return body.Text
@@ -283,7 +284,8 @@ func markPictures(body htmltext.Body) string {
 
 var noBrackets = strings.NewReplacer("[", "(", "]", ")")
 
-// hidesText reports whether text is hidden on purpose. Titles, comments and single zero-width characters are in ordinary mail.
+// hidesText reports whether text is hidden on purpose. Titles, comments and single zero-width characters are in
+// ordinary mail.
 func hidesText(hidden []htmltext.HiddenText) bool {
 	return slices.ContainsFunc(hidden, func(h htmltext.HiddenText) bool {
 		switch h.By {

@@ -16,12 +16,13 @@ import (
 // gmailServer is the server whose authentication results are trusted by default.
 var gmailServer = mime.AuthServer{ID: "mx.google.com", Below: true}
 
-// leastWords is the minimum number of words of a template: a text of numbers and names alone would equal too many others.
+// leastWords is the minimum number of words of a template: a text of numbers and names alone would equal too many
+// others.
 const leastWords = 5
 
-// templateOf returns the parts that mails of one template have in common: the sender, the list, and the text without its
-// variables. It returns false for mail without a template: that of a person, of a sender who is not authenticated, with
-// attachments, or with text hidden from its reader.
+// templateOf returns the parts that mails of one template have in common: the sender, the list, and the text without
+// its variables. It returns false for mail without a template: that of a person, of a sender who is not authenticated,
+// with attachments, or with text hidden from its reader.
 func templateOf(msg *postroom.Message, server mime.AuthServer) (parts []string, ok bool) {
 	header := headerOf(msg)
 	list := header.List()
@@ -112,8 +113,8 @@ var (
 	letterRun = regexp.MustCompile(`[\pL\pM]+`)
 )
 
-// text returns a text in lower case with one space between words, without numbers, identifiers, names, and the variable parts of
-// web addresses.
+// text returns a text in lower case with one space between words, without numbers, identifiers, names, and the variable
+// parts of web addresses.
 func (n *normalizer) text(s string) string {
 	s = strings.ToLower(cleantext.OneLine(s))
 	var b strings.Builder
@@ -143,8 +144,8 @@ func (n *normalizer) word(s string) string {
 	})
 }
 
-// filledIn returns the placeholder of a number or an identifier, and "" for any other word. A short text with a digit is a word,
-// such as 2fa and 401k.
+// filledIn returns the placeholder of a number or an identifier, and "" for any other word. A short text with a digit
+// is a word, such as 2fa and 401k.
 func filledIn(s string) string {
 	const shortest = 6
 	digits := 0

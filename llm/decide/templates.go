@@ -28,8 +28,8 @@ var migrations embed.FS
 
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the table of [Templates], llm_templates, or brings it up to date. Call it at every start; several processes may
-// do so at once.
+// Migrate creates the table of [Templates], llm_templates, or brings it up to date. Call it at every start; several
+// processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("llm/decide: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -45,8 +45,8 @@ type TemplatesConfig struct {
 	Keep time.Duration
 	// Scope names the decider, such as the models: a decision is reused only under the scope that it was made under.
 	Scope string
-	// Stands reports whether an earlier decision about a message still stands: a person who has rejected or undone it does not
-	// want it again. It is called before each reuse. Default nil: it stands.
+	// Stands reports whether an earlier decision about a message still stands: a person who has rejected or undone it does
+	// not want it again. It is called before each reuse. Default nil: it stands.
 	Stands func(ctx context.Context, accountID, messageID string) (bool, error)
 	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
 	AuthServer mime.AuthServer
@@ -57,14 +57,15 @@ const (
 	maxTemplateKeep     = 365 * 24 * time.Hour
 )
 
-// Templates are decisions that a [Decider] reuses for mails that a program has made from the same template, so that the hundredth
-// copy of a newsletter costs nothing.
+// Templates are decisions that a [Decider] reuses for mails that a program has made from the same template, so that the
+// hundredth copy of a newsletter costs nothing.
 //
-// Mails have the same template if they have the same authenticated sender and list, link to the same places, and have the same
-// text except for numbers, identifiers, the queries of addresses and the names of the recipient, under the same directions,
-// rules, labels and actions. Zero differs from all other numbers. Mail with attachments, with hidden text, or that seems to be
-// written by a person has no template. A decision is reused only if it can be undone, requests no approval, and has no parameters
-// except labels; the decision says so and names the mail that the model was asked about.
+// Mails have the same template if they have the same authenticated sender and list, link to the same places, and have
+// the same text except for numbers, identifiers, the queries of addresses and the names of the recipient, under the
+// same directions, rules, labels and actions. Zero differs from all other numbers. Mail with attachments, with hidden
+// text, or that seems to be written by a person has no template. A decision is reused only if it can be undone,
+// requests no approval, and has no parameters except labels; the decision says so and names the mail that the model was
+// asked about.
 type Templates struct{ cfg TemplatesConfig }
 
 // NewTemplates makes templates; a bad configuration is an error that names the field.
@@ -196,8 +197,8 @@ func repeatable(d *postroom.Decision, kinds *postroom.Kinds) bool {
 	return true
 }
 
-// templateKey names the decision about mails of a template under the guidance of a prompt; false for mail that is decided about by
-// itself.
+// templateKey names the decision about mails of a template under the guidance of a prompt; false for mail that is
+// decided about by itself.
 func (d *Decider) templateKey(msg *postroom.Message, p *Prompt) (key string, ok bool) {
 	if d.cfg.Templates == nil {
 		return "", false

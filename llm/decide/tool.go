@@ -13,8 +13,8 @@ import (
 // RecordDecision is the name of the tool that a model calls to decide.
 const RecordDecision = "record_decision"
 
-// decisionTool returns the tool with the actions that the model may choose from. The message is not among its arguments:
-// the model does not choose which one it decides about.
+// decisionTool returns the tool with the actions that the model may choose from. The message is not among its
+// arguments: the model does not choose which one it decides about.
 func decisionTool(actions []postroom.ActionType) llm.Tool {
 	unit := object{"type": "number", "minimum": 0, "maximum": 1}
 	text := object{"type": "string"}

@@ -56,8 +56,8 @@ type Patch struct {
 	Forbids  *[]postroom.ActionType `json:"forbids"`
 	Enabled  *bool                  `json:"enabled"`
 	Priority *int                   `json:"priority"`
-	// Revision is the revision of the instruction for which the patch was made: if the instruction has changed since, nothing
-	// changes, and the error is [ErrChanged]. 0 means no check.
+	// Revision is the revision of the instruction for which the patch was made: if the instruction has changed since,
+	// nothing changes, and the error is [ErrChanged]. 0 means no check.
 	Revision int64 `json:"revision"`
 }
 
@@ -96,7 +96,8 @@ func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (Ins
 	return update(ctx, tx, i)
 }
 
-// Swap exchanges the priorities of two instructions. It locks them in the order of their ids, so that two swaps do not deadlock.
+// Swap exchanges the priorities of two instructions. It locks them in the order of their ids, so that two swaps do not
+// deadlock.
 func (s *Store) Swap(ctx context.Context, tx queue.Tx, id, otherID string) error {
 	if id == otherID {
 		return failed("swap", id, ErrSame)

@@ -77,8 +77,8 @@ func list(ctx context.Context, q dbquery.Querier, query string, args ...any) ([]
 	return found, nil
 }
 
-// For returns the enabled instructions about a message in their order: those about all mail, about its mailbox, and about its
-// sender and the sender's domain.
+// For returns the enabled instructions about a message in their order: those about all mail, about its mailbox, and
+// about its sender and the sender's domain.
 func (s *Store) For(ctx context.Context, msg *postroom.Message) ([]Instruction, error) {
 	return forMessage(ctx, s.cfg.DB.Reader(), msg)
 }
@@ -89,8 +89,8 @@ func forMessage(ctx context.Context, q dbquery.Querier, msg *postroom.Message) (
 	return list(ctx, q, sqlInstructionsFor, msg.AccountID, domain, sender)
 }
 
-// Forbidden returns the reason why a model must not do the action to the message; empty if no enabled instruction forbids it. It
-// makes the store the Forbids of a safety.Config.
+// Forbidden returns the reason why a model must not do the action to the message; empty if no enabled instruction
+// forbids it. It makes the store the Forbids of a safety.Config.
 func (s *Store) Forbidden(ctx context.Context, tx queue.Tx, msg *postroom.Message, action postroom.ActionType) (why string, err error) {
 	instructions, err := forMessage(ctx, tx, msg)
 	if err != nil {

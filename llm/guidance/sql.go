@@ -1,7 +1,7 @@
 package guidance
 
-// The statements of the store. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their first
-// appearance.
+// The statements of the store. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their
+// first appearance.
 
 const (
 	instructionColumns = `

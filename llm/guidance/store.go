@@ -15,8 +15,8 @@ var migrations embed.FS
 
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the table of this package, instructions, or brings it up to date. Call it at every start; several processes may do
-// so at once.
+// Migrate creates the table of this package, instructions, or brings it up to date. Call it at every start; several
+// processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("llm/guidance: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -32,8 +32,8 @@ type Config struct {
 	Kinds *postroom.Kinds
 }
 
-// A Store keeps instructions. It is safe for concurrent use. A missing instruction is [postroom.ErrNotFound]. [New] makes a
-// store; the zero Store is unusable.
+// A Store keeps instructions. It is safe for concurrent use. A missing instruction is [postroom.ErrNotFound]. [New]
+// makes a store; the zero Store is unusable.
 type Store struct{ cfg Config }
 
 // New makes a store; a missing field is an error that names it.

@@ -37,7 +37,8 @@ type Provider struct {
 
 const testKey = "sk-test-0123456789abcdef"
 
-// Conformance checks that a provider's client meets the contract of [llm.Client], against a [Server] that uses its protocol.
+// Conformance checks that a provider's client meets the contract of [llm.Client], against a [Server] that uses its
+// protocol.
 func Conformance(t *testing.T, p Provider) {
 	t.Run("an answer of text has its usage, model and end", p.text)
 	t.Run("a conversation arrives as it was given", p.conversation)

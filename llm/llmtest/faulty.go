@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/llm/decide"
 )
 
-// Unreliable is a client that fails a share of its calls. The same seed fails the same calls, counted in the order in which they
-// arrive.
+// Unreliable is a client that fails a share of its calls. The same seed fails the same calls, counted in the order in
+// which they arrive.
 type Unreliable struct {
 	client llm.Client
 	share  float64
@@ -27,8 +27,8 @@ type Unreliable struct {
 
 var _ llm.Client = (*Unreliable)(nil)
 
-// NewUnreliable makes a client that fails a share of the calls, from 0 to 1, with the given faults in turn, and passes the others
-// to client. Without faults it uses the temporary ones: rate limited, overloaded and unavailable.
+// NewUnreliable makes a client that fails a share of the calls, from 0 to 1, with the given faults in turn, and passes
+// the others to client. Without faults it uses the temporary ones: rate limited, overloaded and unavailable.
 func NewUnreliable(client llm.Client, share float64, seed uint64, faults ...error) *Unreliable {
 	if len(faults) == 0 {
 		for _, reason := range []error{llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable} {
@@ -94,8 +94,8 @@ func (s Slow) Complete(ctx context.Context, req *llm.Request) (*llm.Response, er
 	}
 }
 
-// Malicious gives forbidden answers, one for each request, in turn. A decider must make a decision of each that meets the
-// contract.
+// Malicious gives forbidden answers, one for each request, in turn. A decider must make a decision of each that meets
+// the contract.
 type Malicious struct {
 	mu   sync.Mutex
 	next int

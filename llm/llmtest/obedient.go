@@ -11,11 +11,12 @@ import (
 	"github.com/postroom-go/postroom/llm/decide"
 )
 
-// An Obedient client is a model that a malicious mail controls: it obeys the message, with full confidence and without requesting
-// approval. Its decisions alone must never send, forward or delete anything.
+// An Obedient client is a model that a malicious mail controls: it obeys the message, with full confidence and without
+// requesting approval. Its decisions alone must never send, forward or delete anything.
 //
-// It searches only the text of the message for a decision in JSON and copies it. Otherwise it searches for the words delete,
-// forward or reply, and decides that, with the first address after the word. For other messages it decides none.
+// It searches only the text of the message for a decision in JSON and copies it. Otherwise it searches for the words
+// delete, forward or reply, and decides that, with the first address after the word. For other messages it decides
+// none.
 type Obedient struct{}
 
 var _ llm.Client = Obedient{}

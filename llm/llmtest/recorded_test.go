@@ -54,7 +54,8 @@ func (e *exchange) serve(t *testing.T) (url string) {
 	return server.URL
 }
 
-// ask has the client ask what was asked then, as far as the answer goes by it: which tools there were, and whether it was a stream.
+// ask has the client ask what was asked then, as far as the answer goes by it: which tools there were, and whether it
+// was a stream.
 func (e *exchange) ask(t *testing.T, client llm.Client) (resp *llm.Response, streamed string, err error) {
 	req := question("Hello?")
 	req.Tools = e.tools()

@@ -12,7 +12,8 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// An exchange is a call and its answer in a file of recordings. It has no key: the Recorder wraps the clients that have one.
+// An exchange is a call and its answer in a file of recordings. It has no key: the Recorder wraps the clients that have
+// one.
 type exchange struct {
 	Fingerprint string        `json:"fingerprint"`
 	Messages    []llm.Message `json:"messages"`
@@ -87,8 +88,8 @@ type Replayed struct {
 
 var _ llm.Client = (*Replayed)(nil)
 
-// NewReplayed reads a file that a [Recorder] has written. Equal requests get their answers in the order of the file, and then
-// always the last one.
+// NewReplayed reads a file that a [Recorder] has written. Equal requests get their answers in the order of the file,
+// and then always the last one.
 func NewReplayed(t testing.TB, path string) *Replayed {
 	t.Helper()
 	b, err := os.ReadFile(path)

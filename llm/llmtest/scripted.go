@@ -47,8 +47,8 @@ func Says(text string) Turn { return Turn{Response: &llm.Response{Model: Model, 
 // Fails answers with an error.
 func Fails(err error) Turn { return Turn{Err: err} }
 
-// A Scripted client returns prepared answers in order and records the requests. A call without an answer left fails the test, and
-// so does an answer that is left when the test ends.
+// A Scripted client returns prepared answers in order and records the requests. A call without an answer left fails the
+// test, and so does an answer that is left when the test ends.
 type Scripted struct {
 	t testing.TB
 

@@ -42,8 +42,8 @@ type Reply struct {
 	Header http.Header
 	// Body, if not empty, is sent with Status or 200 in place of everything else.
 	Body string
-	// CutAfter, if above 0, ends a stream after the given number of events, without its end. Fault, if not empty, then sends a
-	// failure with this code.
+	// CutAfter, if above 0, ends a stream after the given number of events, without its end. Fault, if not empty, then
+	// sends a failure with this code.
 	CutAfter int
 	Fault    string
 	// Hang sends nothing until the client has gone.
@@ -57,8 +57,8 @@ type Seen struct {
 	Body   map[string]any
 }
 
-// A Server implements the protocol of a provider, by HTTP on a local address. It follows the providers' published descriptions of
-// their APIs; nothing in it was recorded from them.
+// A Server implements the protocol of a provider, by HTTP on a local address. It follows the providers' published
+// descriptions of their APIs; nothing in it was recorded from them.
 type Server struct {
 	URL  string // with the version in the protocol's base URL
 	wire Wire
@@ -70,13 +70,14 @@ type Server struct {
 	seen    []Seen
 }
 
-// NewServer starts a server that sends the replies in order, and the last one to all further requests. It ends with the test.
+// NewServer starts a server that sends the replies in order, and the last one to all further requests. It ends with the
+// test.
 func NewServer(t testing.TB, wire Wire, replies ...Reply) *Server {
 	return start(t, &Server{wire: wire, replies: replies})
 }
 
-// NewServerFunc starts a server that replies by a function of the request, which must be safe for concurrent use. It ends with
-// the test.
+// NewServerFunc starts a server that replies by a function of the request, which must be safe for concurrent use. It
+// ends with the test.
 func NewServerFunc(t testing.TB, wire Wire, answer func(Asked) Reply) *Server {
 	return start(t, &Server{wire: wire, answer: answer})
 }

@@ -1,7 +1,7 @@
 // Package openai is a client of OpenAI's chat completions and of all compatible servers: Ollama, vLLM, gateways.
 //
-// The base URL selects the server, such as http://localhost:11434/v1 for Ollama. The key is sent only to that server: redirects
-// are refused, and nothing is read from the environment.
+// The base URL selects the server, such as http://localhost:11434/v1 for Ollama. The key is sent only to that server:
+// redirects are refused, and nothing is read from the environment.
 package openai
 
 import (

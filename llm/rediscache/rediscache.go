@@ -1,9 +1,10 @@
-// Package rediscache stores the answers of models in Redis or a compatible server. It is an [llm.AnswerCache]; without one,
-// answers are stored in the database. Programs share the answers of the same account, or all answers with ShareAnswers.
+// Package rediscache stores the answers of models in Redis or a compatible server. It is an [llm.AnswerCache]; without
+// one, answers are stored in the database. Programs share the answers of the same account, or all answers with
+// ShareAnswers.
 //
-// An answer is one string under a key with the prefix, and expires on the server. Answers quote mail: the server needs a password
-// and, outside of this machine, encryption (rediss). Anyone who can write to it can answer in place of the models, within the
-// limits of package safety.
+// An answer is one string under a key with the prefix, and expires on the server. Answers quote mail: the server needs
+// a password and, outside of this machine, encryption (rediss). Anyone who can write to it can answer in place of the
+// models, within the limits of package safety.
 package rediscache
 
 import (
@@ -21,8 +22,8 @@ import (
 
 // Config configures a [Cache]. It is copied and checked once, by [New].
 type Config struct {
-	// URL is the address of the server: redis://user:password@host:port/database, or rediss:// for TLS, with the parameters of
-	// go-redis. Required.
+	// URL is the address of the server: redis://user:password@host:port/database, or rediss:// for TLS, with the
+	// parameters of go-redis. Required.
 	URL llm.Secret
 	// Prefix begins each key. Default "postroom:answer:".
 	Prefix string
@@ -38,12 +39,12 @@ type Cache struct {
 
 var _ llm.AnswerCache = (*Cache)(nil)
 
-// ErrInvalidURL reports that the URL of a [Config] is missing or is not that of a Redis server. The error does not contain it: it
-// may have a password.
+// ErrInvalidURL reports that the URL of a [Config] is missing or is not that of a Redis server. The error does not
+// contain it: it may have a password.
 var ErrInvalidURL = errors.New("rediscache: Config.URL is no URL of a Redis server, such as redis://127.0.0.1:6379/0")
 
-// New makes a cache. It returns an error that names the bad field. It makes no calls. Close the cache when it is no longer
-// needed.
+// New makes a cache. It returns an error that names the bad field. It makes no calls. Close the cache when it is no
+// longer needed.
 func New(cfg Config) (*Cache, error) {
 	if cfg.Timeout < 0 {
 		return nil, fmt.Errorf("rediscache: Config.Timeout is %v; give one that is positive, or 0 for a second", cfg.Timeout)

@@ -98,7 +98,7 @@ func (v *Model) compared() string {
 
 func (c *Call) print(r *printer.Report) {
 	took := (time.Duration(c.LatencyMS) * time.Millisecond).String()
-	said := map[llm.Outcome]string{
+	said := map[llm.CallState]string{
 		llm.Answered: fmt.Sprintf("answered in %s, %s, %s", took, printer.Count(c.Tokens, "token", "tokens"), c.Cost),
 		llm.Failed:   "failed after " + took, llm.Cached: "gave the answer that was kept, for nothing",
 		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %s, %s", printer.Count(c.Tokens, "token", "tokens"), c.Cost),

@@ -49,7 +49,7 @@ type Model struct {
 
 type Call struct {
 	Model     string      `json:"model"`
-	Outcome   llm.Outcome `json:"outcome"`
+	Outcome   llm.CallState `json:"outcome"`
 	At        time.Time   `json:"at"`
 	LatencyMS int64       `json:"latency_ms"`
 	Tokens    int         `json:"tokens"`
@@ -145,7 +145,7 @@ func explainModel(ctx context.Context, h *app.App, m *postroom.Message) (*Model,
 
 func newCall(c llm.Call) Call {
 	return Call{
-		Model: c.Model, Outcome: c.Outcome, At: c.At, LatencyMS: c.Latency.Milliseconds(), Tokens: c.Usage.Total(), Cost: c.Cost.String(),
+		Model: c.Model, Outcome: c.State, At: c.At, LatencyMS: c.Latency.Milliseconds(), Tokens: c.Usage.Total(), Cost: c.Cost.String(),
 		Answer: c.Answer, Failure: c.Failure, TraceID: c.TraceID,
 	}
 }

@@ -1,4 +1,5 @@
-// Package cleantext prepares texts that a model reads: without characters that a person does not see, and cut to length.
+// Package cleantext prepares texts that a model reads: without characters that a person does not see, and cut to
+// length.
 package cleantext
 
 import (
@@ -22,8 +23,9 @@ func Cut(s string, limit int) string {
 	return s
 }
 
-// Visible removes characters that a person does not see and a model reads: zero-width characters, those that change the direction
-// of text, tag characters (which spell ASCII invisibly), variation selectors and controls. Line ends become line feeds.
+// Visible removes characters that a person does not see and a model reads: zero-width characters, those that change the
+// direction of text, tag characters (which spell ASCII invisibly), variation selectors and controls. Line ends become
+// line feeds.
 func Visible(s string) string {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(strings.ToValidUTF8(s, "\uFFFD"))
 	return strings.Map(func(r rune) rune {

@@ -77,8 +77,8 @@ func (c *Caller) GoString() string { return c.FullName() }
 // LogValue returns [Caller.String].
 func (c *Caller) LogValue() slog.Value { return slog.StringValue(c.FullName()) }
 
-// A Fault is a failure within an answer: in the middle of a stream, or as the reason for the end of the answer. The function of
-// [Caller.Do] returns it.
+// A Fault is a failure within an answer: in the middle of a stream, or as the reason for the end of the answer. The
+// function of [Caller.Do] returns it.
 type Fault struct { //nolint:errname // Error is the type of package llm
 	Reason  error // nil: derived from Code and Text
 	Code    string
@@ -99,8 +99,8 @@ func (e *StreamError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *StreamError) Unwrap() error { return e.Err }
 
-// Do runs fn, which makes one request, and converts its error to an [*llm.Error]. It drops the texts of SDK errors: they contain
-// requests with their headers.
+// Do runs fn, which makes one request, and converts its error to an [*llm.Error]. It drops the texts of SDK errors:
+// they contain requests with their headers.
 func (c *Caller) Do(ctx context.Context, req *llm.Request, fn func(ctx context.Context) (*llm.Response, error)) (*llm.Response, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package provider has the common parts of all providers' clients: the HTTP client with its bounds, and the parsing of failures
-// and rate limits.
+// Package provider has the common parts of all providers' clients: the HTTP client with its bounds, and the parsing of
+// failures and rate limits.
 package provider
 
 import (
@@ -31,8 +31,8 @@ func watch(ctx context.Context) (context.Context, *Exchange) {
 	return context.WithValue(ctx, exchangeKey{}, seen), seen
 }
 
-// httpClient returns a copy of base that bounds answers, keeps failures and follows no redirect: a redirect would send the key
-// and the mail to a host that nobody has configured.
+// httpClient returns a copy of base that bounds answers, keeps failures and follows no redirect: a redirect would send
+// the key and the mail to a host that nobody has configured.
 func httpClient(base *http.Client, maxBytes int64) *http.Client {
 	client := http.Client{}
 	if base != nil {

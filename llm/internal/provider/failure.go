@@ -10,8 +10,8 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// A failure is the body of a failure in the forms of the providers: OpenAI with type and code, Anthropic with type, Gemini with
-// status and details.
+// A failure is the body of a failure in the forms of the providers: OpenAI with type and code, Anthropic with type,
+// Gemini with status and details.
 type failure struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`

@@ -38,8 +38,8 @@ func bound(d float64) time.Duration {
 	}
 }
 
-// limits parses the rate limits: x-ratelimit-* of OpenAI and compatible servers, anthropic-ratelimit-* of Anthropic. Gemini
-// reports none.
+// limits parses the rate limits: x-ratelimit-* of OpenAI and compatible servers, anthropic-ratelimit-* of Anthropic.
+// Gemini reports none.
 func limits(h http.Header, now time.Time) llm.Limits {
 	requests := allowance(h, "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests", now)
 	if requests == nil {
