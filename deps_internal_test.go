@@ -66,6 +66,8 @@ var internalPackages = map[string]struct {
 	},
 	// The text of prompts, and of answers on record.
 	"llm/internal/cleantext": {users: []string{"llm", "llm/decide", "llm/guidance"}},
+	// The lexical parts of header fields.
+	"mime/internal/fieldvalue": {users: []string{"mime", "mime/authres"}},
 	// The HTTP client, the failures and the rate limits of the providers of models.
 	"llm/internal/provider": {users: []string{"llm/openai", "llm/anthropic", "llm/gemini"}, imports: []string{"llm"}},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.

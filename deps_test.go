@@ -23,7 +23,10 @@ var mayImport = map[string][]string{
 	"queue/queueencrypt":            {"queue"},
 	"queue/queueui":                 {"queue", "queue/queueadmin"},
 	"mime":                          {"mime/"},
+	"mime/authres":                  {"mime", "mime/internal/"},
 	"mime/htmltext":                 {},
+	"mime/lookalike":                {"mime", "mime/authres", "mime/htmltext"},
+	"mime/reply":                    {"mime", "mime/htmltext"},
 	"mime/calendar":                 {"mime"},
 	"gmail":                         {"", "queue", "mime", "mime/"},
 	"gmail/auth":                    {"gmail"},
@@ -105,7 +108,7 @@ func TestLightRoomsStayLight(t *testing.T) {
 		"github.com/stretchr/testify":    "test libraries do not belong into users' binaries",
 		"pgregory.net/rapid":             "test libraries do not belong into users' binaries",
 	}
-	for _, room := range []string{".", "./mime", "./mime/calendar", "./mime/htmltext", "./rules", "./safety", "./undo", "./queue", "./queue/queueui", "./llm", "./llm/decide", "./llm/guidance"} {
+	for _, room := range []string{".", "./mime", "./mime/calendar", "./mime/htmltext", "./mime/authres", "./mime/lookalike", "./mime/reply", "./rules", "./safety", "./undo", "./queue", "./queue/queueui", "./llm", "./llm/decide", "./llm/guidance"} {
 		t.Run("room "+room, func(t *testing.T) {
 			for _, dep := range list(t, room, "{{.ImportPath}}", "-deps") {
 				for path, why := range forbidden {
@@ -156,5 +159,12 @@ func TestTheAppOfPostroomdHasNoCommands(t *testing.T) {
 		for _, path := range []string{"github.com/spf13/cobra", module + "/examples/postroomd/cli", module + "/examples/postroomd/httpapi", module + "/examples/postroomd/view"} {
 			require.False(t, dep == path || strings.HasPrefix(dep, path+"/"), "package app depends on %s: commands and pages take the App", dep)
 		}
+	}
+}
+
+// A program that only reads mail, or decides about it, has no need of a web client.
+func TestMimeBringsNoHTTP(t *testing.T) {
+	for _, pkg := range []string{"./mime", "./mime/authres", "./mime/htmltext", "./mime/lookalike", "./mime/reply", "./mime/calendar"} {
+		require.NotContains(t, list(t, pkg, "{{.ImportPath}}", "-deps"), "net/http", "package %s depends on net/http", pkg)
 	}
 }

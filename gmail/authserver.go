@@ -1,7 +1,9 @@
 package gmail
 
-import "github.com/postroom-go/postroom/mime"
+import (
+	"github.com/postroom-go/postroom/mime/authres"
+)
 
-// AuthServer is the server that Gmail's authentication results are from, for [mime.Message.VerifiedFrom]. Mail that came into the
+// AuthServer is the server that Gmail's authentication results are from, for [authres.VerifiedFrom]. Mail that came into the
 // mailbox by messages.insert or messages.import can say anything.
-func AuthServer() mime.AuthServer { return mime.AuthServer{ID: "mx.google.com", Below: true} }
+func AuthServer() authres.Server { return authres.Server{ID: "mx.google.com", Below: true} }

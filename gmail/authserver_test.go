@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // Gmail's results stand below its Received field; what stands further down is the sender's.
@@ -18,7 +19,7 @@ func TestAuthServerIsGmails(t *testing.T) {
 	} {
 		m, err := mime.ParseBytes([]byte(header+"From: news@shop.example\n\nx"), nil)
 		require.NoError(t, err)
-		_, ok := m.VerifiedFrom(gmail.AuthServer())
+		_, ok := authres.VerifiedFrom(m, gmail.AuthServer())
 		require.Equal(t, want, ok, header)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // The parameters of forward and auto_reply. Texts are strings or lists of strings.
@@ -101,7 +102,7 @@ func answerTo(original *postroom.Message) ([]string, error) {
 		return []string{formatAddress(original.From.Name, original.From.Email)}, nil
 	}
 	to := original.ReplyTo[0]
-	if mime.OrganizationalDomain(to.Email) != mime.OrganizationalDomain(original.From.Email) {
+	if authres.OrganizationalDomain(to.Email) != authres.OrganizationalDomain(original.From.Email) {
 		return nil, fmt.Errorf("the original is from %s and asks for answers to %s, at another domain; if that is right, name it in the parameter %q",
 			original.From.Email, to.Email, paramTo)
 	}

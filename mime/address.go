@@ -2,6 +2,7 @@ package mime
 
 import (
 	"bytes"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"strings"
 )
 
@@ -90,7 +91,7 @@ func (p *addressParser) mailbox() {
 		case c == ':' && !m.angle && m.email == "" && !m.word.isAddress:
 			p.s = p.s[1:]
 			group, _ := decodeWords(strings.TrimSpace(m.phrase.String()))
-			p.group = singleLine(group) // once per group, not for each member
+			p.group = fieldvalue.OneLine(group) // once per group, not for each member
 			m = mailbox{}
 		default:
 			p.next(&m)
@@ -114,7 +115,7 @@ func (p *addressParser) next(m *mailbox) {
 }
 
 func (p *addressParser) comment(m *mailbox) {
-	text, rest, closed := cutComment(p.s)
+	text, rest, closed := fieldvalue.CutComment(p.s)
 	p.s, p.commentOpen = rest, !closed
 	if !closed {
 		p.ok = false
@@ -126,7 +127,7 @@ func (p *addressParser) comment(m *mailbox) {
 // word reads a quoted-string, an encoded-word, or an atom with the characters that an address may contain.
 func (p *addressParser) word() (raw, text string) {
 	if p.s[0] == '"' && !p.quoteOpen {
-		text, rest, closed := cutQuoted(p.s)
+		text, rest, closed := fieldvalue.CutQuoted(p.s)
 		if closed {
 			raw = p.s[:len(p.s)-len(rest)]
 			p.s = rest
@@ -232,7 +233,7 @@ func (p *addressParser) angle(m *mailbox) {
 // angleText reads a quoted local part with its quotes, or one character.
 func (p *addressParser) angleText() string {
 	if p.s[0] == '"' && !p.quoteOpen {
-		_, rest, closed := cutQuoted(p.s)
+		_, rest, closed := fieldvalue.CutQuoted(p.s)
 		if closed {
 			raw := p.s[:len(p.s)-len(rest)]
 			p.s = rest
@@ -270,5 +271,5 @@ func (p *addressParser) add(m *mailbox) {
 	// Sample: address-word-quoted.
 	name, ok := decodeWords(strings.TrimSpace(a.Name))
 	p.ok = p.ok && ok
-	p.found = append(p.found, Address{Name: singleLine(name), Email: singleLine(a.Email), Group: p.group})
+	p.found = append(p.found, Address{Name: fieldvalue.OneLine(name), Email: fieldvalue.OneLine(a.Email), Group: p.group})
 }

@@ -1,6 +1,9 @@
 package mime
 
-import "strings"
+import (
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
+	"strings"
+)
 
 // An AutomaticKind is a way in which a message is automatic.
 type AutomaticKind string
@@ -49,7 +52,7 @@ func (h Header) Automatic() []AutomaticSign {
 			continue
 		}
 		if kind := read(f); kind != "" {
-			signs = append(signs, AutomaticSign{Kind: kind, Field: f.Name, Value: excerpt(f.Value)})
+			signs = append(signs, AutomaticSign{Kind: kind, Field: f.Name, Value: fieldvalue.Excerpt(f.Value)})
 		}
 	}
 	return signs
@@ -92,7 +95,7 @@ var automaticFields = map[string]func(*Field) AutomaticKind{
 // unlessNo accepts any value except the usual words for no.
 func unlessNo(kind AutomaticKind) func(*Field) AutomaticKind {
 	return func(f *Field) AutomaticKind {
-		switch firstWord(f.text()) {
+		switch fieldvalue.FirstWord(f.Raw()) {
 		case "", "no", "false", "0", "none":
 			return ""
 		}
@@ -111,7 +114,7 @@ func unlessEmpty(kind AutomaticKind) func(*Field) AutomaticKind {
 
 // autoSubmitted reads RFC 3834, section 5.1: every keyword but "no" means that no person sent it.
 func autoSubmitted(f *Field) AutomaticKind {
-	switch firstWord(f.text()) {
+	switch fieldvalue.FirstWord(f.Raw()) {
 	case "", "no":
 		return ""
 	case "auto-replied":
@@ -122,7 +125,7 @@ func autoSubmitted(f *Field) AutomaticKind {
 }
 
 func precedence(f *Field) AutomaticKind {
-	switch firstWord(f.text()) {
+	switch fieldvalue.FirstWord(f.Raw()) {
 	case "bulk", "junk", "list":
 		return Bulk
 	case "auto_reply", "auto-reply":
@@ -135,7 +138,7 @@ func precedence(f *Field) AutomaticKind {
 // suppressesReplies reads X-Auto-Response-Suppress ([MS-OXCMAIL], section 2.2.3.2.14). DR, RN and NRN alone suppress reports,
 // not replies.
 func suppressesReplies(f *Field) AutomaticKind {
-	for word := range strings.SplitSeq(f.text(), ",") {
+	for word := range strings.SplitSeq(f.Raw(), ",") {
 		switch strings.ToLower(strings.TrimSpace(word)) {
 		case "all", "oof", "autoreply":
 			return RepliesUnwanted
@@ -154,7 +157,7 @@ func deliveredToAutoresponder(f *Field) AutomaticKind {
 
 // nullSender reads Return-Path: notifications have an empty envelope sender and must not be answered (RFC 5321, section 4.5.5).
 func nullSender(f *Field) AutomaticKind {
-	if stripBlanks(uncomment(f.text())) == "<>" {
+	if fieldvalue.WithoutBlanks(fieldvalue.Uncomment(f.Raw())) == "<>" {
 		return AutoReport
 	}
 	return ""
@@ -162,14 +165,14 @@ func nullSender(f *Field) AutomaticKind {
 
 // reportType reads the type of RFC 6522.
 func reportType(f *Field) AutomaticKind {
-	if firstWord(f.text()) == "multipart/report" {
+	if fieldvalue.FirstWord(f.Raw()) == "multipart/report" {
 		return AutoReport
 	}
 	return ""
 }
 
 func automaticSender(f *Field) AutomaticKind {
-	addresses, _ := ParseAddresses(f.text())
+	addresses, _ := ParseAddresses(f.Raw())
 	for _, a := range addresses {
 		local, domain, _ := strings.Cut(strings.ToLower(a.Email), "@")
 		if _, known := challengers[domain]; known {

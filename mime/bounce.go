@@ -124,7 +124,7 @@ func (m *Message) Bounce() *Bounce {
 		b.Original = m.returned()
 	}
 	if b.OriginalMessageID == "" {
-		b.OriginalMessageID = first(ParseMessageIDs(b.Original.text("Message-ID")))
+		b.OriginalMessageID = first(ParseMessageIDs(b.Original.Raw("Message-ID")))
 	}
 	if b.OriginalMessageID == "" {
 		b.OriginalMessageID = m.InReplyTo

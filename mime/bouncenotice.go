@@ -2,6 +2,7 @@ package mime
 
 import (
 	"github.com/postroom-go/postroom/mime/htmltext"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,8 +54,8 @@ func (m *Message) bounceNotice() *Bounce {
 // failedRecipients reads X-Failed-Recipients, which Exim and Gmail write.
 func (m *Message) failedRecipients() []string {
 	var found []string
-	m.Header.each("X-Failed-Recipients", func(f *Field) {
-		addresses, _ := ParseAddresses(f.text())
+	m.Header.Each("X-Failed-Recipients", func(f *Field) {
+		addresses, _ := ParseAddresses(f.Raw())
 		for _, a := range addresses {
 			found = append(found, a.Email)
 		}
@@ -270,7 +271,7 @@ func diagnosticLines(lines []string) string {
 		}
 		kept = append(kept, line)
 	}
-	return cutDiagnostic(strings.Join(kept, " "))
+	return fieldvalue.Diagnostic(strings.Join(kept, " "))
 }
 
 // quotedHeader reads the header of a message that is quoted in a notice.

@@ -1,7 +1,7 @@
 package mime
 
 import (
-	"strings"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"time"
 )
 
@@ -29,8 +29,8 @@ func (m *Message) bounceReport() *Bounce {
 
 // addMessage reads the fields about the message (RFC 3464, section 2.2).
 func (b *Bounce) addMessage(h Header) {
-	_, b.ReportingMTA = typedValue(h.text("Reporting-MTA"))
-	_, b.ReceivedFromMTA = typedValue(h.text("Received-From-MTA"))
+	_, b.ReportingMTA = typedValue(h.Raw("Reporting-MTA"))
+	_, b.ReceivedFromMTA = typedValue(h.Raw("Received-From-MTA"))
 	b.EnvelopeID = h.Get("Original-Envelope-Id")
 	b.Arrival = dateField(h, "Arrival-Date")
 }
@@ -41,10 +41,10 @@ func (b *Bounce) addMessage(h Header) {
 // recipient. Sample: bounce-one-group.
 func (b *Bounce) addRecipient(h Header) {
 	r := BounceRecipient{
-		Final:       typedAddress(h.text("Final-Recipient")),
-		Original:    typedAddress(h.text("Original-Recipient")),
-		Action:      BounceAction(firstWord(h.text("Action"))),
-		Status:      enhancedCode(h.text("Status")),
+		Final:       typedAddress(h.Raw("Final-Recipient")),
+		Original:    typedAddress(h.Raw("Original-Recipient")),
+		Action:      BounceAction(fieldvalue.FirstWord(h.Raw("Action"))),
+		Status:      enhancedCode(h.Raw("Status")),
 		LastAttempt: dateField(h, "Last-Attempt-Date"),
 		RetryUntil:  dateField(h, "Will-Retry-Until"),
 	}
@@ -54,23 +54,13 @@ func (b *Bounce) addRecipient(h Header) {
 	if r.Final == "" || len(b.Recipients) >= maxReportRecipients {
 		return
 	}
-	_, r.RemoteMTA = typedValue(h.text("Remote-MTA"))
+	_, r.RemoteMTA = typedValue(h.Raw("Remote-MTA"))
 	_, diagnostic := typedValue(h.Get("Diagnostic-Code"))
-	r.Diagnostic = cutDiagnostic(diagnostic)
+	r.Diagnostic = fieldvalue.Diagnostic(diagnostic)
 	b.Recipients = append(b.Recipients, r)
 }
 
 func dateField(h Header, name string) time.Time {
-	date, _ := ParseDate(h.text(name))
+	date, _ := ParseDate(h.Raw(name))
 	return date
-}
-
-// cutDiagnostic bounds the length of a diagnostic, which a remote server wrote.
-func cutDiagnostic(s string) string {
-	const limit = 500
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "") + "…"
-	}
-	return singleLine(s)
 }

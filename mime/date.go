@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func dateTokens(value string) []string {
 			break
 		}
 		out.WriteString(value[:open] + " ")
-		_, rest, closed := cutComment(value[open:])
+		_, rest, closed := fieldvalue.CutComment(value[open:])
 		if !closed {
 			break
 		}

@@ -1,6 +1,6 @@
 package mime
 
-import "strings"
+import "github.com/postroom-go/postroom/mime/internal/fieldvalue"
 
 // A DefectKind is a kind of violation of the rules that did not prevent a message from being read.
 type DefectKind string
@@ -103,14 +103,5 @@ func (r reporter) report(kind DefectKind, field, detail string) {
 		*r.to = append(*r.to, Defect{Kind: MoreDefects})
 		return
 	}
-	*r.to = append(*r.to, Defect{Kind: kind, Part: r.part, Field: field, Detail: excerpt(detail)})
-}
-
-// excerpt bounds the length of a defect's quotation.
-func excerpt(s string) string {
-	const limit = 80
-	if len(s) > limit {
-		s = s[:limit] + "…" // a copy, so that the whole of s is not kept in memory
-	}
-	return singleLine(strings.TrimSpace(s))
+	*r.to = append(*r.to, Defect{Kind: kind, Part: r.part, Field: field, Detail: fieldvalue.Excerpt(detail)})
 }

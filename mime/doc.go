@@ -35,14 +35,11 @@
 //
 //   - [Message.Receipt] and [Message.Feedback]: receipts (RFC 8098) and reports of abuse (RFC 5965).
 //
-//   - [Message.Reply]: the sender's new text, without quotations and signature.
+// The packages below this one read more: htmltext what a person sees of HTML, reply the sender's new text without quotations,
+// authres the findings of the receiving server about the sender (RFC 8601, 8617), lookalike names that are made to deceive, and
+// calendar invitations (RFC 5545, 5546).
 //
-//   - [Header.Authentication] and [Message.VerifiedFrom]: the findings of the receiving server about the sender (RFC 8601),
-//     without results forged by the sender. [Header.ARC]: the claims of servers on the way (RFC 8617).
-//
-// Package calendar, below this one, reads invitations (RFC 5545, 5546).
-//
-// All facts except Authentication and VerifiedFrom are the sender's claims. No method fails: malformed data is read as far as its
+// All facts but those of authres are the sender's claims. No method fails: malformed data is read as far as its
 // meaning is clear, and left out otherwise. Time and memory are linear in the size of the message.
 //
 // # Building

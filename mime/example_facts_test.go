@@ -46,23 +46,3 @@ func ExampleMessage_Bounce() {
 	}
 	// Output: lunch@example.com bob@example.net failed no_such_user true
 }
-
-func ExampleMessage_VerifiedFrom() {
-	server := mime.AuthServer{ID: "mx.example.org"} // of Gmail: gmail.AuthServer()
-	m := parse("Authentication-Results: mx.example.org; dmarc=pass header.from=shop.example\n" +
-		"Received: from mail.shop.example by mx.example.org; Mon, 5 Jan 2026 09:00:00 +0000\n" +
-		"From: news@shop.example\n\nSocks.")
-	from, ok := m.VerifiedFrom(server)
-	fmt.Println(from.Email, ok)
-	// Output: news@shop.example true
-}
-
-func ExampleMessage_Reply() {
-	m := parse("From: ada@example.com\n\nTen is fine.\n\nAm Mo., 5. Jan. 2026 um 10:00 Uhr schrieb Bob <bob@example.net>:\n> Zehn?\n\n-- \nAda\n")
-	reply := m.Reply()
-	fmt.Println(reply.Written())
-	fmt.Println(reply.Quoted())
-	// Output:
-	// Ten is fine.
-	// > Zehn?
-}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
+	"github.com/postroom-go/postroom/mime/reply"
 )
 
 // Whatever a message says about itself, reading it ends, and every fact is one line of UTF-8.
@@ -146,20 +148,20 @@ func requireSoundFacts(t require.TestingT, m *mime.Message) {
 			require.Regexp(t, `^([245]\.\d+\.\d+)?$`, r.Status)
 		}
 	}
-	for _, r := range m.Header.Authentication(gmailServer).Results {
+	for _, r := range authres.Read(m.Header, gmailServer).Results {
 		line(showResult(r))
 	}
-	if from, ok := m.VerifiedFrom(gmailServer); ok {
+	if from, ok := authres.VerifiedFrom(m, gmailServer); ok {
 		require.Equal(t, m.From, []mime.Address{from})
 	}
-	for i, set := range m.Header.ARC().Sets {
+	for i, set := range authres.ReadARC(m.Header).Sets {
 		require.Greater(t, set.Instance, i)
 		line(set.Domain)
 		line(set.Claims.ServID)
 	}
-	line(m.Header.ARC().Broken)
-	for _, p := range m.Reply() {
-		require.Contains(t, labels, p.Kind)
+	line(authres.ReadARC(m.Header).Broken)
+	for _, p := range reply.Read(m) {
+		require.Contains(t, []reply.Kind{reply.Written, reply.Attribution, reply.Quoted, reply.Signature, reply.Footer}, p.Kind)
 	}
 	if r := m.Receipt(); r != nil {
 		line(r.Final)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // facts are what a golden file says that a message says about itself.
@@ -58,19 +59,19 @@ func readFacts(m *mime.Message) facts {
 		f.Feedback = &feedbackFacts{Feedback: feedback, Subject: feedback.Original.Get("Subject")}
 		feedback.Original = nil
 	}
-	for _, r := range m.Header.Authentication(gmailServer).Results {
+	for _, r := range authres.Read(m.Header, gmailServer).Results {
 		f.Authentication = append(f.Authentication, showResult(r))
 	}
-	if from, ok := m.VerifiedFrom(gmailServer); ok {
+	if from, ok := authres.VerifiedFrom(m, gmailServer); ok {
 		f.VerifiedFrom = from.Email
 	}
-	f.ARC = readARCFacts(m.Header.ARC())
+	f.ARC = readARCFacts(authres.ReadARC(m.Header))
 	return f
 }
 
-var gmailServer = mime.AuthServer{ID: "mx.google.com", Below: true} // as gmail.AuthServer
+var gmailServer = authres.Server{ID: "mx.google.com", Below: true} // as gmail.AuthServer
 
-func showResult(r mime.AuthResult) string {
+func showResult(r authres.Result) string {
 	s := r.Method + "=" + r.Result
 	if r.Reason != "" {
 		s += " reason=" + strconv.Quote(r.Reason)
@@ -85,7 +86,7 @@ func showResult(r mime.AuthResult) string {
 	return strings.Join(words, " ")
 }
 
-func readARCFacts(chain mime.ARC) []string {
+func readARCFacts(chain authres.ARC) []string {
 	var out []string
 	for _, set := range chain.Sets {
 		claims := []string{

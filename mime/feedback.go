@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"net/netip"
 	"strconv"
 	"time"
@@ -44,9 +45,9 @@ func (m *Message) Feedback() *Feedback {
 	}
 	h := groups[0]
 	f := &Feedback{
-		Type:       firstWord(h.text("Feedback-Type")),
+		Type:       fieldvalue.FirstWord(h.Raw("Feedback-Type")),
 		UserAgent:  h.Get("User-Agent"),
-		Sender:     typedAddress(h.text("Original-Mail-From")),
+		Sender:     typedAddress(h.Raw("Original-Mail-From")),
 		EnvelopeID: h.Get("Original-Envelope-Id"),
 		Arrival:    dateField(h, "Arrival-Date"),
 		Domains:    h.Values("Reported-Domain"),
@@ -56,11 +57,11 @@ func (m *Message) Feedback() *Feedback {
 	if f.Arrival.IsZero() {
 		f.Arrival = dateField(h, "Received-Date") // the name of the first drafts
 	}
-	h.each("Original-Rcpt-To", func(field *Field) { f.Recipients = append(f.Recipients, typedAddress(field.text())) })
-	_, f.ReportingMTA = typedValue(h.text("Reporting-MTA"))
-	f.Source, _ = netip.ParseAddr(firstWord(h.text("Source-IP")))
-	f.Incidents, _ = strconv.Atoi(firstWord(h.text("Incidents")))
+	h.Each("Original-Rcpt-To", func(field *Field) { f.Recipients = append(f.Recipients, typedAddress(field.Raw())) })
+	_, f.ReportingMTA = typedValue(h.Raw("Reporting-MTA"))
+	f.Source, _ = netip.ParseAddr(fieldvalue.FirstWord(h.Raw("Source-IP")))
+	f.Incidents, _ = strconv.Atoi(fieldvalue.FirstWord(h.Raw("Incidents")))
 	f.Incidents = max(1, f.Incidents)
-	f.OriginalMessageID = first(ParseMessageIDs(f.Original.text("Message-ID")))
+	f.OriginalMessageID = first(ParseMessageIDs(f.Original.Raw("Message-ID")))
 	return f
 }

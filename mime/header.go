@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 )
@@ -114,7 +115,7 @@ func decodeHeader(fields []rawField, body []byte, hints *charsetHints, r reporte
 		if !ok {
 			r.report(EncodedWordBroken, name, value)
 		}
-		header[i] = Field{Name: name, Value: singleLine(decoded), raw: singleLine(value)}
+		header[i] = Field{Name: name, Value: fieldvalue.OneLine(decoded), raw: fieldvalue.OneLine(value)}
 	}
 	return header
 }
@@ -201,15 +202,3 @@ func unfold(out *strings.Builder, value []byte) {
 		out.Write(bytes.TrimRight(line, "\r\n"))
 	}
 }
-
-// singleLine puts decoded text on one line: an encoded-word can contain CR, LF and NUL, and a program may copy such a value into
-// a header of its own.
-func singleLine(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if strings.ContainsAny(s, "\r\n\x00") {
-		s = lineBreaks.Replace(s)
-	}
-	return s
-}
-
-var lineBreaks = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ", "\x00", "\uFFFD")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"golang.org/x/net/idna"
 )
 
@@ -16,11 +17,11 @@ func (o *Outgoing) encodeEmail(email string) (string, error) {
 	local, domain := email[:at], email[at+1:]
 	if !isASCII(local) {
 		return "", fmt.Errorf("%w: %q cannot be written in ASCII; set SMTPUTF8 if all servers on the way can take it",
-			ErrInvalid, excerpt(email))
+			ErrInvalid, fieldvalue.Excerpt(email))
 	}
 	ascii, err := idna.Lookup.ToASCII(domain)
 	if err != nil || !isDotAtom(ascii) {
-		return "", fmt.Errorf("%w: %q is no international domain name (RFC 5891)", ErrInvalid, excerpt(domain))
+		return "", fmt.Errorf("%w: %q is no international domain name (RFC 5891)", ErrInvalid, fieldvalue.Excerpt(domain))
 	}
 	return local + "@" + ascii, nil
 }

@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"net/url"
 	"strings"
 )
@@ -68,14 +69,14 @@ func (h Header) List() List {
 //
 // QUIRK: RFC 2919, section 3, requires brackets; ids without them occur. Sample: list-id-bare.
 func listID(f *Field) (id, name string) {
-	value := uncomment(f.text())
+	value := fieldvalue.Uncomment(f.Raw())
 	open := strings.LastIndexByte(value, '<')
 	if open < 0 {
-		return strings.ToLower(stripBlanks(value)), ""
+		return strings.ToLower(fieldvalue.WithoutBlanks(value)), ""
 	}
 	id, _, _ = strings.Cut(value[open+1:], ">")
 	name, _ = decodeWords(strings.Trim(strings.TrimSpace(value[:open]), `"`))
-	return strings.ToLower(stripBlanks(id)), singleLine(name)
+	return strings.ToLower(fieldvalue.WithoutBlanks(id)), fieldvalue.OneLine(name)
 }
 
 func (h Header) unsubscribe() Unsubscribe {
@@ -88,7 +89,7 @@ func (h Header) unsubscribe() Unsubscribe {
 			u.Mail = append(u.Mail, mail)
 		}
 	}
-	if !strings.EqualFold(stripBlanks(h.Get("List-Unsubscribe-Post")), "List-Unsubscribe=One-Click") {
+	if !strings.EqualFold(fieldvalue.WithoutBlanks(h.Get("List-Unsubscribe-Post")), "List-Unsubscribe=One-Click") {
 		return u
 	}
 	for _, link := range u.Web {
@@ -103,8 +104,8 @@ func (h Header) unsubscribe() Unsubscribe {
 // signers returns the domains whose DKIM signatures claim to cover all the fields (RFC 6376, section 3.5).
 func (h Header) signers(fields ...string) []string {
 	var domains []string
-	h.each("DKIM-Signature", func(f *Field) {
-		signature := tags(f.text())
+	h.Each("DKIM-Signature", func(f *Field) {
+		signature := fieldvalue.Tags(f.Raw())
 		covered := ":" + strings.ToLower(signature["h"]) + ":"
 		for _, field := range fields {
 			if !strings.Contains(covered, ":"+field+":") {
@@ -141,14 +142,14 @@ func cutLink(s string) (link, rest string) {
 	s = strings.TrimLeft(s, " \t,")
 	switch {
 	case strings.HasPrefix(s, "("):
-		_, rest, closed := cutComment(s)
+		_, rest, closed := fieldvalue.CutComment(s)
 		if !closed {
 			return "", ""
 		}
 		return "", rest
 	case strings.HasPrefix(s, "<"):
 		link, rest, _ = strings.Cut(s[1:], ">")
-		return stripBlanks(link), rest
+		return fieldvalue.WithoutBlanks(link), rest
 	}
 	end := strings.IndexAny(s, " \t,<")
 	if end < 0 {
@@ -182,7 +183,7 @@ func parseMailto(u *url.URL) (Mailto, bool) {
 		case "to":
 			m.addTo(text)
 		case "subject":
-			m.Subject = singleLine(value)
+			m.Subject = fieldvalue.OneLine(value)
 		case "body":
 			m.Body = strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "\r\n", "\n")
 		}
@@ -194,7 +195,7 @@ func (m *Mailto) addTo(list string) {
 	for text := range strings.SplitSeq(list, ",") {
 		value, err := url.PathUnescape(text)
 		value = strings.TrimSpace(value)
-		if err != nil || singleLine(value) != value || strings.ContainsAny(value, " \t<>,;") {
+		if err != nil || fieldvalue.OneLine(value) != value || strings.ContainsAny(value, " \t<>,;") {
 			continue
 		}
 		if local, domain, found := strings.Cut(value, "@"); found && local != "" && domain != "" && len(m.To) < maxLinks {

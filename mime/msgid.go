@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"strings"
 	"unicode"
 )
@@ -29,16 +30,8 @@ func parseMessageIDs(value string, limit int) (ids []string) {
 		}
 		var id string
 		id, value, _ = strings.Cut(rest, ">")
-		if id = strings.TrimLeft(stripBlanks(id), "<"); id != "" {
+		if id = strings.TrimLeft(fieldvalue.WithoutBlanks(id), "<"); id != "" {
 			ids = append(ids, id)
 		}
 	}
-}
-
-// stripBlanks removes blanks. Invalid bytes are replaced first, so that two of them around a blank do not form a character.
-func stripBlanks(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsSpace) {
-		return s
-	}
-	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), "")
 }

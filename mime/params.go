@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"regexp"
 	"slices"
 	"strconv"
@@ -69,7 +70,7 @@ func (p *paramParser) blanks() {
 		if p.unclosed || !strings.HasPrefix(p.s, "(") {
 			return
 		}
-		_, rest, closed := cutComment(p.s)
+		_, rest, closed := fieldvalue.CutComment(p.s)
 		p.s, p.unclosed = rest, !closed
 	}
 }
@@ -110,7 +111,7 @@ func (p *paramParser) param() {
 //
 // QUIRK: the closing quote may be missing. Sample: param-quote.
 func (p *paramParser) quoted(name string) string {
-	text, rest, closed := cutQuoted(p.s)
+	text, rest, closed := fieldvalue.CutQuoted(p.s)
 	if !closed {
 		p.ok = false
 		p.s = p.s[1:]
@@ -202,7 +203,7 @@ func (p *paramParser) plain(name, value string) string {
 	}
 	text, ok := decodeWords(value)
 	p.ok = p.ok && ok && text == value
-	return singleLine(text)
+	return fieldvalue.OneLine(text)
 }
 
 // namesFile reports whether a parameter is the name of a file, with or without a section or a star.
@@ -232,7 +233,7 @@ func (p *paramParser) join(sections []param) string {
 	}
 	text, problem := decodeText(octets, charset)
 	p.ok = p.ok && (problem == "" || charset == "")
-	return singleLine(text)
+	return fieldvalue.OneLine(text)
 }
 
 func appendPercent(out []byte, s string) []byte {

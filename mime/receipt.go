@@ -1,6 +1,9 @@
 package mime
 
-import "strings"
+import (
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
+	"strings"
+)
 
 // A Receipt is a message disposition notification (RFC 8098): a report by the recipient's mail program on the fate of a message.
 // The program can write anything; a receipt proves nothing.
@@ -35,22 +38,22 @@ func (m *Message) Receipt() *Receipt {
 	}
 	h := groups[0]
 	r := &Receipt{
-		Final:             typedAddress(h.text("Final-Recipient")),
-		Original:          typedAddress(h.text("Original-Recipient")),
-		OriginalMessageID: first(ParseMessageIDs(h.text("Original-Message-ID"))),
+		Final:             typedAddress(h.Raw("Final-Recipient")),
+		Original:          typedAddress(h.Raw("Original-Recipient")),
+		OriginalMessageID: first(ParseMessageIDs(h.Raw("Original-Message-ID"))),
 		ReportingUA:       h.Get("Reporting-UA"),
 		Error:             h.Get("Error"),
 	}
 	if r.OriginalMessageID == "" {
-		r.OriginalMessageID = first(ParseMessageIDs(m.returned().text("Message-ID")))
+		r.OriginalMessageID = first(ParseMessageIDs(m.returned().Raw("Message-ID")))
 	}
-	r.readDisposition(strings.ToLower(uncomment(h.text("Disposition"))))
+	r.readDisposition(strings.ToLower(fieldvalue.Uncomment(h.Raw("Disposition"))))
 	return r
 }
 
 // readDisposition reads "manual-action/MDN-sent-manually; displayed/error", in lower case.
 func (r *Receipt) readDisposition(s string) {
-	mode, kind, _ := strings.Cut(stripBlanks(s), ";")
+	mode, kind, _ := strings.Cut(fieldvalue.WithoutBlanks(s), ";")
 	action, sending, _ := strings.Cut(mode, "/")
 	r.AutomaticAction = action == "automatic-action"
 	r.Automatic = sending == "mdn-sent-automatically"
@@ -66,6 +69,6 @@ func (r *Receipt) readDisposition(s string) {
 // ReceiptTo returns the addresses to which the sender wants a receipt (Disposition-Notification-To, RFC 8098, section 2.1), or
 // nil if there are none. A receipt tells the sender that somebody reads the address: do not send one without asking.
 func (h Header) ReceiptTo() []Address {
-	addresses, _ := ParseAddresses(h.text("Disposition-Notification-To"))
+	addresses, _ := ParseAddresses(h.Raw("Disposition-Notification-To"))
 	return addresses
 }

@@ -2,6 +2,7 @@ package mime
 
 import (
 	"bytes"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// text returns the first field's raw value; empty if there is none.
-func (h Header) text(name string) string {
+// Raw returns the first field's raw value; empty if there is none.
+func (h Header) Raw(name string) string {
 	if f := h.field(name); f != nil {
-		return f.text()
+		return f.Raw()
 	}
 	return ""
 }
@@ -130,7 +131,7 @@ func typedAddress(s string) string {
 			return string(rune(n))
 		})
 	}
-	return singleLine(value)
+	return fieldvalue.OneLine(value)
 }
 
 var unicodeEscape = regexp.MustCompile(`\\x\{[0-9A-Fa-f]{2,6}\}`)

@@ -2,6 +2,7 @@ package mime
 
 import (
 	"bytes"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"strings"
 )
 
@@ -43,7 +44,7 @@ func decodeTransfer(b []byte, encoding string) (content, tail []byte, problem De
 // QUIRK: "7bit and more", "base64;", the same in quotes, "7-bit" and comments before or after it occur. Sample: encoding-odd.
 func encodingName(value string) string {
 	for strings.HasPrefix(value, "(") {
-		_, rest, closed := cutComment(value)
+		_, rest, closed := fieldvalue.CutComment(value)
 		if !closed {
 			break
 		}

@@ -2,6 +2,7 @@ package mime
 
 import (
 	"fmt"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"net/url"
 	"slices"
 	"strings"
@@ -121,7 +122,7 @@ func (v *validator) calendar(c *Calendar) {
 	case c.Method != "" && !isToken(c.Method):
 		v.invalid("Calendar.Method", c.Method, "a method such as REQUEST")
 	case c.Method != "" && (!found || !strings.EqualFold(c.Method, method)):
-		v.fail("Calendar.Method", fmt.Errorf("%w: the object's METHOD is %q, not %q", ErrInvalid, excerpt(method), c.Method))
+		v.fail("Calendar.Method", fmt.Errorf("%w: the object's METHOD is %q, not %q", ErrInvalid, fieldvalue.Excerpt(method), c.Method))
 	case found && !isToken(method):
 		v.invalid("Calendar.Text", method, "a calendar with a METHOD such as REQUEST")
 	}
@@ -174,7 +175,7 @@ func (v *validator) fail(field string, err error) {
 }
 
 func (v *validator) invalid(field, value, want string) {
-	v.fail(field, fmt.Errorf("%w: %q is not %s", ErrInvalid, excerpt(value), want))
+	v.fail(field, fmt.Errorf("%w: %q is not %s", ErrInvalid, fieldvalue.Excerpt(value), want))
 }
 
 func (v *validator) encoded(field, value string) {
@@ -256,7 +257,7 @@ func isToken(s string) bool { return s != "" && len(s) <= 127 && token(s) == s }
 
 // cleanID removes the angle brackets and all blanks.
 func cleanID(id string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(stripBlanks(id), "<"), ">")
+	return strings.TrimSuffix(strings.TrimPrefix(fieldvalue.WithoutBlanks(id), "<"), ">")
 }
 
 // isAddrSpec reports whether an address has the plain form of RFC 5322, section 3.4.1, or that of RFC 6532 with characters beyond
@@ -302,6 +303,6 @@ func isQuotedLocal(s string) bool {
 	if !strings.HasPrefix(s, `"`) {
 		return false
 	}
-	text, rest, closed := cutQuoted(s)
+	text, rest, closed := fieldvalue.CutQuoted(s)
 	return closed && rest == "" && text != "" && !strings.ContainsFunc(text, unicode.IsControl)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/readmail"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // BacktestConfig configures a backtest.
@@ -31,7 +32,7 @@ type BacktestConfig struct {
 	// message with unknown arrival is decided as of the beginning of the backtest.
 	Now time.Time
 	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
-	AuthServer mime.AuthServer
+	AuthServer authres.Server
 
 	// Samples is how many messages are kept of each rule and of each difference: their sender, subject and date. Default 5; bounds
 	// 1 to 100; -1 keeps none.

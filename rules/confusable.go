@@ -6,6 +6,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
+	"github.com/postroom-go/postroom/mime/lookalike"
 )
 
 // compileConfusable tests whether the sender's domain differs from one of the values and looks like it; without values, whether a
@@ -20,15 +22,15 @@ func compileConfusable(k *code, c *Condition) (leaf, *ConditionError) {
 	}
 	own, skeletons := map[string]bool{}, map[string]bool{}
 	for _, domain := range protected {
-		site := mime.OrganizationalDomain(domain)
-		own[site], skeletons[mime.Skeleton(mime.UnicodeDomain(site))] = true, true
+		site := authres.OrganizationalDomain(domain)
+		own[site], skeletons[lookalike.Skeleton(lookalike.UnicodeDomain(site))] = true, true
 	}
 	id := k.source(addressSource(inFrom, partSite))
 	return leaf{
 		sender: true,
 		test: func(v *view) bool {
 			for _, site := range v.texts(id) {
-				if !own[site] && skeletons[mime.Skeleton(mime.UnicodeDomain(site))] {
+				if !own[site] && skeletons[lookalike.Skeleton(lookalike.UnicodeDomain(site))] {
 					return true
 				}
 			}
@@ -38,10 +40,10 @@ func compileConfusable(k *code, c *Condition) (leaf, *ConditionError) {
 	}, nil
 }
 
-func (v *view) isMixedSender() bool { return mimeAddress(v.msg.From).MixesScripts() }
+func (v *view) isMixedSender() bool { return lookalike.MixesScripts(mimeAddress(v.msg.From)) }
 
 // isSpoofed reports whether the display name holds an address of another site than the sender's.
-func (v *view) isSpoofed() bool { return mimeAddress(v.msg.From).NamesAnother() }
+func (v *view) isSpoofed() bool { return lookalike.NamesAnother(mimeAddress(v.msg.From)) }
 
 func mimeAddress(a postroom.Address) mime.Address { return mime.Address{Name: a.Name, Email: a.Email} }
 

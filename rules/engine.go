@@ -12,7 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -25,7 +25,7 @@ import (
 type Engine struct {
 	store   *Store
 	log     *slog.Logger
-	server  mime.AuthServer
+	server  authres.Server
 	senders Senders
 
 	mu       sync.Mutex
@@ -44,7 +44,7 @@ type EngineConfig struct {
 	Logger *slog.Logger
 
 	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
-	AuthServer mime.AuthServer
+	AuthServer authres.Server
 	// Senders knows who has written before. Default nil: a rule with sender_seen is broken.
 	Senders Senders
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -187,7 +187,7 @@ func TestEngineTakesTheWordOfItsServer(t *testing.T) {
 			{Name: "Received", Value: "from a by mx.host.example; Sun, 1 Mar 2026 01:29:58 -0800"},
 		}
 		require.Equal(t, postroom.SourceNone, decide(t, newEngine(t, s), msg).Source)
-		e, err := rules.NewEngine(rules.EngineConfig{Store: s, AuthServer: mime.AuthServer{ID: "mx.host.example"}})
+		e, err := rules.NewEngine(rules.EngineConfig{Store: s, AuthServer: authres.Server{ID: "mx.host.example"}})
 		require.NoError(t, err)
 		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 	})

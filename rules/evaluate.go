@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
@@ -26,7 +27,7 @@ type view struct {
 	bodyText  htmltext.Body
 	fields    mime.Header
 	listFacts *mime.List
-	auth      *mime.Authentication
+	auth      *authres.Findings
 }
 
 // reset prepares the view for a message.

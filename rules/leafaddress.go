@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/internal/suggest"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 func compileSenderEmail(k *code, c *Condition) (leaf, *ConditionError) {
@@ -117,7 +117,7 @@ func siteFault(path, value string) *ConditionError {
 	if e := domainFault(path, value); e != nil {
 		return e
 	}
-	if site := mime.OrganizationalDomain(value); site != mailname.Domain(value) {
+	if site := authres.OrganizationalDomain(value); site != mailname.Domain(value) {
 		return badValue(path, fmt.Sprintf("%q is not what its owner registered", value), "write "+site)
 	}
 	return nil

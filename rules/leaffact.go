@@ -10,14 +10,15 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // gmailServer is the server whose results count unless the host names another.
-var gmailServer = mime.AuthServer{ID: "mx.google.com", Below: true}
+var gmailServer = authres.Server{ID: "mx.google.com", Below: true}
 
 // facts are facts about a message that are not in it.
 type facts struct {
-	server     mime.AuthServer
+	server     authres.Server
 	senderSeen bool
 }
 
@@ -97,9 +98,9 @@ func compileUnsubscribe(_ *code, c *Condition) (leaf, *ConditionError) {
 	}}, c.eachGiven(unsubscribeWays, "way to unsubscribe", "the ways are")
 }
 
-func (v *view) authentication() *mime.Authentication {
+func (v *view) authentication() *authres.Findings {
 	if v.auth == nil {
-		auth := v.mimeHeader().Authentication(v.facts.server)
+		auth := authres.Read(v.mimeHeader(), v.facts.server)
 		v.auth = &auth
 	}
 	return v.auth

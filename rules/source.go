@@ -7,6 +7,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // A textSource is a place in a message that holds texts to match: none, one or several.
@@ -297,7 +298,7 @@ func partOf(a *postroom.Address, part string) (string, bool) {
 	case partDomain:
 		return mailname.ASCII(domain), domain != ""
 	case partSite:
-		return mime.OrganizationalDomain(domain), domain != ""
+		return authres.OrganizationalDomain(domain), domain != ""
 	default:
 		return mailname.ASCIIAddress(a.Email), a.Email != ""
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/mime/htmltext"
+	"github.com/postroom-go/postroom/mime/lookalike"
 )
 
-// A machineTalk is a phrase that is said to models, and hardly ever to people. It is searched in the result of [mime.LatinText],
+// A machineTalk is a phrase that is said to models, and hardly ever to people. It is searched in the result of [lookalike.LatinText],
 // and only in a text that has one of the words, which is faster.
 type machineTalk struct {
 	words []string
@@ -69,7 +69,7 @@ func isMachineTalk(text string) bool {
 	if text == "" {
 		return false
 	}
-	text = mime.LatinText(text)
+	text = lookalike.LatinText(text)
 	said := func(m machineTalk) bool {
 		return slices.ContainsFunc(m.words, func(word string) bool { return strings.Contains(text, word) }) && m.said.MatchString(text)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/mailname"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // Labels lists the labels of an account; *gmail.Store implements it.
@@ -84,7 +84,7 @@ func takesPart(msg *postroom.Message, address string) bool {
 		return true
 	}
 	return slices.ContainsFunc(msg.ReplyTo, func(a postroom.Address) bool {
-		return is(a) && mime.OrganizationalDomain(a.Domain()) == mime.OrganizationalDomain(msg.From.Domain())
+		return is(a) && authres.OrganizationalDomain(a.Domain()) == authres.OrganizationalDomain(msg.From.Domain())
 	})
 }
 

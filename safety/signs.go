@@ -7,11 +7,13 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/mime/htmltext"
+	"github.com/postroom-go/postroom/mime/lookalike"
 )
 
 // gmailServer is the server whose Authentication-Results are trusted.
-var gmailServer = mime.AuthServer{ID: "mx.google.com", Below: true}
+var gmailServer = authres.Server{ID: "mx.google.com", Below: true}
 
 // Signs returns the reasons not to let a model act alone on a message: text that its reader does not see, parts with different
 // content, a sender whose authentication has failed or who imitates another, and text that addresses a machine. Ordinary mail has
@@ -32,11 +34,11 @@ func Signs(msg *postroom.Message) []Doubt {
 	doubt(picturesSay(body, msg.BodyPlain), OverrideHidden, "the text of a picture, which its reader does not see, says much")
 	doubt(saysOtherwise(body), OverrideHidden, "the plain text and the HTML are different messages")
 	doubt(showsNothing(msg, body), OverrideHidden, "the HTML shows no text, and the plain text says something")
-	failed := failedMethods(headerOf(msg).Authentication(gmailServer))
+	failed := failedMethods(authres.Read(headerOf(msg), gmailServer))
 	doubt(failed != "", OverrideSender, "the sender's authentication has failed ("+failed+")")
-	doubt(from.MixesScripts(), OverrideSender, "the sender's name or domain mixes scripts, as those do that pass for others")
-	doubt(from.Imitates() && !from.MixesScripts(), OverrideSender, "the sender's name or domain imitates another")
-	doubt(from.NamesAnother(), OverrideSender, "the sender's name holds the address of somebody else")
+	doubt(lookalike.MixesScripts(from), OverrideSender, "the sender's name or domain mixes scripts, as those do that pass for others")
+	doubt(lookalike.Imitates(from) && !lookalike.MixesScripts(from), OverrideSender, "the sender's name or domain imitates another")
+	doubt(lookalike.NamesAnother(from), OverrideSender, "the sender's name holds the address of somebody else")
 	doubt(speaksToMachines(msg, body), OverrideMachine, "the message gives instructions to a machine")
 	return doubts
 }
@@ -51,7 +53,7 @@ func headerOf(msg *postroom.Message) mime.Header {
 
 // failedMethods names the failed methods of a sender's authentication; empty if none failed. Without a DMARC result, a sender
 // fails if nothing passed and SPF or DKIM failed, or if SPF is softfail and DKIM is neutral or permerror.
-func failedMethods(a mime.Authentication) string {
+func failedMethods(a authres.Findings) string {
 	dmarc, spf, dkim := a.Result("dmarc"), a.Result("spf"), a.Result("dkim")
 	switch {
 	case dmarc == "fail":

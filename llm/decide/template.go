@@ -10,11 +10,12 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // gmailServer is the server whose authentication results are trusted by default.
-var gmailServer = mime.AuthServer{ID: "mx.google.com", Below: true}
+var gmailServer = authres.Server{ID: "mx.google.com", Below: true}
 
 // leastWords is the minimum number of words of a template: a text of numbers and names alone would equal too many
 // others.
@@ -23,14 +24,14 @@ const leastWords = 5
 // templateOf returns the parts that mails of one template have in common: the sender, the list, and the text without
 // its variables. It returns false for mail without a template: that of a person, of a sender who is not authenticated,
 // with attachments, or with text hidden from its reader.
-func templateOf(msg *postroom.Message, server mime.AuthServer) (parts []string, ok bool) {
+func templateOf(msg *postroom.Message, server authres.Server) (parts []string, ok bool) {
 	header := headerOf(msg)
 	list := header.List()
 	body := htmltext.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	switch {
 	case len(header.Automatic()) == 0:
 		return nil, false
-	case !header.Authentication(server).Verifies(mime.Address{Name: msg.From.Name, Email: msg.From.Email}):
+	case !authres.Read(header, server).Verifies(mime.Address{Name: msg.From.Name, Email: msg.From.Email}):
 		return nil, false
 	case len(msg.Attachments) > 0, body.Incomplete, body.Words.Disagree(), hidesText(body.Hidden):
 		return nil, false

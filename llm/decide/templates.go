@@ -19,7 +19,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -49,7 +49,7 @@ type TemplatesConfig struct {
 	// not want it again. It is called before each reuse. Default nil: it stands.
 	Stands func(ctx context.Context, accountID, messageID string) (bool, error)
 	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
-	AuthServer mime.AuthServer
+	AuthServer authres.Server
 }
 
 const (

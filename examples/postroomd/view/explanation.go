@@ -48,15 +48,15 @@ type Model struct {
 }
 
 type Call struct {
-	Model     string      `json:"model"`
+	Model     string        `json:"model"`
 	Outcome   llm.CallState `json:"outcome"`
-	At        time.Time   `json:"at"`
-	LatencyMS int64       `json:"latency_ms"`
-	Tokens    int         `json:"tokens"`
-	Cost      string      `json:"cost"`
-	Answer    string      `json:"answer,omitempty"`
-	Failure   string      `json:"failure,omitempty"`
-	TraceID   string      `json:"trace_id,omitempty"`
+	At        time.Time     `json:"at"`
+	LatencyMS int64         `json:"latency_ms"`
+	Tokens    int           `json:"tokens"`
+	Cost      string        `json:"cost"`
+	Answer    string        `json:"answer,omitempty"`
+	Failure   string        `json:"failure,omitempty"`
+	TraceID   string        `json:"trace_id,omitempty"`
 }
 
 type Layer struct {

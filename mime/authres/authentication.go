@@ -1,14 +1,13 @@
-package mime
+package authres
 
 import (
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"strings"
-
-	"golang.org/x/net/idna"
-	"golang.org/x/net/publicsuffix"
 )
 
 // An AuthServer is the server whose authentication results are trusted: the server that received the message from outside.
-type AuthServer struct {
+type Server struct {
 	// ID is the server's authserv-id (RFC 8601, section 2.5), such as "mx.google.com" for Gmail. If it is empty, nothing is
 	// trusted.
 	ID string
@@ -23,12 +22,12 @@ type AuthServer struct {
 	Below bool
 }
 
-// Authentication holds the findings of a trusted server about the sender of a message.
-type Authentication struct {
-	Results []AuthResult
+// Findings holds the findings of a trusted server about the sender of a message.
+type Findings struct {
+	Results []Result
 }
 
-// Authentication returns the results that the server itself put on top of the message (RFC 8601, section 5). Results of other
+// Read returns the results that the server itself put on top of the message (RFC 8601, section 5). Results of other
 // servers are left out. So are results that name the server but stand where the sender could have written them:
 //
 //   - All results above the Received field of the server count.
@@ -38,12 +37,12 @@ type Authentication struct {
 //
 // The header must be that of the message as the server delivered it: a message that was put into a mailbox in another way can
 // claim anything.
-func (h Header) Authentication(server AuthServer) Authentication {
-	var a Authentication
+func Read(h mime.Header, server Server) Findings {
+	var a Findings
 	if server.ID == "" {
 		return a
 	}
-	above, below := h.zones(server)
+	above, below := splitZones(h, server)
 	for i := range above {
 		a.add(&above[i], server)
 	}
@@ -64,20 +63,20 @@ var traceFields = map[string]bool{
 	"received-spf": true, "return-path": true, "arc-seal": true, "arc-message-signature": true, "arc-authentication-results": true,
 }
 
-func (a *Authentication) add(f *Field, server AuthServer) {
+func (a *Findings) add(f *mime.Field, server Server) {
 	if !strings.EqualFold(f.Name, "Authentication-Results") {
 		return
 	}
-	if r, ok := ParseAuthResults(f.text()); ok && strings.EqualFold(r.ServID, server.ID) {
+	if r, ok := Parse(f.Raw()); ok && strings.EqualFold(r.ServID, server.ID) {
 		a.Results = append(a.Results, r.Results...)
 	}
 }
 
-// zones splits the header at the Received field of the server. The fields above are the provider's. Below are the fields up to
+// splitZones splits the header at the Received field of the server. The fields above are the provider's. Below are the fields up to
 // the next Received, if the server's was found.
 //
 // If there is no Received field at all, no server received the message from outside, and the sender may have written all of it.
-func (h Header) zones(server AuthServer) (above, below Header) {
+func splitZones(h mime.Header, server Server) (above, below mime.Header) {
 	boundary := -1
 	for i := range h {
 		if !strings.EqualFold(h[i].Name, "Received") {
@@ -86,7 +85,7 @@ func (h Header) zones(server AuthServer) (above, below Header) {
 		if boundary >= 0 {
 			return h[:boundary], h[boundary+1 : i]
 		}
-		from, by := received(h[i].text())
+		from, by := received(h[i].Raw())
 		switch {
 		case server.received(by) && from:
 			boundary = i
@@ -101,7 +100,7 @@ func (h Header) zones(server AuthServer) (above, below Header) {
 	return h[:boundary], h[boundary+1:]
 }
 
-func (s AuthServer) received(by string) bool {
+func (s Server) received(by string) bool {
 	host := s.Host
 	if host == "" {
 		host = s.ID
@@ -109,7 +108,7 @@ func (s AuthServer) received(by string) bool {
 	return isOrBelow(by, host)
 }
 
-func (s AuthServer) isInternal(by string) bool {
+func (s Server) isInternal(by string) bool {
 	for _, host := range s.Internal {
 		if isOrBelow(by, host) {
 			return true
@@ -126,7 +125,7 @@ func isOrBelow(name, domain string) bool {
 // received returns the host that wrote a Received field (RFC 5321, section 4.4), and reports whether the field names the host
 // that sent the message. The client chooses the word after "from".
 func received(value string) (from bool, by string) {
-	words := strings.Fields(uncomment(value))
+	words := strings.Fields(fieldvalue.Uncomment(value))
 	if len(words) > 0 && strings.EqualFold(words[0], "from") {
 		from, words = true, words[min(2, len(words)):]
 	}
@@ -140,7 +139,7 @@ func received(value string) (from bool, by string) {
 
 // Result returns the result of the method in lower case: "pass" if one of several passed, otherwise the first. It is empty if the
 // server gives none.
-func (a Authentication) Result(method string) string {
+func (a Findings) Result(method string) string {
 	result := ""
 	for _, r := range a.Results {
 		if r.Method != method {
@@ -159,7 +158,7 @@ func (a Authentication) Result(method string) string {
 // Verifies reports whether the server verified that the sender controls the domain of an address in From: DMARC passed for it
 // (RFC 7489), or, if the domain has no DMARC policy, SPF or DKIM passed for a domain with the same organizational domain. It does
 // not verify the part before the @ or the name.
-func (a Authentication) Verifies(from Address) bool {
+func (a Findings) Verifies(from mime.Address) bool {
 	domain := asciiDomain(from.Email)
 	if domain == "" || !strings.Contains(from.Email, "@") {
 		return false
@@ -177,7 +176,7 @@ func (a Authentication) Verifies(from Address) bool {
 }
 
 // aligns reports whether SPF or DKIM passed in relaxed alignment with the domain (RFC 7489, section 3.1).
-func (a Authentication) aligns(domain string) bool {
+func (a Findings) aligns(domain string) bool {
 	organization := OrganizationalDomain(domain)
 	for _, r := range a.Results {
 		if r.Result != "pass" {
@@ -201,38 +200,11 @@ func (a Authentication) aligns(domain string) bool {
 
 // VerifiedFrom returns the address in From and true if [Authentication.Verifies] reports that the server verified its domain. It
 // returns false otherwise, and for a message with several addresses in From.
-func (m *Message) VerifiedFrom(server AuthServer) (Address, bool) {
+func VerifiedFrom(m *mime.Message, server Server) (mime.Address, bool) {
 	fields := 0
-	m.Header.each("From", func(*Field) { fields++ })
-	if len(m.From) != 1 || fields != 1 || !m.Header.Authentication(server).Verifies(m.From[0]) {
-		return Address{}, false
+	m.Header.Each("From", func(*mime.Field) { fields++ })
+	if len(m.From) != 1 || fields != 1 || !Read(m.Header, server).Verifies(m.From[0]) {
+		return mime.Address{}, false
 	}
 	return m.From[0], true
-}
-
-// OrganizationalDomain returns the registered domain, in lower case and with IDN as ASCII: a public suffix of the public suffix
-// list, preceded by one label. For a public suffix, or a name under none, it returns the name itself. The argument may be an
-// address.
-func OrganizationalDomain(domain string) string {
-	domain = asciiDomain(domain)
-	if registered, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
-		return registered
-	}
-	return domain
-}
-
-// maxDomain is more bytes than the 253 of a domain (RFC 1035, section 2.3.4) can have before conversion to ASCII. The cost of
-// punycode grows with their square.
-const maxDomain = 1000
-
-// asciiDomain returns the domain, which may be given as an address, in the form in which domains are compared.
-func asciiDomain(s string) string {
-	s = strings.Trim(s[strings.LastIndexByte(s, '@')+1:], " \t.<>")
-	if len(s) > maxDomain {
-		return strings.ToLower(s)
-	}
-	if ascii, err := idna.Lookup.ToASCII(s); err == nil {
-		return ascii
-	}
-	return strings.ToLower(s)
 }

@@ -1,4 +1,4 @@
-package mime_test
+package lookalike_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/lookalike"
 )
 
 func TestDeceitfulSenders(t *testing.T) {
@@ -26,8 +27,8 @@ func TestDeceitfulSenders(t *testing.T) {
 		"no address in a name": {from: mime.Address{Name: "Ann @ work", Email: "ann@example.com"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.mixed, tc.from.MixesScripts())
-			require.Equal(t, tc.another, tc.from.NamesAnother())
+			require.Equal(t, tc.mixed, lookalike.MixesScripts(tc.from))
+			require.Equal(t, tc.another, lookalike.NamesAnother(tc.from))
 		})
 	}
 }
@@ -54,7 +55,7 @@ func TestImitations(t *testing.T) {
 		{Name: "PayPal", Email: "a@b.example"}:                                                       false,
 		{Name: "G00gle Team", Email: "a@b.example"}:                                                  true,
 	} {
-		require.Equal(t, imitates, address.Imitates(), "%v", address)
+		require.Equal(t, imitates, lookalike.Imitates(address), "%v", address)
 	}
 }
 
@@ -67,8 +68,8 @@ func TestLatinText(t *testing.T) {
 		"he\u200bll\u00ado\U000e0020":          "hello",
 		"\u041f\u0440\u0438\u0432\u0435\u0442": "\u043fp\u0438\u0432e\u0442",
 	} {
-		require.Equal(t, want, mime.LatinText(text))
+		require.Equal(t, want, lookalike.LatinText(text))
 	}
-	require.Equal(t, mime.Skeleton("paypal"), mime.Skeleton("P\u0430ypaI"))
-	require.Equal(t, "\u0430\u0431.example", mime.UnicodeDomain("a@xn--80ac.example"))
+	require.Equal(t, lookalike.Skeleton("paypal"), lookalike.Skeleton("P\u0430ypaI"))
+	require.Equal(t, "\u0430\u0431.example", lookalike.UnicodeDomain("a@xn--80ac.example"))
 }

@@ -1,4 +1,4 @@
-package mime_test
+package reply_test
 
 import (
 	"os"
@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/reply"
 )
 
 // labels are how the samples mark lines: "W|text" is a line that the sender wrote. Blank lines have no label of their own.
-var labels = map[mime.PassageKind]string{
-	mime.Written: "W", mime.Attribution: "A", mime.Quoted: "Q", mime.Signature: "S", mime.Footer: "F",
+var labels = map[reply.Kind]string{
+	reply.Written: "W", reply.Attribution: "A", reply.Quoted: "Q", reply.Signature: "S", reply.Footer: "F",
 }
 
 // labeled takes the labels off a sample: its text, and the label of each line.
@@ -32,7 +32,7 @@ func labeled(t *testing.T, sample string) (text string, want []string) {
 // lineLabels returns the labels of the lines of a text, but for those that are wanted without one.
 func lineLabels(t *testing.T, text string, want []string) (got []string) {
 	t.Helper()
-	for _, p := range mime.SplitReply(text) {
+	for _, p := range reply.Split(text) {
 		for range strings.Lines(p.Text) {
 			got = append(got, labels[p.Kind])
 		}
@@ -51,7 +51,7 @@ func lineLabels(t *testing.T, text string, want []string) (got []string) {
 // of the 411 lines that were taken for written were not: footers and signatures without delimiter, and quoted lines that had lost
 // their mark.
 func TestSplitReply(t *testing.T) {
-	files, err := filepath.Glob("testdata/reply/*.txt")
+	files, err := filepath.Glob("testdata/texts/*.txt")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 80)
 	for _, file := range files {
@@ -65,12 +65,12 @@ func TestSplitReply(t *testing.T) {
 }
 
 func TestReplyTexts(t *testing.T) {
-	reply := mime.SplitReply("\n  Yes.\n\nOn 5 Jan 2026 10:00, Bob wrote:\n> Ten?\n\nBring cake.\n\n-- \nAda\n")
-	require.Equal(t, "  Yes.\n\nBring cake.", reply.Written())
-	require.Equal(t, "> Ten?", reply.Quoted())
-	require.Equal(t, "-- \nAda", reply.Signature())
-	require.Empty(t, mime.SplitReply(""))
-	require.Empty(t, mime.SplitReply("").Written())
+	passages := reply.Split("\n  Yes.\n\nOn 5 Jan 2026 10:00, Bob wrote:\n> Ten?\n\nBring cake.\n\n-- \nAda\n")
+	require.Equal(t, "  Yes.\n\nBring cake.", passages.Written())
+	require.Equal(t, "> Ten?", passages.Quoted())
+	require.Equal(t, "-- \nAda", passages.Signature())
+	require.Empty(t, reply.Split(""))
+	require.Empty(t, reply.Split("").Written())
 }
 
 // What is beyond the bound is not lost.
@@ -83,7 +83,7 @@ func TestSplitReplyIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var joined strings.Builder
-			for _, p := range mime.SplitReply(text) {
+			for _, p := range reply.Split(text) {
 				joined.WriteString(p.Text)
 			}
 			require.Equal(t, text, joined.String())
@@ -93,7 +93,7 @@ func TestSplitReplyIsBounded(t *testing.T) {
 
 // The passages are the text, whatever it is.
 func FuzzSplitReply(f *testing.F) {
-	files, err := filepath.Glob("testdata/reply/*.txt")
+	files, err := filepath.Glob("testdata/texts/*.txt")
 	require.NoError(f, err)
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
@@ -103,8 +103,8 @@ func FuzzSplitReply(f *testing.F) {
 	f.Add(`<p>Yes.</p><div id="appendonsend"></div><blockquote type="cite">Ten?</blockquote><div class="gmail_quote">&#xF5A0;`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var joined strings.Builder
-		last := mime.PassageKind("")
-		for _, p := range mime.SplitReply(text) {
+		last := reply.Kind("")
+		for _, p := range reply.Split(text) {
 			require.Contains(t, labels, p.Kind)
 			require.NotEqual(t, last, p.Kind)
 			require.NotEmpty(t, p.Text)
@@ -112,6 +112,6 @@ func FuzzSplitReply(f *testing.F) {
 			joined.WriteString(p.Text)
 		}
 		require.Equal(t, text, joined.String())
-		require.LessOrEqual(t, len(mime.SplitReplyHTML(text).Written()), 4*len(text)+100)
+		require.LessOrEqual(t, len(reply.SplitHTML(text).Written()), 4*len(text)+100)
 	})
 }

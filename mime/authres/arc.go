@@ -1,6 +1,8 @@
-package mime
+package authres
 
 import (
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"strconv"
 	"strings"
 	"time"
@@ -26,14 +28,14 @@ type ARCSet struct {
 	// Sealed is the time of the seal according to the server; zero if it gives none.
 	Sealed time.Time
 	// Claims are the server's findings, which are not verified.
-	Claims AuthResults
+	Claims Results
 }
 
 // maxARCSets bounds a chain (RFC 8617, section 4.2.1).
 const maxARCSets = 50
 
-// ARC returns the chain; the zero ARC if the message has none.
-func (h Header) ARC() ARC {
+// ReadARC returns the chain of a header; the zero ARC if the message has none.
+func ReadARC(h mime.Header) ARC {
 	sets := map[int]*arcFields{}
 	highest, broken := 0, ""
 	for i := range h {
@@ -42,7 +44,7 @@ func (h Header) ARC() ARC {
 		if kind < 0 {
 			continue
 		}
-		instance := arcInstance(f.text())
+		instance := arcInstance(f.Raw())
 		if instance == 0 {
 			broken = f.Name + " without an instance from 1 to " + strconv.Itoa(maxARCSets)
 			continue
@@ -61,7 +63,7 @@ func (h Header) ARC() ARC {
 }
 
 // arcFields are the three fields of a set, by arcFieldKind.
-type arcFields [3]*Field
+type arcFields [3]*mime.Field
 
 // arcFieldKind is the index of a field within its set, by its lower-case name; -1 if it is not a field of ARC.
 func arcFieldKind(name string) int {
@@ -102,7 +104,7 @@ func readChain(sets map[int]*arcFields, highest int, broken string) ARC {
 		}
 		set := readARCSet(instance, fields)
 		if instance == 1 && set.Chain != "none" || instance > 1 && set.Chain != "pass" {
-			chain.Broken = "instance " + strconv.Itoa(instance) + " has cv=" + excerpt(set.Chain)
+			chain.Broken = "instance " + strconv.Itoa(instance) + " has cv=" + fieldvalue.Excerpt(set.Chain)
 		}
 		chain.Sets = append(chain.Sets, set)
 	}
@@ -110,15 +112,15 @@ func readChain(sets map[int]*arcFields, highest int, broken string) ARC {
 }
 
 func readARCSet(instance int, fields *arcFields) ARCSet {
-	seal := tags(fields[0].text())
+	seal := fieldvalue.Tags(fields[0].Raw())
 	set := ARCSet{
 		Instance: instance, Chain: strings.ToLower(seal["cv"]), Domain: strings.ToLower(seal["d"]), Selector: seal["s"],
 	}
 	if seconds, err := strconv.ParseInt(seal["t"], 10, 64); err == nil && seconds > 0 && seconds < maxSealed {
 		set.Sealed = time.Unix(seconds, 0).UTC()
 	}
-	_, results, _ := strings.Cut(fields[2].text(), ";")
-	set.Claims, _ = ParseAuthResults(results)
+	_, results, _ := strings.Cut(fields[2].Raw(), ";")
+	set.Claims, _ = Parse(results)
 	return set
 }
 

@@ -1,46 +1,47 @@
-package mime
+package reply
 
 import (
+	"github.com/postroom-go/postroom/mime"
 	"slices"
 	"strings"
 )
 
 // A PassageKind is the kind of a passage of a message's text.
-type PassageKind string
+type Kind string
 
 // The kinds of passages.
 const (
 	// Written: the sender's own new text.
-	Written PassageKind = "written"
+	Written Kind = "written"
 	// Attribution: the line, or the block of header fields, that introduces a quotation: "On Monday Ada wrote:".
-	Attribution PassageKind = "attribution"
+	Attribution Kind = "attribution"
 	// Quoted: another author's text, from an earlier message or a forwarded one.
-	Quoted PassageKind = "quoted"
+	Quoted Kind = "quoted"
 	// Signature: the sender's signature, or that of the sender's device.
-	Signature PassageKind = "signature"
+	Signature Kind = "signature"
 	// Footer: the footer of a mailing list.
-	Footer PassageKind = "footer"
+	Footer Kind = "footer"
 )
 
 // A Passage is a run of lines of one kind.
 type Passage struct {
-	Kind PassageKind
+	Kind Kind
 	Text string // whole lines, with their line ends
 }
 
 // A Reply is a text split into passages. Their concatenation is the text.
-type Reply []Passage
+type Passages []Passage
 
 // Written returns the sender's new text: the passages of that kind without surrounding blank lines, separated by an empty line.
-func (r Reply) Written() string { return r.join(Written) }
+func (r Passages) Written() string { return r.join(Written) }
 
 // Quoted returns the quoted passages like Written, with their quote marks.
-func (r Reply) Quoted() string { return r.join(Quoted) }
+func (r Passages) Quoted() string { return r.join(Quoted) }
 
 // Signature returns the signatures like Written.
-func (r Reply) Signature() string { return r.join(Signature) }
+func (r Passages) Signature() string { return r.join(Signature) }
 
-func (r Reply) join(kind PassageKind) string {
+func (r Passages) join(kind Kind) string {
 	var texts []string
 	for _, p := range r {
 		if text := trimBlankLines(p.Text); p.Kind == kind && text != "" {
@@ -60,15 +61,15 @@ func trimBlankLines(s string) string {
 	}
 }
 
-// SplitReply splits a plain text, with lines ending in LF, into new text, quotations with the lines that introduce them, and
+// Split splits a plain text, with lines ending in LF, into new text, quotations with the lines that introduce them, and
 // signatures. It knows the usual mail programs in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
 // Norwegian, Finnish, Polish, Russian, Japanese, Chinese and Korean. New lines between quoted ones stay the sender's.
 //
 // The result is an estimate. If in doubt, a line counts as written, so that nothing that a person wrote is lost. A signature
 // without a delimiter is written text. Time is linear in the size of the text; only the first 512 KiB are examined. Allocations
 // stay under four times the size of the text plus 24 MiB.
-func SplitReply(text string) Reply {
-	var s replySplitter
+func Split(text string) Passages {
+	var s splitter
 	s.expect(text)
 	for rest := text; rest != ""; {
 		line := rest[:1+strings.IndexByte(rest, '\n')]
@@ -84,27 +85,27 @@ func SplitReply(text string) Reply {
 	return s.split()
 }
 
-// Reply splits the text of the message like [SplitReply]. If the message has only HTML, it splits the text of the HTML with the
+// Read splits the text of the message like [SplitReply]. If the message has only HTML, it splits the text of the HTML with the
 // help of the marks of mail programs, like [SplitReplyHTML].
-func (m *Message) Reply() Reply {
+func Read(m *mime.Message) Passages {
 	if strings.TrimSpace(m.Text) == "" {
-		return SplitReplyHTML(m.HTML)
+		return SplitHTML(m.HTML)
 	}
-	return SplitReply(m.Text)
+	return Split(m.Text)
 }
 
 // A replyLine is a line, with and without surrounding blanks, and its kind.
-type replyLine struct {
+type textLine struct {
 	raw, text string
-	kind      PassageKind
+	kind      Kind
 }
 
-// maxReply bounds the bytes of the text that are examined, since lines cost more memory than text. The rest belongs to the last
+// maxSize bounds the bytes of the text that are examined, since lines cost more memory than text. The rest belongs to the last
 // passage.
-const maxReply = 512 << 10
+const maxSize = 512 << 10
 
-type replySplitter struct {
-	lines []replyLine
+type splitter struct {
+	lines []textLine
 	size  int
 	tail  string // the rest
 	// tailEnd follows the tail.
@@ -112,21 +113,21 @@ type replySplitter struct {
 }
 
 // expect makes room for the lines of a text.
-func (s *replySplitter) expect(text string) {
-	s.lines = make([]replyLine, 0, strings.Count(text[:min(len(text), maxReply)], "\n")+1)
+func (s *splitter) expect(text string) {
+	s.lines = make([]textLine, 0, strings.Count(text[:min(len(text), maxSize)], "\n")+1)
 }
 
 // add adds a line. It reports whether the line is within the bounds.
-func (s *replySplitter) add(line string, kind PassageKind) bool {
+func (s *splitter) add(line string, kind Kind) bool {
 	s.size += len(line)
-	if s.size > maxReply {
+	if s.size > maxSize {
 		return false
 	}
-	s.lines = append(s.lines, replyLine{raw: line, text: strings.Trim(line, " \t\r\n\u00A0\u200B\uFEFF"), kind: kind})
+	s.lines = append(s.lines, textLine{raw: line, text: strings.Trim(line, " \t\r\n\u00A0\u200B\uFEFF"), kind: kind})
 	return true
 }
 
-func (s *replySplitter) split() Reply {
+func (s *splitter) split() Passages {
 	s.markQuotes()
 	s.markIntroductions()
 	s.markSignatures()
@@ -136,7 +137,7 @@ func (s *replySplitter) split() Reply {
 // markQuotes marks the lines with a quote mark.
 //
 // QUIRK: mbox files put a quote mark before a "From" that begins a line; alone it is not a quotation. Sample: reply-mbox-from.
-func (s *replySplitter) markQuotes() {
+func (s *splitter) markQuotes() {
 	for i := range s.lines {
 		line := &s.lines[i]
 		if line.kind != Written || !isQuoteMark(line.text) || i > 0 && closesBracket(s.lines[i-1].text, line.text) {
@@ -164,7 +165,7 @@ func closesBracket(before, line string) bool {
 
 // markIntroductions finds the introductions of quotations: lines of attribution, separators, blocks of header fields. If the text
 // after an introduction has no quote marks, all of it is quoted.
-func (s *replySplitter) markIntroductions() {
+func (s *splitter) markIntroductions() {
 	for i := 0; i < len(s.lines); {
 		n := s.introduction(i)
 		if n == 0 {
@@ -180,14 +181,14 @@ func (s *replySplitter) markIntroductions() {
 	}
 }
 
-func (s *replySplitter) mark(from, to int, kind PassageKind) {
+func (s *splitter) mark(from, to int, kind Kind) {
 	for i := from; i < to; i++ {
 		s.lines[i].kind = kind
 	}
 }
 
 // skipBlank returns the index of the first line from i on that is not blank.
-func (s *replySplitter) skipBlank(i int) int {
+func (s *splitter) skipBlank(i int) int {
 	for i < len(s.lines) && s.lines[i].text == "" {
 		i++
 	}
@@ -195,7 +196,7 @@ func (s *replySplitter) skipBlank(i int) int {
 }
 
 // introduction returns the number of lines from i on that introduce a quotation; 0 if they do not.
-func (s *replySplitter) introduction(i int) int {
+func (s *splitter) introduction(i int) int {
 	if s.lines[i].kind != Written {
 		return 0
 	}
@@ -218,7 +219,7 @@ func (s *replySplitter) introduction(i int) int {
 }
 
 // rule recognizes a line of underscores, dashes or equal signs and the header fields below it, as Outlook and others write them.
-func (s *replySplitter) rule(i int) int {
+func (s *splitter) rule(i int) int {
 	text := s.lines[i].text
 	if len(text) < 4 || strings.Trim(text, "_-=") != "" {
 		return 0
@@ -238,7 +239,7 @@ const maxBlock, maxFolded = 30, 4
 
 // headerBlock returns the length of a block of header fields that begins at line i. The block must have the given number of
 // different fields, including From. Fields may be folded, and blank lines may stand between them.
-func (s *replySplitter) headerBlock(i, atLeast int) int {
+func (s *splitter) headerBlock(i, atLeast int) int {
 	if fieldClass(s.lines[i].text) == 0 {
 		return 0
 	}
@@ -271,7 +272,7 @@ func (s *replySplitter) headerBlock(i, atLeast int) int {
 const maxAttribution, maxAttributionLength = 4, 400
 
 // attribution returns the number of lines from i on that name the author of the following text.
-func (s *replySplitter) attribution(i int) int {
+func (s *splitter) attribution(i int) int {
 	var joined strings.Builder
 	for n := 1; n <= maxAttribution && i+n <= len(s.lines); n++ {
 		line := s.lines[i+n-1]
@@ -297,7 +298,7 @@ func (s *replySplitter) attribution(i int) int {
 
 // wraps reports whether an attribution of n lines needs its first line: it has a name or a date, and the others alone are not an
 // attribution.
-func (s *replySplitter) wraps(i, n int) bool {
+func (s *splitter) wraps(i, n int) bool {
 	var rest []string
 	for _, line := range s.lines[i+1 : i+n] {
 		rest = append(rest, line.text)
@@ -310,7 +311,7 @@ func (s *replySplitter) wraps(i, n int) bool {
 }
 
 // passages joins consecutive lines of a kind. Blank lines belong to the line before them, except at the top.
-func (s *replySplitter) passages() Reply {
+func (s *splitter) passages() Passages {
 	for i := range s.lines {
 		if s.lines[i].text == "" && i > 0 && s.lines[i].kind == Written {
 			s.lines[i].kind = s.lines[i-1].kind
@@ -319,9 +320,9 @@ func (s *replySplitter) passages() Reply {
 	if top := s.skipBlank(0); top < len(s.lines) {
 		s.mark(0, top, s.lines[top].kind)
 	}
-	var reply Reply
+	var reply Passages
 	for i := 0; i < len(s.lines); {
-		end := i + slices.IndexFunc(s.lines[i:], func(l replyLine) bool { return l.kind != s.lines[i].kind })
+		end := i + slices.IndexFunc(s.lines[i:], func(l textLine) bool { return l.kind != s.lines[i].kind })
 		if end < i {
 			end = len(s.lines)
 		}
@@ -340,7 +341,7 @@ func (s *replySplitter) passages() Reply {
 	switch {
 	case s.tail == "":
 	case len(reply) == 0:
-		reply = Reply{{Kind: Written, Text: s.tail + s.tailEnd}}
+		reply = Passages{{Kind: Written, Text: s.tail + s.tailEnd}}
 	default:
 		reply[len(reply)-1].Text += s.tail + s.tailEnd
 	}

@@ -1,4 +1,4 @@
-package mime_test
+package reply_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/reply"
 )
 
 // Where a line could be taken for something else: what decides. Blank lines are left out of the labels, as in the samples.
@@ -116,24 +116,24 @@ func TestSplitReplyInDoubt(t *testing.T) {
 
 // Blank lines belong to what stands before them, and those on top to what follows.
 func TestReplyPassages(t *testing.T) {
-	for text, want := range map[string]mime.Reply{
-		"\nYes.\n\n> Ten?\n\nEve.\n": {{Kind: mime.Written, Text: "\nYes.\n\n"}, {Kind: mime.Quoted, Text: "> Ten?\n\n"}, {Kind: mime.Written, Text: "Eve.\n"}},
-		"\n> Ten?\n":                 {{Kind: mime.Quoted, Text: "\n> Ten?\n"}},
+	for text, want := range map[string]reply.Passages{
+		"\nYes.\n\n> Ten?\n\nEve.\n": {{Kind: reply.Written, Text: "\nYes.\n\n"}, {Kind: reply.Quoted, Text: "> Ten?\n\n"}, {Kind: reply.Written, Text: "Eve.\n"}},
+		"\n> Ten?\n":                 {{Kind: reply.Quoted, Text: "\n> Ten?\n"}},
 		"On 5 Jan 2026, Bob wrote:\n\nTen?\n": {
-			{Kind: mime.Attribution, Text: "On 5 Jan 2026, Bob wrote:\n"}, {Kind: mime.Quoted, Text: "\nTen?\n"},
+			{Kind: reply.Attribution, Text: "On 5 Jan 2026, Bob wrote:\n"}, {Kind: reply.Quoted, Text: "\nTen?\n"},
 		},
-		"\n": {{Kind: mime.Written, Text: "\n"}},
+		"\n": {{Kind: reply.Written, Text: "\n"}},
 	} {
-		require.Equal(t, want, mime.SplitReply(text), "%q", text)
+		require.Equal(t, want, reply.Split(text), "%q", text)
 	}
-	require.Empty(t, mime.SplitReply("\n").Written())
-	require.Equal(t, mime.Reply{{Kind: mime.Quoted, Text: "Ten?\n"}}, mime.SplitReplyHTML("<p></p><blockquote type=cite>Ten?</blockquote><p></p>"))
+	require.Empty(t, reply.Split("\n").Written())
+	require.Equal(t, reply.Passages{{Kind: reply.Quoted, Text: "Ten?\n"}}, reply.SplitHTML("<p></p><blockquote type=cite>Ten?</blockquote><p></p>"))
 }
 
 // The first 512 KiB are judged. What is beyond belongs to the last passage.
 func TestSplitReplyJudgesTheBeginning(t *testing.T) {
 	judged := strings.Repeat("x\n", 256<<10)
-	require.Equal(t, mime.Reply{{Kind: mime.Written, Text: judged + "> Ten?\n"}}, mime.SplitReply(judged+"> Ten?\n"))
-	require.Equal(t, mime.Reply{{Kind: mime.Written, Text: judged[:len(judged)-8]}, {Kind: mime.Quoted, Text: "> Ten?!\n"}},
-		mime.SplitReply(judged[:len(judged)-8]+"> Ten?!\n"))
+	require.Equal(t, reply.Passages{{Kind: reply.Written, Text: judged + "> Ten?\n"}}, reply.Split(judged+"> Ten?\n"))
+	require.Equal(t, reply.Passages{{Kind: reply.Written, Text: judged[:len(judged)-8]}, {Kind: reply.Quoted, Text: "> Ten?!\n"}},
+		reply.Split(judged[:len(judged)-8]+"> Ten?!\n"))
 }

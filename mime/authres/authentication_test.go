@@ -1,12 +1,14 @@
-package mime_test
+package authres_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // The forms of RFC 8601, sections 2.2 and B, and what the wild makes of them.
@@ -34,28 +36,28 @@ func TestParseAuthResults(t *testing.T) {
 		"open quote":                {`x; spf=pass reason="y dmarc=pass`, "x", []string{`spf=pass reason="y dmarc=pass"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := mime.ParseAuthResults(test.value)
+			got, ok := authres.Parse(test.value)
 			require.True(t, ok)
 			require.Equal(t, test.id, got.ServID)
 			var results []string
 			for _, r := range got.Results {
-				results = append(results, showResult(r))
+				results = append(results, show(r))
 			}
 			require.Equal(t, test.want, results)
 		})
 	}
 	for _, refused := range []string{"", ";", "spf=pass smtp.mailfrom=x", "(comment)", "example.org 2; spf=pass", "spf=pass; dkim=pass"} {
-		_, ok := mime.ParseAuthResults(refused)
+		_, ok := authres.Parse(refused)
 		require.False(t, ok, refused)
 	}
 }
 
 // One field cannot fill the memory.
 func TestAuthResultsAreBounded(t *testing.T) {
-	got, ok := mime.ParseAuthResults("x" + strings.Repeat("; spf=pass", 1000))
+	got, ok := authres.Parse("x" + strings.Repeat("; spf=pass", 1000))
 	require.True(t, ok)
 	require.Len(t, got.Results, 200)
-	got, ok = mime.ParseAuthResults("x; spf=pass" + strings.Repeat(" a.b=c", 1000) + "; dkim=pass")
+	got, ok = authres.Parse("x; spf=pass" + strings.Repeat(" a.b=c", 1000) + "; dkim=pass")
 	require.True(t, ok)
 	require.Len(t, got.Results[0].Properties, 200)
 	require.Equal(t, "dkim", got.Results[1].Method)
@@ -68,10 +70,10 @@ func TestAuthenticationTrustsPlaces(t *testing.T) {
 	outside := "Received: from shop.example (x [192.0.2.1]) by mx.example.org with ESMTP; Mon, 5 Jan 2026 09:00:00 +0000\n"
 	inside := "Received: from mx.example.org by store.example.org with LMTP; Mon, 5 Jan 2026 09:00:01 +0000\n"
 	foreign := "Received: from a by mx.other.example; Mon, 5 Jan 2026 09:00:00 +0000\n"
-	server := mime.AuthServer{ID: "mx.example.org", Internal: []string{"store.example.org"}}
-	below := mime.AuthServer{ID: "mx.example.org", Below: true}
+	server := authres.Server{ID: "mx.example.org", Internal: []string{"store.example.org"}}
+	below := authres.Server{ID: "mx.example.org", Below: true}
 	for name, test := range map[string]struct {
-		server mime.AuthServer
+		server authres.Server
 		header string
 		want   string
 	}{
@@ -79,7 +81,7 @@ func TestAuthenticationTrustsPlaces(t *testing.T) {
 		"above, several":                      {server, "Authentication-Results: mx.example.org; spf=fail\n" + pass + outside, "pass"},
 		"above, behind an internal hop":       {server, inside + pass + outside, "pass"},
 		"below, behind a hop without from":    {below, "Received: by mx.example.org with SMTP id x\n" + outside + pass, "pass"},
-		"behind a hop that is not named":      {mime.AuthServer{ID: "mx.example.org"}, inside + pass + outside, ""},
+		"behind a hop that is not named":      {authres.Server{ID: "mx.example.org"}, inside + pass + outside, ""},
 		"below":                               {server, outside + pass, ""},
 		"below, of one that writes there":     {below, outside + pass, "pass"},
 		"above wins over below":               {below, "Authentication-Results: mx.example.org; dmarc=fail\n" + outside + pass, "fail"},
@@ -91,27 +93,27 @@ func TestAuthenticationTrustsPlaces(t *testing.T) {
 		"of a server with a longer name":      {server, strings.ReplaceAll(pass, "mx.example.org", "mx.example.org.evil.example") + outside, ""},
 		"a client that calls itself by":       {below, "Received: from by (by mx.example.org) by mx.other.example\n" + pass, ""},
 		"a client that calls itself as we do": {below, "Received: from mx.example.org by mx.other.example\n" + pass, ""},
-		"host and id differ":                  {mime.AuthServer{ID: "example.org", Host: "in.example.net", Below: true}, "Received: from a by in.example.net\nAuthentication-Results: example.org; dmarc=pass\n", "pass"},
+		"host and id differ":                  {authres.Server{ID: "example.org", Host: "in.example.net", Below: true}, "Received: from a by in.example.net\nAuthentication-Results: example.org; dmarc=pass\n", "pass"},
 		"a field of another name":             {below, outside + "X-Results: mx.example.org; dmarc=pass\n", ""},
 		"a field of another name above":       {server, "X-Results: mx.example.org; dmarc=pass\n" + outside, ""},
 		"below, above another's Received":     {server, outside + pass + foreign, ""},
 		"behind a hop of another":             {server, foreign + pass + outside, ""},
-		"behind a hop that does not say by":   {mime.AuthServer{ID: "mx.example.org", Internal: []string{""}}, "Received: from a with SMTP\n" + pass + outside, ""},
+		"behind a hop that does not say by":   {authres.Server{ID: "mx.example.org", Internal: []string{""}}, "Received: from a with SMTP\n" + pass + outside, ""},
 		"behind a hop that ends at by":        {server, "Received: from a by\n" + pass + outside, ""},
 		"behind an empty hop":                 {server, "Received:\n" + pass + outside, "pass"},
 		"the server in capitals":              {below, strings.ReplaceAll(outside, "mx.example.org", "MX.Example.ORG") + pass, "pass"},
 		"a host below the server's name":      {below, strings.ReplaceAll(outside, "mx.example.org", "in1.mx.example.org") + pass, "pass"},
 		"a host that ends like the server":    {below, strings.ReplaceAll(outside, "mx.example.org", "evilmx.example.org") + pass, ""},
 		"words before by":                     {below, strings.ReplaceAll(outside, "by mx", "via TCP by mx") + pass, "pass"},
-		"no id, and a field that names none":  {mime.AuthServer{Host: "mx.example.org"}, `Authentication-Results: ""; dmarc=pass` + "\n" + outside, ""},
-		"no id":                               {mime.AuthServer{}, pass + outside, ""},
+		"no id, and a field that names none":  {authres.Server{Host: "mx.example.org"}, `Authentication-Results: ""; dmarc=pass` + "\n" + outside, ""},
+		"no id":                               {authres.Server{}, pass + outside, ""},
 		"no Received":                         {below, pass, ""},
 		"another's case":                      {server, strings.ReplaceAll(pass, "mx.example.org", "MX.Example.Org") + outside, "pass"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := mime.ParseBytes([]byte(test.header+"From: a@shop.example\n\nx"), nil)
 			require.NoError(t, err)
-			require.Equal(t, test.want, m.Header.Authentication(test.server).Result("dmarc"))
+			require.Equal(t, test.want, authres.Read(m.Header, test.server).Result("dmarc"))
 		})
 	}
 }
@@ -149,9 +151,9 @@ func TestVerifies(t *testing.T) {
 		"exchange guesses without a base": {"a@shop.example", "dmarc=bestguesspass header.from=shop.example", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parsed, ok := mime.ParseAuthResults("x; " + test.results)
+			parsed, ok := authres.Parse("x; " + test.results)
 			require.True(t, ok)
-			a := mime.Authentication{Results: parsed.Results}
+			a := authres.Findings{Results: parsed.Results}
 			require.Equal(t, test.want, a.Verifies(mime.Address{Email: test.from}))
 		})
 	}
@@ -159,7 +161,7 @@ func TestVerifies(t *testing.T) {
 
 func TestVerifiedFromWantsOneSender(t *testing.T) {
 	header := pass + "Received: from a by mx.example.org\n"
-	server := mime.AuthServer{ID: "mx.example.org"}
+	server := authres.Server{ID: "mx.example.org"}
 	for from, want := range map[string]bool{
 		"From: a@shop.example\n":                           true,
 		"From: a@shop.example, b@shop.example\n":           false,
@@ -170,7 +172,7 @@ func TestVerifiedFromWantsOneSender(t *testing.T) {
 	} {
 		m, err := mime.ParseBytes([]byte(header+from+"\nx"), nil)
 		require.NoError(t, err)
-		_, ok := m.VerifiedFrom(server)
+		_, ok := authres.VerifiedFrom(m, server)
 		require.Equal(t, want, ok, from)
 	}
 }
@@ -180,7 +182,7 @@ func TestOrganizationalDomain(t *testing.T) {
 		"mail.shop.example.com": "example.com", "a@b.example.co.uk": "example.co.uk", "co.uk": "co.uk", "localhost": "localhost",
 		"X.Example.COM.": "example.com", "a.b.github.io": "b.github.io", "": "",
 	} {
-		require.Equal(t, want, mime.OrganizationalDomain(domain), domain)
+		require.Equal(t, want, authres.OrganizationalDomain(domain), domain)
 	}
 }
 
@@ -216,7 +218,7 @@ func TestARCBroken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := mime.ParseBytes([]byte(test.header+"From: a@shop.example\n\nx"), nil)
 			require.NoError(t, err)
-			chain := m.Header.ARC()
+			chain := authres.ReadARC(m.Header)
 			require.Len(t, chain.Sets, test.sets)
 			require.Equal(t, test.broken, chain.Broken)
 		})
@@ -225,8 +227,8 @@ func TestARCBroken(t *testing.T) {
 
 func TestARCTime(t *testing.T) {
 	for value, want := range map[string]int64{"1767607200": 1767607200, "253402300799": 253402300799, "253402300800": 0, "0": 0, "-5": 0, "soon": 0} {
-		m := parsed(t, "ARC-Seal: i=1; cv=none; t="+value+"\nARC-Message-Signature: i=1\nARC-Authentication-Results: i=1; x; none\n\n")
-		sealed := m.Header.ARC().Sets[0].Sealed
+		m := parsedMail(t, "ARC-Seal: i=1; cv=none; t="+value+"\nARC-Message-Signature: i=1\nARC-Authentication-Results: i=1; x; none\n\n")
+		sealed := authres.ReadARC(m.Header).Sets[0].Sealed
 		if want == 0 {
 			require.True(t, sealed.IsZero(), value)
 		} else {
@@ -237,10 +239,33 @@ func TestARCTime(t *testing.T) {
 
 // A method has its own result, whatever passed beside it; of several of its own, one that passed counts.
 func TestResultOfAMethod(t *testing.T) {
-	results, ok := mime.ParseAuthResults("x; spf=pass; dkim=fail; dkim=pass; dmarc=none; dmarc=fail; arc=fail")
+	results, ok := authres.Parse("x; spf=pass; dkim=fail; dkim=pass; dmarc=none; dmarc=fail; arc=fail")
 	require.True(t, ok)
-	a := mime.Authentication{Results: results.Results}
+	a := authres.Findings{Results: results.Results}
 	for method, want := range map[string]string{"spf": "pass", "dkim": "pass", "dmarc": "none", "arc": "fail", "iprev": ""} {
 		require.Equal(t, want, a.Result(method), method)
 	}
+}
+
+func parsedMail(t *testing.T, raw string) *mime.Message {
+	t.Helper()
+	m, err := mime.ParseBytes([]byte(raw), nil)
+	require.NoError(t, err)
+	return m
+}
+
+// show writes a result down as servers do.
+func show(r authres.Result) string {
+	s := r.Method + "=" + r.Result
+	if r.Reason != "" {
+		s += " reason=" + strconv.Quote(r.Reason)
+	}
+	if r.Comment != "" {
+		s += " (" + r.Comment + ")"
+	}
+	words := []string{s}
+	for _, p := range r.Properties {
+		words = append(words, p.Type+"."+p.Name+"="+p.Value)
+	}
+	return strings.Join(words, " ")
 }

@@ -1,6 +1,8 @@
-package mime
+package lookalike
 
 import (
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/authres"
 	"regexp"
 	"strings"
 	"unicode"
@@ -9,9 +11,9 @@ import (
 // mixed are the scripts whose letters are mixed into Latin words in order to deceive.
 var mixed = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee}
 
-// MixesScripts reports whether a word of the name or of the domain, as people see it, has letters of Latin and of a script that
+// MixesScripts reports whether a word of the address's name or of its domain, as people see it, has letters of Latin and of a script that
 // looks like it. Such words are made to pass for others.
-func (a Address) MixesScripts() bool {
+func MixesScripts(a mime.Address) bool {
 	for word := range strings.FieldsFuncSeq(UnicodeDomain(a.Email)+" "+a.Name, isBetweenWords) {
 		latin, other := false, false
 		for _, r := range word {
@@ -47,18 +49,18 @@ var skeletonsImitated = func() map[string]bool {
 	return skeletons
 }()
 
-// Imitates reports whether the domain or the name is written to be mistaken for another. It has a word that looks like one of
+// Imitates reports whether the domain or the name of the address is written to be mistaken for another. It has a word that looks like one of
 // about forty names of well-known companies but is spelled differently, such as paypa1. Or a label of the domain consists of
 // Cyrillic letters that look like Latin ones, under a top-level domain whose country does not use Cyrillic.
-func (a Address) Imitates() bool {
-	domain := UnicodeDomain(OrganizationalDomain(a.Email))
+func Imitates(a mime.Address) bool {
+	domain := UnicodeDomain(authres.OrganizationalDomain(a.Email))
 	for word := range strings.FieldsFuncSeq(domain+" "+strings.ToLower(a.Name), isBetweenWords) {
 		if !imitated[word] && skeletonsImitated[skeleton(word, false)] {
 			return true
 		}
 	}
 	label, top, _ := strings.Cut(domain, ".")
-	return looksLatin(label) && isASCII(top) && !writesCyrillic[top[strings.LastIndexByte(top, '.')+1:]]
+	return looksLatin(label) && isASCIIDomain(top) && !writesCyrillic[top[strings.LastIndexByte(top, '.')+1:]]
 }
 
 // writesCyrillic are the ASCII top-level domains of countries that use Cyrillic.
@@ -82,14 +84,18 @@ func looksLatin(word string) bool {
 
 var addressInName = regexp.MustCompile(`[\pL\pN._%+-]+@((?:[\pL\pN-]+\.)+\pL[\pL\pN-]+)`)
 
-// NamesAnother reports whether the name contains an address with another organizational domain than the address itself. Many mail
+// NamesAnother reports whether the name of the address contains an address with another organizational domain than the address itself. Many mail
 // clients show only the name, which then is not the real sender.
-func (a Address) NamesAnother() bool {
-	own := OrganizationalDomain(a.Email)
+func NamesAnother(a mime.Address) bool {
+	own := authres.OrganizationalDomain(a.Email)
 	for _, found := range addressInName.FindAllStringSubmatch(a.Name, -1) {
-		if OrganizationalDomain(found[1]) != own {
+		if authres.OrganizationalDomain(found[1]) != own {
 			return true
 		}
 	}
 	return false
+}
+
+func isASCIIDomain(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }

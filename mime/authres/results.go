@@ -1,28 +1,31 @@
-package mime
+package authres
 
-import "strings"
+import (
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
+	"strings"
+)
 
-// AuthResults is one server's report on the authentication of a message: the value of an Authentication-Results field (RFC 8601,
+// Results is one server's report on the authentication of a message: the value of an Authentication-Results field (RFC 8601,
 // section 2.2). Anyone can write such a field; [Header.Authentication] returns those that can be trusted.
-type AuthResults struct {
+type Results struct {
 	// ServID names the reporting server in lower case.
 	ServID  string
-	Results []AuthResult
+	Results []Result
 }
 
 // An AuthResult is the result of one method.
-type AuthResult struct {
+type Result struct {
 	Method string // in lower case: "spf", "dkim", "dmarc", "arc" and others
 	Result string // in lower case: "pass", "fail", "softfail", "neutral", "none", "temperror", "permerror" and others
 	Reason string
 	// Comment is the first comment after the result. Gmail and others put facts there that have no place in the standard, such as
 	// the policy of DMARC. It is for people.
 	Comment    string
-	Properties []AuthProperty
+	Properties []Property
 }
 
 // An AuthProperty is a property that a result is about, such as smtp.mailfrom or header.d.
-type AuthProperty struct {
+type Property struct {
 	Type  string // in lower case: "smtp", "header", "body" or "policy"
 	Name  string // in lower case
 	Value string
@@ -30,7 +33,7 @@ type AuthProperty struct {
 
 // Property returns the value of the first property of the type and name, which must be in lower case. It is empty if there is
 // none.
-func (r AuthResult) Property(kind, name string) string {
+func (r Result) Property(kind, name string) string {
 	for _, p := range r.Properties {
 		if p.Type == kind && p.Name == name {
 			return p.Value
@@ -39,28 +42,28 @@ func (r AuthResult) Property(kind, name string) string {
 	return ""
 }
 
-// maxAuthResults bounds the results and the properties of one field.
-const maxAuthResults = 200
+// maxResults bounds the results and the properties of one field.
+const maxResults = 200
 
-// maxAuthName bounds the bytes of a name that is assembled from pieces.
-const maxAuthName = 200
+// maxName bounds the bytes of a name that is assembled from pieces.
+const maxName = 200
 
-// ParseAuthResults parses the raw value of an Authentication-Results field. It returns false for a value that has no authserv-id
+// Parse parses the raw value of an Authentication-Results field. It returns false for a value that has no authserv-id
 // or an unknown version. It leaves out results that cannot be read.
 //
 // QUIRK: Exchange writes fields without an authserv-id. Their author is unknown. Sample: auth-no-id.
-func ParseAuthResults(value string) (AuthResults, bool) {
-	l := authLexer{s: value}
-	var results AuthResults
+func Parse(value string) (Results, bool) {
+	l := lexer{s: value}
+	var results Results
 	id, isWord := l.value()
 	if !isWord || strings.Contains(id, "=") {
-		return AuthResults{}, false
+		return Results{}, false
 	}
 	results.ServID = strings.ToLower(id)
 	if version, given := l.value(); given && version != "1" {
-		return AuthResults{}, false
+		return Results{}, false
 	}
-	for l.next() && len(results.Results) < maxAuthResults {
+	for l.next() && len(results.Results) < maxResults {
 		if r, ok := l.result(); ok {
 			results.Results = append(results.Results, r)
 		}
@@ -69,19 +72,19 @@ func ParseAuthResults(value string) (AuthResults, bool) {
 }
 
 // An authLexer holds the unread text of a field.
-type authLexer struct {
+type lexer struct {
 	s       string
 	comment string // the last one that was skipped
 }
 
 // blanks skips white space and comments. A comment that does not end takes the rest.
-func (l *authLexer) blanks() {
+func (l *lexer) blanks() {
 	for {
 		l.s = strings.TrimLeft(l.s, " \t\r\n")
 		if !strings.HasPrefix(l.s, "(") {
 			return
 		}
-		text, rest, closed := cutComment(l.s)
+		text, rest, closed := fieldvalue.CutComment(l.s)
 		if !closed {
 			l.s = ""
 			return
@@ -91,7 +94,7 @@ func (l *authLexer) blanks() {
 }
 
 // next moves to the part after the next semicolon.
-func (l *authLexer) next() bool {
+func (l *lexer) next() bool {
 	for l.blanks(); l.s != ""; l.blanks() {
 		if l.s[0] == ';' {
 			l.s = l.s[1:]
@@ -103,10 +106,10 @@ func (l *authLexer) next() bool {
 }
 
 // value reads a token or a quoted-string (RFC 2045, section 5.1).
-func (l *authLexer) value() (text string, ok bool) {
+func (l *lexer) value() (text string, ok bool) {
 	l.blanks()
 	if strings.HasPrefix(l.s, `"`) {
-		text, rest, closed := cutQuoted(l.s)
+		text, rest, closed := fieldvalue.CutQuoted(l.s)
 		if !closed {
 			text, rest = l.s[1:], ""
 		}
@@ -117,7 +120,7 @@ func (l *authLexer) value() (text string, ok bool) {
 }
 
 // word reads up to one of the characters.
-func (l *authLexer) word(end string) (text string, ok bool) {
+func (l *lexer) word(end string) (text string, ok bool) {
 	i := strings.IndexAny(l.s, end)
 	if i < 0 {
 		i = len(l.s)
@@ -127,7 +130,7 @@ func (l *authLexer) word(end string) (text string, ok bool) {
 }
 
 // pair reads name=value. Blanks and comments may stand on both sides of the sign, and around dots and slashes in the name.
-func (l *authLexer) pair() (name, value string, ok bool) {
+func (l *lexer) pair() (name, value string, ok bool) {
 	for {
 		l.blanks()
 		if strings.HasPrefix(l.s, "=") {
@@ -136,7 +139,7 @@ func (l *authLexer) pair() (name, value string, ok bool) {
 			return strings.ToLower(name), value, ok && name != ""
 		}
 		more, isWord := l.word(" \t\r\n;(=")
-		if !isWord || name != "" && !glued(name, more) || len(name) > maxAuthName {
+		if !isWord || name != "" && !glued(name, more) || len(name) > maxName {
 			return "", "", false
 		}
 		name += more
@@ -148,8 +151,8 @@ func glued(before, after string) bool {
 }
 
 // result reads one result with its reason and properties (RFC 8601, section 2.2, resinfo).
-func (l *authLexer) result() (AuthResult, bool) {
-	var r AuthResult
+func (l *lexer) result() (Result, bool) {
+	var r Result
 	method, result, ok := l.pair()
 	method, version, _ := strings.Cut(method, "/")
 	if !ok || version != "" && version != "1" {
@@ -158,14 +161,14 @@ func (l *authLexer) result() (AuthResult, bool) {
 	r.Method, r.Result = method, strings.ToLower(result)
 	l.comment = ""
 	l.blanks()
-	r.Comment = cutDiagnostic(l.comment)
-	for l.blanks(); l.s != "" && l.s[0] != ';' && len(r.Properties) < maxAuthResults; l.blanks() {
+	r.Comment = fieldvalue.Diagnostic(l.comment)
+	for l.blanks(); l.s != "" && l.s[0] != ';' && len(r.Properties) < maxResults; l.blanks() {
 		name, value, ok := l.pair()
 		switch kind, property, isProperty := strings.Cut(name, "."); {
 		case name == "reason":
 			r.Reason = value
 		case ok && isProperty:
-			r.Properties = append(r.Properties, AuthProperty{Type: kind, Name: property, Value: value})
+			r.Properties = append(r.Properties, Property{Type: kind, Name: property, Value: value})
 		}
 	}
 	return r, true

@@ -1,4 +1,4 @@
-package mime
+package reply
 
 import (
 	"regexp"
@@ -7,7 +7,7 @@ import (
 )
 
 // markSignatures finds signatures and footers in each run of written lines.
-func (s *replySplitter) markSignatures() {
+func (s *splitter) markSignatures() {
 	for i := 0; i < len(s.lines); {
 		end := i
 		for end < len(s.lines) && s.lines[end].kind == Written {
@@ -28,7 +28,7 @@ const maxBareSignature = 15
 // a device.
 //
 // QUIRK: the blank after the two dashes gets lost. Sample: reply-signature-bare.
-func (s *replySplitter) markSignature(begin, end int) {
+func (s *splitter) markSignature(begin, end int) {
 	for i := begin; i < end; i++ {
 		line := &s.lines[i]
 		if line.kind != Written || line.text != "--" {
@@ -44,7 +44,7 @@ func (s *replySplitter) markSignature(begin, end int) {
 }
 
 // markWritten marks those of the lines that have no kind yet as written.
-func (s *replySplitter) markWritten(from, to int, kind PassageKind) {
+func (s *splitter) markWritten(from, to int, kind Kind) {
 	for i := from; i < to; i++ {
 		if s.lines[i].kind == Written {
 			s.lines[i].kind = kind
@@ -53,7 +53,7 @@ func (s *replySplitter) markWritten(from, to int, kind PassageKind) {
 }
 
 // markDevice marks the signatures of devices, which are among the last lines, without a blank line after them.
-func (s *replySplitter) markDevice(begin, end int) {
+func (s *splitter) markDevice(begin, end int) {
 	const last = 3
 	for end > begin && (s.lines[end-1].text == "" || s.lines[end-1].kind != Written) {
 		end--
@@ -66,11 +66,11 @@ func (s *replySplitter) markDevice(begin, end int) {
 }
 
 // markFooter marks the footers of mailing lists: Mailman's rule with a line about the list, and that of Google Groups.
-func (s *replySplitter) markFooter(begin, end int) {
+func (s *splitter) markFooter(begin, end int) {
 	for i := end - 1; i >= begin && i > end-20; i-- {
 		text := s.lines[i].text
 		rule := len(text) >= 30 && strings.Trim(text, "_") == ""
-		if rule && slices.ContainsFunc(s.lines[i+1:min(end, i+4)], func(l replyLine) bool { return isListLine(l.text) }) {
+		if rule && slices.ContainsFunc(s.lines[i+1:min(end, i+4)], func(l textLine) bool { return isListLine(l.text) }) {
 			s.mark(i, end, Footer)
 			return
 		}

@@ -1,4 +1,4 @@
-package mime_test
+package reply_test
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/reply"
 )
 
 // What mail programs write around the sender's own text, cut to what matters.
@@ -91,7 +92,7 @@ func TestSplitReplyHTML(t *testing.T) {
 		"empty":                        {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reply := mime.SplitReplyHTML(test.html)
+			reply := reply.SplitHTML(test.html)
 			require.Equal(t, test.written, reply.Written())
 			require.Equal(t, test.quoted, reply.Quoted())
 			require.Equal(t, test.signature, reply.Signature())
@@ -101,34 +102,34 @@ func TestSplitReplyHTML(t *testing.T) {
 
 // Each mark of a mail program says it alone, whatever the text is, and for its element only.
 func TestMarksOfMailPrograms(t *testing.T) {
-	for tag, want := range map[string]mime.PassageKind{
-		`<blockquote type="CITE">`:                             mime.Quoted,
-		`<blockquote class="gmail_quote">`:                     mime.Quoted,
-		`<blockquote class="protonmail_quote">`:                mime.Quoted,
-		`<blockquote class="zmail_extra">`:                     mime.Quoted,
-		`<div class="yahoo_quoted">`:                           mime.Quoted,
-		`<div id="yahoo_quoted_1">`:                            mime.Quoted,
-		`<div class="protonmail_quote">`:                       mime.Quoted,
-		`<div class="moz-forward-container">`:                  mime.Quoted,
-		`<div class="gmail_quote">`:                            mime.Quoted,
-		`<div dir="ltr" class="gmail_attr">`:                   mime.Attribution,
-		`<div class="moz-cite-prefix">`:                        mime.Attribution,
-		`<div dir="ltr" class="x_gmail_signature">`:            mime.Signature,
-		`<span class="gmail_signature">`:                       mime.Signature,
-		`<div class="moz-signature">`:                          mime.Signature,
-		`<pre class="moz-signature">`:                          mime.Signature,
-		`<div class="protonmail_signature_block">`:             mime.Signature,
-		`<div id="ms-outlook-mobile-signature" class="other">`: mime.Signature,
-		`<div id="x_Signature">`:                               mime.Signature,
+	for tag, want := range map[string]reply.Kind{
+		`<blockquote type="CITE">`:                             reply.Quoted,
+		`<blockquote class="gmail_quote">`:                     reply.Quoted,
+		`<blockquote class="protonmail_quote">`:                reply.Quoted,
+		`<blockquote class="zmail_extra">`:                     reply.Quoted,
+		`<div class="yahoo_quoted">`:                           reply.Quoted,
+		`<div id="yahoo_quoted_1">`:                            reply.Quoted,
+		`<div class="protonmail_quote">`:                       reply.Quoted,
+		`<div class="moz-forward-container">`:                  reply.Quoted,
+		`<div class="gmail_quote">`:                            reply.Quoted,
+		`<div dir="ltr" class="gmail_attr">`:                   reply.Attribution,
+		`<div class="moz-cite-prefix">`:                        reply.Attribution,
+		`<div dir="ltr" class="x_gmail_signature">`:            reply.Signature,
+		`<span class="gmail_signature">`:                       reply.Signature,
+		`<div class="moz-signature">`:                          reply.Signature,
+		`<pre class="moz-signature">`:                          reply.Signature,
+		`<div class="protonmail_signature_block">`:             reply.Signature,
+		`<div id="ms-outlook-mobile-signature" class="other">`: reply.Signature,
+		`<div id="x_Signature">`:                               reply.Signature,
 	} {
 		name := strings.Trim(strings.Fields(tag)[0], "<>")
-		reply := mime.SplitReplyHTML("<div>Yes.</div>" + tag + "Ten</" + name + "><div>Eve.</div>")
+		reply := reply.SplitHTML("<div>Yes.</div>" + tag + "Ten</" + name + "><div>Eve.</div>")
 		require.Len(t, reply, 3, tag)
 		require.Equal(t, want, reply[1].Kind, tag)
 		require.Equal(t, "Ten", strings.TrimSpace(reply[1].Text), tag)
 	}
 	for _, tag := range []string{`<div id="appendonsend">`, `<div id="divRplyFwdMsg">`} {
-		reply := mime.SplitReplyHTML("<div>Yes.</div>" + tag + "Bob</div><div>Ten?</div>")
+		reply := reply.SplitHTML("<div>Yes.</div>" + tag + "Bob</div><div>Ten?</div>")
 		require.Equal(t, "Yes.", reply.Written(), tag)
 		require.Equal(t, "Ten?", reply.Quoted(), tag)
 	}
@@ -141,7 +142,7 @@ func TestMessageReply(t *testing.T) {
 	} {
 		m, err := mime.ParseBytes([]byte("From: a@x.example\n"+body), nil)
 		require.NoError(t, err)
-		require.Equal(t, want, m.Reply().Written())
+		require.Equal(t, want, reply.Read(m).Written())
 	}
 }
 
@@ -155,12 +156,12 @@ func TestMemoryOfRepliesIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := strings.Repeat(part, size/len(part))
-			require.LessOrEqual(t, costtest.Allocated(func() { mime.SplitReplyHTML(source) }), 6*len(source))
-			require.LessOrEqual(t, costtest.Allocated(func() { mime.SplitReply(source) }), 8*len(source))
+			require.LessOrEqual(t, costtest.Allocated(func() { reply.SplitHTML(source) }), 6*len(source))
+			require.LessOrEqual(t, costtest.Allocated(func() { reply.Split(source) }), 8*len(source))
 			raw := []byte("Content-Type: text/html\n\n" + source)
 			m, err := mime.ParseBytes(raw, nil)
 			require.NoError(t, err)
-			require.LessOrEqual(t, costtest.Allocated(func() { m.Reply() }), 6*len(source))
+			require.LessOrEqual(t, costtest.Allocated(func() { reply.Read(m) }), 6*len(source))
 		})
 	}
 }

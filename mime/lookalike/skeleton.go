@@ -1,4 +1,4 @@
-package mime
+package lookalike
 
 import (
 	"strings"
@@ -89,10 +89,14 @@ func isVisibleASCII(s string) bool {
 // address. A domain that cannot be decoded is returned unchanged.
 func UnicodeDomain(domain string) string {
 	domain = strings.ToLower(domain[strings.LastIndexByte(domain, '@')+1:])
-	if len(domain) <= maxDomain {
+	if len(domain) <= maxDomainLength {
 		if shown, err := idna.ToUnicode(domain); err == nil {
 			return shown
 		}
 	}
 	return domain
 }
+
+// maxDomainLength is more bytes than the 253 of a domain (RFC 1035, section 2.3.4) have as Unicode. The cost of punycode grows
+// with their square.
+const maxDomainLength = 1000

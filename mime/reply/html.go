@@ -1,4 +1,4 @@
-package mime
+package reply
 
 import (
 	"github.com/postroom-go/postroom/mime/htmltext"
@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// SplitReplyHTML splits the text of an HTML message. Except for blank lines, the concatenated passages are the text that
+// SplitHTML splits the text of an HTML message. Except for blank lines, the concatenated passages are the text that
 // [htmltext.Text] returns. It uses the marks of mail programs in HTML (Gmail, Outlook, Apple Mail, Thunderbird, Yahoo, Proton),
 // and otherwise works like [SplitReply]. Time is linear in the size of the input, and allocations stay under six times its size
 // plus 24 MiB.
-func SplitReplyHTML(source string) Reply {
+func SplitHTML(source string) Passages {
 	judge := pageJudge{source: source}
 	text, marks := htmltext.ReadMarked(source, judge.kind)
-	var s replySplitter
+	var s splitter
 	s.expect(text)
-	kinds := []PassageKind{Written}
+	kinds := []Kind{Written}
 	for at := 0; at < len(text); {
 		line, _, _ := strings.Cut(text[at:], "\n")
 		if at+len(line) < len(text) {
 			line = text[at : at+len(line)+1]
-		} else if s.size+len(line) < maxReply {
+		} else if s.size+len(line) < maxSize {
 			line += "\n"
 		}
 		if strings.TrimSpace(line) != "" {
@@ -29,7 +29,7 @@ func SplitReplyHTML(source string) Reply {
 				if marks[0].Kind == "" {
 					kinds = kinds[:max(1, len(kinds)-1)]
 				} else {
-					kinds = append(kinds, PassageKind(marks[0].Kind))
+					kinds = append(kinds, Kind(marks[0].Kind))
 				}
 			}
 		}
@@ -44,8 +44,8 @@ func SplitReplyHTML(source string) Reply {
 }
 
 // trim removes the blank lines that marks leave around and between passages.
-func (s *replySplitter) trim() {
-	s.lines = slices.CompactFunc(s.lines, func(a, b replyLine) bool { return a.text == "" && b.text == "" })
+func (s *splitter) trim() {
+	s.lines = slices.CompactFunc(s.lines, func(a, b textLine) bool { return a.text == "" && b.text == "" })
 	for len(s.lines) > 0 && s.lines[len(s.lines)-1].text == "" {
 		s.lines = s.lines[:len(s.lines)-1]
 	}
@@ -69,7 +69,7 @@ func (j *pageJudge) kind(e htmltext.Element) (kind, rest string) {
 		return "", ""
 	}
 	id := withoutPrefix(e.ID)
-	has := func(class string) bool { return hasReplyClass(e.Class, class) }
+	has := func(class string) bool { return hasClass(e.Class, class) }
 	switch {
 	case e.Name == "blockquote":
 		if strings.EqualFold(e.Type, "cite") || has("gmail_quote") || has("protonmail_quote") || has("zmail_extra") {
@@ -110,8 +110,8 @@ func (j *pageJudge) isBehindQuotes(e htmltext.Element) bool {
 	return j.lastBlockquote-1 < e.Offset
 }
 
-// hasReplyClass reports whether a class is among others, ignoring case and the prefix that Outlook adds.
-func hasReplyClass(classes, class string) bool {
+// hasClass reports whether a class is among others, ignoring case and the prefix that Outlook adds.
+func hasClass(classes, class string) bool {
 	for word := range strings.FieldsFuncSeq(classes, isSpace) {
 		if strings.EqualFold(withoutPrefix(word), class) {
 			return true
