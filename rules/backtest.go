@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -172,7 +173,7 @@ func newTrial(set *Set) *trial {
 	for i := range set.rules {
 		t.numbers[&set.rules[i]] = i
 		for _, a := range set.rules[i].rule.actions() {
-			t.actions[i] = append(t.actions[i], actionText(a))
+			t.actions[i] = append(t.actions[i], a.inWords())
 		}
 	}
 	return t
@@ -184,7 +185,7 @@ func (t *trial) decide(msg *postroom.Message, now time.Time, f *facts) verdict {
 		n := t.numbers[c]
 		v.rules = append(v.rules, n)
 		for _, action := range t.actions[n] {
-			if !contains(v.actions, action) {
+			if !slices.Contains(v.actions, action) {
 				v.actions = append(v.actions, action)
 			}
 		}

@@ -271,3 +271,29 @@ func (c Condition) usesLabel(id, name string) bool {
 	}
 	return slices.ContainsFunc(c.Children, func(child Condition) bool { return child.usesLabel(id, name) })
 }
+
+// resolveLabels returns the condition with ids in place of the names of labels; a name for which id returns false stays.
+func (c Condition) resolveLabels(id func(string) (string, bool)) Condition {
+	if c.Type == LabelPresent {
+		if resolved, ok := id(c.Value); ok {
+			c.Value = resolved
+		}
+		c.Values = slices.Clone(c.Values)
+		for i, name := range c.Values {
+			if resolved, ok := id(name); ok {
+				c.Values[i] = resolved
+			}
+		}
+	}
+	c.Children = slices.Clone(c.Children)
+	for i, child := range c.Children {
+		c.Children[i] = child.resolveLabels(id)
+	}
+	return c
+}
+
+// faults returns every fault of the condition.
+func (c Condition) faults() []*ConditionError {
+	_, faults := newCode().compileTree(c)
+	return faults
+}

@@ -31,26 +31,26 @@ func Differences(before, after []Rule) []Difference {
 			j, found = names[old.Name]
 		}
 		if !found || taken[j] {
-			list = append(list, Difference{Name: old.Name, Before: old.shown()})
+			list = append(list, Difference{Name: old.Name, Before: shown(old)})
 			continue
 		}
 		taken[j] = true
-		if was, is := old.shown(), after[j].shown(); was != is {
+		if was, is := shown(old), shown(&after[j]); was != is {
 			list = append(list, Difference{after[j].Name, was, is})
 		}
 	}
 	for i := range after {
 		if !taken[i] {
-			list = append(list, Difference{Name: after[i].Name, After: after[i].shown()})
+			list = append(list, Difference{Name: after[i].Name, After: shown(&after[i])})
 		}
 	}
 	return list
 }
 
 // shown is the rule as a file says it, and why it is disabled.
-func (r *Rule) shown() string {
+func shown(r *Rule) string {
 	list := &docNode{kind: docList}
-	list.add("", r.tree())
+	list.add("", ruleTree(r))
 	root := &docNode{kind: docMapping}
 	root.add("rules", list)
 	root.arrange(&fileShape)

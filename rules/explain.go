@@ -62,7 +62,7 @@ func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanati
 	if err != nil {
 		return nil, err
 	}
-	explanation := set.explain(msg, time.Now(), f)
+	explanation := set.explainWith(msg, time.Now(), f)
 	for _, r := range all {
 		if !r.Enabled {
 			explanation.Rules = append(explanation.Rules, RuleExplanation{
@@ -75,10 +75,11 @@ func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanati
 
 // Explain explains the results of the rules for a message.
 func (s *Set) Explain(msg *postroom.Message, now time.Time) *Explanation {
-	return s.explain(msg, now, &facts{server: gmailServer})
+	return s.explainWith(msg, now, &facts{server: gmailServer})
 }
 
-func (s *Set) explain(msg *postroom.Message, now time.Time, f *facts) *Explanation {
+// explainWith is [Set.Explain] with facts that are not in the message.
+func (s *Set) explainWith(msg *postroom.Message, now time.Time, f *facts) *Explanation {
 	x := &Explanation{Decisions: s.decide(msg, now, f)}
 	v := &view{}
 	v.reset(s.code, msg, now, f)

@@ -134,21 +134,19 @@ func (f *File) ResolveLabels(id func(name string) (id string, ok bool)) {
 	}
 }
 
-func (c Condition) resolveLabels(id func(string) (string, bool)) Condition {
-	if c.Type == LabelPresent {
-		if resolved, ok := id(c.Value); ok {
-			c.Value = resolved
-		}
-		c.Values = slices.Clone(c.Values)
-		for i, name := range c.Values {
-			if resolved, ok := id(name); ok {
-				c.Values[i] = resolved
+// NeededLabels returns the names of the labels that the host creates in mailboxes without them: those of [File.Labels], and those
+// that actions of the rules name.
+func (f *File) NeededLabels(kinds *postroom.Kinds) []string {
+	names := slices.Clone(f.Labels)
+	for i := range f.Rules {
+		for _, name := range f.Rules[i].NeededLabels(kinds) {
+			if !containsFold(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
-	c.Children = slices.Clone(c.Children)
-	for i, child := range c.Children {
-		c.Children[i] = child.resolveLabels(id)
-	}
-	return c
+	return names
 }
+
+// ImportSource returns the rules with the text that they were read from, for the ImportFile of a rule store.
+func (f *File) ImportSource() Source { return Source{Name: f.Name, Text: f.Source, Rules: f.Rules} }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -31,8 +32,7 @@ func (p *fileParser) checkRule(m *mapping, r *Rule, places conditionPlaces, befo
 	if places == nil {
 		report(m.at, "the rule has no condition", "write condition: and what mail it is for, as {type: sender_domain, value: example.com}")
 	} else {
-		_, faults := newCode().compileTree(r.Condition)
-		for _, e := range faults {
+		for _, e := range r.Condition.faults() {
 			report(places.find(e.Path), e.text(), "")
 		}
 	}
@@ -149,28 +149,32 @@ func (p *fileParser) labelHint(label string) string {
 // warnLabelIDs warns of conditions on a label that is neither an id nor a name in the file's labels.
 func (p *fileParser) warnLabelIDs(c Condition, path string, places conditionPlaces) {
 	if c.Type == LabelPresent {
-		_ = c.eachValue(func(part, value string) *ConditionError {
+		for part, value := range labelsOf(&c) {
 			if !containsFold(p.file.Labels, value) && !systemLabel(value) && !isLabelID(value) {
 				p.warning(places.find(joinPath(path, part)), fmt.Sprintf("%q is no label id that Gmail gives, and not listed under labels", value), "list the label's name there, or write its id")
 			}
-			return nil
-		})
+		}
 	}
 	for i, child := range c.Children {
 		p.warnLabelIDs(child, joinPath(path, fmt.Sprintf("children[%d]", i)), places)
 	}
 }
 
-// systemLabel reports whether every mailbox has the label.
-func systemLabel(name string) bool {
-	switch strings.ToUpper(name) {
-	case postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent,
-		postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash:
-		return true
-	}
-	return strings.HasPrefix(name, "CATEGORY_")
+func actionNames(types []postroom.ActionType) []string {
+	return mapped(types, func(t postroom.ActionType) string { return string(t) })
 }
 
-func containsFold(list []string, s string) bool {
-	return slices.ContainsFunc(list, func(other string) bool { return strings.EqualFold(other, s) })
+// labelsOf yields the values of a leaf with their paths.
+func labelsOf(c *Condition) iter.Seq2[string, string] {
+	return func(yield func(path, value string) bool) {
+		if c.Values == nil {
+			yield("value", c.Value)
+			return
+		}
+		for i, value := range c.Values {
+			if !yield(fmt.Sprintf("values[%d]", i), value) {
+				return
+			}
+		}
+	}
 }

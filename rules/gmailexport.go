@@ -40,8 +40,8 @@ func ToGmail(rules []Rule, options *GmailExport) (filters []GmailFilter, untrans
 	return e.filters, e.untranslated
 }
 
-// gmailCriteria returns the filter without actions; near lists the inexact parts.
-func (r *Rule) gmailCriteria() (f GmailFilter, near []string, err error) {
+// criteriaOf returns the filter without actions; near lists the inexact parts.
+func criteriaOf(r *Rule) (f GmailFilter, near []string, err error) {
 	switch {
 	case !r.Enabled:
 		return f, nil, errors.New("it is disabled")
@@ -196,7 +196,7 @@ func (f GmailFilter) withActions(actions []RuleAction) (filters []GmailFilter, l
 			}
 			lost = append(lost, "filters forward to one address, as it is")
 		default:
-			lost = append(lost, "filters do not know the action "+actionText(a))
+			lost = append(lost, "filters do not know the action "+a.inWords())
 		}
 	}
 	f.RemoveLabels = compacted(f.RemoveLabels)

@@ -32,7 +32,7 @@ func (e *gmailExport) lose(r *Rule, left Leftover, what string) {
 }
 
 func (e *gmailExport) rule(r *Rule, last bool) {
-	filter, near, err := r.gmailCriteria()
+	filter, near, err := criteriaOf(r)
 	if stop := (gmailStop{r.Name, filter.Query, harms(r.actions())}); r.Enabled && !r.Continue {
 		defer func() { e.before = append(e.before, stop) }()
 	}
@@ -40,7 +40,7 @@ func (e *gmailExport) rule(r *Rule, last bool) {
 		e.lose(r, LeftOut, err.Error())
 		return
 	}
-	if r.proves() {
+	if r.requiresAuthentication() {
 		const unproven = "filters do not ask whether the sender is authenticated"
 		if !e.Unguarded {
 			e.lose(r, LeftOut, unproven)
@@ -66,13 +66,6 @@ func (e *gmailExport) rule(r *Rule, last bool) {
 		e.lose(r, Nearly, "at Gmail the filters after it apply as well")
 	}
 	e.filters = append(e.filters, made...)
-}
-
-// proves reports whether the rule matches only mail whose sender is authenticated, explicitly or implicitly.
-func (r *Rule) proves() bool {
-	k := newCode()
-	root, faults := k.compileTree(r.Condition)
-	return len(faults) > 0 || r.mustProve(k, &root)
 }
 
 // approved are the actions that no person has to approve here.
@@ -132,7 +125,7 @@ func harms(actions []RuleAction) map[string]bool {
 		case postroom.MarkRead:
 			does["read"] = true
 		case postroom.Forward:
-			does[actionText(a)] = true
+			does[a.inWords()] = true
 		}
 	}
 	return does

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +37,7 @@ func FromGmail(filters []GmailFilter, kinds *postroom.Kinds) *Translation {
 			continue
 		}
 		r := NewRule(f.name(), condition, "", nil)
-		r.setActions(actions)
+		setActions(&r, actions)
 		r.Continue = true
 		for _, a := range actions {
 			if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
@@ -101,32 +100,6 @@ func (f *GmailFilter) condition() (Condition, error) {
 	return c, c.Validate()
 }
 
-// joined joins conditions; those that are joined by the same operator become one list.
-func joined(op Op, list []Condition) Condition {
-	var children []Condition
-	for _, c := range list {
-		if c.Op == op {
-			children = append(children, c.Children...)
-		} else {
-			children = append(children, c)
-		}
-	}
-	if len(children) == 1 {
-		return children[0]
-	}
-	return Condition{Op: op, Children: children}
-}
-
-// sizeText writes a size in the largest unit that says it exactly.
-func sizeText(n int64) string {
-	for _, unit := range []string{"GB", "MB", "KB"} {
-		if factor := int64(sizeUnits[strings.ToLower(unit)]); n > 0 && n%factor == 0 {
-			return strconv.FormatInt(n/factor, 10) + unit
-		}
-	}
-	return strconv.FormatInt(n, 10) + "B"
-}
-
 var (
 	alternatives = regexp.MustCompile(`(?i)\s+or\s+|\s*\|\s*`)
 	wholeAddress = regexp.MustCompile(`^[^\s@"(){}<>,:*-][^\s@"(){}<>,:*]*@[A-Za-z0-9.-]+\.[A-Za-z]{2,}$`)
@@ -167,15 +140,6 @@ func addressesOnly(field, text string) (Condition, bool) {
 		either = append(either, withValues(Condition{Type: Address, Fields: []string{field}, Part: partDomain, Match: Wildcard}, domains))
 	}
 	return joined(Or, either), len(either) > 0
-}
-
-func withValues(c Condition, values []string) Condition {
-	if len(values) == 1 {
-		c.Value = values[0]
-	} else {
-		c.Values = values
-	}
-	return c
 }
 
 // searchCondition translates a search in Gmail's language.
@@ -326,7 +290,7 @@ func (f *GmailFilter) actions(of string, kinds *postroom.Kinds) (actions []RuleA
 		actions = append(actions, RuleAction{postroom.Forward, postroom.Parameters{"to": f.Forward}})
 	}
 	actions = slices.DeleteFunc(actions, func(a RuleAction) bool {
-		err := a.translatable(kinds)
+		err := translatable(a, kinds)
 		if err != nil {
 			lose(err.Error())
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -21,15 +20,19 @@ func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules
 	return s.importFrom(ctx, tx, accountID, rules, nil)
 }
 
+// A Source is rules and the text that they were read from.
+type Source struct {
+	Name  string // of the file
+	Text  string
+	Rules []Rule
+}
+
 // ImportFile is Import for the rules of a file: the version that it makes keeps the text of the file. A file in which only text
 // such as a comment has changed also makes one.
-func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, f *File) (Imported, error) {
-	if err := fields.Required("rules: ImportFile: f", f, "a file that was read by Parse"); err != nil {
-		return Imported{}, err
-	}
+func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, from Source) (Imported, error) {
 	by := s.author
-	by.Origin, by.Detail = OriginFile, f.Name
-	return s.As(by).importFrom(ctx, tx, accountID, f.Rules, &f.Source)
+	by.Origin, by.Detail = OriginFile, from.Name
+	return s.As(by).importFrom(ctx, tx, accountID, from.Rules, &from.Text)
 }
 
 func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, rules []Rule, source *string) (Imported, error) {

@@ -295,10 +295,8 @@ func compileWeekday(_ *code, c *Condition) (leaf, *ConditionError) {
 	return dateLeaf(&as, receivedAt)
 }
 
-func mapped[T any](list []T, to func(T) string) []string {
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = to(item)
-	}
-	return texts
+// isDatePart reports whether a date has the part.
+func isDatePart(name string) bool {
+	_, ok := dateParts[name]
+	return ok
 }

@@ -248,3 +248,26 @@ func ageLeaf(c *Condition, within func(age, limit time.Duration) bool) (leaf, *C
 		},
 	}, nil
 }
+
+// compareNumerals compares as i;ascii-numeric does (RFC 4790, section 9.1): by the digits at the beginning; without any, a text is
+// greater than all numbers.
+func compareNumerals(a, b string) int {
+	digits := func(s string) (string, bool) {
+		end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			end = len(s)
+		}
+		return strings.TrimLeft(s[:end], "0"), end > 0
+	}
+	x, isX := digits(a)
+	y, isY := digits(b)
+	switch {
+	case !isX && !isY:
+		return 0
+	case !isX:
+		return 1
+	case !isY:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+}

@@ -29,7 +29,7 @@ func marshal(f *File, notes map[int][]string) []byte {
 	for i := range f.Rules {
 		rule := f.Rules[i]
 		rule.Continue = rule.Continue && !all
-		list.add("", rule.tree())
+		list.add("", ruleTree(&rule))
 		for _, note := range notes[i] {
 			for line := range strings.Lines(note) {
 				list.entries[i].head = append(list.entries[i].head, docComment{text: "# " + strings.Map(visible, line)})
@@ -82,7 +82,7 @@ func textList(texts []string) *docNode {
 	return list
 }
 
-func (r *Rule) tree() *docNode {
+func ruleTree(r *Rule) *docNode {
 	n := &docNode{kind: docMapping}
 	n.addText("name", r.Name)
 	n.addText("description", r.Description)
@@ -96,14 +96,14 @@ func (r *Rule) tree() *docNode {
 	if r.Priority != DefaultPriority {
 		n.add("priority", &docNode{kind: docPlain, text: strconv.Itoa(r.Priority)})
 	}
-	n.add("condition", r.Condition.tree())
+	n.add("condition", conditionTree(&r.Condition))
 	if len(r.Also) == 0 {
-		RuleAction{r.Action, r.Parameters}.addTo(n)
+		addAction(n, RuleAction{r.Action, r.Parameters})
 	} else {
 		actions := &docNode{kind: docList}
 		for _, a := range r.actions() {
 			one := &docNode{kind: docMapping}
-			a.addTo(one)
+			addAction(one, a)
 			actions.add("", one)
 		}
 		n.add("actions", actions)
@@ -114,21 +114,21 @@ func (r *Rule) tree() *docNode {
 	if r.Continue {
 		n.addBool("stop", false)
 	}
-	if s := r.Schedule.tree(); len(s.entries) > 0 {
+	if s := scheduleTree(&r.Schedule); len(s.entries) > 0 {
 		n.add("schedule", s)
 	}
 	n.addText("authentication", string(r.Authentication))
 	return n
 }
 
-func (a RuleAction) addTo(n *docNode) {
+func addAction(n *docNode, a RuleAction) {
 	n.addText("action", string(a.Type))
 	if len(a.Parameters) > 0 {
 		n.add("parameters", plainTree(map[string]any(a.Parameters)))
 	}
 }
 
-func (s *Schedule) tree() *docNode {
+func scheduleTree(s *Schedule) *docNode {
 	n := &docNode{kind: docMapping}
 	n.addText("from", s.From)
 	n.addText("until", s.Until)
@@ -138,13 +138,13 @@ func (s *Schedule) tree() *docNode {
 	return n
 }
 
-func (c *Condition) tree() *docNode {
+func conditionTree(c *Condition) *docNode {
 	n := &docNode{kind: docMapping}
 	n.addText("op", string(c.Op))
 	if c.Op != "" {
 		children := &docNode{kind: docList}
 		for i := range c.Children {
-			children.add("", c.Children[i].tree())
+			children.add("", conditionTree(&c.Children[i]))
 		}
 		n.add("children", children)
 	}
@@ -191,4 +191,17 @@ func plainTree(value any) *docNode {
 		}
 		return &docNode{kind: docPlain, text: string(text)}
 	}
+}
+
+// FileOf returns a file with rules that were read from no file.
+func FileOf(list []Rule) *File {
+	f := &File{Rules: list}
+	for i := range list {
+		for _, a := range list[i].actions() {
+			if label, ok := a.Parameters.Text(postroom.ParamLabel); ok && !slices.Contains(f.Labels, label) {
+				f.Labels = append(f.Labels, label)
+			}
+		}
+	}
+	return f
 }

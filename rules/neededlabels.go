@@ -1,25 +1,10 @@
 package rules
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/postroom-go/postroom"
 )
-
-// NeededLabels returns the names of the labels that the host creates in mailboxes without them: those of [File.Labels], and those
-// that actions of the rules name.
-func (f *File) NeededLabels(kinds *postroom.Kinds) []string {
-	names := slices.Clone(f.Labels)
-	for i := range f.Rules {
-		for _, name := range f.Rules[i].NeededLabels(kinds) {
-			if !containsFold(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
 
 // NeededLabels returns the names of the labels that actions of the rule name, without those that Gmail makes and those that are named
 // by their ids.
@@ -41,3 +26,13 @@ func canBeMade(label string) bool {
 
 // isLabelID reports whether a text has the form of the ids that Gmail gives to labels.
 func isLabelID(text string) bool { return strings.HasPrefix(text, "Label_") }
+
+// systemLabel reports whether every mailbox has the label.
+func systemLabel(name string) bool {
+	switch strings.ToUpper(name) {
+	case postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent,
+		postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash:
+		return true
+	}
+	return strings.HasPrefix(name, "CATEGORY_")
+}

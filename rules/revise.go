@@ -87,7 +87,7 @@ func (n *docNode) revise(change Revision) error {
 	all := n.textOf("matching") == "all"
 	for _, r := range change.Rules {
 		r.normalize()
-		value := r.treeWithin(all)
+		value := ruleTreeWithin(r, all)
 		if i := list.named(r.Name); i >= 0 {
 			list.entries[i].replace(value)
 		} else {
@@ -103,14 +103,14 @@ func (n *docNode) revise(change Revision) error {
 	return nil
 }
 
-// treeWithin returns the tree of the rule in a file whose rules do, or do not, let later rules be tried.
-func (r Rule) treeWithin(all bool) *docNode {
+// ruleTreeWithin returns the tree of the rule in a file whose rules do, or do not, let later rules be tried.
+func ruleTreeWithin(r Rule, all bool) *docNode {
 	if !all {
-		return r.tree()
+		return ruleTree(&r)
 	}
 	stops := !r.Continue
 	r.Continue = false
-	tree := r.tree()
+	tree := ruleTree(&r)
 	if stops {
 		tree.addBool("stop", true)
 	}

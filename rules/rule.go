@@ -187,7 +187,7 @@ func (r *Rule) faults(kinds *postroom.Kinds) []fault {
 func actionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters postroom.Parameters) []fault {
 	var found []fault
 	if kind, ok := kinds.Kind(action); !ok {
-		found = append(found, fault{"action", unknownAction(kinds, action), suggest.Instead(string(action), actionNames(kinds.Types()), "the actions are")})
+		found = append(found, fault{"action", unknownAction(kinds, action), suggest.Instead(string(action), mapped(kinds.Types(), func(t postroom.ActionType) string { return string(t) }), "the actions are")})
 	} else if err := kind.CheckParameters(parameters, time.Time{}); err != nil {
 		found = append(found, fault{"parameters", err.Error(), parametersHint(kinds, RuleAction{action, parameters})})
 	}
@@ -260,14 +260,6 @@ func checkName(name string) string {
 	return ""
 }
 
-func actionNames(types []postroom.ActionType) []string {
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = string(t)
-	}
-	return names
-}
-
 // normalize sets the default scope and safe mode, and lowers references to the form in which they are compared.
 func (r *Rule) normalize() {
 	r.Scope = cmp.Or(r.Scope, ScopeGlobal)
@@ -304,4 +296,19 @@ func (r *Rule) usesLabel(kinds *postroom.Kinds, label postroom.Label) bool {
 		}
 		return false
 	})
+}
+
+// inWords returns the action in words: move Receipts, forward {"to":"a@b.example"}.
+func (a RuleAction) inWords() string {
+	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok && len(a.Parameters) == 1 {
+		return string(a.Type) + " " + label
+	}
+	if len(a.Parameters) == 0 {
+		return string(a.Type)
+	}
+	text, err := json.Marshal(a.Parameters)
+	if err != nil { // rules whose parameters cannot be stored are not compiled
+		return string(a.Type)
+	}
+	return string(a.Type) + " " + string(text)
 }

@@ -166,3 +166,13 @@ func (r *Rule) sees(v *view) bool {
 		return true
 	}
 }
+
+// requiresAuthentication reports whether the rule matches only mail whose sender is authenticated, explicitly or implicitly.
+func (r *Rule) requiresAuthentication() bool {
+	k := newCode()
+	root, faults := k.compileTree(r.Condition)
+	return len(faults) > 0 || r.mustProve(k, &root)
+}
+
+// newSetWithSenders is [NewSet] for a caller that gives [Facts] with each message: rules with sender_seen are not broken.
+func newSetWithSenders(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, true) }

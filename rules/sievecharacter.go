@@ -11,7 +11,7 @@ import (
 // requires reports whether the script requires the extension.
 func requires(commands []sieveCommand, extension string) bool {
 	return slices.ContainsFunc(commands, func(c sieveCommand) bool {
-		return c.name == "require" && len(c.args) == 1 && contains(c.args[0], extension)
+		return c.name == "require" && len(c.args) == 1 && slices.Contains(c.args[0], extension)
 	})
 }
 

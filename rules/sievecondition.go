@@ -37,14 +37,14 @@ func (c *sieveCommand) matching() (sieveMatch, error) {
 	used := map[int]bool{}
 	for _, tag := range c.tags {
 		text := ""
-		if contains(takesText, tag.name) {
+		if slices.Contains(takesText, tag.name) {
 			if tag.args >= len(c.args) || len(c.args[tag.args]) != 1 {
 				return m, fmt.Errorf(":%s has no string behind it", tag.name)
 			}
 			text = c.args[tag.args][0]
 			used[tag.args] = true
 		}
-		if contains(takesNumber, tag.name) {
+		if slices.Contains(takesNumber, tag.name) {
 			if tag.nums >= len(c.nums) {
 				return m, fmt.Errorf(":%s has no number behind it", tag.name)
 			}

@@ -47,11 +47,11 @@ func (m *sieveMatch) constantMatches(source, key string) (bool, error) {
 	how := cmp.Or(m.count, m.value)
 	switch order := strings.Compare(source, key); {
 	case how != "" && (m.numeric || m.count != ""):
-		return how.holds(compareNumerals(source, key))
+		return satisfied(how, compareNumerals(source, key))
 	case how != "":
-		return how.holds(order)
+		return satisfied(how, order)
 	case m.numeric:
-		return Equal.holds(compareNumerals(source, key))
+		return satisfied(Equal, compareNumerals(source, key))
 	case m.match == Contains:
 		return strings.Contains(source, key), nil
 	case m.match == Wildcard:
@@ -61,8 +61,8 @@ func (m *sieveMatch) constantMatches(source, key string) (bool, error) {
 	}
 }
 
-// holds reports whether an order, as of cmp.Compare, is the one that is asked for.
-func (c Compare) holds(order int) (bool, error) {
+// satisfied reports whether an order, as of cmp.Compare, is the one that is asked for.
+func satisfied(c Compare, order int) (bool, error) {
 	switch c {
 	case Greater:
 		return order > 0, nil
@@ -78,29 +78,6 @@ func (c Compare) holds(order int) (bool, error) {
 		return order != 0, nil
 	}
 	return false, fmt.Errorf("the comparison %q is none of gt, ge, lt, le, eq and ne", string(c))
-}
-
-// compareNumerals compares as i;ascii-numeric does (RFC 4790, section 9.1): by the digits at the beginning; without any, a text is
-// greater than all numbers.
-func compareNumerals(a, b string) int {
-	digits := func(s string) (string, bool) {
-		end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
-		if end < 0 {
-			end = len(s)
-		}
-		return strings.TrimLeft(s[:end], "0"), end > 0
-	}
-	x, isX := digits(a)
-	y, isY := digits(b)
-	switch {
-	case !isX && !isY:
-		return 0
-	case !isX:
-		return 1
-	case !isY:
-		return -1
-	}
-	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
 }
 
 // sieveVariable is the name or the number of a variable (RFC 5229, section 3). Anything else is text.

@@ -134,7 +134,7 @@ func sieveTest(test *sieveCommand) (condition Condition, why string) {
 	if err == nil {
 		err = condition.Validate()
 	}
-	if err == nil && condition.depth() > maxDepth-sieveDepth {
+	if err == nil && depthOf(&condition) > maxDepth-sieveDepth {
 		err = ErrTooDeep
 	}
 	if err != nil {
@@ -263,7 +263,7 @@ func (s *sieveImport) forwards(r *sieveRun) (list []RuleAction) {
 // possible returns the actions that rules may have.
 func (s *sieveImport) possible(r *sieveRun, actions []RuleAction) []RuleAction {
 	return slices.DeleteFunc(actions, func(a RuleAction) bool {
-		err := a.translatable(s.kinds)
+		err := translatable(a, s.kinds)
 		if err != nil && !slices.Contains(r.lost, err.Error()) {
 			r.lost = append(r.lost, err.Error())
 		}
@@ -329,7 +329,7 @@ func (s *sieveImport) emit(of string, condition Condition, actions []RuleAction,
 		return nil
 	}
 	rule := NewRule(of+": "+condition.String(), condition, "", nil)
-	rule.setActions(withParameters(slices.Clone(actions)))
+	setActions(&rule, withParameters(slices.Clone(actions)))
 	rule.Continue = !stop
 	for _, a := range actions {
 		if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
@@ -338,14 +338,4 @@ func (s *sieveImport) emit(of string, condition Condition, actions []RuleAction,
 	}
 	s.translation.add(rule, notes)
 	return nil
-}
-
-// withParameters gives each action non-nil parameters, as actions of files have.
-func withParameters(actions []RuleAction) []RuleAction {
-	for i := range actions {
-		if actions[i].Parameters == nil {
-			actions[i].Parameters = postroom.Parameters{}
-		}
-	}
-	return actions
 }

@@ -60,7 +60,7 @@ func (m *sieveMatch) oneOrNone(some Condition, values []string) (Condition, erro
 			if digitsOf(value) != value {
 				return some, fmt.Errorf("a count is compared with %q", value)
 			}
-			ok, err := m.count.holds(compareNumerals(strconv.Itoa(n), value))
+			ok, err := satisfied(m.count, compareNumerals(strconv.Itoa(n), value))
 			if err != nil {
 				return some, err
 			}
@@ -139,7 +139,7 @@ func (m *sieveMatch) addressCondition(headers, values []string, prefix string) (
 	fields := make([]string, len(headers))
 	for i, name := range headers {
 		fields[i] = prefix + strings.ReplaceAll(strings.ToLower(name), "-", "_")
-		_, ok := addressLists[fields[i]]
+		ok := isAddressField(fields[i])
 		if !ok || fields[i] == "recipients" || strings.Contains(name, "_") || prefix == "" && strings.HasPrefix(fields[i], "envelope_") {
 			return Condition{}, fmt.Errorf("the addresses of %s have no condition", strconv.Quote(name))
 		}
@@ -202,7 +202,7 @@ func (m *sieveMatch) dateCondition(c Condition, part string, values []string) (C
 		// RFC 5260 uses the zone of the server that runs the script, which is unknown here.
 		c.Zone = "UTC"
 	}
-	if _, ok := dateParts[c.Part]; !ok {
+	if !isDatePart(c.Part) {
 		return c, fmt.Errorf("%q is no part of a date", part)
 	}
 	switch {

@@ -86,10 +86,10 @@ func bound(c Condition, to bool) Condition {
 	return joinFormulas(c.Op, children)
 }
 
-func (c *Condition) depth() int {
+func depthOf(c *Condition) int {
 	deepest := 0
 	for i := range c.Children {
-		deepest = max(deepest, c.Children[i].depth())
+		deepest = max(deepest, depthOf(&c.Children[i]))
 	}
 	return deepest + 1
 }

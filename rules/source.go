@@ -384,3 +384,9 @@ func (v *view) list() *mime.List {
 	}
 	return v.listFacts
 }
+
+// isAddressField reports whether conditions may name the address field.
+func isAddressField(name string) bool {
+	_, ok := addressLists[name]
+	return ok
+}

@@ -326,7 +326,7 @@ func TestTheSourceOfAVersionIsOnRecord(t *testing.T) {
 		file, err := rules.Parse("rules.yaml", strings.NewReader("rules:\n  - {name: A, condition: {type: sender_domain, value: a.example}, action: archive}\n"))
 		require.NoError(t, err)
 		d.write(t, func(ctx context.Context, tx queue.Tx) error {
-			_, err := d.store.ImportFile(ctx, tx, "", file)
+			_, err := d.store.ImportFile(ctx, tx, "", file.ImportSource())
 			return err
 		})
 		d.exec(t, `UPDATE rule_versions SET source = replace(source, 'archive', 'trash')`)

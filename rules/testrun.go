@@ -35,7 +35,7 @@ func (f *File) Test(tests []Test, kinds *postroom.Kinds) []TestResult {
 	for i := range named.Rules {
 		named.Rules[i].ID = named.Rules[i].Name
 	}
-	set := newSet(named.Rules, kinds, true)
+	set := newSetWithSenders(named.Rules, kinds)
 	results := make([]TestResult, len(tests))
 	for i, t := range tests {
 		results[i] = f.test(set, t)
@@ -63,7 +63,7 @@ func (f *File) test(set *Set, t Test) TestResult {
 		labels = append(labels, label)
 	}
 	msg.LabelIDs = postroom.NewImage(labels).LabelIDs
-	explanation := set.explain(&msg, t.Now, &facts{server: gmailServer, senderSeen: t.SenderSeen})
+	explanation := set.explainWith(&msg, t.Now, &facts{server: gmailServer, senderSeen: t.SenderSeen})
 	r := TestResult{Test: t, Decisions: explanation.Decisions, Matched: []string{}}
 	for _, x := range explanation.Rules {
 		if x.Outcome == Matched {
@@ -84,7 +84,7 @@ func (r *TestResult) compare() {
 	if r.Test.Rules != nil && !slices.Equal(r.Test.Rules, r.Matched) {
 		fail("rules ", quotedNames(r.Test.Rules), quotedNames(r.Matched))
 	}
-	if r.Test.Actions != nil && !slices.EqualFunc(r.Test.Actions, r.Decided(), RuleAction.allows) {
+	if r.Test.Actions != nil && !slices.EqualFunc(r.Test.Actions, r.Decided(), allows) {
 		fail("", showActions(r.Test.Actions), showActions(r.Decided()))
 	}
 }
@@ -101,7 +101,7 @@ func (r *TestResult) Decided() []RuleAction {
 }
 
 // allows reports whether an expected action is the decided one.
-func (a RuleAction) allows(decided RuleAction) bool {
+func allows(a, decided RuleAction) bool {
 	if a.Type != decided.Type {
 		return false
 	}
@@ -152,7 +152,7 @@ func (r *TestResult) expects(rule *Rule) bool {
 		return slices.Contains(r.Test.Rules, rule.Name)
 	}
 	return slices.ContainsFunc(r.Test.Actions, func(a RuleAction) bool {
-		return slices.ContainsFunc(rule.actions(), a.allows)
+		return slices.ContainsFunc(rule.actions(), func(decided RuleAction) bool { return allows(a, decided) })
 	})
 }
 

@@ -1,14 +1,10 @@
 package rules
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
-
-	"github.com/postroom-go/postroom"
 )
 
 // An Untranslated is something that filters of another kind express and rules cannot, or vice versa.
@@ -84,25 +80,4 @@ func (t *Translation) needLabel(name string) {
 	if !systemLabel(name) && !containsFold(t.File.Labels, name) {
 		t.File.Labels = append(t.File.Labels, name)
 	}
-}
-
-// setActions gives the rule its actions; there is at least one.
-func (r *Rule) setActions(actions []RuleAction) {
-	r.Action, r.Parameters, r.Also = actions[0].Type, actions[0].Parameters, slices.Clone(actions[1:])
-}
-
-func labelAction(action postroom.ActionType, label string) RuleAction {
-	return RuleAction{action, postroom.Parameters{postroom.ParamLabel: label}}
-}
-
-// translatable returns why no rule can have the action, or nil.
-func (a RuleAction) translatable(kinds *postroom.Kinds) error {
-	err := kinds.Check(a.Type, a.Parameters, time.Time{})
-	if errors.Is(err, postroom.ErrNotCarriedOut) {
-		return fmt.Errorf("the action %s is not carried out here", actionText(a))
-	}
-	if label, ok := a.Parameters.Text(postroom.ParamLabel); err == nil && ok && !systemLabel(label) {
-		err = postroom.CheckLabelName(label)
-	}
-	return err
 }

@@ -118,7 +118,7 @@ func (p *pipeline) importRules(ctx context.Context) error {
 				return errOtherRules
 			}
 		}
-		_, err := p.app.rules.ImportFile(ctx, tx, p.accountID, p.rules)
+		_, err := p.app.rules.ImportFile(ctx, tx, p.accountID, p.rules.ImportSource())
 		return err
 	})
 }

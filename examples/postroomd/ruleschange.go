@@ -156,7 +156,7 @@ func (h *host) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, 
 	own.Name = what + ": " + file.Name
 	own.Rules = slices.Clone(file.Rules)
 	own.ResolveLabels(reader.labelID)
-	done, err := h.rules.ImportFile(ctx, tx, reader.accountID, &own)
+	done, err := h.rules.ImportFile(ctx, tx, reader.accountID, own.ImportSource())
 	if err != nil {
 		return done, err
 	}

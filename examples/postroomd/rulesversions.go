@@ -279,23 +279,25 @@ func (h *host) printRestored(ctx context.Context, out io.Writer, v *rules.Versio
 
 // versionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one mailbox.
 func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string, error) {
-	if v.HasSource || v.AccountID == "" {
-		return v.Text(), nil
+	switch {
+	case v.HasSource:
+		return v.Source, nil
+	case v.AccountID == "":
+		return string(rules.Marshal(rules.FileOf(v.List))), nil
 	}
 	labels, err := h.mail.Labels(ctx, v.AccountID)
 	if err != nil {
 		return "", err
 	}
-	named := *v
-	named.List = slices.Clone(v.List)
-	(&rules.File{Rules: named.List}).ResolveLabels(func(id string) (string, bool) {
+	named := rules.File{Rules: slices.Clone(v.List)}
+	named.ResolveLabels(func(id string) (string, bool) {
 		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id })
 		if i < 0 {
 			return "", false
 		}
 		return labels[i].Name, true
 	})
-	return named.Text(), nil
+	return string(rules.Marshal(rules.FileOf(named.Rules))), nil
 }
 
 // alteredVersion is the note about restoring rules that something else has written.
