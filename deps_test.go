@@ -34,8 +34,11 @@ var mayImport = map[string][]string{
 	"gmail/gmailtest/cmd/gmailtest": {"gmail/gmailtest", "gmail/gmailtest/"},
 	"gmail/gmailtest/mailbox":       {"gmail/gmailtest/"},
 	"gmail/gmailtest/sample":        {"gmail/gmailtest/"},
-	"rules":                         {"", "queue", "mime"},
-	"rules/ruleschat":               {"", "queue", "rules", "llm"},
+	"rules":                         {"", "queue", "mime", "rules/internal/"},
+	"rules/rulesfile":               {"", "mime", "rules", "rules/internal/"},
+	"rules/sieve":                   {"", "rules", "rules/rulesfile", "rules/internal/"},
+	"rules/gmailfilter":             {"", "rules", "rules/rulesfile", "rules/internal/"},
+	"rules/ruleschat":               {"", "queue", "rules", "rules/rulesfile", "llm"},
 	"llm":                           {"queue", "llm/internal/"},
 	"llm/decide":                    {"", "queue", "mime", "llm", "llm/internal/"},
 	"llm/guidance":                  {"", "queue", "llm/decide", "llm/internal/"},
@@ -101,7 +104,7 @@ func TestLightRoomsStayLight(t *testing.T) {
 		"github.com/stretchr/testify":    "test libraries do not belong into users' binaries",
 		"pgregory.net/rapid":             "test libraries do not belong into users' binaries",
 	}
-	for _, room := range []string{".", "./mime", "./mime/calendar", "./rules", "./safety", "./undo", "./queue", "./queue/queueui", "./llm", "./llm/decide", "./llm/guidance"} {
+	for _, room := range []string{".", "./mime", "./mime/calendar", "./rules", "./rules/rulesfile", "./rules/sieve", "./rules/gmailfilter", "./safety", "./undo", "./queue", "./queue/queueui", "./llm", "./llm/decide", "./llm/guidance"} {
 		t.Run("room "+room, func(t *testing.T) {
 			for _, dep := range list(t, room, "{{.ImportPath}}", "-deps") {
 				for path, why := range forbidden {

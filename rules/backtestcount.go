@@ -111,7 +111,7 @@ func newBacktestCount(cfg BacktestConfig, began time.Time) *backtestCount {
 	for i := range c.tried.set.rules {
 		rule := &c.tried.set.rules[i].rule
 		c.report.Rules = append(c.report.Rules, BacktestRule{Name: rule.Name, Priority: rule.Priority, Actions: c.tried.actions[i]})
-		c.dangerous = append(c.dangerous, slices.ContainsFunc(rule.actions(), func(a RuleAction) bool {
+		c.dangerous = append(c.dangerous, slices.ContainsFunc(rule.Actions(), func(a RuleAction) bool {
 			return cfg.Kinds.Danger(a.Type) == postroom.Dangerous && rule.SafeMode != postroom.SafeDangerousOverride
 		}))
 	}

@@ -90,7 +90,7 @@ func (s *Store) checkImport(accountID string, rules []Rule) error {
 		}
 		names[r.Name] = true
 		r.AccountID = accountID
-		r.normalize()
+		r.Normalize()
 		if err := r.Validate(s.kinds); err != nil {
 			return fmt.Errorf("import rules: %w", err)
 		}
@@ -104,13 +104,13 @@ func (e *edit) put(ctx context.Context, d *Imported, r, old *Rule) error {
 		d.Added++
 		return e.insert(ctx, r)
 	}
-	r.normalize()
+	r.Normalize()
 	r.ID, r.CreatedAt, r.UpdatedAt, r.Revision = old.ID, old.CreatedAt, old.UpdatedAt, old.Revision
 	same, err := sameDefinition(r, old)
 	if err != nil {
 		return err
 	}
-	same = same && old.damage == nil
+	same = same && old.Damage == nil
 	if same && old.DisabledReason != "" {
 		r.Enabled, r.DisabledReason = old.Enabled, old.DisabledReason
 	}

@@ -4,15 +4,16 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules/internal/lists"
 )
 
 // NeededLabels returns the names of the labels that actions of the rule name, without those that Gmail makes and those that are named
 // by their ids.
 func (r *Rule) NeededLabels(kinds *postroom.Kinds) []string {
 	var names []string
-	for _, a := range r.actions() {
+	for _, a := range r.Actions() {
 		for _, parameter := range kinds.LabelParameters(a.Type) {
-			if label, ok := a.Parameters.Text(parameter); ok && canBeMade(label) && !containsFold(names, label) {
+			if label, ok := a.Parameters.Text(parameter); ok && canBeMade(label) && !lists.ContainsFold(names, label) {
 				names = append(names, label)
 			}
 		}
@@ -21,14 +22,14 @@ func (r *Rule) NeededLabels(kinds *postroom.Kinds) []string {
 }
 
 func canBeMade(label string) bool {
-	return !systemLabel(label) && !isLabelID(label) && postroom.CheckLabelName(label) == nil
+	return !IsSystemLabel(label) && !IsLabelID(label) && postroom.CheckLabelName(label) == nil
 }
 
-// isLabelID reports whether a text has the form of the ids that Gmail gives to labels.
-func isLabelID(text string) bool { return strings.HasPrefix(text, "Label_") }
+// IsLabelID reports whether a text has the form of the ids that Gmail gives to labels.
+func IsLabelID(text string) bool { return strings.HasPrefix(text, "Label_") }
 
-// systemLabel reports whether every mailbox has the label.
-func systemLabel(name string) bool {
+// IsSystemLabel reports whether every mailbox has the label.
+func IsSystemLabel(name string) bool {
 	switch strings.ToUpper(name) {
 	case postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent,
 		postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash:

@@ -124,7 +124,7 @@ func (s *Store) Version(ctx context.Context, number int64) (*VersionContent, err
 		return nil, fmt.Errorf("compare version %d of the rules with the log: %w", number, err)
 	}
 	content.Altered = !genuine
-	slices.SortFunc(content.List, func(a, b Rule) int { return compareRules(&a, &b) })
+	slices.SortFunc(content.List, func(a, b Rule) int { return Order(&a, &b) })
 	return content, nil
 }
 

@@ -13,13 +13,13 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A oneRun sorts the mailboxes until nothing is left to do: it is what the demo does, and run --once.
 type oneRun struct {
 	app   *host
-	rules *rules.File // nil: the stored rules stay
+	rules *rulesfile.File // nil: the stored rules stay
 	out   *printer.Progress
 
 	mailboxes []*pipeline
@@ -49,7 +49,7 @@ func (o *oneRun) once(ctx context.Context, cutShort error) (*summary, error) {
 }
 
 // fileOf returns the rules for one mailbox: the ids of labels, which take the place of their names, are the mailbox's.
-func (o *oneRun) fileOf() *rules.File {
+func (o *oneRun) fileOf() *rulesfile.File {
 	if o.rules == nil {
 		return nil
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A pipeline sorts one mailbox: that of the demo, or those of run.
 type pipeline struct {
 	app       *host
-	rules     *rules.File // nil: the stored rules stay
+	rules     *rulesfile.File // nil: the stored rules stay
 	accountID string
 }
 

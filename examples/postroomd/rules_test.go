@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func writeFile(t *testing.T, name, text string) (path string) {
@@ -57,7 +58,7 @@ func TestRulesAreFormatted(t *testing.T) {
 func TestTheSchemaOfRulesIsPrinted(t *testing.T) {
 	r := postroomd(t, "rules", "schema")
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Equal(t, string(rules.Schema(environment.Kinds)), r.stdout)
+	require.Equal(t, string(rulesfile.Schema(environment.Kinds)), r.stdout)
 }
 
 func TestRulesAreTested(t *testing.T) {

@@ -14,10 +14,11 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // currentRules returns the configured file, or otherwise a file made of the rules that are stored for the mailbox.
-func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File, error) {
+func (h *host) currentRules(ctx context.Context, accountID string) (*rulesfile.File, error) {
 	if file, err := h.env.ReadRules(); file != nil || err != nil {
 		return file, err
 	}
@@ -49,9 +50,9 @@ func (h *host) rulesText(ctx context.Context, accountID string) (string, error) 
 }
 
 // parseRules reads the text of rulesText.
-func (h *host) parseRules(text string) (*rules.File, error) {
+func (h *host) parseRules(text string) (*rulesfile.File, error) {
 	path := string(h.env.Config.Paths.Rules)
-	file, err := rules.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), h.rulesOptions()...)
+	file, err := rulesfile.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), h.rulesOptions()...)
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
@@ -59,10 +60,10 @@ func (h *host) parseRules(text string) (*rules.File, error) {
 }
 
 // rulesOptions are the options for reading the rules.
-func (h *host) rulesOptions() []rules.ParseOption {
-	options := []rules.ParseOption{rules.WithKinds(environment.Kinds), h.env.RefuseActions()}
+func (h *host) rulesOptions() []rulesfile.ParseOption {
+	options := []rulesfile.ParseOption{rulesfile.WithKinds(environment.Kinds), h.env.RefuseActions()}
 	if path := string(h.env.Config.Paths.Rules); path != "" {
-		options = append(options, rules.WithFiles(os.DirFS(filepath.Dir(path))))
+		options = append(options, rulesfile.WithFiles(os.DirFS(filepath.Dir(path))))
 	}
 	return options
 }
@@ -75,7 +76,7 @@ func (h *host) rulesOptions() []rules.ParseOption {
 // of rules take: if the process is killed in between, the file has changed, and the next start reads it. A person who edits the
 // file takes no lock: if it has changed by then, it is not overwritten, and nothing changes.
 func (h *host) changeRules(
-	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rules.File, error),
+	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rulesfile.File, error),
 ) (done rules.Imported, err error) {
 	readers, err := h.rulesReaders(ctx, accountID)
 	if err != nil {
@@ -151,7 +152,7 @@ func (h *host) rulesReaders(ctx context.Context, accountID string) ([]rulesReade
 }
 
 // storeRules stores the file as the rules of a mailbox, and creates the labels that it names.
-func (h *host) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rules.File) (rules.Imported, error) {
+func (h *host) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rulesfile.File) (rules.Imported, error) {
 	own := *file
 	own.Name = what + ": " + file.Name
 	own.Rules = slices.Clone(file.Rules)

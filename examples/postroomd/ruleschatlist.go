@@ -13,8 +13,8 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesChatList() *cobra.Command {
@@ -177,7 +177,7 @@ func (h *host) acceptProposal(ctx context.Context, out io.Writer, s ruleschat.Se
 	if err != nil {
 		return err
 	}
-	done, err := h.changeRules(ctx, s.AccountID, "proposed in session "+s.ID, func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
+	done, err := h.changeRules(ctx, s.AccountID, "proposed in session "+s.ID, func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
 		current, err := h.parseRules(text)
 		if err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -46,7 +47,7 @@ func rulesConfirm() *cobra.Command {
 			if err != nil {
 				return "", err
 			}
-			return string(rules.Marshal(&rules.File{Rules: []rules.Rule{*r}})), nil
+			return string(rulesfile.Marshal(&rulesfile.File{Rules: []rules.Rule{*r}})), nil
 		}}
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 const moreRules = "  - {name: More, condition: {type: starred}, action: archive}\n"
@@ -25,7 +25,7 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	list, err := h.rules.List(t.Context())
 	require.NoError(t, err)
 	byHand := "# By hand.\n" + d.read()
-	_, err = h.changeRules(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
+	_, err = h.changeRules(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rulesfile.File, error) {
 		d.write(byHand)
 		return h.parseRules(text + moreRules)
 	})
@@ -35,7 +35,7 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	after, err := h.rules.List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, list, after)
-	_, err = h.changeRules(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
+	_, err = h.changeRules(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rulesfile.File, error) {
 		return h.parseRules(text + moreRules)
 	})
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
 	account, err := h.onlyAccount(t.Context())
 	require.NoError(t, err)
 	before := d.read()
-	_, err = h.changeRules(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
+	_, err = h.changeRules(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
 		for _, statement := range []string{
 			"CREATE TABLE parents (id INTEGER PRIMARY KEY)",
 			"CREATE TABLE children (parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)",

@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesTest() *cobra.Command {
@@ -67,14 +67,14 @@ func besidePath(path string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + ".tests.yaml"
 }
 
-func testsBeside(path string, further []string) ([]rules.Test, error) {
+func testsBeside(path string, further []string) ([]rulesfile.Test, error) {
 	beside := besidePath(path)
 	if _, err := os.Stat(beside); err == nil {
 		further = append([]string{beside}, further...)
 	}
-	var tests []rules.Test
+	var tests []rulesfile.Test
 	for _, name := range further {
-		more, err := rules.ParseTestFile(name, rules.WithKinds(environment.Kinds))
+		more, err := rulesfile.ParseTestFile(name, rulesfile.WithKinds(environment.Kinds))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, usage.Errorf("%w; name a YAML file with tests", err)
 		}
@@ -86,7 +86,7 @@ func testsBeside(path string, further []string) ([]rules.Test, error) {
 	return tests, nil
 }
 
-func failedTests(results []rules.TestResult) int {
+func failedTests(results []rulesfile.TestResult) int {
 	failed := 0
 	for _, r := range results {
 		if !r.Passed() {
@@ -96,7 +96,7 @@ func failedTests(results []rules.TestResult) int {
 	return failed
 }
 
-func printTests(out io.Writer, results []rules.TestResult) error {
+func printTests(out io.Writer, results []rulesfile.TestResult) error {
 	for _, r := range results {
 		if _, err := fmt.Fprintln(out, printer.PrintableLines(r.String())); err != nil {
 			return err
@@ -129,9 +129,9 @@ type testActionView struct {
 	Parameters postroom.Parameters `json:"parameters,omitempty"`
 }
 
-func viewTests(results []rules.TestResult) testsView {
+func viewTests(results []rulesfile.TestResult) testsView {
 	failed := failedTests(results)
-	return testsView{Passed: len(results) - failed, Failed: failed, Tests: printer.List(results, func(r rules.TestResult) testView {
+	return testsView{Passed: len(results) - failed, Failed: failed, Tests: printer.List(results, func(r rulesfile.TestResult) testView {
 		v := testView{
 			Name: r.Test.Name, File: r.Test.File, Line: r.Test.Line, Passed: r.Passed(), Rules: r.Matched, Actions: []testActionView{},
 			Failures: r.Failures, Reasons: r.Reasons,

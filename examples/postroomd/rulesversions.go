@@ -21,6 +21,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A versionView is a version of the rules as JSON.
@@ -183,7 +184,7 @@ func (h *host) versionsToCompare(ctx context.Context, address string, args []str
 func printDifferences(out io.Writer, before, after *rules.VersionContent) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- version %d, %s\n+++ version %d, %s\n", before.Number, printer.Clock(before.At), after.Number, printer.Clock(after.At))
-	list := rules.Differences(before.List, after.List)
+	list := rulesfile.Differences(before.List, after.List)
 	for i := range list {
 		fmt.Fprintf(&b, "\n%s\n%s", printer.Printable(list[i].Name), printer.PrintableLines(list[i].String()))
 	}
@@ -243,12 +244,12 @@ func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.Version
 		_, err = fmt.Fprintf(out, "the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
 		return err
 	}
-	file, err := rules.Parse(path, strings.NewReader(text), rules.WithKinds(environment.Kinds), rules.WithFiles(os.DirFS(filepath.Dir(path))))
+	file, err := rulesfile.Parse(path, strings.NewReader(text), rulesfile.WithKinds(environment.Kinds), rulesfile.WithFiles(os.DirFS(filepath.Dir(path))))
 	if err != nil {
 		return usage.Errorf("version %d cannot be read as a file any more, and nothing is changed: %w", v.Number, err)
 	}
 	stale := false
-	_, err = h.changeRules(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rules.File, error) {
+	_, err = h.changeRules(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rulesfile.File, error) {
 		if err := h.mayOverwrite(ctx, path, there, text, overwrite); err != nil {
 			return nil, err
 		}
@@ -283,13 +284,13 @@ func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string
 	case v.HasSource:
 		return v.Source, nil
 	case v.AccountID == "":
-		return string(rules.Marshal(rules.FileOf(v.List))), nil
+		return string(rulesfile.Marshal(rulesfile.FileOf(v.List))), nil
 	}
 	labels, err := h.mail.Labels(ctx, v.AccountID)
 	if err != nil {
 		return "", err
 	}
-	named := rules.File{Rules: slices.Clone(v.List)}
+	named := rulesfile.File{Rules: slices.Clone(v.List)}
 	named.ResolveLabels(func(id string) (string, bool) {
 		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id })
 		if i < 0 {
@@ -297,7 +298,7 @@ func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string
 		}
 		return labels[i].Name, true
 	})
-	return string(rules.Marshal(rules.FileOf(named.Rules))), nil
+	return string(rulesfile.Marshal(rulesfile.FileOf(named.Rules))), nil
 }
 
 // alteredVersion is the note about restoring rules that something else has written.
@@ -339,7 +340,7 @@ func (h *host) formerRule(ctx context.Context, d postroom.Decision) (*formerRule
 	if err != nil {
 		return nil, err
 	}
-	text := rules.Marshal(&rules.File{Rules: []rules.Rule{*then}})
+	text := rulesfile.Marshal(&rulesfile.File{Rules: []rules.Rule{*then}})
 	v := &formerRuleView{Name: then.Name, Condition: then.Condition.String(), Text: string(text), Now: "in use"}
 	for _, a := range append([]rules.RuleAction{{Type: then.Action, Parameters: then.Parameters}}, then.Also...) {
 		label, _ := a.Parameters.Text(postroom.ParamLabel)
