@@ -71,12 +71,13 @@ var internalPackages = map[string]struct {
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {
 		users:   []string{"gmail/gmailtest", "gmail/gmailtest/mailbox"},
-		imports: []string{"mime", "golang.org/x/text/"},
+		imports: []string{"mime", "mime/", "golang.org/x/text/"},
 	},
 
 	// For tests only.
 	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},
 	"internal/chaos":       {imports: []string{"github.com/stretchr/testify/require"}},
+	"internal/costtest":    {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/dbtest": {imports: []string{
 		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/stretchr/testify/require",
 	}},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // An original is the message that another is about, as it came.
@@ -121,10 +122,10 @@ func attachmentOf(part *mime.Part) mime.Attachment {
 func (p *OutboundPayload) inlineText(o *mime.Message) string {
 	note, text := p.BodyPlain, o.Text
 	if note == "" && p.BodyHTML != "" {
-		note = mime.TextFromHTML(p.BodyHTML)
+		note = htmltext.Text(p.BodyHTML)
 	}
 	if text == "" && o.HTML != "" {
-		text = mime.TextFromHTML(o.HTML)
+		text = htmltext.Text(o.HTML)
 	}
 	if note != "" {
 		note = strings.TrimRight(note, "\n") + "\n\n"

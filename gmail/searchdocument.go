@@ -8,6 +8,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/gmailquery"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // searchLabels are the labels of an account as queries name them.
@@ -112,7 +113,7 @@ func fieldTexts(m *postroom.Message, field gmailquery.Field) (texts []string) {
 	case gmailquery.Subject:
 		return []string{m.Subject}
 	case gmailquery.Body:
-		return []string{m.BodyPlain, mime.TextFromHTML(m.BodyHTML)}
+		return []string{m.BodyPlain, htmltext.Text(m.BodyHTML)}
 	case gmailquery.List:
 		return append(m.Header("List-ID"), m.Header("List-Post")...)
 	case gmailquery.Delivered:

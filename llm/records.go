@@ -20,8 +20,8 @@ var migrations embed.FS
 // giveDB says where a database comes from.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages, directions, llm_rules) or brings
-// them up to date. Call it at every start; several processes may do so at once.
+// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages) or brings them up to date. Call
+// it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("llm: Migrate: db", db, giveDB); err != nil {
 		return err

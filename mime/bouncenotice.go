@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func (m *Message) noticeText() string {
 	if p := m.leaf("text/plain"); p != nil {
 		text = p.Text()
 	} else if p = m.leaf("text/html"); p != nil {
-		text = TextFromHTML(p.Text())
+		text = htmltext.Text(p.Text())
 	}
 	if len(text) > maxNotice {
 		text = strings.ToValidUTF8(text[:maxNotice], "")

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io"
 	"net/mail"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -207,13 +207,13 @@ func (e *endless) Read(b []byte) (int, error) {
 
 // A file of 10 MB costs a small buffer when it is written, and its encoded size once when it is built.
 func TestBuildMemory(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	const size = 10 << 20
 	for _, contentType := range []string{"application/pdf", "message/rfc822"} {
 		o := mime.Outgoing{From: []mime.Address{ada}, To: []mime.Address{bob}, Text: "x", HTML: "<p>x", Attachments: []mime.Attachment{{
 			ContentType: contentType, Open: func() (io.ReadCloser, error) { return io.NopCloser(&endless{size}), nil },
 		}}}
-		written := allocated(func() {
+		written := costtest.Allocated(func() {
 			n, err := o.WriteTo(io.Discard)
 			require.NoError(t, err)
 			require.Greater(t, n, int64(size))
@@ -221,21 +221,12 @@ func TestBuildMemory(t *testing.T) {
 		require.Less(t, written, 256<<10, contentType)
 
 		o.Attachments[0] = mime.Attachment{ContentType: contentType, Content: make([]byte, size)}
-		built := allocated(func() {
+		built := costtest.Allocated(func() {
 			_, err := o.Build()
 			require.NoError(t, err)
 		})
 		require.Less(t, built, size*3/2, contentType)
 	}
-}
-
-// allocated is how many bytes f takes from the heap.
-func allocated(f func()) int {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
 // A file gives the same message whether it is opened or in memory.

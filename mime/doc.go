@@ -3,8 +3,8 @@
 // # Reading
 //
 // [Parse] turns a raw message into a [Message]: its decoded header fields in order, their addresses, dates and ids, the text and
-// the HTML that a mail client would show, the tree of its parts ([Part]), and the attachments among them. [Message.Body] returns
-// the text that a person sees.
+// the HTML that a mail client would show, the tree of its parts ([Part]), and the attachments among them. Package
+// htmltext, below this one, reads what a person sees of the texts.
 //
 // A splitter cuts the bytes into header sections and bodies in one pass, and compares each line with all open boundaries at once.
 // Then the header of each part is unfolded and decoded, and its transfer encoding is removed. Finally the message's own fields
@@ -45,24 +45,6 @@
 // All facts except Authentication and VerifiedFrom are the sender's claims. No method fails: malformed data is read as far as its
 // meaning is clear, and left out otherwise. Time and memory are linear in the size of the message.
 //
-// # What a person sees
-//
-// [ReadHTML] is the only reader of HTML, so rules, models and people see the same mail. [HTMLText] has the text that the page
-// shows. It also has the hidden text, with its place and the cause.
-//
-// A scanner cuts the source into tags and texts. A stack holds the open elements. Omitted end tags, tables and misnested
-// formatting are handled as the standard requires (WHATWG HTML, section 13.2), so that a style hides exactly the text that
-// browsers hide. The style of each element is computed when it is opened: from the browser's defaults, its attributes, the page's
-// style sheets, which are read before all else, and its style attribute. There is no tree: each text is written as soon as it is
-// read, either to the visible text or to the hidden one.
-//
-// Only styles that can hide text count: display, visibility, opacity, sizes of fonts, colors on backgrounds, positions, margins
-// and indents, boxes that clip, transforms, filters and shadows. Selectors are matched by element, id, class, attribute,
-// ancestor, parent and the element before. Further conditions of a selector, such as :last-child, can reveal text but not hide
-// it. If it is unknown whether a text is visible, as with white text on a picture, it counts as visible.
-//
-// [ReadBody] reads both texts of a message, and reports whether they agree.
-//
 // # Building
 //
 // [Outgoing.Build] returns a message: text, HTML or both, files, invitations, replies with their threading fields, drafts,
@@ -76,14 +58,12 @@
 // # What this package does not do
 //
 // The package does not send or fetch mail, check signatures (DKIM, S/MIME, PGP), decrypt, or unpack archives and TNEF
-// (winmail.dat stays an attachment). It does not judge: hidden text is a fact, and many honest messages have some. The reader of
-// HTML loads nothing, runs no scripts, and does not look at pictures.
+// (winmail.dat stays an attachment). It does not judge.
 //
 // # Standards
 //
 // RFC 5322 (messages) with 6532 (UTF-8 in headers), RFC 2045 to 2049 (MIME, encoded-words), RFC 2183 (dispositions), RFC 2231
 // (parameters), RFC 2392 (Content-ID), RFC 3676 (format=flowed), RFC 5891 (domains beyond ASCII), RFC 2152 (UTF-7), RFC 8621
 // section 4.1.4 (the parts of the body). Facts: RFC 2369, 2919 and 8058 (lists), RFC 3834 (automatic mail), RFC 6522, 3464, 3463
-// and 6533 (bounces), RFC 8098 (receipts), RFC 5965 (abuse), RFC 8601, 7489 and 8617 (authentication). Visible text: WHATWG HTML,
-// and CSS as in today's browsers.
+// and 6533 (bounces), RFC 8098 (receipts), RFC 5965 (abuse), RFC 8601, 7489 and 8617 (authentication).
 package mime

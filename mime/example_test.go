@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 func ExampleParse() {
@@ -26,7 +27,7 @@ func ExampleParse() {
 		log.Fatal(err) // the reader failed
 	}
 	fmt.Println("from:", m.From[0].Name, m.From[0].Email)
-	fmt.Println("text:", mime.TextFromHTML(m.HTML))
+	fmt.Println("text:", htmltext.Text(m.HTML))
 	for _, a := range m.Attachments {
 		fmt.Println("file:", a.Filename, len(a.Content), "bytes")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -92,14 +93,14 @@ var hostileFacts = map[string]func(n int) string{
 
 // A message sixteen times as large may not cost 256 times as much.
 func TestFactsAreLinear(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	const small, times = 32_000, 16
 	for name, build := range hostileFacts {
 		t.Run(name, func(t *testing.T) {
 			factsTime := func(raw string) time.Duration {
 				m, err := mime.ParseBytes([]byte(raw), nil)
 				require.NoError(t, err)
-				return cpuTime(func() { requireSoundFacts(t, m) })
+				return costtest.CPUTime(t, func() { requireSoundFacts(t, m) })
 			}
 			once := min(factsTime(build(small)), factsTime(build(small)))
 			bound := 4 * times * max(once, 5*time.Millisecond)

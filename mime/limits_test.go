@@ -12,7 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // nested is a message of multiparts, each within the one before.
@@ -335,7 +337,7 @@ var hostile = map[string]func(n int) string{
 // A message sixteen times as large may not cost 256 times as much. The bound lies between, far from both, and the
 // machine gets three tries: what it guards against is off by orders of magnitude, and others may be at work.
 func TestLinear(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	const small, times = 64_000, 16
 	for name, build := range hostile {
 		t.Run(name, func(t *testing.T) {
@@ -354,10 +356,10 @@ func TestLinear(t *testing.T) {
 
 // Behind the limits, each field costs what the first one did: 50,000 fields are not looked through for each one more.
 func TestFieldsBeyondTheLimitsAreLinear(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	header := strings.Repeat("X:\n", 50_001)
 	took := func(raw string) time.Duration {
-		return cpuTime(func() {
+		return costtest.CPUTime(t, func() {
 			m, err := mime.ParseBytes([]byte(raw), nil)
 			require.NoError(t, err)
 			require.Equal(t, "a@example.com", m.To[0].Email, "the first one is read")
@@ -369,10 +371,10 @@ func TestFieldsBeyondTheLimitsAreLinear(t *testing.T) {
 
 // Parts that name no charset cost little each, however many there are.
 func TestManyPartsWithoutACharset(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	took := func(parts int) time.Duration {
 		raw := "Content-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat("--b\nSubject: \xa4\xa4\n\n\xa4\xe5\n", parts)
-		return cpuTime(func() {
+		return costtest.CPUTime(t, func() {
 			_, err := mime.ParseBytes([]byte(raw), nil)
 			require.NoError(t, err)
 		})
@@ -381,21 +383,13 @@ func TestManyPartsWithoutACharset(t *testing.T) {
 	require.Less(t, took(2000), 12*max(took(50), 10*time.Millisecond))
 }
 
-// measured skips a test of time or memory under the race detector, which takes much of both.
-func measured(t *testing.T) {
-	t.Helper()
-	if raceDetector {
-		t.Skip("time and memory are measured without the race detector: go test ./mime")
-	}
-}
-
 // readTime is how long it takes to read a message and make text of it.
 func readTime(t *testing.T, raw string) time.Duration {
 	t.Helper()
-	return cpuTime(func() {
+	return costtest.CPUTime(t, func() {
 		m, err := mime.ParseBytes([]byte(raw), &mime.Limits{HeaderFields: 1_000_000, Parts: 1_000_000, Depth: 1_000_000})
 		require.NoError(t, err)
-		mime.TextFromHTML(m.HTML)
+		htmltext.Text(m.HTML)
 	})
 }
 
@@ -411,10 +405,10 @@ func numbered(format string, n int) string {
 // All memory that reading takes from the heap, garbage included, grows by less than four bytes for each byte more of the
 // message, whatever it says about itself. What does not grow, for parts, fields and addresses, is bounded by the limits.
 func TestMemoryIsLinear(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	const size, most = 4 << 20, 24 << 20
 	read := func(raw []byte) int {
-		return allocated(func() {
+		return costtest.Allocated(func() {
 			_, err := mime.ParseBytes(raw, nil)
 			require.NoError(t, err)
 		})
@@ -429,13 +423,13 @@ func TestMemoryIsLinear(t *testing.T) {
 
 // A report takes little more to read, whatever it consists of.
 func TestBounceMemory(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	for name, line := range map[string]string{"tiny recipients": "Final-Recipient:a\n\n", "tiny fields": "A:\n", "tiny groups": "A:\n\n", "long fields": strings.Repeat("x", 1<<10) + ":\n"} {
 		raw := "Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\nFinal-Recipient: rfc822; ada@example.com\nAction: failed\n\n"
 		m, err := mime.ParseBytes([]byte(raw+strings.Repeat(line, (4<<20)/len(line))), nil)
 		require.NoError(t, err)
 		var b *mime.Bounce
-		n := allocated(func() { b = m.Bounce() })
+		n := costtest.Allocated(func() { b = m.Bounce() })
 		require.Equal(t, "ada@example.com", b.Recipients[0].Final)
 		require.Less(t, n, 8<<20, name)
 	}
@@ -443,13 +437,13 @@ func TestBounceMemory(t *testing.T) {
 
 // A message that is read from a reader takes its own size, twice when the reader does not tell it.
 func TestReadMemory(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	raw := "Subject: x\nContent-Type: application/pdf\n\n" + strings.Repeat("x\n", 4<<20)
 	for name, c := range map[string]struct {
 		r     io.Reader
 		times float64
 	}{"known": {strings.NewReader(raw), 1.1}, "unknown": {struct{ io.Reader }{strings.NewReader(raw)}, 2.6}} {
-		n := allocated(func() {
+		n := costtest.Allocated(func() {
 			m, err := mime.Parse(c.r, nil)
 			require.NoError(t, err)
 			require.Equal(t, len(raw), m.Size)

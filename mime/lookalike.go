@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 )
@@ -59,7 +60,7 @@ func skeleton(text string, capitals bool) string {
 // of wide and mathematical ones, and without accents and invisible characters. It is for finding words that may be disguised:
 // text in another script becomes nonsense. Digits stay.
 func LatinText(text string) string {
-	if isSeenWhole(text) {
+	if isVisibleASCII(text) {
 		return strings.ToLower(text)
 	}
 	return strings.Map(func(r rune) rune {
@@ -67,11 +68,21 @@ func LatinText(text string) string {
 		switch {
 		case known && r >= 0x80:
 			return letter
-		case unicode.Is(unicode.Mn, r), isInvisible(r):
+		case unicode.Is(unicode.Mn, r), htmltext.IsInvisible(r):
 			return -1
 		}
 		return r
 	}, strings.ToLower(norm.NFKD.String(text)))
+}
+
+// isVisibleASCII reports whether a text has only visible ASCII, and lines that end in LF.
+func isVisibleASCII(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // UnicodeDomain returns the domain as people see it, in lower case, with punycode decoded. The argument is a domain or an

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -146,7 +147,7 @@ func TestMessageReply(t *testing.T) {
 
 // Taking a text apart takes a bounded multiple of its size: of most, little more than reading it does.
 func TestMemoryOfRepliesIsBounded(t *testing.T) {
-	measured(t)
+	costtest.NeedsExactCosts(t)
 	const size = 4 << 20
 	for name, part := range map[string]string{
 		"paragraphs": "<p>hi</p>", "lines": "x<br>", "quotations": "<blockquote type=cite>a</blockquote>b",
@@ -154,12 +155,12 @@ func TestMemoryOfRepliesIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := strings.Repeat(part, size/len(part))
-			require.LessOrEqual(t, allocated(func() { mime.SplitReplyHTML(source) }), 6*len(source))
-			require.LessOrEqual(t, allocated(func() { mime.SplitReply(source) }), 8*len(source))
+			require.LessOrEqual(t, costtest.Allocated(func() { mime.SplitReplyHTML(source) }), 6*len(source))
+			require.LessOrEqual(t, costtest.Allocated(func() { mime.SplitReply(source) }), 8*len(source))
 			raw := []byte("Content-Type: text/html\n\n" + source)
 			m, err := mime.ParseBytes(raw, nil)
 			require.NoError(t, err)
-			require.LessOrEqual(t, allocated(func() { m.Reply() }), 6*len(source))
+			require.LessOrEqual(t, costtest.Allocated(func() { m.Reply() }), 6*len(source))
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // requireSound checks what the package promises about every message, however it was broken.
@@ -30,7 +31,7 @@ func requireSound(t require.TestingT, m *mime.Message) {
 	}
 	require.True(t, utf8.ValidString(m.Text))
 	require.True(t, utf8.ValidString(m.HTML))
-	require.True(t, utf8.ValidString(mime.TextFromHTML(m.HTML)))
+	require.True(t, utf8.ValidString(htmltext.Text(m.HTML)))
 	for _, d := range m.Defects {
 		line(d.String())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // A view is a message under evaluation. A value that several rules test is read once, when first needed.
@@ -22,7 +23,7 @@ type view struct {
 	readings []reading // of each source
 
 	bodyRead  bool
-	bodyText  mime.Body
+	bodyText  htmltext.Body
 	fields    mime.Header
 	listFacts *mime.List
 	auth      *mime.Authentication
@@ -49,9 +50,9 @@ func (v *view) release() {
 }
 
 // body returns what a person sees of the message.
-func (v *view) body() *mime.Body {
+func (v *view) body() *htmltext.Body {
 	if !v.bodyRead {
-		v.bodyText, v.bodyRead = mime.ReadBody(v.msg.BodyPlain, v.msg.BodyHTML), true
+		v.bodyText, v.bodyRead = htmltext.ReadBody(v.msg.BodyPlain, v.msg.BodyHTML), true
 	}
 	return &v.bodyText
 }

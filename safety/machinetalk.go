@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // A machineTalk is a phrase that is said to models, and hardly ever to people. It is searched in the result of [mime.LatinText],
@@ -77,7 +78,7 @@ func isMachineTalk(text string) bool {
 
 // speaksToMachines checks everything that a model may be shown of a message: visible text, hidden text, comments, and the text
 // part that is not shown.
-func speaksToMachines(msg *postroom.Message, body mime.Body) bool {
+func speaksToMachines(msg *postroom.Message, body htmltext.Body) bool {
 	var short []string
 	for _, f := range msg.Headers {
 		short = append(short, f.Value)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // gmailServer is the server whose Authentication-Results are trusted.
@@ -24,7 +25,7 @@ func Signs(msg *postroom.Message) []Doubt {
 	}
 	unread := func(a postroom.Attachment) bool { return a.Kind == string(mime.KindUnread) }
 	doubt(slices.ContainsFunc(msg.Attachments, unread), OverrideHidden, "a part of the message was not read")
-	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
+	body := htmltext.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	from := mime.Address{Name: msg.From.Name, Email: msg.From.Email}
 	doubt(hides(body), OverrideHidden, "the message hides text from its reader")
 	doubt(body.Incomplete || longWords(body.Doubtful, nil) >= sentence, OverrideHidden, "it cannot be told which text of the message its reader sees")
@@ -73,21 +74,21 @@ func failedMethods(a mime.Authentication) string {
 const sentence = 8
 
 // Ordinary mail also hides text in these ways: content for other mail clients, and notes of the program that made the mail.
-var ordinarilyHidden = map[mime.HiddenBy]bool{mime.HiddenByElement: true, mime.HiddenByComment: true, mime.HiddenByCondition: true}
+var ordinarilyHidden = map[htmltext.HiddenBy]bool{htmltext.HiddenByElement: true, htmltext.HiddenByComment: true, htmltext.HiddenByCondition: true}
 
 // hides reports whether a sentence or more is hidden in a way that ordinary mail does not need, or more than a preview line in
 // the way of preview lines. Text that is also shown elsewhere in the mail does not count: a phone and a desktop each show one of
 // two copies.
-func hides(body mime.Body) bool {
+func hides(body htmltext.Body) bool {
 	const preview, spelled = 30, 20
 	words, undisplayed, characters := 0, 0, 0
 	var shown map[string]bool
 	for _, hidden := range body.Hidden {
 		switch {
 		case ordinarilyHidden[hidden.By]:
-		case hidden.By == mime.HiddenByCharacter:
+		case hidden.By == htmltext.HiddenByCharacter:
 			characters += visibleASCII(hidden.Text)
-		case hidden.By == mime.HiddenByDisplay:
+		case hidden.By == htmltext.HiddenByDisplay:
 			if shown == nil {
 				shown = wordsOf(body.Text)
 			}
@@ -131,14 +132,14 @@ func wordsOf(text string) map[string]bool {
 
 // saysOtherwise reports whether the plain text, which is not shown, is a different message. A short one is the usual request to
 // use another mail client.
-func saysOtherwise(body mime.Body) bool {
+func saysOtherwise(body htmltext.Body) bool {
 	const own = 30
 	w := body.Words
 	return body.FromHTML && w.OnlyPlain >= own && w.OnlyPlain > 2*w.Both
 }
 
 // picturesSay reports whether the alternative text of a picture is longer than a description, and says more than the plain text.
-func picturesSay(body mime.Body, plain string) bool {
+func picturesSay(body htmltext.Body, plain string) bool {
 	const told = 30
 	for _, a := range body.Alternative {
 		text := body.Text[a.Start:a.End]
@@ -150,6 +151,6 @@ func picturesSay(body mime.Body, plain string) bool {
 }
 
 // showsNothing reports whether the HTML shows no text, and the plain text, which is not shown, has a sentence or more.
-func showsNothing(msg *postroom.Message, body mime.Body) bool {
+func showsNothing(msg *postroom.Message, body htmltext.Body) bool {
 	return !body.FromHTML && strings.TrimSpace(msg.BodyHTML) != "" && longWords(body.Text, nil) >= sentence
 }

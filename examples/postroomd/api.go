@@ -38,8 +38,7 @@ func (h *host) withAPI(local http.Handler) http.Handler {
 	calls := approvalsAPI{a}.calls()
 	maps.Copy(calls, stopAPI{a}.calls())
 	maps.Copy(calls, rulesAPI{a}.calls())
-	maps.Copy(calls, directionsAPI{a}.calls())
-	maps.Copy(calls, modelRulesAPI{a}.calls())
+	maps.Copy(calls, instructionsAPI{a}.calls())
 	mux := http.NewServeMux()
 	for pattern, fn := range calls {
 		mux.Handle(pattern, a.answers(fn))
@@ -125,8 +124,7 @@ func apiStatus(err error) int {
 		return http.StatusNotFound
 	case is(safety.ErrNotApprover):
 		return http.StatusForbidden
-	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrAltered, rules.ErrNameTaken, guidance.ErrChanged, guidance.ErrAltered,
-		guidance.ErrNameTaken):
+	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrAltered, rules.ErrNameTaken, guidance.ErrChanged):
 		return http.StatusConflict
 	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, guidance.ErrInvalid, guidance.ErrSame), errors.As(err, &typed):
 		return http.StatusUnprocessableEntity

@@ -45,7 +45,7 @@ func (c *caller) try(method, path, body string) (status int, says string) {
 // Whatever a program sends is answered by what is wrong with it, and nothing of it is a failure of ours.
 func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 	eachCaller(t, func(t *testing.T, c *caller) {
-		made := map[string]string{"rules": starTea, "directions": `{"text": "Be brief."}`, "llm-rules": `{"name": "club", "text": "Star it."}`}
+		made := map[string]string{"rules": starTea, "instructions": `{"name": "club", "text": "Star it."}`}
 		for kind, body := range made {
 			id := read[struct{ ID string }](t, c.call("POST", kind, body, 200)).ID
 			fresh := func(more string) string {
@@ -126,7 +126,7 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 // Of those who want one name at once, one gets it, and the others hear that it is taken.
 func TestNamesThatAreTakenMeanwhile(t *testing.T) {
 	eachCaller(t, func(t *testing.T, c *caller) {
-		for kind, body := range map[string]string{"rules": starTea, "llm-rules": `{"name": "Star", "text": "Star it."}`} {
+		for kind, body := range map[string]string{"rules": starTea} {
 			var ids []string
 			for i := range 8 {
 				name := fmt.Sprintf(`"Star %d"`, i)

@@ -24,7 +24,7 @@ var whereFound = map[string]string{
 	"auth ADDRESS":     "the address of a mailbox that is signed in to; 'postroomd auth list' lists them",
 	"approvals ID":     "the id of an action that waits; 'postroomd approvals list' lists them",
 	"decisions ID":     "the id of a decision; 'postroomd decisions list' lists them",
-	"directions ID":    "the id of a direction; 'postroomd directions list' lists them",
+	"instructions ID":  "the id of an instruction; 'postroomd instructions list' lists them",
 	"jobs ID":          "the id of a job; 'postroomd jobs list' lists them",
 	"mail ID":          "the id of a message; 'postroomd mail list' lists them",
 	"postroomd ID":     "the id of a message or of an action; 'postroomd mail list' and 'postroomd actions' list them",

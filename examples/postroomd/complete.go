@@ -41,7 +41,7 @@ var argumentValues = map[string]completer{
 	"approvals ID":        stored(storedApprovals),
 	"approvals ID...":     stored(storedApprovals),
 	"decisions ID":        stored(storedDecisions),
-	"directions ID":       stored(storedDirections),
+	"instructions ID":     stored(storedInstructions),
 	"jobs ID":             stored(storedJobs),
 	"mail ID":             stored(storedMail),
 	"postroomd ID":        stored(storedMail),
@@ -222,9 +222,9 @@ func storedDecisions(ctx context.Context, h *host, _ *cobra.Command) ([]string, 
 	return printer.List(records, func(d safety.DecisionRecord) string { return described(d.ID, decidedBy(d.Decision), d.Subject) }), err
 }
 
-func storedDirections(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
-	list, err := h.instructions(ctx)
-	return printer.List(list, func(i instruction) string { return described(i.ID, i.Text) }), err
+func storedInstructions(ctx context.Context, h *host, _ *cobra.Command) ([]string, error) {
+	list, err := viewInstructions(ctx, h)
+	return printer.List(list, func(i instructionView) string { return described(i.ID, i.Text) }), err
 }
 
 func storedJobs(ctx context.Context, h *host, cmd *cobra.Command) ([]string, error) {

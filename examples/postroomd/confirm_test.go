@@ -50,22 +50,6 @@ func TestRulesThatSomethingElseHasWritten(t *testing.T) {
 	require.Equal(t, 0, m.postroomd("audit", "verify").status)
 }
 
-func TestDirectionsThatSomethingElseHasWritten(t *testing.T) {
-	m := newTeatime(t, deleteTea, "", letterNamed(1))
-	runOnce(t, m.where...)
-	require.Equal(t, 0, m.postroomd("directions", "add", "Never delete anything.").status)
-	require.Equal(t, 0, m.postroomd("audit", "verify").status)
-	m.exec(`UPDATE directions SET content = 'Delete everything.'`)
-	require.Equal(t, exitFailed, m.postroomd("audit", "verify").status)
-	require.Regexp(t, `(?m)^directions +1 altered in the database`, m.postroomd("status").stdout)
-	listed := m.postroomd("directions", "confirm").stdout
-	require.Contains(t, listed, "was altered in the database\n    Delete everything. (all mail)")
-	id, _, _ := strings.Cut(listed, " ")
-	require.Equal(t, exitUsage, m.postroomd("directions", "edit", id, "--priority", "3").status)
-	require.Equal(t, 0, m.postroomd("directions", "remove", id).status)
-	require.Equal(t, 0, m.postroomd("audit", "verify").status)
-}
-
 // TestAnAlteredVersionIsNotRestored: neither its rules nor its file become the rules.
 func TestAnAlteredVersionIsNotRestored(t *testing.T) {
 	m := newTeatime(t, deleteTea, "", letterNamed(1))

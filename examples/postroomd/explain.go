@@ -127,6 +127,8 @@ type modelView struct {
 	Prompt []layerView `json:"prompt"`      // empty when no model is configured
 	Same   bool        `json:"prompt_same"` // it is what was asked last
 	Models []string    `json:"configured"`  // the models that could be asked
+	// Instructions are those about the message, with what of them is binding; none when no model is configured.
+	Instructions []instructionView `json:"instructions,omitempty"`
 }
 
 type callView struct {
@@ -214,6 +216,13 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 		return nil, err
 	}
 	v.Prompt = printer.List(prompt.Layers, func(l decide.Layer) layerView { return layerView(l) })
+	instructions, err := h.guide.For(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if v.Instructions, err = withMailboxes(ctx, h, instructions); err != nil {
+		return nil, err
+	}
 	v.Same = len(calls) > 0 && calls[len(calls)-1].Prompt == prompt.Hash
 	return v, nil
 }

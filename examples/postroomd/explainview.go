@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ func (v *modelView) print(r *printer.Report, whole bool) {
 	}
 	if len(v.Prompt) == 0 {
 		return
+	}
+	for i := range v.Instructions {
+		r.Add("binding", cmp.Or(v.Instructions[i].Binding, "nothing for "+v.Instructions[i].For)+", by instruction "+v.Instructions[i].ID)
 	}
 	sizes := printer.List(v.Prompt, func(l layerView) string { return fmt.Sprintf("%s %d", l.Name, utf8.RuneCountInString(l.Text)) })
 	r.Add("told now", strings.Join(sizes, ", ")+" characters"+v.compared()+printer.Unless(whole, "; --prompt shows it"))

@@ -53,7 +53,7 @@ type host struct {
 	gate   *rulesGate // nil where no file of rules is to be stored first
 
 	records *llm.Records      // of the models
-	guide   *guidance.Store   // their directions
+	guide   *guidance.Store   // the instructions to them
 	cache   *rediscache.Cache // of their answers; nil: the database keeps them
 
 	// Set only if jobs are run or enqueued.
@@ -125,7 +125,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: environment.Kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
+		DB: h.db, Kinds: environment.Kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules}, Forbids: h.guide, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.env.Config.Policy.Approvers, ApprovalExpiry: h.env.Config.Policy.ApprovalExpiry,
 		Key: key, OldKeys: oldKeys, StopFile: h.env.StopFile(), SeenFile: seenFile, DryRun: h.env.Config.Safety.DryRun,
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -73,7 +73,7 @@ type wholeMailView struct {
 }
 
 func viewWholeMail(m *postroom.Message, done []safety.Entry, names labelNames) wholeMailView {
-	body := mime.ReadBody(m.BodyPlain, m.BodyHTML)
+	body := htmltext.ReadBody(m.BodyPlain, m.BodyHTML)
 	v := wholeMailView{
 		mailView: viewMail(m, names), Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Date: m.Date,
 		Files: append([]postroom.Attachment{}, m.Attachments...), Text: body.Text,

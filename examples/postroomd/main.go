@@ -77,7 +77,7 @@ func rootCommand(args []string) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetArgs(args)
-	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), stopCommand(), resumeCommand(), auditCommand(), mailCommand(), explainCommand(), decisionsCommand(), directionsCommand(), costCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
+	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), stopCommand(), resumeCommand(), auditCommand(), mailCommand(), explainCommand(), decisionsCommand(), instructionsCommand(), directionsCommand("directions"), directionsCommand("llm-rules"), costCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// The flags are those of the intended command, so unknown flags are ignored here.
 		if found, rest, _ := root.Find(args); found == cmd && cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {

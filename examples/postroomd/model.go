@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
@@ -75,10 +76,9 @@ func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, e
 	return len(done) > 0, nil
 }
 
-// guidance returns the user's directions to the model.
-func (h *host) guidance(ctx context.Context, msg *postroom.Message) (decide.Guidance, error) {
-	g, err := h.guide.Guidance(ctx, msg)
-	if err != nil {
+// guidance returns the user's instructions to the model.
+func (h *host) guidance(ctx context.Context, msg *postroom.Message) (g decide.Guidance, err error) {
+	if g.Instructions, err = h.guide.For(ctx, msg); err != nil {
 		return g, err
 	}
 	g.Labels, err = h.mail.Labels(ctx, msg.AccountID)
@@ -172,9 +172,9 @@ func modelName(m *config.Model) string {
 	return m.Provider + "::" + m.Model
 }
 
-// openModels opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
+// openModels opens the stores about models: the instructions to them, calls and costs. Days begin at midnight where postroomd runs.
 func (h *host) openModels() (err error) {
-	if h.guide, err = guidance.New(guidance.Config{DB: h.db, Log: h.record}); err != nil {
+	if h.guide, err = guidance.New(guidance.Config{DB: h.db, Kinds: environment.Kinds}); err != nil {
 		return err
 	}
 	if err := h.openCache(); err != nil {

@@ -295,29 +295,35 @@ func TestTheBetterModelIsAsked(t *testing.T) {
 	require.Equal(t, postroom.None, decidedActions(t, where)["hello"].Action)
 }
 
-// What the person directs is told to the model, and what it forbids is not done whatever the model says.
-func TestDirectionsAreFollowed(t *testing.T) {
+// What the person instructs is told to the model, and what is forbidden is not done whatever the model says.
+func TestInstructionsAreFollowed(t *testing.T) {
 	gmail := inbox(t, "archive me")
 	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, decides)
 	where := withModel(t, gmail, model.URL, "reuse = \"0s\"\n")
 	runOnce(t, where...)
+	try := func(args ...string) result {
+		return postroomd(t, append(append([]string{"instructions"}, args...), where...)...)
+	}
 	do := func(args ...string) string {
-		r := postroomd(t, append(append([]string{"directions"}, args...), where...)...)
+		r := try(args...)
 		require.Equal(t, 0, r.status, r.stderr)
 		return r.stdout
 	}
-	require.Equal(t, "no directions\n", do("list"))
-	never := idPattern.FindString(do("add", "Never archive anything."))
-	do("add", "--name", "ada", "--domain", "Example.com", "Ada may ask for much.")
-	do("add", "--mailbox", sample.Owner, "Be kind.")
-	shoes := do("add", "Never buy shoes.")
-	require.Contains(t, shoes, "note: it seems to forbid something and is only told to the model")
-	require.Contains(t, do("edit", idPattern.FindString(shoes), "--text", "Never archive bills."), "note: it says more than what is forbidden")
-	require.NotContains(t, do("edit", idPattern.FindString(shoes), "--text", "Be brief."), "note")
-	do("remove", idPattern.FindString(shoes))
+	require.Equal(t, "no instructions\n", do("list"))
+	added := do("add", "--forbid", "archive,move", "Never archive anything.")
+	require.Contains(t, added, "\nbinding: no archive, move for all mail\nadvice: the text, which the model reads and may ignore\n")
+	never := idPattern.FindString(added)
+	require.Contains(t, do("add", "--name", "ada", "--domain", "Example.com", "Ada may ask for much."), "binding: nothing; add --forbid archive\n")
+	require.Contains(t, do("add", "--mailbox", sample.Owner, "--forbid", "trash", "Be kind."), "binding: no trash for mail to "+sample.Owner)
+	bare := do("add", "--sender", "a@b.cc", "--forbid", "star")
+	require.Contains(t, bare, "binding: no star for mail of a@b.cc\n")
+	require.NotContains(t, bare, "advice")
+	require.Contains(t, do("change", idPattern.FindString(bare), "--forbid", "", "--text", "Be brief."), "binding: nothing")
+	do("remove", idPattern.FindString(bare))
 	text := do("list")
-	require.Contains(t, text, "mail from example.com")
-	require.Contains(t, text, sample.Owner)
+	require.Contains(t, text, "mail of example.com")
+	require.Contains(t, text, "mail to "+sample.Owner)
+	require.Contains(t, text, "archive, move")
 
 	sendTo(t, gmail, "archive me again", "Ada <ada@example.com>", "Hello.")
 	runOnce(t, where...)
@@ -326,8 +332,11 @@ func TestDirectionsAreFollowed(t *testing.T) {
 	require.Contains(t, prompt, "LLM RULE: ada\nAda may ask for much.")
 	kept := decidedActions(t, where)["archive me again"]
 	require.Equal(t, "none approved_pending", fmt.Sprint(kept.Action, " ", kept.State))
-	require.Contains(t, kept.Rationale, "forbidden by the direction")
+	require.Contains(t, kept.Rationale, "action archive is not offered")
 	require.Len(t, model.Seen(), 4, "it was told so twice")
+	explained := strings.Join(strings.Fields(postroomd(t, append([]string{"explain", kept.ID}, where...)...).stdout), " ")
+	require.Contains(t, explained, "binding no archive, move for all mail, by instruction "+never)
+	require.Contains(t, explained, "binding nothing for mail of example.com, by instruction ")
 
 	require.Contains(t, do("disable", never), "is disabled")
 	require.Contains(t, do("list"), "off")
@@ -337,7 +346,15 @@ func TestDirectionsAreFollowed(t *testing.T) {
 	runOnce(t, where...)
 	require.Equal(t, postroom.Archive, decidedActions(t, where)["archive a third"].Action)
 	do("remove", never)
-	for _, args := range [][]string{{"remove", never}, {"enable", ""}, {"add", " "}, {"add", "--sender", "a@b.cc", "x"}, {"add", "--name", "ada", "x"}, {"add", "--mailbox", "no@b.cc", "x"}} {
-		require.Equal(t, exitUsage, postroomd(t, append(append([]string{"directions"}, args...), where...)...).status, args)
+	for _, args := range [][]string{{"remove", never}, {"enable", ""}, {"add", " "}, {"add"}, {"add", "--forbid", "burn", "x"}, {"add", "--forbid", "none", "x"}, {"add", "--mailbox", "no@b.cc", "x"}} {
+		require.Equal(t, exitUsage, try(args...).status, args)
+	}
+}
+
+func TestTheCommandsOfDirectionsNameInstructions(t *testing.T) {
+	for _, name := range []string{"directions", "llm-rules"} {
+		r := postroomd(t, name, "add", "--name", "x", "Be brief.")
+		require.Equal(t, exitUsage, r.status)
+		require.Contains(t, r.stderr, name+" are instructions now: 'postroomd instructions add'")
 	}
 }

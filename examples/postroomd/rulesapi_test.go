@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
 )
 
 // A caller calls the API with its token.
@@ -125,39 +127,39 @@ func TestRulesOfAFileAreNotChangedByPrograms(t *testing.T) {
 
 func TestProgramsChangeWhatTheModelIsTold(t *testing.T) {
 	c, h := newCaller(t)
-	require.JSONEq(t, "[]", c.call("GET", "directions", "", 200))
+	require.JSONEq(t, "[]", c.call("GET", "instructions", "", 200))
 	account, err := h.onlyAccount(t.Context())
 	require.NoError(t, err)
-	a := read[directionView](t, c.call("POST", "directions", `{"text": "Never delete anything.", "account_id": "`+account+`"}`, 200))
-	b := read[directionView](t, c.call("POST", "directions", `{"text": "Be brief.", "priority": 5}`, 200))
+	a := read[instructionView](t, c.call("POST", "instructions", `{"text": "Never delete anything.", "forbids": ["delete"], "scope": "mailbox", "scope_ref": "`+account+`"}`, 200))
+	b := read[instructionView](t, c.call("POST", "instructions", `{"text": "Be brief.", "priority": 5}`, 200))
 	require.Equal(t, 100, a.Priority)
-	require.Equal(t, []directionView{b, a}, read[[]directionView](t, c.call("GET", "directions", "", 200)))
-	changed := read[directionView](t, c.call("PATCH", "directions/"+a.ID, `{"text": "Never.", "revision": 1}`, 200))
+	require.Contains(t, a.Binding, "no delete for mail to ")
+	require.Empty(t, b.Binding)
+	require.Equal(t, []instructionView{b, a}, read[[]instructionView](t, c.call("GET", "instructions", "", 200)))
+	changed := read[instructionView](t, c.call("PATCH", "instructions/"+a.ID, `{"text": "Never.", "forbids": ["trash", "archive"], "revision": 1}`, 200))
 	require.EqualValues(t, 2, changed.Revision)
-	require.Empty(t, a.Unchecked)
-	require.Contains(t, changed.Unchecked, "only told to the model")
-	require.Contains(t, c.call("PATCH", "directions/"+a.ID, `{"text": "Late.", "revision": 1}`, 409), "read it again")
-	require.Equal(t, 5, read[directionView](t, c.call("POST", "directions/"+a.ID+"/swap", `{"with": "`+b.ID+`"}`, 200)).Priority)
-	require.Contains(t, c.call("POST", "directions", `{"text": " "}`, 422), "Text is blank")
-	require.Contains(t, c.call("POST", "directions", `{"text": "x", "account_id": "none"}`, 422), "there is no account")
-	require.Contains(t, c.call("PATCH", "directions/"+a.ID, `{"account_id": "none"}`, 422), "there is no account")
-	require.Contains(t, c.call("POST", "directions/"+a.ID+"/swap", `{"with": "`+a.ID+`"}`, 422), "swapped with itself")
-	c.call("GET", "directions/none", "", 404)
-	c.call("DELETE", "directions/"+a.ID, "", 200)
-	c.call("DELETE", "directions/"+a.ID, "", 404)
+	require.Equal(t, []postroom.ActionType{postroom.Archive, postroom.Trash}, changed.Forbids)
+	require.Contains(t, c.call("PATCH", "instructions/"+a.ID, `{"text": "Late.", "revision": 1}`, 409), "read it again")
+	require.Equal(t, 5, read[instructionView](t, c.call("POST", "instructions/"+a.ID+"/swap", `{"with": "`+b.ID+`"}`, 200)).Priority)
+	require.Contains(t, c.call("POST", "instructions", `{"text": " "}`, 422), "Text is blank")
+	require.Contains(t, c.call("POST", "instructions", `{"forbids": ["burn"]}`, 422), "burn")
+	require.Contains(t, c.call("POST", "instructions", `{"text": "x", "scope": "mailbox", "scope_ref": "none"}`, 422), "there is no account")
+	require.Contains(t, c.call("PATCH", "instructions/"+a.ID, `{"scope_ref": "none"}`, 422), "there is no account")
+	require.Equal(t, account, read[instructionView](t, c.call("GET", "instructions/"+a.ID, "", 200)).ScopeRef)
+	require.Contains(t, c.call("POST", "instructions/"+a.ID+"/swap", `{"with": "`+a.ID+`"}`, 422), "swapped with itself")
+	c.call("GET", "instructions/none", "", 404)
+	c.call("DELETE", "instructions/"+a.ID, "", 200)
+	c.call("DELETE", "instructions/"+a.ID, "", 404)
 
-	rule := read[modelRuleView](t, c.call("POST", "llm-rules", `{"name": "club", "text": "Star what asks me to come.", "scope": "domain", "scope_ref": "Club.example"}`, 200))
-	require.Equal(t, "club.example", rule.ScopeRef)
-	other := read[modelRuleView](t, c.call("POST", "llm-rules", `{"name": "all", "text": "x", "priority": 1}`, 200))
-	require.Contains(t, c.call("POST", "llm-rules", `{"name": "club", "text": "x"}`, 409), "another rule has this name")
-	require.Contains(t, c.call("POST", "llm-rules", `{"name": "n", "text": "x", "scope": "account", "scope_ref": "none"}`, 422), "there is no account")
-	c.call("PATCH", "llm-rules/"+rule.ID, `{"enabled": false, "revision": 1}`, 200)
-	require.Contains(t, c.call("PATCH", "llm-rules/"+rule.ID, `{"enabled": true, "revision": 1}`, 409), "read it again")
-	require.Equal(t, 1, read[modelRuleView](t, c.call("POST", "llm-rules/"+rule.ID+"/swap", `{"with": "`+other.ID+`"}`, 200)).Priority)
-	require.Equal(t, "club", read[[]modelRuleView](t, c.call("GET", "llm-rules", "", 200))[0].Name)
-	require.False(t, read[modelRuleView](t, c.call("GET", "llm-rules/"+rule.ID, "", 200)).Enabled)
-	c.call("DELETE", "llm-rules/"+rule.ID, "", 200)
-	c.call("GET", "llm-rules/"+rule.ID, "", 404)
+	club := read[instructionView](t, c.call("POST", "instructions", `{"name": "club", "text": "Star what asks me to come.", "scope": "domain", "scope_ref": "Club.example"}`, 200))
+	require.Equal(t, "club.example", club.ScopeRef)
+	require.Equal(t, "mail of club.example", club.For)
+	c.call("PATCH", "instructions/"+club.ID, `{"enabled": false, "revision": 1}`, 200)
+	require.Contains(t, c.call("PATCH", "instructions/"+club.ID, `{"enabled": true, "revision": 1}`, 409), "read it again")
+	require.False(t, read[instructionView](t, c.call("GET", "instructions/"+club.ID, "", 200)).Enabled)
+
+	require.Contains(t, c.call("POST", "directions", `{"text": "x"}`, 410), "directions are instructions now: call /api/v1/instructions")
+	require.Contains(t, c.call("GET", "llm-rules/"+club.ID, "", 410), "llm-rules are instructions now")
 }
 
 func revisionText(n int64) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A record connects the stores of rules and directions with the ledger, which is made after them.
+// A record connects the store of rules with the ledger, which is made after them.
 type record struct{ *safety.Ledger }
 
 // adoptRules records rules that were stored before rules were signed. If that is not permitted, people are asked until they
@@ -48,19 +47,6 @@ func rulesConfirm() *cobra.Command {
 				return "", err
 			}
 			return string(rulesfile.Marshal(&rulesfile.File{Rules: []rules.Rule{*r}})), nil
-		}}
-	})
-}
-
-func directionsConfirm() *cobra.Command {
-	return confirmCommand("directions", func(h *host) confirmable {
-		return confirmable{"directions", h.guide.Faults, h.guide.Confirm, func(ctx context.Context, id string) (string, error) {
-			list, err := h.instructions(ctx)
-			i := slices.IndexFunc(list, func(i instruction) bool { return i.ID == id })
-			if err != nil || i < 0 {
-				return "", errors.Join(err, postroom.ErrNotFound)
-			}
-			return fmt.Sprintf("%s (%s%s)\n", list[i].Text, list[i].For, printer.Unless(list[i].Enabled, ", off")), nil
 		}}
 	})
 }

@@ -27,7 +27,7 @@ type statusView struct {
 	Jobs      map[queue.State]int `json:"jobs"`
 	Approvals int                 `json:"approvals"`         // waiting
 	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
-	Altered   map[string]int      `json:"altered,omitempty"` // rules and directions that something else has written
+	Altered   map[string]int      `json:"altered,omitempty"` // rules that something else has written
 	Disabled  []disabledRule      `json:"disabled_rules,omitempty"`
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *discordStatus      `json:"discord,omitempty"`
@@ -132,10 +132,10 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	return s, err
 }
 
-// countAltered counts altered rules and directions, without reading mail or the rest of the audit log.
+// countAltered counts altered rules, without reading mail or the rest of the audit log.
 func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
 	counts := make(map[string]int)
-	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults, "directions": h.guide.Faults} {
+	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults} {
 		found, err := faults(ctx)
 		if err != nil {
 			return nil, err

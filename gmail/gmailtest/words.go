@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/gmailquery"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -92,7 +92,7 @@ func (w *wordList) addPart(p *rawmail.Part, left *int) {
 		w.markLinks(source)
 		text := source
 		if p.Type == "text/html" {
-			text = mime.TextFromHTML(source)
+			text = htmltext.Text(source)
 		}
 		text = text[:min(len(text), *left)]
 		*left -= len(text)

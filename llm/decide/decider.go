@@ -87,24 +87,15 @@ func New(cfg Config) (*Decider, error) {
 // and if the model refuses or cannot read the message, the decision is none and needs approval. A better model is asked when the
 // first is not sure. The error is that of Guidance, or the [Verdict] on the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
-	guidance, err := d.guidance(ctx, msg)
+	g, err := d.guidance(ctx, msg)
 	if err != nil {
 		return postroom.Decision{}, err
 	}
-	decision, err := d.decide(ctx, msg, guidance)
-	if guidance.Altered != "" && err == nil {
-		decision.NeedsApproval = true
-		decision.Rationale += "; a person is asked, since " + guidance.Altered
-	}
-	return decision, err
-}
-
-func (d *Decider) decide(ctx context.Context, msg *postroom.Message, guidance Guidance) (postroom.Decision, error) {
-	p := buildPrompt(msg, guidance, d.offered)
+	p := buildPrompt(msg, g, d.offered)
 	if key, ok := d.templateKey(msg, p); ok {
-		return d.decideTemplate(ctx, msg, guidance, p, key)
+		return d.decideTemplate(ctx, msg, g, p, key)
 	}
-	decision, err := d.ask(ctx, msg, guidance, p)
+	decision, err := d.ask(ctx, msg, g, p)
 	if p.hides {
 		decision.Explanations.SalientFeatures = append(decision.Explanations.SalientFeatures, "the message holds text that is hidden from its reader; the model was not shown it")
 	}
@@ -114,7 +105,7 @@ func (d *Decider) decide(ctx context.Context, msg *postroom.Message, guidance Gu
 // askOne asks one model. It reports whether a better one may be asked the same: a refusal is final.
 func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.Message, g Guidance, p *Prompt) (_ postroom.Decision, open bool, err error) {
 	messages := p.messages()
-	tools := []llm.Tool{decisionTool(d.cfg.Actions)}
+	tools := []llm.Tool{decisionTool(p.actions())}
 	var resp *llm.Response
 	var fault error
 	for range maxTries {
@@ -128,7 +119,7 @@ func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.M
 		if err != nil {
 			return postroom.Decision{}, false, fmt.Errorf("ask the model about message %s: %w", msg.ID, err)
 		}
-		answer, err := d.read(resp, msg, g)
+		answer, err := d.read(resp, g, p)
 		if err == nil {
 			return answer.Decision, answer.Decision.Confidence < d.cfg.EscalateBelow, nil
 		}
@@ -154,11 +145,11 @@ func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidan
 
 // Prompt returns the prompt for the message now. It calls no model. The error is that of Guidance.
 func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, error) {
-	guidance, err := d.guidance(ctx, msg)
+	g, err := d.guidance(ctx, msg)
 	if err != nil {
 		return nil, err
 	}
-	return buildPrompt(msg, guidance, d.offered), nil
+	return buildPrompt(msg, g, d.offered), nil
 }
 
 // unanswerable returns a decision for a failure that the message causes: it would recur, and a person must see the mail.
@@ -179,22 +170,22 @@ func byPerson(model, rationale string) postroom.Decision {
 	return postroom.Decision{Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: model, Rationale: rationale}
 }
 
-// read parses an answer and checks it against the offered actions and labels, and against the directions.
-func (d *Decider) read(resp *llm.Response, msg *postroom.Message, g Guidance) (Answer, error) {
+// read parses an answer and checks it against the offered actions and labels.
+func (d *Decider) read(resp *llm.Response, g Guidance, p *Prompt) (Answer, error) {
 	answer, err := Parse(resp, d.cfg.Kinds)
 	if err != nil {
 		return answer, err
 	}
 	decision := &answer.Decision
-	if !slices.Contains(d.cfg.Actions, decision.Action) {
-		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision, decision.Action, d.cfg.Actions)
+	if actions := p.actions(); !slices.Contains(actions, decision.Action) {
+		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision, decision.Action, actions)
 	}
 	for _, parameter := range d.cfg.Kinds.LabelParameters(decision.Action) {
 		if name, given := decision.Parameters.Text(parameter); given && !offered(g.Labels, name) {
 			return answer, fmt.Errorf("%w: decision: label %q is not one of AVAILABLE LABELS", ErrInvalidDecision, name)
 		}
 	}
-	return answer, obey(prohibitions(g.instructions()), msg, decision)
+	return answer, nil
 }
 
 func offered(labels []postroom.Label, name string) bool {

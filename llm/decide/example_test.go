@@ -7,6 +7,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/guidance"
 )
 
 // parrot is a client whose model archives everything.
@@ -25,7 +26,7 @@ func ExampleDecider() {
 		Client:  parrot{},
 		Actions: []postroom.ActionType{postroom.Archive, postroom.Star},
 		Guidance: func(context.Context, *postroom.Message) (decide.Guidance, error) {
-			return decide.Guidance{Directions: []string{"Archive what nobody has to read."}}, nil
+			return decide.Guidance{Instructions: []guidance.Instruction{{Text: "Archive what nobody has to read."}}}, nil
 		},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"regexp"
@@ -10,25 +11,24 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
-// Guidance is the user's instructions for one message: the only text besides the task that the model is to follow.
+// Guidance is what the user wants for one message. Its instructions are the only text besides the task that the model is to follow.
 type Guidance struct {
-	// Directions apply to all mail.
-	Directions []string
-	// Rules apply to this message: those of its account, sender and so on, each once.
-	Rules []Rule
+	// Instructions are those about the message in their order, as guidance.Store.For returns them. The kinds of actions that they
+	// forbid are not offered to the model.
+	Instructions []guidance.Instruction
 	// Labels are the account's; only those that are AvailableToClassifier are offered.
 	Labels []postroom.Label
-	// Altered names the directions and rules that something other than their store has written or removed; empty if there are
-	// none. Otherwise a person is asked about each decision.
-	Altered string
 }
 
-// A Rule is a named instruction in plain language.
-type Rule struct{ Name, Text string }
+// forbids reports whether an instruction forbids the kind of action.
+func (g *Guidance) forbids(kind postroom.ActionType) bool {
+	return slices.ContainsFunc(g.Instructions, func(i guidance.Instruction) bool { return slices.Contains(i.Forbids, kind) })
+}
 
 // The limits of the parts of a mail in the prompt, in characters.
 const (
@@ -55,9 +55,11 @@ type Prompt struct {
 	// Layers are its parts in order, empty ones left out.
 	Layers []Layer
 	// Hash is equal for prompts that differ only in the random mark around the mail; it is also [Call].Prompt.
-	Hash  string
-	mark  string // random, and without a meaning but where the mail ends
-	hides bool   // the mail holds text that its reader does not see
+	Hash string
+	// offered are the actions that the model may choose from.
+	offered []postroom.Kind
+	mark    string // random, and without a meaning but where the mail ends
+	hides   bool   // the mail holds text that its reader does not see
 }
 
 // layerMessage is the layer that a stranger wrote.
@@ -81,15 +83,25 @@ func (p *Prompt) messages() []llm.Message {
 func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) *Prompt {
 	mark := "<<<" + rand.Text()
 	text, hides := messageText(msg)
-	p := &Prompt{mark: mark, hides: hides}
+	actions = slices.DeleteFunc(slices.Clone(actions), func(k postroom.Kind) bool { return g.forbids(k.Type) })
+	p := &Prompt{offered: actions, mark: mark, hides: hides}
 	p.add("SYSTEM", fmt.Sprintf(system, mark))
-	p.add("DIRECTIONS", directions(g.Directions))
-	p.add("LLM RULE", ruleSections(g.Rules))
+	p.add("DIRECTIONS", directions(g.Instructions))
+	p.add("LLM RULE", ruleSections(g.Instructions))
 	p.add(layerMessage, layerMessage+"\n"+delimit(mark, text))
 	p.add("AVAILABLE LABELS", labelSection(g.Labels))
 	p.add("TASK", task(actions))
 	p.Hash = (&llm.Request{Messages: p.messages(), Random: []string{mark}}).PromptHash()
 	return p
+}
+
+// actions are the types of the offered actions.
+func (p *Prompt) actions() []postroom.ActionType {
+	types := make([]postroom.ActionType, len(p.offered))
+	for i, k := range p.offered {
+		types[i] = k.Type
+	}
+	return types
 }
 
 func (p *Prompt) add(name, text string) {
@@ -107,18 +119,26 @@ func delimit(mark, text string) string {
 	return mark + " BEGIN>>>\n" + markLike.ReplaceAllLiteralString(text, "‹‹‹") + "\n" + mark + " END>>>"
 }
 
-func directions(list []string) string {
+// directions lists the instructions about all mail and about a mailbox.
+func directions(list []guidance.Instruction) string {
 	var b strings.Builder
-	for i, d := range list {
-		fmt.Fprintf(&b, "\n%d. %s", i+1, cleantext.OneLine(d))
+	n := 0
+	for _, i := range list {
+		if text := cleantext.OneLine(i.Text); text != "" && !i.Scope.OfSender() {
+			n++
+			fmt.Fprintf(&b, "\n%d. %s", n, text)
+		}
 	}
 	return headed("DIRECTIONS", b.String())
 }
 
-func ruleSections(rules []Rule) string {
-	sections := make([]string, len(rules))
-	for i, r := range rules {
-		sections[i] = "LLM RULE: " + cleantext.OneLine(r.Name) + "\n" + strings.TrimSpace(cleantext.Visible(r.Text))
+// ruleSections has a section for each instruction about the mail of a domain or a sender.
+func ruleSections(list []guidance.Instruction) string {
+	var sections []string
+	for _, i := range list {
+		if text := strings.TrimSpace(cleantext.Visible(i.Text)); text != "" && i.Scope.OfSender() {
+			sections = append(sections, "LLM RULE: "+cleantext.OneLine(cmp.Or(i.Name, i.About()))+"\n"+text)
+		}
 	}
 	return strings.Join(sections, "\n\n")
 }
@@ -230,7 +250,7 @@ func addresses(list []postroom.Address) string {
 // show: the HTML if it shows any text. The reader does not see the text of the plain part beside it, and the model does not
 // either.
 func bodyText(msg *postroom.Message) (text string, hides bool) {
-	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
+	body := htmltext.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	text, hides = cleantext.Cut(strings.TrimSpace(cleantext.Visible(markPictures(body))), maxBody), hidesText(body.Hidden)
 	note := func(is bool, what string) {
 		if is {
@@ -247,7 +267,7 @@ func bodyText(msg *postroom.Message) (text string, hides bool) {
 
 // markPictures returns the text with the alternative texts of pictures in brackets: a person who sees the picture does not see
 // them.
-func markPictures(body mime.Body) string {
+func markPictures(body htmltext.Body) string {
 	if len(body.Alternative) == 0 {
 		return body.Text
 	}
@@ -264,10 +284,10 @@ func markPictures(body mime.Body) string {
 var noBrackets = strings.NewReplacer("[", "(", "]", ")")
 
 // hidesText reports whether text is hidden on purpose. Titles, comments and single zero-width characters are in ordinary mail.
-func hidesText(hidden []mime.HiddenText) bool {
-	return slices.ContainsFunc(hidden, func(h mime.HiddenText) bool {
+func hidesText(hidden []htmltext.HiddenText) bool {
+	return slices.ContainsFunc(hidden, func(h htmltext.HiddenText) bool {
 		switch h.By {
-		case mime.HiddenByCharacter, mime.HiddenByElement, mime.HiddenByComment, mime.HiddenByCondition:
+		case htmltext.HiddenByCharacter, htmltext.HiddenByElement, htmltext.HiddenByComment, htmltext.HiddenByCondition:
 			return false
 		default:
 			return true

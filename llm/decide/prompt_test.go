@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
 )
 
@@ -31,14 +32,18 @@ func TestPromptShowsEachSection(t *testing.T) {
 		Attachments: []postroom.Attachment{{Filename: "a.pdf", ContentType: "application/pdf", Size: 7}},
 	}
 	g := Guidance{
-		Directions: []string{"Be careful.", "Label\nreceipts."},
-		Rules:      []Rule{{"shops", "Shops go to Receipts."}, {"friends", "Friends stay."}},
+		Instructions: []guidance.Instruction{
+			{Name: "shops", Scope: guidance.ScopeDomain, ScopeRef: "shop.example", Text: "Shops go to Receipts."},
+			{Text: "Be careful."}, {Text: " ", Forbids: []postroom.ActionType{postroom.Delete}},
+			{Name: "friends", Scope: guidance.ScopeSender, ScopeRef: "amy@example.com", Text: "Friends stay."},
+			{Scope: guidance.ScopeMailbox, ScopeRef: "a", Text: "Label\nreceipts."},
+		},
 		Labels: []postroom.Label{
 			{Name: "Receipts", Description: "what was bought", AvailableToClassifier: true},
 			{Name: "Hidden"}, {Name: "Travel", AvailableToClassifier: true},
 		},
 	}
-	p := buildPrompt(msg, g, describe(postroom.Archive, postroom.Move, postroom.None))
+	p := buildPrompt(msg, g, describe(postroom.Archive, postroom.Delete, postroom.Move, postroom.None))
 	_, user, _ := strings.Cut(unmarked(p), "set needs_approval.\n\n")
 	require.Equal(t, `DIRECTIONS
 1. Be careful.

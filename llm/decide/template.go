@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // gmailServer is the server whose authentication results are trusted by default.
@@ -24,7 +25,7 @@ const leastWords = 5
 func templateOf(msg *postroom.Message, server mime.AuthServer) (parts []string, ok bool) {
 	header := headerOf(msg)
 	list := header.List()
-	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
+	body := htmltext.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	switch {
 	case len(header.Automatic()) == 0:
 		return nil, false
@@ -180,7 +181,7 @@ func address(s string) string {
 }
 
 // linkedTo returns the addresses that the mail links to, each once and in order.
-func linkedTo(links []mime.Link) []string {
+func linkedTo(links []htmltext.Link) []string {
 	found := make([]string, 0, len(links))
 	for _, l := range links {
 		if scheme, _, ok := strings.Cut(l.URL, ":"); ok && !strings.HasPrefix(strings.ToLower(scheme), "http") {

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -54,7 +55,7 @@ func TestTheHundredthCopyCostsNothing(t *testing.T) {
 func TestADecisionIsTakenAgainOnlyUnderWhatItWasMadeUnder(t *testing.T) {
 	db := dbtest.SQLite(t)
 	archive := llmtest.Decides("archive", "{}", 0.9)
-	other := decide.Guidance{Directions: []string{"Keep what shops send."}}
+	other := decide.Guidance{Instructions: []guidance.Instruction{{Text: "Keep what shops send."}}}
 	_ = decided(t, newDecider(t, decide.Config{Client: llmtest.NewScripted(t, archive), Templates: templates(t, decide.TemplatesConfig{DB: db})}), decide.Newsletter("Ada", "1111"))
 	elsewhere := decide.Newsletter("Ada", "2222")
 	elsewhere.AccountID = "b"

@@ -2,6 +2,7 @@ package guidance
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -13,143 +14,64 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// ErrSame reports that a direction or a rule was to be swapped with itself.
+// ErrChanged reports that a patch was made for an older revision of the instruction.
+var ErrChanged = errors.New("it has been changed meanwhile")
+
+// ErrSame reports that an instruction was to be swapped with itself.
 var ErrSame = errors.New("it cannot be swapped with itself")
 
-// CreateDirection stores a new direction under a new id and returns the stored one. Its id, times and revision are ignored.
-func (s *Store) CreateDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
-	d, err := d.checked()
+// Create stores a new instruction under a new id and returns the stored one. Its id, times and revision are ignored.
+func (s *Store) Create(ctx context.Context, tx queue.Tx, i Instruction) (Instruction, error) {
+	i, err := i.checked(s.cfg.Kinds)
 	if err != nil {
-		return d, err
+		return i, err
 	}
-	if d.ID, err = uuid7.New(); err != nil {
-		return d, err
+	if i.ID, err = uuid7.New(); err != nil {
+		return i, err
 	}
 	now := dbtime.Truncate(queue.Now(tx))
-	d.CreatedAt, d.UpdatedAt, d.Revision = now, now, 1
-	_, err = dbquery.Exec(ctx, tx, sqlInsertDirection, d.ID, d.AccountID, d.Text, dbvalue.Number(d.Enabled), d.Priority, dbtime.Of(now), dbtime.Of(now))
+	i.CreatedAt, i.UpdatedAt, i.Revision = now, now, 1
+	forbids, err := encodeForbids(i.Forbids)
 	if err == nil {
-		err = s.logStored(ctx, tx, postroom.RuleKindDirection, d.ID)
+		_, err = dbquery.Exec(ctx, tx, sqlInsert, i.ID, i.Name, i.Scope, i.ScopeRef, i.Text, forbids, dbvalue.Number(i.Enabled),
+			i.Priority, dbtime.Of(now), dbtime.Of(now))
 	}
-	return d, failed("store direction", d.ID, err)
+	return i, failed("store", i.ID, err)
 }
 
-// CreateRule stores a new rule under a new id and returns the stored one. Its id, times and revision are ignored.
-func (s *Store) CreateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
-	r.ID = ""
-	r, err := s.storable(ctx, tx, r)
-	if err != nil {
-		return r, err
+func encodeForbids(kinds []postroom.ActionType) (string, error) {
+	if kinds == nil {
+		kinds = []postroom.ActionType{}
 	}
-	if r.ID, err = uuid7.New(); err != nil {
-		return r, err
-	}
-	now := dbtime.Truncate(queue.Now(tx))
-	r.CreatedAt, r.UpdatedAt, r.Revision = now, now, 1
-	_, err = dbquery.Exec(ctx, tx, sqlInsertRule,
-		r.ID, r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, dbvalue.Number(r.Enabled), r.Priority, dbtime.Of(now), dbtime.Of(now))
-	if isTaken(err) {
-		return r, nameTaken(r.Name)
-	}
-	if err == nil {
-		err = s.logStored(ctx, tx, postroom.RuleKindInstruction, r.ID)
-	}
-	return r, failed("store rule", r.Name, err)
+	encoded, err := json.Marshal(kinds)
+	return string(encoded), err
 }
 
-// storable is the rule as it is stored, unless another has its name.
-func (s *Store) storable(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
-	r, err := r.checked()
-	if err != nil {
-		return r, err
-	}
-	var taken int
-	if err := dbquery.Get(ctx, tx, &taken, sqlRuleNamed, r.Name, r.ID); err != nil {
-		return r, failed("store rule", r.Name, err)
-	}
-	if taken > 0 {
-		return r, nameTaken(r.Name)
-	}
-	return r, nil
-}
-
-func nameTaken(name string) error { return fmt.Errorf("rule %q: %w", name, ErrNameTaken) }
-
-// isTaken reports whether PostgreSQL refuses a name that another transaction has stored since it was looked for. SQLite has one writer.
-func isTaken(err error) bool {
-	const uniqueViolation = "23505"
-	fault, ok := errors.AsType[interface {
-		error
-		SQLState() string
-	}](err)
-	return ok && fault.SQLState() == uniqueViolation
-}
-
-// A DirectionPatch changes a direction; nil fields do not change.
-type DirectionPatch struct {
-	AccountID *string `json:"account_id"`
-	Text      *string `json:"text"`
-	Enabled   *bool   `json:"enabled"`
-	Priority  *int    `json:"priority"`
-	// Revision is the revision of the direction for which the patch was made: if the direction has changed since, nothing
-	// changes, and the error is [ErrGuidanceChanged]. 0 means no check.
+// A Patch changes an instruction; nil fields do not change.
+type Patch struct {
+	Name     *string                `json:"name"`
+	Scope    *Scope                 `json:"scope"` // all also clears the reference
+	ScopeRef *string                `json:"scope_ref"`
+	Text     *string                `json:"text"`
+	Forbids  *[]postroom.ActionType `json:"forbids"`
+	Enabled  *bool                  `json:"enabled"`
+	Priority *int                   `json:"priority"`
+	// Revision is the revision of the instruction for which the patch was made: if the instruction has changed since, nothing
+	// changes, and the error is [ErrChanged]. 0 means no check.
 	Revision int64 `json:"revision"`
 }
 
-// PatchDirection changes a direction and returns it as changed.
-func (s *Store) PatchDirection(ctx context.Context, tx queue.Tx, id string, p DirectionPatch) (Direction, error) {
-	d, err := s.lockedDirection(ctx, tx, id)
-	if err != nil {
-		return d, err
+func (p *Patch) apply(i *Instruction) {
+	set(&i.Name, p.Name)
+	set(&i.Scope, p.Scope)
+	set(&i.ScopeRef, p.ScopeRef)
+	if p.Scope != nil && *p.Scope == ScopeAll && p.ScopeRef == nil {
+		i.ScopeRef = ""
 	}
-	if err := stale("direction", id, p.Revision, d.Revision); err != nil {
-		return d, err
-	}
-	set(&d.AccountID, p.AccountID)
-	set(&d.Text, p.Text)
-	set(&d.Enabled, p.Enabled)
-	set(&d.Priority, p.Priority)
-	if d, err = d.checked(); err != nil {
-		return d, err
-	}
-	return s.updateDirection(ctx, tx, d)
-}
-
-// A ScopedRulePatch changes a rule; nil fields do not change.
-type ScopedRulePatch struct {
-	Name        *string `json:"name"`
-	Description *string `json:"description"`
-	Scope       *Scope  `json:"scope"` // global also clears the reference
-	ScopeRef    *string `json:"scope_ref"`
-	Text        *string `json:"text"`
-	Enabled     *bool   `json:"enabled"`
-	Priority    *int    `json:"priority"`
-	Revision    int64   `json:"revision"` // as that of a [DirectionPatch]
-}
-
-// PatchRule changes a rule and returns it as changed.
-func (s *Store) PatchRule(ctx context.Context, tx queue.Tx, id string, p ScopedRulePatch) (ScopedRule, error) {
-	r, err := s.lockedRule(ctx, tx, id)
-	if err != nil {
-		return r, err
-	}
-	if err := stale("rule", id, p.Revision, r.Revision); err != nil {
-		return r, err
-	}
-	set(&r.Name, p.Name)
-	set(&r.Description, p.Description)
-	set(&r.Scope, p.Scope)
-	set(&r.ScopeRef, p.ScopeRef)
-	if p.Scope != nil && *p.Scope == ScopeGlobal && p.ScopeRef == nil {
-		r.ScopeRef = ""
-	}
-	set(&r.Text, p.Text)
-	set(&r.Enabled, p.Enabled)
-	set(&r.Priority, p.Priority)
-	if r, err = s.storable(ctx, tx, r); err != nil {
-		return r, err
-	}
-	return s.updateRule(ctx, tx, r)
+	set(&i.Text, p.Text)
+	set(&i.Forbids, p.Forbids)
+	set(&i.Enabled, p.Enabled)
+	set(&i.Priority, p.Priority)
 }
 
 func set[T any](to *T, value *T) {
@@ -158,78 +80,26 @@ func set[T any](to *T, value *T) {
 	}
 }
 
-func stale(what, id string, asked, now int64) error {
-	if asked == 0 || asked == now {
-		return nil
+// Patch changes an instruction and returns it as changed.
+func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (Instruction, error) {
+	i, err := locked(ctx, tx, id)
+	if err != nil {
+		return i, err
 	}
-	return fmt.Errorf("llm/guidance: %s %q: %w: the patch is for revision %d and it is at %d; read it again", what, id, ErrChanged, asked, now)
+	if p.Revision != 0 && p.Revision != i.Revision {
+		return i, failed("change", id, fmt.Errorf("%w: the patch is for revision %d and it is at %d; read it again", ErrChanged, p.Revision, i.Revision))
+	}
+	p.apply(&i)
+	if i, err = i.checked(s.cfg.Kinds); err != nil {
+		return i, err
+	}
+	return update(ctx, tx, i)
 }
 
-// lockedDirection waits for other changes of the direction, and blocks them until the transaction ends.
-func (s *Store) lockedDirection(ctx context.Context, tx queue.Tx, id string) (Direction, error) {
-	n, err := dbquery.Exec(ctx, tx, sqlLockDirection, id)
-	if err := changed("direction", id, n, err); err != nil {
-		return Direction{}, err
-	}
-	if err := s.genuine(ctx, tx, postroom.RuleKindDirection, id); err != nil {
-		return Direction{}, err
-	}
-	return getDirection(ctx, tx, id)
-}
-
-func (s *Store) lockedRule(ctx context.Context, tx queue.Tx, id string) (ScopedRule, error) {
-	n, err := dbquery.Exec(ctx, tx, sqlLockRule, id)
-	if err := changed("rule", id, n, err); err != nil {
-		return ScopedRule{}, err
-	}
-	if err := s.genuine(ctx, tx, postroom.RuleKindInstruction, id); err != nil {
-		return ScopedRule{}, err
-	}
-	return getRule(ctx, tx, id)
-}
-
-func (s *Store) updateDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
-	d.UpdatedAt = dbtime.Truncate(queue.Now(tx))
-	d.Revision++
-	n, err := dbquery.Exec(ctx, tx, sqlUpdateDirection,
-		d.AccountID, d.Text, dbvalue.Number(d.Enabled), d.Priority, d.Revision, dbtime.Of(d.UpdatedAt), d.ID)
-	if err := changed("direction", d.ID, n, err); err != nil {
-		return d, err
-	}
-	return d, s.logStored(ctx, tx, postroom.RuleKindDirection, d.ID)
-}
-
-func (s *Store) updateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
-	r.UpdatedAt = dbtime.Truncate(queue.Now(tx))
-	r.Revision++
-	n, err := dbquery.Exec(ctx, tx, sqlUpdateRule,
-		r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, dbvalue.Number(r.Enabled), r.Priority, r.Revision, dbtime.Of(r.UpdatedAt), r.ID)
-	if isTaken(err) {
-		return r, nameTaken(r.Name)
-	}
-	if err := changed("rule", r.ID, n, err); err != nil {
-		return r, err
-	}
-	return r, s.logStored(ctx, tx, postroom.RuleKindInstruction, r.ID)
-}
-
-// SwapDirections exchanges the priorities of two directions.
-func (s *Store) SwapDirections(ctx context.Context, tx queue.Tx, id, otherID string) error {
-	return swap(ctx, tx, id, otherID, s.lockedDirection, func(a, b *Direction) { a.Priority, b.Priority = b.Priority, a.Priority }, s.updateDirection)
-}
-
-// SwapRules exchanges the priorities of two rules.
-func (s *Store) SwapRules(ctx context.Context, tx queue.Tx, id, otherID string) error {
-	return swap(ctx, tx, id, otherID, s.lockedRule, func(a, b *ScopedRule) { a.Priority, b.Priority = b.Priority, a.Priority }, s.updateRule)
-}
-
-// swap locks both in the order of their ids, so that two swaps do not deadlock.
-func swap[T any](
-	ctx context.Context, tx queue.Tx, id, otherID string,
-	locked func(context.Context, queue.Tx, string) (T, error), exchange func(a, b *T), update func(context.Context, queue.Tx, T) (T, error),
-) error {
+// Swap exchanges the priorities of two instructions. It locks them in the order of their ids, so that two swaps do not deadlock.
+func (s *Store) Swap(ctx context.Context, tx queue.Tx, id, otherID string) error {
 	if id == otherID {
-		return fmt.Errorf("llm/guidance: swap %q: %w", id, ErrSame)
+		return failed("swap", id, ErrSame)
 	}
 	a, err := locked(ctx, tx, min(id, otherID))
 	if err != nil {
@@ -239,7 +109,7 @@ func swap[T any](
 	if err != nil {
 		return err
 	}
-	exchange(&a, &b)
+	a.Priority, b.Priority = b.Priority, a.Priority
 	if _, err := update(ctx, tx, a); err != nil {
 		return err
 	}
@@ -247,24 +117,43 @@ func swap[T any](
 	return err
 }
 
-// DeleteDirection deletes a direction.
-func (s *Store) DeleteDirection(ctx context.Context, tx queue.Tx, id string) error {
-	d, err := getDirection(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	n, err := dbquery.Exec(ctx, tx, sqlDeleteDirection, id)
-	if err := changed("direction", id, n, err); err != nil {
-		return err
-	}
-	return s.logGone(ctx, tx, postroom.RuleKindDirection, id, d.AccountID)
+// Delete deletes an instruction.
+func (s *Store) Delete(ctx context.Context, tx queue.Tx, id string) error {
+	n, err := dbquery.Exec(ctx, tx, sqlDelete, id)
+	return changed("delete", id, n, err)
 }
 
-// DeleteRule deletes a rule.
-func (s *Store) DeleteRule(ctx context.Context, tx queue.Tx, id string) error {
-	n, err := dbquery.Exec(ctx, tx, sqlDeleteRule, id)
-	if err := changed("rule", id, n, err); err != nil {
-		return err
+// locked waits for other changes of the instruction, and blocks them until the transaction ends.
+func locked(ctx context.Context, tx queue.Tx, id string) (Instruction, error) {
+	n, err := dbquery.Exec(ctx, tx, sqlLock, id)
+	if err := changed("change", id, n, err); err != nil {
+		return Instruction{}, err
 	}
-	return s.logGone(ctx, tx, postroom.RuleKindInstruction, id, "")
+	return get(ctx, tx, id)
+}
+
+func update(ctx context.Context, tx queue.Tx, i Instruction) (Instruction, error) {
+	i.UpdatedAt = dbtime.Truncate(queue.Now(tx))
+	i.Revision++
+	forbids, err := encodeForbids(i.Forbids)
+	if err != nil {
+		return i, failed("change", i.ID, err)
+	}
+	n, err := dbquery.Exec(ctx, tx, sqlUpdate, i.Name, i.Scope, i.ScopeRef, i.Text, forbids, dbvalue.Number(i.Enabled), i.Priority,
+		i.Revision, dbtime.Of(i.UpdatedAt), i.ID)
+	return i, changed("change", i.ID, n, err)
+}
+
+func changed(what, id string, n int64, err error) error {
+	if err == nil && n == 0 {
+		err = postroom.ErrNotFound
+	}
+	return failed(what, id, err)
+}
+
+func failed(what, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("llm/guidance: %s instruction %q: %w", what, id, err)
 }

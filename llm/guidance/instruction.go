@@ -3,178 +3,136 @@ package guidance
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbvalue"
-	"github.com/postroom-go/postroom/internal/fields"
-	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
-	"github.com/postroom-go/postroom/queue"
 )
 
-// ErrInvalid reports a direction or a rule that cannot be stored, with the field.
-var ErrInvalid = errors.New("invalid guidance")
+// ErrInvalid reports an instruction that cannot be stored, with the field.
+var ErrInvalid = errors.New("invalid instruction")
 
-// ErrNameTaken reports that another rule has the name.
-var ErrNameTaken = errors.New("another rule has this name")
-
-// ErrChanged reports that a patch was made for an older revision of the direction or the rule.
-var ErrChanged = errors.New("it has been changed meanwhile")
-
-// DefaultPriority is the default priority of a direction or a rule.
+// DefaultPriority is the default priority of an instruction.
 const DefaultPriority = 100
 
-// A Direction is a standing instruction in plain language, for all mail of an account or of all accounts.
-type Direction struct {
-	ID        string // empty: not stored yet
-	AccountID string // empty: all accounts
-	Text      string // 1 to 2000 characters
+// An Instruction says in plain language what a model is to do with some mail, and what it must not do.
+type Instruction struct {
+	ID   string // empty: not stored yet
+	Name string // for people and the model; at most 100 characters, empty for none
+	// Scope and ScopeRef say which mail the instruction is about.
+	Scope    Scope  // empty: [ScopeAll]
+	ScopeRef string // the id of the account, the domain, or the sender's address; empty for ScopeAll
+	// Text is advice to the model; at most 2000 characters. It may be empty if the instruction forbids something.
+	Text string
+	// Forbids are the kinds of actions that no model's decision takes with this mail.
+	Forbids   []postroom.ActionType
 	Enabled   bool
-	Priority  int // orders directions, low first, within ±1,000,000; then the older goes first
+	Priority  int // orders instructions, low first, within ±1,000,000; then the older goes first
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Revision  int64 // counts its changes, from 1
 }
 
-// A ScopedRule is a named instruction in plain language for some mail.
-type ScopedRule struct {
-	ID          string // empty: not stored yet
-	Name        string // 1 to 100 characters, which no other rule has
-	Description string // for people
-	Scope       Scope  // empty: [ScopeGlobal]
-	ScopeRef    string // the id of the account, the domain, or the sender's address; empty for ScopeGlobal
-	Text        string // 1 to 2000 characters
-	Enabled     bool
-	Priority    int // as that of a direction
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	Revision    int64 // counts its changes, from 1
-}
-
-// A Scope says which mail a [ScopedRule] is about.
+// A Scope says which mail an [Instruction] is about.
 type Scope string
 
 // The scopes.
 const (
-	ScopeGlobal  Scope = "global"
-	ScopeAccount Scope = "account"
-	ScopeDomain  Scope = "domain" // of the sender's address, without those below it
-	ScopeSender  Scope = "sender" // the sender's whole address
+	ScopeAll     Scope = "all"
+	ScopeMailbox Scope = "mailbox" // of one account
+	ScopeDomain  Scope = "domain"  // of the sender's address, without those below it
+	ScopeSender  Scope = "sender"  // the sender's whole address
 )
 
-// A GuidanceStore keeps directions and rules. Its reading methods see committed data; its writing methods take the caller's
-// transaction. A missing one is [postroom.ErrNotFound]. [NewGuidanceStore] makes one; the zero GuidanceStore is unusable.
-type Store struct {
-	db  queue.DB
-	log Log // nil: none
-}
+// OfSender reports whether the scope is the mail of some senders, not that of a mailbox or all.
+func (s Scope) OfSender() bool { return s == ScopeDomain || s == ScopeSender }
 
-// Config configures a [GuidanceStore]. It is copied and checked once, by [NewGuidanceStore].
-type Config struct {
-	// DB holds the directions and rules. Required; [Migrate] must have prepared it.
-	DB queue.DB
-	// Log records which directions and rules are stored; usually a *safety.Ledger, whose AdoptRules records those stored before.
-	// A direction or rule that is not recorded is not sent to a model, and while there is one, a person is asked about models'
-	// decisions. Default nil: the tables are trusted.
-	Log Log
-}
-
-// New makes a store; a missing field is an error that names it.
-func New(cfg Config) (*Store, error) {
-	if err := fields.Required("llm/guidance: Config.DB", cfg.DB, "a database opened with queue/sqlite or queue/postgres"); err != nil {
-		return nil, err
+// About describes the mail that the instruction is about, for people; a mailbox is named by the id of its account.
+func (i *Instruction) About() string {
+	switch i.Scope {
+	case ScopeMailbox:
+		return "mail to " + i.ScopeRef
+	case ScopeDomain, ScopeSender:
+		return "mail of " + i.ScopeRef
+	default:
+		return "all mail"
 	}
-	if err := fields.Optional("llm/guidance: Config.Log", cfg.Log); err != nil {
-		return nil, err
-	}
-	return &Store{db: cfg.DB, log: cfg.Log}, nil
 }
 
 const (
-	maxInstruction = 2000 // characters of a direction, and of the text of a rule
-	maxRuleName    = 100
-	maxPriority    = 1_000_000
+	maxText     = 2000 // characters
+	maxName     = 100
+	maxPriority = 1_000_000
 )
 
-func checkPriority(n int) error {
-	if n < -maxPriority || n > maxPriority {
-		return fmt.Errorf("%w: Priority is %d; it must be within ±%d", ErrInvalid, n, maxPriority)
+// checked returns the instruction as it is stored.
+func (i Instruction) checked(kinds *postroom.Kinds) (Instruction, error) {
+	if i.Scope == "" {
+		i.Scope = ScopeAll
 	}
-	return nil
+	i.Name, i.ScopeRef = dbvalue.Clean(strings.TrimSpace(i.Name)), dbvalue.Clean(strings.TrimSpace(i.ScopeRef))
+	i.Text = dbvalue.Clean(i.Text)
+	if i.Scope.OfSender() {
+		i.ScopeRef = strings.ToLower(i.ScopeRef)
+	}
+	i.Forbids = slices.Compact(slices.Sorted(slices.Values(i.Forbids)))
+	return i, errors.Join(i.checkTexts(), i.checkScope(), i.checkForbids(kinds))
 }
 
-// checked is the direction as it is stored.
-func (d Direction) checked() (Direction, error) {
-	d.Text, d.AccountID = dbvalue.Clean(d.Text), dbvalue.Clean(strings.TrimSpace(d.AccountID))
-	return d, errors.Join(bounded("Text", d.Text, maxInstruction), checkPriority(d.Priority))
-}
-
-func bounded(field, text string, limit int) error {
-	switch n := utf8.RuneCountInString(text); {
-	case strings.TrimSpace(cleantext.Visible(text)) == "":
-		return fmt.Errorf("%w: %s is blank", ErrInvalid, field)
-	case n > limit:
-		return fmt.Errorf("%w: %s has %d characters, and %d are allowed", ErrInvalid, field, n, limit)
+func (i *Instruction) checkTexts() error {
+	if strings.TrimSpace(cleantext.Visible(i.Text)) == "" && len(i.Forbids) == 0 {
+		return fmt.Errorf("%w: Text is blank, and nothing is forbidden", ErrInvalid)
 	}
-	return nil
-}
-
-// checked is the rule as it is stored.
-func (r ScopedRule) checked() (ScopedRule, error) {
-	if r.Scope == "" {
-		r.Scope = ScopeGlobal
-	}
-	r.Name, r.ScopeRef = dbvalue.Clean(strings.TrimSpace(r.Name)), dbvalue.Clean(strings.TrimSpace(r.ScopeRef))
-	r.Text, r.Description = dbvalue.Clean(r.Text), dbvalue.Clean(r.Description)
-	if err := errors.Join(bounded("Name", r.Name, maxRuleName), bounded("Text", r.Text, maxInstruction), checkPriority(r.Priority)); err != nil {
-		return r, err
-	}
-	switch r.Scope {
-	case ScopeGlobal:
-		if r.ScopeRef != "" {
-			return r, fmt.Errorf("%w: ScopeRef is %q, and a global rule refers to nothing; choose another Scope", ErrInvalid, r.ScopeRef)
+	for _, field := range []struct {
+		name, text string
+		limit      int
+	}{{"Name", i.Name, maxName}, {"Text", i.Text, maxText}} {
+		if n := utf8.RuneCountInString(field.text); n > field.limit {
+			return fmt.Errorf("%w: %s has %d characters, and %d are allowed", ErrInvalid, field.name, n, field.limit)
 		}
-	case ScopeAccount:
-		if r.ScopeRef == "" {
-			return r, fmt.Errorf("%w: ScopeRef is empty; give the id of the account", ErrInvalid)
+	}
+	if i.Priority < -maxPriority || i.Priority > maxPriority {
+		return fmt.Errorf("%w: Priority is %d; it must be within ±%d", ErrInvalid, i.Priority, maxPriority)
+	}
+	return nil
+}
+
+func (i *Instruction) checkScope() error {
+	switch i.Scope {
+	case ScopeAll:
+		if i.ScopeRef != "" {
+			return fmt.Errorf("%w: ScopeRef is %q, and an instruction about all mail refers to nothing; choose another Scope", ErrInvalid, i.ScopeRef)
+		}
+	case ScopeMailbox:
+		if i.ScopeRef == "" {
+			return fmt.Errorf("%w: ScopeRef is empty; give the id of the account", ErrInvalid)
 		}
 	case ScopeDomain:
-		r.ScopeRef = strings.ToLower(r.ScopeRef)
-		if r.ScopeRef == "" || strings.ContainsAny(r.ScopeRef, "@ ") {
-			return r, fmt.Errorf("%w: ScopeRef is %q; give a domain, such as example.com", ErrInvalid, r.ScopeRef)
+		if i.ScopeRef == "" || strings.ContainsAny(i.ScopeRef, "@ ") {
+			return fmt.Errorf("%w: ScopeRef is %q; give a domain, such as example.com", ErrInvalid, i.ScopeRef)
 		}
 	case ScopeSender:
-		r.ScopeRef = strings.ToLower(r.ScopeRef)
-		if local, domain, ok := strings.Cut(r.ScopeRef, "@"); !ok || local == "" || domain == "" || strings.Contains(r.ScopeRef, " ") {
-			return r, fmt.Errorf("%w: ScopeRef is %q; give an address, such as ada@example.com", ErrInvalid, r.ScopeRef)
+		if local, domain, ok := strings.Cut(i.ScopeRef, "@"); !ok || local == "" || domain == "" || strings.Contains(i.ScopeRef, " ") {
+			return fmt.Errorf("%w: ScopeRef is %q; give an address, such as ada@example.com", ErrInvalid, i.ScopeRef)
 		}
 	default:
-		return r, fmt.Errorf("%w: Scope is %q; use global, account, domain or sender", ErrInvalid, string(r.Scope))
+		return fmt.Errorf("%w: Scope is %q; use all, mailbox, domain or sender", ErrInvalid, string(i.Scope))
 	}
-	return r, nil
+	return nil
 }
 
-func failed(what, name string, err error) error {
-	if err == nil {
-		return nil
+func (i *Instruction) checkForbids(kinds *postroom.Kinds) error {
+	for _, kind := range i.Forbids {
+		if kind == postroom.None {
+			return fmt.Errorf("%w: Forbids: none does nothing, and cannot be forbidden", ErrInvalid)
+		}
+		if _, err := kinds.Find(kind); err != nil {
+			return fmt.Errorf("%w: Forbids: %w", ErrInvalid, err)
+		}
 	}
-	return fmt.Errorf("llm/guidance: %s %q: %w", what, name, err)
+	return nil
 }
-
-func changed(what, id string, n int64, err error) error {
-	if err == nil && n == 0 {
-		err = postroom.ErrNotFound
-	}
-	return failed("change "+what, id, err)
-}
-
-// Unchecked returns a note for people about a direction that forbids something: either answers of the model are not checked
-// against it, since it cannot be parsed, or a person is asked, since it says more than what is forbidden. It is empty for a
-// direction that is checked, and for one that forbids nothing.
-func (d Direction) Unchecked() string { return decide.Unchecked(d.Text) }
-
-// Unchecked is like [Direction.Unchecked].
-func (r ScopedRule) Unchecked() string { return decide.Unchecked(r.Text) }

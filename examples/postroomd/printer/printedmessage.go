@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // Message prints a message with untrusted text. It marks the lines, so that none looks like a line of this program.
@@ -31,7 +32,7 @@ func Message(out io.Writer, m *mime.Message) error {
 	if m.HTML == "" {
 		return nil
 	}
-	shown := mime.ReadBody("", m.HTML)
+	shown := htmltext.ReadBody("", m.HTML)
 	return printMarked(out, "The HTML shows"+Unless(len(shown.Hidden) == 0 && !shown.Incomplete, ", and hides more, which --raw prints")+":\n", shown.Text)
 }
 

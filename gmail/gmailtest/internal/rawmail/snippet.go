@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 const (
@@ -19,7 +19,7 @@ func Snippet(p *Part) string {
 	if plain := p.find("text/plain"); plain != nil {
 		text = plain.Text()
 	} else if page := p.find("text/html"); page != nil {
-		text = mime.TextFromHTML(page.Text())
+		text = htmltext.Text(page.Text())
 	}
 	text = strings.Join(strings.Fields(text[:min(len(text), snippetSource)]), " ")
 	if utf8.RuneCountInString(text) > snippetLength {

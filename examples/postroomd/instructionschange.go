@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/llm/guidance"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func instructionsChange() *cobra.Command {
+	var p guidance.Patch
+	cmd := &cobra.Command{
+		Use: "change ID", Short: "Change the text of an instruction, what it forbids, or its priority", Args: cobra.ExactArgs(1),
+		Long: "Change the text of an instruction, what it forbids, or its priority. With --revision it is changed only as you have seen it:\n" +
+			"'instructions list --json' has the number. --forbid replaces what was forbidden; --forbid '' forbids nothing.",
+	}
+	place := placeFlag(cmd)
+	text := cmd.Flags().String("text", "", "what the model is told")
+	forbid := forbidFlag(cmd)
+	priority := cmd.Flags().Int("priority", 0, "the place in the order in which the model reads instructions, low first")
+	cmd.Flags().Int64Var(&p.Revision, "revision", 0, "change it only if it is at this revision")
+	cmd.MarkFlagsOneRequired("text", "forbid", "priority")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("text") {
+			p.Text = text
+		}
+		if cmd.Flags().Changed("forbid") {
+			p.Forbids = new(kindsOf(*forbid))
+		}
+		if cmd.Flags().Changed("priority") {
+			p.Priority = priority
+		}
+		return lookInstruction(cmd, place, args[0], func(h *host, id string) error {
+			return printChanged(cmd, h, "changed", func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
+				return h.guide.Patch(ctx, tx, id, p)
+			})
+		})
+	}
+	return cmd
+}
+
+func instructionsTurn(use, short string, on bool) *cobra.Command {
+	cmd := &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1)}
+	place := placeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return lookInstruction(cmd, place, args[0], func(h *host, id string) error {
+			err := h.db.Write(cmd.Context(), func(ctx context.Context, tx queue.Tx) error {
+				_, err := h.guide.Patch(ctx, tx, id, guidance.Patch{Enabled: &on})
+				return err
+			})
+			return printDone(cmd, err, "instruction %s is %s\n", id, use+"d")
+		})
+	}
+	return cmd
+}
+
+func instructionsRemove() *cobra.Command {
+	cmd := &cobra.Command{Use: "remove ID", Short: "Remove an instruction, and what it forbids", Args: cobra.ExactArgs(1)}
+	place := placeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return lookInstruction(cmd, place, args[0], func(h *host, id string) error {
+			err := h.db.Write(cmd.Context(), func(ctx context.Context, tx queue.Tx) error { return h.guide.Delete(ctx, tx, id) })
+			return printDone(cmd, err, "instruction %s is removed\n", id)
+		})
+	}
+	return cmd
+}
+
+func instructionsSwap() *cobra.Command {
+	cmd := &cobra.Command{Use: "swap ID ID", Short: "Exchange the priorities of two instructions", Args: cobra.ExactArgs(2)}
+	place := placeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			a, err := findInstruction(ctx, h, args[0])
+			if err != nil {
+				return err
+			}
+			b, err := findInstruction(ctx, h, args[1])
+			if err != nil {
+				return err
+			}
+			if a.Scope.OfSender() != b.Scope.OfSender() {
+				return usage.Errorf("one of them is for senders and the other is not; the model reads those for all mail and for mailboxes first, " +
+					"whatever their priorities")
+			}
+			err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.guide.Swap(ctx, tx, a.ID, b.ID) })
+			return printDone(cmd, err, "instruction %s has priority %d, and %s has %d\n", a.ID, b.Priority, b.ID, a.Priority)
+		})
+	}
+	return cmd
+}
+
+// lookInstruction opens the host and finds the instruction with the given prefix of its id.
+func lookInstruction(cmd *cobra.Command, place *placeFlags, prefix string, fn func(h *host, id string) error) error {
+	return look(cmd, place, func(ctx context.Context, h *host) error {
+		i, err := findInstruction(ctx, h, prefix)
+		if err != nil {
+			return err
+		}
+		return fn(h, i.ID)
+	})
+}
+
+func printDone(cmd *cobra.Command, err error, format string, args ...any) error {
+	if err := instructionFault(err); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), format, args...)
+	return err
+}
+
+// instructionFault converts an error about a useless request into a usage error.
+func instructionFault(err error) error {
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return usage.Errorf("%w: it has been removed meanwhile", err)
+	case errors.Is(err, guidance.ErrInvalid), errors.Is(err, guidance.ErrChanged), errors.Is(err, guidance.ErrSame):
+		return usage.Wrap(err)
+	}
+	return err
+}
+
+// directionsCommand refuses the commands of before, with the new one's name.
+func directionsCommand(name string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: "Use instructions", Hidden: true, DisableFlagParsing: true, Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return usage.Errorf("%s are instructions now: 'postroomd instructions %s'", name, strings.Join(args[:min(1, len(args))], ""))
+		},
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package mime_test
-
-const raceDetector = false
