@@ -11,11 +11,13 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func fileRules(t *testing.T, text string) []rules.Rule {
 	t.Helper()
-	file, err := rules.Parse("r.yaml", strings.NewReader(text))
+	file, err := rulesfile.Parse("r.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	return file.Rules
 }
@@ -181,7 +183,7 @@ func TestSchedules(t *testing.T) {
 		{rules.Schedule{Times: []string{"00:00-02:00"}, Weekdays: []string{"fri"}, Zone: "Africa/Cairo"}, "2026-04-23T22:00:00Z", true},
 		{rules.Schedule{Times: []string{"00:00-02:00"}, Weekdays: []string{"fri"}, Zone: "Africa/Cairo"}, "2026-04-23T23:00:00Z", false},
 	} {
-		r := rules.NewRule("r", leaf(rules.SubjectContains, "hello"), postroom.Star, nil)
+		r := rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Star, nil)
 		r.Schedule = test.schedule
 		require.NoError(t, r.Validate(nil))
 		_, found := rules.NewSet([]rules.Rule{r}, nil).First(mailFrom("amy@example.com"), at(test.now))
@@ -200,7 +202,7 @@ func TestARuleThatOverridesWantsAVerifiedSender(t *testing.T) {
 		{Name: "Received", Value: "from out.example.com by mx.google.com with ESMTPS id y; Sun, 1 Mar 2026 01:29:58 -0800"},
 		{Name: "Authentication-Results", Value: "mx.google.com; dmarc=pass header.from=example.com"},
 	}
-	scoped := rules.NewRule("r", leaf(rules.SubjectContains, "hello"), postroom.Delete, nil)
+	scoped := rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Delete, nil)
 	scoped.Scope, scoped.ScopeRef = rules.ScopeDomain, "example.com"
 	replyTo := rules.NoneOf(rules.Condition{Type: rules.HeaderPresent, Header: "Reply-To"})
 	for name, test := range map[string]struct {
@@ -212,7 +214,7 @@ func TestARuleThatOverridesWantsAVerifiedSender(t *testing.T) {
 		"by domain":                   {rules.NewRule("r", fromDomain("example.com"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", false},
 		"by scope":                    {scoped, postroom.SafeDangerousOverride, "", false},
 		"by a header of the sender's": {rules.NewRule("r", replyTo, postroom.Delete, nil), postroom.SafeDangerousOverride, "", false},
-		"by subject":                  {rules.NewRule("r", leaf(rules.SubjectContains, "hello"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", true},
+		"by subject":                  {rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", true},
 		"not required":                {scoped, postroom.SafeDangerousOverride, rules.AuthenticationNotRequired, true},
 		"without override":            {scoped, postroom.SafeDefault, "", true},
 		"required":                    {scoped, postroom.SafeDefault, rules.AuthenticationRequired, false},

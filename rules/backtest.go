@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,7 @@ func (c BacktestConfig) withDefaults() (BacktestConfig, error) {
 		c.Samples = 0
 	}
 	if c.AuthServer.ID == "" {
-		c.AuthServer = gmailServer
+		c.AuthServer = GmailServer
 	}
 	return c, nil
 }
@@ -172,20 +173,20 @@ func newTrial(set *Set) *trial {
 	t := &trial{set: set, numbers: make(map[*compiled]int, len(set.rules)), actions: make([][]string, len(set.rules))}
 	for i := range set.rules {
 		t.numbers[&set.rules[i]] = i
-		for _, a := range set.rules[i].rule.actions() {
-			t.actions[i] = append(t.actions[i], actionText(a))
+		for _, a := range set.rules[i].rule.Actions() {
+			t.actions[i] = append(t.actions[i], a.InWords())
 		}
 	}
 	return t
 }
 
-func (t *trial) decide(msg *postroom.Message, now time.Time, f *facts) verdict {
+func (t *trial) decide(msg *postroom.Message, now time.Time, f *Facts) verdict {
 	var v verdict
 	t.set.each(msg, now, f, func(c *compiled) bool {
 		n := t.numbers[c]
 		v.rules = append(v.rules, n)
 		for _, action := range t.actions[n] {
-			if !contains(v.actions, action) {
+			if !slices.Contains(v.actions, action) {
 				v.actions = append(v.actions, action)
 			}
 		}
@@ -214,10 +215,10 @@ func (c *backtestCount) judge(ctx context.Context, messages []*postroom.Message)
 }
 
 func (c *backtestCount) judgeOne(ctx context.Context, msg *postroom.Message, now, before *verdict) error {
-	f := &facts{server: c.cfg.AuthServer}
+	f := &Facts{Server: c.cfg.AuthServer}
 	if c.tried.set.asksSenders || c.against != nil && c.against.set.asksSenders {
 		var err error
-		if f.senderSeen, err = c.cfg.Senders.SenderSeen(ctx, msg); err != nil {
+		if f.SenderSeen, err = c.cfg.Senders.SenderSeen(ctx, msg); err != nil {
 			return fmt.Errorf("ask whether the sender had written before: %w", err)
 		}
 	}

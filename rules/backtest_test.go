@@ -16,6 +16,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
 )
 
 func sequence(messages ...*postroom.Message) iter.Seq2[*postroom.Message, error] {
@@ -52,9 +53,9 @@ func oldMail() []*postroom.Message {
 func newSets() (tried, inUse []rules.Rule) {
 	archive := rules.NewRule("Shop <b>", fromDomain("shop.example"), postroom.Archive, nil)
 	archive.Continue = true
-	label := rules.NewRule("Early", leaf(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
-	gone := rules.NewRule("Gone", leaf(rules.OlderThan, "1d"), postroom.Delete, nil)
-	broken := rules.NewRule("Broken", leaf(rules.SubjectRegex, "("), postroom.Archive, nil)
+	label := rules.NewRule("Early", rulestest.Leaf(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
+	gone := rules.NewRule("Gone", rulestest.Leaf(rules.OlderThan, "1d"), postroom.Delete, nil)
+	broken := rules.NewRule("Broken", rulestest.Leaf(rules.SubjectRegex, "("), postroom.Archive, nil)
 	old := rules.NewRule("Old", fromDomain("shop.example"), postroom.Trash, nil)
 	return []rules.Rule{archive, label, gone, broken}, []rules.Rule{old, label}
 }
@@ -68,16 +69,16 @@ func TestBacktest(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 15, progress)
 	require.Positive(t, b.Took)
-	golden(t, "testdata/backtest/report.golden", b.String())
+	rulestest.Golden(t, "testdata/backtest/report.golden", b.String())
 
 	b.Took = 0
 	asJSON, err := json.MarshalIndent(b, "", "  ")
 	require.NoError(t, err)
-	golden(t, "testdata/backtest/report.json", string(asJSON)+"\n")
+	rulestest.Golden(t, "testdata/backtest/report.json", string(asJSON)+"\n")
 
 	var page strings.Builder
 	require.NoError(t, b.WriteHTML(&page))
-	golden(t, "testdata/backtest/report.html", page.String())
+	rulestest.Golden(t, "testdata/backtest/report.html", page.String())
 	require.NotContains(t, page.String(), "<script")
 	require.NotContains(t, page.String(), "Shop <b>")
 	require.NotContains(t, page.String(), "\u202e")
@@ -103,7 +104,7 @@ func TestBacktestCountsWhatTheSetDecides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := make([]rules.Rule, rapid.IntRange(1, 4).Draw(t, "rules"))
 		for i := range list {
-			list[i] = rules.NewRule(fmt.Sprintf("r%d", i), anyCondition(2).Draw(t, "condition"), rapid.SampledFrom([]postroom.ActionType{postroom.Archive, postroom.Star, postroom.Trash}).Draw(t, "action"), nil)
+			list[i] = rules.NewRule(fmt.Sprintf("r%d", i), rulestest.AnyCondition(2).Draw(t, "condition"), rapid.SampledFrom([]postroom.ActionType{postroom.Archive, postroom.Star, postroom.Trash}).Draw(t, "action"), nil)
 			list[i].ID, list[i].Continue = list[i].Name, rapid.Bool().Draw(t, "continue")
 		}
 		set := rules.NewSet(list, nil)
@@ -163,7 +164,7 @@ func TestBacktestEndsWithItsMail(t *testing.T) {
 
 // A rule that asks whether the sender has written before sees the mail before each message, and not the mail after it.
 func TestBacktestKnowsTheSendersOfThen(t *testing.T) {
-	unknown := rules.NewRule("Unknown", rules.NoneOf(leaf(rules.SenderSeen, "")), postroom.Star, nil)
+	unknown := rules.NewRule("Unknown", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil)
 	mail := sequence(oldMail()...)
 	senders, err := rules.SendersOf(t.Context(), mail)
 	require.NoError(t, err)

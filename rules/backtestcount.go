@@ -3,7 +3,6 @@ package rules
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -112,7 +111,7 @@ func newBacktestCount(cfg BacktestConfig, began time.Time) *backtestCount {
 	for i := range c.tried.set.rules {
 		rule := &c.tried.set.rules[i].rule
 		c.report.Rules = append(c.report.Rules, BacktestRule{Name: rule.Name, Priority: rule.Priority, Actions: c.tried.actions[i]})
-		c.dangerous = append(c.dangerous, slices.ContainsFunc(rule.actions(), func(a RuleAction) bool {
+		c.dangerous = append(c.dangerous, slices.ContainsFunc(rule.Actions(), func(a RuleAction) bool {
 			return cfg.Kinds.Danger(a.Type) == postroom.Dangerous && rule.SafeMode != postroom.SafeDangerousOverride
 		}))
 	}
@@ -240,21 +239,6 @@ func (c *backtestCount) result(took time.Duration) *Backtest {
 	}
 	slices.SortStableFunc(r.Changes, func(a, b BacktestChange) int { return cmp.Compare(b.Count, a.Count) })
 	return r
-}
-
-// actionText is an action in words: move Receipts, forward {"to":"a@b.example"}.
-func actionText(a RuleAction) string {
-	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok && len(a.Parameters) == 1 {
-		return string(a.Type) + " " + label
-	}
-	if len(a.Parameters) == 0 {
-		return string(a.Type)
-	}
-	text, err := json.Marshal(a.Parameters)
-	if err != nil { // rules whose parameters cannot be stored are not compiled
-		return string(a.Type)
-	}
-	return string(a.Type) + " " + string(text)
 }
 
 // maxSampleText is how many characters of a text a sample keeps.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"github.com/postroom-go/postroom/rules/internal/yamlscalar"
 	"strings"
 	"time"
 )
@@ -85,7 +86,7 @@ func percent(part, whole int) string {
 // oneVisibleLine prevents text of strangers from hiding in a report, or from breaking its lines.
 func oneVisibleLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if mustEscape(r) {
+		if yamlscalar.MustEscape(r) {
 			return ' '
 		}
 		return r

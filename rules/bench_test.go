@@ -9,31 +9,38 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
 )
 
 // mixedConditions are rules as people have them, by number.
 var mixedConditions = []func(i int) rules.Condition{
 	func(i int) rules.Condition {
-		return leaf(rules.SenderEmail, fmt.Sprintf("person%d@firm%d.example", i, i))
+		return rulestest.Leaf(rules.SenderEmail, fmt.Sprintf("person%d@firm%d.example", i, i))
 	},
 	func(i int) rules.Condition { return fromDomain(fmt.Sprintf("shop%d.example", i)) },
-	func(i int) rules.Condition { return leaf(rules.SubjectContains, fmt.Sprintf("offer %d for", i)) },
-	func(i int) rules.Condition { return leaf(rules.SubjectRegex, fmt.Sprintf(`(?i)\border #?%d\b`, i)) },
-	func(i int) rules.Condition { return leaf(rules.BodyContains, fmt.Sprintf("contract number %d", i)) },
 	func(i int) rules.Condition {
-		return leaf(rules.BodyRegex, fmt.Sprintf(`(?i)ticket[ -]project%d-\d+`, i))
+		return rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("offer %d for", i))
 	},
-	func(i int) rules.Condition { return header("List-Id", fmt.Sprintf(`<list%d\.`, i)) },
+	func(i int) rules.Condition {
+		return rulestest.Leaf(rules.SubjectRegex, fmt.Sprintf(`(?i)\border #?%d\b`, i))
+	},
+	func(i int) rules.Condition {
+		return rulestest.Leaf(rules.BodyContains, fmt.Sprintf("contract number %d", i))
+	},
+	func(i int) rules.Condition {
+		return rulestest.Leaf(rules.BodyRegex, fmt.Sprintf(`(?i)ticket[ -]project%d-\d+`, i))
+	},
+	func(i int) rules.Condition { return rulestest.Header("List-Id", fmt.Sprintf(`<list%d\.`, i)) },
 	func(i int) rules.Condition {
 		return rules.Condition{Type: rules.Address, Fields: []string{"recipients"}, Part: "detail", Value: fmt.Sprintf("tag%d", i)}
 	},
 	func(i int) rules.Condition {
-		return rules.AllOf(leaf(rules.HasAttachment, ""), leaf(rules.LargerThan, fmt.Sprintf("%dKB", 1000+i)), fromDomain(fmt.Sprintf("files%d.example", i)))
+		return rules.AllOf(rulestest.Leaf(rules.HasAttachment, ""), rulestest.Leaf(rules.LargerThan, fmt.Sprintf("%dKB", 1000+i)), fromDomain(fmt.Sprintf("files%d.example", i)))
 	},
 	func(i int) rules.Condition {
 		return rules.AllOf(
-			rules.AnyOf(leaf(rules.SubjectContains, fmt.Sprintf("invoice %d", i)), leaf(rules.SenderEmail, fmt.Sprintf("*@billing%d.example", i))),
-			rules.NoneOf(leaf(rules.LabelPresent, "STARRED")),
+			rules.AnyOf(rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("invoice %d", i)), rulestest.Leaf(rules.SenderEmail, fmt.Sprintf("*@billing%d.example", i))),
+			rules.NoneOf(rulestest.Leaf(rules.LabelPresent, "STARRED")),
 		)
 	},
 }
@@ -86,7 +93,7 @@ func BenchmarkRules10k(b *testing.B) { benchmarkRules(b, newsletter(), mixedRule
 func BenchmarkBodyRegex1k(b *testing.B) {
 	list := make([]rules.Rule, 1000)
 	for i := range list {
-		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), leaf(rules.BodyRegex, fmt.Sprintf(`(?i)\bcase\s+no\. ?%d\b`, i)), postroom.Archive, nil)
+		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Leaf(rules.BodyRegex, fmt.Sprintf(`(?i)\bcase\s+no\. ?%d\b`, i)), postroom.Archive, nil)
 	}
 	benchmarkRules(b, newsletter(), list)
 }
@@ -96,10 +103,14 @@ func BenchmarkSharedWord10k(b *testing.B) {
 	msg := newsletter()
 	msg.Subject = "Your order 712044 is on its way"
 	for name, of := range map[string]func(i int) rules.Condition{
-		"regex":    func(i int) rules.Condition { return leaf(rules.SubjectRegex, fmt.Sprintf(`order #?%04d[0-9]x`, i)) },
-		"contains": func(i int) rules.Condition { return leaf(rules.SubjectContains, fmt.Sprintf("order %04dx", i)) },
+		"regex": func(i int) rules.Condition {
+			return rulestest.Leaf(rules.SubjectRegex, fmt.Sprintf(`order #?%04d[0-9]x`, i))
+		},
+		"contains": func(i int) rules.Condition {
+			return rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("order %04dx", i))
+		},
 		"and": func(i int) rules.Condition {
-			return rules.AllOf(leaf(rules.SubjectContains, "order"), leaf(rules.SubjectContains, fmt.Sprintf("%04dx", i)))
+			return rules.AllOf(rulestest.Leaf(rules.SubjectContains, "order"), rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("%04dx", i)))
 		},
 	} {
 		list := make([]rules.Rule, 10_000)

@@ -102,9 +102,9 @@ func (k *code) clueOfRule(c *compiled) clue {
 	parts := []clue{k.clueOf(&c.root, false)}
 	switch r := &c.rule; r.Scope {
 	case ScopeDomain:
-		parts = append(parts, k.keyClue(k.source(addressSource(inFrom, partDomain)), r.ScopeRef))
+		parts = append(parts, k.keyClue(k.source(addressSource(inFrom, PartDomain)), r.ScopeRef))
 	case ScopeSender:
-		parts = append(parts, k.keyClue(k.source(addressSource(inFrom, partAddress)), r.ScopeRef))
+		parts = append(parts, k.keyClue(k.source(addressSource(inFrom, PartAddress)), r.ScopeRef))
 	case ScopeAccount:
 		parts = append(parts, k.keyClue(k.source(textSource{from: fromAccount}), r.ScopeRef))
 	case ScopeGlobal:

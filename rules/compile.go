@@ -37,7 +37,7 @@ func joinFaults(faults []*ConditionError) error {
 // the message. Without the engine, no sender counts as seen before.
 func (p *Program) Match(msg *postroom.Message, now time.Time) bool {
 	v := &view{}
-	v.reset(p.code, msg, now, &facts{server: gmailServer})
+	v.reset(p.code, msg, now, &Facts{Server: GmailServer})
 	return p.root.match(v)
 }
 
@@ -50,11 +50,11 @@ func (k *code) compileTree(c Condition) (node, []*ConditionError) {
 // compileNode compiles the part of a condition at path, adding its faults to faults.
 func (k *code) compileNode(c *Condition, path string, depth int, faults *[]*ConditionError) node {
 	add := func(e *ConditionError) {
-		e.Path = joinPath(path, e.Path)
+		e.Path = JoinPath(path, e.Path)
 		*faults = append(*faults, e)
 	}
-	if depth > maxDepth {
-		add(&ConditionError{Err: ErrTooDeep, Detail: fmt.Sprintf("at most %d levels are allowed", maxDepth)})
+	if depth > MaxDepth {
+		add(&ConditionError{Err: ErrTooDeep, Detail: fmt.Sprintf("at most %d levels are allowed", MaxDepth)})
 		return node{}
 	}
 	if e := c.shape(); e != nil {
@@ -68,12 +68,12 @@ func (k *code) compileNode(c *Condition, path string, depth int, faults *[]*Cond
 	}
 	n := node{op: c.Op, children: make([]node, len(c.Children))}
 	for i := range c.Children {
-		n.children[i] = k.compileNode(&c.Children[i], joinPath(path, fmt.Sprintf("children[%d]", i)), depth+1, faults)
+		n.children[i] = k.compileNode(&c.Children[i], JoinPath(path, fmt.Sprintf("children[%d]", i)), depth+1, faults)
 	}
 	return n
 }
 
-func joinPath(path, part string) string {
+func JoinPath(path, part string) string {
 	if path == "" || part == "" {
 		return path + part
 	}

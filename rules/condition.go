@@ -78,8 +78,8 @@ var (
 	ErrTooDeep         = errors.New("the condition is nested too deeply")
 )
 
-// maxDepth is far beyond what a person writes and far below what would exhaust the stack.
-const maxDepth = 32
+// MaxDepth is far beyond what a person writes and far below what would exhaust the stack.
+const MaxDepth = 32
 
 // A ConditionError is one fault of a condition.
 type ConditionError struct {
@@ -97,10 +97,10 @@ func (e *ConditionError) Error() string {
 	if e.Path != "" {
 		path += "." + e.Path
 	}
-	return path + ": " + e.text()
+	return path + ": " + e.Text()
 }
 
-func (e *ConditionError) text() string {
+func (e *ConditionError) Text() string {
 	s := e.Err.Error()
 	if e.Detail != "" {
 		s += ": " + e.Detail
@@ -253,8 +253,8 @@ func listedValues(values []string) string {
 	return strings.Join(quoted, " or ")
 }
 
-// alternatives returns the values of a leaf.
-func (c *Condition) alternatives() []string {
+// Alternatives returns the values of a leaf.
+func (c *Condition) Alternatives() []string {
 	if len(c.Values) > 0 {
 		return c.Values
 	}
@@ -267,7 +267,33 @@ func (c *Condition) alternatives() []string {
 // usesLabel reports whether a leaf of the tree tests for the label, by id or by name.
 func (c Condition) usesLabel(id, name string) bool {
 	if c.Type == LabelPresent {
-		return slices.ContainsFunc(c.alternatives(), func(v string) bool { return v == id || strings.EqualFold(v, name) })
+		return slices.ContainsFunc(c.Alternatives(), func(v string) bool { return v == id || strings.EqualFold(v, name) })
 	}
 	return slices.ContainsFunc(c.Children, func(child Condition) bool { return child.usesLabel(id, name) })
+}
+
+// ResolveLabels returns the condition with ids in place of the names of labels; a name for which id returns false stays.
+func (c Condition) ResolveLabels(id func(string) (string, bool)) Condition {
+	if c.Type == LabelPresent {
+		if resolved, ok := id(c.Value); ok {
+			c.Value = resolved
+		}
+		c.Values = slices.Clone(c.Values)
+		for i, name := range c.Values {
+			if resolved, ok := id(name); ok {
+				c.Values[i] = resolved
+			}
+		}
+	}
+	c.Children = slices.Clone(c.Children)
+	for i, child := range c.Children {
+		c.Children[i] = child.ResolveLabels(id)
+	}
+	return c
+}
+
+// Faults returns every fault of the condition.
+func (c Condition) Faults() []*ConditionError {
+	_, faults := newCode().compileTree(c)
+	return faults
 }

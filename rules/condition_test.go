@@ -10,9 +10,11 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
 )
 
-var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+// now is when the tests decide.
+var now = rulestest.Now
 
 func letter() *postroom.Message {
 	return &postroom.Message{
@@ -34,80 +36,66 @@ func letter() *postroom.Message {
 	}
 }
 
-func leaf(kind rules.Kind, value string) rules.Condition {
-	return rules.Condition{Type: kind, Value: value}
-}
-
-func header(name, pattern string) rules.Condition {
-	return rules.Condition{Type: rules.HeaderMatch, Header: name, Pattern: pattern}
-}
-
-func matches(t require.TestingT, c rules.Condition, msg *postroom.Message) bool {
-	program, err := rules.Compile(c)
-	require.NoError(t, err)
-	return program.Match(msg, now)
-}
-
 func TestLeaves(t *testing.T) {
 	yes, no := true, false
 	for name, test := range map[string]struct {
 		condition rules.Condition
 		want      bool
 	}{
-		"sender whole":                   {leaf(rules.SenderEmail, "amy.lee@shop.example"), yes},
-		"sender part":                    {leaf(rules.SenderEmail, "lee@shop.example"), no},
-		"sender display name":            {leaf(rules.SenderEmail, "boss@big.example"), no},
-		"sender wildcard":                {leaf(rules.SenderEmail, "*@SHOP.example"), yes},
-		"sender wildcard, subdomain":     {leaf(rules.SenderEmail, "*@example"), no},
-		"domain":                         {leaf(rules.SenderDomain, "shop.EXAMPLE"), yes},
-		"domain suffix":                  {leaf(rules.SenderDomain, "example"), no},
-		"domain prefix":                  {leaf(rules.SenderDomain, "shop.examples"), no},
-		"to second":                      {leaf(rules.To, "team@work.example"), yes},
-		"to wildcard":                    {leaf(rules.To, "*@home.example"), yes},
-		"to does not see cc":             {leaf(rules.To, "carl@other.example"), no},
-		"cc":                             {leaf(rules.Cc, "CARL@other.example"), yes},
-		"cc does not see to":             {leaf(rules.Cc, "me@home.example"), no},
-		"subject, Unicode case":          {leaf(rules.SubjectContains, "räumung"), yes},
-		"subject, value's case":          {leaf(rules.SubjectContains, "RABATT"), yes},
-		"subject takes brackets as such": {leaf(rules.SubjectContains, "[rabatt]"), yes},
-		"subject, other":                 {leaf(rules.SubjectContains, "miete"), no},
-		"subject regex, anywhere":        {leaf(rules.SubjectRegex, `\d+%`), yes},
-		"subject regex minds case":       {leaf(rules.SubjectRegex, "ihre"), no},
-		"subject regex told not to":      {leaf(rules.SubjectRegex, "(?i)^ihre"), yes},
-		"body":                           {leaf(rules.BodyContains, "übermorgen IST"), yes},
-		"body, phrase over lines":        {leaf(rules.BodyContains, "tag, \n übermorgen"), yes},
-		"body, blank at the edge":        {leaf(rules.BodyContains, "morgen "), yes},
-		"body, blank within a word":      {leaf(rules.BodyContains, "mor gen"), no},
-		"body, HTML beside plain":        {leaf(rules.BodyContains, "schluss, only in html."), yes},
-		"body, plain beside HTML":        {leaf(rules.BodyContains, "only in plain"), no},
-		"body, hidden in HTML":           {leaf(rules.BodyContains, "hidden"), no},
-		"body regex over lines":          {leaf(rules.BodyRegex, `(?m)^Über\w+`), yes},
-		"header of any case":             {header("List-Id", `<dev\.`), yes},
-		"header, second of several":      {header("received", "by b"), yes},
-		"header, none":                   {header("X-None", ""), no},
-		"header, empty":                  {header("X-Empty", "^$"), yes},
+		"sender whole":                   {rulestest.Leaf(rules.SenderEmail, "amy.lee@shop.example"), yes},
+		"sender part":                    {rulestest.Leaf(rules.SenderEmail, "lee@shop.example"), no},
+		"sender display name":            {rulestest.Leaf(rules.SenderEmail, "boss@big.example"), no},
+		"sender wildcard":                {rulestest.Leaf(rules.SenderEmail, "*@SHOP.example"), yes},
+		"sender wildcard, subdomain":     {rulestest.Leaf(rules.SenderEmail, "*@example"), no},
+		"domain":                         {rulestest.Leaf(rules.SenderDomain, "shop.EXAMPLE"), yes},
+		"domain suffix":                  {rulestest.Leaf(rules.SenderDomain, "example"), no},
+		"domain prefix":                  {rulestest.Leaf(rules.SenderDomain, "shop.examples"), no},
+		"to second":                      {rulestest.Leaf(rules.To, "team@work.example"), yes},
+		"to wildcard":                    {rulestest.Leaf(rules.To, "*@home.example"), yes},
+		"to does not see cc":             {rulestest.Leaf(rules.To, "carl@other.example"), no},
+		"cc":                             {rulestest.Leaf(rules.Cc, "CARL@other.example"), yes},
+		"cc does not see to":             {rulestest.Leaf(rules.Cc, "me@home.example"), no},
+		"subject, Unicode case":          {rulestest.Leaf(rules.SubjectContains, "räumung"), yes},
+		"subject, value's case":          {rulestest.Leaf(rules.SubjectContains, "RABATT"), yes},
+		"subject takes brackets as such": {rulestest.Leaf(rules.SubjectContains, "[rabatt]"), yes},
+		"subject, other":                 {rulestest.Leaf(rules.SubjectContains, "miete"), no},
+		"subject regex, anywhere":        {rulestest.Leaf(rules.SubjectRegex, `\d+%`), yes},
+		"subject regex minds case":       {rulestest.Leaf(rules.SubjectRegex, "ihre"), no},
+		"subject regex told not to":      {rulestest.Leaf(rules.SubjectRegex, "(?i)^ihre"), yes},
+		"body":                           {rulestest.Leaf(rules.BodyContains, "übermorgen IST"), yes},
+		"body, phrase over lines":        {rulestest.Leaf(rules.BodyContains, "tag, \n übermorgen"), yes},
+		"body, blank at the edge":        {rulestest.Leaf(rules.BodyContains, "morgen "), yes},
+		"body, blank within a word":      {rulestest.Leaf(rules.BodyContains, "mor gen"), no},
+		"body, HTML beside plain":        {rulestest.Leaf(rules.BodyContains, "schluss, only in html."), yes},
+		"body, plain beside HTML":        {rulestest.Leaf(rules.BodyContains, "only in plain"), no},
+		"body, hidden in HTML":           {rulestest.Leaf(rules.BodyContains, "hidden"), no},
+		"body regex over lines":          {rulestest.Leaf(rules.BodyRegex, `(?m)^Über\w+`), yes},
+		"header of any case":             {rulestest.Header("List-Id", `<dev\.`), yes},
+		"header, second of several":      {rulestest.Header("received", "by b"), yes},
+		"header, none":                   {rulestest.Header("X-None", ""), no},
+		"header, empty":                  {rulestest.Header("X-Empty", "^$"), yes},
 		"header present":                 {rules.Condition{Type: rules.HeaderPresent, Header: "list-id"}, yes},
 		"header present, empty":          {rules.Condition{Type: rules.HeaderPresent, Header: "x-empty"}, yes},
 		"header absent":                  {rules.Condition{Type: rules.HeaderPresent, Header: "x-none"}, no},
-		"label":                          {leaf(rules.LabelPresent, "Label_7"), yes},
-		"label minds case":               {leaf(rules.LabelPresent, "label_7"), no},
-		"label part":                     {leaf(rules.LabelPresent, "Label_"), no},
-		"no attachment":                  {leaf(rules.HasAttachment, ""), no},
-		"larger":                         {leaf(rules.LargerThan, "1MB"), yes},
-		"larger, equal":                  {leaf(rules.LargerThan, "2MB"), no},
-		"smaller":                        {leaf(rules.SmallerThan, "2.5 mb"), yes},
-		"smaller, equal":                 {leaf(rules.SmallerThan, "2048KB"), no},
-		"older":                          {leaf(rules.OlderThan, "47h"), yes},
-		"older, equal":                   {leaf(rules.OlderThan, "2d"), no},
-		"older goes by receipt":          {leaf(rules.OlderThan, "1w"), no},
-		"newer":                          {leaf(rules.NewerThan, "1y"), yes},
-		"newer, equal":                   {leaf(rules.NewerThan, "48h"), no},
+		"label":                          {rulestest.Leaf(rules.LabelPresent, "Label_7"), yes},
+		"label minds case":               {rulestest.Leaf(rules.LabelPresent, "label_7"), no},
+		"label part":                     {rulestest.Leaf(rules.LabelPresent, "Label_"), no},
+		"no attachment":                  {rulestest.Leaf(rules.HasAttachment, ""), no},
+		"larger":                         {rulestest.Leaf(rules.LargerThan, "1MB"), yes},
+		"larger, equal":                  {rulestest.Leaf(rules.LargerThan, "2MB"), no},
+		"smaller":                        {rulestest.Leaf(rules.SmallerThan, "2.5 mb"), yes},
+		"smaller, equal":                 {rulestest.Leaf(rules.SmallerThan, "2048KB"), no},
+		"older":                          {rulestest.Leaf(rules.OlderThan, "47h"), yes},
+		"older, equal":                   {rulestest.Leaf(rules.OlderThan, "2d"), no},
+		"older goes by receipt":          {rulestest.Leaf(rules.OlderThan, "1w"), no},
+		"newer":                          {rulestest.Leaf(rules.NewerThan, "1y"), yes},
+		"newer, equal":                   {rulestest.Leaf(rules.NewerThan, "48h"), no},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.condition.Type == rules.HeaderMatch && test.condition.Pattern == "" {
 				test.condition.Pattern = ".*"
 			}
-			require.Equal(t, test.want, matches(t, test.condition, letter()))
+			require.Equal(t, test.want, rulestest.Matches(t, test.condition, letter()))
 		})
 	}
 }
@@ -115,25 +103,25 @@ func TestLeaves(t *testing.T) {
 func TestWhatAMessageLacksMatchesNothing(t *testing.T) {
 	empty := &postroom.Message{}
 	for _, c := range []rules.Condition{
-		leaf(rules.SenderEmail, "*@shop.example"), leaf(rules.SenderDomain, "shop.example"), leaf(rules.To, "a@b.example"), leaf(rules.Cc, "a@b.example"),
-		leaf(rules.SubjectContains, "x"), leaf(rules.SubjectRegex, ".*"), leaf(rules.BodyContains, "x"), leaf(rules.BodyRegex, ".*"),
-		header("List-Id", ".*"), {Type: rules.HeaderPresent, Header: "List-Id"}, leaf(rules.LabelPresent, "INBOX"), leaf(rules.HasAttachment, ""),
-		leaf(rules.LargerThan, "0B"), leaf(rules.SmallerThan, "1GB"), leaf(rules.OlderThan, "0d"), leaf(rules.NewerThan, "1y"),
+		rulestest.Leaf(rules.SenderEmail, "*@shop.example"), rulestest.Leaf(rules.SenderDomain, "shop.example"), rulestest.Leaf(rules.To, "a@b.example"), rulestest.Leaf(rules.Cc, "a@b.example"),
+		rulestest.Leaf(rules.SubjectContains, "x"), rulestest.Leaf(rules.SubjectRegex, ".*"), rulestest.Leaf(rules.BodyContains, "x"), rulestest.Leaf(rules.BodyRegex, ".*"),
+		rulestest.Header("List-Id", ".*"), {Type: rules.HeaderPresent, Header: "List-Id"}, rulestest.Leaf(rules.LabelPresent, "INBOX"), rulestest.Leaf(rules.HasAttachment, ""),
+		rulestest.Leaf(rules.LargerThan, "0B"), rulestest.Leaf(rules.SmallerThan, "1GB"), rulestest.Leaf(rules.OlderThan, "0d"), rulestest.Leaf(rules.NewerThan, "1y"),
 	} {
-		require.False(t, matches(t, c, empty), c.String())
-		require.True(t, matches(t, rules.NoneOf(c), empty), c.String())
+		require.False(t, rulestest.Matches(t, c, empty), c.String())
+		require.True(t, rulestest.Matches(t, rules.NoneOf(c), empty), c.String())
 	}
 }
 
 // K (U+212A) is the Kelvin sign; Unicode's lower case of it is k, and so it is not in a name.
 func TestAddressesThatOnlyLookEqualAreNot(t *testing.T) {
 	msg := &postroom.Message{From: postroom.Address{Email: "amy@ban\u212A.example"}}
-	require.False(t, matches(t, leaf(rules.SenderDomain, "bank.example"), msg))
-	require.False(t, matches(t, leaf(rules.SenderEmail, "*@bank.example"), msg))
-	require.False(t, matches(t, leaf(rules.SenderEmail, "amy@bank.example"), msg))
+	require.False(t, rulestest.Matches(t, rulestest.Leaf(rules.SenderDomain, "bank.example"), msg))
+	require.False(t, rulestest.Matches(t, rulestest.Leaf(rules.SenderEmail, "*@bank.example"), msg))
+	require.False(t, rulestest.Matches(t, rulestest.Leaf(rules.SenderEmail, "amy@bank.example"), msg))
 
 	broken := func(b string) *postroom.Message { return &postroom.Message{From: postroom.Address{Email: "a@" + b}} }
-	require.False(t, matches(t, leaf(rules.SenderDomain, "\xfe"), broken("\xff")), "bytes that are no UTF-8 are not all the same")
+	require.False(t, rulestest.Matches(t, rulestest.Leaf(rules.SenderDomain, "\xfe"), broken("\xff")), "bytes that are no UTF-8 are not all the same")
 }
 
 func TestHasAttachment(t *testing.T) {
@@ -151,7 +139,7 @@ func TestHasAttachment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			msg := &postroom.Message{Attachments: []postroom.Attachment{test.attachment}}
-			require.Equal(t, test.want, matches(t, leaf(rules.HasAttachment, ""), msg))
+			require.Equal(t, test.want, rulestest.Matches(t, rulestest.Leaf(rules.HasAttachment, ""), msg))
 		})
 	}
 }
@@ -163,9 +151,9 @@ func TestBodyOfHTMLAlone(t *testing.T) {
 		"fish & chips for you": true, "1 < 2": true,
 		"unsubscribe": false, "offer": false, "comment": false, "script": false, "body": false,
 	} {
-		require.Equal(t, want, matches(t, leaf(rules.BodyContains, text), msg), text)
+		require.Equal(t, want, rulestest.Matches(t, rulestest.Leaf(rules.BodyContains, text), msg), text)
 	}
-	require.True(t, matches(t, leaf(rules.BodyRegex, "^Fish & chips"), msg))
+	require.True(t, rulestest.Matches(t, rulestest.Leaf(rules.BodyRegex, "^Fish & chips"), msg))
 }
 
 func TestFaultyConditionsAreTold(t *testing.T) {
@@ -229,7 +217,7 @@ func TestFaultyConditionsAreTold(t *testing.T) {
 }
 
 func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
-	err := rules.AllOf(leaf(rules.SubjectRegex, "("), rules.AnyOf(), leaf("mood", "x")).Validate()
+	err := rules.AllOf(rulestest.Leaf(rules.SubjectRegex, "("), rules.AnyOf(), rulestest.Leaf("mood", "x")).Validate()
 	require.EqualError(t, err, "condition.children[0].value: bad regular expression: missing closing ): `(`; "+
 		"the syntax is Go's (RE2); a backslash before a character takes it literally\n"+
 		"condition.children[1].children: \"and\" and \"or\" need at least one child: \"or\" has none\n"+
@@ -240,13 +228,13 @@ func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
 }
 
 func TestConditionReadsLikeASentence(t *testing.T) {
-	c := rules.AllOf(leaf(rules.SenderDomain, "x.example"), rules.AnyOf(header("List-Id", "dev"), rules.NoneOf(leaf(rules.HasAttachment, ""))))
+	c := rules.AllOf(rulestest.Leaf(rules.SenderDomain, "x.example"), rules.AnyOf(rulestest.Header("List-Id", "dev"), rules.NoneOf(rulestest.Leaf(rules.HasAttachment, ""))))
 	require.Equal(t, `sender_domain "x.example" and (header_match List-Id "dev" or not has_attachment)`, c.String())
-	require.Equal(t, `not (has_attachment and to "a@b.example")`, rules.NoneOf(rules.AllOf(leaf(rules.HasAttachment, ""), leaf(rules.To, "a@b.example"))).String())
+	require.Equal(t, `not (has_attachment and to "a@b.example")`, rules.NoneOf(rules.AllOf(rulestest.Leaf(rules.HasAttachment, ""), rulestest.Leaf(rules.To, "a@b.example"))).String())
 }
 
 func TestJSONFormOfACondition(t *testing.T) {
-	c := rules.AllOf(header("List-Id", "x"), leaf(rules.SenderEmail, "*@y.example"))
+	c := rules.AllOf(rulestest.Header("List-Id", "x"), rulestest.Leaf(rules.SenderEmail, "*@y.example"))
 	data, err := json.Marshal(c)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"op":"and","children":[{"type":"header_match","header":"List-Id","pattern":"x"},{"type":"sender_email","value":"*@y.example"}]}`, string(data))

@@ -13,7 +13,7 @@ import (
 // compileConfusable tests whether the sender's domain differs from one of the values and looks like it; without values, whether a
 // word of the domain or of the display name mixes scripts.
 func compileConfusable(k *code, c *Condition) (leaf, *ConditionError) {
-	protected := c.alternatives()
+	protected := c.Alternatives()
 	if len(protected) == 0 {
 		return leaf{test: (*view).isMixedSender, sender: true}, nil
 	}
@@ -25,7 +25,7 @@ func compileConfusable(k *code, c *Condition) (leaf, *ConditionError) {
 		site := authres.OrganizationalDomain(domain)
 		own[site], skeletons[lookalike.Skeleton(lookalike.UnicodeDomain(site))] = true, true
 	}
-	id := k.source(addressSource(inFrom, partSite))
+	id := k.source(addressSource(inFrom, PartSite))
 	return leaf{
 		sender: true,
 		test: func(v *view) bool {

@@ -20,13 +20,13 @@ func (s *Set) Decide(msg *postroom.Message, now time.Time) postroom.Decision {
 // matches, the one with action none and source none. All but the first have a Key, which is the same whenever the same rules
 // decide about the same message.
 func (s *Set) DecideAll(msg *postroom.Message, now time.Time) []postroom.Decision {
-	return s.decide(msg, now, &facts{server: gmailServer})
+	return s.decide(msg, now, &Facts{Server: GmailServer})
 }
 
-func (s *Set) decide(msg *postroom.Message, now time.Time, f *facts) []postroom.Decision {
+func (s *Set) decide(msg *postroom.Message, now time.Time, f *Facts) []postroom.Decision {
 	var decisions []postroom.Decision
 	s.each(msg, now, f, func(c *compiled) bool {
-		for _, action := range c.rule.actions() {
+		for _, action := range c.rule.Actions() {
 			if !decided(decisions, action) {
 				decisions = append(decisions, c.decision(action, len(decisions)))
 			}

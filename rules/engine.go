@@ -66,7 +66,7 @@ func NewEngine(cfg EngineConfig) (*Engine, error) {
 	}
 	e := &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default()), server: cfg.AuthServer, senders: cfg.Senders}
 	if e.server.ID == "" {
-		e.server = gmailServer
+		e.server = GmailServer
 	}
 	return e, nil
 }
@@ -102,17 +102,17 @@ func (e *Engine) DecideAlone(ctx context.Context, msg *postroom.Message) (decisi
 	if err != nil || set.asksSenders {
 		return nil, false, err
 	}
-	return doubtful(set.decide(msg, time.Now(), &facts{server: e.server}), set.faults, msg.AccountID), true, nil
+	return doubtful(set.decide(msg, time.Now(), &Facts{Server: e.server}), set.faults, msg.AccountID), true, nil
 }
 
 // factsOf returns the facts that the rules of the set need besides the message.
-func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (*facts, error) {
-	f := &facts{server: e.server}
+func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (*Facts, error) {
+	f := &Facts{Server: e.server}
 	if !set.asksSenders {
 		return f, nil
 	}
 	var err error
-	if f.senderSeen, err = e.senders.SenderSeen(ctx, msg); err != nil {
+	if f.SenderSeen, err = e.senders.SenderSeen(ctx, msg); err != nil {
 		return nil, fmt.Errorf("ask whether the sender has written before: %w", err)
 	}
 	return f, nil

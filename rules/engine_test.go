@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
 )
 
 func mailFrom(email string) *postroom.Message {
@@ -155,7 +156,7 @@ func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
 		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
 		require.Zero(t, known.asked, "no rule asks")
 
-		create(t, db, s, rules.NewRule("new", rules.NoneOf(leaf(rules.SenderSeen, "")), postroom.Star, nil))
+		create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil))
 		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 		known.seen = true
 		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
@@ -167,7 +168,7 @@ func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
 
 func TestARuleThatAsksForSendersNobodyKnowsIsBroken(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := create(t, db, s, rules.NewRule("new", rules.NoneOf(leaf(rules.SenderSeen, "")), postroom.Star, nil))
+		r := create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil))
 		e, err := rules.NewEngine(rules.EngineConfig{Store: s, Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		require.Equal(t, postroom.SourceNone, decide(t, e, mailFrom("amy@example.com")).Source)
@@ -180,7 +181,7 @@ func TestARuleThatAsksForSendersNobodyKnowsIsBroken(t *testing.T) {
 
 func TestEngineTakesTheWordOfItsServer(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		create(t, db, s, rules.NewRule("known", leaf(rules.Authenticated, ""), postroom.Star, nil))
+		create(t, db, s, rules.NewRule("known", rulestest.Leaf(rules.Authenticated, ""), postroom.Star, nil))
 		msg := mailFrom("amy@example.com")
 		msg.Headers = []postroom.Header{
 			{Name: "Authentication-Results", Value: "mx.host.example; dmarc=pass header.from=example.com"},

@@ -18,7 +18,7 @@ type view struct {
 	code  *code
 	msg   *postroom.Message
 	now   time.Time
-	facts *facts
+	facts *Facts
 
 	results  []uint8   // of each atom
 	readings []reading // of each source
@@ -31,7 +31,7 @@ type view struct {
 }
 
 // reset prepares the view for a message.
-func (v *view) reset(k *code, msg *postroom.Message, now time.Time, f *facts) {
+func (v *view) reset(k *code, msg *postroom.Message, now time.Time, f *Facts) {
 	if v.code != k {
 		v.results, v.readings = make([]uint8, len(k.atoms)), make([]reading, len(k.sources))
 	}
@@ -103,8 +103,8 @@ func lowerASCII(s string) string {
 	return string(lower)
 }
 
-// domainOf returns the text after the last @, in the form in which domains are compared; empty when there is no @.
-func domainOf(email string) string {
+// DomainOf returns the text after the last @, in the form in which domains are compared; empty when there is no @.
+func DomainOf(email string) string {
 	at := strings.LastIndexByte(email, '@')
 	if at < 0 {
 		return ""

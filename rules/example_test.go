@@ -10,11 +10,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A file of rules decides about a message, without a database.
 func ExampleParse() {
-	file, err := rules.Parse("rules.yaml", strings.NewReader(`
+	file, err := rulesfile.Parse("rules.yaml", strings.NewReader(`
 labels: [Newsletters]
 rules:
   - name: Newsletters
@@ -40,7 +41,7 @@ rules:
 
 // Every fault of a file is told at once, with its place.
 func ExampleFileError() {
-	_, err := rules.Parse("rules.yaml", strings.NewReader(`
+	_, err := rulesfile.Parse("rules.yaml", strings.NewReader(`
 rules:
   - name: Newsletters
     condition: {type: subject_regex, value: '(news'}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules/internal/lists"
 )
 
 // An Explanation has the results of the rules for one message.
@@ -62,7 +63,7 @@ func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanati
 	if err != nil {
 		return nil, err
 	}
-	explanation := set.explain(msg, time.Now(), f)
+	explanation := set.ExplainWith(msg, time.Now(), f)
 	for _, r := range all {
 		if !r.Enabled {
 			explanation.Rules = append(explanation.Rules, RuleExplanation{
@@ -75,10 +76,11 @@ func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanati
 
 // Explain explains the results of the rules for a message.
 func (s *Set) Explain(msg *postroom.Message, now time.Time) *Explanation {
-	return s.explain(msg, now, &facts{server: gmailServer})
+	return s.ExplainWith(msg, now, &Facts{Server: GmailServer})
 }
 
-func (s *Set) explain(msg *postroom.Message, now time.Time, f *facts) *Explanation {
+// ExplainWith is [Set.Explain] with facts that are not in the message.
+func (s *Set) ExplainWith(msg *postroom.Message, now time.Time, f *Facts) *Explanation {
 	x := &Explanation{Decisions: s.decide(msg, now, f)}
 	v := &view{}
 	v.reset(s.code, msg, now, f)
@@ -138,7 +140,7 @@ func (n *node) failures(v *view, c *Condition, path string, opposite bool) []Fai
 		if child.match(v) == !inner {
 			continue
 		}
-		failed = append(failed, child.failures(v, &c.Children[i], joinPath(path, fmt.Sprintf("children[%d]", i)), inner)...)
+		failed = append(failed, child.failures(v, &c.Children[i], JoinPath(path, fmt.Sprintf("children[%d]", i)), inner)...)
 		if !every {
 			break
 		}
@@ -158,7 +160,7 @@ func (v *view) failure(atom int32, c *Condition, path string, opposite bool) Fai
 }
 
 func joinFailures(failed []FailedLeaf) string {
-	texts := mapped(failed, func(f FailedLeaf) string {
+	texts := lists.Texts(failed, func(f FailedLeaf) string {
 		if f.Found == "" {
 			return f.Leaf
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
 )
 
 const explained = `
@@ -45,12 +46,12 @@ rules:
 
 func TestExplainSaysWhatBecameOfEachRule(t *testing.T) {
 	list := fileRules(t, explained)
-	broken := rules.NewRule("broken", leaf(rules.SubjectRegex, "("), postroom.Star, nil)
+	broken := rules.NewRule("broken", rulestest.Leaf(rules.SubjectRegex, "("), postroom.Star, nil)
 	msg := parcel()
 	msg.Headers = msg.Headers[:2] // nobody authenticates it
 	msg.Headers = append(msg.Headers, parcel().Headers[4:]...)
 	x := rules.NewSet(append(list, broken), nil).Explain(msg, now)
-	golden(t, "testdata/explain.golden", x.String())
+	rulestest.Golden(t, "testdata/explain.golden", x.String())
 
 	outcomes := map[string]rules.Outcome{}
 	for _, r := range x.Rules {
@@ -117,7 +118,7 @@ func TestEngineExplainsTheStoredRules(t *testing.T) {
 		known := &senders{seen: true}
 		e, err = rules.NewEngine(rules.EngineConfig{Store: s, Senders: known})
 		require.NoError(t, err)
-		seen := create(t, db, s, rules.NewRule("seen", leaf(rules.SenderSeen, ""), postroom.Archive, nil))
+		seen := create(t, db, s, rules.NewRule("seen", rulestest.Leaf(rules.SenderSeen, ""), postroom.Archive, nil))
 		x, err = e.Explain(t.Context(), mailFrom("amy@example.org"))
 		require.NoError(t, err)
 		found, _ = x.Of(seen.ID)

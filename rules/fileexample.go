@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules/internal/yamlscalar"
 )
 
 // parametersHint shows how the parameters of an action are written, unless all of them are given: then the fault describes the
@@ -70,7 +71,7 @@ func exampleValue(p postroom.Parameter) any {
 
 func flowValue(value any) string {
 	if text, ok := value.(string); ok && text != ellipsis {
-		return scalar(text, true)
+		return yamlscalar.Format(text, true)
 	} else if ok {
 		return text
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // allKinds are all standard kinds of actions, and some of a host that needs parameters of every type.
@@ -62,8 +62,8 @@ func TestTheAdviceForParametersIsValid(t *testing.T) {
 	advised := 0
 	for _, action := range kinds.Types() {
 		file := fmt.Sprintf(text, action)
-		_, err := rules.Parse("r.yaml", strings.NewReader(file), rules.WithKinds(kinds))
-		var faulty *rules.FileError
+		_, err := rulesfile.Parse("r.yaml", strings.NewReader(file), rulesfile.WithKinds(kinds))
+		var faulty *rulesfile.FileError
 		if !errors.As(err, &faulty) {
 			require.NoError(t, err)
 			continue
@@ -75,7 +75,7 @@ func TestTheAdviceForParametersIsValid(t *testing.T) {
 		}
 		advice, ok := strings.CutPrefix(faulty.Problems[0].Hint, "write ")
 		require.True(t, ok, "%s: %s", action, faulty.Problems[0].Hint)
-		parsed, err := rules.Parse("r.yaml", strings.NewReader(file+"    "+advice+"\n"), rules.WithKinds(kinds))
+		parsed, err := rulesfile.Parse("r.yaml", strings.NewReader(file+"    "+advice+"\n"), rulesfile.WithKinds(kinds))
 		require.NoError(t, err, "%s", advice)
 		require.Empty(t, parsed.Warnings, "%s", advice)
 		advised++
@@ -106,8 +106,8 @@ func TestEachFaultOfParametersIsReportedOnce(t *testing.T) {
 		"all that is needed, wrongly": {"action: snooze\n    parameters: {amount: 3, units: weeks}", `5:17: action snooze needs as the parameter "units" one of minutes, hours, days, not "weeks"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := rules.Parse("r.yaml", strings.NewReader("rules:\n  - name: r\n    condition: {type: has_attachment}\n    "+test.action+"\n"))
-			var faulty *rules.FileError
+			_, err := rulesfile.Parse("r.yaml", strings.NewReader("rules:\n  - name: r\n    condition: {type: has_attachment}\n    "+test.action+"\n"))
+			var faulty *rulesfile.FileError
 			require.ErrorAs(t, err, &faulty)
 			require.Len(t, faulty.Problems, 1, "%v", err)
 			first, _, _ := strings.Cut(faulty.Problems[0].String(), "\n")

@@ -59,7 +59,7 @@ func historyOf(r *row) (historyRow, error) {
 	}
 	sum := sha256.Sum256(text)
 	rule := r.rule()
-	rule.normalize()
+	rule.Normalize()
 	return historyRow{r.ID, rule.Version(), hex.EncodeToString(sum[:]), sql.NullString{String: string(content), Valid: true}}, nil
 }
 

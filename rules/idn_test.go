@@ -8,12 +8,14 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // An international domain is the same however a message and a rule write it.
 func TestInternationalDomainsHaveOneForm(t *testing.T) {
 	scoped := func(scope rules.Scope, ref string) rules.Rule {
-		r := rules.NewRule("r", leaf(rules.SubjectContains, "hello"), postroom.Star, nil)
+		r := rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Star, nil)
 		r.Scope, r.ScopeRef = scope, ref
 		return r
 	}
@@ -22,8 +24,8 @@ func TestInternationalDomainsHaveOneForm(t *testing.T) {
 		return of(rules.Condition{Type: rules.Address, Fields: []string{"from"}, Part: part, Match: match, Value: value})
 	}
 	for _, r := range []rules.Rule{
-		of(leaf(rules.SenderDomain, "bücher.example")), of(leaf(rules.SenderDomain, "BÜCHER.example")), of(leaf(rules.SenderDomain, "XN--bcher-kva.example")),
-		of(leaf(rules.SenderEmail, "x@bücher.example")), of(leaf(rules.SenderEmail, "*@Bücher.example")),
+		of(rulestest.Leaf(rules.SenderDomain, "bücher.example")), of(rulestest.Leaf(rules.SenderDomain, "BÜCHER.example")), of(rulestest.Leaf(rules.SenderDomain, "XN--bcher-kva.example")),
+		of(rulestest.Leaf(rules.SenderEmail, "x@bücher.example")), of(rulestest.Leaf(rules.SenderEmail, "*@Bücher.example")),
 		address("domain", rules.Is, "bücher.example"), address("site", rules.Is, "Bücher.example"), address("domain", rules.Wildcard, "bücher.*"),
 		address("", rules.Wildcard, "*@bücher.example"), address("", rules.Contains, "bücher.example"), address("domain", rules.Contains, "bücher"),
 		scoped(rules.ScopeDomain, "bücher.example"), scoped(rules.ScopeSender, "X@BÜCHER.example"), scoped(rules.ScopeDomain, "xn--bcher-kva.example"),
@@ -39,15 +41,15 @@ func TestInternationalDomainsHaveOneForm(t *testing.T) {
 			require.False(t, found, "%s %s %s: %s", r.Condition, r.Scope, r.ScopeRef, from)
 		}
 	}
-	_, found := rules.NewSet([]rules.Rule{of(leaf(rules.SenderDomain, "bank.example"))}, nil).First(mailFrom("x@ban\u212a.example"), now)
+	_, found := rules.NewSet([]rules.Rule{of(rulestest.Leaf(rules.SenderDomain, "bank.example"))}, nil).First(mailFrom("x@ban\u212a.example"), now)
 	require.False(t, found, "a Kelvin sign is no k")
 }
 
 // Files keep what the person wrote.
 func TestInternationalDomainsStayAsTheyAreWritten(t *testing.T) {
 	const text = "rules:\n  - name: books\n    scope: domain\n    scope_ref: bücher.example\n    condition: {type: sender_domain, value: Bücher.example}\n    action: star\n"
-	require.Equal(t, text, formatted(t, text))
-	file, err := rules.Parse("rules.yaml", strings.NewReader(text))
+	require.Equal(t, text, rulestest.Formatted(t, text))
+	file, err := rulesfile.Parse("rules.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	require.Equal(t, "Bücher.example", file.Rules[0].Condition.Value)
 	require.Equal(t, "bücher.example", file.Rules[0].ScopeRef)

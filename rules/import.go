@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -21,15 +20,19 @@ func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules
 	return s.importFrom(ctx, tx, accountID, rules, nil)
 }
 
+// A Source is rules and the text that they were read from.
+type Source struct {
+	Name  string // of the file
+	Text  string
+	Rules []Rule
+}
+
 // ImportFile is Import for the rules of a file: the version that it makes keeps the text of the file. A file in which only text
 // such as a comment has changed also makes one.
-func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, f *File) (Imported, error) {
-	if err := fields.Required("rules: ImportFile: f", f, "a file that was read by Parse"); err != nil {
-		return Imported{}, err
-	}
+func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, from Source) (Imported, error) {
 	by := s.author
-	by.Origin, by.Detail = OriginFile, f.Name
-	return s.As(by).importFrom(ctx, tx, accountID, f.Rules, &f.Source)
+	by.Origin, by.Detail = OriginFile, from.Name
+	return s.As(by).importFrom(ctx, tx, accountID, from.Rules, &from.Text)
 }
 
 func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, rules []Rule, source *string) (Imported, error) {
@@ -87,7 +90,7 @@ func (s *Store) checkImport(accountID string, rules []Rule) error {
 		}
 		names[r.Name] = true
 		r.AccountID = accountID
-		r.normalize()
+		r.Normalize()
 		if err := r.Validate(s.kinds); err != nil {
 			return fmt.Errorf("import rules: %w", err)
 		}
@@ -101,13 +104,13 @@ func (e *edit) put(ctx context.Context, d *Imported, r, old *Rule) error {
 		d.Added++
 		return e.insert(ctx, r)
 	}
-	r.normalize()
+	r.Normalize()
 	r.ID, r.CreatedAt, r.UpdatedAt, r.Revision = old.ID, old.CreatedAt, old.UpdatedAt, old.Revision
 	same, err := sameDefinition(r, old)
 	if err != nil {
 		return err
 	}
-	same = same && old.damage == nil
+	same = same && old.Damage == nil
 	if same && old.DisabledReason != "" {
 		r.Enabled, r.DisabledReason = old.Enabled, old.DisabledReason
 	}

@@ -89,7 +89,7 @@ func tried(t *testing.T, list []Rule, msg *postroom.Message) int {
 	set := NewSet(list, nil)
 	require.Empty(t, set.Broken())
 	s := &search{}
-	s.view.reset(set.code, msg, time.Time{}, &facts{})
+	s.view.reset(set.code, msg, time.Time{}, &Facts{})
 	s.start(set.index)
 	n := 0
 	for i := s.next(set.index, 0); i >= 0; i = s.next(set.index, i+1) {

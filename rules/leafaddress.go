@@ -29,7 +29,7 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (leaf, *ConditionE
 			domains = append(domains, domain)
 		case strings.Contains(value, "*"):
 			return badValue(path, fmt.Sprintf("%q", value), "the one wildcard is the prefix *@, as in *@example.com")
-		case domainOf(value) == "" || strings.ContainsAny(value, " <>"):
+		case DomainOf(value) == "" || strings.ContainsAny(value, " <>"):
 			return badValue(path, fmt.Sprintf("%q is no address", value), "write name@example.com, or *@example.com for all of a domain")
 		default:
 			whole = append(whole, value)
@@ -39,11 +39,11 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (leaf, *ConditionE
 	if e != nil {
 		return leaf{}, e
 	}
-	addresses, e := k.textLeaf(c, textTest{sources: []textSource{addressSource(lists, partAddress)}, how: Is, values: whole})
+	addresses, e := k.textLeaf(c, textTest{sources: []textSource{addressSource(lists, PartAddress)}, how: Is, values: whole})
 	if len(domains) == 0 || e != nil {
 		return addresses, e
 	}
-	inDomains, e := k.textLeaf(c, textTest{sources: []textSource{addressSource(lists, partDomain)}, how: Is, values: domains})
+	inDomains, e := k.textLeaf(c, textTest{sources: []textSource{addressSource(lists, PartDomain)}, how: Is, values: domains})
 	if len(whole) == 0 || e != nil {
 		return inDomains, e
 	}
@@ -65,7 +65,7 @@ func compileSenderDomain(k *code, c *Condition) (leaf, *ConditionError) {
 	if e := c.eachValue(domainFault); e != nil {
 		return leaf{}, e
 	}
-	return k.textLeaf(c, textTest{sources: []textSource{addressSource(inFrom, partDomain)}, how: Is, values: c.alternatives()})
+	return k.textLeaf(c, textTest{sources: []textSource{addressSource(inFrom, PartDomain)}, how: Is, values: c.Alternatives()})
 }
 
 func domainFault(path, value string) *ConditionError {
@@ -88,7 +88,7 @@ func compileAddresses(k *code, c *Condition) (leaf, *ConditionError) {
 	if e != nil {
 		return leaf{}, e
 	}
-	if src.part == partSite && (c.Match == "" || c.Match == Is) {
+	if src.part == PartSite && (c.Match == "" || c.Match == Is) {
 		if e := c.eachValue(siteFault); e != nil {
 			return leaf{}, e
 		}
@@ -104,7 +104,7 @@ func addressSourceOf(c *Condition) (textSource, *ConditionError) {
 	if e != nil {
 		return textSource{}, e
 	}
-	src := addressSource(lists, cmp.Or(c.Part, partAddress))
+	src := addressSource(lists, cmp.Or(c.Part, PartAddress))
 	src.index = c.Index
 	if !contains(addressParts, src.part) {
 		return src, badValue("part", fmt.Sprintf("%q is no part of an address", src.part), suggest.Instead(src.part, addressParts, "the parts are"))

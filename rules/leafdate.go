@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dayspan"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/rules/internal/lists"
 )
 
 // dateParts are the parts of a date, as texts of one width (RFC 5260, section 4.2).
@@ -64,7 +65,7 @@ func compileDateCount(k *code, c *Condition) (leaf, *ConditionError) {
 // datesOf returns the dates in the header fields that a leaf names.
 func (k *code) datesOf(c *Condition) (dateSource, *ConditionError) {
 	name := cmp.Or(c.Header, "Date")
-	if e := checkHeader("header", name); e != nil {
+	if e := CheckHeader("header", name); e != nil {
 		return nil, e
 	}
 	id, index := k.source(headerSource(name)), c.Index
@@ -115,7 +116,7 @@ func dateLeaf(c *Condition, dates dateSource) (leaf, *ConditionError) {
 		test: func(v *view) bool {
 			return slices.ContainsFunc(dates(v), func(t time.Time) bool { return test(inZone(t)) })
 		},
-		explain: func(v *view) string { return foundTexts(mapped(dates(v), inZone)) },
+		explain: func(v *view) string { return foundTexts(lists.Texts(dates(v), inZone)) },
 	}, nil
 }
 
@@ -124,9 +125,9 @@ func datePartTest(c *Condition) (func(text string) bool, *ConditionError) {
 	if c.Compare != "" && c.Match != "" {
 		return nil, &ConditionError{Path: "compare", Err: ErrSurplusField, Detail: "match is there already", Hint: "write one of the two"}
 	}
-	values := slices.Clone(c.alternatives())
+	values := slices.Clone(c.Alternatives())
 	if c.Match == "" || c.Match == Is { // a part of a number is not filled up
-		values = mapped(values, func(value string) string { return datePartValue(c.Part, value) })
+		values = lists.Texts(values, func(value string) string { return DatePartValue(c.Part, value) })
 	}
 	if c.Compare != "" {
 		compare, e := compareOf(c)
@@ -138,7 +139,7 @@ func datePartTest(c *Condition) (func(text string) bool, *ConditionError) {
 	if e != nil {
 		return nil, e
 	}
-	m := newMatcher(t.how, mapped(values, strings.ToLower), true)
+	m := newMatcher(t.how, lists.Texts(values, strings.ToLower), true)
 	if t.how == Regex {
 		e = c.eachValue(func(path, value string) *ConditionError {
 			re, e := compileRegex(path, value)
@@ -152,7 +153,7 @@ func datePartTest(c *Condition) (func(text string) bool, *ConditionError) {
 
 var weekdayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-func datePartValue(part, value string) string {
+func DatePartValue(part, value string) string {
 	switch part {
 	case "weekday":
 		if day := slices.Index(weekdayNames, strings.ToLower(value)); day >= 0 {
@@ -239,7 +240,7 @@ func compileTimeOfDay(_ *code, c *Condition) (leaf, *ConditionError) {
 			})
 		},
 		explain: func(v *view) string {
-			return foundTexts(mapped(receivedAt(v), func(t time.Time) string { return zone(t).Format("15:04") }))
+			return foundTexts(lists.Texts(receivedAt(v), func(t time.Time) string { return zone(t).Format("15:04") }))
 		},
 	}, nil
 }
@@ -295,10 +296,8 @@ func compileWeekday(_ *code, c *Condition) (leaf, *ConditionError) {
 	return dateLeaf(&as, receivedAt)
 }
 
-func mapped[T any](list []T, to func(T) string) []string {
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = to(item)
-	}
-	return texts
+// IsDatePart reports whether a date has the part.
+func IsDatePart(name string) bool {
+	_, ok := dateParts[name]
+	return ok
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/postroom-go/postroom/mime/authres"
 )
 
-// gmailServer is the server whose results count unless the host names another.
-var gmailServer = authres.Server{ID: "mx.google.com", Below: true}
+// GmailServer is the server whose results count unless the host names another.
+var GmailServer = authres.Server{ID: "mx.google.com", Below: true}
 
-// facts are facts about a message that are not in it.
-type facts struct {
-	server     authres.Server
-	senderSeen bool
+// Facts are facts about a message that are not in it.
+type Facts struct {
+	Server     authres.Server
+	SenderSeen bool
 }
 
 // isReply reports whether the message answers another one.
@@ -60,7 +60,7 @@ var automaticKinds = []string{
 }
 
 func compileAutomatic(_ *code, c *Condition) (leaf, *ConditionError) {
-	kinds := c.alternatives()
+	kinds := c.Alternatives()
 	if e := c.eachGiven(automaticKinds, "kind of automatic mail", "the kinds are"); e != nil {
 		return leaf{}, e
 	}
@@ -73,7 +73,7 @@ func compileAutomatic(_ *code, c *Condition) (leaf, *ConditionError) {
 
 // eachGiven checks the values of a leaf that needs none.
 func (c *Condition) eachGiven(known []string, what, are string) *ConditionError {
-	if len(c.alternatives()) == 0 {
+	if len(c.Alternatives()) == 0 {
 		return nil
 	}
 	return c.eachValue(func(path, value string) *ConditionError {
@@ -87,7 +87,7 @@ func (c *Condition) eachGiven(known []string, what, are string) *ConditionError 
 var unsubscribeWays = []string{"one_click", "web", "mail"}
 
 func compileUnsubscribe(_ *code, c *Condition) (leaf, *ConditionError) {
-	ways := c.alternatives()
+	ways := c.Alternatives()
 	if len(ways) == 0 {
 		ways = unsubscribeWays
 	}
@@ -100,7 +100,7 @@ func compileUnsubscribe(_ *code, c *Condition) (leaf, *ConditionError) {
 
 func (v *view) authentication() *authres.Findings {
 	if v.auth == nil {
-		auth := authres.Read(v.mimeHeader(), v.facts.server)
+		auth := authres.Read(v.mimeHeader(), v.facts.Server)
 		v.auth = &auth
 	}
 	return v.auth
@@ -132,7 +132,7 @@ var (
 
 // compileAuthResult tests the result of one method; "missing" means no result.
 func compileAuthResult(_ *code, c *Condition) (leaf, *ConditionError) {
-	method, results := c.Part, c.alternatives()
+	method, results := c.Part, c.Alternatives()
 	if !contains(authMethods, method) {
 		return leaf{}, badValue("part", fmt.Sprintf("%q is no method", method), suggest.Instead(method, authMethods, "the methods are"))
 	}
@@ -149,7 +149,7 @@ func compileAuthResult(_ *code, c *Condition) (leaf, *ConditionError) {
 }
 
 func compileSenderSeen(*code, *Condition) (leaf, *ConditionError) {
-	return leaf{test: func(v *view) bool { return v.facts.senderSeen }, sender: true, history: true}, nil
+	return leaf{test: func(v *view) bool { return v.facts.SenderSeen }, sender: true, history: true}, nil
 }
 
 // compileHiddenText counts the characters that the message hides, blanks aside.

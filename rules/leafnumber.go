@@ -179,21 +179,21 @@ func compileAddressDigits(k *code, c *Condition) (leaf, *ConditionError) {
 }
 
 func orderOfDigits(value string) textOrder {
-	return func(text string) (int, bool) { return compareNumerals(text, value), true }
+	return func(text string) (int, bool) { return CompareNumerals(text, value), true }
 }
 
 // noDigits is the value of a text that does not begin with digits.
 const noDigits = "none"
 
 func digitsFault(value string) *ConditionError {
-	if value == noDigits || digitsOf(value) == value {
+	if value == noDigits || DigitsOf(value) == value {
 		return nil
 	}
 	return badValue("value", fmt.Sprintf("%q is not made of digits", value), `write digits alone, as in 10, or "none" for texts that begin with none`)
 }
 
-// digitsOf returns the digits that a text begins with, or noDigits.
-func digitsOf(text string) string {
+// DigitsOf returns the digits that a text begins with, or noDigits.
+func DigitsOf(text string) string {
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
 		end = len(text)
@@ -211,9 +211,9 @@ func compileSmallerThan(_ *code, c *Condition) (leaf, *ConditionError) {
 }
 
 func sizeLeaf(c *Condition, within func(size, limit int64) bool) (leaf, *ConditionError) {
-	limit, err := parseSize(c.Value)
+	limit, err := ParseSize(c.Value)
 	if err != nil {
-		return leaf{}, badValue("value", err.Error(), sizeHint)
+		return leaf{}, badValue("value", err.Error(), SizeHint)
 	}
 	return leaf{
 		test:    func(v *view) bool { return within(v.msg.Size, limit) },
@@ -247,4 +247,27 @@ func ageLeaf(c *Condition, within func(age, limit time.Duration) bool) (leaf, *C
 			return "it was received " + age.Round(time.Minute).String() + " ago"
 		},
 	}, nil
+}
+
+// CompareNumerals compares as i;ascii-numeric does (RFC 4790, section 9.1): by the digits at the beginning; without any, a text is
+// greater than all numbers.
+func CompareNumerals(a, b string) int {
+	digits := func(s string) (string, bool) {
+		end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			end = len(s)
+		}
+		return strings.TrimLeft(s[:end], "0"), end > 0
+	}
+	x, isX := digits(a)
+	y, isY := digits(b)
+	switch {
+	case !isX && !isY:
+		return 0
+	case !isX:
+		return 1
+	case !isY:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
 }

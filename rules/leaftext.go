@@ -22,7 +22,7 @@ type textTest struct {
 
 // textTestOf reads how a leaf compares; otherwise is the default.
 func textTestOf(c *Condition, otherwise Match, sources ...textSource) (textTest, *ConditionError) {
-	t := textTest{sources: sources, how: c.Match, values: c.alternatives(), sensitive: c.CaseSensitive, index: c.Index}
+	t := textTest{sources: sources, how: c.Match, values: c.Alternatives(), sensitive: c.CaseSensitive, index: c.Index}
 	if t.how == "" {
 		t.how = otherwise
 	}
@@ -63,16 +63,16 @@ func (k *code) textLeaf(c *Condition, t textTest) (leaf, *ConditionError) {
 
 // inASCII are the values with international domains as the source has them. Without an @ a part of an address may be one or not.
 func (s *textSource) inASCII(values []string) []string {
-	if s.from != fromAddresses || s.part != partAddress && s.part != partDomain && s.part != partSite {
+	if s.from != fromAddresses || s.part != PartAddress && s.part != PartDomain && s.part != PartSite {
 		return values
 	}
 	var list []string
 	for _, value := range values {
 		ascii := mailname.ASCIIAddress(value)
-		if s.part != partAddress || !strings.Contains(value, "@") {
+		if s.part != PartAddress || !strings.Contains(value, "@") {
 			ascii = mailname.ASCII(value)
 		}
-		if list = append(list, ascii); ascii != value && s.part == partAddress && !strings.Contains(value, "@") {
+		if list = append(list, ascii); ascii != value && s.part == PartAddress && !strings.Contains(value, "@") {
 			list = append(list, value)
 		}
 	}
@@ -147,11 +147,11 @@ func compileRegex(field, pattern string) (*regexp.Regexp, *ConditionError) {
 }
 
 func compileSubjectContains(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromSubject}}, how: Contains, values: c.alternatives()})
+	return k.textLeaf(c, textTest{sources: []textSource{{from: fromSubject}}, how: Contains, values: c.Alternatives()})
 }
 
 func compileSubjectRegex(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromSubject}}, how: Regex, values: c.alternatives()})
+	return k.textLeaf(c, textTest{sources: []textSource{{from: fromSubject}}, how: Regex, values: c.Alternatives()})
 }
 
 func compileSubject(k *code, c *Condition) (leaf, *ConditionError) {
@@ -159,11 +159,11 @@ func compileSubject(k *code, c *Condition) (leaf, *ConditionError) {
 }
 
 func compileBodyContains(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromBodyLine}}, how: Contains, values: phrases(c.alternatives())})
+	return k.textLeaf(c, textTest{sources: []textSource{{from: fromBodyLine}}, how: Contains, values: phrases(c.Alternatives())})
 }
 
 func compileBodyRegex(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromBody}}, how: Regex, values: c.alternatives()})
+	return k.textLeaf(c, textTest{sources: []textSource{{from: fromBody}}, how: Regex, values: c.Alternatives()})
 }
 
 // compileBody takes the body as one line, but for regular expressions.
@@ -199,18 +199,18 @@ func (k *code) compileText(c *Condition, otherwise Match, sources ...textSource)
 }
 
 func compileHeaderMatch(k *code, c *Condition) (leaf, *ConditionError) {
-	if e := checkHeader("header", c.Header); e != nil {
+	if e := CheckHeader("header", c.Header); e != nil {
 		return leaf{}, e
 	}
 	if _, e := compileRegex("pattern", c.Pattern); e != nil {
 		return leaf{}, e
 	}
 	as := &Condition{Value: c.Pattern}
-	return k.textLeaf(as, textTest{sources: []textSource{headerSource(c.Header)}, how: Regex, values: as.alternatives()})
+	return k.textLeaf(as, textTest{sources: []textSource{headerSource(c.Header)}, how: Regex, values: as.Alternatives()})
 }
 
 func compileHeaderPresent(k *code, c *Condition) (leaf, *ConditionError) {
-	if e := checkHeader("header", c.Header); e != nil {
+	if e := CheckHeader("header", c.Header); e != nil {
 		return leaf{}, e
 	}
 	src := headerSource(c.Header)
@@ -238,7 +238,7 @@ func headerSources(c *Condition) ([]textSource, *ConditionError) {
 		if c.Header == "" {
 			path = fmt.Sprintf("fields[%d]", i)
 		}
-		if e := checkHeader(path, name); e != nil {
+		if e := CheckHeader(path, name); e != nil {
 			return nil, e
 		}
 		sources[i] = headerSource(name)
@@ -246,8 +246,8 @@ func headerSources(c *Condition) ([]textSource, *ConditionError) {
 	return sources, nil
 }
 
-// checkHeader requires a field name (RFC 5322, section 3.6.8: printable ASCII without the colon).
-func checkHeader(path, name string) *ConditionError {
+// CheckHeader requires a field name (RFC 5322, section 3.6.8: printable ASCII without the colon).
+func CheckHeader(path, name string) *ConditionError {
 	for _, r := range name {
 		if r <= ' ' || r >= 0x7f || r == ':' {
 			return badValue(path, fmt.Sprintf("%q is no header name", name), "write it without colon and blanks, as in List-Id")
@@ -277,7 +277,7 @@ func compileAttachmentType(k *code, c *Condition) (leaf, *ConditionError) {
 }
 
 func compileLabelPresent(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromLabels}}, how: Is, values: c.alternatives()})
+	return k.textLeaf(c, textTest{sources: []textSource{{from: fromLabels}}, how: Is, values: c.Alternatives()})
 }
 
 func compileSystemLabel(label string) func(*code, *Condition) (leaf, *ConditionError) {

@@ -12,6 +12,8 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // parcel is a message with something of everything.
@@ -50,7 +52,7 @@ func parcel() *postroom.Message {
 // of makes a leaf from its YAML form.
 func of(t testing.TB, condition string) rules.Condition {
 	t.Helper()
-	file, err := rules.Parse("r.yaml", strings.NewReader("rules: [{name: r, action: archive, condition: "+condition+"}]"), rules.WithFiles(lists))
+	file, err := rulesfile.Parse("r.yaml", strings.NewReader("rules: [{name: r, action: archive, condition: "+condition+"}]"), rulesfile.WithFiles(lists))
 	require.NoError(t, err)
 	return file.Rules[0].Condition
 }
@@ -211,7 +213,7 @@ func TestMoreLeaves(t *testing.T) {
 	for _, test := range leafCases {
 		t.Run(test.condition, func(t *testing.T) {
 			c := of(t, test.condition)
-			require.Equal(t, test.want, matches(t, c, parcel()))
+			require.Equal(t, test.want, rulestest.Matches(t, c, parcel()))
 			_, found := rules.NewSet([]rules.Rule{rules.NewRule("r", c, postroom.Archive, nil)}, nil).First(parcel(), now)
 			if c.Type != rules.SenderSeen {
 				require.Equal(t, test.want, found, "the index finds what matches")
@@ -242,7 +244,7 @@ func TestMoreOfWhatAMessageLacksMatchesNothing(t *testing.T) {
 		switch c.Type {
 		case rules.AddressCount, rules.RecipientCount, rules.HeaderCount, rules.DateCount, rules.AuthResult, rules.Now: // none is a number, or a result
 		default:
-			require.False(t, matches(t, c, &postroom.Message{}), test.condition)
+			require.False(t, rulestest.Matches(t, c, &postroom.Message{}), test.condition)
 		}
 	}
 }
@@ -271,7 +273,7 @@ func TestAddressesOfOneOfSeveralFields(t *testing.T) {
 		"{type: address_order, fields: [to], compare: ge, value: b, index: 1}":                   false,
 		"{type: address_digits, fields: [to], compare: gt, value: '1', index: 3}":                false,
 	} {
-		require.Equal(t, want, matches(t, of(t, condition), msg), condition)
+		require.Equal(t, want, rulestest.Matches(t, of(t, condition), msg), condition)
 	}
 }
 
@@ -305,7 +307,7 @@ func TestAuthenticationIsTheReceivingServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			msg := &postroom.Message{From: postroom.Address{Name: "Doe, Jane", Email: "jane@bank.example"}, Headers: test.headers}
-			require.Equal(t, test.want, matches(t, rules.Condition{Type: rules.Authenticated}, msg))
+			require.Equal(t, test.want, rulestest.Matches(t, rules.Condition{Type: rules.Authenticated}, msg))
 		})
 	}
 }
@@ -338,25 +340,25 @@ func TestSendersThatDeceive(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			msg := &postroom.Message{From: postroom.Address{Name: test.name, Email: test.email}}
-			require.Equal(t, test.want, matches(t, test.c, msg))
+			require.Equal(t, test.want, rulestest.Matches(t, test.c, msg))
 		})
 	}
 }
 
 func TestHiddenTextAndBounces(t *testing.T) {
 	msg := &postroom.Message{BodyHTML: "<p>Seen</p><p style='display:none'>not seen</p>"}
-	require.True(t, matches(t, of(t, "{type: hidden_text}"), msg))
-	require.True(t, matches(t, of(t, "{type: hidden_text, value: '7'}"), msg))
-	require.False(t, matches(t, of(t, "{type: hidden_text, value: '8'}"), msg))
+	require.True(t, rulestest.Matches(t, of(t, "{type: hidden_text}"), msg))
+	require.True(t, rulestest.Matches(t, of(t, "{type: hidden_text, value: '7'}"), msg))
+	require.False(t, rulestest.Matches(t, of(t, "{type: hidden_text, value: '8'}"), msg))
 
 	msg = &postroom.Message{Headers: []postroom.Header{{Name: "Content-Type", Value: "multipart/report; report-type=delivery-status"}}}
-	require.True(t, matches(t, of(t, "{type: bounce}"), msg))
+	require.True(t, rulestest.Matches(t, of(t, "{type: bounce}"), msg))
 	msg = &postroom.Message{Attachments: []postroom.Attachment{{ContentType: "message/delivery-status", Kind: "report"}}}
-	require.True(t, matches(t, of(t, "{type: bounce}"), msg))
+	require.True(t, rulestest.Matches(t, of(t, "{type: bounce}"), msg))
 
 	words := "one two three four five six seven eight nine ten eleven twelve "
 	msg = &postroom.Message{BodyPlain: words, BodyHTML: "<p>eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn"}
-	require.True(t, matches(t, of(t, "{type: parts_disagree}"), msg))
+	require.True(t, rulestest.Matches(t, of(t, "{type: parts_disagree}"), msg))
 }
 
 // A message of which parts were not read is known to rules.
@@ -366,6 +368,6 @@ func TestIncomplete(t *testing.T) {
 	require.NoError(t, err)
 	msg := rules.MessageOf(parsed)
 	require.Empty(t, msg.BodyPlain)
-	require.True(t, matches(t, of(t, "{type: incomplete}"), msg))
-	require.True(t, matches(t, of(t, "{type: has_attachment}"), msg))
+	require.True(t, rulestest.Matches(t, of(t, "{type: incomplete}"), msg))
+	require.True(t, rulestest.Matches(t, of(t, "{type: has_attachment}"), msg))
 }

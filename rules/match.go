@@ -82,7 +82,7 @@ func (m *matcher) in(text string) bool {
 		}
 	case m.how == Wildcard:
 		for _, value := range m.values {
-			if wildcardMatches(value, text) {
+			if WildcardMatches(value, text) {
 				return true
 			}
 		}
@@ -111,9 +111,9 @@ func (m *matcher) anyOfMany(text string) bool {
 	return found
 }
 
-// wildcardMatches reports whether the whole text matches the pattern. It backtracks to the last * only, so that its time is
+// WildcardMatches reports whether the whole text matches the pattern. It backtracks to the last * only, so that its time is
 // bounded by the product of the lengths.
-func wildcardMatches(pattern, text string) bool {
+func WildcardMatches(pattern, text string) bool {
 	p, t := 0, 0
 	star, mark := -1, 0
 	for t < len(text) {

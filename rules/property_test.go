@@ -14,25 +14,9 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
-
-// anyLeaf draws leaves that match some of anyMessage and not others.
-func anyLeaf() *rapid.Generator[rules.Condition] {
-	return rapid.SampledFrom([]rules.Condition{
-		leaf(rules.SenderEmail, "*@a.example"), leaf(rules.SenderDomain, "b.example"), leaf(rules.To, "me@home.example"),
-		leaf(rules.SubjectContains, "sale"), leaf(rules.SubjectRegex, `^\w+ \d`), leaf(rules.BodyContains, "x"),
-		{Type: rules.HeaderPresent, Header: "List-Id"}, header("List-Id", "dev"), leaf(rules.LabelPresent, "INBOX"),
-		leaf(rules.HasAttachment, ""), leaf(rules.LargerThan, "1KB"), leaf(rules.OlderThan, "1d"), leaf(rules.NewerThan, "3d"),
-		{Type: rules.SenderEmail, Values: []string{"*@b.example", "amy@a.example"}}, leaf(rules.IsReply, ""), leaf(rules.Unread, ""),
-		{Type: rules.Address, Fields: []string{"from", "to"}, Part: "local", Match: rules.Contains, Value: "m"},
-		{Type: rules.Header, Fields: []string{"List-Id", "Subject"}, Match: rules.Wildcard, Value: "*E*"},
-		{Type: rules.HeaderCount, Header: "List-Id", Compare: rules.Less, Value: "1"},
-		{Type: rules.Weekday, Value: "sat", Zone: "Asia/Tokyo"}, {Type: rules.ListID, Value: "dev"},
-		leaf(rules.SenderDomain, "Bücher.example"), leaf(rules.SenderEmail, "cy@BÜCHER.example"), leaf(rules.To, "*@xn--bcher-kva.example"),
-		{Type: rules.Address, Fields: []string{"from"}, Part: "domain", Match: rules.Wildcard, Value: "bücher.*"},
-		{Type: rules.Address, Fields: []string{"from", "to"}, Match: rules.Contains, Value: "bücher.example"},
-	})
-}
 
 // anyText draws texts with characters whose case is special, and with blanks of all kinds.
 func anyText(longest int) *rapid.Generator[string] {
@@ -92,7 +76,7 @@ func TestTheIndexFindsEachTextThatMatches(t *testing.T) {
 		want := []string{}
 		for i := range list {
 			list[i] = rules.NewRule("r", anyTextLeaf().Draw(t, "leaf"), postroom.Archive, nil)
-			if list[i].ID = string(rune('a' + i)); matches(t, list[i].Condition, msg) {
+			if list[i].ID = string(rune('a' + i)); rulestest.Matches(t, list[i].Condition, msg) {
 				want = append(want, list[i].ID)
 			}
 		}
@@ -137,7 +121,7 @@ func TestTheIndexFindsRulesThatShareWords(t *testing.T) {
 	text := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"order", "Order", "parcel", "sale", " ", " ", "#", "1", "12", "7", "9", "\n"}), 0, 10),
 		func(words []string) string { return strings.Join(words, "") })
 	condition := rapid.Custom(func(t *rapid.T) rules.Condition {
-		children := rapid.SliceOfN(rapid.OneOf(sharingLeaf(), anyLeaf()), 1, 3).Draw(t, "leaves")
+		children := rapid.SliceOfN(rapid.OneOf(sharingLeaf(), rulestest.AnyLeaf()), 1, 3).Draw(t, "leaves")
 		if rapid.IntRange(0, 4).Draw(t, "not") == 0 {
 			children[0] = rules.NoneOf(children[0])
 		}
@@ -155,7 +139,7 @@ func TestTheIndexFindsRulesThatShareWords(t *testing.T) {
 			msg.Subject, msg.BodyPlain = text.Draw(t, "subject"), text.Draw(t, "body")
 			want, got := []string{}, []string{}
 			for i := range list {
-				if matches(t, list[i].Condition, msg) {
+				if rulestest.Matches(t, list[i].Condition, msg) {
 					want = append(want, list[i].ID)
 				}
 			}
@@ -164,20 +148,6 @@ func TestTheIndexFindsRulesThatShareWords(t *testing.T) {
 			}
 			require.Equal(t, want, got)
 		}
-	})
-}
-
-func anyCondition(depth int) *rapid.Generator[rules.Condition] {
-	return rapid.Custom(func(t *rapid.T) rules.Condition {
-		if depth == 0 || rapid.IntRange(0, 2).Draw(t, "shape") == 0 {
-			return anyLeaf().Draw(t, "leaf")
-		}
-		child := anyCondition(depth - 1)
-		if rapid.Bool().Draw(t, "not") {
-			return rules.NoneOf(child.Draw(t, "child"))
-		}
-		children := rapid.SliceOfN(child, 1, 4).Draw(t, "children")
-		return rules.Condition{Op: rapid.SampledFrom([]rules.Op{rules.And, rules.Or}).Draw(t, "op"), Children: children}
 	})
 }
 
@@ -204,7 +174,7 @@ func anyMessage() *rapid.Generator[*postroom.Message] {
 
 func TestAConditionSurvivesJSONAndYAML(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := anyCondition(3).Draw(t, "condition")
+		c := rulestest.AnyCondition(3).Draw(t, "condition")
 		data, err := json.Marshal(c)
 		require.NoError(t, err)
 		parsed, err := rules.ParseCondition(data)
@@ -213,7 +183,7 @@ func TestAConditionSurvivesJSONAndYAML(t *testing.T) {
 
 		asYAML, err := yaml.JSONToYAML([]byte(`{"rules":[{"name":"r","action":"archive","condition":` + string(data) + `}]}`))
 		require.NoError(t, err)
-		file, err := rules.Parse("r.yaml", strings.NewReader(string(asYAML)))
+		file, err := rulesfile.Parse("r.yaml", strings.NewReader(string(asYAML)))
 		require.NoError(t, err)
 		require.Equal(t, c, file.Rules[0].Condition, "the YAML form is the same tree")
 	})
@@ -223,8 +193,8 @@ func TestAConditionSurvivesJSONAndYAML(t *testing.T) {
 // says the opposite.
 func TestDeMorgan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c, msg := anyCondition(4).Draw(t, "condition"), anyMessage().Draw(t, "message")
-		require.Equal(t, !matches(t, c, msg), matches(t, opposite(c), msg), c.String())
+		c, msg := rulestest.AnyCondition(4).Draw(t, "condition"), anyMessage().Draw(t, "message")
+		require.Equal(t, !rulestest.Matches(t, c, msg), rulestest.Matches(t, opposite(c), msg), c.String())
 	})
 }
 
@@ -270,7 +240,7 @@ func TestASetDecidesAsTryingEachRuleInOrder(t *testing.T) {
 		})
 		want := []string{}
 		for _, r := range ordered {
-			if r.Enabled && sees(&r, msg) && matches(t, r.Condition, msg) {
+			if r.Enabled && sees(&r, msg) && rulestest.Matches(t, r.Condition, msg) {
 				want = append(want, r.ID)
 			}
 		}
@@ -292,7 +262,7 @@ func TestASetDecidesAsTryingEachRuleInOrder(t *testing.T) {
 
 func anyRule() *rapid.Generator[rules.Rule] {
 	return rapid.Custom(func(t *rapid.T) rules.Rule {
-		r := rules.NewRule("r", anyCondition(3).Draw(t, "condition"), postroom.Archive, nil)
+		r := rules.NewRule("r", rulestest.AnyCondition(3).Draw(t, "condition"), postroom.Archive, nil)
 		r.Enabled = rapid.IntRange(0, 4).Draw(t, "enabled") > 0
 		r.AccountID = rapid.SampledFrom([]string{"", "acc", "other"}).Draw(t, "owner")
 		r.Priority = rapid.IntRange(1, 2).Draw(t, "priority")
@@ -349,7 +319,7 @@ func FuzzTheIndexFindsWhatMatches(f *testing.F) {
 				continue
 			}
 			_, found := rules.NewSet([]rules.Rule{rules.NewRule("r", c, postroom.Archive, nil)}, nil).First(msg, now)
-			require.Equal(t, matches(t, c, msg), found)
+			require.Equal(t, rulestest.Matches(t, c, msg), found)
 		}
 	})
 }

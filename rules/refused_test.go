@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A rule that is refused where it is used is no fault of the file: it is warned of, at its action.
@@ -23,15 +23,15 @@ func TestRefusedActionsAreWarnedOf(t *testing.T) {
     condition: {type: unread}
     action: trash
 `
-	refused := rules.WithRefused(map[postroom.ActionType]string{postroom.Delete: "write trash"})
-	file, err := rules.Parse("r.yaml", strings.NewReader(text), refused)
+	refused := rulesfile.WithRefused(map[postroom.ActionType]string{postroom.Delete: "write trash"})
+	file, err := rulesfile.Parse("r.yaml", strings.NewReader(text), refused)
 	require.NoError(t, err)
 	require.Len(t, file.Rules, 3)
 	require.Len(t, file.Warnings, 2)
 	for i, place := range []string{"r.yaml:4:13: ", "r.yaml:7:31: "} {
 		require.True(t, strings.HasPrefix(file.Warnings[i].String(), place+"action delete is refused here, and each decision of the rule fails; write trash\n"), file.Warnings[i].String())
 	}
-	file, err = rules.Parse("r.yaml", strings.NewReader(text))
+	file, err = rulesfile.Parse("r.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	require.Empty(t, file.Warnings)
 }

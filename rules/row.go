@@ -56,7 +56,7 @@ func (r *row) rule() Rule {
 		{"schedule", r.Schedule, &rule.Schedule},
 	} {
 		if err := json.Unmarshal([]byte(field.text), field.to); err != nil {
-			rule.damage = errors.Join(rule.damage, fmt.Errorf("stored %s: %w", field.name, err))
+			rule.Damage = errors.Join(rule.Damage, fmt.Errorf("stored %s: %w", field.name, err))
 		}
 	}
 	if len(rule.Also) == 0 {

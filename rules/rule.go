@@ -13,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/suggest"
+	"github.com/postroom-go/postroom/rules/internal/lists"
 )
 
 // A Scope selects the mail that a rule applies to.
@@ -26,11 +27,11 @@ const (
 	ScopeSender  Scope = "sender"  // mail from one address
 )
 
-func scopes() []string {
+func Scopes() []string {
 	return []string{string(ScopeGlobal), string(ScopeAccount), string(ScopeDomain), string(ScopeSender)}
 }
 
-func safeModes() []string {
+func SafeModes() []string {
 	return []string{string(postroom.SafeDefault), string(postroom.SafeAlwaysSafe), string(postroom.SafeDangerousOverride)}
 }
 
@@ -38,8 +39,8 @@ func safeModes() []string {
 const DefaultPriority = 100
 
 const (
-	maxPriority   = 1_000_000
-	maxNameLength = 200
+	MaxPriority   = 1_000_000
+	MaxNameLength = 200
 )
 
 // A RuleAction is one of the actions of a rule.
@@ -100,7 +101,7 @@ type Rule struct {
 	// Revision is the number of the change that wrote the rule last; see [Patch].
 	Revision int64
 
-	damage error // the part of a stored rule that could not be read
+	Damage error // the part of a stored rule that could not be read
 }
 
 // NewRule makes an enabled rule for all mail, with the default priority and safe mode.
@@ -123,8 +124,8 @@ func (r *Rule) Validate(kinds *postroom.Kinds) error {
 
 func (r *Rule) compile(k *code, kinds *postroom.Kinds) (node, error) {
 	root, conditionFaults := k.compileTree(r.Condition)
-	faults := []error{r.damage, joinFaults(conditionFaults)}
-	for _, f := range r.faults(kinds) {
+	faults := []error{r.Damage, joinFaults(conditionFaults)}
+	for _, f := range r.Faults(kinds) {
 		faults = append(faults, f)
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -134,27 +135,27 @@ func (r *Rule) compile(k *code, kinds *postroom.Kinds) (node, error) {
 }
 
 // A fault is a fault of one field of a rule.
-type fault struct {
-	field  string // as files name it
-	detail string
-	hint   string
+type Fault struct {
+	Field  string // as files name it
+	Detail string
+	Hint   string
 }
 
-func (f fault) Error() string { return f.field + ": " + f.text() }
+func (f Fault) Error() string { return f.Field + ": " + f.text() }
 
-func (f fault) text() string {
-	if f.hint == "" {
-		return f.detail
+func (f Fault) text() string {
+	if f.Hint == "" {
+		return f.Detail
 	}
-	return f.detail + "; " + f.hint
+	return f.Detail + "; " + f.Hint
 }
 
-// faults returns the faults of all fields but the condition.
-func (r *Rule) faults(kinds *postroom.Kinds) []fault {
-	var found []fault
-	add := func(field, detail, hint string) { found = append(found, fault{field, detail, hint}) }
+// Faults returns the faults of all fields but the condition.
+func (r *Rule) Faults(kinds *postroom.Kinds) []Fault {
+	var found []Fault
+	add := func(field, detail, hint string) { found = append(found, Fault{field, detail, hint}) }
 
-	if detail := checkName(r.Name); detail != "" {
+	if detail := CheckName(r.Name); detail != "" {
 		add("name", detail, "write a short name on one line")
 	}
 	for _, text := range [][2]string{{"description", r.Description}, {"scope_ref", r.ScopeRef}} {
@@ -162,16 +163,16 @@ func (r *Rule) faults(kinds *postroom.Kinds) []fault {
 			add(text[0], "it holds a NUL character or is not UTF-8", "write plain text")
 		}
 	}
-	if r.Priority < -maxPriority || r.Priority > maxPriority {
-		add("priority", fmt.Sprintf("%d is out of bounds", r.Priority), fmt.Sprintf("write a number within -%d and %d", maxPriority, maxPriority))
+	if r.Priority < -MaxPriority || r.Priority > MaxPriority {
+		add("priority", fmt.Sprintf("%d is out of bounds", r.Priority), fmt.Sprintf("write a number within -%d and %d", MaxPriority, MaxPriority))
 	}
 	if !r.SafeMode.Valid() {
-		add("safe_mode", fmt.Sprintf("unknown safe mode %q", string(r.SafeMode)), suggest.Instead(string(r.SafeMode), safeModes(), "the safe modes are"))
+		add("safe_mode", fmt.Sprintf("unknown safe mode %q", string(r.SafeMode)), suggest.Instead(string(r.SafeMode), SafeModes(), "the safe modes are"))
 	}
-	found = append(found, actionFaults(kinds, r.Action, r.Parameters)...)
+	found = append(found, ActionFaults(kinds, r.Action, r.Parameters)...)
 	for i, also := range r.Also {
-		for _, f := range actionFaults(kinds, also.Type, also.Parameters) {
-			add(fmt.Sprintf("actions[%d]", i+1), f.detail, f.hint)
+		for _, f := range ActionFaults(kinds, also.Type, also.Parameters) {
+			add(fmt.Sprintf("actions[%d]", i+1), f.Detail, f.Hint)
 		}
 	}
 	if a := r.Authentication; a != AuthenticationDefault && a != AuthenticationRequired && a != AuthenticationNotRequired {
@@ -183,16 +184,16 @@ func (r *Rule) faults(kinds *postroom.Kinds) []fault {
 	return append(found, r.scopeFaults()...)
 }
 
-// actionFaults returns the faults of one action of a rule.
-func actionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters postroom.Parameters) []fault {
-	var found []fault
+// ActionFaults returns the faults of one action of a rule.
+func ActionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters postroom.Parameters) []Fault {
+	var found []Fault
 	if kind, ok := kinds.Kind(action); !ok {
-		found = append(found, fault{"action", unknownAction(kinds, action), suggest.Instead(string(action), actionNames(kinds.Types()), "the actions are")})
+		found = append(found, Fault{"action", unknownAction(kinds, action), suggest.Instead(string(action), lists.Texts(kinds.Types(), func(t postroom.ActionType) string { return string(t) }), "the actions are")})
 	} else if err := kind.CheckParameters(parameters, time.Time{}); err != nil {
-		found = append(found, fault{"parameters", err.Error(), parametersHint(kinds, RuleAction{action, parameters})})
+		found = append(found, Fault{"parameters", err.Error(), parametersHint(kinds, RuleAction{action, parameters})})
 	}
 	if _, err := json.Marshal(parameters); err != nil {
-		found = append(found, fault{"parameters", "they cannot be stored: " + err.Error(), "write texts, numbers, true or false, lists and mappings"})
+		found = append(found, Fault{"parameters", "they cannot be stored: " + err.Error(), "write texts, numbers, true or false, lists and mappings"})
 	}
 	return found
 }
@@ -200,16 +201,16 @@ func actionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters 
 // outdated returns an error that matches [ErrInvalidRule] for what the rule says that cannot be done now, such as a snooze until a time
 // that has passed. The rule must be valid.
 func (r *Rule) outdated(kinds *postroom.Kinds, now time.Time) error {
-	for _, a := range r.actions() {
+	for _, a := range r.Actions() {
 		if err := kinds.Check(a.Type, a.Parameters, now); err != nil {
-			return fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, fault{"parameters", err.Error(), ""})
+			return fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, Fault{"parameters", err.Error(), ""})
 		}
 	}
 	return nil
 }
 
-// actions returns all actions of the rule, in order.
-func (r *Rule) actions() []RuleAction {
+// Actions returns all actions of the rule, in order.
+func (r *Rule) Actions() []RuleAction {
 	return append([]RuleAction{{r.Action, r.Parameters}}, r.Also...)
 }
 
@@ -220,8 +221,8 @@ func unknownAction(kinds *postroom.Kinds, t postroom.ActionType) string {
 	return fmt.Sprintf("unknown action %q", string(t))
 }
 
-func (r *Rule) scopeFaults() []fault {
-	ref := func(detail, hint string) []fault { return []fault{{"scope_ref", detail, hint}} }
+func (r *Rule) scopeFaults() []Fault {
+	ref := func(detail, hint string) []Fault { return []Fault{{"scope_ref", detail, hint}} }
 	switch r.Scope {
 	case ScopeGlobal:
 		if r.ScopeRef != "" {
@@ -239,37 +240,29 @@ func (r *Rule) scopeFaults() []fault {
 			return ref(fmt.Sprintf("scope domain needs a domain, not %q", r.ScopeRef), hint)
 		}
 	case ScopeSender:
-		if domainOf(r.ScopeRef) == "" || strings.ContainsAny(r.ScopeRef, "*<> ") {
+		if DomainOf(r.ScopeRef) == "" || strings.ContainsAny(r.ScopeRef, "*<> ") {
 			return ref(fmt.Sprintf("scope sender needs an address, not %q", r.ScopeRef), "write it whole, as in name@example.com")
 		}
 	default:
-		return []fault{{"scope", fmt.Sprintf("unknown scope %q", string(r.Scope)), suggest.Instead(string(r.Scope), scopes(), "the scopes are")}}
+		return []Fault{{"scope", fmt.Sprintf("unknown scope %q", string(r.Scope)), suggest.Instead(string(r.Scope), Scopes(), "the scopes are")}}
 	}
 	return nil
 }
 
-func checkName(name string) string {
+func CheckName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
 		return "a rule needs a name"
-	case utf8.RuneCountInString(name) > maxNameLength:
-		return fmt.Sprintf("the name is longer than %d characters", maxNameLength)
+	case utf8.RuneCountInString(name) > MaxNameLength:
+		return fmt.Sprintf("the name is longer than %d characters", MaxNameLength)
 	case strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name):
 		return "the name holds characters that cannot be shown"
 	}
 	return ""
 }
 
-func actionNames(types []postroom.ActionType) []string {
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = string(t)
-	}
-	return names
-}
-
-// normalize sets the default scope and safe mode, and lowers references to the form in which they are compared.
-func (r *Rule) normalize() {
+// Normalize sets the default scope and safe mode, and lowers references to the form in which they are compared.
+func (r *Rule) Normalize() {
 	r.Scope = cmp.Or(r.Scope, ScopeGlobal)
 	r.SafeMode = cmp.Or(r.SafeMode, postroom.SafeDefault)
 	if r.Scope == ScopeDomain || r.Scope == ScopeSender {
@@ -294,7 +287,7 @@ func (r *Rule) usesLabel(kinds *postroom.Kinds, label postroom.Label) bool {
 	if r.Condition.usesLabel(label.ID, label.Name) {
 		return true
 	}
-	return slices.ContainsFunc(r.actions(), func(a RuleAction) bool {
+	return slices.ContainsFunc(r.Actions(), func(a RuleAction) bool {
 		named := kinds.LabelParameters(a.Type)
 		for parameter, value := range a.Parameters {
 			text, ok := value.(string)
@@ -304,4 +297,19 @@ func (r *Rule) usesLabel(kinds *postroom.Kinds, label postroom.Label) bool {
 		}
 		return false
 	})
+}
+
+// InWords returns the action in words: move Receipts, forward {"to":"a@b.example"}.
+func (a RuleAction) InWords() string {
+	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok && len(a.Parameters) == 1 {
+		return string(a.Type) + " " + label
+	}
+	if len(a.Parameters) == 0 {
+		return string(a.Type)
+	}
+	text, err := json.Marshal(a.Parameters)
+	if err != nil { // rules whose parameters cannot be stored are not compiled
+		return string(a.Type)
+	}
+	return string(a.Type) + " " + string(text)
 }

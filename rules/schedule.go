@@ -35,11 +35,11 @@ type calendar struct {
 }
 
 // compile returns the faults of the schedule.
-func (s *Schedule) compile() (*calendar, []fault) {
-	var faults []fault
+func (s *Schedule) compile() (*calendar, []Fault) {
+	var faults []Fault
 	add := func(err error, hint string) {
 		if err != nil {
-			faults = append(faults, fault{"schedule", err.Error(), hint})
+			faults = append(faults, Fault{"schedule", err.Error(), hint})
 		}
 	}
 	c := &calendar{zone: time.UTC}

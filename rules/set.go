@@ -54,7 +54,7 @@ func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
 		if !rule.Enabled {
 			continue
 		}
-		rule.normalize()
+		rule.Normalize()
 		root, err := rule.compile(s.code, kinds)
 		if err == nil && root.any(s.code, func(l *leaf) bool { return l.history }) {
 			if s.asksSenders = s.asksSenders || knowsSenders; !knowsSenders {
@@ -68,7 +68,7 @@ func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
 		calendar, _ := rule.Schedule.compile() // compile has seen its faults
 		s.rules = append(s.rules, compiled{rule, root, calendar, rule.mustProve(s.code, &root), sync.OnceValue(rule.Version)})
 	}
-	slices.SortStableFunc(s.rules, func(a, b compiled) int { return compareRules(&a.rule, &b.rule) })
+	slices.SortStableFunc(s.rules, func(a, b compiled) int { return Order(&a.rule, &b.rule) })
 	s.makeIndex()
 	s.searches = &sync.Pool{New: func() any { return &search{} }}
 	return s
@@ -99,7 +99,7 @@ func (r *Rule) mustProve(k *code, root *node) bool {
 	}
 }
 
-func compareRules(a, b *Rule) int {
+func Order(a, b *Rule) int {
 	return cmp.Or(
 		cmp.Compare(a.Priority, b.Priority),
 		cmp.Compare(a.Position, b.Position),
@@ -125,12 +125,12 @@ func (s *Set) First(msg *postroom.Message, now time.Time) (Rule, bool) {
 // All yields every rule that matches the message, in order. Ages are measured against now.
 func (s *Set) All(msg *postroom.Message, now time.Time) iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
-		s.each(msg, now, &facts{server: gmailServer}, func(c *compiled) bool { return yield(c.rule) })
+		s.each(msg, now, &Facts{Server: GmailServer}, func(c *compiled) bool { return yield(c.rule) })
 	}
 }
 
 // each calls yield with the rules that match, in order, until it returns false.
-func (s *Set) each(msg *postroom.Message, now time.Time, f *facts, yield func(c *compiled) bool) {
+func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(c *compiled) bool) {
 	found := s.searches.Get().(*search) //nolint:forcetypeassert // the pool holds nothing else
 	defer func() {
 		found.view.release()
@@ -159,10 +159,20 @@ func (r *Rule) sees(v *view) bool {
 	case ScopeAccount:
 		return r.ScopeRef == v.msg.AccountID
 	case ScopeDomain:
-		return mailname.Domain(r.ScopeRef) == domainOf(v.msg.From.Email)
+		return mailname.Domain(r.ScopeRef) == DomainOf(v.msg.From.Email)
 	case ScopeSender:
 		return mailname.Address(r.ScopeRef) == mailname.Address(v.msg.From.Email)
 	default:
 		return true
 	}
 }
+
+// RequiresAuthentication reports whether the rule matches only mail whose sender is authenticated, explicitly or implicitly.
+func (r *Rule) RequiresAuthentication() bool {
+	k := newCode()
+	root, faults := k.compileTree(r.Condition)
+	return len(faults) > 0 || r.mustProve(k, &root)
+}
+
+// NewSetWithSenders is [NewSet] for a caller that gives [Facts] with each message: rules with sender_seen are not broken.
+func NewSetWithSenders(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, true) }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
 )
 
 func TestSetSetsBrokenRulesAside(t *testing.T) {
-	bad := rules.NewRule("bad", leaf(rules.SubjectRegex, "("), postroom.Star, nil)
-	good := rules.NewRule("good", leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
+	bad := rules.NewRule("bad", rulestest.Leaf(rules.SubjectRegex, "("), postroom.Star, nil)
+	good := rules.NewRule("good", rulestest.Leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
 	off := rules.NewRule("off", rules.Condition{}, postroom.Star, nil)
 	off.Enabled = false
 
@@ -28,9 +29,9 @@ func TestSetSetsBrokenRulesAside(t *testing.T) {
 }
 
 func TestScopeDoesNotOutrankPriority(t *testing.T) {
-	broad := rules.NewRule("broad", leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
+	broad := rules.NewRule("broad", rulestest.Leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
 	broad.Priority = 1
-	narrow := rules.NewRule("narrow", leaf(rules.SubjectContains, "räumung"), postroom.Star, nil)
+	narrow := rules.NewRule("narrow", rulestest.Leaf(rules.SubjectContains, "räumung"), postroom.Star, nil)
 	narrow.Scope, narrow.ScopeRef = rules.ScopeSender, "amy.lee@shop.example"
 
 	set := rules.NewSet([]rules.Rule{narrow, broad}, nil)
@@ -44,11 +45,13 @@ func TestScopeDoesNotOutrankPriority(t *testing.T) {
 func BenchmarkDecide(b *testing.B) {
 	kinds := []func(i int) rules.Condition{
 		func(i int) rules.Condition { return fromDomain(fmt.Sprintf("shop%d.example", i)) },
-		func(i int) rules.Condition { return leaf(rules.SubjectContains, fmt.Sprintf("offer %d", i)) },
-		func(i int) rules.Condition { return leaf(rules.SubjectRegex, fmt.Sprintf(`(?i)\border %d\b`, i)) },
-		func(i int) rules.Condition { return header("List-Id", fmt.Sprintf("<list%d\\.", i)) },
+		func(i int) rules.Condition { return rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("offer %d", i)) },
 		func(i int) rules.Condition {
-			return rules.AllOf(leaf(rules.HasAttachment, ""), leaf(rules.LargerThan, "1MB"))
+			return rulestest.Leaf(rules.SubjectRegex, fmt.Sprintf(`(?i)\border %d\b`, i))
+		},
+		func(i int) rules.Condition { return rulestest.Header("List-Id", fmt.Sprintf("<list%d\\.", i)) },
+		func(i int) rules.Condition {
+			return rules.AllOf(rulestest.Leaf(rules.HasAttachment, ""), rulestest.Leaf(rules.LargerThan, "1MB"))
 		},
 	}
 	list := make([]rules.Rule, 100)
@@ -67,7 +70,7 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkDecideAmongManySenders(b *testing.B) {
 	list := make([]rules.Rule, 10_000)
 	for i := range list {
-		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), leaf(rules.HasAttachment, ""), postroom.Archive, nil)
+		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Leaf(rules.HasAttachment, ""), postroom.Archive, nil)
 		list[i].Scope, list[i].ScopeRef = rules.ScopeSender, fmt.Sprintf("p%d@shop.example", i)
 	}
 	set := rules.NewSet(list, nil)

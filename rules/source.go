@@ -80,16 +80,16 @@ var addressLists = map[string]addresses{
 
 // The parts of an address.
 const (
-	partAddress = "address"
-	partLocal   = "local"
-	partUser    = "user"
-	partDetail  = "detail"
-	partDomain  = "domain"
-	partSite    = "site"
-	partName    = "name"
+	PartAddress = "address"
+	PartLocal   = "local"
+	PartUser    = "user"
+	PartDetail  = "detail"
+	PartDomain  = "domain"
+	PartSite    = "site"
+	PartName    = "name"
 )
 
-var addressParts = []string{partAddress, partLocal, partUser, partDetail, partDomain, partSite, partName}
+var addressParts = []string{PartAddress, PartLocal, PartUser, PartDetail, PartDomain, PartSite, PartName}
 
 // fold returns the case-insensitive form of a text of the source: by ASCII for names of mailboxes and file types, and by Unicode
 // for text that people write. The case of label ids counts.
@@ -99,10 +99,10 @@ func (s *textSource) fold(text string) string {
 		return text
 	case fromAddresses:
 		switch s.part {
-		case partName:
-		case partAddress:
+		case PartName:
+		case PartAddress:
 			return mailname.Address(text)
-		case partDomain, partSite:
+		case PartDomain, PartSite:
 			return mailname.Domain(text)
 		default:
 			return lowerASCII(text)
@@ -277,27 +277,27 @@ func isMailDomain(s string) bool {
 
 // partOf returns a part of an address, with an international domain in ASCII; false if the address does not have it.
 func partOf(a *postroom.Address, part string) (string, bool) {
-	if part == partName {
+	if part == PartName {
 		return a.Name, a.Name != ""
 	}
 	local, domain := a.Email, ""
 	if at := strings.LastIndexByte(a.Email, '@'); at >= 0 {
 		local, domain = a.Email[:at], a.Email[at+1:]
 	}
-	if (local == "" || domain == "") && part != partAddress {
+	if (local == "" || domain == "") && part != PartAddress {
 		return "", false // RFC 5228, section 2.7.4: an invalid address has no parts
 	}
 	user, detail, hasDetail := strings.Cut(local, "+")
 	switch part {
-	case partLocal:
+	case PartLocal:
 		return local, local != ""
-	case partUser:
+	case PartUser:
 		return user, user != ""
-	case partDetail:
+	case PartDetail:
 		return detail, hasDetail
-	case partDomain:
+	case PartDomain:
 		return mailname.ASCII(domain), domain != ""
-	case partSite:
+	case PartSite:
 		return authres.OrganizationalDomain(domain), domain != ""
 	default:
 		return mailname.ASCIIAddress(a.Email), a.Email != ""
@@ -384,4 +384,10 @@ func (v *view) list() *mime.List {
 		v.listFacts = &l
 	}
 	return v.listFacts
+}
+
+// IsAddressField reports whether conditions may name the address field.
+func IsAddressField(name string) bool {
+	_, ok := addressLists[name]
+	return ok
 }

@@ -220,7 +220,7 @@ func getRow(ctx context.Context, q dbquery.Querier, id string) (*row, error) {
 
 // checked returns the row of a rule, or an error if the rule is invalid or its name is taken.
 func (s *Store) checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
-	r.normalize()
+	r.Normalize()
 	if err := r.Validate(s.kinds); err != nil {
 		return nil, err
 	}

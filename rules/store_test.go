@@ -13,14 +13,12 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func fromDomain(domain string) rules.Condition {
 	return rules.Condition{Type: rules.SenderDomain, Value: domain}
-}
-
-func onLabel(id string) rules.Condition {
-	return rules.Condition{Type: rules.LabelPresent, Value: id}
 }
 
 // eachStore runs fn on a migrated store on every database.
@@ -270,7 +268,7 @@ func TestImportOfNothing(t *testing.T) {
 		require.ErrorContains(t, err, `account "acc"`)
 		require.Equal(t, []string{"kept"}, names(t, s))
 
-		file, err := rules.Parse("empty.yaml", strings.NewReader("rules: []"))
+		file, err := rulesfile.Parse("empty.yaml", strings.NewReader("rules: []"))
 		require.NoError(t, err)
 		require.Equal(t, rules.Imported{Removed: 1}, importRules(t, db, s, "acc", file.Rules...))
 	})
@@ -333,14 +331,14 @@ func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
 			create(t, db, s, r)
 		}
 		shops := postroom.Parameters{"label": "shops"}
-		add("by id in a condition", "acc", rules.AnyOf(fromDomain("x.example"), rules.NoneOf(onLabel("Label_7"))), postroom.Archive, nil)
+		add("by id in a condition", "acc", rules.AnyOf(fromDomain("x.example"), rules.NoneOf(rulestest.OnLabel("Label_7"))), postroom.Archive, nil)
 		add("by name in a parameter", "acc", fromDomain("x.example"), postroom.ApplyLabel, shops)
 		add("by id in a parameter", "acc", fromDomain("x.example"), postroom.ApplyLabel, postroom.Parameters{"label": "Label_7"})
-		add("longer id", "acc", onLabel("Label_77"), postroom.Archive, nil)
+		add("longer id", "acc", rulestest.OnLabel("Label_77"), postroom.Archive, nil)
 		add("the word in a regex", "acc", rules.Condition{Type: rules.SubjectRegex, Value: "Shops"}, postroom.Archive, nil)
-		add("another account's", "other", onLabel("Label_7"), postroom.ApplyLabel, shops)
-		add("all accounts'", "", onLabel("Label_7"), postroom.ApplyLabel, shops)
-		scoped := rules.NewRule("scoped to the account", onLabel("Label_7"), postroom.Archive, nil)
+		add("another account's", "other", rulestest.OnLabel("Label_7"), postroom.ApplyLabel, shops)
+		add("all accounts'", "", rulestest.OnLabel("Label_7"), postroom.ApplyLabel, shops)
+		scoped := rules.NewRule("scoped to the account", rulestest.OnLabel("Label_7"), postroom.Archive, nil)
 		scoped.Scope, scoped.ScopeRef = rules.ScopeAccount, "acc"
 		create(t, db, s, scoped)
 

@@ -76,9 +76,9 @@ func (u *rowsUnderstood) rule(r *row, logged bool) (postroom.StoredRule, error) 
 // stored is the rule as the gate sees it.
 func (r *row) stored(logged bool) (stored postroom.StoredRule, err error) {
 	rule := r.rule()
-	rule.normalize()
+	rule.Normalize()
 	stored = postroom.StoredRule{ID: rule.ID, Name: rule.Name, Version: rule.Version(), Enabled: rule.Enabled, SafeMode: rule.SafeMode}
-	for _, a := range rule.actions() {
+	for _, a := range rule.Actions() {
 		stored.Actions = append(stored.Actions, postroom.RuleAction(a))
 	}
 	if logged {

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -61,7 +62,7 @@ func (d *desk) exec(t *testing.T, statements ...string) {
 	})
 }
 
-// faults are what the audit finds.
+// Faults are what the audit finds.
 func (d *desk) faults(t *testing.T) map[string]string {
 	audit, err := d.ledger.VerifyAudit(t.Context(), nil)
 	require.NoError(t, err)
@@ -323,10 +324,10 @@ func TestTheSourceOfAVersionIsOnRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newSignedDesk(t, db, "a")
 		require.NoError(t, d.ledger.AdoptRules(t.Context()))
-		file, err := rules.Parse("rules.yaml", strings.NewReader("rules:\n  - {name: A, condition: {type: sender_domain, value: a.example}, action: archive}\n"))
+		file, err := rulesfile.Parse("rules.yaml", strings.NewReader("rules:\n  - {name: A, condition: {type: sender_domain, value: a.example}, action: archive}\n"))
 		require.NoError(t, err)
 		d.write(t, func(ctx context.Context, tx queue.Tx) error {
-			_, err := d.store.ImportFile(ctx, tx, "", file)
+			_, err := d.store.ImportFile(ctx, tx, "", file.ImportSource())
 			return err
 		})
 		d.exec(t, `UPDATE rule_versions SET source = replace(source, 'archive', 'trash')`)

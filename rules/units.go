@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	sizeHint = "write a number and B, KB, MB or GB, as in 1MB (1 KB is 1024 bytes)"
+	SizeHint = "write a number and B, KB, MB or GB, as in 1MB (1 KB is 1024 bytes)"
 	ageHint  = "write a number and h, d, w or y, as in 7d"
 )
 
 var sizeUnits = map[string]float64{"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 
-// parseSize reads a number of bytes: 500KB, 1.5 MB.
-func parseSize(s string) (int64, error) {
+// ParseSize reads a number of bytes: 500KB, 1.5 MB.
+func ParseSize(s string) (int64, error) {
 	number, unit := quantity(s)
 	n, err := strconv.ParseFloat(number, 64)
 	factor, ok := sizeUnits[unit]

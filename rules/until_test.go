@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // inTime is a time as a rule writes it, so long after now.
@@ -44,16 +45,16 @@ func TestUntilIsCheckedAgainstNow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := snoozing(tc.parameters)
-			file, err := rules.Parse("r.yaml", strings.NewReader(text))
+			file, err := rulesfile.Parse("r.yaml", strings.NewReader(text))
 			require.NoError(t, err)
-			checked, err := rules.Parse("r.yaml", strings.NewReader(text), rules.WithNow(time.Now()))
+			checked, err := rulesfile.Parse("r.yaml", strings.NewReader(text), rulesfile.WithNow(time.Now()))
 			if tc.fault == "" {
 				require.NoError(t, err)
 				require.Empty(t, checked.Warnings)
 				require.Empty(t, file.Warnings)
 				return
 			}
-			var faulty *rules.FileError
+			var faulty *rulesfile.FileError
 			require.ErrorAs(t, err, &faulty)
 			require.Len(t, faulty.Problems, 2, "%v", err)
 			require.Len(t, file.Warnings, 2)
@@ -68,7 +69,7 @@ func TestUntilIsCheckedAgainstNow(t *testing.T) {
 	for _, parameters := range []string{
 		"{amount: 366, units: days}", "{amount: 8761, units: hours}", "{amount: 525601, units: minutes}", "{amount: 0, units: days}", "{amount: -1, units: hours}",
 	} {
-		_, err := rules.Parse("r.yaml", strings.NewReader(snoozing(parameters)))
+		_, err := rulesfile.Parse("r.yaml", strings.NewReader(snoozing(parameters)))
 		require.Error(t, err, parameters)
 	}
 }

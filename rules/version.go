@@ -69,22 +69,6 @@ type VersionContent struct {
 	Altered bool
 }
 
-// Text returns the file that the rules were read from, or else one made from the rules.
-func (v *VersionContent) Text() string {
-	if v.HasSource {
-		return v.Source
-	}
-	f := &File{Rules: v.List}
-	for i := range v.List {
-		for _, a := range v.List[i].actions() {
-			if label, ok := a.Parameters.Text(postroom.ParamLabel); ok && !slices.Contains(f.Labels, label) {
-				f.Labels = append(f.Labels, label)
-			}
-		}
-	}
-	return string(Marshal(f))
-}
-
 // A VersionFilter selects versions.
 type VersionFilter struct {
 	// Account selects the versions of one account; empty for the rules that belong to none. Nil: of all.
@@ -140,7 +124,7 @@ func (s *Store) Version(ctx context.Context, number int64) (*VersionContent, err
 		return nil, fmt.Errorf("compare version %d of the rules with the log: %w", number, err)
 	}
 	content.Altered = !genuine
-	slices.SortFunc(content.List, func(a, b Rule) int { return compareRules(&a, &b) })
+	slices.SortFunc(content.List, func(a, b Rule) int { return Order(&a, &b) })
 	return content, nil
 }
 

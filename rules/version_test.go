@@ -11,14 +11,16 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func importText(t *testing.T, db queue.DB, s *rules.Store, account, text string) {
 	t.Helper()
-	f, err := rules.Parse("rules.yaml", strings.NewReader(text))
+	f, err := rulesfile.Parse("rules.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
-		_, err := s.ImportFile(ctx, tx, account, f)
+		_, err := s.ImportFile(ctx, tx, account, f.ImportSource())
 		return err
 	}))
 }
@@ -70,7 +72,7 @@ func TestEveryChangeOfRulesMakesAVersion(t *testing.T) {
 		change(func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, b.ID, "it is broken") }) // as it was
 		change(func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, a.ID) })
 		change(func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, b.ID, true) })
-		create(t, db, s, rules.NewRule("nobody's", onLabel("L1"), postroom.Archive, nil))
+		create(t, db, s, rules.NewRule("nobody's", rulestest.OnLabel("L1"), postroom.Archive, nil))
 
 		list := versions(t, s, rules.VersionFilter{})
 		require.Len(t, list, 7)
@@ -90,11 +92,12 @@ func TestEveryChangeOfRulesMakesAVersion(t *testing.T) {
 		require.NotEqual(t, list[5].Digest, list[4].Digest)
 
 		require.Equal(t, firstFile, content(t, s, 1).Source, "byte for byte")
-		require.Equal(t, commented, content(t, s, 2).Text())
+		require.Equal(t, commented, content(t, s, 2).Source)
 		third := content(t, s, 3)
+		thirdText := string(rulesfile.Marshal(rulesfile.FileOf(third.List)))
 		require.False(t, third.HasSource)
-		_, err := rules.Parse("3.yaml", strings.NewReader(third.Text()))
-		require.NoError(t, err, third.Text())
+		_, err := rulesfile.Parse("3.yaml", strings.NewReader(thirdText))
+		require.NoError(t, err, thirdText)
 		require.Equal(t, []string{"A", "b"}, []string{third.List[0].Name, third.List[1].Name})
 		require.Equal(t, "it is broken", content(t, s, 4).List[1].DisabledReason)
 
@@ -114,7 +117,7 @@ func TestGoingBackBringsTheRulesBackAsTheyWere(t *testing.T) {
 		importText(t, db, s, "acc", firstFile)
 		before, err := s.List(t.Context())
 		require.NoError(t, err)
-		create(t, db, s, rules.NewRule("another account's", onLabel("L1"), postroom.Archive, nil))
+		create(t, db, s, rules.NewRule("another account's", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		// The names change hands, b goes, and c comes.
 		importText(t, db, s, "acc", "rules: [{name: c, condition: {type: starred}, action: star}, {name: a, condition: {type: unread}, action: archive}]")
 
@@ -148,7 +151,7 @@ func TestGoingBackBringsTheRulesBackAsTheyWere(t *testing.T) {
 
 func TestTheRuleOfAnOldDecisionCanBeShown(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		made := create(t, db, s, rules.NewRule("a", onLabel("L1"), postroom.Archive, nil))
+		made := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		then := made.Version()
 		action := postroom.Star
 		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
@@ -168,8 +171,8 @@ func TestTheRuleOfAnOldDecisionCanBeShown(t *testing.T) {
 // Rules that were stored before versions were kept are the first version.
 func TestRulesFromBeforeAreAVersion(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		one := create(t, db, s, rules.NewRule("a", onLabel("L1"), postroom.Archive, nil))
-		create(t, db, s, rules.NewRule("b", onLabel("L1"), postroom.Archive, nil))
+		one := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
+		create(t, db, s, rules.NewRule("b", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		for _, table := range []string{"rule_history", "rule_versions"} {
 			require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
 				_, err := tx.ExecContext(ctx, "DELETE FROM "+table)
@@ -190,7 +193,7 @@ func TestRulesFromBeforeAreAVersion(t *testing.T) {
 // A rule that the program cannot read any more is brought back as it was: it is the engine's to disable it.
 func TestBrokenRulesAreBroughtBackToo(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		made := create(t, db, s, rules.NewRule("a", onLabel("L1"), postroom.Archive, nil))
+		made := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, `UPDATE deterministic_rules SET conditions = '{"type":"of the future"}'`)
 			return err
@@ -201,13 +204,13 @@ func TestBrokenRulesAreBroughtBackToo(t *testing.T) {
 		back := byName(t, s, "a")
 		require.EqualValues(t, "of the future", back.Condition.Type)
 		require.Equal(t, "broken", back.DisabledReason)
-		require.Contains(t, content(t, s, 2).Text(), "of the future")
+		require.Contains(t, string(rulesfile.Marshal(rulesfile.FileOf(content(t, s, 2).List))), "of the future")
 	})
 }
 
 func TestAPatchForAnOlderRevisionChangesNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		made := create(t, db, s, rules.NewRule("a", onLabel("L1"), postroom.Archive, nil))
+		made := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		patch := func(name string, revision int64) (r *rules.Rule, err error) {
 			err = write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
 				r, err = s.Patch(ctx, tx, made.ID, rules.Patch{Name: &name, Revision: revision})
@@ -234,7 +237,7 @@ func TestConcurrentPatches(t *testing.T) {
 		require.NoError(t, rules.Migrate(t.Context(), db))
 		s, err := rules.NewStore(rules.StoreConfig{DB: db})
 		require.NoError(t, err)
-		made := create(t, db, s, rules.NewRule("a", onLabel("L1"), postroom.Archive, nil))
+		made := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		answers := make(chan error)
 		for i := range 8 {
 			go func() {
@@ -259,7 +262,7 @@ func TestConcurrentPatches(t *testing.T) {
 
 func TestDifferencesOfRules(t *testing.T) {
 	parse := func(text string) []rules.Rule {
-		f, err := rules.Parse("x.yaml", strings.NewReader(text))
+		f, err := rulesfile.Parse("x.yaml", strings.NewReader(text))
 		require.NoError(t, err)
 		return f.Rules
 	}
@@ -273,22 +276,22 @@ func TestDifferencesOfRules(t *testing.T) {
 - {name: other, condition: {type: sender_domain, values: [a.example, c.example, d.example, e.example, f.example, g.example, h.example, i.example, j.example]}, action: trash, priority: 3}`)
 	after[1].DisabledReason = "why\nnot"
 	var all strings.Builder
-	for _, d := range rules.Differences(before, after) {
+	for _, d := range rulesfile.Differences(before, after) {
 		all.WriteString(d.Name + "\n" + d.String())
 	}
-	golden(t, "testdata/difference.golden", all.String())
-	require.Empty(t, rules.Differences(after, after))
+	rulestest.Golden(t, "testdata/difference.golden", all.String())
+	require.Empty(t, rulesfile.Differences(after, after))
 
 	renamed := []rules.Rule{before[0]}
 	renamed[0].ID = "1"
 	was := []rules.Rule{before[1]}
 	was[0].ID = "1"
-	require.Len(t, rules.Differences(was, renamed), 1, "an id that is the same is the same rule")
+	require.Len(t, rulesfile.Differences(was, renamed), 1, "an id that is the same is the same rule")
 
 	lines := make([]string, 3000)
 	for i := range lines {
 		lines[i] = strings.Repeat("x", i%7) + ".example"
 	}
-	large := rules.Difference{Before: strings.Join(lines, "\n"), After: "y\n" + strings.Join(lines, "\nz\n")}
+	large := rulesfile.Difference{Before: strings.Join(lines, "\n"), After: "y\n" + strings.Join(lines, "\nz\n")}
 	require.NotEmpty(t, large.String(), "which is shown as a whole")
 }

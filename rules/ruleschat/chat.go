@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 //go:embed migrations
@@ -53,8 +53,8 @@ type Config struct {
 	Client llm.Client
 	// Kinds are the actions that rules may have. Default nil: the kinds that package gmail carries out.
 	Kinds *postroom.Kinds
-	// Options are the options for reading rules files, besides Kinds, such as [rules.WithFiles]. Default nil: none.
-	Options []rules.ParseOption
+	// Options are the options for reading rules files, besides Kinds, such as [rulesfile.WithFiles]. Default nil: none.
+	Options []rulesfile.ParseOption
 	// Temperature is the randomness of the answers. Nil uses the provider's default. Some models refuse it.
 	Temperature *float64
 }
@@ -63,7 +63,7 @@ type Config struct {
 // is unusable.
 type Chat struct {
 	cfg     Config
-	options []rules.ParseOption
+	options []rulesfile.ParseOption
 }
 
 // New makes a chat. It returns an error that names the bad field.
@@ -72,7 +72,7 @@ func New(cfg Config) (*Chat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{cfg: cfg, options: append([]rules.ParseOption{rules.WithKinds(cfg.Kinds)}, cfg.Options...)}, nil
+	return &Chat{cfg: cfg, options: append([]rulesfile.ParseOption{rulesfile.WithKinds(cfg.Kinds)}, cfg.Options...)}, nil
 }
 
 // A Session is a conversation about the rules of one account.
@@ -152,7 +152,7 @@ type Acceptance struct {
 	Number    int    // of the message whose proposal the person has seen, see [Message]
 	By        string // names the person
 	// Rules is the file that the rules are now read from. Required.
-	Rules *rules.File
+	Rules *rulesfile.File
 }
 
 // Accept returns the file with the proposal and records that the person accepts it. Store the returned file in the same
@@ -162,7 +162,7 @@ type Acceptance struct {
 // [ErrChanged] if the rules differ from those that the proposal was made for, or if the proposal is not as it was shown: after a
 // further message, the model makes a new proposal. If the rules already include the proposal, because a host wrote the file and
 // was killed before its transaction ended, Accept returns them unchanged.
-func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rules.File, error) {
+func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rulesfile.File, error) {
 	if err := fields.Required("ruleschat: Acceptance.Rules", a.Rules, "the file that the rules are read from"); err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 const inUse = `# Mine.
@@ -36,9 +36,9 @@ tests:
 
 const coffee = `rules: [{name: Coffee, condition: {type: subject_contains, value: coffee}, action: star}]`
 
-func parsed(t *testing.T, text string) *rules.File {
+func parsed(t *testing.T, text string) *rulesfile.File {
 	t.Helper()
-	f, err := rules.Parse("rules.yaml", strings.NewReader(text))
+	f, err := rulesfile.Parse("rules.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	return f
 }
@@ -80,12 +80,12 @@ func (s *table) write(fn func(ctx context.Context, tx queue.Tx) error) error {
 	return s.db.Write(s.t.Context(), fn)
 }
 
-func (s *table) say(text string, f *rules.File) (*ruleschat.Reply, error) {
+func (s *table) say(text string, f *rulesfile.File) (*ruleschat.Reply, error) {
 	return s.chat.Say(s.t.Context(), ruleschat.Turn{SessionID: s.session, Text: text, Rules: f})
 }
 
 // accept accepts the latest proposal.
-func (s *table) accept(f *rules.File) (after *rules.File, err error) {
+func (s *table) accept(f *rulesfile.File) (after *rulesfile.File, err error) {
 	number := 1
 	said, _ := s.chat.Messages(s.t.Context(), s.session)
 	for _, m := range said {
@@ -96,7 +96,7 @@ func (s *table) accept(f *rules.File) (after *rules.File, err error) {
 	return s.acceptNumber(number, f)
 }
 
-func (s *table) acceptNumber(number int, f *rules.File) (after *rules.File, err error) {
+func (s *table) acceptNumber(number int, f *rulesfile.File) (after *rulesfile.File, err error) {
 	err = s.write(func(ctx context.Context, tx queue.Tx) error {
 		after, err = s.chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.session, Number: number, By: "ann", Rules: f})
 		return err
@@ -207,7 +207,7 @@ func TestFaultyProposalsAreCorrected(t *testing.T) {
 			s := sitDown(t, dbtest.SQLite(t), c.turn, proposing("Coffee is starred.", coffee))
 			files := fstest.MapFS{"config.toml": {Data: []byte("hunter2")}}
 			var err error
-			s.chat, err = ruleschat.New(ruleschat.Config{DB: s.db, Client: s.model, Options: []rules.ParseOption{rules.WithFiles(files)}})
+			s.chat, err = ruleschat.New(ruleschat.Config{DB: s.db, Client: s.model, Options: []rulesfile.ParseOption{rulesfile.WithFiles(files)}})
 			require.NoError(t, err)
 			reply, err := s.say("star coffee", parsed(t, inUse))
 			require.NoError(t, err)
@@ -420,7 +420,7 @@ func TestAnAcceptanceThatWasCutOffGoesOn(t *testing.T) {
 		_, err := s.say("star coffee", parsed(t, inUse))
 		require.NoError(t, err)
 		killed := errors.New("killed")
-		var written *rules.File
+		var written *rulesfile.File
 		err = s.write(func(ctx context.Context, tx queue.Tx) error {
 			written, err = s.chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.session, Number: 2, By: "ann", Rules: parsed(t, inUse)})
 			require.NoError(t, err)

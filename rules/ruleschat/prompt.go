@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/llm"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // proposeRules is the name of the model's one tool.
@@ -69,8 +69,8 @@ func (c *Chat) conversation(turn Turn, said []Message) []llm.Message {
 
 func (c *Chat) schema() string {
 	var compact bytes.Buffer
-	if json.Compact(&compact, rules.Schema(c.cfg.Kinds)) != nil {
-		return string(rules.Schema(c.cfg.Kinds))
+	if json.Compact(&compact, rulesfile.Schema(c.cfg.Kinds)) != nil {
+		return string(rulesfile.Schema(c.cfg.Kinds))
 	}
 	return compact.String()
 }
@@ -91,10 +91,10 @@ func labelNames(turn Turn) string {
 }
 
 // rulesText returns the file, or, if it is too long, the names of the rules, one a line.
-func rulesText(f *rules.File) string {
+func rulesText(f *rulesfile.File) string {
 	text := f.Source
 	if text == "" {
-		text = string(rules.Marshal(f))
+		text = string(rulesfile.Marshal(f))
 	}
 	if len(text) <= maxRules {
 		return text

@@ -10,17 +10,18 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 var errNothing = errors.New("the proposal changes nothing; give rules to add or replace, or names to remove, or answer without the tool")
 
 // apply returns the file with the proposal.
-func (c *Chat) apply(current *rules.File, p *Proposal) (*rules.File, error) {
-	change := rules.Revision{Remove: p.Remove}
+func (c *Chat) apply(current *rulesfile.File, p *Proposal) (*rulesfile.File, error) {
+	change := rulesfile.Revision{Remove: p.Remove}
 	if strings.TrimSpace(p.Rules) != "" {
 		// A model names no files: what is beside the rules may be anything.
-		options := append(slices.Clone(c.options), rules.WithFiles(nil), rules.WithNow(time.Now()))
-		proposed, err := rules.Parse("proposal", strings.NewReader(p.Rules), options...)
+		options := append(slices.Clone(c.options), rulesfile.WithFiles(nil), rulesfile.WithNow(time.Now()))
+		proposed, err := rulesfile.Parse("proposal", strings.NewReader(p.Rules), options...)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +39,7 @@ func (c *Chat) apply(current *rules.File, p *Proposal) (*rules.File, error) {
 		}
 	}
 	file, err := current.Revise(change, c.options...)
-	if err == nil && len(rules.Differences(current.Rules, file.Rules)) == 0 {
+	if err == nil && len(rulesfile.Differences(current.Rules, file.Rules)) == 0 {
 		err = errNothing
 	}
 	return file, err
@@ -58,7 +59,7 @@ func proposable(r *rules.Rule) error {
 }
 
 // labels returns an error for labels that rules of the file name and that nobody would create.
-func (c *Chat) labels(file *rules.File, turn Turn) error {
+func (c *Chat) labels(file *rulesfile.File, turn Turn) error {
 	there := func(label string) bool {
 		same := func(name string) bool { return strings.EqualFold(name, label) }
 		return slices.ContainsFunc(file.Labels, same) || postroom.CheckLabelName(label) != nil || // otherwise it is one of Gmail's own

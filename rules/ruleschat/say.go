@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/llm"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // The limits of a conversation.
@@ -33,7 +33,7 @@ type Turn struct {
 	Text      string // 1 to 4000 characters
 	// Rules is the file that the rules of the session's account were read from, or a file made of stored rules if there is none.
 	// Required.
-	Rules *rules.File
+	Rules *rulesfile.File
 	// Labels are the labels of the account. Default nil: only those of the file.
 	Labels []postroom.Label
 }
@@ -42,7 +42,7 @@ type Turn struct {
 type Reply struct {
 	Message
 	// File is the file with the proposal; nil if there is none.
-	File *rules.File
+	File *rulesfile.File
 }
 
 // Say stores the person's message, calls the model, and stores and returns its answer. A proposal that is still faulty after two
@@ -153,7 +153,7 @@ func (c *Chat) read(resp *llm.Response, turn Turn, reply *Reply) error {
 var errMoreThanOne = errors.New("there is more than one JSON object")
 
 // test runs the tests of the file, except those that already fail.
-func (c *Chat) test(current, file *rules.File) error {
+func (c *Chat) test(current, file *rulesfile.File) error {
 	failed := map[string]bool{}
 	for _, result := range current.Test(current.Tests, c.cfg.Kinds) {
 		failed[result.Test.Name] = !result.Passed()
@@ -206,10 +206,10 @@ func cut(text string) string {
 }
 
 // digest distinguishes files with different rules, including files without text.
-func digest(f *rules.File) string {
+func digest(f *rulesfile.File) string {
 	text := f.Source
 	if text == "" {
-		text = string(rules.Marshal(f))
+		text = string(rulesfile.Marshal(f))
 	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -13,13 +13,13 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A oneRun sorts the mailboxes until nothing is left to do: it is what the demo does, and run --once.
 type OneRun struct {
 	App      *App
-	Rules    *rules.File // nil: the stored rules stay
+	Rules    *rulesfile.File // nil: the stored rules stay
 	Progress *printer.Progress
 
 	Began     time.Time
@@ -28,7 +28,7 @@ type OneRun struct {
 }
 
 // NewOneRun makes a run by these rules; nil means those that are stored.
-func NewOneRun(h *App, file *rules.File, out *printer.Progress) *OneRun {
+func NewOneRun(h *App, file *rulesfile.File, out *printer.Progress) *OneRun {
 	if file != nil {
 		h.holdUntilRules()
 	}
@@ -55,7 +55,7 @@ func (o *OneRun) Run(ctx context.Context) error {
 }
 
 // fileOf returns the rules for one mailbox: the ids of labels, which take the place of their names, are the mailbox's.
-func (o *OneRun) fileOf() *rules.File {
+func (o *OneRun) fileOf() *rulesfile.File {
 	if o.Rules == nil {
 		return nil
 	}

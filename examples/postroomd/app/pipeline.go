@@ -8,13 +8,13 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A pipeline sorts one mailbox: that of the demo, or those of run.
 type Pipeline struct {
 	App       *App
-	Rules     *rules.File // nil: the stored rules stay
+	Rules     *rulesfile.File // nil: the stored rules stay
 	AccountID string
 }
 
@@ -106,7 +106,7 @@ func (p *Pipeline) importRules(ctx context.Context) error {
 				return errOtherRules
 			}
 		}
-		_, err := p.App.Rules.ImportFile(ctx, tx, p.AccountID, p.Rules)
+		_, err := p.App.Rules.ImportFile(ctx, tx, p.AccountID, p.Rules.ImportSource())
 		return err
 	})
 }

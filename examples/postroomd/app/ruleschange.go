@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A ruleEditor changes the rules of mailboxes: those that are stored, and the file that they are read from.
@@ -27,7 +28,7 @@ type RuleEditor struct {
 }
 
 // Current returns the configured file, or otherwise a file made of the rules that are stored for the mailbox.
-func (e *RuleEditor) Current(ctx context.Context, accountID string) (*rules.File, error) {
+func (e *RuleEditor) Current(ctx context.Context, accountID string) (*rulesfile.File, error) {
 	if file, err := e.env.ReadRules(); file != nil || err != nil {
 		return file, err
 	}
@@ -59,9 +60,9 @@ func (e *RuleEditor) rulesText(ctx context.Context, accountID string) (string, e
 }
 
 // Parse reads the text of rulesText.
-func (e *RuleEditor) Parse(text string) (*rules.File, error) {
+func (e *RuleEditor) Parse(text string) (*rulesfile.File, error) {
 	path := string(e.env.Config.Paths.Rules)
-	file, err := rules.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), e.rulesOptions()...)
+	file, err := rulesfile.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), e.rulesOptions()...)
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
@@ -69,10 +70,10 @@ func (e *RuleEditor) Parse(text string) (*rules.File, error) {
 }
 
 // rulesOptions are the options for reading the rules.
-func (e *RuleEditor) rulesOptions() []rules.ParseOption {
-	options := []rules.ParseOption{rules.WithKinds(environment.Kinds), e.env.RefuseActions()}
+func (e *RuleEditor) rulesOptions() []rulesfile.ParseOption {
+	options := []rulesfile.ParseOption{rulesfile.WithKinds(environment.Kinds), e.env.RefuseActions()}
 	if path := string(e.env.Config.Paths.Rules); path != "" {
-		options = append(options, rules.WithFiles(os.DirFS(filepath.Dir(path))))
+		options = append(options, rulesfile.WithFiles(os.DirFS(filepath.Dir(path))))
 	}
 	return options
 }
@@ -85,7 +86,7 @@ func (e *RuleEditor) rulesOptions() []rules.ParseOption {
 // of rules take: if the process is killed in between, the file has changed, and the next start reads it. A person who edits the
 // file takes no lock: if it has changed by then, it is not overwritten, and nothing changes.
 func (e *RuleEditor) Change(
-	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rules.File, error),
+	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rulesfile.File, error),
 ) (done rules.Imported, err error) {
 	readers, err := e.Readers(ctx, accountID)
 	if err != nil {
@@ -161,12 +162,12 @@ func (e *RuleEditor) Readers(ctx context.Context, accountID string) ([]rulesRead
 }
 
 // storeRules stores the file as the rules of a mailbox, and creates the labels that it names.
-func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rules.File) (rules.Imported, error) {
+func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rulesfile.File) (rules.Imported, error) {
 	own := *file
 	own.Name = what + ": " + file.Name
 	own.Rules = slices.Clone(file.Rules)
 	own.ResolveLabels(reader.labelID)
-	done, err := e.rules.ImportFile(ctx, tx, reader.accountID, &own)
+	done, err := e.rules.ImportFile(ctx, tx, reader.accountID, own.ImportSource())
 	if err != nil {
 		return done, err
 	}
@@ -176,23 +177,25 @@ func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesRe
 
 // VersionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one mailbox.
 func (e *RuleEditor) VersionText(ctx context.Context, v *rules.VersionContent) (string, error) {
-	if v.HasSource || v.AccountID == "" {
-		return v.Text(), nil
+	switch {
+	case v.HasSource:
+		return v.Source, nil
+	case v.AccountID == "":
+		return string(rulesfile.Marshal(rulesfile.FileOf(v.List))), nil
 	}
 	labels, err := e.mail.Labels(ctx, v.AccountID)
 	if err != nil {
 		return "", err
 	}
-	named := *v
-	named.List = slices.Clone(v.List)
-	(&rules.File{Rules: named.List}).ResolveLabels(func(id string) (string, bool) {
+	named := rulesfile.File{Rules: slices.Clone(v.List)}
+	named.ResolveLabels(func(id string) (string, bool) {
 		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id })
 		if i < 0 {
 			return "", false
 		}
 		return labels[i].Name, true
 	})
-	return named.Text(), nil
+	return string(rulesfile.Marshal(rulesfile.FileOf(named.Rules))), nil
 }
 
 // AlteredVersionError is the note about restoring rules that something else has written.

@@ -28,7 +28,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // asGmail makes the test binary be a Gmail on the mailbox in the folder that it names, until its standard input ends: so the
@@ -127,7 +127,7 @@ func BenchmarkPipeline(b *testing.B) {
 	dir := environment.Folder(b.TempDir())
 	url, stop := startGmail(b, dir.Gmail())
 	h := benchHost(b, dir, url, 0)
-	file, err := rules.ParseFile("../config/rules.yaml", rules.WithKinds(environment.Kinds))
+	file, err := rulesfile.ParseFile("../config/rules.yaml", rulesfile.WithKinds(environment.Kinds))
 	require.NoError(b, err)
 	p := &app.Pipeline{App: h, Rules: file}
 	p.AccountID, err = onlyAccount(b.Context(), p.App)

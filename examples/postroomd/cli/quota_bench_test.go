@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // BenchmarkBackfillWithinQuota sorts a mailbox whose Gmail keeps to the quota that new projects get, and looks at the third and
@@ -27,7 +27,7 @@ func BenchmarkBackfillWithinQuota(b *testing.B) {
 	})
 	require.NoError(b, err)
 	h := benchHost(b, dir, server.URL(), perMinute)
-	file, err := rules.ParseFile("../config/rules.yaml", rules.WithKinds(environment.Kinds))
+	file, err := rulesfile.ParseFile("../config/rules.yaml", rulesfile.WithKinds(environment.Kinds))
 	require.NoError(b, err)
 	p := &app.Pipeline{App: h, Rules: file}
 	p.AccountID, err = onlyAccount(b.Context(), p.App)

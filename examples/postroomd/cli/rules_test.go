@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func writeFile(t *testing.T, name, text string) (path string) {
@@ -58,7 +59,7 @@ func TestRulesAreFormatted(t *testing.T) {
 func TestTheSchemaOfRulesIsPrinted(t *testing.T) {
 	r := postroomd(t, "rules", "schema")
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Equal(t, string(rules.Schema(environment.Kinds)), r.stdout)
+	require.Equal(t, string(rulesfile.Schema(environment.Kinds)), r.stdout)
 }
 
 func TestRulesAreTested(t *testing.T) {

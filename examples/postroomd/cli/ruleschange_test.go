@@ -19,6 +19,7 @@ import (
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A rulesDesk is a mailbox that has been sorted once, with its rules in a file.
@@ -110,12 +111,12 @@ func TestRulesThatCannotBeStoredChangeNoFile(t *testing.T) {
 	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	before, failure := d.read(), errors.New("the disk is full")
-	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(context.Context, queue.Tx, string) (*rules.File, error) { return nil, failure })
+	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(context.Context, queue.Tx, string) (*rulesfile.File, error) { return nil, failure })
 	require.ErrorIs(t, err, failure)
 	require.Equal(t, before, d.read())
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = h.RuleEditor.Change(ctx, account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
+	_, err = h.RuleEditor.Change(ctx, account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rulesfile.File, error) {
 		cancel()
 		return h.RuleEditor.Parse(text + "  - {name: More, condition: {type: starred}, action: archive}\n")
 	})
@@ -183,7 +184,7 @@ func TestGoingBackIsForAllMailboxes(t *testing.T) {
 		if err := h.Mail.SaveLabel(ctx, tx, account, postroom.Label{ID: "Label_5", Name: "Club", Type: postroom.LabelUser}); err != nil {
 			return err
 		}
-		made, err := rules.Parse("x", strings.NewReader("rules: [{name: Club, condition: {type: label_present, value: Label_5}, action: star}]"))
+		made, err := rulesfile.Parse("x", strings.NewReader("rules: [{name: Club, condition: {type: label_present, value: Label_5}, action: star}]"))
 		require.NoError(t, err)
 		_, err = h.Rules.Import(ctx, tx, account, made.Rules) // a version without a file
 		return err

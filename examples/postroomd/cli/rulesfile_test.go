@@ -8,7 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 const moreRules = "  - {name: More, condition: {type: starred}, action: archive}\n"
@@ -22,7 +22,7 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	list, err := h.Rules.List(t.Context())
 	require.NoError(t, err)
 	byHand := "# By hand.\n" + d.read()
-	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
+	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rulesfile.File, error) {
 		d.write(byHand)
 		return h.RuleEditor.Parse(text + moreRules)
 	})
@@ -32,7 +32,7 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	after, err := h.Rules.List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, list, after)
-	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rules.File, error) {
+	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rulesfile.File, error) {
 		return h.RuleEditor.Parse(text + moreRules)
 	})
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
 	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	before := d.read()
-	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
+	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
 		for _, statement := range []string{
 			"CREATE TABLE parents (id INTEGER PRIMARY KEY)",
 			"CREATE TABLE children (parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)",

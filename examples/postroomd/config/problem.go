@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A Problem is one fault, with its position and a suggestion. For the environment and for flags, File is the name of the variable
 // or flag, and Line is 0.
-type Problem = rules.Problem
+type Problem = rulesfile.Problem
 
 // An Error lists the problems of a configuration, in the order of their lines.
 type Error struct{ Problems []Problem }

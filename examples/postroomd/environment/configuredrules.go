@@ -9,18 +9,18 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // ReadRulesFile reads the user's rules, or the sample ones when no file is named.
-func ReadRulesFile(path string, options ...rules.ParseOption) (*rules.File, error) {
-	options = append([]rules.ParseOption{rules.WithKinds(Kinds)}, options...)
-	var file *rules.File
+func ReadRulesFile(path string, options ...rulesfile.ParseOption) (*rulesfile.File, error) {
+	options = append([]rulesfile.ParseOption{rulesfile.WithKinds(Kinds)}, options...)
+	var file *rulesfile.File
 	var err error
 	if path == "" {
-		file, err = rules.Parse("rules.yaml", bytes.NewReader(config.SampleRules), options...)
+		file, err = rulesfile.Parse("rules.yaml", bytes.NewReader(config.SampleRules), options...)
 	} else {
-		file, err = rules.ParseFile(path, options...)
+		file, err = rulesfile.ParseFile(path, options...)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage.Errorf("%w; name a YAML file with rules, such as examples/postroomd/config/rules.yaml", err)
@@ -32,7 +32,7 @@ func ReadRulesFile(path string, options ...rules.ParseOption) (*rules.File, erro
 }
 
 // ReadRulesFile reads the configured rules; nil if there are none.
-func (s *Environment) ReadRules() (*rules.File, error) {
+func (s *Environment) ReadRules() (*rulesfile.File, error) {
 	if s.Config.Paths.Rules == "" {
 		return nil, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // Gmail deletes for ever only for who has granted the full mail scope. Signing in asks for it where gmail.allow_delete says so, and each
@@ -50,7 +50,9 @@ func (s *Environment) RefusedActions() map[postroom.ActionType]string {
 }
 
 // RefuseActions is for reading rules: it warns of what is refused.
-func (s *Environment) RefuseActions() rules.ParseOption { return rules.WithRefused(s.RefusedActions()) }
+func (s *Environment) RefuseActions() rulesfile.ParseOption {
+	return rulesfile.WithRefused(s.RefusedActions())
+}
 
 // ModelKinds are the actions that a model may choose from.
 func (s *Environment) ModelKinds() (*postroom.Kinds, error) {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-func FailedTests(results []rules.TestResult) int {
+func FailedTests(results []rulesfile.TestResult) int {
 	failed := 0
 	for _, r := range results {
 		if !r.Passed() {
@@ -19,7 +19,7 @@ func FailedTests(results []rules.TestResult) int {
 	return failed
 }
 
-func PrintRuleTests(out io.Writer, results []rules.TestResult) error {
+func PrintRuleTests(out io.Writer, results []rulesfile.TestResult) error {
 	for _, r := range results {
 		if _, err := fmt.Fprintln(out, printer.PrintableLines(r.String())); err != nil {
 			return err
@@ -52,9 +52,9 @@ type RuleTestAction struct {
 	Parameters postroom.Parameters `json:"parameters,omitempty"`
 }
 
-func NewRuleTests(results []rules.TestResult) RuleTests {
+func NewRuleTests(results []rulesfile.TestResult) RuleTests {
 	failed := FailedTests(results)
-	return RuleTests{Passed: len(results) - failed, Failed: failed, Tests: printer.List(results, func(r rules.TestResult) RuleTest {
+	return RuleTests{Passed: len(results) - failed, Failed: failed, Tests: printer.List(results, func(r rulesfile.TestResult) RuleTest {
 		v := RuleTest{
 			Name: r.Test.Name, File: r.Test.File, Line: r.Test.Line, Passed: r.Passed(), Rules: r.Matched, Actions: []RuleTestAction{},
 			Failures: r.Failures, Reasons: r.Reasons,

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // A versionView is a version of the rules as JSON.
@@ -69,7 +70,7 @@ func newFormerRule(ctx context.Context, h *app.App, d postroom.Decision) (*Forme
 	if err != nil {
 		return nil, err
 	}
-	text := rules.Marshal(&rules.File{Rules: []rules.Rule{*then}})
+	text := rulesfile.Marshal(&rulesfile.File{Rules: []rules.Rule{*then}})
 	v := &FormerRule{Name: then.Name, Condition: then.Condition.String(), Text: string(text), Now: "in use"}
 	for _, a := range append([]rules.RuleAction{{Type: then.Action, Parameters: then.Parameters}}, then.Also...) {
 		label, _ := a.Parameters.Text(postroom.ParamLabel)

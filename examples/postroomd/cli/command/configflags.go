@@ -8,22 +8,22 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/spf13/cobra"
 )
 
 // RefuseActions is for rules that are checked by themselves. A configuration that nobody has named and that cannot be read, such as for a
 // variable that is set where postroomd starts, keeps nobody from checking rules.
-func (c *ConfigFlags) RefusedActions(cmd *cobra.Command) (rules.ParseOption, error) {
+func (c *ConfigFlags) RefusedActions(cmd *cobra.Command) (rulesfile.ParseOption, error) {
 	l, err := config.Load(c.source())
 	switch {
 	case err == nil:
 		return (&environment.Environment{Config: l.Config}).RefuseActions(), nil
 	case c.File != "" || len(c.Set) > 0:
-		return rules.ParseOption{}, usage.Wrap(err)
+		return rulesfile.ParseOption{}, usage.Wrap(err)
 	}
 	cmd.PrintErrln("warning: the configuration cannot be read, and the rules are checked without it; 'postroomd config check' says why")
-	return rules.ParseOption{}, nil
+	return rulesfile.ParseOption{}, nil
 }
 
 // ConfigFlags select the sources of the configuration.

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func New() *cobra.Command {
@@ -33,7 +33,7 @@ func rulesCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			file, err := environment.ReadRulesFile(args[0], rules.WithNow(time.Now()), refused)
+			file, err := environment.ReadRulesFile(args[0], rulesfile.WithNow(time.Now()), refused)
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func rulesSchema() *cobra.Command {
 			"    postroomd rules schema > rules.schema.json\n\nfor files that begin with the line\n\n    # yaml-language-server: $schema=rules.schema.json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(rules.Schema(environment.Kinds))
+			_, err := cmd.OutOrStdout().Write(rulesfile.Schema(environment.Kinds))
 			return err
 		},
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesChat() *cobra.Command {
@@ -73,7 +74,7 @@ type rulesTalk struct {
 	chat    *ruleschat.Chat
 	session ruleschat.Session
 	account gmail.Account
-	current *rules.File
+	current *rulesfile.File
 }
 
 // newTalk makes a session about the rules of the mailbox, which begins with the first message.
@@ -164,8 +165,8 @@ func (c *rulesTalk) say(ctx context.Context, text, since string) (*view.ChatRepl
 	return v, err
 }
 
-func changedRules(before, after *rules.File) []string {
-	list := rules.Differences(before.Rules, after.Rules)
+func changedRules(before, after *rulesfile.File) []string {
+	list := rulesfile.Differences(before.Rules, after.Rules)
 	texts := make([]string, len(list))
 	for i := range list {
 		texts[i] = list[i].String()
@@ -174,13 +175,13 @@ func changedRules(before, after *rules.File) []string {
 }
 
 // try shows the effect that the proposal would have had on stored mail, compared with the current rules.
-func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.MessageRange) (*rules.Backtest, error) {
+func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window gmail.MessageRange) (*rules.Backtest, error) {
 	id, err := c.app.RuleEditor.LabelIDs(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
 	}
 	proposed, current := *file, *c.current
-	for _, f := range []*rules.File{&proposed, &current} {
+	for _, f := range []*rulesfile.File{&proposed, &current} {
 		f.Rules = slices.Clone(f.Rules)
 		f.ResolveLabels(id)
 		for i := range f.Rules {

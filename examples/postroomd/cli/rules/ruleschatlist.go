@@ -15,8 +15,8 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesChatList() *cobra.Command {
@@ -102,7 +102,7 @@ func acceptProposal(ctx context.Context, h *app.App, out io.Writer, s ruleschat.
 	if err != nil {
 		return err
 	}
-	done, err := h.RuleEditor.Change(ctx, s.AccountID, "proposed in session "+s.ID, func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
+	done, err := h.RuleEditor.Change(ctx, s.AccountID, "proposed in session "+s.ID, func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
 		current, err := h.RuleEditor.Parse(text)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesConfirm() *cobra.Command {
@@ -17,7 +18,7 @@ func rulesConfirm() *cobra.Command {
 			if err != nil {
 				return "", err
 			}
-			return string(rules.Marshal(&rules.File{Rules: []rules.Rule{*r}})), nil
+			return string(rulesfile.Marshal(&rulesfile.File{Rules: []rules.Rule{*r}})), nil
 		}}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesFormat() *cobra.Command {
@@ -59,7 +59,7 @@ func formatRules(cmd *cobra.Command, path string, check bool) (changed bool, err
 	if err != nil {
 		return false, usage.Wrap(err)
 	}
-	out, err := rules.Format(path, data)
+	out, err := rulesfile.Format(path, data)
 	switch {
 	case err != nil:
 		return false, usage.Wrap(err)

@@ -18,7 +18,9 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/gmailfilter"
+	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/sieve"
 )
 
 func rulesImport() *cobra.Command {
@@ -52,14 +54,14 @@ func importGmail() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printTranslation(cmd, rules.FromGmail(filters, environment.Kinds))
+			return printTranslation(cmd, gmailfilter.Import(filters, environment.Kinds))
 		})
 	}
 	return cmd
 }
 
 // filters reads the filters of a mailbox from Gmail. They refer to labels by ids.
-func gmailFilters(ctx context.Context, h *app.App, accountID string) ([]rules.GmailFilter, error) {
+func gmailFilters(ctx context.Context, h *app.App, accountID string) ([]gmailfilter.Filter, error) {
 	client, err := h.Clients.Client(ctx, accountID)
 	if err != nil {
 		return nil, err
@@ -79,8 +81,8 @@ func gmailFilters(ctx context.Context, h *app.App, accountID string) ([]rules.Gm
 		}
 	}
 	named := func(id string) string { return cmp.Or(names[id], id) }
-	return printer.List(list, func(f gmail.Filter) rules.GmailFilter {
-		return rules.GmailFilter{
+	return printer.List(list, func(f gmail.Filter) gmailfilter.Filter {
+		return gmailfilter.Filter{
 			From: f.From, To: f.To, Subject: f.Subject, Query: f.Query, NegatedQuery: f.NegatedQuery, HasAttachment: f.HasAttachment,
 			Size: f.Size, SizeComparison: f.SizeComparison, Forward: f.Forward,
 			AddLabels: printer.List(f.AddLabelIDs, named), RemoveLabels: printer.List(f.RemoveLabelIDs, named),
@@ -89,7 +91,7 @@ func gmailFilters(ctx context.Context, h *app.App, accountID string) ([]rules.Gm
 }
 
 // importCommand prints the rules, and on the standard error the parts that rules cannot express.
-func importCommand(use, short, long string, read func(data []byte) (*rules.Translation, error)) *cobra.Command {
+func importCommand(use, short, long string, read func(data []byte) (*rulesfile.Translation, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		Long: long + whatIsPrinted,
@@ -97,7 +99,7 @@ func importCommand(use, short, long string, read func(data []byte) (*rules.Trans
 	}
 }
 
-func importFile(cmd *cobra.Command, path string, read func(data []byte) (*rules.Translation, error)) error {
+func importFile(cmd *cobra.Command, path string, read func(data []byte) (*rulesfile.Translation, error)) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return usage.Wrap(err)
@@ -109,26 +111,26 @@ func importFile(cmd *cobra.Command, path string, read func(data []byte) (*rules.
 	return printTranslation(cmd, t)
 }
 
-func printTranslation(cmd *cobra.Command, t *rules.Translation) error {
+func printTranslation(cmd *cobra.Command, t *rulesfile.Translation) error {
 	if _, err := cmd.OutOrStdout().Write(t.Marshal()); err != nil {
 		return err
 	}
 	return tellUntranslated(cmd.ErrOrStderr(), t.Untranslated)
 }
 
-func fromGmail(data []byte) (*rules.Translation, error) {
-	filters, err := rules.ReadGmailFilters(bytes.NewReader(data), nil)
+func fromGmail(data []byte) (*rulesfile.Translation, error) {
+	filters, err := gmailfilter.Read(bytes.NewReader(data), nil)
 	if err != nil {
 		return nil, err
 	}
-	return rules.FromGmail(filters, environment.Kinds), nil
+	return gmailfilter.Import(filters, environment.Kinds), nil
 }
 
-func rulesFromSieve(data []byte) (*rules.Translation, error) {
-	return rules.FromSieve(string(data), environment.Kinds)
+func rulesFromSieve(data []byte) (*rulesfile.Translation, error) {
+	return sieve.Import(string(data), environment.Kinds)
 }
 
-func tellUntranslated(w io.Writer, list []rules.Untranslated) error {
+func tellUntranslated(w io.Writer, list []rulesfile.Untranslated) error {
 	for _, u := range list {
 		if _, err := fmt.Fprintln(w, printer.Printable(u.String())); err != nil {
 			return err
@@ -151,8 +153,8 @@ func rulesExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			filters, untranslated := rules.ToGmail(file.Rules, &rules.GmailExport{Unguarded: unguarded})
-			if err := rules.WriteGmailFilters(cmd.OutOrStdout(), filters, time.Now()); err != nil {
+			filters, untranslated := gmailfilter.Export(file.Rules, &gmailfilter.ExportOptions{Unguarded: unguarded})
+			if err := gmailfilter.Write(cmd.OutOrStdout(), filters, time.Now()); err != nil {
 				return err
 			}
 			return tellUntranslated(cmd.ErrOrStderr(), untranslated)

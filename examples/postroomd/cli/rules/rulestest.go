@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesTest() *cobra.Command {
@@ -67,14 +67,14 @@ func besidePath(path string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + ".tests.yaml"
 }
 
-func testsBeside(path string, further []string) ([]rules.Test, error) {
+func testsBeside(path string, further []string) ([]rulesfile.Test, error) {
 	beside := besidePath(path)
 	if _, err := os.Stat(beside); err == nil {
 		further = append([]string{beside}, further...)
 	}
-	var tests []rules.Test
+	var tests []rulesfile.Test
 	for _, name := range further {
-		more, err := rules.ParseTestFile(name, rules.WithKinds(environment.Kinds))
+		more, err := rulesfile.ParseTestFile(name, rulesfile.WithKinds(environment.Kinds))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, usage.Errorf("%w; name a YAML file with tests", err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesHistory() *cobra.Command {
@@ -153,7 +154,7 @@ func versionsToCompare(ctx context.Context, h *app.App, address string, args []s
 func printDifferences(out io.Writer, before, after *rules.VersionContent) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- version %d, %s\n+++ version %d, %s\n", before.Number, printer.Clock(before.At), after.Number, printer.Clock(after.At))
-	list := rules.Differences(before.List, after.List)
+	list := rulesfile.Differences(before.List, after.List)
 	for i := range list {
 		fmt.Fprintf(&b, "\n%s\n%s", printer.Printable(list[i].Name), printer.PrintableLines(list[i].String()))
 	}
@@ -213,12 +214,12 @@ func restoreRules(ctx context.Context, h *app.App, out io.Writer, v *rules.Versi
 		_, err = fmt.Fprintf(out, "the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
 		return err
 	}
-	file, err := rules.Parse(path, strings.NewReader(text), rules.WithKinds(environment.Kinds), rules.WithFiles(os.DirFS(filepath.Dir(path))))
+	file, err := rulesfile.Parse(path, strings.NewReader(text), rulesfile.WithKinds(environment.Kinds), rulesfile.WithFiles(os.DirFS(filepath.Dir(path))))
 	if err != nil {
 		return usage.Errorf("version %d cannot be read as a file any more, and nothing is changed: %w", v.Number, err)
 	}
 	stale := false
-	_, err = h.RuleEditor.Change(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rules.File, error) {
+	_, err = h.RuleEditor.Change(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rulesfile.File, error) {
 		if err := h.RuleEditor.CheckOverwrite(ctx, path, there, text, overwrite); err != nil {
 			return nil, err
 		}

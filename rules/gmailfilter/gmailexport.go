@@ -1,0 +1,323 @@
+package gmailfilter
+
+import (
+	"cmp"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/lists"
+	"github.com/postroom-go/postroom/rules/rulesfile"
+)
+
+// ExportOptions are the options of [ToGmail].
+type ExportOptions struct {
+	// Unguarded also makes filters of rules that match only mail whose sender is authenticated, and of actions that a person has
+	// to approve. At Gmail they are not checked. The loss is listed. Default false: they have no filter.
+	Unguarded bool
+}
+
+// Export translates rules into filters of Gmail; nil options are the zero [ExportOptions]. The result lists what Gmail's filters
+// cannot express: a rule with an untranslatable condition has no filter. All of Gmail's filters apply, whereas the first rule
+// that matches decides unless it lets the others be tried. A filter that trashes, forwards, archives or marks as read therefore
+// excludes the mail of earlier rules that spare it, as far as Gmail's search can express that. Gmail's filters trust any text in
+// a message, and ask nobody.
+func Export(list []rules.Rule, options *ExportOptions) (filters []Filter, untranslated []rulesfile.Untranslated) {
+	e := &gmailExport{}
+	if options != nil {
+		e.ExportOptions = *options
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b rules.Rule) int { return rules.Order(&a, &b) })
+	for i := range list {
+		e.rule(&list[i], i == len(list)-1)
+	}
+	return e.filters, e.untranslated
+}
+
+// criteriaOf returns the filter without actions; near lists the inexact parts.
+func criteriaOf(r *rules.Rule) (f Filter, near []string, err error) {
+	switch {
+	case !r.Enabled:
+		return f, nil, errors.New("it is disabled")
+	case r.Scope == rules.ScopeAccount || r.AccountID != "":
+		return f, nil, errors.New("filters are those of one account; this rule names one")
+	case r.Schedule.From != "" || r.Schedule.Until != "" || len(r.Schedule.Times) > 0 || len(r.Schedule.Weekdays) > 0:
+		return f, nil, errors.New("filters have no schedule")
+	}
+	condition := r.Condition
+	if r.Scope == rules.ScopeDomain || r.Scope == rules.ScopeSender {
+		kind := map[rules.Scope]rules.Kind{rules.ScopeDomain: rules.SenderDomain, rules.ScopeSender: rules.SenderEmail}[r.Scope]
+		condition = rules.AllOf(rules.Condition{Type: kind, Value: r.ScopeRef}, condition)
+	}
+	q := &gmailQuery{near: map[string]bool{}}
+	if f.Query, err = q.of(&condition); err != nil {
+		return Filter{}, nil, err
+	}
+	return f, slices.Sorted(maps.Keys(q.near)), nil
+}
+
+// A gmailQuery writes a condition in the language of Gmail's search.
+type gmailQuery struct{ near map[string]bool }
+
+func (q *gmailQuery) of(c *rules.Condition) (string, error) {
+	switch c.Op {
+	case "":
+		return q.leaf(c)
+	case rules.Not:
+		inner, err := q.of(&c.Children[0])
+		return negated(inner), err
+	}
+	var parts []string
+	for i := range c.Children {
+		part, err := q.of(&c.Children[i])
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, grouped(part))
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	if c.Op == rules.Or {
+		return "{" + strings.Join(parts, " ") + "}", nil
+	}
+	return "(" + strings.Join(parts, " ") + ")", nil
+}
+
+// grouped returns a form of the query that can follow a minus, or be combined with others.
+func grouped(query string) string {
+	if strings.HasPrefix(query, "(") || strings.HasPrefix(query, "{") || !strings.Contains(query, " ") || strings.HasPrefix(query, `"`) {
+		return query
+	}
+	return "(" + query + ")"
+}
+
+// negated is the opposite of a search; two minuses in a row are none.
+func negated(query string) string {
+	if strings.HasPrefix(query, "-") {
+		return "-(" + query + ")"
+	}
+	return "-" + grouped(query)
+}
+
+func (q *gmailQuery) leaf(c *rules.Condition) (string, error) {
+	const inexact = "Gmail looks for whole words in any case and without accents, where the rule is exact"
+	of := func(operator string, values []string) (string, error) {
+		q.near[inexact] = true
+		values = slices.Compact(slices.Clone(values))
+		parts := make([]string, len(values))
+		for i, value := range values {
+			if strings.ContainsAny(value, "\"(){}\n") {
+				return "", fmt.Errorf("%s: Gmail's search cannot look for %q", c, value)
+			}
+			parts[i] = operator + `"` + value + `"`
+		}
+		if len(parts) == 1 {
+			return parts[0], nil
+		}
+		return "{" + strings.Join(parts, " ") + "}", nil
+	}
+	plain := c.Match == "" || c.Match == rules.Is
+	switch c.Type {
+	case rules.SenderEmail, rules.SenderDomain, rules.To, rules.Cc:
+		operator := map[rules.Kind]string{rules.To: "to:", rules.Cc: "cc:"}[c.Type]
+		return of(cmp.Or(operator, "from:"), lists.Texts(c.Alternatives(), func(v string) string { return strings.TrimPrefix(v, "*@") }))
+	case rules.SubjectContains:
+		return of("subject:", c.Alternatives())
+	case rules.BodyContains:
+		return of("", c.Alternatives())
+	case rules.ListID:
+		if plain {
+			return of("list:", c.Alternatives())
+		}
+	case rules.Address:
+		if operator := gmailField(c); operator != "" {
+			return of(operator, lists.Texts(c.Alternatives(), func(v string) string { return strings.TrimPrefix(v, "*.") }))
+		}
+	case rules.HasAttachment:
+		return "has:attachment", nil
+	case rules.LargerThan, rules.SmallerThan:
+		size, err := rules.ParseSize(c.Value)
+		return fmt.Sprintf("%s:%d", strings.TrimSuffix(string(c.Type), "_than"), size), err
+	}
+	return "", fmt.Errorf("%s: Gmail's search cannot say it", c)
+}
+
+// gmailField returns the operator for whole addresses or domains in one field; empty if there is none.
+func gmailField(c *rules.Condition) string {
+	if len(c.Fields) != 1 || c.CaseSensitive {
+		return ""
+	}
+	whole := (c.Part == "" || c.Part == rules.PartAddress || c.Part == rules.PartDomain) && (c.Match == "" || c.Match == rules.Is)
+	domains := c.Part == rules.PartDomain && c.Match == rules.Wildcard && !slices.ContainsFunc(c.Alternatives(), func(v string) bool {
+		return strings.ContainsAny(strings.TrimPrefix(v, "*."), "*?\\")
+	})
+	if !whole && !domains {
+		return ""
+	}
+	return map[string]string{"from": "from:", "recipients": "to:", "cc": "cc:", "bcc": "bcc:"}[c.Fields[0]]
+}
+
+// withActions returns a filter for each label, since a filter adds only one, and the actions that filters cannot do.
+func (f Filter) withActions(actions []rules.RuleAction) (filters []Filter, lost []string) {
+	var labels []string
+	for _, a := range actions {
+		label, _ := a.Parameters.Text(postroom.ParamLabel)
+		switch a.Type {
+		case postroom.ApplyLabel:
+			labels = append(labels, label)
+		case postroom.Move:
+			labels = append(labels, label)
+			f.RemoveLabels = append(f.RemoveLabels, postroom.LabelInbox)
+		case postroom.Archive:
+			f.RemoveLabels = append(f.RemoveLabels, postroom.LabelInbox)
+		case postroom.MarkRead:
+			f.RemoveLabels = append(f.RemoveLabels, postroom.LabelUnread)
+		case postroom.Star:
+			f.AddLabels = append(f.AddLabels, postroom.LabelStarred)
+		case postroom.Trash:
+			f.AddLabels = append(f.AddLabels, postroom.LabelTrash)
+		case postroom.RemoveLabel:
+			if strings.EqualFold(label, postroom.LabelImportant) {
+				f.RemoveLabels = append(f.RemoveLabels, postroom.LabelImportant)
+			} else {
+				lost = append(lost, fmt.Sprintf("filters do not take the label %q off", label))
+			}
+		case postroom.Forward:
+			if to, ok := a.Parameters.Texts("to"); ok && len(to) == 1 && f.Forward == "" && len(a.Parameters) == 1 {
+				f.Forward = to[0]
+				continue
+			}
+			lost = append(lost, "filters forward to one address, as it is")
+		default:
+			lost = append(lost, "filters do not know the action "+a.InWords())
+		}
+	}
+	f.RemoveLabels = compacted(f.RemoveLabels)
+	for _, label := range compacted(labels) {
+		one := f
+		one.AddLabels = append(slices.Clone(f.AddLabels), label)
+		filters = append(filters, one)
+	}
+	if len(labels) == 0 && (len(f.AddLabels) > 0 || len(f.RemoveLabels) > 0 || f.Forward != "") {
+		filters = append(filters, f)
+	}
+	return filters, lost
+}
+
+func compacted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Write writes filters in the form that Gmail's settings import (mailFilters.xml). now is the time in the file.
+func Write(w io.Writer, filters []Filter, now time.Time) error {
+	type entry struct {
+		Category struct {
+			Term string `xml:"term,attr"`
+		} `xml:"category"`
+		Title      string           `xml:"title"`
+		ID         string           `xml:"id"`
+		Updated    string           `xml:"updated"`
+		Content    string           `xml:"content"`
+		Properties []filterProperty `xml:"apps:property"`
+	}
+	feed := struct {
+		XMLName xml.Name `xml:"feed"`
+		Atom    string   `xml:"xmlns,attr"`
+		Apps    string   `xml:"xmlns:apps,attr"`
+		Title   string   `xml:"title"`
+		Updated string   `xml:"updated"`
+		Entries []entry  `xml:"entry"`
+	}{Atom: "http://www.w3.org/2005/Atom", Apps: "http://schemas.google.com/apps/2006", Title: "Mail Filters", Updated: now.UTC().Format(time.RFC3339)}
+	for i := range filters {
+		e := entry{Title: "Mail Filter", ID: fmt.Sprintf("tag:mail.google.com,2008:filter:%d", i+1), Updated: feed.Updated}
+		e.Category.Term = "filter"
+		var err error
+		if e.Properties, err = filters[i].properties(); err != nil {
+			return fmt.Errorf("write Gmail's filters: filter %d: %w", i+1, err)
+		}
+		feed.Entries = append(feed.Entries, e)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(feed); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// properties returns the properties in the terms of the export.
+func (f *Filter) properties() ([]filterProperty, error) {
+	var list []filterProperty
+	add := func(name, value string) {
+		if value != "" {
+			list = append(list, filterProperty{name, value})
+		}
+	}
+	add("from", f.From)
+	add("to", f.To)
+	add("subject", f.Subject)
+	add("hasTheWord", f.Query)
+	add("doesNotHaveTheWord", f.NegatedQuery)
+	if f.HasAttachment {
+		add("hasAttachment", "true")
+	}
+	if f.SizeComparison != "" {
+		add("sizeOperator", map[string]string{"larger": "s_sl", "smaller": "s_ss"}[f.SizeComparison])
+		add("size", strconv.FormatInt(f.Size, 10))
+		add("sizeUnit", "s_sb")
+	}
+	for _, label := range f.AddLabels {
+		name, value, ok := addedProperty(label)
+		if !ok {
+			return nil, fmt.Errorf("filters do not add the label %s", label)
+		}
+		add(name, value)
+	}
+	removed := map[string]string{
+		postroom.LabelInbox: "shouldArchive", postroom.LabelUnread: "shouldMarkAsRead", postroom.LabelSpam: "shouldNeverSpam",
+		postroom.LabelImportant: "shouldNeverMarkAsImportant",
+	}
+	for _, label := range f.RemoveLabels {
+		if removed[label] == "" {
+			return nil, fmt.Errorf("filters do not remove the label %s", label)
+		}
+		add(removed[label], "true")
+	}
+	add("forwardTo", f.Forward)
+	return list, nil
+}
+
+func addedProperty(label string) (name, value string, ok bool) {
+	switch label {
+	case postroom.LabelStarred:
+		return "shouldStar", "true", true
+	case postroom.LabelTrash:
+		return "shouldTrash", "true", true
+	case postroom.LabelSpam:
+		return "shouldSpam", "true", true
+	case postroom.LabelImportant:
+		return "shouldAlwaysMarkAsImportant", "true", true
+	}
+	for smart, id := range smartLabels {
+		if id == label {
+			return "smartLabelToApply", smart, true
+		}
+	}
+	return "label", label, !rules.IsSystemLabel(label)
+}

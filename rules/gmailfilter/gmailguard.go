@@ -1,0 +1,143 @@
+package gmailfilter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
+)
+
+// maxGmailQuery is the longest search that a filter of Gmail takes.
+const maxGmailQuery = 1500
+
+// A gmailExport makes filters of rules, in their order.
+type gmailExport struct {
+	ExportOptions
+
+	filters      []Filter
+	untranslated []rulesfile.Untranslated
+	before       []gmailStop
+}
+
+// A gmailStop is a rule after which no other is tried.
+type gmailStop struct {
+	name  string
+	query string // of its mail; empty if Gmail's search cannot say it
+	does  map[string]bool
+}
+
+func (e *gmailExport) lose(r *rules.Rule, left rulesfile.Leftover, what string) {
+	e.untranslated = append(e.untranslated, rulesfile.Untranslated{Of: r.Name, What: what, Left: left})
+}
+
+func (e *gmailExport) rule(r *rules.Rule, last bool) {
+	filter, near, err := criteriaOf(r)
+	if stop := (gmailStop{r.Name, filter.Query, harms(r.Actions())}); r.Enabled && !r.Continue {
+		defer func() { e.before = append(e.before, stop) }()
+	}
+	if err != nil {
+		e.lose(r, rulesfile.Skipped, err.Error())
+		return
+	}
+	if r.RequiresAuthentication() {
+		const unproven = "filters do not ask whether the sender is authenticated"
+		if !e.Unguarded {
+			e.lose(r, rulesfile.Skipped, unproven)
+			return
+		}
+		near = append(near, unproven+": it applies to mail of anybody who writes its sender")
+	}
+	actions, lost := e.approved(r)
+	actions, filter.Query, lost = e.spare(actions, filter.Query, lost)
+	made, unknown := filter.withActions(actions)
+	lost = append(lost, unknown...)
+	if len(made) == 0 {
+		e.lose(r, rulesfile.Skipped, strings.Join(lost, "; "))
+		return
+	}
+	for _, what := range lost {
+		e.lose(r, rulesfile.Partial, what)
+	}
+	for _, what := range near {
+		e.lose(r, rulesfile.Approximate, what)
+	}
+	if !r.Continue && !last {
+		e.lose(r, rulesfile.Approximate, "at Gmail the filters after it apply as well")
+	}
+	e.filters = append(e.filters, made...)
+}
+
+// approved are the actions that no person has to approve here.
+func (e *gmailExport) approved(r *rules.Rule) (actions []rules.RuleAction, lost []string) {
+	for _, a := range r.Actions() {
+		kind, standard := postroom.StandardKind(a.Type)
+		if standard && kind.Danger == postroom.Dangerous && r.SafeMode != postroom.SafeDangerousOverride {
+			what := fmt.Sprintf("%s: here a person approves it first, and Gmail asks nobody", a.Type)
+			lost = append(lost, what)
+			if !e.Unguarded {
+				continue
+			}
+		}
+		actions = append(actions, a)
+	}
+	return actions, lost
+}
+
+// spare excludes from harmful actions the mail of earlier rules that stop and lack these actions.
+func (e *gmailExport) spare(actions []rules.RuleAction, query string, lost []string) ([]rules.RuleAction, string, []string) {
+	harm := harms(actions)
+	var unknown []string
+	spared := query
+	for _, stop := range e.before {
+		if !slices.ContainsFunc(actions, func(a rules.RuleAction) bool { return !within(harms([]rules.RuleAction{a}), stop.does) }) {
+			continue
+		}
+		guarded := grouped(spared) + " " + negated(stop.query)
+		if stop.query == "" || len(guarded) > maxGmailQuery {
+			unknown = append(unknown, fmt.Sprintf("%q", stop.name))
+			continue
+		}
+		spared = guarded
+	}
+	if len(harm) == 0 || len(unknown) == 0 {
+		return actions, spared, lost
+	}
+	kept := slices.DeleteFunc(slices.Clone(actions), func(a rules.RuleAction) bool { return len(harms([]rules.RuleAction{a})) > 0 && a.Type != postroom.Move })
+	for i, a := range kept {
+		if a.Type == postroom.Move {
+			kept[i].Type = postroom.ApplyLabel
+		}
+	}
+	what := "it spares the mail of rules before it, and Gmail's search cannot say which that is: " + strings.Join(unknown, ", ")
+	return kept, query, append(lost, what)
+}
+
+// harms returns the actions from which an earlier rule may spare a message.
+func harms(actions []rules.RuleAction) map[string]bool {
+	does := map[string]bool{}
+	for _, a := range actions {
+		switch a.Type {
+		case postroom.Trash, postroom.Delete:
+			does["trash"], does["leave"] = true, true
+		case postroom.Move, postroom.Archive:
+			does["leave"] = true
+		case postroom.MarkRead:
+			does["read"] = true
+		case postroom.Forward:
+			does[a.InWords()] = true
+		}
+	}
+	return does
+}
+
+func within(some, all map[string]bool) bool {
+	for one := range some {
+		if !all[one] {
+			return false
+		}
+	}
+	return true
+}

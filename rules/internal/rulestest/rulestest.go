@@ -1,0 +1,136 @@
+// Package rulestest has what the tests of rules share.
+package rulestest
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/stretchr/testify/require"
+
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// Golden compares a text with a file, which -update rewrites.
+func Golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+// formatted returns the canonical form of a text, which must be its own canonical form.
+// Formatted formats a rules file twice, which must be as once.
+func Formatted(t require.TestingT, text string) string {
+	out, err := rulesfile.Format("rules.yaml", []byte(text))
+	require.NoError(t, err, "%s", text)
+	again, err := rulesfile.Format("rules.yaml", out)
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, string(out), string(again), "%s", text)
+	return string(out)
+}
+
+// Listed writes one untranslated part a line.
+func Listed(untranslated []rulesfile.Untranslated) string {
+	var text strings.Builder
+	for _, u := range untranslated {
+		text.WriteString(u.String() + "\n")
+	}
+	return text.String()
+}
+
+// Now is when the tests decide.
+var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// Leaf makes a leaf with a value.
+func Leaf(kind rules.Kind, value string) rules.Condition {
+	return rules.Condition{Type: kind, Value: value}
+}
+
+// Header makes a leaf that matches a pattern in a header field.
+func Header(name, pattern string) rules.Condition {
+	return rules.Condition{Type: rules.HeaderMatch, Header: name, Pattern: pattern}
+}
+
+// Matches reports whether a condition matches a message.
+func Matches(t require.TestingT, c rules.Condition, msg *postroom.Message) bool {
+	program, err := rules.Compile(c)
+	require.NoError(t, err)
+	return program.Match(msg, Now)
+}
+
+// OnLabel makes a leaf that matches a label.
+func OnLabel(id string) rules.Condition {
+	return rules.Condition{Type: rules.LabelPresent, Value: id}
+}
+
+// AnyLeaf draws leaves that match some of anyMessage and not others.
+func AnyLeaf() *rapid.Generator[rules.Condition] {
+	return rapid.SampledFrom([]rules.Condition{
+		Leaf(rules.SenderEmail, "*@a.example"), Leaf(rules.SenderDomain, "b.example"), Leaf(rules.To, "me@home.example"),
+		Leaf(rules.SubjectContains, "sale"), Leaf(rules.SubjectRegex, `^\w+ \d`), Leaf(rules.BodyContains, "x"),
+		{Type: rules.HeaderPresent, Header: "List-Id"}, Header("List-Id", "dev"), Leaf(rules.LabelPresent, "INBOX"),
+		Leaf(rules.HasAttachment, ""), Leaf(rules.LargerThan, "1KB"), Leaf(rules.OlderThan, "1d"), Leaf(rules.NewerThan, "3d"),
+		{Type: rules.SenderEmail, Values: []string{"*@b.example", "amy@a.example"}}, Leaf(rules.IsReply, ""), Leaf(rules.Unread, ""),
+		{Type: rules.Address, Fields: []string{"from", "to"}, Part: "local", Match: rules.Contains, Value: "m"},
+		{Type: rules.Header, Fields: []string{"List-Id", "Subject"}, Match: rules.Wildcard, Value: "*E*"},
+		{Type: rules.HeaderCount, Header: "List-Id", Compare: rules.Less, Value: "1"},
+		{Type: rules.Weekday, Value: "sat", Zone: "Asia/Tokyo"}, {Type: rules.ListID, Value: "dev"},
+		Leaf(rules.SenderDomain, "Bücher.example"), Leaf(rules.SenderEmail, "cy@BÜCHER.example"), Leaf(rules.To, "*@xn--bcher-kva.example"),
+		{Type: rules.Address, Fields: []string{"from"}, Part: "domain", Match: rules.Wildcard, Value: "bücher.*"},
+		{Type: rules.Address, Fields: []string{"from", "to"}, Match: rules.Contains, Value: "bücher.example"},
+	})
+}
+
+// AnyCondition draws conditions.
+func AnyCondition(depth int) *rapid.Generator[rules.Condition] {
+	return rapid.Custom(func(t *rapid.T) rules.Condition {
+		if depth == 0 || rapid.IntRange(0, 2).Draw(t, "shape") == 0 {
+			return AnyLeaf().Draw(t, "leaf")
+		}
+		child := AnyCondition(depth - 1)
+		if rapid.Bool().Draw(t, "not") {
+			return rules.NoneOf(child.Draw(t, "child"))
+		}
+		children := rapid.SliceOfN(child, 1, 4).Draw(t, "children")
+		return rules.Condition{Op: rapid.SampledFrom([]rules.Op{rules.And, rules.Or}).Draw(t, "op"), Children: children}
+	})
+}
+
+// Doc returns the indented text below a heading of a doc.go.
+func Doc(t *testing.T, path, heading string) string {
+	t.Helper()
+	source, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, section, ok := strings.Cut(string(source), "// # "+heading+"\n")
+	require.True(t, ok)
+	section, _, _ = strings.Cut(section, "// # ")
+	var code strings.Builder
+	for line := range strings.Lines(section) {
+		if indented, ok := strings.CutPrefix(line, "//\t"); ok {
+			code.WriteString(indented)
+		}
+	}
+	return code.String()
+}
+
+// WithForward are kinds of a host that forwards mail.
+func WithForward(t testing.TB) *postroom.Kinds {
+	t.Helper()
+	forward, ok := postroom.StandardKind(postroom.Forward)
+	require.True(t, ok)
+	forward.Job = "forward"
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{forward}})
+	require.NoError(t, err)
+	return kinds
+}
