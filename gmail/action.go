@@ -279,7 +279,7 @@ func perform(ctx context.Context, client *Client, id string, before postroom.Ima
 	change := needed(e.Change, before)
 	if !change.IsZero() {
 		var err error
-		if after, err = client.apply(ctx, id, change); err != nil {
+		if after, err = applyChange(ctx, client, id, change); err != nil {
 			return outcome{}, err
 		}
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// maxRestarts is how often a list begins again when the token of a page is refused. A server may refuse each.
+const maxRestarts = 3
+
 // BackfillQuery returns a search for the mail that Gmail received in a time range and that query finds, for [NewBackfillJob]. It
 // begins at from and ends before to, in whole seconds that omit nothing of the range. A zero time leaves that end open, and an
 // empty query finds all mail. Gmail reads a date as midnight in California, so the range is in seconds of the Unix epoch.

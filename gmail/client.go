@@ -3,16 +3,20 @@ package gmail
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"golang.org/x/text/cases"
 	api "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/option"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // A ClientConfig configures a [Client] for one mailbox.
@@ -27,6 +31,18 @@ type ClientConfig struct {
 	Timeout time.Duration
 	// Limits keep the client within Gmail's quota. The zero Limits are those that Gmail gives a new project.
 	Limits Limits
+	// Shared makes the Limits hold for all processes that share its database; nil for this process alone.
+	Shared *SharedLimits
+}
+
+// SharedLimits say whose limits several processes keep together. On PostgreSQL the units per minute are kept exactly, a
+// Retry-After after two seconds, and Concurrent is divided among the processes that call for the account, except during the
+// seconds in which one joins. On other databases, which one process has to itself, they change nothing.
+type SharedLimits struct {
+	// DB has the tables quota_accounts and quota_leases. Required.
+	DB queue.DB
+	// AccountID is the account to which the limits apply. Required.
+	AccountID string
 }
 
 // defaultCallTimeout bounds a call.
@@ -51,11 +67,25 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Timeout < 0 {
 		return nil, fmt.Errorf("gmail: ClientConfig.Timeout is %v; it must be positive", cfg.Timeout)
 	}
-	gate, err := newGate(cfg.Limits)
+	gate, err := cfg.gate()
 	if err != nil {
 		return nil, fmt.Errorf("gmail: ClientConfig.%w", err)
 	}
 	return newClient(cfg, gate)
+}
+
+// gate makes the gate of the limits, and shares it if that is configured.
+func (cfg *ClientConfig) gate() (*gate, error) {
+	if cfg.Shared == nil || string(cfg.Shared.DB.Dialect()) != "postgres" {
+		return newGate(cfg.Limits)
+	}
+	var fault error
+	g, err := cfg.Limits.gate(func(l Limits) (shared budget) {
+		timeout := cmp.Or(cfg.Timeout, defaultCallTimeout)
+		shared, fault = newSharedBudget(cfg.Shared.DB, cfg.Shared.AccountID, l, timeout, time.Minute)
+		return shared
+	})
+	return g, errors.Join(err, fault)
 }
 
 // newClient makes a client with a gate, for a configuration that has been checked.
@@ -115,6 +145,9 @@ func (c *Client) Profile(ctx context.Context) (Profile, error) {
 	}
 	return Profile{Email: p.EmailAddress, HistoryID: p.HistoryId, Messages: p.MessagesTotal}, nil
 }
+
+// maxPageSize is the most ids that Gmail returns on a page.
+const maxPageSize = 500
 
 // A MessageList selects messages to list.
 type MessageList struct {
@@ -291,3 +324,9 @@ func labelOf(l *api.Label) postroom.Label {
 	}
 	return label
 }
+
+// nameKey is a label's name as Gmail compares names: without regard to case.
+func nameKey(name string) string { return cases.Fold().String(dbvalue.Clean(name)) }
+
+// sameName reports whether Gmail takes two names for that of one label.
+func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }

@@ -1,7 +1,6 @@
 package gmail
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +56,7 @@ func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := newGate(cfg.Limits); err != nil {
+	if err := cfg.Limits.Validate(); err != nil {
 		return nil, fmt.Errorf("gmail: AccountClientsConfig.%w", err)
 	}
 	if cfg.Timeout < 0 {
@@ -95,19 +94,10 @@ func (c *AccountClients) Client(ctx context.Context, accountID string) (*Client,
 
 // newClient makes the client of an account. On PostgreSQL its limits hold for all processes together.
 func (c *AccountClients) newClient(carrier *http.Client, accountID string) (*Client, error) {
-	cfg := ClientConfig{HTTPClient: carrier, Endpoint: c.cfg.Endpoint, Timeout: c.cfg.Timeout, Limits: c.cfg.Limits}
-	if string(c.cfg.Store.db.Dialect()) != "postgres" {
-		return NewClient(cfg)
-	}
-	var err error
-	gate, fault := cfg.Limits.gate(func(l Limits) (shared budget) {
-		shared, err = newSharedBudget(c.cfg.Store.db, accountID, l, cmp.Or(cfg.Timeout, defaultCallTimeout), time.Minute)
-		return shared
+	return NewClient(ClientConfig{
+		HTTPClient: carrier, Endpoint: c.cfg.Endpoint, Timeout: c.cfg.Timeout, Limits: c.cfg.Limits,
+		Shared: &SharedLimits{DB: c.cfg.Store.db, AccountID: accountID},
 	})
-	if err = errors.Join(fault, err); err != nil {
-		return nil, err
-	}
-	return newClient(cfg, gate)
 }
 
 func (c *AccountClients) place(accountID string) *accountClient {

@@ -168,9 +168,6 @@ func notAnID(id string) bool {
 		strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar })
 }
 
-// canBeFound reports whether a search finds messages by the Message-ID.
-func canBeFound(id string) bool { return id != "" && !strings.ContainsAny(id, " \"<>(){}") }
-
 // newMessageID chooses a Message-ID at the domain of an address.
 func newMessageID(from string) (string, error) {
 	id, err := uuid.NewRandom()

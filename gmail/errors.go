@@ -263,9 +263,6 @@ func isNoID(err error) bool {
 // refusal recurs at the first page.
 func isPageRefused(token string, err error) bool { return token != "" && ClassOf(err) == ClassInvalid }
 
-// maxRestarts is how often a list begins again when the token of a page is refused. A server may refuse each.
-const maxRestarts = 3
-
 func firstText(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {

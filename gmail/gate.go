@@ -36,6 +36,12 @@ func newGate(limits Limits) (*gate, error) {
 	return limits.gate(func(l Limits) budget { return newWindow(l, time.Minute) })
 }
 
+// Validate reports the first limit that is out of its bounds, by its name.
+func (l Limits) Validate() error {
+	_, err := newGate(l)
+	return err
+}
+
 // gate makes a gate, nil where there are no limits.
 func (l Limits) gate(budgetOf func(Limits) budget) (*gate, error) {
 	if l.Unlimited {

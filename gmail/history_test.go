@@ -258,7 +258,7 @@ func TestCursorOfAPage(t *testing.T) {
 		{"a record without an id", HistoryPage{Events: events(0), NextPageToken: "p"}, 0},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, tt.page.cursor()) })
+		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, cursorAfter(tt.page)) })
 	}
 }
 

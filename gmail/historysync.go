@@ -63,7 +63,7 @@ func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[History
 		}
 	}
 	// Another sync may have come further meanwhile.
-	return j.Store.moveCursor(ctx, tx, accountID, max(cursor, page.cursor()), page.NextPageToken == "")
+	return j.Store.moveCursor(ctx, tx, accountID, max(cursor, cursorAfter(page)), page.NextPageToken == "")
 }
 
 // applyEvents stores the changes of a page and reports them to the host. It returns the ingest jobs of the messages that came.
@@ -132,9 +132,9 @@ func (c *labelChanges) report(ctx context.Context, tx queue.Tx, providerIDs ...s
 	return nil
 }
 
-// cursor returns the cursor after the page. After the last page that is the mailbox's history id. After others it is one
+// cursorAfter returns the cursor after the page. After the last page that is the mailbox's history id. After others it is one
 // less than the id of the last record, so that the next page, which may begin with the same id, is not missed.
-func (p HistoryPage) cursor() uint64 {
+func cursorAfter(p HistoryPage) uint64 {
 	switch {
 	case p.NextPageToken == "":
 		return p.HistoryID

@@ -110,7 +110,7 @@ func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *
 func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *RawMessage, cause error) error {
 	broken := BrokenMessage{
 		AccountID: w.Payload.AccountID, ProviderID: raw.ID, JobID: w.Job.ID, Reason: cause.Error(),
-		Subject: raw.subject(), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,
+		Subject: subjectOf(raw), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return j.Store.saveBroken(ctx, tx, broken, []byte(raw.Encoded))
@@ -121,8 +121,8 @@ func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw
 	return queue.Fatal(cause)
 }
 
-// subject returns the subject in the base64 part of the message; empty if there is none.
-func (m *RawMessage) subject() string {
+// subjectOf returns the subject in the base64 part of the message; empty if there is none.
+func subjectOf(m *RawMessage) string {
 	const enough = 64 << 10
 	text := m.Encoded[:min(len(m.Encoded), enough)]
 	head := make([]byte, base64.RawURLEncoding.DecodedLen(len(text)))

@@ -74,7 +74,7 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 	if err != nil {
 		return postroom.Image{}, Verdict(err)
 	}
-	image, err := client.apply(ctx, id, change)
+	image, err := applyChange(ctx, client, id, change)
 	return image, Verdict(err)
 }
 

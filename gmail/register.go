@@ -112,7 +112,6 @@ const (
 	defaultSnoozeLabel = "Postroom/Snoozed"
 
 	defaultPageSize = 100
-	maxPageSize     = 500
 )
 
 func (c Config) withDefaults() (Config, error) {

@@ -41,6 +41,9 @@ func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (Message
 	return refOf(m), err
 }
 
+// canBeFound reports whether a search finds messages by the Message-ID.
+func canBeFound(id string) bool { return id != "" && !strings.ContainsAny(id, " \"<>(){}") }
+
 // FindSent looks for a message in the sent mail by its Message-ID, without angle brackets. It uses Gmail's search, which may find
 // a message only some time after it was sent. With a history id from before the sending it then also reads the history, which has
 // no such delay, as far as Gmail still has it. It makes one call, or a few with a history id.

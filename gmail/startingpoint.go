@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-
-	api "google.golang.org/api/gmail/v1"
 )
 
 // profile reads the profile. QUIRK: servers that implement only a part of Gmail's API answer getProfile with 404, 405 or 501.
@@ -26,7 +24,9 @@ func (j *jobs) profile(ctx context.Context, client *Client, account Account) (Pr
 	fault := err
 	newest, err := client.ListMessages(ctx, MessageList{IncludeSpamTrash: true, Max: 1})
 	if err == nil && len(newest.IDs) > 0 {
-		p.HistoryID, err = client.historyIDOf(ctx, newest.IDs[0])
+		var state messageState
+		state, err = client.getState(ctx, newest.IDs[0])
+		p.HistoryID = state.historyID
 	}
 	if err != nil {
 		return Profile{}, err
@@ -34,19 +34,6 @@ func (j *jobs) profile(ctx context.Context, client *Client, account Account) (Pr
 	j.Logger.WarnContext(ctx, "the server has no getProfile; the history is read from the newest message on",
 		"account", account.Email, "history_id", p.HistoryID, "error", fault)
 	return p, nil
-}
-
-// historyIDOf reads the history id of the last change of a message.
-func (c *Client) historyIDOf(ctx context.Context, id string) (historyID uint64, err error) {
-	err = c.do(ctx, MethodGetMessage, "get message "+id, ClassGone, func(ctx context.Context) error {
-		var m *api.Message
-		m, err := c.service.Users.Messages.Get(c.user, id).Context(ctx).Format("minimal").Do()
-		if err == nil {
-			historyID = m.HistoryId
-		}
-		return err
-	})
-	return historyID, err
 }
 
 func hasNoProfile(err error) bool {

@@ -157,7 +157,7 @@ func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn
 		woken.Change.Add = []string{postroom.LabelInbox}
 	}
 	if change := needed(woken.Change, woken.After); !change.IsZero() {
-		woken.After, err = client.apply(ctx, id, change)
+		woken.After, err = applyChange(ctx, client, id, change)
 	}
 	return woken, err
 }
