@@ -290,7 +290,11 @@ func TestEachMessageIsSentOnce(t *testing.T) {
 // A call that takes too long is given up, and may take effect later.
 func TestSendThatHangs(t *testing.T) {
 	w := newWorld(t)
-	w.client.timeout = 300 * time.Millisecond
+	impatient, err := NewClient(ClientConfig{
+		HTTPClient: authorized(w), Endpoint: w.server.URL(), Timeout: 300 * time.Millisecond, Limits: Limits{Unlimited: true},
+	})
+	require.NoError(t, err)
+	w.client = impatient
 	ann := w.inbox("ann@example.com")
 	message, _ := w.letter(question)
 	w.cfg.Outbox.Settle = 2 * time.Second
