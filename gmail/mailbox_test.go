@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -69,7 +70,7 @@ func TestMailboxApplyThatBreaksOff(t *testing.T) {
 			id, _ := w.known("TRASH")
 			w.server.Fault(fault)
 			_, err := w.mailbox().Apply(t.Context(), w.account, id, change)
-			require.Equal(t, ClassNetwork, ClassOf(err))
+			require.Equal(t, gmailapi.ClassNetwork, gmailapi.ClassOf(err))
 			image, err := w.mailbox().Apply(t.Context(), w.account, id, change)
 			require.NoError(t, err)
 			require.Equal(t, []string{"INBOX", "STARRED"}, image.LabelIDs)
@@ -99,18 +100,18 @@ func TestMailboxErrorsAreVerdicts(t *testing.T) {
 
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Status: 429})
 	_, err = w.mailbox().Image(t.Context(), w.account, id)
-	require.Equal(t, queue.Defer(errors.Unwrap(err), rateLimitDelay), err)
+	require.Equal(t, queue.Defer(errors.Unwrap(err), gmailapi.RateLimitDelay), err)
 
 	require.NoError(t, w.google.Users.Messages.Delete("me", providerID).Do())
 	_, err = w.mailbox().Apply(t.Context(), w.account, id, add("STARRED"))
 	require.ErrorIs(t, err, postroom.ErrMessageGone)
 	require.Equal(t, queue.Fatal(errors.Unwrap(err)), err)
 
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, errors.New("no token") })
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, errors.New("no token") })
 	_, err = w.mailbox().Image(t.Context(), w.account, id)
 	require.EqualError(t, err, "no token")
 
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, nil })
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
 	_, err = w.mailbox().Image(t.Context(), w.account, id)
 	require.ErrorContains(t, err, "Clients returned nil and no error")
 }
@@ -148,9 +149,9 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
-	_, err := NewClient(ClientConfig{})
+	_, err := gmailapi.NewClient(gmailapi.ClientConfig{})
 	require.ErrorContains(t, err, "gmail: ClientConfig.HTTPClient is nil; it is required: give a client that authorizes requests")
-	_, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
+	_, err = gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
 	require.ErrorContains(t, err, "gmail: ClientConfig.Timeout")
 	_, err = NewStore(StoreConfig{})
 	require.EqualError(t, err, "gmail: StoreConfig.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
@@ -162,7 +163,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 
 func TestAHostThatFindsNoClient(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, nil })
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
 	job := w.job(w.run(NewLabelsSyncJob(w.account)))
 	require.Equal(t, queue.StateFailed, job.State)
 	require.Contains(t, job.LastError, "client of account "+w.server.Email()+": Clients returned nil and no error")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -15,11 +16,11 @@ var topicName = regexp.MustCompile(`^projects/[^/]+/topics/[^/]+$`)
 func (j *jobs) watch(ctx context.Context, w *queue.Work[WatchPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	expires, err := client.Watch(ctx, j.Topic)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return mustExec(ctx, tx, "watch of account "+account.ID, sqlSetWatch,

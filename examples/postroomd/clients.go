@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"golang.org/x/oauth2"
 )
 
@@ -27,7 +28,7 @@ func (h *host) newClients(ctx context.Context) (gmail.Clients, error) {
 		Store:    h.mail,
 		Endpoint: h.env.Config.Gmail.Endpoint,
 		Timeout:  time.Minute,
-		Limits:   gmail.Limits{UnitsPerMinute: h.env.Config.Gmail.UnitsPerMinute, Unlimited: h.env.Config.Gmail.UnitsPerMinute == 0},
+		Limits:   gmailapi.Limits{UnitsPerMinute: h.env.Config.Gmail.UnitsPerMinute, Unlimited: h.env.Config.Gmail.UnitsPerMinute == 0},
 		HTTPClient: func(_ context.Context, a gmail.Account) (*http.Client, error) {
 			if h.env.ByToken(a) {
 				return &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}}, nil
@@ -71,7 +72,7 @@ type hintingCarrier struct {
 
 func (c hintingCarrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := c.RoundTripper.RoundTrip(r)
-	if lacks, ok := errors.AsType[*gmail.Error](err); ok && lacks.Class == gmail.ClassNoAccess {
+	if lacks, ok := errors.AsType[*gmailapi.Error](err); ok && lacks.Class == gmailapi.ClassNoAccess {
 		own := *lacks
 		own.Hint = c.hint
 		err = &own

@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -77,7 +77,7 @@ func (h *host) filters(ctx context.Context, accountID string) ([]rules.GmailFilt
 		}
 	}
 	named := func(id string) string { return cmp.Or(names[id], id) }
-	return printer.List(list, func(f gmail.Filter) rules.GmailFilter {
+	return printer.List(list, func(f gmailapi.Filter) rules.GmailFilter {
 		return rules.GmailFilter{
 			From: f.From, To: f.To, Subject: f.Subject, Query: f.Query, NegatedQuery: f.NegatedQuery, HasAttachment: f.HasAttachment,
 			Size: f.Size, SizeComparison: f.SizeComparison, Forward: f.Forward,

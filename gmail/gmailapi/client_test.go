@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func TestSizeOfAPageIsChecked(t *testing.T) {
 func TestTheZeroLimitsAreGmails(t *testing.T) {
 	c, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient})
 	require.NoError(t, err)
-	budget := c.gate.budget.(*window)
+	budget := c.gate.budget.(*localBudget)
 	require.Equal(t, 600, budget.pace.Burst())
 	require.InDelta(t, 6000.0/60, float64(budget.pace.Limit()), 1e-9)
 	require.Equal(t, 6000, budget.limit)

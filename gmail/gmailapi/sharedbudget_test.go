@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -51,8 +51,8 @@ func newSharing(t *testing.T, limits Limits, minute time.Duration) *sharing {
 	return &sharing{T: t, db: db, account: account, limits: limits, minute: minute}
 }
 
-// gate is the gate of one more process.
-func (s *sharing) gate() *gate {
+// rateLimiter is the gate of one more process.
+func (s *sharing) gate() *rateLimiter {
 	s.Helper()
 	g, err := s.limits.gate(func(l Limits) budget {
 		shared, err := newSharedBudget(s.db, s.account, l, s.minute, s.minute)
@@ -103,7 +103,7 @@ func TestProcessesThatShareAQuota(t *testing.T) {
 func TestSharedBudget(t *testing.T) {
 	s := newSharing(t, Limits{UnitsPerMinute: 240, Burst: 200, Concurrent: 8}, time.Hour)
 	one, other := s.gate(), s.gate()
-	enter := func(g *gate, method Method) (func(), error) {
+	enter := func(g *rateLimiter, method Method) (func(), error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		return g.enter(ctx, method)
@@ -113,7 +113,7 @@ func TestSharedBudget(t *testing.T) {
 	leave()
 	leave, err = enter(other, MethodSend)
 	require.NoError(t, err, "the rest of the burst")
-	for _, g := range []*gate{one, other} {
+	for _, g := range []*rateLimiter{one, other} {
 		_, err = enter(g, MethodSend)
 		require.Equal(t, ClassRateLimited, ClassOf(err), "nobody has a third")
 	}
@@ -123,7 +123,7 @@ func TestSharedBudget(t *testing.T) {
 
 	// What one process hears from Gmail holds for the other, and for one that begins.
 	one.note(MethodGetMessage, &Error{Class: ClassRateLimited, RetryAfter: time.Minute})
-	for _, g := range []*gate{one, other, s.gate()} {
+	for _, g := range []*rateLimiter{one, other, s.gate()} {
 		_, err = enter(g, MethodGetProfile)
 		var e *Error
 		require.ErrorAs(t, err, &e)

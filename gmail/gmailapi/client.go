@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"cmp"
@@ -54,7 +54,7 @@ type Client struct {
 	service *api.Service
 	user    string
 	timeout time.Duration
-	gate    *gate
+	gate    *rateLimiter
 }
 
 // NewClient makes a client; a bad configuration is an error that names the field. It sends nothing: a wrong endpoint or a
@@ -74,8 +74,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	return newClient(cfg, gate)
 }
 
-// gate makes the gate of the limits, and shares it if that is configured.
-func (cfg *ClientConfig) gate() (*gate, error) {
+// rateLimiter makes the gate of the limits, and shares it if that is configured.
+func (cfg *ClientConfig) gate() (*rateLimiter, error) {
 	if cfg.Shared == nil || string(cfg.Shared.DB.Dialect()) != "postgres" {
 		return newGate(cfg.Limits)
 	}
@@ -89,7 +89,7 @@ func (cfg *ClientConfig) gate() (*gate, error) {
 }
 
 // newClient makes a client with a gate, for a configuration that has been checked.
-func newClient(cfg ClientConfig, gate *gate) (*Client, error) {
+func newClient(cfg ClientConfig, gate *rateLimiter) (*Client, error) {
 	carrier := cfg.HTTPClient
 	if root, ok := batchRoot(cfg.Endpoint); ok {
 		carrier = batched(carrier, root)
@@ -146,8 +146,8 @@ func (c *Client) Profile(ctx context.Context) (Profile, error) {
 	return Profile{Email: p.EmailAddress, HistoryID: p.HistoryId, Messages: p.MessagesTotal}, nil
 }
 
-// maxPageSize is the most ids that Gmail returns on a page.
-const maxPageSize = 500
+// MaxPageSize is the most ids that Gmail returns on a page.
+const MaxPageSize = 500
 
 // A MessageList selects messages to list.
 type MessageList struct {
@@ -172,8 +172,8 @@ type MessagePage struct {
 
 // ListMessages lists ids of messages. Gmail returns the newest first but does not promise it.
 func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePage, error) {
-	if list.Max < 0 || list.Max > maxPageSize {
-		fault := fmt.Errorf("MessageList.Max is %d; it must be within 1 and %d, or 0 for the default", list.Max, maxPageSize)
+	if list.Max < 0 || list.Max > MaxPageSize {
+		fault := fmt.Errorf("MessageList.Max is %d; it must be within 1 and %d, or 0 for the default", list.Max, MaxPageSize)
 		return MessagePage{}, &Error{Op: "list messages", Class: ClassInvalid, Err: fault}
 	}
 	var page MessagePage
@@ -202,16 +202,16 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 }
 
 // A messageState is Gmail's data about a message, without its content.
-type messageState struct {
-	image     postroom.Image
-	historyID uint64 // of the message's latest change
+type MessageState struct {
+	Image     postroom.Image
+	HistoryID uint64 // of the message's latest change
 }
 
-func (c *Client) getState(ctx context.Context, id string) (state messageState, err error) {
-	state.image, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
+func (c *Client) State(ctx context.Context, id string) (state MessageState, err error) {
+	state.Image, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
 		m, err := c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
 		if err == nil {
-			state.historyID = m.HistoryId
+			state.HistoryID = m.HistoryId
 		}
 		return m, err
 	})
@@ -220,8 +220,8 @@ func (c *Client) getState(ctx context.Context, id string) (state messageState, e
 
 // GetImage returns the present labels of a message.
 func (c *Client) GetImage(ctx context.Context, id string) (postroom.Image, error) {
-	state, err := c.getState(ctx, id)
-	return state.image, err
+	state, err := c.State(ctx, id)
+	return state.Image, err
 }
 
 // Modify adds and removes labels and returns the labels of the message afterwards. Adding a label that is there, or removing
@@ -247,7 +247,7 @@ func (c *Client) Untrash(ctx context.Context, id string) (postroom.Image, error)
 	})
 }
 
-// image makes a call about one message and returns the labels in its answer.
+// Image makes a call about one message and returns the labels in its answer.
 func (c *Client) image(ctx context.Context, method Method, op string, call func(context.Context) (*api.Message, error)) (postroom.Image, error) {
 	var m *api.Message
 	err := c.do(ctx, method, op, ClassGone, func(ctx context.Context) (err error) {
@@ -310,7 +310,7 @@ func (c *Client) existingLabel(ctx context.Context, name string, conflict error)
 	if err != nil {
 		return postroom.Label{}, err
 	}
-	i := slices.IndexFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, name) })
+	i := slices.IndexFunc(labels, func(l postroom.Label) bool { return SameLabelName(l.Name, name) })
 	if i < 0 {
 		return postroom.Label{}, conflict
 	}
@@ -325,8 +325,8 @@ func labelOf(l *api.Label) postroom.Label {
 	return label
 }
 
-// nameKey is a label's name as Gmail compares names: without regard to case.
-func nameKey(name string) string { return cases.Fold().String(dbvalue.Clean(name)) }
+// LabelNameKey is a label's name as Gmail compares names: without regard to case.
+func LabelNameKey(name string) string { return cases.Fold().String(dbvalue.Clean(name)) }
 
-// sameName reports whether Gmail takes two names for that of one label.
-func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }
+// SameLabelName reports whether Gmail takes two names for that of one label.
+func SameLabelName(a, b string) bool { return LabelNameKey(a) == LabelNameKey(b) }
