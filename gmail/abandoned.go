@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -93,7 +94,7 @@ func (l *look) end(ctx context.Context, s *Store, a postroom.Action) (postroom.A
 // endSend looks for what an action may have sent.
 func (l *look) endSend(ctx context.Context, s *Store, a postroom.Action) (postroom.ActionEnd, error) {
 	before, err := s.triedSend(ctx, a)
-	sent, found := MessageRef{}, false
+	sent, found := gmailapi.MessageRef{}, false
 	if err == nil && before.mayHaveSent() {
 		sent, found, err = l.find(ctx, before)
 	}
@@ -101,9 +102,9 @@ func (l *look) endSend(ctx context.Context, s *Store, a postroom.Action) (postro
 	switch {
 	case waits:
 		return postroom.ActionEnd{}, queue.Defer(err, unclear.wait)
-	case ClassOf(err) == ClassNotFound:
+	case gmailapi.ClassOf(err) == gmailapi.ClassNotFound:
 		return postroom.ActionEnd{State: postroom.ActionCanceled, Reason: mailboxRemoved}, nil
-	case errors.Is(err, errLost), ClassOf(err) == ClassRefused: // a person has to look
+	case errors.Is(err, errLost), gmailapi.ClassOf(err) == gmailapi.ClassRefused: // a person has to look
 		return failedEnd(jobEnded + ", and " + err.Error()), nil
 	case err != nil:
 		return postroom.ActionEnd{}, err
@@ -120,7 +121,7 @@ func failedEnd(reason string) postroom.ActionEnd {
 }
 
 // sentEnd is the end of an action whose message was sent.
-func sentEnd(s *Store, a postroom.Action, sent MessageRef) postroom.ActionEnd {
+func sentEnd(s *Store, a postroom.Action, sent gmailapi.MessageRef) postroom.ActionEnd {
 	return postroom.ActionEnd{
 		State: postroom.ActionCompleted, Hint: sentHint(sent),
 		Commit: func(ctx context.Context, tx postroom.Tx) error { return s.markSent(ctx, tx, a.ID, sent) },
@@ -128,6 +129,6 @@ func sentEnd(s *Store, a postroom.Action, sent MessageRef) postroom.ActionEnd {
 }
 
 // sentHint is the undo hint of an action that has sent a message.
-func sentHint(sent MessageRef) postroom.UndoHint {
+func sentHint(sent gmailapi.MessageRef) postroom.UndoHint {
 	return postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, SentMessageID: sent.ID}
 }

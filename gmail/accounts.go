@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -211,7 +212,7 @@ func (s *Store) startBackfill(ctx context.Context, tx queue.Tx, accountID, query
 
 // moveBackfill notes that a page was listed, and the one to come; without one the backfill is done. It does nothing for a
 // backfill that [Store.startBackfill] did not note.
-func (s *Store) moveBackfill(ctx context.Context, tx queue.Tx, accountID, query string, page MessagePage) error {
+func (s *Store) moveBackfill(ctx context.Context, tx queue.Tx, accountID, query string, page gmailapi.MessagePage) error {
 	state := BackfillRunning
 	if page.NextPageToken == "" {
 		state = BackfillDone

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
@@ -96,14 +97,14 @@ func (s *Store) loseGrant(ctx context.Context, tx queue.Tx, q *queue.Queue, acco
 
 // usable returns an error for an account whose jobs wait.
 func (a Account) usable() error {
-	e := &Error{Op: "use account " + a.Email, Class: ClassPaused}
+	e := &gmailapi.Error{Op: "use account " + a.Email, Class: gmailapi.ClassPaused}
 	switch a.State {
 	case AccountActive:
 		return nil
 	case AccountPaused:
 		e.Hint = "resume the account"
 	case AccountReauthorize:
-		e.Class, e.Hint = ClassReauthorize, "sign in to the account again"
+		e.Class, e.Hint = gmailapi.ClassReauthorize, "sign in to the account again"
 	default:
 		e.Hint = "it is being removed"
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -73,7 +74,7 @@ func TestAccountStates(t *testing.T) {
 		require.Equal(t, "on holiday", paused.Reason)
 		require.True(t, paused.Since.After(fresh.Since))
 		require.True(t, isPaused(t, q, id))
-		require.Equal(t, ClassPaused, ClassOf(paused.usable()))
+		require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(paused.usable()))
 		require.EqualError(t, paused.usable(), "gmail: use account me@example.com: account paused: on holiday; resume the account")
 
 		pause(t, s, q, id, "ill")
@@ -104,7 +105,7 @@ func TestAccountStates(t *testing.T) {
 		require.Equal(t, AccountReauthorize, lost.State)
 		require.Equal(t, "revoked", lost.Reason)
 		require.True(t, isPaused(t, q, id))
-		require.Equal(t, ClassReauthorize, ClassOf(lost.usable()))
+		require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(lost.usable()))
 		resume(t, s, q, id)
 		require.False(t, isPaused(t, q, id))
 
@@ -190,9 +191,9 @@ func (l *lostGrant) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (w *world) losingGrant() *lostGrant {
 	lost := &lostGrant{next: authorized(w).Transport}
-	client, err := NewClient(ClientConfig{HTTPClient: &http.Client{Transport: lost}, Endpoint: w.server.URL(), Limits: Limits{Unlimited: true}})
+	client, err := gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: &http.Client{Transport: lost}, Endpoint: w.server.URL(), Limits: gmailapi.Limits{Unlimited: true}})
 	require.NoError(w.t, err)
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return client, nil })
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil })
 	return lost
 }
 
@@ -206,7 +207,7 @@ func TestLostGrantStopsTheAccountOnce(t *testing.T) {
 	lost.gone.Store(true)
 	var told []Account
 	w.cfg.OnReauthorize = func(ctx context.Context, tx queue.Tx, account Account, cause error) error {
-		require.Equal(t, ClassReauthorize, ClassOf(cause))
+		require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(cause))
 		told = append(told, account)
 		_, err := w.queue.EnqueueTx(ctx, tx, queue.NewJob{Type: "tell.person", Payload: "sign in"})
 		return err
@@ -219,7 +220,7 @@ func TestLostGrantStopsTheAccountOnce(t *testing.T) {
 	require.Zero(t, w.job(last).Failures)
 	require.LessOrEqual(t, w.job(last).Interruptions, 1, "nobody asks again and again")
 	require.Equal(t, AccountReauthorize, w.state().State)
-	require.Contains(t, w.state().Reason, HintReauthorize)
+	require.Contains(t, w.state().Reason, gmailapi.HintReauthorize)
 
 	lost.gone.Store(false)
 	resume(t, w.store, w.queue, w.account)
@@ -239,8 +240,8 @@ func TestJobsAreLeftToAProcessWithAccess(t *testing.T) {
 	var log bytes.Buffer
 	w.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	w.cfg.OnReauthorize = func(context.Context, queue.Tx, Account, error) error { return errors.New("nobody is to be told") }
-	lacks := &Error{Op: "use account", Class: ClassNoAccess, Hint: "sign in here"}
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, lacks })
+	lacks := &gmailapi.Error{Op: "use account", Class: gmailapi.ClassNoAccess, Hint: "sign in here"}
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, lacks })
 	w.arriveMany(3)
 	job := w.runOnce(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, queue.StateQueued, job.State)
@@ -259,11 +260,11 @@ func TestJobsAreLeftToAProcessWithAccess(t *testing.T) {
 func TestMailboxWithoutAccess(t *testing.T) {
 	w := newWorld(t)
 	id, _ := w.known("INBOX")
-	lacks := &Error{Op: "use account", Class: ClassNoAccess}
-	mailbox, err := NewMailbox(MailboxConfig{Store: w.store, Clients: ClientsFunc(func(context.Context, string) (*Client, error) { return nil, lacks })})
+	lacks := &gmailapi.Error{Op: "use account", Class: gmailapi.ClassNoAccess}
+	mailbox, err := NewMailbox(MailboxConfig{Store: w.store, Clients: ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, lacks })})
 	require.NoError(t, err)
 	_, err = mailbox.Image(t.Context(), w.account, id)
-	require.Equal(t, queue.Defer(lacks, noAccessDelay), err)
+	require.Equal(t, queue.Defer(lacks, gmailapi.NoAccessDelay), err)
 	require.EqualError(t, err, "gmail: use account: no access here")
 }
 
@@ -294,7 +295,7 @@ func TestMailboxOfAPausedAccount(t *testing.T) {
 	require.NoError(t, err)
 	pause(t, w.store, w.queue, w.account, "")
 	_, err = mailbox.Image(t.Context(), w.account, id)
-	require.Equal(t, ClassPaused, ClassOf(err))
+	require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(err))
 	require.Equal(t, queue.Defer(errors.Unwrap(err), time.Hour), err)
 	resume(t, w.store, w.queue, w.account)
 	_, err = mailbox.Image(t.Context(), w.account, id)
@@ -321,7 +322,7 @@ func TestRemoveAccount(t *testing.T) {
 			return mustExec(ctx, tx, "removing", sqlRemoving, day.Format(time.RFC3339), day.Format(time.RFC3339), id)
 		})
 		require.Equal(t, AccountRemoving, getAccount(t, s, id).State)
-		require.Equal(t, ClassPaused, ClassOf(getAccount(t, s, id).usable()))
+		require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(getAccount(t, s, id).usable()))
 		for _, change := range []func(ctx context.Context, tx queue.Tx) error{
 			func(ctx context.Context, tx queue.Tx) error { return s.Resume(ctx, tx, q, id) },
 			func(ctx context.Context, tx queue.Tx) error { return s.Pause(ctx, tx, q, id, "") },
@@ -392,12 +393,12 @@ func TestClientsOfAccounts(t *testing.T) {
 	require.NoError(t, w.store.RemoveAccount(t.Context(), w.queue, w.account))
 	_, err = clients.Client(t.Context(), w.account)
 	require.ErrorIs(t, err, postroom.ErrNotFound)
-	require.Equal(t, ClassNotFound, ClassOf(err))
+	require.Equal(t, gmailapi.ClassNotFound, gmailapi.ClassOf(err))
 	require.Empty(t, clients.clients)
 
-	_, err = NewClients(AccountClientsConfig{Limits: Limits{Concurrent: -1}})
+	_, err = NewClients(AccountClientsConfig{Limits: gmailapi.Limits{Concurrent: -1}})
 	require.ErrorContains(t, err, "AccountClientsConfig.Store is nil")
 	require.ErrorContains(t, err, "AccountClientsConfig.HTTPClient is nil")
-	_, err = NewClients(AccountClientsConfig{Store: w.store, HTTPClient: clients.cfg.HTTPClient, Limits: Limits{Concurrent: -1}})
+	_, err = NewClients(AccountClientsConfig{Store: w.store, HTTPClient: clients.cfg.HTTPClient, Limits: gmailapi.Limits{Concurrent: -1}})
 	require.ErrorContains(t, err, "AccountClientsConfig.Limits.Concurrent is -1")
 }

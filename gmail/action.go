@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -220,9 +221,9 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	return j.change(ctx, w, client, known, kind, a)
 }
 
-// change changes the message at Gmail. The labels that it needs are made before the image is read.
+// Change changes the message at Gmail. The labels that it needs are made before the image is read.
 func (j *jobs) change(
-	ctx context.Context, w *queue.Work[ActionPayload], client *Client, known messageCopy, kind postroom.Kind, a postroom.Action,
+	ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, known messageCopy, kind postroom.Kind, a postroom.Action,
 ) (outcome, error) {
 	id := known.ProviderID
 	parameters, err := j.withLabels(ctx, w.Attempt, a)
@@ -253,7 +254,7 @@ func sameMessage(providerID string, a postroom.Action) error {
 	if a.ProviderMessageID == "" || a.ProviderMessageID == providerID {
 		return nil
 	}
-	return &Error{Op: "action " + a.ID, Class: ClassInvalid, Err: fmt.Errorf(
+	return &gmailapi.Error{Op: "action " + a.ID, Class: gmailapi.ClassInvalid, Err: fmt.Errorf(
 		"message %s was %s at Gmail when it was decided about, and is %s in the database now: it was altered there", a.MessageID, a.ProviderMessageID, providerID)}
 }
 
@@ -269,17 +270,17 @@ func (j *jobs) kindOf(a postroom.Action) (postroom.Kind, error) {
 		err = kind.CheckParameters(a.Parameters, time.Time{})
 	}
 	if err != nil {
-		err = &Error{Op: "action " + a.ID, Class: ClassInvalid, Err: err}
+		err = &gmailapi.Error{Op: "action " + a.ID, Class: gmailapi.ClassInvalid, Err: err}
 	}
 	return kind, err
 }
 
-func perform(ctx context.Context, client *Client, id string, before postroom.Image, e postroom.Effect) (outcome, error) {
+func perform(ctx context.Context, client *gmailapi.Client, id string, before postroom.Image, e postroom.Effect) (outcome, error) {
 	after := before
 	change := needed(e.Change, before)
 	if !change.IsZero() {
 		var err error
-		if after, err = client.apply(ctx, id, change); err != nil {
+		if after, err = applyChange(ctx, client, id, change); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -291,7 +292,7 @@ func perform(ctx context.Context, client *Client, id string, before postroom.Ima
 
 // deleteMessage deletes a message permanently. It starts a step before the call: if a later attempt finds the message gone, an
 // earlier attempt whose answer was lost deleted it.
-func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Client, id string, before postroom.Image) (outcome, error) {
+func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, id string, before postroom.Image) (outcome, error) {
 	begun, err := w.StepStarted(ctx, stepDelete)
 	if err == nil && !begun {
 		err = w.StartStep(ctx, stepDelete)
@@ -309,7 +310,7 @@ func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Cl
 // failAction ends the action if no attempt follows, and returns the error of the handler.
 func (j *jobs) failAction(ctx context.Context, w *queue.Attempt, a postroom.Action, cause error) error {
 	return j.endAction(ctx, w, a, cause, func(ctx context.Context, tx queue.Tx) error {
-		if ClassOf(cause) != ClassGone {
+		if gmailapi.ClassOf(cause) != gmailapi.ClassGone {
 			return nil
 		}
 		return j.foundGone(ctx, tx, a.AccountID, a.MessageID)

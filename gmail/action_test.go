@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
@@ -260,7 +261,7 @@ func TestActionsThatFail(t *testing.T) {
 func TestActionWithoutAClient(t *testing.T) {
 	w := newWorld(t)
 	message, _ := w.known("INBOX")
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, errors.New("no token") })
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, errors.New("no token") })
 	job, done := w.act(message, postroom.Archive, "")
 	require.Equal(t, queue.StateFailed, job.State)
 	require.Equal(t, attempts.Unattended, job.Attempt)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 )
 
 // An announcement is signed by the ledger before a message is sent. From it a later attempt finds out whether the message was
@@ -66,14 +67,14 @@ func begun(a postroom.Action, m *outboundMessage) (n announcement, ok bool, err 
 
 // profileOf reads the profile of a mailbox, which must have the address, as its own or as an additional one. The row that maps an
 // account to its grant is not signed either.
-func profileOf(ctx context.Context, client *Client, email string) (Profile, error) {
+func profileOf(ctx context.Context, client *gmailapi.Client, email string) (gmailapi.Profile, error) {
 	profile, err := client.Profile(ctx)
 	if err != nil || email == "" || strings.EqualFold(profile.Email, email) {
 		return profile, err
 	}
 	own, err := client.ListSendAs(ctx)
 	if err == nil && !isOwn(own, email) {
-		err = &Error{Op: "find the mailbox", Class: ClassRefused, Err: fmt.Errorf("the account signs in to %s, and was that of %s", profile.Email, email)}
+		err = &gmailapi.Error{Op: "find the mailbox", Class: gmailapi.ClassRefused, Err: fmt.Errorf("the account signs in to %s, and was that of %s", profile.Email, email)}
 	}
 	return profile, err
 }

@@ -7,8 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
+
+// maxRestarts is how often a list begins again when the token of a page is refused. A server may refuse each.
+const maxRestarts = 3
 
 // BackfillQuery returns a search for the mail that Gmail received in a time range and that query finds, for [NewBackfillJob]. It
 // begins at from and ends before to, in whole seconds that omit nothing of the range. A zero time leaves that end open, and an
@@ -50,17 +54,17 @@ func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) err
 func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	payload := w.Payload
 	page, profile, err := j.listPage(ctx, client, account, payload)
-	if isPageRefused(payload.PageToken, err) && payload.Restarts < maxRestarts {
+	if gmailapi.IsPageRefused(payload.PageToken, err) && payload.Restarts < maxRestarts {
 		j.Logger.WarnContext(ctx, "Gmail refuses the token of a page; the backfill begins again", "account", account.Email, "query", payload.Query)
 		payload.PageToken, payload.Restarts = "", payload.Restarts+1
 		page, profile, err = j.listPage(ctx, client, account, payload)
 	}
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.recordPage(ctx, tx, payload, page, profile); err != nil {
@@ -78,19 +82,19 @@ func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload])
 
 // listPage lists the page, and reads the profile if necessary. The cursor is read before the first listing, so that a history
 // sync sees changes during the listing. The number of messages is for the progress.
-func (j *jobs) listPage(ctx context.Context, client *Client, account Account, p BackfillPayload) (page MessagePage, profile Profile, err error) {
+func (j *jobs) listPage(ctx context.Context, client *gmailapi.Client, account Account, p BackfillPayload) (page gmailapi.MessagePage, profile gmailapi.Profile, err error) {
 	if account.HistoryID == 0 || p.PageToken == "" && p.Query == "" {
 		if profile, err = j.profile(ctx, client, account); err != nil {
 			return page, profile, err
 		}
 	}
-	page, err = client.ListMessages(ctx, MessageList{
+	page, err = client.ListMessages(ctx, gmailapi.MessageList{
 		Query: p.Query, IncludeSpamTrash: j.SpamAndTrash, PageToken: p.PageToken, Max: j.PageSize,
 	})
 	return page, profile, err
 }
 
-func pageJobs(payload BackfillPayload, page MessagePage) []queue.NewJob {
+func pageJobs(payload BackfillPayload, page gmailapi.MessagePage) []queue.NewJob {
 	jobs := make([]queue.NewJob, 0, len(page.IDs)+1)
 	for _, id := range page.IDs {
 		jobs = append(jobs, IngestPayload{AccountID: payload.AccountID, MessageID: id, Gap: payload.Gap}.job())
@@ -104,7 +108,7 @@ func pageJobs(payload BackfillPayload, page MessagePage) []queue.NewJob {
 
 // recordPage records the progress of the backfill. It sets the cursor only if there is none: a sync has yet to read the history
 // after an existing cursor.
-func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayload, page MessagePage, profile Profile) error {
+func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayload, page gmailapi.MessagePage, profile gmailapi.Profile) error {
 	cursor, err := j.Store.lockCursor(ctx, tx, payload.AccountID)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -25,7 +26,7 @@ type beforeImage struct {
 }
 
 // readBefore reads the image, unless an earlier attempt has, and may have had an effect.
-func readBefore(ctx context.Context, w *queue.Work[ActionPayload], client *Client, id string) (before beforeImage, err error) {
+func readBefore(ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, id string) (before beforeImage, err error) {
 	read := func(ctx context.Context) (postroom.Image, error) {
 		before.fresh = true
 		return client.GetImage(ctx, id)
@@ -63,7 +64,7 @@ func (e *untouchedError) Unwrap() error { return e.error }
 
 // untouched returns the error of the first call of a change. If Gmail was not asked, or has refused, the call had no effect.
 func untouched(err error) error {
-	if class := ClassOf(err); class.spares() || class == ClassUnauthorized || class == ClassPrecondition {
+	if class := gmailapi.ClassOf(err); class.Defers() || class == gmailapi.ClassUnauthorized || class == gmailapi.ClassPrecondition {
 		return &untouchedError{err}
 	}
 	return err

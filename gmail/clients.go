@@ -1,7 +1,6 @@
 package gmail
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
@@ -28,7 +28,7 @@ type AccountClientsConfig struct {
 	// joins.
 	Endpoint string
 	Timeout  time.Duration
-	Limits   Limits
+	Limits   gmailapi.Limits
 }
 
 // AccountClients makes one client for each account, when it is first used, and returns the same one from then on. It is safe for
@@ -45,7 +45,7 @@ var _ Clients = (*AccountClients)(nil)
 // An accountClient is the place of one account's client.
 type accountClient struct {
 	mu     sync.Mutex
-	client *Client // nil before the first use
+	client *gmailapi.Client // nil before the first use
 }
 
 // NewClients makes the clients of all accounts; a bad configuration is an error that names the field.
@@ -57,7 +57,7 @@ func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := newGate(cfg.Limits); err != nil {
+	if err := cfg.Limits.Validate(); err != nil {
 		return nil, fmt.Errorf("gmail: AccountClientsConfig.%w", err)
 	}
 	if cfg.Timeout < 0 {
@@ -68,11 +68,11 @@ func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 
 // Client returns the client of the account. Within a job of this package it uses the account as the attempt has read it. A
 // missing account is an error of [ClassNotFound] that matches [postroom.ErrNotFound], and its client is dropped.
-func (c *AccountClients) Client(ctx context.Context, accountID string) (*Client, error) {
+func (c *AccountClients) Client(ctx context.Context, accountID string) (*gmailapi.Client, error) {
 	account, err := c.cfg.Store.jobAccount(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		c.Forget(accountID)
-		err = &Error{Op: "use account " + accountID, Class: ClassNotFound, Err: err}
+		err = &gmailapi.Error{Op: "use account " + accountID, Class: gmailapi.ClassNotFound, Err: err}
 	}
 	if err != nil {
 		return nil, err
@@ -94,20 +94,11 @@ func (c *AccountClients) Client(ctx context.Context, accountID string) (*Client,
 }
 
 // newClient makes the client of an account. On PostgreSQL its limits hold for all processes together.
-func (c *AccountClients) newClient(carrier *http.Client, accountID string) (*Client, error) {
-	cfg := ClientConfig{HTTPClient: carrier, Endpoint: c.cfg.Endpoint, Timeout: c.cfg.Timeout, Limits: c.cfg.Limits}
-	if string(c.cfg.Store.db.Dialect()) != "postgres" {
-		return NewClient(cfg)
-	}
-	var err error
-	gate, fault := cfg.Limits.gate(func(l Limits) (shared budget) {
-		shared, err = newSharedBudget(c.cfg.Store.db, accountID, l, cmp.Or(cfg.Timeout, defaultCallTimeout), time.Minute)
-		return shared
+func (c *AccountClients) newClient(carrier *http.Client, accountID string) (*gmailapi.Client, error) {
+	return gmailapi.NewClient(gmailapi.ClientConfig{
+		HTTPClient: carrier, Endpoint: c.cfg.Endpoint, Timeout: c.cfg.Timeout, Limits: c.cfg.Limits,
+		Shared: &gmailapi.SharedLimits{DB: c.cfg.Store.db, AccountID: accountID},
 	})
-	if err = errors.Join(fault, err); err != nil {
-		return nil, err
-	}
-	return newClient(cfg, gate)
 }
 
 func (c *AccountClients) place(accountID string) *accountClient {

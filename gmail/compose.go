@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/mime/authres"
 )
@@ -24,7 +25,7 @@ const (
 )
 
 // compose makes the message of an action. own are the addresses that the mailbox sends from, and is never empty.
-func compose(a postroom.Action, original *postroom.Message, own []SendAs) (OutboundPayload, error) {
+func compose(a postroom.Action, original *postroom.Message, own []gmailapi.SendAs) (OutboundPayload, error) {
 	from := senderOf(original, own)
 	p := OutboundPayload{
 		AccountID: a.AccountID, ActionID: a.ID, From: formatAddress(from.Name, from.Email), OriginalMessageID: original.ID,
@@ -125,7 +126,7 @@ func addressParameter(p postroom.Parameters, name string) ([]string, error) {
 }
 
 // senderOf chooses the address to send from: the one that received the original, or else the mailbox's own.
-func senderOf(original *postroom.Message, own []SendAs) SendAs {
+func senderOf(original *postroom.Message, own []gmailapi.SendAs) gmailapi.SendAs {
 	var addressed []string
 	for _, list := range [][]postroom.Address{original.To, original.Cc} {
 		for _, a := range list {
@@ -143,8 +144,8 @@ func senderOf(original *postroom.Message, own []SendAs) SendAs {
 	return primaryOf(own)
 }
 
-func primaryOf(own []SendAs) SendAs {
-	if i := slices.IndexFunc(own, func(a SendAs) bool { return a.Primary }); i >= 0 {
+func primaryOf(own []gmailapi.SendAs) gmailapi.SendAs {
+	if i := slices.IndexFunc(own, func(a gmailapi.SendAs) bool { return a.Primary }); i >= 0 {
 		return own[i]
 	}
 	return own[0]
@@ -168,9 +169,6 @@ func notAnID(id string) bool {
 	return id == "" || len(id) > 900 || strings.ContainsAny(id, "<>") ||
 		strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar })
 }
-
-// canBeFound reports whether a search finds messages by the Message-ID.
-func canBeFound(id string) bool { return id != "" && !strings.ContainsAny(id, " \"<>(){}") }
 
 // newMessageID chooses a Message-ID at the domain of an address.
 func newMessageID(from string) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -41,15 +42,15 @@ func (r *draftRow) draft() Draft {
 }
 
 func (r *draftRow) unclear(cause error, wait time.Duration) error {
-	return &Error{Op: "draft " + r.Key, Class: ClassUnclear, RetryAfter: max(wait, time.Millisecond), Err: cause}
+	return &gmailapi.Error{Op: "draft " + r.Key, Class: gmailapi.ClassUnclear, RetryAfter: max(wait, time.Millisecond), Err: cause}
 }
 
 // not is the error of a call that the state of the draft does not allow.
 func (r *draftRow) not(op string) error {
 	if r.State == DraftCreating {
-		return &Error{Op: op + " draft " + r.Key, Class: ClassNotFound, Err: fmt.Errorf("it was never made; call Create again: %w", postroom.ErrNotFound)}
+		return &gmailapi.Error{Op: op + " draft " + r.Key, Class: gmailapi.ClassNotFound, Err: fmt.Errorf("it was never made; call Create again: %w", postroom.ErrNotFound)}
 	}
-	return &Error{Op: op + " draft " + r.Key, Class: ClassGone, Err: fmt.Errorf("it is %s", r.State)}
+	return &gmailapi.Error{Op: op + " draft " + r.Key, Class: gmailapi.ClassGone, Err: fmt.Errorf("it is %s", r.State)}
 }
 
 func (s *Store) draft(ctx context.Context, accountID, key string) (*draftRow, error) {

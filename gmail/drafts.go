@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 )
@@ -132,7 +133,7 @@ func (d *Drafts) Create(ctx context.Context, accountID, key string, content Draf
 	}
 	made, err := client.CreateDraft(bounded, raw, threadID)
 	if err == nil && made.ID == "" {
-		err = &Error{Op: "create draft " + key, Class: ClassAnswer, Err: errors.New("the answer names no draft")}
+		err = &gmailapi.Error{Op: "create draft " + key, Class: gmailapi.ClassAnswer, Err: errors.New("the answer names no draft")}
 	}
 	if err != nil {
 		err = d.failed(ctx, row, DraftCreating, err, len(raw))
@@ -143,7 +144,7 @@ func (d *Drafts) Create(ctx context.Context, accountID, key string, content Draf
 }
 
 // begin chooses the Message-ID of a draft that is to be made.
-func (d *Drafts) begin(ctx context.Context, client *Client, accountID, key string) (*draftRow, error) {
+func (d *Drafts) begin(ctx context.Context, client *gmailapi.Client, accountID, key string) (*draftRow, error) {
 	own, err := ownAddresses(ctx, d.Store, client, accountID)
 	if err != nil {
 		return &draftRow{}, err
@@ -171,7 +172,7 @@ func (d *Drafts) Update(ctx context.Context, accountID, key string, content Draf
 	if err != nil {
 		row.draftReply = before
 	}
-	if ClassOf(err) == ClassGone {
+	if gmailapi.ClassOf(err) == gmailapi.ClassGone {
 		return d.vanished(ctx, client, row, err)
 	}
 	if err != nil {
@@ -205,8 +206,8 @@ func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error)
 		err = d.sent(ctx, row, sent)
 		return row.draft(), err
 	case err == nil:
-		err = &Error{Op: "send draft " + key, Class: ClassAnswer, Err: errors.New("the answer names no message")}
-	case ClassOf(err) == ClassGone:
+		err = &gmailapi.Error{Op: "send draft " + key, Class: gmailapi.ClassAnswer, Err: errors.New("the answer names no message")}
+	case gmailapi.ClassOf(err) == gmailapi.ClassGone:
 		draft, err := d.vanished(ctx, client, row, err)
 		if draft.State == DraftSent { // by a person, or by an earlier call
 			err = nil
@@ -230,7 +231,7 @@ func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, erro
 		return row.draft(), row.not("delete")
 	}
 	switch err := client.DeleteDraft(ctx, row.ID); {
-	case ClassOf(err) == ClassGone:
+	case gmailapi.ClassOf(err) == gmailapi.ClassGone:
 		draft, err := d.vanished(ctx, client, row, err)
 		if draft.State == DraftDeleted {
 			err = nil
@@ -257,7 +258,7 @@ func (d *Drafts) Check(ctx context.Context, accountID, key string) (Draft, error
 }
 
 // find returns the draft and the account's client.
-func (d *Drafts) find(ctx context.Context, accountID, key string) (*Client, *draftRow, error) {
+func (d *Drafts) find(ctx context.Context, accountID, key string) (*gmailapi.Client, *draftRow, error) {
 	row, err := d.Store.draft(ctx, accountID, key)
 	if err != nil {
 		return nil, &draftRow{}, err
@@ -266,11 +267,11 @@ func (d *Drafts) find(ctx context.Context, accountID, key string) (*Client, *dra
 	return client, row, err
 }
 
-// client returns the client of an account whose jobs run.
-func (d *Drafts) client(ctx context.Context, accountID string) (*Client, error) {
+// Client returns the client of an account whose jobs run.
+func (d *Drafts) client(ctx context.Context, accountID string) (*gmailapi.Client, error) {
 	account, err := d.Store.Account(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = &Error{Op: "find account", Class: ClassNotFound, Err: err}
+		err = &gmailapi.Error{Op: "find account", Class: gmailapi.ClassNotFound, Err: err}
 	}
 	if err == nil {
 		err = account.usable()
@@ -282,7 +283,7 @@ func (d *Drafts) client(ctx context.Context, accountID string) (*Client, error) 
 }
 
 // open is find for a draft that has to be open.
-func (d *Drafts) open(ctx context.Context, accountID, key, op string) (*Client, *draftRow, error) {
+func (d *Drafts) open(ctx context.Context, accountID, key, op string) (*gmailapi.Client, *draftRow, error) {
 	client, row, err := d.find(ctx, accountID, key)
 	if err == nil && row.State != DraftOpen {
 		err = d.settle(ctx, client, row)
@@ -294,7 +295,7 @@ func (d *Drafts) open(ctx context.Context, accountID, key, op string) (*Client, 
 }
 
 // build makes the bytes of a draft, and returns the thread they belong to.
-func (d *Drafts) build(ctx context.Context, client *Client, row *draftRow, content DraftContent) (raw []byte, threadID string, err error) {
+func (d *Drafts) build(ctx context.Context, client *gmailapi.Client, row *draftRow, content DraftContent) (raw []byte, threadID string, err error) {
 	own, err := ownAddresses(ctx, d.Store, client, row.AccountID)
 	if err != nil {
 		return nil, "", err
@@ -353,25 +354,25 @@ func putBehind(out *mime.Outgoing, m *postroom.Message) error {
 }
 
 func (d *Drafts) invalid(key string, err error) error {
-	return &Error{Op: "draft " + key, Class: ClassInvalid, Err: err}
+	return &gmailapi.Error{Op: "draft " + key, Class: gmailapi.ClassInvalid, Err: err}
 }
 
 // announce durably records that Gmail is about to be asked, and the position in the history. It fails if another call does so.
 // The call to Gmail must use the context that it returns: once that has ended, no later effect of the call can come.
 func (d *Drafts) announce(
-	ctx context.Context, client *Client, row *draftRow, state DraftState, size int,
+	ctx context.Context, client *gmailapi.Client, row *draftRow, state DraftState, size int,
 ) (bounded context.Context, cancel context.CancelFunc, err error) {
 	profile, err := client.Profile(ctx)
 	if err != nil {
 		return ctx, func() {}, err
 	}
-	bounded, cancel = context.WithTimeout(ctx, client.uploadTimeout(size))
+	bounded, cancel = context.WithTimeout(ctx, client.UploadTimeout(size))
 	before := *row
 	if row.HistoryID == 0 || state == DraftSending {
 		row.HistoryID = int64(profile.HistoryID)
 	}
 	row.State = state
-	if err := d.Store.saveDraft(ctx, row, client.uploadTimeout(size)+d.Settle); err != nil {
+	if err := d.Store.saveDraft(ctx, row, client.UploadTimeout(size)+d.Settle); err != nil {
 		*row = before
 		return bounded, cancel, err
 	}
@@ -380,7 +381,7 @@ func (d *Drafts) announce(
 
 // failed notes a call that has failed: the draft is in the state then, or it is not known.
 func (d *Drafts) failed(ctx context.Context, row *draftRow, state DraftState, cause error, size int) error {
-	if !isUnclear(cause, size) {
+	if !gmailapi.IsUnclear(cause, size) {
 		row.State = state
 		return errors.Join(cause, d.Store.saveDraft(context.WithoutCancel(ctx), row, 0))
 	}
@@ -388,12 +389,12 @@ func (d *Drafts) failed(ctx context.Context, row *draftRow, state DraftState, ca
 	return row.unclear(errors.Join(cause, note), d.Settle/24)
 }
 
-func (d *Drafts) opened(ctx context.Context, row *draftRow, made DraftRef) error {
+func (d *Drafts) opened(ctx context.Context, row *draftRow, made gmailapi.DraftRef) error {
 	row.State, row.ID, row.ThreadID = DraftOpen, made.ID, made.Message.ThreadID
 	return d.Store.saveDraft(ctx, row, 0)
 }
 
-func (d *Drafts) sent(ctx context.Context, row *draftRow, sent MessageRef) error {
+func (d *Drafts) sent(ctx context.Context, row *draftRow, sent gmailapi.MessageRef) error {
 	row.State, row.SentMessageID, row.ThreadID = DraftSent, sent.ID, sent.ThreadID
 	return d.Store.saveDraft(ctx, row, 0)
 }

@@ -12,6 +12,7 @@ import (
 	api "google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/mime"
@@ -30,7 +31,7 @@ func until(t *testing.T, call func() (Draft, error)) (Draft, error) {
 	t.Helper()
 	for range 500 {
 		draft, err := call()
-		if c := ClassOf(err); c != ClassUnclear && c != ClassServer && c != ClassNetwork && c != ClassAnswer {
+		if c := gmailapi.ClassOf(err); c != gmailapi.ClassUnclear && c != gmailapi.ClassServer && c != gmailapi.ClassNetwork && c != gmailapi.ClassAnswer {
 			return draft, err
 		}
 	}
@@ -81,9 +82,9 @@ func TestDraftOfAnAnswer(t *testing.T) {
 		require.Equal(t, []string{"first@example.com", "q@example.com"}, got.References)
 		require.Empty(t, got.Header.Get("Auto-Submitted"), "a person reads it before")
 		_, err = d.Update(t.Context(), w.account, "answer:1", content)
-		require.Equal(t, ClassGone, ClassOf(err))
+		require.Equal(t, gmailapi.ClassGone, gmailapi.ClassOf(err))
 		_, err = d.Delete(t.Context(), w.account, "answer:1")
-		require.Equal(t, ClassGone, ClassOf(err))
+		require.Equal(t, gmailapi.ClassGone, gmailapi.ClassOf(err))
 		require.Zero(t, w.countDrafts())
 		stored, err := d.Draft(t.Context(), w.account, "answer:1")
 		require.NoError(t, err)
@@ -141,7 +142,7 @@ func TestDraftOfAProcessThatDied(t *testing.T) {
 		}
 	}
 	_, err := d.Create(t.Context(), w.account, "k", content)
-	require.Equal(t, ClassUnclear, ClassOf(err))
+	require.Equal(t, gmailapi.ClassUnclear, gmailapi.ClassOf(err))
 	w.wire.after = nil
 	made, err := d.Create(t.Context(), w.account, "k", content)
 	require.NoError(t, err)
@@ -152,9 +153,9 @@ func TestDraftOfAProcessThatDied(t *testing.T) {
 	w.exec("UPDATE drafts SET state = 'creating', provider_draft_id = '', rfc_message_id = 'other@example.com'")
 	w.exec("UPDATE drafts SET open_until = $1", "2999-01-01T00:00:00.000Z")
 	_, err = d.Create(t.Context(), w.account, "k", content)
-	require.Equal(t, ClassUnclear, ClassOf(err), "it may still come")
+	require.Equal(t, gmailapi.ClassUnclear, gmailapi.ClassOf(err), "it may still come")
 	_, err = d.Send(t.Context(), w.account, "k")
-	require.Equal(t, ClassUnclear, ClassOf(err))
+	require.Equal(t, gmailapi.ClassUnclear, gmailapi.ClassOf(err))
 	w.exec("UPDATE drafts SET open_until = $1", "2020-01-01T00:00:00.000Z")
 	_, err = d.Send(t.Context(), w.account, "k")
 	require.ErrorIs(t, err, postroom.ErrNotFound)
@@ -205,7 +206,7 @@ func TestWhatAPersonDoesWithADraft(t *testing.T) {
 			require.Equal(t, tt.sends, now.SentMessageID != "")
 			sent, err := until(t, func() (Draft, error) { return d.Send(t.Context(), w.account, "k") })
 			if tt.state == DraftDeleted {
-				require.Equal(t, ClassGone, ClassOf(err))
+				require.Equal(t, gmailapi.ClassGone, gmailapi.ClassOf(err))
 				require.Equal(t, sends, w.server.Counts()[gmailtest.DraftsSend])
 				return
 			}
@@ -252,8 +253,8 @@ func TestGoneIsNotDeletedYet(t *testing.T) {
 	require.NoError(t, w.google.Users.Drafts.Delete("me", made.ID).Do())
 	for range 2 {
 		_, err = d.Check(t.Context(), w.account, "k")
-		require.Equal(t, ClassUnclear, ClassOf(err))
-		require.Error(t, Verdict(err))
+		require.Equal(t, gmailapi.ClassUnclear, gmailapi.ClassOf(err))
+		require.Error(t, gmailapi.Verdict(err))
 	}
 	w.exec("UPDATE drafts SET open_until = $1", "2020-01-01T00:00:00.000Z")
 	gone, err := d.Check(t.Context(), w.account, "k")
@@ -271,7 +272,7 @@ func TestDraftsAtOnce(t *testing.T) {
 		for range 6 {
 			wg.Go(func() {
 				_, err := d.Create(t.Context(), w.account, "k", DraftContent{Subject: "Tea"})
-				if c := ClassOf(err); err != nil && c != ClassUnclear {
+				if c := gmailapi.ClassOf(err); err != nil && c != gmailapi.ClassUnclear {
 					t.Error(err)
 				}
 			})
@@ -309,34 +310,26 @@ func TestDraftsAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "DraftsConfig.Settle is negative")
 }
 
-// A callTimes is a budget that is never spent, and notes until when each call may begin.
-type callTimes map[int]time.Time // by the units of the call
-
-func (c callTimes) take(ctx context.Context, units int) (end func(), err error) {
-	c[units], _ = ctx.Deadline()
-	return func() {}, nil
-}
-
-func (c callTimes) shares() int         { return 1 }
-func (c callTimes) close(time.Duration) {}
-
 // A call that waits for its turn longer than it has been announced for is not made: another may have taken its place.
 func TestDraftsAreNotChangedLate(t *testing.T) {
 	w := newWorld(t)
-	const creating, sending = 3, 4
-	times := callTimes{}
-	gate, err := Limits{Costs: map[Method]int{MethodCreateDraft: creating, MethodSendDraft: sending}}.gate(func(Limits) budget { return times })
+	costs := gmailapi.DefaultCosts()
+	for method := range costs {
+		costs[method] = 0
+	}
+	costs[gmailapi.MethodCreateDraft], costs[gmailapi.MethodSendDraft] = 100, 100 // the budget of a minute
+	limited, err := gmailapi.NewClient(gmailapi.ClientConfig{
+		HTTPClient: authorized(w), Endpoint: w.server.URL(), Timeout: 5 * time.Second, Limits: gmailapi.Limits{UnitsPerMinute: 100, Burst: 100, Costs: costs},
+	})
 	require.NoError(t, err)
-	w.client.gate = gate
+	w.client = limited
 	d := w.drafts(time.Hour)
 	_, err = d.Create(t.Context(), w.account, "k", DraftContent{To: []mime.Address{{Email: "ann@example.com"}}, Text: "At five?"})
 	require.NoError(t, err)
+	_, err = d.Create(t.Context(), w.account, "another", DraftContent{To: []mime.Address{{Email: "ann@example.com"}}, Text: "At six?"})
+	require.ErrorContains(t, err, "only after its deadline")
 	_, err = d.Send(t.Context(), w.account, "k")
-	require.NoError(t, err)
-	for _, units := range []int{creating, sending} {
-		require.False(t, times[units].IsZero())
-		require.WithinRange(t, times[units], time.Now(), time.Now().Add(w.client.timeout))
-	}
+	require.ErrorContains(t, err, "only after its deadline")
 }
 
 // A paused account sends no drafts, and makes none.
@@ -358,7 +351,7 @@ func TestDraftsOfAPausedAccount(t *testing.T) {
 		"check":  func() (Draft, error) { return d.Check(t.Context(), w.account, "k") },
 	} {
 		_, err := call()
-		require.Equal(t, ClassPaused, ClassOf(err), name)
+		require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(err), name)
 		require.ErrorContains(t, err, "on holiday")
 	}
 	require.Len(t, w.server.Calls(), calls)

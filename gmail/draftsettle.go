@@ -7,10 +7,11 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 )
 
 // vanished finds out what happened to a draft that Gmail does not have. It returns cause once that is known.
-func (d *Drafts) vanished(ctx context.Context, client *Client, row *draftRow, cause error) (Draft, error) {
+func (d *Drafts) vanished(ctx context.Context, client *gmailapi.Client, row *draftRow, cause error) (Draft, error) {
 	if err := d.settle(ctx, client, row); err != nil {
 		return row.draft(), err
 	}
@@ -18,7 +19,7 @@ func (d *Drafts) vanished(ctx context.Context, client *Client, row *draftRow, ca
 }
 
 // lookForCreated looks for a draft that an earlier call may have made.
-func (d *Drafts) lookForCreated(ctx context.Context, client *Client, row *draftRow) (found bool, err error) {
+func (d *Drafts) lookForCreated(ctx context.Context, client *gmailapi.Client, row *draftRow) (found bool, err error) {
 	if row.OpenUntil.IsZero() {
 		return false, nil
 	}
@@ -26,7 +27,7 @@ func (d *Drafts) lookForCreated(ctx context.Context, client *Client, row *draftR
 	if err != nil {
 		return false, err
 	}
-	made, found, err := client.findDraft(ctx, row.MessageID, uint64(row.HistoryID))
+	made, found, err := client.FindDraft(ctx, row.MessageID, uint64(row.HistoryID))
 	switch wait := row.OpenUntil.Sub(now); {
 	case err != nil:
 		return false, err
@@ -39,7 +40,7 @@ func (d *Drafts) lookForCreated(ctx context.Context, client *Client, row *draftR
 }
 
 // settle finds out the state of a draft that may have changed at Gmail.
-func (d *Drafts) settle(ctx context.Context, client *Client, row *draftRow) error {
+func (d *Drafts) settle(ctx context.Context, client *gmailapi.Client, row *draftRow) error {
 	switch row.State {
 	case DraftSent, DraftDeleted:
 		return nil
@@ -56,7 +57,7 @@ func (d *Drafts) settle(ctx context.Context, client *Client, row *draftRow) erro
 	}
 	_, messageID, err := client.GetDraft(ctx, row.ID)
 	switch wait := row.OpenUntil.Sub(now); {
-	case ClassOf(err) == ClassGone:
+	case gmailapi.ClassOf(err) == gmailapi.ClassGone:
 		return d.settleGone(ctx, client, row)
 	case err != nil:
 		return err
@@ -71,14 +72,14 @@ func (d *Drafts) settle(ctx context.Context, client *Client, row *draftRow) erro
 
 // settleGone finds out whether a draft that no longer exists was sent. A message that Gmail does not show yet is not known to be
 // deleted.
-func (d *Drafts) settleGone(ctx context.Context, client *Client, row *draftRow) error {
+func (d *Drafts) settleGone(ctx context.Context, client *gmailapi.Client, row *draftRow) error {
 	now, err := d.Store.now(ctx)
 	if err != nil {
 		return err
 	}
 	sent, found, err := client.FindSent(ctx, row.MessageID, uint64(row.HistoryID))
 	switch {
-	case err != nil && ClassOf(err) != ClassGone: // sentInThread finds one that was sent and is gone
+	case err != nil && gmailapi.ClassOf(err) != gmailapi.ClassGone: // sentInThread finds one that was sent and is gone
 		return err
 	case found:
 		return d.sent(ctx, row, sent)
@@ -96,9 +97,9 @@ func (d *Drafts) settleGone(ctx context.Context, client *Client, row *draftRow) 
 }
 
 // sentInThread returns the id of a message that was sent in the thread of the draft since it was made; empty if there is none.
-func (d *Drafts) sentInThread(ctx context.Context, client *Client, row *draftRow) (string, error) {
-	sent, err := client.addedSince(ctx, uint64(row.HistoryID), postroom.LabelSent)
-	i := slices.IndexFunc(sent, func(m MessageRef) bool { return m.ThreadID == row.ThreadID })
+func (d *Drafts) sentInThread(ctx context.Context, client *gmailapi.Client, row *draftRow) (string, error) {
+	sent, err := client.AddedSince(ctx, uint64(row.HistoryID), postroom.LabelSent)
+	i := slices.IndexFunc(sent, func(m gmailapi.MessageRef) bool { return m.ThreadID == row.ThreadID })
 	if err != nil || i < 0 {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 )
 
 func remove(label string) postroom.LabelChange { return postroom.LabelChange{Remove: []string{label}} }
@@ -25,9 +26,9 @@ func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelCha
 	return out
 }
 
-// apply makes a change that may include the trash and returns the labels of the message afterwards. It takes a message out of the
+// applyChange makes a change that may include the trash and returns the labels of the message afterwards. It takes a message out of the
 // trash first and puts it into the trash last, since both affect other labels. Each step can be repeated, and so can all of them.
-func (c *Client) apply(ctx context.Context, id string, change postroom.LabelChange) (postroom.Image, error) {
+func applyChange(ctx context.Context, c *gmailapi.Client, id string, change postroom.LabelChange) (postroom.Image, error) {
 	isTrash := func(l string) bool { return l == postroom.LabelTrash }
 	trash, untrash := slices.ContainsFunc(change.Add, isTrash), slices.ContainsFunc(change.Remove, isTrash)
 	rest := postroom.LabelChange{

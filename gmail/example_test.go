@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
@@ -45,7 +46,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	client, err := gmail.NewClient(gmail.ClientConfig{
+	client, err := gmailapi.NewClient(gmailapi.ClientConfig{
 		HTTPClient: oauth2.NewClient(ctx, oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "secret"})),
 		Endpoint:   server.URL(), // leave it out for Gmail itself
 	})
@@ -63,7 +64,7 @@ func Example() {
 	}
 	err = gmail.Register(d, gmail.Config{
 		Store:   store,
-		Clients: gmail.ClientsFunc(func(context.Context, string) (*gmail.Client, error) { return client, nil }),
+		Clients: gmail.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil }),
 		OnMessage: func(_ context.Context, _ queue.Tx, m *postroom.Message) error {
 			fmt.Printf("%s: %q\n", m.LabelIDs, m.Subject) // or: enqueue what is to be done with it, with the transaction
 			return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -52,10 +53,10 @@ func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(co
 			return parked(err, w.Job.LimitKey)
 		}
 		err = fn(context.WithValue(ctx, accountKey{}, account), w)
-		switch ClassOf(err) {
-		case ClassReauthorize:
+		switch gmailapi.ClassOf(err) {
+		case gmailapi.ClassReauthorize:
 			return j.park(ctx, w.Attempt, account, err)
-		case ClassNoAccess:
+		case gmailapi.ClassNoAccess:
 			return j.leave(ctx, w.Attempt, account, err)
 		}
 		return err
@@ -73,7 +74,7 @@ func (j *jobs) leave(ctx context.Context, w *queue.Attempt, account Account, cau
 // park stops the account, and gives the job back.
 func (j *jobs) park(ctx context.Context, w *queue.Attempt, account Account, cause error) error {
 	if fault := j.stop(ctx, w, account, cause); fault != nil {
-		return queue.Defer(errors.Join(cause, fault), rateLimitDelay)
+		return queue.Defer(errors.Join(cause, fault), gmailapi.RateLimitDelay)
 	}
 	return parked(cause, w.Job.LimitKey)
 }
@@ -85,7 +86,7 @@ const parkedDelay = time.Second
 // looked at again after an hour.
 func parked(err error, limitKey string) error {
 	if limitKey == "" {
-		return queue.Defer(err, reauthorizeDelay)
+		return queue.Defer(err, gmailapi.ReauthorizeDelay)
 	}
 	return queue.Defer(err, parkedDelay)
 }

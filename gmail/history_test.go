@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -241,24 +242,24 @@ func TestHistoryGoesOnWhereItStopped(t *testing.T) {
 }
 
 func TestCursorOfAPage(t *testing.T) {
-	events := func(ids ...uint64) (events []HistoryEvent) {
+	events := func(ids ...uint64) (events []gmailapi.HistoryEvent) {
 		for _, id := range ids {
-			events = append(events, HistoryEvent{HistoryID: id, Kind: MessageAdded})
+			events = append(events, gmailapi.HistoryEvent{HistoryID: id, Kind: gmailapi.MessageAdded})
 		}
 		return events
 	}
 	tests := []struct {
 		name string
-		page HistoryPage
+		page gmailapi.HistoryPage
 		want uint64
 	}{
-		{"last page", HistoryPage{Events: events(3, 5), HistoryID: 9}, 9},
-		{"more to come", HistoryPage{Events: events(3, 5), HistoryID: 9, NextPageToken: "p"}, 4},
-		{"more to come, and nothing here", HistoryPage{HistoryID: 9, NextPageToken: "p"}, 0},
-		{"a record without an id", HistoryPage{Events: events(0), NextPageToken: "p"}, 0},
+		{"last page", gmailapi.HistoryPage{Events: events(3, 5), HistoryID: 9}, 9},
+		{"more to come", gmailapi.HistoryPage{Events: events(3, 5), HistoryID: 9, NextPageToken: "p"}, 4},
+		{"more to come, and nothing here", gmailapi.HistoryPage{HistoryID: 9, NextPageToken: "p"}, 0},
+		{"a record without an id", gmailapi.HistoryPage{Events: events(0), NextPageToken: "p"}, 0},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, tt.page.cursor()) })
+		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, cursorAfter(tt.page)) })
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -14,7 +15,7 @@ import (
 func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	if account.HistoryID == 0 {
 		return j.resync(ctx, w, client, account)
@@ -25,10 +26,10 @@ func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload
 	for token := ""; ; {
 		page, err := client.ListHistory(ctx, account.HistoryID, token)
 		switch {
-		case ClassOf(err) == ClassHistoryExpired:
+		case gmailapi.ClassOf(err) == gmailapi.ClassHistoryExpired:
 			return j.resync(ctx, w, client, account)
 		case err != nil:
-			return Verdict(err)
+			return gmailapi.Verdict(err)
 		case page.NextPageToken == "":
 			return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 				return j.applyPage(ctx, tx, w, page)
@@ -42,7 +43,7 @@ func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload
 	}
 }
 
-func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[HistorySyncPayload], page HistoryPage) error {
+func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[HistorySyncPayload], page gmailapi.HistoryPage) error {
 	accountID := w.Payload.AccountID
 	cursor, err := j.Store.lockCursor(ctx, tx, accountID)
 	if err != nil {
@@ -63,21 +64,21 @@ func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[History
 		}
 	}
 	// Another sync may have come further meanwhile.
-	return j.Store.moveCursor(ctx, tx, accountID, max(cursor, page.cursor()), page.NextPageToken == "")
+	return j.Store.moveCursor(ctx, tx, accountID, max(cursor, cursorAfter(page)), page.NextPageToken == "")
 }
 
 // applyEvents stores the changes of a page and reports them to the host. It returns the ingest jobs of the messages that came.
-func (j *jobs) applyEvents(ctx context.Context, tx queue.Tx, accountID string, events []HistoryEvent) (ingests []queue.NewJob, err error) {
+func (j *jobs) applyEvents(ctx context.Context, tx queue.Tx, accountID string, events []gmailapi.HistoryEvent) (ingests []queue.NewJob, err error) {
 	changes := labelChanges{jobs: j, accountID: accountID}
 	for _, event := range events {
 		switch event.Kind {
-		case MessageAdded:
+		case gmailapi.MessageAdded:
 			ingests = append(ingests, NewIngestJob(accountID, event.MessageID))
-		case MessageDeleted:
+		case gmailapi.MessageDeleted:
 			if err = changes.report(ctx, tx, event.MessageID); err == nil {
 				_, err = j.deleted(ctx, tx, accountID, event.MessageID, SourceHistory)
 			}
-		case LabelsAdded, LabelsRemoved:
+		case gmailapi.LabelsAdded, gmailapi.LabelsRemoved:
 			err = changes.apply(ctx, tx, event)
 		}
 		if err != nil {
@@ -96,7 +97,7 @@ type labelChanges struct {
 	steps     map[string]*labelStep
 }
 
-func (c *labelChanges) apply(ctx context.Context, tx queue.Tx, event HistoryEvent) error {
+func (c *labelChanges) apply(ctx context.Context, tx queue.Tx, event gmailapi.HistoryEvent) error {
 	step, err := c.Store.changeLabels(ctx, tx, c.accountID, event)
 	if err != nil || step == nil {
 		return err
@@ -132,9 +133,9 @@ func (c *labelChanges) report(ctx context.Context, tx queue.Tx, providerIDs ...s
 	return nil
 }
 
-// cursor returns the cursor after the page. After the last page that is the mailbox's history id. After others it is one
+// cursorAfter returns the cursor after the page. After the last page that is the mailbox's history id. After others it is one
 // less than the id of the last record, so that the next page, which may begin with the same id, is not missed.
-func (p HistoryPage) cursor() uint64 {
+func cursorAfter(p gmailapi.HistoryPage) uint64 {
 	switch {
 	case p.NextPageToken == "":
 		return p.HistoryID
@@ -149,10 +150,10 @@ var errCursorMoved = errors.New("gmail: another job has moved the account's curs
 // resync continues if the history is lost, or was never read. The profile is read first, so that later changes are history again.
 // Earlier mail is found by listing: recent messages first, and after a gap a run that compares everything. The cursor, the jobs
 // that list and the completion are one transaction.
-func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], client *Client, account Account) error {
+func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], client *gmailapi.Client, account Account) error {
 	profile, err := j.profile(ctx, client, account)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	days := gapDays(account.LastSyncAt, time.Now())
 	query := fmt.Sprintf("newer_than:%dd", days)

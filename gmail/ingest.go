@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/readmail"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -19,7 +20,7 @@ var errOvertaken = errors.New("gmail: a history sync has passed what was read of
 func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	stored, err := j.Store.storedState(ctx, j.Store.db.Reader(), account.ID, w.Payload.MessageID)
 	if err != nil {
@@ -38,7 +39,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 		})
 	}
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	raw.ID = w.Payload.MessageID
 	content, err := raw.Bytes()
@@ -97,7 +98,7 @@ func (j *jobs) next(ctx context.Context, w *queue.Attempt, msg *postroom.Message
 // overtaken returns errOvertaken if, since the account was read, a sync has moved the cursor to the history id of the message or
 // past it: a change in between found no message to apply it to. Several changes may have one id. On PostgreSQL the cursor stays
 // locked until the message is stored, so that a later sync finds it.
-func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *RawMessage) error {
+func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *gmailapi.RawMessage) error {
 	cursor, err := j.Store.lockCursor(ctx, tx, before.ID)
 	if err == nil && cursor > before.HistoryID && cursor >= raw.HistoryID {
 		err = errOvertaken
@@ -107,10 +108,10 @@ func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *
 
 // keepBroken stores an answer without a message, and fails the job: a person retries it after a repair. This is the only kind of
 // broken message: any message in an answer is read, however it is made.
-func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *RawMessage, cause error) error {
+func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *gmailapi.RawMessage, cause error) error {
 	broken := BrokenMessage{
 		AccountID: w.Payload.AccountID, ProviderID: raw.ID, JobID: w.Job.ID, Reason: cause.Error(),
-		Subject: raw.subject(), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,
+		Subject: subjectOf(raw), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return j.Store.saveBroken(ctx, tx, broken, []byte(raw.Encoded))
@@ -121,8 +122,8 @@ func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw
 	return queue.Fatal(cause)
 }
 
-// subject returns the subject in the base64 part of the message; empty if there is none.
-func (m *RawMessage) subject() string {
+// subjectOf returns the subject in the base64 part of the message; empty if there is none.
+func subjectOf(m *gmailapi.RawMessage) string {
 	const enough = 64 << 10
 	text := m.Encoded[:min(len(m.Encoded), enough)]
 	head := make([]byte, base64.RawURLEncoding.DecodedLen(len(text)))
@@ -135,7 +136,7 @@ func (m *RawMessage) subject() string {
 }
 
 // messageOf combines the message with what Gmail says about it.
-func messageOf(accountID string, raw *RawMessage, m *mime.Message) *postroom.Message {
+func messageOf(accountID string, raw *gmailapi.RawMessage, m *mime.Message) *postroom.Message {
 	msg := readmail.Message(m)
 	msg.AccountID, msg.ProviderID, msg.ProviderThreadID = accountID, raw.ID, raw.ThreadID
 	msg.Snippet, msg.LabelIDs, msg.ReceivedAt = raw.Snippet, postroom.NewImage(raw.LabelIDs).LabelIDs, raw.ReceivedAt

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -264,14 +265,14 @@ func FuzzBytes(f *testing.F) {
 	f.Add([]byte("Subject: Hi?\r\n\r\n\xff\xfe"), "U3ViamVjdDogSGk_DQoNCmg=")
 	f.Add([]byte{0}, "====")
 	f.Fuzz(func(t *testing.T, content []byte, text string) {
-		_, _ = (&RawMessage{Encoded: text}).Bytes()
+		_, _ = (&gmailapi.RawMessage{Encoded: text}).Bytes()
 		if len(content) == 0 {
 			return
 		}
 		for _, encoding := range []*base64.Encoding{
 			base64.URLEncoding, base64.RawURLEncoding, base64.StdEncoding, base64.RawStdEncoding,
 		} {
-			back, err := (&RawMessage{Encoded: encoding.EncodeToString(content)}).Bytes()
+			back, err := (&gmailapi.RawMessage{Encoded: encoding.EncodeToString(content)}).Bytes()
 			require.NoError(t, err)
 			require.Equal(t, content, back)
 		}
@@ -299,7 +300,7 @@ func TestTimeThatIsNoNumber(t *testing.T) {
 	require.Equal(t, []string{"Gmail gives no time for a message"}, logged.lines)
 }
 
-// after calls a function once, between an answer and its reader.
+// After calls a function once, between an answer and its reader.
 type after struct {
 	next http.RoundTripper
 	call func(*http.Request)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -58,7 +59,7 @@ type foundLabel struct {
 }
 
 func (s *Store) findLabel(ctx context.Context, query, accountID, name string) (found foundLabel, err error) {
-	if err := dbquery.Get(ctx, s.db.Reader(), &found, query, accountID, nameKey(name), name); err != nil {
+	if err := dbquery.Get(ctx, s.db.Reader(), &found, query, accountID, gmailapi.LabelNameKey(name), name); err != nil {
 		return found, fmt.Errorf("gmail: label %q: %w", name, err)
 	}
 	return found, nil
@@ -70,7 +71,7 @@ func (s *Store) findLabel(ctx context.Context, query, accountID, name string) (f
 func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
 	now := dbtime.Of(queue.Now(tx))
 	_, err := exec(ctx, tx, "label "+label.ID, sqlUpsertLabel,
-		accountID, label.ID, dbvalue.Clean(label.Name), nameKey(label.Name), string(label.Type),
+		accountID, label.ID, dbvalue.Clean(label.Name), gmailapi.LabelNameKey(label.Name), string(label.Type),
 		dbvalue.Number(label.Type == postroom.LabelUser), now, now)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -15,10 +16,10 @@ var errNoLabels = errors.New("gmail: Gmail lists no labels at all, not even its 
 func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
-	if err := checkMailbox(ctx, client, account); err != nil { // before labels are made there
-		return Verdict(err)
+	if err := checkMailbox(ctx, client, account); err != nil { // Before labels are made there
+		return gmailapi.Verdict(err)
 	}
 	// Read before Gmail is asked: a label that another sync stores meanwhile is missing from the answer and not deleted.
 	known, err := j.Store.Labels(ctx, account.ID)
@@ -27,7 +28,7 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 	}
 	labels, err := client.ListLabels(ctx)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	if len(labels) == 0 {
 		return errNoLabels // a fault that may pass: an empty mailbox still has Gmail's own labels
@@ -38,7 +39,7 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 	}
 	made, err := j.ensure(ctx, client, labels, slices.Concat(wanted, w.Payload.Ensure))
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	j.reportLabels(ctx, w, account, made)
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
@@ -71,16 +72,16 @@ type ensured struct {
 }
 
 // ensure creates the labels that are named and missing, while a mailbox may be changed.
-func (j *jobs) ensure(ctx context.Context, client *Client, labels []postroom.Label, names []string) (ensured, error) {
+func (j *jobs) ensure(ctx context.Context, client *gmailapi.Client, labels []postroom.Label, names []string) (ensured, error) {
 	e := ensured{labels: labels}
 	for _, name := range names {
-		if slices.ContainsFunc(e.labels, func(l postroom.Label) bool { return sameName(l.Name, name) }) {
+		if slices.ContainsFunc(e.labels, func(l postroom.Label) bool { return gmailapi.SameLabelName(l.Name, name) }) {
 			continue
 		}
 		switch err := j.held(ctx); {
 		case errors.Is(err, postroom.ErrHeld):
 			e.Why = err.Error()
-			if !slices.ContainsFunc(e.Waiting, func(other string) bool { return sameName(other, name) }) {
+			if !slices.ContainsFunc(e.Waiting, func(other string) bool { return gmailapi.SameLabelName(other, name) }) {
 				e.Waiting = append(e.Waiting, name)
 			}
 			continue
@@ -88,8 +89,8 @@ func (j *jobs) ensure(ctx context.Context, client *Client, labels []postroom.Lab
 			return e, err
 		}
 		label, err := client.CreateLabel(ctx, name)
-		switch class := ClassOf(err); {
-		case class == ClassInvalid, class == ClassConflict: // in conflict with no label that Gmail lists
+		switch class := gmailapi.ClassOf(err); {
+		case class == gmailapi.ClassInvalid, class == gmailapi.ClassConflict: // in conflict with no label that Gmail lists
 			e.Refused = append(e.Refused, RefusedLabel{Name: name, Reason: err.Error()})
 		case err != nil:
 			return e, err

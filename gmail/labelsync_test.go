@@ -13,6 +13,7 @@ import (
 	api "google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -172,7 +173,7 @@ func TestCreateLabel(t *testing.T) {
 	calls := len(w.server.Calls())
 	for _, bad := range []string{"", " \t", strings.Repeat("x", 226), "Inbox"} {
 		_, err = w.client.CreateLabel(t.Context(), bad)
-		require.Equal(t, ClassInvalid, ClassOf(err))
+		require.Equal(t, gmailapi.ClassInvalid, gmailapi.ClassOf(err))
 	}
 	require.Len(t, w.server.Calls(), calls, "Gmail is not asked")
 
@@ -184,7 +185,7 @@ func TestCreateLabel(t *testing.T) {
 		_, _ = fmt.Fprint(rw, `{}`)
 	})
 	_, err = w.client.CreateLabel(t.Context(), "Bills")
-	require.Equal(t, ClassConflict, ClassOf(err))
+	require.Equal(t, gmailapi.ClassConflict, gmailapi.ClassOf(err))
 }
 
 // Gmail has no label of the name, and says that it is in conflict with one.

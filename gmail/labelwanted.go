@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
@@ -27,15 +28,15 @@ func (s *Store) WantedLabels(ctx context.Context, accountID string) (names []str
 // stillWanted stores the wanted labels after a sync that has read the earlier ones. Labels that another job wants meanwhile stay.
 func (s *Store) stillWanted(ctx context.Context, tx queue.Tx, accountID string, before, now []string) error {
 	for _, name := range before {
-		if slices.ContainsFunc(now, func(other string) bool { return sameName(other, name) }) {
+		if slices.ContainsFunc(now, func(other string) bool { return gmailapi.SameLabelName(other, name) }) {
 			continue
 		}
-		if _, err := exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, nameKey(name)); err != nil {
+		if _, err := exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, gmailapi.LabelNameKey(name)); err != nil {
 			return err
 		}
 	}
 	for _, name := range now {
-		if _, err := exec(ctx, tx, "label "+name, sqlWantLabel, accountID, nameKey(name), dbvalue.Clean(name)); err != nil {
+		if _, err := exec(ctx, tx, "label "+name, sqlWantLabel, accountID, gmailapi.LabelNameKey(name), dbvalue.Clean(name)); err != nil {
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, accountID, nam
 		if err := j.Store.SaveLabel(ctx, tx, accountID, label); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, nameKey(name))
+		_, err := exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, gmailapi.LabelNameKey(name))
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -68,7 +69,7 @@ func TestSyncsWantLabelsSideBySide(t *testing.T) {
 			if beside {
 				beside = false
 				require.NoError(t, w.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-					_, err := exec(ctx, tx, "another sync wants Letters", sqlWantLabel, w.account, nameKey("Letters"), "Letters")
+					_, err := exec(ctx, tx, "another sync wants Letters", sqlWantLabel, w.account, gmailapi.LabelNameKey("Letters"), "Letters")
 					return err
 				}))
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
@@ -60,7 +61,7 @@ func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {
 	if err == nil {
 		err = sameMessage(id, a)
 	}
-	return Verdict(err)
+	return gmailapi.Verdict(err)
 }
 
 // Apply changes the labels of a message at Gmail, the trash included, and returns the labels afterwards. It may make several
@@ -68,18 +69,18 @@ func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {
 func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error) {
 	id, err := m.store.providerID(ctx, accountID, messageID)
 	if err != nil {
-		return postroom.Image{}, Verdict(err)
+		return postroom.Image{}, gmailapi.Verdict(err)
 	}
 	client, err := m.open(ctx, accountID)
 	if err != nil {
-		return postroom.Image{}, Verdict(err)
+		return postroom.Image{}, gmailapi.Verdict(err)
 	}
-	image, err := client.apply(ctx, id, change)
-	return image, Verdict(err)
+	image, err := applyChange(ctx, client, id, change)
+	return image, gmailapi.Verdict(err)
 }
 
 // open returns the client of an account that may be used.
-func (m *Mailbox) open(ctx context.Context, accountID string) (*Client, error) {
+func (m *Mailbox) open(ctx context.Context, accountID string) (*gmailapi.Client, error) {
 	account, err := m.store.Account(ctx, accountID)
 	if err == nil {
 		err = account.usable()
@@ -93,10 +94,10 @@ func (m *Mailbox) open(ctx context.Context, accountID string) (*Client, error) {
 // End finds out how an executing action ends whose job has ended without it. It looks for a message that the action may have sent,
 // as the job would have done, and sends nothing. While it is not known whether the message was sent, the error defers a job.
 func (m *Mailbox) End(ctx context.Context, a postroom.Action) (postroom.ActionEnd, error) {
-	open := func(ctx context.Context) (*Client, error) {
+	open := func(ctx context.Context) (*gmailapi.Client, error) {
 		client, err := m.open(ctx, a.AccountID)
 		if errors.Is(err, postroom.ErrNotFound) {
-			err = &Error{Op: "open mailbox", Class: ClassNotFound, Err: err}
+			err = &gmailapi.Error{Op: "open mailbox", Class: gmailapi.ClassNotFound, Err: err}
 		}
 		return client, err
 	}
@@ -109,7 +110,7 @@ func (m *Mailbox) End(ctx context.Context, a postroom.Action) (postroom.ActionEn
 func (m *Mailbox) Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error) {
 	known, err := m.store.messageCopy(ctx, accountID, messageID)
 	if err != nil {
-		return nil, Verdict(err)
+		return nil, gmailapi.Verdict(err)
 	}
 	return func(ctx context.Context, tx postroom.Tx, change postroom.LabelChange, after postroom.Image) error {
 		return m.store.storeOwnChange(ctx, tx, accountID, known, change, after)

@@ -3,15 +3,14 @@ package gmail
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -71,7 +70,7 @@ func TestMailboxApplyThatBreaksOff(t *testing.T) {
 			id, _ := w.known("TRASH")
 			w.server.Fault(fault)
 			_, err := w.mailbox().Apply(t.Context(), w.account, id, change)
-			require.Equal(t, ClassNetwork, ClassOf(err))
+			require.Equal(t, gmailapi.ClassNetwork, gmailapi.ClassOf(err))
 			image, err := w.mailbox().Apply(t.Context(), w.account, id, change)
 			require.NoError(t, err)
 			require.Equal(t, []string{"INBOX", "STARRED"}, image.LabelIDs)
@@ -101,18 +100,18 @@ func TestMailboxErrorsAreVerdicts(t *testing.T) {
 
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Status: 429})
 	_, err = w.mailbox().Image(t.Context(), w.account, id)
-	require.Equal(t, queue.Defer(errors.Unwrap(err), rateLimitDelay), err)
+	require.Equal(t, queue.Defer(errors.Unwrap(err), gmailapi.RateLimitDelay), err)
 
 	require.NoError(t, w.google.Users.Messages.Delete("me", providerID).Do())
 	_, err = w.mailbox().Apply(t.Context(), w.account, id, add("STARRED"))
 	require.ErrorIs(t, err, postroom.ErrMessageGone)
 	require.Equal(t, queue.Fatal(errors.Unwrap(err)), err)
 
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, errors.New("no token") })
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, errors.New("no token") })
 	_, err = w.mailbox().Image(t.Context(), w.account, id)
 	require.EqualError(t, err, "no token")
 
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, nil })
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
 	_, err = w.mailbox().Image(t.Context(), w.account, id)
 	require.ErrorContains(t, err, "Clients returned nil and no error")
 }
@@ -150,9 +149,9 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
-	_, err := NewClient(ClientConfig{})
+	_, err := gmailapi.NewClient(gmailapi.ClientConfig{})
 	require.ErrorContains(t, err, "gmail: ClientConfig.HTTPClient is nil; it is required: give a client that authorizes requests")
-	_, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
+	_, err = gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
 	require.ErrorContains(t, err, "gmail: ClientConfig.Timeout")
 	_, err = NewStore(StoreConfig{})
 	require.EqualError(t, err, "gmail: StoreConfig.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
@@ -164,41 +163,10 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 
 func TestAHostThatFindsNoClient(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, nil })
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
 	job := w.job(w.run(NewLabelsSyncJob(w.account)))
 	require.Equal(t, queue.StateFailed, job.State)
 	require.Contains(t, job.LastError, "client of account "+w.server.Email()+": Clients returned nil and no error")
-}
-
-func TestSizeOfAPageIsChecked(t *testing.T) {
-	w := newWorld(t)
-	for _, size := range []int{-1, 501} {
-		_, err := w.client.ListMessages(t.Context(), MessageList{Max: size})
-		require.Equal(t, ClassInvalid, ClassOf(err))
-		require.ErrorContains(t, err, fmt.Sprintf("MessageList.Max is %d; it must be within 1 and 500", size))
-	}
-	require.Empty(t, w.server.Calls())
-}
-
-// TestTheZeroLimitsAreGmails: who sets nothing keeps within Gmail's quota.
-func TestTheZeroLimitsAreGmails(t *testing.T) {
-	c, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient})
-	require.NoError(t, err)
-	budget := c.gate.budget.(*window)
-	require.Equal(t, 600, budget.pace.Burst())
-	require.InDelta(t, 6000.0/60, float64(budget.pace.Limit()), 1e-9)
-	require.Equal(t, 6000, budget.limit)
-	require.EqualValues(t, 8, c.gate.slots)
-	require.Equal(t, DefaultCosts(), c.gate.costs)
-
-	c, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: Limits{Costs: map[Method]int{MethodTrash: 0}}})
-	require.NoError(t, err)
-	require.Zero(t, c.gate.costs[MethodTrash])
-	require.Equal(t, 20, c.gate.costs[MethodGetMessage], "a cost that is not named stays Gmail's")
-
-	c, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: Limits{Unlimited: true}})
-	require.NoError(t, err)
-	require.Nil(t, c.gate)
 }
 
 func TestWithoutALedgerActionsAreNotHandled(t *testing.T) {
@@ -207,32 +175,6 @@ func TestWithoutALedgerActionsAreNotHandled(t *testing.T) {
 	w.cfg.Ledger, w.cfg.Outbox = nil, nil
 	w.run(NewActionJob(w.account, id))
 	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, w.jobs("action.gmail"))
-}
-
-func TestClientOfAnotherUserAndWithLimits(t *testing.T) {
-	w := newWorld(t)
-	service := func(user string) *Client {
-		c, err := NewClient(ClientConfig{
-			HTTPClient: authorized(w), Endpoint: w.server.URL(), UserID: user, Limits: Limits{},
-		})
-		require.NoError(t, err)
-		return c
-	}
-	profile, err := service(w.server.Email()).Profile(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, Profile{Email: w.server.Email(), HistoryID: w.latest()}, profile)
-
-	_, err = service("another@example.com").Profile(t.Context())
-	require.Equal(t, ClassForbidden, ClassOf(err))
-
-	limited := service("")
-	w.server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: 429, RetryAfter: time.Hour})
-	_, err = limited.Profile(t.Context())
-	require.Equal(t, ClassRateLimited, ClassOf(err))
-	calls := len(w.server.Calls())
-	_, err = limited.Profile(t.Context())
-	require.ErrorContains(t, err, "gmail: get profile: rate limited: not asked: Gmail has told us to wait")
-	require.Len(t, w.server.Calls(), calls, "and so it is left in peace")
 }
 
 func TestMailboxCopies(t *testing.T) {

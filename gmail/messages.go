@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -35,7 +36,7 @@ func (s *Store) providerID(ctx context.Context, accountID, messageID string) (st
 	var id string
 	err := get(ctx, s.db.Reader(), &id, "message "+messageID, sqlProviderID, accountID, messageID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
+		err = &gmailapi.Error{Op: "find message", Class: gmailapi.ClassNotFound, Err: err}
 	}
 	return id, err
 }
@@ -98,7 +99,7 @@ func (s *Store) saveMessage(ctx context.Context, tx queue.Tx, m *postroom.Messag
 
 // changeLabels applies one entry of the history. A message that is not stored, or whose labels are as new as the entry,
 // stays as it is, and the step is nil.
-func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID string, event HistoryEvent) (*labelStep, error) {
+func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID string, event gmailapi.HistoryEvent) (*labelStep, error) {
 	state, err := s.lockState(ctx, tx, accountID, event.MessageID)
 	if err != nil || state == nil || uint64(state.HistoryID) > event.HistoryID {
 		return nil, err
@@ -107,7 +108,7 @@ func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID string,
 	if err != nil {
 		return nil, err
 	}
-	after := before.Apply(event.change())
+	after := before.Apply(event.Change())
 	labels, err := toJSON(after.LabelIDs)
 	if err != nil {
 		return nil, err

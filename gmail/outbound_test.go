@@ -11,6 +11,7 @@ import (
 	api "google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/mime"
@@ -40,7 +41,7 @@ func (i inbox) got() (messages []*mime.Message, ids []string) {
 	for _, m := range list.Messages {
 		full, err := i.service.Users.Messages.Get("me", m.Id).Format("raw").Do()
 		require.NoError(i.t, err)
-		raw, err := (&RawMessage{Encoded: full.Raw}).Bytes()
+		raw, err := (&gmailapi.RawMessage{Encoded: full.Raw}).Bytes()
 		require.NoError(i.t, err)
 		parsed, err := mime.ParseBytes(raw, nil)
 		require.NoError(i.t, err)
@@ -210,7 +211,7 @@ func TestForwardInlineTellsNoBcc(t *testing.T) {
 	_, ids := colleague.got()
 	full, err := colleague.service.Users.Messages.Get("me", ids[0]).Format("raw").Do()
 	require.NoError(t, err)
-	raw, err := (&RawMessage{Encoded: full.Raw}).Bytes()
+	raw, err := (&gmailapi.RawMessage{Encoded: full.Raw}).Bytes()
 	require.NoError(t, err)
 	require.NotContains(t, string(raw), "secret")
 }
@@ -290,7 +291,11 @@ func TestEachMessageIsSentOnce(t *testing.T) {
 // A call that takes too long is given up, and may take effect later.
 func TestSendThatHangs(t *testing.T) {
 	w := newWorld(t)
-	w.client.timeout = 300 * time.Millisecond
+	impatient, err := gmailapi.NewClient(gmailapi.ClientConfig{
+		HTTPClient: authorized(w), Endpoint: w.server.URL(), Timeout: 300 * time.Millisecond, Limits: gmailapi.Limits{Unlimited: true},
+	})
+	require.NoError(t, err)
+	w.client = impatient
 	ann := w.inbox("ann@example.com")
 	message, _ := w.letter(question)
 	w.cfg.Outbox.Settle = 2 * time.Second

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -217,7 +218,7 @@ func (s *Store) setOpenUntil(ctx context.Context, tx queue.Tx, actionID string, 
 }
 
 // markSent records that the message was sent, even if its row was removed.
-func (s *Store) markSent(ctx context.Context, tx queue.Tx, actionID string, sent MessageRef) error {
+func (s *Store) markSent(ctx context.Context, tx queue.Tx, actionID string, sent gmailapi.MessageRef) error {
 	_, err := exec(ctx, tx, "message of action "+actionID, sqlMarkSent, sent.ID, sent.ThreadID, dbtime.Of(queue.Now(tx)), actionID)
 	return err
 }

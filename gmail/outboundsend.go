@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -58,7 +59,7 @@ func notMissing(err error) error {
 
 // failQueued fails an action that has not been started.
 func (j *jobs) failQueued(ctx context.Context, w *queue.Work[ActionPayload], cause error) error {
-	if verdict := Verdict(cause); ctx.Err() != nil || !w.Ends(verdict) {
+	if verdict := gmailapi.Verdict(cause); ctx.Err() != nil || !w.Ends(verdict) {
 		return verdict
 	}
 	action, err := j.startAction(ctx, w.Attempt, w.Payload)
@@ -98,10 +99,10 @@ func (j *jobs) send(ctx context.Context, w *queue.Work[OutboundPayload]) error {
 }
 
 // deliver sends the message, or finds it sent by an earlier attempt.
-func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a postroom.Action) (MessageRef, error) {
+func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a postroom.Action) (gmailapi.MessageRef, error) {
 	before, err := j.Store.triedSend(ctx, a)
 	if err != nil {
-		return MessageRef{}, err
+		return gmailapi.MessageRef{}, err
 	}
 	if before.mayHaveSent() {
 		sent, found, err := j.look(w.Write, a.AccountID).find(ctx, before)
@@ -114,11 +115,11 @@ func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a po
 	}
 	_, client, err := j.open(ctx, a.AccountID)
 	if err != nil {
-		return MessageRef{}, err
+		return gmailapi.MessageRef{}, err
 	}
 	m, raw, err := j.Outbox.prepare(ctx, a, nil, w.Write)
 	if err != nil {
-		return MessageRef{}, err
+		return gmailapi.MessageRef{}, err
 	}
 	a.ContentSHA256 = m.SHA256
 	s := sending{jobs: j, client: client, action: a, message: m, raw: raw, known: before.announcement, again: before.open}
@@ -128,7 +129,7 @@ func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a po
 // A sending is one attempt to send a message.
 type sending struct {
 	*jobs
-	client  *Client
+	client  *gmailapi.Client
 	action  postroom.Action // as the ledger has it
 	message *outboundMessage
 	raw     []byte
@@ -137,14 +138,14 @@ type sending struct {
 }
 
 // attempt sends the message. It signs the announcement before.
-func (s *sending) attempt(ctx context.Context, w *queue.Work[OutboundPayload]) (MessageRef, error) {
+func (s *sending) attempt(ctx context.Context, w *queue.Work[OutboundPayload]) (gmailapi.MessageRef, error) {
 	m := s.message
 	profile, err := profileOf(ctx, s.client, m.mailbox)
 	if err != nil {
-		return MessageRef{}, err
+		return gmailapi.MessageRef{}, err
 	}
 	next := announcement{mailbox: profile.Email, messageID: m.payload.MessageID, historyID: cmp.Or(s.known.historyID, profile.HistoryID)}
-	bound := s.client.uploadTimeout(len(s.raw))
+	bound := s.client.UploadTimeout(len(s.raw))
 	ctx, cancel := context.WithTimeout(ctx, bound) // whoever takes over knows that no attempt is later than that
 	defer cancel()
 	err = s.announce(ctx, w.Write, func(ctx context.Context, tx queue.Tx) (*announcement, error) {
@@ -152,11 +153,11 @@ func (s *sending) attempt(ctx context.Context, w *queue.Work[OutboundPayload]) (
 		return &next, s.Outbox.beginSend(ctx, tx, m, &next, s.again)
 	})
 	if err != nil {
-		return MessageRef{}, err
+		return gmailapi.MessageRef{}, err
 	}
 	sent, err := s.client.Send(ctx, s.raw, m.payload.ThreadID)
 	if err == nil && sent.ID == "" {
-		err = &Error{Op: "send message", Class: ClassAnswer, Err: errors.New("the answer names no message")}
+		err = &gmailapi.Error{Op: "send message", Class: gmailapi.ClassAnswer, Err: errors.New("the answer names no message")}
 	}
 	if err == nil {
 		return sent, nil
@@ -187,7 +188,7 @@ func (s *sending) announce(ctx context.Context, write writer, fn func(ctx contex
 
 // close records the end of an attempt that failed. An outcome that is unknown then is known after Settle.
 func (s *sending) close(ctx context.Context, w *queue.Work[OutboundPayload], n announcement, cause error) error {
-	unclear := isUnclear(cause, len(s.raw))
+	unclear := gmailapi.IsUnclear(cause, len(s.raw))
 	note := s.announce(context.WithoutCancel(ctx), w.Write, func(ctx context.Context, tx queue.Tx) (*announcement, error) {
 		if !unclear {
 			return nil, s.Store.forgetAttempt(ctx, tx, s.action.ID)

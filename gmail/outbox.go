@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -218,7 +219,7 @@ func (o *Outbox) prepare(ctx context.Context, a postroom.Action, given *Outbound
 // compose makes the message and stores it, unless another call has done so meanwhile. It returns the updated action, and the
 // original, which it reads again: the stored copy must not determine the addressee of a reply.
 func (o *Outbox) compose(
-	ctx context.Context, client *Client, id string, given *OutboundPayload, write writer,
+	ctx context.Context, client *gmailapi.Client, id string, given *OutboundPayload, write writer,
 ) (a postroom.Action, included *original, err error) {
 	a, ok, err := o.Ledger.Vouched(ctx, id)
 	switch {
@@ -254,7 +255,7 @@ func (o *Outbox) compose(
 }
 
 // payload is the message of an action, as the host has given it or as its parameters say.
-func (o *Outbox) payload(a postroom.Action, given *OutboundPayload, msg *postroom.Message, own []SendAs) (p OutboundPayload, err error) {
+func (o *Outbox) payload(a postroom.Action, given *OutboundPayload, msg *postroom.Message, own []gmailapi.SendAs) (p OutboundPayload, err error) {
 	if given != nil {
 		p = *given
 	} else if p, err = compose(a, msg, own); err != nil {
@@ -292,26 +293,26 @@ func (o *Outbox) fix(ctx context.Context, m *outboundMessage, write writer) (a p
 
 // ownAddresses returns the addresses that the mailbox may send from. If the grant does not permit the call, that is its own
 // address.
-func ownAddresses(ctx context.Context, store *Store, client *Client, accountID string) ([]SendAs, error) {
+func ownAddresses(ctx context.Context, store *Store, client *gmailapi.Client, accountID string) ([]gmailapi.SendAs, error) {
 	account, err := store.Account(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = &Error{Op: "find account", Class: ClassNotFound, Err: err}
+		err = &gmailapi.Error{Op: "find account", Class: gmailapi.ClassNotFound, Err: err}
 	}
 	if err != nil {
 		return nil, err
 	}
 	own, err := client.ListSendAs(ctx)
-	if err != nil && ClassOf(err) != ClassForbidden {
+	if err != nil && gmailapi.ClassOf(err) != gmailapi.ClassForbidden {
 		return nil, err
 	}
 	if len(own) == 0 {
-		own = []SendAs{{Email: account.Email, Primary: true}}
+		own = []gmailapi.SendAs{{Email: account.Email, Primary: true}}
 	}
 	return own, nil
 }
 
 // bytes builds the message.
-func (o *Outbox) bytes(ctx context.Context, client *Client, a postroom.Action, m *outboundMessage) ([]byte, error) {
+func (o *Outbox) bytes(ctx context.Context, client *gmailapi.Client, a postroom.Action, m *outboundMessage) ([]byte, error) {
 	account, err := o.Store.Account(ctx, a.AccountID)
 	if err != nil {
 		return nil, err
@@ -333,10 +334,10 @@ func (o *Outbox) bytes(ctx context.Context, client *Client, a postroom.Action, m
 }
 
 // fetch reads the original from Gmail: the message of the decision.
-func (o *Outbox) fetch(ctx context.Context, client *Client, a postroom.Action) (*original, error) {
+func (o *Outbox) fetch(ctx context.Context, client *gmailapi.Client, a postroom.Action) (*original, error) {
 	id, err := o.Store.providerID(ctx, a.AccountID, a.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
+		err = &gmailapi.Error{Op: "find message", Class: gmailapi.ClassNotFound, Err: err}
 	}
 	if err == nil {
 		err = sameMessage(id, a)
@@ -348,14 +349,14 @@ func (o *Outbox) fetch(ctx context.Context, client *Client, a postroom.Action) (
 }
 
 // readOriginal reads the message of an action from Gmail, by Gmail's id.
-func readOriginal(ctx context.Context, client *Client, a postroom.Action, id string, limits *mime.Limits) (*original, error) {
+func readOriginal(ctx context.Context, client *gmailapi.Client, a postroom.Action, id string, limits *mime.Limits) (*original, error) {
 	m, err := client.GetRaw(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	raw, err := m.Bytes()
 	if err != nil {
-		return nil, &Error{Op: "read the original " + id, Class: ClassAnswer, Err: err}
+		return nil, &gmailapi.Error{Op: "read the original " + id, Class: gmailapi.ClassAnswer, Err: err}
 	}
 	parsed, err := mime.ParseBytes(raw, limits)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -24,7 +25,7 @@ func (s *Store) messageCopy(ctx context.Context, accountID, messageID string) (m
 	var c messageCopy
 	err := get(ctx, s.db.Reader(), &c, "message "+messageID, sqlMessageCopy, accountID, messageID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
+		err = &gmailapi.Error{Op: "find message", Class: gmailapi.ClassNotFound, Err: err}
 	}
 	return c, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -173,7 +174,7 @@ func TestMessageOfTheHost(t *testing.T) {
 			p.ActionID = w.queued(reply(message, ""))
 			change(&p)
 			_, err := w.cfg.Outbox.Fix(t.Context(), p)
-			require.Equal(t, ClassRefused, ClassOf(err), "%v", err)
+			require.Equal(t, gmailapi.ClassRefused, gmailapi.ClassOf(err), "%v", err)
 			require.Empty(t, w.action(p.ActionID).ContentSHA256)
 		})
 	}
@@ -193,7 +194,7 @@ func TestMessageOfTheHostBesideThePreview(t *testing.T) {
 	p.BodyPlain = "No."
 	_, err = w.cfg.Outbox.Fix(t.Context(), p)
 	require.ErrorContains(t, err, "is not the message that was composed")
-	require.Equal(t, ClassRefused, ClassOf(err))
+	require.Equal(t, gmailapi.ClassRefused, gmailapi.ClassOf(err))
 	p.BodyPlain, p.MessageID = "Yes.", ""
 	_, err = w.cfg.Outbox.Fix(t.Context(), p)
 	require.NoError(t, err, "it is the same")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -42,10 +43,10 @@ const (
 
 // The bounds of one job of a reconciliation.
 const (
-	listPage    = maxPageSize // one call
-	comparePage = 2000        // rows
-	verifyPage  = 20          // calls
-	cleanPage   = 5000        // rows
+	listPage    = gmailapi.MaxPageSize // one call
+	comparePage = 2000                 // rows
+	verifyPage  = 20                   // calls
+	cleanPage   = 5000                 // rows
 )
 
 // reconcile does one step of a reconciliation and enqueues the next. A job that is not of the step to come has been overtaken
@@ -53,7 +54,7 @@ const (
 func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	if w.Payload.Step == 0 {
 		return j.startCheck(ctx, w, client, account)
@@ -64,11 +65,11 @@ func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) e
 	}
 	step := &reconcileStep{jobs: j, client: client, account: account, run: run, restarts: w.Payload.Restarts}
 	apply, err := step.prepare(ctx)
-	if err != nil && run.Phase == phaseVerify && ofMessage(err) && w.Ends(Verdict(err)) {
+	if err != nil && run.Phase == phaseVerify && ofMessage(err) && w.Ends(gmailapi.Verdict(err)) {
 		apply, err = step.leaveUnread(ctx, err)
 	}
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.Store.lockRun(ctx, tx, account.ID, run.Seq); err != nil {
@@ -92,10 +93,10 @@ func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) e
 func nothing(context.Context, queue.Tx) error { return nil }
 
 // startCheck begins a run, or continues an unfinished one.
-func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], client *Client, account Account) error {
+func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], client *gmailapi.Client, account Account) error {
 	profile, err := j.profile(ctx, client, account)
 	if err != nil {
-		return Verdict(err)
+		return gmailapi.Verdict(err)
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		err := j.startRun(ctx, tx, w.Queue(), account.ID, newRun{cause: ReconcileCheck, historyID: profile.HistoryID})
@@ -137,7 +138,7 @@ func (j *jobs) startRun(ctx context.Context, tx queue.Tx, q *queue.Queue, accoun
 // A reconcileStep is one job of a run.
 type reconcileStep struct {
 	*jobs
-	client  *Client
+	client  *gmailapi.Client
 	account Account
 	run     reconcileRun
 
@@ -207,14 +208,14 @@ func (s *reconcileStep) list(ctx context.Context) (applyFunc, error) {
 		}, err
 	}
 	label := s.run.Lists[0]
-	page, err := s.client.ListMessages(ctx, MessageList{
+	page, err := s.client.ListMessages(ctx, gmailapi.MessageList{
 		LabelID: label, IncludeSpamTrash: true, PageToken: s.run.Page, Max: listPage,
 	})
 	switch {
-	case isPageRefused(s.run.Page, err) && s.restarts < maxRestarts:
+	case gmailapi.IsPageRefused(s.run.Page, err) && s.restarts < maxRestarts:
 		return s.restart, nil
-	case label != "" && s.run.Page == "" && (ClassOf(err) == ClassInvalid || ClassOf(err) == ClassNotFound):
-		page = MessagePage{} // the label was deleted since, and no message carries it
+	case label != "" && s.run.Page == "" && (gmailapi.ClassOf(err) == gmailapi.ClassInvalid || gmailapi.ClassOf(err) == gmailapi.ClassNotFound):
+		page = gmailapi.MessagePage{} // the label was deleted since, and no message carries it
 	case err != nil:
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type chaos struct {
 	label string
 }
 
-// change is one thing that a person does.
+// Change is one thing that a person does.
 func (c *chaos) change() {
 	labels := []string{"INBOX", "UNREAD", "STARRED", "IMPORTANT", "SPAM", c.label}
 	i := c.IntN(len(c.ids))

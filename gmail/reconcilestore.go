@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -316,13 +317,13 @@ func stateOf(ctx context.Context, q dbquery.Querier, query, accountID, providerI
 }
 
 // replaceLabels stores Gmail's labels of a message.
-func (s *Store) replaceLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, state messageState) error {
-	labels, err := toJSON(state.image.LabelIDs)
+func (s *Store) replaceLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, state gmailapi.MessageState) error {
+	labels, err := toJSON(state.Image.LabelIDs)
 	if err != nil {
 		return err
 	}
 	return mustExec(ctx, tx, "message "+messageID, sqlReplaceLabels,
-		labels, int64(state.historyID), dbtime.Of(queue.Now(tx)), accountID, messageID)
+		labels, int64(state.HistoryID), dbtime.Of(queue.Now(tx)), accountID, messageID)
 }
 
 // bulk is the number of rows of one statement.

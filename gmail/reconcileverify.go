@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -12,7 +13,7 @@ import (
 type suspect struct {
 	providerID string
 	before     *storedState // nil: it is not stored
-	state      messageState
+	state      gmailapi.MessageState
 	gone       bool
 }
 
@@ -45,7 +46,7 @@ func (s *reconcileStep) verify(ctx context.Context) (applyFunc, error) {
 func (s *reconcileStep) readSuspects(ctx context.Context, ids []string) (read []suspect, err error) {
 	for _, id := range ids {
 		one, fault := s.readSuspect(ctx, id)
-		if isNoID(fault) { // nothing that Gmail lists has such an id
+		if gmailapi.IsInvalidID(fault) { // nothing that Gmail lists has such an id
 			s.Logger.WarnContext(ctx, "Gmail takes the id of a stored message for none", "account", s.account.Email, "message", id, "error", fault)
 			one.gone, fault = true, nil
 		}
@@ -63,8 +64,8 @@ func (s *reconcileStep) readSuspects(ctx context.Context, ids []string) (read []
 
 // ofMessage reports whether an error may be of one message alone. A whole Gmail that fails fails at each message as well.
 func ofMessage(err error) bool {
-	switch ClassOf(err) {
-	case ClassServer, ClassInvalid, ClassPrecondition, ClassAnswer:
+	switch gmailapi.ClassOf(err) {
+	case gmailapi.ClassServer, gmailapi.ClassInvalid, gmailapi.ClassPrecondition, gmailapi.ClassAnswer:
 		return true
 	}
 	return false
@@ -94,7 +95,7 @@ func (s *reconcileStep) readSuspect(ctx context.Context, id string) (suspect, er
 	if err != nil {
 		return suspect{providerID: id}, err
 	}
-	state, err := s.client.getState(ctx, id)
+	state, err := s.client.State(ctx, id)
 	gone := errors.Is(err, postroom.ErrMessageGone)
 	if gone {
 		err = nil
@@ -121,7 +122,7 @@ func (s *reconcileStep) settle(ctx context.Context, tx queue.Tx, q *queue.Queue,
 			s.run.Deleted++
 		}
 		return err
-	case now == nil && one.state.historyID >= s.run.Since: // several changes may have the id of the cursor
+	case now == nil && one.state.HistoryID >= s.run.Since: // several changes may have the id of the cursor
 		return s.enqueueIngests(ctx, tx, q, []queue.NewJob{s.run.ingest(one.providerID)})
 	case now == nil:
 		return nil
@@ -140,13 +141,13 @@ func (s *reconcileStep) relabel(ctx context.Context, tx queue.Tx, now storedStat
 	if !now.DeletedAt.IsZero() {
 		s.run.Restored++
 	}
-	change := one.state.image.ChangeFrom(was)
+	change := one.state.Image.ChangeFrom(was)
 	if change.IsZero() {
 		return nil
 	}
 	s.run.Relabelled++
 	return s.labelsChanged(ctx, tx, LabelsEvent{
 		AccountID: s.account.ID, MessageID: now.ID, ProviderID: one.providerID, Source: SourceReconcile,
-		Change: change, Labels: one.state.image,
+		Change: change, Labels: one.state.Image,
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -72,7 +73,7 @@ func (r *Refusals) Refusal(
 // sending returns why an outbox would not send what the action says, as far as that is known without Gmail. The mailbox may have other
 // addresses besides its own.
 func (r *Refusals) sending(msg *postroom.Message, mailbox string, t postroom.ActionType, parameters postroom.Parameters) error {
-	own := []SendAs{{Email: mailbox, Primary: true}}
+	own := []gmailapi.SendAs{{Email: mailbox, Primary: true}}
 	p, err := compose(postroom.Action{Type: t, Parameters: parameters}, msg, own)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -97,14 +98,14 @@ type Config struct {
 
 // Clients returns the client of an account: the same one for each call, so that its limits hold.
 type Clients interface {
-	Client(ctx context.Context, accountID string) (*Client, error)
+	Client(ctx context.Context, accountID string) (*gmailapi.Client, error)
 }
 
 // A ClientsFunc is a function used as [Clients].
-type ClientsFunc func(ctx context.Context, accountID string) (*Client, error)
+type ClientsFunc func(ctx context.Context, accountID string) (*gmailapi.Client, error)
 
 // Client calls f.
-func (f ClientsFunc) Client(ctx context.Context, accountID string) (*Client, error) {
+func (f ClientsFunc) Client(ctx context.Context, accountID string) (*gmailapi.Client, error) {
 	return f(ctx, accountID)
 }
 
@@ -112,7 +113,6 @@ const (
 	defaultSnoozeLabel = "Postroom/Snoozed"
 
 	defaultPageSize = 100
-	maxPageSize     = 500
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -152,8 +152,8 @@ func (c *Config) validate() error {
 	if err := postroom.CheckLabelName(c.SnoozeLabel); err != nil {
 		faults = append(faults, fmt.Errorf("gmail: Config.SnoozeLabel: %w", err))
 	}
-	if c.PageSize < 1 || c.PageSize > maxPageSize {
-		faults = append(faults, fmt.Errorf("gmail: Config.PageSize is %d; it must be within 1 and %d", c.PageSize, maxPageSize))
+	if c.PageSize < 1 || c.PageSize > gmailapi.MaxPageSize {
+		faults = append(faults, fmt.Errorf("gmail: Config.PageSize is %d; it must be within 1 and %d", c.PageSize, gmailapi.MaxPageSize))
 	}
 	if err := c.MailLimits.Validate(); err != nil {
 		faults = append(faults, fmt.Errorf("gmail: Config.MailLimits: %w", err))
@@ -195,10 +195,10 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 }
 
 // open returns the account and its client. A missing account is an error that is not retried.
-func (j *jobs) open(ctx context.Context, accountID string) (Account, *Client, error) {
+func (j *jobs) open(ctx context.Context, accountID string) (Account, *gmailapi.Client, error) {
 	account, err := j.Store.jobAccount(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = &Error{Op: "open mailbox", Class: ClassNotFound, Err: err}
+		err = &gmailapi.Error{Op: "open mailbox", Class: gmailapi.ClassNotFound, Err: err}
 	}
 	if err != nil {
 		return account, nil, err
@@ -211,7 +211,7 @@ func (j *jobs) open(ctx context.Context, accountID string) (Account, *Client, er
 }
 
 // findClient returns the account's client, and an error where the host has returned neither.
-func findClient(ctx context.Context, clients Clients, accountID string) (*Client, error) {
+func findClient(ctx context.Context, clients Clients, accountID string) (*gmailapi.Client, error) {
 	client, err := clients.Client(ctx, accountID)
 	if err == nil && client == nil {
 		err = errors.New("Clients returned nil and no error; return a client made by NewClient, or an error")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -28,7 +29,7 @@ func settles(p payload) bool {
 
 // removed reports whether the cause of a failure is that the account was removed.
 func (j *jobs) removed(ctx context.Context, cause error, accountID string) bool {
-	if ClassOf(cause) != ClassNotFound {
+	if gmailapi.ClassOf(cause) != gmailapi.ClassNotFound {
 		return false
 	}
 	_, err := j.Store.Account(ctx, accountID)
@@ -40,7 +41,7 @@ func (j *jobs) removed(ctx context.Context, cause error, accountID string) bool 
 func (j *jobs) endAction(
 	ctx context.Context, w *queue.Attempt, a postroom.Action, cause error, note func(ctx context.Context, tx queue.Tx) error,
 ) error {
-	verdict := Verdict(cause)
+	verdict := gmailapi.Verdict(cause)
 	removed := j.removed(ctx, cause, a.AccountID)
 	if removed {
 		verdict = canceledWith(a.AccountID)

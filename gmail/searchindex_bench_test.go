@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -228,9 +229,12 @@ func benchmarkSearches(b *testing.B, f *benchStore) {
 		history := uint64(time.Now().Unix())
 		for b.Loop() {
 			history++
-			kind := map[bool]EventKind{true: LabelsAdded, false: LabelsRemoved}[history%2 == 0]
+			kind := map[bool]gmailapi.EventKind{true: gmailapi.LabelsAdded, false: gmailapi.LabelsRemoved}[history%2 == 0]
 			require.NoError(b, f.db.Write(b.Context(), func(ctx context.Context, tx queue.Tx) error {
-				_, err := f.changeLabels(ctx, tx, f.account, HistoryEvent{history, kind, fmt.Sprintf("%016x", f.random.IntN(f.n)+1), []string{"STARRED"}})
+				event := gmailapi.HistoryEvent{
+					HistoryID: history, Kind: kind, MessageID: fmt.Sprintf("%016x", f.random.IntN(f.n)+1), LabelIDs: []string{"STARRED"},
+				}
+				_, err := f.changeLabels(ctx, tx, f.account, event)
 				return err
 			}))
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/gmailquery"
@@ -123,7 +124,7 @@ func (m *mailMaker) query(depth int) string {
 	}
 }
 
-// change does something to the mail that is stored.
+// Change does something to the mail that is stored.
 func (m *mailMaker) change() {
 	id := m.ids[m.IntN(len(m.ids))]
 	write(m.t, m.store, func(ctx context.Context, tx queue.Tx) error {
@@ -140,10 +141,10 @@ func (m *mailMaker) change() {
 				return err
 			}
 			if m.IntN(2) == 0 { // also one that was deleted
-				return m.store.replaceLabels(ctx, tx, m.accountID, state.ID, messageState{image: postroom.NewImage(m.labels()), historyID: 11})
+				return m.store.replaceLabels(ctx, tx, m.accountID, state.ID, gmailapi.MessageState{Image: postroom.NewImage(m.labels()), HistoryID: 11})
 			}
-			_, err = m.store.changeLabels(ctx, tx, m.accountID, HistoryEvent{
-				HistoryID: uint64(state.HistoryID) + 1, Kind: LabelsRemoved, MessageID: id, LabelIDs: m.labels(),
+			_, err = m.store.changeLabels(ctx, tx, m.accountID, gmailapi.HistoryEvent{
+				HistoryID: uint64(state.HistoryID) + 1, Kind: gmailapi.LabelsRemoved, MessageID: id, LabelIDs: m.labels(),
 			})
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
@@ -54,7 +55,7 @@ func TestSendWhereverTheProcessDies(t *testing.T) {
 		return queuetest.Scenario{
 			Register: func(d *queue.Dispatcher) {
 				client := markedClient(t, server.URL())
-				clients := ClientsFunc(func(context.Context, string) (*Client, error) { return client, nil })
+				clients := ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil })
 				outbox, err := NewOutbox(OutboxConfig{Store: store, Clients: clients, Ledger: ledger, Settle: time.Millisecond})
 				require.NoError(t, err)
 				require.NoError(t, Register(d, Config{Store: store, Clients: clients, Ledger: ledger, Outbox: outbox}))
@@ -70,13 +71,13 @@ func TestSendWhereverTheProcessDies(t *testing.T) {
 }
 
 // markedClient makes the client of one process, whose requests are calls to the outside.
-func markedClient(t testing.TB, url string) *Client {
+func markedClient(t testing.TB, url string) *gmailapi.Client {
 	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "test"})
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(base.CloseIdleConnections)
-	client, err := NewClient(ClientConfig{
+	client, err := gmailapi.NewClient(gmailapi.ClientConfig{
 		HTTPClient: &http.Client{Transport: &oauth2.Transport{Source: token, Base: queuetest.Transport(base)}},
-		Endpoint:   url, Limits: Limits{Unlimited: true}, Timeout: 2 * time.Second,
+		Endpoint:   url, Limits: gmailapi.Limits{Unlimited: true}, Timeout: 2 * time.Second,
 	})
 	require.NoError(t, err)
 	return client

@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/mime"
 )
 
 // refused is the error of a message that must not be sent.
 func refused(actionID, format string, args ...any) error {
-	return &Error{Op: "send the message of action " + actionID, Class: ClassRefused, Err: fmt.Errorf(format, args...)}
+	return &gmailapi.Error{Op: "send the message of action " + actionID, Class: gmailapi.ClassRefused, Err: fmt.Errorf(format, args...)}
 }
 
 // guard returns an error of [ClassRefused] for a message that could go round in circles, or that goes where none should.
-func (p *OutboundPayload) guard(o *postroom.Message, own []SendAs, cfg *OutboxConfig) error {
+func (p *OutboundPayload) guard(o *postroom.Message, own []gmailapi.SendAs, cfg *OutboxConfig) error {
 	if fault := p.fault(o, own, cfg); fault != nil {
 		return refused(p.ActionID, "%w", fault)
 	}
@@ -25,7 +26,7 @@ func (p *OutboundPayload) guard(o *postroom.Message, own []SendAs, cfg *OutboxCo
 }
 
 // fault says why a message must not be sent. It asks nobody, and so it can be known when the action is decided; see [Refusals].
-func (p *OutboundPayload) fault(o *postroom.Message, own []SendAs, cfg *OutboxConfig) error {
+func (p *OutboundPayload) fault(o *postroom.Message, own []gmailapi.SendAs, cfg *OutboxConfig) error {
 	recipients, err := p.recipients()
 	switch {
 	case err != nil:
@@ -34,7 +35,7 @@ func (p *OutboundPayload) fault(o *postroom.Message, own []SendAs, cfg *OutboxCo
 		return errors.New("it has no recipient")
 	case len(recipients) > cfg.MaxRecipients:
 		return fmt.Errorf("it has %d recipients; at most %d are allowed (%s)", len(recipients), cfg.MaxRecipients, cfg.name("MaxRecipients"))
-	case p.MessageID != "" && !canBeFound(p.MessageID): // what became of an attempt to send could never be known
+	case p.MessageID != "" && !gmailapi.CanBeFound(p.MessageID): // what became of an attempt to send could never be known
 		return fmt.Errorf("the Message-ID %.100q cannot be looked for at Gmail; leave it empty, or give one such as name@example.com", p.MessageID)
 	case !ownAddress(own, p.From):
 		return fmt.Errorf("the mailbox cannot send from %s", p.From)
@@ -51,7 +52,7 @@ func (p *OutboundPayload) fault(o *postroom.Message, own []SendAs, cfg *OutboxCo
 }
 
 // replyFault: no reply to a message that no person wrote, nor to an address that nobody reads (RFC 3834, section 2).
-func (p *OutboundPayload) replyFault(o *postroom.Message, own []SendAs, recipients []string) error {
+func (p *OutboundPayload) replyFault(o *postroom.Message, own []gmailapi.SendAs, recipients []string) error {
 	if signs := headerOfMessage(o).Automatic(); len(signs) > 0 {
 		return fmt.Errorf("the original was sent by a program or to many (%s), and gets no automatic reply", signs[0])
 	}
@@ -73,7 +74,7 @@ func (p *OutboundPayload) replyFault(o *postroom.Message, own []SendAs, recipien
 
 // forwardFault: no forward of a notice about mail, which could be about an earlier forward, of what this mailbox has sent on
 // already, nor back to the sender.
-func (p *OutboundPayload) forwardFault(o *postroom.Message, own []SendAs, recipients []string) error {
+func (p *OutboundPayload) forwardFault(o *postroom.Message, own []gmailapi.SendAs, recipients []string) error {
 	for _, sign := range headerOfMessage(o).Automatic() {
 		if sign.Kind == mime.AutoReport || sign.Kind == mime.Challenge {
 			return fmt.Errorf("the original is a notice about mail (%s)", sign)
@@ -102,9 +103,9 @@ func headerOfMessage(m *postroom.Message) mime.Header {
 
 // isOwn reports whether mail to the address comes into the mailbox: an address of its own, also with "+" and a tag, and for
 // Gmail's own domains with or without dots.
-func isOwn(own []SendAs, email string) bool {
+func isOwn(own []gmailapi.SendAs, email string) bool {
 	key := mailboxKey(email)
-	return slices.ContainsFunc(own, func(a SendAs) bool { return mailboxKey(a.Email) == key })
+	return slices.ContainsFunc(own, func(a gmailapi.SendAs) bool { return mailboxKey(a.Email) == key })
 }
 
 // mailboxKey maps all addresses of one mailbox to the same key.
@@ -118,10 +119,10 @@ func mailboxKey(email string) string {
 }
 
 // ownAddress reports whether the mailbox may send from the address.
-func ownAddress(own []SendAs, from string) bool {
+func ownAddress(own []gmailapi.SendAs, from string) bool {
 	list, err := readAddresses([]string{from})
 	if err != nil || len(list) != 1 {
 		return false
 	}
-	return slices.ContainsFunc(own, func(a SendAs) bool { return strings.EqualFold(a.Email, list[0].Email) })
+	return slices.ContainsFunc(own, func(a gmailapi.SendAs) bool { return strings.EqualFold(a.Email, list[0].Email) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -69,7 +70,7 @@ func TestRefusals(t *testing.T) {
 			require.Contains(t, a.Error, tt.reason)
 			require.Nil(t, sent)
 			_, err = w.cfg.Outbox.Preview(t.Context(), a)
-			require.Equal(t, ClassRefused, ClassOf(err), "nobody is asked to approve it")
+			require.Equal(t, gmailapi.ClassRefused, gmailapi.ClassOf(err), "nobody is asked to approve it")
 		})
 	}
 	require.Zero(t, w.server.Counts()[gmailtest.MessagesSend])

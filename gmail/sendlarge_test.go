@@ -54,7 +54,7 @@ func TestALargeMessageIsSentOnce(t *testing.T) {
 			lost := &lostAnswers{next: w.wire.next, then: then}
 			w.wire.next = lost
 			w.t.Cleanup(func() { w.wire.next = lost.next })
-			a, job := w.carryOut(reply(message, strings.Repeat("Yes, with pleasure.\n", uploadChunk/20+1)))
+			a, job := w.carryOut(reply(message, strings.Repeat("Yes, with pleasure.\n", largestRequest/20+1)))
 			require.Equal(t, 2, lost.lost, "the last request was repeated")
 			require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
 			require.Equal(t, queue.StateCompleted, job.State, job.LastError)
@@ -64,3 +64,6 @@ func TestALargeMessageIsSentOnce(t *testing.T) {
 		})
 	}
 }
+
+// largestRequest is the size up to which a client sends a message in one request.
+const largestRequest = 4 << 20

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -265,7 +266,7 @@ func (s *Store) SentBefore(
 	if err := get(ctx, tx, &mailbox, "account "+msg.AccountID, sqlAddress, msg.AccountID); err != nil {
 		return "", false, notMissing(err)
 	}
-	p, err := compose(postroom.Action{Type: t, Parameters: parameters}, msg, []SendAs{{Email: mailbox, Primary: true}})
+	p, err := compose(postroom.Action{Type: t, Parameters: parameters}, msg, []gmailapi.SendAs{{Email: mailbox, Primary: true}})
 	if err != nil {
 		return "", false, nil //nolint:nilerr // nothing is sent: the job refuses it, with this reason
 	}

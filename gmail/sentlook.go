@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -26,7 +27,7 @@ func (e *triedSend) mayHaveSent() bool { return e.open || e.sent }
 // triedSend reads what is known of the earlier attempts of an action.
 func (s *Store) triedSend(ctx context.Context, a postroom.Action) (e triedSend, err error) {
 	e.row, err = s.outbound(ctx, a.ID)
-	if unread := ClassOf(err) == ClassRefused; errors.Is(err, postroom.ErrNotFound) || unread && a.UndoHint != nil {
+	if unread := gmailapi.ClassOf(err) == gmailapi.ClassRefused; errors.Is(err, postroom.ErrNotFound) || unread && a.UndoHint != nil {
 		e.row, err = nil, nil // the announcement has the same facts
 	}
 	if err != nil {
@@ -59,9 +60,9 @@ var (
 
 // A look finds out what has become of the attempts to send a message.
 type look struct {
-	write  writer                                     // for the time of the database
-	open   func(ctx context.Context) (*Client, error) // of the account
-	settle time.Duration                              // as in OutboxConfig
+	write  writer                                              // for the time of the database
+	open   func(ctx context.Context) (*gmailapi.Client, error) // of the account
+	settle time.Duration                                       // as in OutboxConfig
 }
 
 func (j *jobs) look(write writer, accountID string) *look {
@@ -69,7 +70,7 @@ func (j *jobs) look(write writer, accountID string) *look {
 	if j.Outbox != nil {
 		settle = j.Outbox.Settle
 	}
-	open := func(ctx context.Context) (*Client, error) {
+	open := func(ctx context.Context) (*gmailapi.Client, error) {
 		_, client, err := j.open(ctx, accountID)
 		return client, err
 	}
@@ -78,14 +79,14 @@ func (j *jobs) look(write writer, accountID string) *look {
 
 // find finds out whether an attempt has sent the message. If the ledger could not record that it was sent, the row has it. If found
 // is false and there is no error, no attempt has, and the message may be sent.
-func (l *look) find(ctx context.Context, e triedSend) (sent MessageRef, found bool, err error) {
+func (l *look) find(ctx context.Context, e triedSend) (sent gmailapi.MessageRef, found bool, err error) {
 	var now time.Time // of the database, like the time of the attempt
 	if err := l.write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil }); err != nil {
 		return sent, false, &unclearError{err: err, wait: retrySoon}
 	}
 	client, err := l.open(ctx)
 	switch {
-	case ClassOf(err) == ClassNotFound: // the account was removed
+	case gmailapi.ClassOf(err) == gmailapi.ClassNotFound: // the account was removed
 		return sent, false, err
 	case err == nil && e.row != nil && e.row.SentID != "":
 		return e.recorded(ctx, client)
@@ -95,7 +96,7 @@ func (l *look) find(ctx context.Context, e triedSend) (sent MessageRef, found bo
 	switch wait := e.until.Sub(now); {
 	case found:
 		return sent, true, nil
-	case err != nil && ClassOf(err) != ClassGone:
+	case err != nil && gmailapi.ClassOf(err) != gmailapi.ClassGone:
 		return sent, false, &unclearError{err: err, wait: l.waitFor(err, l.settle-wait)}
 	case wait > 0:
 		return sent, false, &unclearError{err: errors.New("gmail: the message is not found, and may still come"), wait: wait}
@@ -106,7 +107,7 @@ func (l *look) find(ctx context.Context, e triedSend) (sent MessageRef, found bo
 }
 
 // search looks for the message at Gmail.
-func (e *triedSend) search(ctx context.Context, client *Client) (sent MessageRef, found bool, err error) {
+func (e *triedSend) search(ctx context.Context, client *gmailapi.Client) (sent gmailapi.MessageRef, found bool, err error) {
 	if e.mailbox != "" {
 		_, err = profileOf(ctx, client, e.mailbox)
 	}
@@ -117,20 +118,20 @@ func (e *triedSend) search(ctx context.Context, client *Client) (sent MessageRef
 }
 
 // recorded returns the message that the row says was sent. A row that says so about a message without an announcement must be right.
-func (e *triedSend) recorded(ctx context.Context, client *Client) (sent MessageRef, found bool, err error) {
+func (e *triedSend) recorded(ctx context.Context, client *gmailapi.Client) (sent gmailapi.MessageRef, found bool, err error) {
 	if e.messageID == "" {
 		err = e.row.checkSent(ctx, client)
 	}
-	return MessageRef{ID: e.row.SentID, ThreadID: e.row.SentThreadID}, err == nil, err
+	return gmailapi.MessageRef{ID: e.row.SentID, ThreadID: e.row.SentThreadID}, err == nil, err
 }
 
 // checkSent returns an error unless the message that the row says was sent is there, and is this one.
-func (m *outboundMessage) checkSent(ctx context.Context, client *Client) error {
-	header, err := client.getHeader(ctx, m.SentID)
+func (m *outboundMessage) checkSent(ctx context.Context, client *gmailapi.Client) error {
+	header, err := client.Header(ctx, m.SentID)
 	if err != nil && !errors.Is(err, postroom.ErrMessageGone) {
 		return &unclearError{err: err, wait: retrySoon}
 	}
-	if err != nil || header.messageID != m.payload.MessageID || !slices.Contains(header.labelIDs, postroom.LabelSent) {
+	if err != nil || header.MessageID != m.payload.MessageID || !slices.Contains(header.LabelIDs, postroom.LabelSent) {
 		return refused(m.ActionID, "the database says that it was sent as %s, which it is not, and nobody has announced it; look among the sent mail", m.SentID)
 	}
 	return nil
@@ -142,8 +143,8 @@ func firstLook(settle time.Duration) time.Duration { return settle / 24 }
 // waitFor is how long to wait after a look that has failed, when the outcome has been unknown for a time.
 func (l *look) waitFor(err error, unknown time.Duration) time.Duration {
 	wait := attempts.Look(firstLook(l.settle), unknown)
-	if e, ok := errors.AsType[*Error](err); ok && (e.Class.spares() || e.RetryAfter > 0) {
-		return max(wait, e.delay())
+	if e, ok := errors.AsType[*gmailapi.Error](err); ok && (e.Class.Defers() || e.RetryAfter > 0) {
+		return max(wait, e.Delay())
 	}
 	return wait
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
@@ -55,7 +56,7 @@ func TestASendIsLookedForBeforeItFails(t *testing.T) {
 	closed := 0
 	w.sentCutOff(func() { closed = 3 })
 	clients := w.cfg.Clients
-	w.cfg.Clients = ClientsFunc(func(ctx context.Context, accountID string) (*Client, error) {
+	w.cfg.Clients = ClientsFunc(func(ctx context.Context, accountID string) (*gmailapi.Client, error) {
 		if closed > 0 {
 			closed--
 			return nil, errors.New("the keys are not there")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -29,7 +30,7 @@ type wakeUp struct {
 // snooze takes a message out of the inbox until a time. The job that wakes it is durable before the message leaves the inbox,
 // and waits for this action to end: see [jobs.unsnooze].
 func (j *jobs) snooze(
-	ctx context.Context, w *queue.Work[ActionPayload], client *Client, id string, before postroom.Image, kind postroom.Kind, a postroom.Action,
+	ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, id string, before postroom.Image, kind postroom.Kind, a postroom.Action,
 ) (outcome, error) {
 	wake, err := j.scheduleWake(ctx, w, client, id, a)
 	if err != nil {
@@ -51,8 +52,8 @@ func (j *jobs) snooze(
 
 // unlessDeleted returns the error of a change, or one that is retried if the label was deleted since it was looked up: the next
 // attempt makes it again.
-func unlessDeleted(ctx context.Context, client *Client, labelID string, err error) error {
-	if ClassOf(err) != ClassInvalid {
+func unlessDeleted(ctx context.Context, client *gmailapi.Client, labelID string, err error) error {
+	if gmailapi.ClassOf(err) != gmailapi.ClassInvalid {
 		return err
 	}
 	labels, listErr := client.ListLabels(ctx)
@@ -64,7 +65,7 @@ func unlessDeleted(ctx context.Context, client *Client, labelID string, err erro
 
 // scheduleWake creates the label if it is missing, and enqueues the wake-up, once for all attempts that find the same label.
 func (j *jobs) scheduleWake(
-	ctx context.Context, w *queue.Work[ActionPayload], client *Client, providerID string, a postroom.Action,
+	ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, providerID string, a postroom.Action,
 ) (wakeUp, error) {
 	label, isNew, err := j.snoozeLabel(ctx, client, a.AccountID)
 	if err != nil {
@@ -85,7 +86,7 @@ func (j *jobs) scheduleWake(
 	first, err := queue.StepTx(ctx, w, stepWake, func(ctx context.Context, tx queue.Tx) (wakeUp, error) {
 		until, err := postroom.SnoozeUntil(a.Parameters, queue.Now(tx))
 		if err != nil {
-			return wakeUp{}, &Error{Op: "snooze message " + providerID, Class: ClassInvalid, Err: err}
+			return wakeUp{}, &gmailapi.Error{Op: "snooze message " + providerID, Class: gmailapi.ClassInvalid, Err: err}
 		}
 		return enqueue(ctx, tx, until)
 	})
@@ -111,12 +112,12 @@ func enqueueWake(ctx context.Context, tx queue.Tx, q *queue.Queue, a postroom.Ac
 
 // snoozeLabel returns the label of snoozed messages, and makes it at Gmail if it is missing; isNew reports whether it is not
 // stored here. It asks Gmail in each attempt, which costs one unit: a label that is stored here may be gone there.
-func (j *jobs) snoozeLabel(ctx context.Context, client *Client, accountID string) (label postroom.Label, isNew bool, err error) {
+func (j *jobs) snoozeLabel(ctx context.Context, client *gmailapi.Client, accountID string) (label postroom.Label, isNew bool, err error) {
 	labels, err := client.ListLabels(ctx)
 	if err != nil {
 		return label, false, err
 	}
-	if i := slices.IndexFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, j.SnoozeLabel) }); i >= 0 {
+	if i := slices.IndexFunc(labels, func(l postroom.Label) bool { return gmailapi.SameLabelName(l.Name, j.SnoozeLabel) }); i >= 0 {
 		label = labels[i]
 	} else if label, err = client.CreateLabel(ctx, j.SnoozeLabel); err != nil {
 		return label, false, err

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"net/http"
 	"slices"
-
-	api "google.golang.org/api/gmail/v1"
 )
 
 // profile reads the profile. QUIRK: servers that implement only a part of Gmail's API answer getProfile with 404, 405 or 501.
@@ -15,7 +14,7 @@ import (
 //
 // An account that is synced for the first time must be the mailbox of its address: the token of another mailbox would store one
 // person's mail under another's name.
-func (j *jobs) profile(ctx context.Context, client *Client, account Account) (Profile, error) {
+func (j *jobs) profile(ctx context.Context, client *gmailapi.Client, account Account) (gmailapi.Profile, error) {
 	p, err := client.Profile(ctx)
 	switch {
 	case err == nil:
@@ -24,38 +23,27 @@ func (j *jobs) profile(ctx context.Context, client *Client, account Account) (Pr
 		return p, err
 	}
 	fault := err
-	newest, err := client.ListMessages(ctx, MessageList{IncludeSpamTrash: true, Max: 1})
+	newest, err := client.ListMessages(ctx, gmailapi.MessageList{IncludeSpamTrash: true, Max: 1})
 	if err == nil && len(newest.IDs) > 0 {
-		p.HistoryID, err = client.historyIDOf(ctx, newest.IDs[0])
+		var state gmailapi.MessageState
+		state, err = client.State(ctx, newest.IDs[0])
+		p.HistoryID = state.HistoryID
 	}
 	if err != nil {
-		return Profile{}, err
+		return gmailapi.Profile{}, err
 	}
 	j.Logger.WarnContext(ctx, "the server has no getProfile; the history is read from the newest message on",
 		"account", account.Email, "history_id", p.HistoryID, "error", fault)
 	return p, nil
 }
 
-// historyIDOf reads the history id of the last change of a message.
-func (c *Client) historyIDOf(ctx context.Context, id string) (historyID uint64, err error) {
-	err = c.do(ctx, MethodGetMessage, "get message "+id, ClassGone, func(ctx context.Context) error {
-		var m *api.Message
-		m, err := c.service.Users.Messages.Get(c.user, id).Context(ctx).Format("minimal").Do()
-		if err == nil {
-			historyID = m.HistoryId
-		}
-		return err
-	})
-	return historyID, err
-}
-
 func hasNoProfile(err error) bool {
-	fault, ok := errors.AsType[*Error](err)
+	fault, ok := errors.AsType[*gmailapi.Error](err)
 	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, fault.Status)
 }
 
 // checkMailbox returns the error of isMailbox if that is still to be checked, or that of the call.
-func checkMailbox(ctx context.Context, client *Client, account Account) error {
+func checkMailbox(ctx context.Context, client *gmailapi.Client, account Account) error {
 	if account.HistoryID != 0 {
 		return nil
 	}
@@ -71,12 +59,12 @@ func checkMailbox(ctx context.Context, client *Client, account Account) error {
 
 // isMailbox returns an error if an account that has never been synced has got the profile of another mailbox. Later an
 // administrator may give the mailbox another address, and it is still the same.
-func (a Account) isMailbox(p Profile) error {
+func (a Account) isMailbox(p gmailapi.Profile) error {
 	if a.HistoryID != 0 || p.Email == "" || mailboxKey(p.Email) == mailboxKey(a.Email) {
 		return nil
 	}
-	return &Error{
-		Op: "open mailbox " + a.Email, Class: ClassForbidden, Err: fmt.Errorf("the access that is configured for it leads to the mailbox %s", p.Email),
+	return &gmailapi.Error{
+		Op: "open mailbox " + a.Email, Class: gmailapi.ClassForbidden, Err: fmt.Errorf("the access that is configured for it leads to the mailbox %s", p.Email),
 		Hint: "configure the token or the sign-in of the right mailbox, or the account's address",
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
@@ -164,7 +165,7 @@ func TestBackfillState(t *testing.T) {
 						return err
 					}
 				}
-				return s.moveBackfill(ctx, tx, id, step.query, MessagePage{IDs: []string{"a", "b"}, NextPageToken: step.next})
+				return s.moveBackfill(ctx, tx, id, step.query, gmailapi.MessagePage{IDs: []string{"a", "b"}, NextPageToken: step.next})
 			})
 			account, err := s.Account(t.Context(), id)
 			require.NoError(t, err)
@@ -299,26 +300,26 @@ func TestLabelsOfAMessage(t *testing.T) {
 			require.NoError(t, err)
 			return stored.LabelIDs
 		}
-		change := func(id string, historyID uint64, kind EventKind, label string) (step *labelStep) {
-			event := HistoryEvent{HistoryID: historyID, Kind: kind, MessageID: id, LabelIDs: []string{label}}
+		change := func(id string, historyID uint64, kind gmailapi.EventKind, label string) (step *labelStep) {
+			event := gmailapi.HistoryEvent{HistoryID: historyID, Kind: kind, MessageID: id, LabelIDs: []string{label}}
 			write(t, s, func(ctx context.Context, tx queue.Tx) (err error) {
 				step, err = s.changeLabels(ctx, tx, accountID, event)
 				return err
 			})
 			return step
 		}
-		require.Nil(t, change("m1", 9, LabelsRemoved, "INBOX"))
+		require.Nil(t, change("m1", 9, gmailapi.LabelsRemoved, "INBOX"))
 		require.Equal(t, []string{"INBOX", "Label_1", "UNREAD"}, labels(), "older than what is stored")
-		step := change("m1", 11, LabelsAdded, "STARRED")
+		step := change("m1", 11, gmailapi.LabelsAdded, "STARRED")
 		require.Equal(t, []string{"INBOX", "Label_1", "STARRED", "UNREAD"}, labels())
 		require.Equal(t, labels(), step.after.LabelIDs)
 		require.Equal(t, add("STARRED"), step.after.ChangeFrom(step.before))
-		change("m1", 11, LabelsRemoved, "UNREAD")
+		change("m1", 11, gmailapi.LabelsRemoved, "UNREAD")
 		require.Equal(t, []string{"INBOX", "Label_1", "STARRED"}, labels(), "another event of the same record")
-		step = change("m1", 11, LabelsAdded, "STARRED")
+		step = change("m1", 11, gmailapi.LabelsAdded, "STARRED")
 		require.Equal(t, step.before, step.after, "the same again")
 
-		require.Nil(t, change("unknown", 12, LabelsAdded, "STARRED"))
+		require.Nil(t, change("unknown", 12, gmailapi.LabelsAdded, "STARRED"))
 		known, err := s.messageCopy(t.Context(), accountID, m.ID)
 		require.NoError(t, err)
 		trash := func(ctx context.Context, tx queue.Tx) error {
@@ -326,7 +327,7 @@ func TestLabelsOfAMessage(t *testing.T) {
 		}
 		write(t, s, trash)
 		require.Equal(t, []string{"Label_1", "STARRED", "TRASH"}, labels(), "what comes into the trash leaves the inbox")
-		change("m1", 12, LabelsRemoved, "TRASH")
+		change("m1", 12, gmailapi.LabelsRemoved, "TRASH")
 		write(t, s, trash)
 		require.Equal(t, []string{"Label_1", "STARRED"}, labels(), "a sync was later")
 		_, err = s.messageCopy(t.Context(), accountID, "unknown")

@@ -2,10 +2,7 @@ package gmail
 
 import (
 	"encoding/json"
-	"html"
 	"strings"
-
-	"golang.org/x/text/cases"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -60,11 +57,3 @@ func clean(m *postroom.Message) {
 		*text = dbvalue.Clean(*text)
 	}
 }
-
-// nameKey is a label's name as Gmail compares names: without regard to case.
-func nameKey(name string) string { return cases.Fold().String(dbvalue.Clean(name)) }
-
-func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }
-
-// unescape undoes the HTML entities of Gmail's snippets.
-func unescape(snippet string) string { return html.UnescapeString(snippet) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -103,17 +104,17 @@ const refusedDelay = time.Hour
 // API off and on again, a person grants a scope, a label is deleted between two calls. A message that is not woken is out of
 // sight.
 func wakeVerdict(err error) error {
-	switch ClassOf(err) {
-	case ClassForbidden, ClassInvalid:
+	switch gmailapi.ClassOf(err) {
+	case gmailapi.ClassForbidden, gmailapi.ClassInvalid:
 		return queue.RetryAfter(err, refusedDelay)
 	}
-	return Verdict(err)
+	return gmailapi.Verdict(err)
 }
 
 // asleep returns the label under which the message of a wake-up sleeps: that of its snooze, if the ledger vouches for it; the job is a
 // row, which anybody can write. A snooze that has failed, or that is from before there were signatures, has none that is signed: then it
 // is the label that the settings name, and only a message that Gmail has under it sleeps.
-func (j *jobs) asleep(ctx context.Context, client *Client, p UnsnoozePayload) (label string, sure bool, err error) {
+func (j *jobs) asleep(ctx context.Context, client *gmailapi.Client, p UnsnoozePayload) (label string, sure bool, err error) {
 	snooze, err := j.snoozeOf(ctx, p)
 	if err != nil {
 		return "", false, err
@@ -124,7 +125,7 @@ func (j *jobs) asleep(ctx context.Context, client *Client, p UnsnoozePayload) (l
 		}
 	}
 	labels, err := client.ListLabels(ctx)
-	i := slices.IndexFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, j.SnoozeLabel) })
+	i := slices.IndexFunc(labels, func(l postroom.Label) bool { return gmailapi.SameLabelName(l.Name, j.SnoozeLabel) })
 	if err != nil || i < 0 {
 		return "", false, err
 	}
@@ -157,7 +158,7 @@ func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn
 		woken.Change.Add = []string{postroom.LabelInbox}
 	}
 	if change := needed(woken.Change, woken.After); !change.IsZero() {
-		woken.After, err = client.apply(ctx, id, change)
+		woken.After, err = applyChange(ctx, client, id, change)
 	}
 	return woken, err
 }
@@ -165,7 +166,7 @@ func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn
 // imagesOf returns the message before the first attempt of the turn, which a step stores, and as it is now. Without a turn the two
 // are the same. fresh reports that this is the first attempt.
 func imagesOf(
-	ctx context.Context, w *queue.Work[UnsnoozePayload], client *Client, turn int64, id string,
+	ctx context.Context, w *queue.Work[UnsnoozePayload], client *gmailapi.Client, turn int64, id string,
 ) (before, now postroom.Image, fresh bool, err error) {
 	read := func(ctx context.Context) (image postroom.Image, err error) {
 		now, err = client.GetImage(ctx, id)
@@ -191,10 +192,10 @@ func ofTurn(err error, fresh bool) error {
 	if own, ok := errors.AsType[*untouchedError](err); ok {
 		err = own.error
 	}
-	switch class := ClassOf(err); {
+	switch class := gmailapi.ClassOf(err); {
 	case err == nil, !fresh:
 		return err
-	case class == "", class == ClassServer, class == ClassNetwork, class == ClassAnswer:
+	case class == "", class == gmailapi.ClassServer, class == gmailapi.ClassNetwork, class == gmailapi.ClassAnswer:
 		return err
 	}
 	return &untouchedError{err}

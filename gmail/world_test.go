@@ -17,6 +17,7 @@ import (
 	api "google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -29,7 +30,7 @@ type world struct {
 	server  *gmailtest.Server
 	google  *api.Service // what the user does by hand
 	wire    *wire        // what our client's requests go through
-	client  *Client
+	client  *gmailapi.Client
 	db      queue.DB
 	store   *Store
 	queue   *queue.Queue
@@ -101,16 +102,16 @@ func newWorldOn(t *testing.T, db queue.DB) *world {
 		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
 	})
 	require.NoError(t, err)
-	clients := ClientsFunc(func(context.Context, string) (*Client, error) { return w.client, nil })
+	clients := ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return w.client, nil })
 	outbox, err := NewOutbox(OutboxConfig{Store: w.store, Clients: clients, Ledger: w.ledger, Settle: time.Millisecond})
 	require.NoError(t, err)
 	w.cfg = Config{Store: w.store, Ledger: w.ledger, Outbox: outbox, OnMessage: w.onMessage, Clients: clients}
 	return w
 }
 
-func (w *world) newClient(url string) *Client {
+func (w *world) newClient(url string) *gmailapi.Client {
 	w.t.Helper()
-	c, err := NewClient(ClientConfig{HTTPClient: authorized(w), Endpoint: url, Limits: Limits{Unlimited: true}})
+	c, err := gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: authorized(w), Endpoint: url, Limits: gmailapi.Limits{Unlimited: true}})
 	require.NoError(w.t, err)
 	return c
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -48,8 +49,8 @@ func newMailbox(t *testing.T, db queue.DB) *mailbox {
 		return err
 	}})
 	require.NoError(t, err)
-	client, err := gmail.NewClient(gmail.ClientConfig{
-		Endpoint: m.server.URL(), Limits: gmail.Limits{Unlimited: true},
+	client, err := gmailapi.NewClient(gmailapi.ClientConfig{
+		Endpoint: m.server.URL(), Limits: gmailapi.Limits{Unlimited: true},
 		HTTPClient: &http.Client{Transport: &oauth2.Transport{
 			Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "test"}), Base: &http.Transport{DisableKeepAlives: true},
 		}},
@@ -57,7 +58,7 @@ func newMailbox(t *testing.T, db queue.DB) *mailbox {
 	require.NoError(t, err)
 	m.gmail = gmail.Config{
 		Store: store, Ledger: m.ledger,
-		Clients: gmail.ClientsFunc(func(context.Context, string) (*gmail.Client, error) { return client, nil }),
+		Clients: gmail.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil }),
 	}
 	m.gmail.Outbox, err = gmail.NewOutbox(gmail.OutboxConfig{Store: store, Clients: m.gmail.Clients, Ledger: m.ledger, Settle: time.Millisecond})
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -114,7 +114,7 @@ func TestOnlyWhatIsVouchedForIsShown(t *testing.T) {
 		a, err := m.ledger.Action(t.Context(), id)
 		require.NoError(t, err)
 		_, err = m.gmail.Outbox.Preview(t.Context(), a)
-		require.Equal(t, gmail.ClassRefused, gmail.ClassOf(err))
+		require.Equal(t, gmailapi.ClassRefused, gmailapi.ClassOf(err))
 		require.ErrorContains(t, err, "it was altered in the database")
 	})
 }

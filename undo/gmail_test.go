@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -57,14 +58,14 @@ func newHouseIn(t *testing.T, db queue.DB, kinds *postroom.Kinds) *house {
 	}})
 	require.NoError(t, err)
 	transport := &http.Transport{DisableKeepAlives: true}
-	client, err := gmail.NewClient(gmail.ClientConfig{
-		Endpoint: h.server.URL(), Limits: gmail.Limits{Unlimited: true},
+	client, err := gmailapi.NewClient(gmailapi.ClientConfig{
+		Endpoint: h.server.URL(), Limits: gmailapi.Limits{Unlimited: true},
 		HTTPClient: &http.Client{Transport: &oauth2.Transport{
 			Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "test"}), Base: transport,
 		}},
 	})
 	require.NoError(t, err)
-	clients := gmail.ClientsFunc(func(context.Context, string) (*gmail.Client, error) { return client, nil })
+	clients := gmail.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil })
 	mailbox, err := gmail.NewMailbox(gmail.MailboxConfig{Store: h.store, Clients: clients})
 	require.NoError(t, err)
 	h.gmail = gmail.Config{Store: h.store, Clients: clients, Ledger: h.ledger, Kinds: kinds}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -26,7 +27,7 @@ func TestAccountThatLosesItsGrant(t *testing.T) {
 	q, err := queue.New(db, nil)
 	require.NoError(t, err)
 	clients, err := gmail.NewClients(gmail.AccountClientsConfig{
-		Store: store, Endpoint: w.server.URL(), Limits: gmail.Limits{Unlimited: true},
+		Store: store, Endpoint: w.server.URL(), Limits: gmailapi.Limits{Unlimited: true},
 		HTTPClient: func(_ context.Context, account gmail.Account) (*http.Client, error) {
 			source, err := auth.NewSource(auth.SourceConfig{App: w.app, Tokens: w.tokens, Email: account.Email, Transport: w.base})
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 )
 
 // maxLoads bounds how often a refused refresh is retried with a refresh token that another process saved meanwhile.
@@ -38,8 +38,8 @@ func (s *Source) refresh(ctx context.Context) (*oauth2.Token, error) {
 		}
 		s.dead, s.cause = grant.RefreshToken, refused
 	}
-	return nil, &gmail.Error{
-		Op: s.op(), Class: gmail.ClassReauthorize, Status: http.StatusBadRequest, Reason: "invalid_grant", Hint: gmail.HintReauthorize, Err: s.cause,
+	return nil, &gmailapi.Error{
+		Op: s.op(), Class: gmailapi.ClassReauthorize, Status: http.StatusBadRequest, Reason: "invalid_grant", Hint: gmailapi.HintReauthorize, Err: s.cause,
 	}
 }
 
@@ -93,9 +93,9 @@ func (s *Source) savePending(ctx context.Context) error {
 
 // lacks returns the error of a process that has no grant to use. Unless another process may have one, a person has to sign in.
 func (s *Source) lacks(cause error, hint string) error {
-	e := &gmail.Error{Op: s.op(), Class: gmail.ClassReauthorize, Hint: hint, Err: cause}
+	e := &gmailapi.Error{Op: s.op(), Class: gmailapi.ClassReauthorize, Hint: hint, Err: cause}
 	if s.shared {
-		e.Class = gmail.ClassNoAccess
+		e.Class = gmailapi.ClassNoAccess
 	}
 	return e
 }

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
@@ -31,9 +31,9 @@ type SourceConfig struct {
 	// Email is the address of the mailbox. Required; the grant may be saved later.
 	Email string
 	// Shared says that other processes work on the same account with Tokens of their own, such as those of other machines on one
-	// database. A grant that Tokens lacks, cannot load, or has for another client is then an error of [gmail.ClassNoAccess], which
+	// database. A grant that Tokens lacks, cannot load, or has for another client is then an error of [gmailapi.ClassNoAccess], which
 	// leaves the account's jobs to these processes. Default false: a missing grant, or one for another client, is an error of
-	// [gmail.ClassReauthorize], since nobody else has one.
+	// [gmailapi.ClassReauthorize], since nobody else has one.
 	Shared bool
 	// Transport sends the requests of [Source.HTTPClient]. Several sources may share it. Default: [http.DefaultTransport].
 	Transport http.RoundTripper
@@ -87,7 +87,7 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 }
 
 // Token returns an access token that is valid for some minutes, and refreshes it if needed. If the grant is not valid any more,
-// the error is a [*gmail.Error] of the class [gmail.ClassReauthorize]. For a missing grant see [SourceConfig].Shared.
+// the error is a [*gmailapi.Error] of the class [gmailapi.ClassReauthorize]. For a missing grant see [SourceConfig].Shared.
 func (s *Source) Token(ctx context.Context) (*oauth2.Token, error) {
 	f, token := s.join(ctx)
 	if token != nil {
@@ -98,7 +98,7 @@ func (s *Source) Token(ctx context.Context) (*oauth2.Token, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("auth: wait for an access token of %s: %w", s.email, context.Cause(ctx))
 	}
-	if gone, ok := errors.AsType[*gmail.Error](f.err); ok {
+	if gone, ok := errors.AsType[*gmailapi.Error](f.err); ok {
 		own := *gone // the caller may modify it
 		return nil, &own
 	}
@@ -145,7 +145,7 @@ func (s *Source) fly(ctx context.Context, f *flight) {
 	switch {
 	case f.err == nil:
 		s.current, s.renewAt = f.token, renewal(f.token, time.Now())
-	case gmail.ClassOf(f.err) == gmail.ClassReauthorize, errors.Is(f.err, ErrNoGrant):
+	case gmailapi.ClassOf(f.err) == gmailapi.ClassReauthorize, errors.Is(f.err, ErrNoGrant):
 		s.current = nil
 	case s.valid(): // it lasts until the next attempt
 		f.token, f.err = s.current, nil

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 )
 
@@ -94,7 +94,7 @@ func TestTokenThatIsRefused(t *testing.T) {
 
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: 401, Times: 2})
 	_, err = client.Profile(t.Context())
-	require.Equal(t, gmail.ClassUnauthorized, gmail.ClassOf(err), "refreshed once, retried once")
+	require.Equal(t, gmailapi.ClassUnauthorized, gmailapi.ClassOf(err), "refreshed once, retried once")
 	require.Equal(t, 2, w.server.Counts()[gmailtest.GetProfile])
 	_, err = client.Profile(t.Context())
 	require.NoError(t, err)
@@ -130,15 +130,15 @@ func TestGrantThatIsGone(t *testing.T) {
 
 	atOnce(func() {
 		_, err := client.Profile(t.Context())
-		require.Equal(t, gmail.ClassReauthorize, gmail.ClassOf(err))
+		require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(err))
 	})
 	require.Equal(t, 2, w.refreshes(), "nobody asks again about a refresh token that is dead")
 	_, err = source.Token(t.Context())
-	var gone *gmail.Error
+	var gone *gmailapi.Error
 	require.ErrorAs(t, err, &gone)
-	require.Equal(t, gmail.Error{
-		Op: "refresh the access to " + w.server.Email(), Class: gmail.ClassReauthorize, Status: 400, Reason: "invalid_grant",
-		Hint: gmail.HintReauthorize, Err: gone.Err,
+	require.Equal(t, gmailapi.Error{
+		Op: "refresh the access to " + w.server.Email(), Class: gmailapi.ClassReauthorize, Status: 400, Reason: "invalid_grant",
+		Hint: gmailapi.HintReauthorize, Err: gone.Err,
 	}, *gone)
 
 	w.login()
@@ -154,7 +154,7 @@ func TestGrantThatRunsOut(t *testing.T) {
 	require.NoError(t, err)
 	clock.Move(8 * 24 * time.Hour)
 	_, err = client.Profile(t.Context())
-	require.Equal(t, gmail.ClassReauthorize, gmail.ClassOf(err))
+	require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(err))
 	require.ErrorContains(t, err, "after 7 days")
 }
 
@@ -162,14 +162,14 @@ func TestNoGrant(t *testing.T) {
 	w := newWorld(t, gmailtest.Config{})
 	source := w.newSource()
 	_, err := w.client(source).Profile(t.Context())
-	require.Equal(t, gmail.ClassReauthorize, gmail.ClassOf(err))
+	require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(err))
 	require.ErrorIs(t, err, auth.ErrNoGrant)
 	require.ErrorContains(t, err, "sign in to the account")
 
 	w.login()
 	w.app.ClientID = "another"
 	_, err = w.client(w.newSource()).Profile(t.Context())
-	require.Equal(t, gmail.ClassReauthorize, gmail.ClassOf(err))
+	require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(err))
 	require.ErrorContains(t, err, "it was granted to the client desktop")
 	require.Zero(t, w.refreshes())
 }
@@ -181,7 +181,7 @@ func TestNoGrantHere(t *testing.T) {
 	source := w.newSource()
 	client := w.client(source)
 	_, err := client.Profile(t.Context())
-	require.Equal(t, gmail.ClassNoAccess, gmail.ClassOf(err))
+	require.Equal(t, gmailapi.ClassNoAccess, gmailapi.ClassOf(err))
 	require.ErrorIs(t, err, auth.ErrNoGrant)
 
 	w.login()
@@ -190,23 +190,23 @@ func TestNoGrantHere(t *testing.T) {
 	require.NoError(t, w.tokens.Delete(t.Context(), w.server.Email()))
 	auth.Age(source, 56*time.Minute)
 	_, err = client.Profile(t.Context())
-	require.Equal(t, gmail.ClassNoAccess, gmail.ClassOf(err), "a grant that was taken away is not used to its end")
+	require.Equal(t, gmailapi.ClassNoAccess, gmailapi.ClassOf(err), "a grant that was taken away is not used to its end")
 
 	w.login()
 	w.app.ClientID = "another"
 	_, err = w.client(w.newSource()).Profile(t.Context())
-	require.Equal(t, gmail.ClassNoAccess, gmail.ClassOf(err))
+	require.Equal(t, gmailapi.ClassNoAccess, gmailapi.ClassOf(err))
 	require.ErrorContains(t, err, "it was granted to the client desktop")
 
 	w.app.ClientID = "desktop"
 	require.NoError(t, w.owner().RevokeGrants(t.Context()))
 	_, err = w.client(w.newSource()).Profile(t.Context())
-	require.Equal(t, gmail.ClassReauthorize, gmail.ClassOf(err), "what Gmail says holds for all")
+	require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(err), "what Gmail says holds for all")
 
 	locked := unreadable{w.tokens, errors.New("the keychain is locked")}
 	w.tokens = locked
 	_, err = w.client(w.newSource()).Profile(t.Context())
-	require.Equal(t, gmail.ClassNoAccess, gmail.ClassOf(err))
+	require.Equal(t, gmailapi.ClassNoAccess, gmailapi.ClassOf(err))
 	require.ErrorIs(t, err, locked.err)
 }
 
@@ -223,16 +223,16 @@ func TestFailuresThatPass(t *testing.T) {
 	client := w.client(w.source())
 	for _, tt := range []struct {
 		fault gmailtest.Fault
-		want  gmail.Class
+		want  gmailapi.Class
 	}{
-		{gmailtest.Fault{Status: 503}, gmail.ClassServer},
-		{gmailtest.Fault{Cut: gmailtest.CutBefore}, gmail.ClassNetwork},
-		{gmailtest.Fault{Cut: gmailtest.CutAfter}, gmail.ClassNetwork},
+		{gmailtest.Fault{Status: 503}, gmailapi.ClassServer},
+		{gmailtest.Fault{Cut: gmailtest.CutBefore}, gmailapi.ClassNetwork},
+		{gmailtest.Fault{Cut: gmailtest.CutAfter}, gmailapi.ClassNetwork},
 	} {
 		tt.fault.Method = gmailtest.OAuthToken
 		w.server.Fault(tt.fault)
 		_, err := client.Profile(t.Context())
-		require.Equal(t, tt.want, gmail.ClassOf(err))
+		require.Equal(t, tt.want, gmailapi.ClassOf(err))
 	}
 	_, err := client.Profile(t.Context())
 	require.NoError(t, err)
@@ -380,7 +380,7 @@ func TestRevoke(t *testing.T) {
 	_, err = w.tokens.Load(t.Context(), w.server.Email())
 	require.ErrorIs(t, err, auth.ErrNoGrant)
 	_, err = w.client(source).Profile(t.Context())
-	require.Equal(t, gmail.ClassReauthorize, gmail.ClassOf(err))
+	require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(err))
 	require.ErrorIs(t, auth.Revoke(t.Context(), w.app, w.tokens, w.server.Email()), auth.ErrNoGrant)
 
 	w.login()

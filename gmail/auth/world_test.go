@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 )
 
@@ -114,10 +114,10 @@ func (w *world) newSource() *auth.Source {
 }
 
 // client is a Gmail client of a source.
-func (w *world) client(source *auth.Source) *gmail.Client {
+func (w *world) client(source *auth.Source) *gmailapi.Client {
 	w.Helper()
-	client, err := gmail.NewClient(gmail.ClientConfig{
-		HTTPClient: source.HTTPClient(), Endpoint: w.server.URL(), Limits: gmail.Limits{Unlimited: true},
+	client, err := gmailapi.NewClient(gmailapi.ClientConfig{
+		HTTPClient: source.HTTPClient(), Endpoint: w.server.URL(), Limits: gmailapi.Limits{Unlimited: true},
 	})
 	require.NoError(w, err)
 	return client

@@ -15,6 +15,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/mime"
@@ -158,7 +159,7 @@ func (o *office) execute(ctx context.Context, tx queue.Tx, a postroom.Action) er
 
 func (o *office) connect(endpoint string, transport http.RoundTripper, kinds *postroom.Kinds) error {
 	clients, err := gmail.NewClients(gmail.AccountClientsConfig{
-		Store: o.mail, Endpoint: endpoint, Timeout: callTimeout, Limits: gmail.Limits{Unlimited: true},
+		Store: o.mail, Endpoint: endpoint, Timeout: callTimeout, Limits: gmailapi.Limits{Unlimited: true},
 		HTTPClient: func(_ context.Context, a gmail.Account) (*http.Client, error) {
 			token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "gmailtest:" + a.Email})
 			return &http.Client{Transport: &oauth2.Transport{Source: token, Base: transport}}, nil
@@ -239,7 +240,7 @@ func (o *office) sendLetter(ctx context.Context, w *queue.Work[letter]) error {
 	if err == nil {
 		_, err = o.drafts.Send(ctx, l.AccountID, l.Subject)
 	}
-	return gmail.Verdict(err)
+	return gmailapi.Verdict(err)
 }
 
 // dispatcher runs all jobs that there are.

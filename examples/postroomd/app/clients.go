@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
-	"golang.org/x/oauth2"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 )
 
 // newClients makes the clients of all accounts from the configured token, or from people's grants.
@@ -27,7 +29,7 @@ func (h *App) newClients(ctx context.Context) (gmail.Clients, error) {
 		Store:    h.Mail,
 		Endpoint: h.Env.Config.Gmail.Endpoint,
 		Timeout:  time.Minute,
-		Limits:   gmail.Limits{UnitsPerMinute: h.Env.Config.Gmail.UnitsPerMinute, Unlimited: h.Env.Config.Gmail.UnitsPerMinute == 0},
+		Limits:   gmailapi.Limits{UnitsPerMinute: h.Env.Config.Gmail.UnitsPerMinute, Unlimited: h.Env.Config.Gmail.UnitsPerMinute == 0},
 		HTTPClient: func(_ context.Context, a gmail.Account) (*http.Client, error) {
 			if h.Env.ByToken(a) {
 				return &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}}, nil
@@ -71,7 +73,7 @@ type hintingCarrier struct {
 
 func (c hintingCarrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := c.RoundTripper.RoundTrip(r)
-	if lacks, ok := errors.AsType[*gmail.Error](err); ok && lacks.Class == gmail.ClassNoAccess {
+	if lacks, ok := errors.AsType[*gmailapi.Error](err); ok && lacks.Class == gmailapi.ClassNoAccess {
 		own := *lacks
 		own.Hint = c.hint
 		err = &own

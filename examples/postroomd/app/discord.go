@@ -8,7 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
@@ -75,7 +75,7 @@ func (h *App) summarizeAction(ctx context.Context, a postroom.Action) (string, e
 // composeAction composes the content of an action and returns it in the form of 'approvals show'.
 func (h *App) composeAction(ctx context.Context, a postroom.Action) (discord.Content, error) {
 	p, sends, err := h.Preview(ctx, a)
-	if gmail.ClassOf(err) == gmail.ClassRefused {
+	if gmailapi.ClassOf(err) == gmailapi.ClassRefused {
 		return discord.Content{Refused: errors.Unwrap(err).Error()}, nil
 	}
 	if err != nil || !sends {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -19,7 +20,7 @@ import (
 func leaveToOthers(next queue.HandlerFunc) queue.HandlerFunc {
 	return func(ctx context.Context, a *queue.Attempt) error {
 		err := next(ctx, a)
-		if gmail.ClassOf(err) != gmail.ClassNoAccess {
+		if gmailapi.ClassOf(err) != gmailapi.ClassNoAccess {
 			return err
 		}
 		return queue.Defer(err, attempts.Held(a.Job.Interruptions, time.Time{}, time.Now()))
@@ -31,7 +32,7 @@ const takeUpMargin = 2 * time.Second
 
 // isLeft reports whether a job waits because a process had no access to its mailbox.
 func isLeft(j *queue.Job, now time.Time) bool {
-	return j.Interruptions > 0 && j.NotBefore.Sub(now) > takeUpMargin && strings.Contains(j.LastError, string(gmail.ClassNoAccess))
+	return j.Interruptions > 0 && j.NotBefore.Sub(now) > takeUpMargin && strings.Contains(j.LastError, string(gmailapi.ClassNoAccess))
 }
 
 // TakeUp makes jobs due that processes without access to the account have given back, on a machine that has access: all of them, or

@@ -8,6 +8,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -43,7 +44,7 @@ func (h *App) Preview(ctx context.Context, a postroom.Action) (p gmail.Preview, 
 		return p, false, nil
 	}
 	p, err = h.outbox.Preview(ctx, a)
-	if gmail.ClassOf(err) == gmail.ClassRefused {
+	if gmailapi.ClassOf(err) == gmailapi.ClassRefused {
 		err = usage.Errorf("%w; 'postroomd approvals reject' ends the action", err)
 	}
 	return p, true, err

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/agefile"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 )
 
 // MissingCredentials says that this machine has no access to a mailbox, and what to do; empty if it has, or if that cannot be told without a
@@ -23,7 +24,7 @@ func (s *Environment) MissingCredentials(ctx context.Context, a gmail.Account) s
 	case g.ClientID != "" && (!s.Shared() || s.hasGrant(ctx, a.Email)):
 		return ""
 	}
-	return string(gmail.ClassNoAccess) + ": " + s.GiveAccess(a)
+	return string(gmailapi.ClassNoAccess) + ": " + s.GiveAccess(a)
 }
 
 // hasGrant reports whether a grant for the address is on this machine, or may be. It asks for no passphrase.
@@ -62,5 +63,5 @@ func (s *Environment) GiveAccess(a gmail.Account) string {
 
 // MissingCredentialsError is the error of calls for a mailbox that this machine has no token for.
 func (s *Environment) MissingCredentialsError(a gmail.Account) error {
-	return &gmail.Error{Op: "use account " + a.Email, Class: gmail.ClassNoAccess, Hint: s.GiveAccess(a)}
+	return &gmailapi.Error{Op: "use account " + a.Email, Class: gmailapi.ClassNoAccess, Hint: s.GiveAccess(a)}
 }

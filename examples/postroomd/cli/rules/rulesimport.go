@@ -17,7 +17,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/rules/gmailfilter"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/rules/sieve"
@@ -81,7 +81,7 @@ func gmailFilters(ctx context.Context, h *app.App, accountID string) ([]gmailfil
 		}
 	}
 	named := func(id string) string { return cmp.Or(names[id], id) }
-	return printer.List(list, func(f gmail.Filter) gmailfilter.Filter {
+	return printer.List(list, func(f gmailapi.Filter) gmailfilter.Filter {
 		return gmailfilter.Filter{
 			From: f.From, To: f.To, Subject: f.Subject, Query: f.Query, NegatedQuery: f.NegatedQuery, HasAttachment: f.HasAttachment,
 			Size: f.Size, SizeComparison: f.SizeComparison, Forward: f.Forward,

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -74,13 +74,13 @@ func TestErrorClasses(t *testing.T) {
 		{"unknown label on a message that is there", 404, errorBody(404, "notFound", "Invalid label: Label_7"), ClassInvalid, "notFound", "synchronise the labels", queue.Fatal},
 		{"unknown label, the other way", 400, errorBody(400, "invalidArgument", "Invalid label: Label_7"), ClassInvalid, "invalidArgument", "", queue.Fatal},
 		{"token refused", 401, errorBody(401, "authError", "Invalid Credentials"), ClassUnauthorized, "authError", "sign in", asIs},
-		{"user's rate", 403, errorBody(403, "userRateLimitExceeded", "User Rate Limit Exceeded"), ClassRateLimited, "userRateLimitExceeded", "", deferred(rateLimitDelay)},
-		{"project's rate", 403, errorBody(403, "rateLimitExceeded", "Quota exceeded"), ClassRateLimited, "rateLimitExceeded", "", deferred(rateLimitDelay)},
-		{"quota", 403, errorBody(403, "quotaExceeded", "Quota exceeded"), ClassRateLimited, "quotaExceeded", "", deferred(rateLimitDelay)},
-		{"too many at once, with a code that is a string", 429, `{"error":{"code":"429","status":"RESOURCE_EXHAUSTED","message":"Too many concurrent requests for user"}}`, ClassRateLimited, "RESOURCE_EXHAUSTED", "", deferred(rateLimitDelay)},
-		{"429 without a word", 429, ``, ClassRateLimited, "", "", deferred(rateLimitDelay)},
+		{"user's rate", 403, errorBody(403, "userRateLimitExceeded", "User Rate Limit Exceeded"), ClassRateLimited, "userRateLimitExceeded", "", deferred(RateLimitDelay)},
+		{"project's rate", 403, errorBody(403, "rateLimitExceeded", "Quota exceeded"), ClassRateLimited, "rateLimitExceeded", "", deferred(RateLimitDelay)},
+		{"quota", 403, errorBody(403, "quotaExceeded", "Quota exceeded"), ClassRateLimited, "quotaExceeded", "", deferred(RateLimitDelay)},
+		{"too many at once, with a code that is a string", 429, `{"error":{"code":"429","status":"RESOURCE_EXHAUSTED","message":"Too many concurrent requests for user"}}`, ClassRateLimited, "RESOURCE_EXHAUSTED", "", deferred(RateLimitDelay)},
+		{"429 without a word", 429, ``, ClassRateLimited, "", "", deferred(RateLimitDelay)},
 		{"reason in the details only", 403, `{"error":{"code":403,"message":"Request had insufficient scopes.","status":"PERMISSION_DENIED","details":[{"reason":"ACCESS_TOKEN_SCOPE_INSUFFICIENT"}]}}`, ClassForbidden, "ACCESS_TOKEN_SCOPE_INSUFFICIENT", "lacks a permission", queue.Fatal},
-		{"rate in the details only", 403, `{"error":{"code":403,"message":"Quota exceeded.","details":[{"reason":"RATE_LIMIT_EXCEEDED"}]}}`, ClassRateLimited, "RATE_LIMIT_EXCEEDED", "", deferred(rateLimitDelay)},
+		{"rate in the details only", 403, `{"error":{"code":403,"message":"Quota exceeded.","details":[{"reason":"RATE_LIMIT_EXCEEDED"}]}}`, ClassRateLimited, "RATE_LIMIT_EXCEEDED", "", deferred(RateLimitDelay)},
 		{"scope", 403, errorBody(403, "insufficientPermissions", "Insufficient Permission"), ClassForbidden, "insufficientPermissions", "lacks a permission", queue.Fatal},
 		{"API not enabled", 403, errorBody(403, "accessNotConfigured", "Gmail API has not been used"), ClassForbidden, "accessNotConfigured", "enable the Gmail API", queue.Fatal},
 		{"domain policy", 403, errorBody(403, "domainPolicy", "disabled by the administrator"), ClassForbidden, "domainPolicy", "administrator", queue.Fatal},
@@ -259,7 +259,7 @@ func TestTokenEndpoint(t *testing.T) {
 		class   Class
 		verdict func(error) error
 	}{
-		{"grant revoked", 400, `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`, ClassReauthorize, deferred(reauthorizeDelay)},
+		{"grant revoked", 400, `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`, ClassReauthorize, deferred(ReauthorizeDelay)},
 		{"wrong client", 401, `{"error":"invalid_client"}`, ClassUnauthorized, asIs},
 		{"down", 503, `busy`, ClassServer, asIs},
 	}
@@ -286,7 +286,7 @@ func TestTokenEndpoint(t *testing.T) {
 
 // TestRecordedErrors classifies error bodies of the real API, where they are at hand.
 func TestRecordedErrors(t *testing.T) {
-	dir := filepath.Join("..", "..", "shared", "corpora", "07-gmail-json", "errors")
+	dir := filepath.Join("..", "..", "..", "shared", "corpora", "07-gmail-json", "errors")
 	if _, err := os.Stat(dir); err != nil {
 		t.Skipf("recorded errors of the real API are not tested: %s is not there", dir)
 	}

@@ -1,16 +1,20 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"html"
 	"strings"
 	"time"
 
 	api "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
 )
+
+// endOfTime is the last second of the year 9999; a later date is not believed.
+const endOfTime = 253402300799
 
 // A RawMessage is a message as Gmail stores it: the bytes that arrived, and Gmail's data about them.
 type RawMessage struct {
@@ -37,9 +41,9 @@ func (c *Client) GetRaw(ctx context.Context, id string) (*RawMessage, error) {
 	}
 	raw := &RawMessage{
 		ID: m.Id, ThreadID: m.ThreadId, LabelIDs: m.LabelIds, HistoryID: m.HistoryId,
-		Snippet: unescape(m.Snippet), Encoded: m.Raw,
+		Snippet: html.UnescapeString(m.Snippet), Encoded: m.Raw,
 	}
-	if m.InternalDate > 0 && m.InternalDate/1000 < lastInstant {
+	if m.InternalDate > 0 && m.InternalDate/1000 < endOfTime {
 		raw.ReceivedAt = time.UnixMilli(m.InternalDate).UTC()
 	}
 	return raw, nil

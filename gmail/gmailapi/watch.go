@@ -1,17 +1,11 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	api "google.golang.org/api/gmail/v1"
-
-	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/queue"
 )
-
-var topicName = regexp.MustCompile(`^projects/[^/]+/topics/[^/]+$`)
 
 // Watch asks Gmail to publish changes of the mailbox under a topic of Pub/Sub, and returns when Gmail stops publishing. If a
 // watch for another topic is active, Watch stops it and asks again: it makes up to three calls.
@@ -41,21 +35,5 @@ func (c *Client) watch(ctx context.Context, topic string) (expires time.Time, er
 func (c *Client) StopWatch(ctx context.Context) error {
 	return c.do(ctx, MethodStop, "stop watch", ClassNotFound, func(ctx context.Context) error {
 		return c.service.Users.Stop(c.user).Context(ctx).Do()
-	})
-}
-
-// watch renews the watch. The history id of Gmail's answer is of no use: a sync starts from the cursor.
-func (j *jobs) watch(ctx context.Context, w *queue.Work[WatchPayload]) error {
-	account, client, err := j.open(ctx, w.Payload.AccountID)
-	if err != nil {
-		return Verdict(err)
-	}
-	expires, err := client.Watch(ctx, j.Topic)
-	if err != nil {
-		return Verdict(err)
-	}
-	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return mustExec(ctx, tx, "watch of account "+account.ID, sqlSetWatch,
-			dbtime.Of(expires), dbtime.Of(queue.Now(tx)), account.ID)
 	})
 }

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ func media(raw []byte) (*bytes.Reader, []googleapi.MediaOption) {
 	return bytes.NewReader(raw), []googleapi.MediaOption{googleapi.ContentType("message/rfc822"), googleapi.ChunkSize(uploadChunk)}
 }
 
-// uploadTimeout is the timeout of a call that carries size bytes.
-func (c *Client) uploadTimeout(size int) time.Duration {
+// UploadTimeout is the timeout of a call that carries size bytes.
+func (c *Client) UploadTimeout(size int) time.Duration {
 	return c.timeout + time.Duration(size/uploadRate)*time.Second
 }
 
@@ -34,12 +34,12 @@ func (c *Client) doUpload(ctx context.Context, method Method, op string, raw []b
 		return &Error{Op: op, Class: ClassInvalid, Err: errors.New("the message is empty")}
 	}
 	slower := *c
-	slower.timeout = c.uploadTimeout(len(raw))
+	slower.timeout = c.UploadTimeout(len(raw))
 	return slower.do(ctx, method, op, ClassNotFound, call)
 }
 
-// isUnclear reports whether the call that failed with err may have taken effect all the same.
-func isUnclear(err error, size int) bool {
+// IsUnclear reports whether the call that failed with err may have taken effect all the same.
+func IsUnclear(err error, size int) bool {
 	var e *Error
 	var dial *net.OpError
 	switch {

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // between. So when the last call of any minute of Gmail's began, the others of that minute counted here as well, and all of them
 // together are within the budget. A pace of the budget spreads the calls over the minute: after a pause at most Burst units are
 // spent at once.
-type window struct {
+type localBudget struct {
 	limit  int
 	length time.Duration // a minute
 	pace   *rate.Limiter
@@ -33,16 +33,16 @@ type ended struct {
 	units int
 }
 
-func newWindow(l Limits, minute time.Duration) *window {
+func newWindow(l Limits, minute time.Duration) *localBudget {
 	perSecond := float64(l.UnitsPerMinute) / minute.Seconds()
-	return &window{
+	return &localBudget{
 		limit: l.UnitsPerMinute, length: minute, pace: rate.NewLimiter(rate.Limit(perSecond), l.Burst), turn: make(chan struct{}, 1),
 	}
 }
 
 var errNoBudget = errors.New("the budget of quota units allows the call only after its deadline")
 
-func (w *window) take(ctx context.Context, units int) (end func(), err error) {
+func (w *localBudget) take(ctx context.Context, units int) (end func(), err error) {
 	if err := w.pace.WaitN(ctx, units); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -67,7 +67,7 @@ func (w *window) take(ctx context.Context, units int) (end func(), err error) {
 }
 
 // tryTake takes the units, or returns for how long at least it cannot.
-func (w *window) tryTake(units int) (wait time.Duration) {
+func (w *localBudget) tryTake(units int) (wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
@@ -88,7 +88,7 @@ func (w *window) tryTake(units int) (wait time.Duration) {
 	return w.length // calls in progress count for longer
 }
 
-func (w *window) end(units int) {
+func (w *localBudget) end(units int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running -= units
@@ -96,8 +96,8 @@ func (w *window) end(units int) {
 	w.ended = append(w.ended, ended{time.Now().Add(w.length), units})
 }
 
-func (w *window) shares() int         { return 1 }
-func (w *window) close(time.Duration) {}
+func (w *localBudget) shares() int         { return 1 }
+func (w *localBudget) close(time.Duration) {}
 
 // pauseFor waits. If ctx ends sooner, it returns its error at once.
 func pauseFor(ctx context.Context, wait time.Duration) error {

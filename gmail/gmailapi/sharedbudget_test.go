@@ -1,8 +1,10 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
 	"net/http"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,7 +22,7 @@ import (
 // A sharing is an account on PostgreSQL whose quota processes share.
 type sharing struct {
 	*testing.T
-	store   *Store
+	db      queue.DB
 	account string
 	limits  Limits
 	minute  time.Duration
@@ -28,18 +30,32 @@ type sharing struct {
 
 func newSharing(t *testing.T, limits Limits, minute time.Duration) *sharing {
 	t.Helper()
-	var db queue.DB = dbtest.Postgres(t)
-	require.NoError(t, Migrate(t.Context(), db))
-	store, err := NewStore(StoreConfig{DB: db})
+	db := dbtest.Postgres(t)
+	tables, err := os.ReadFile("../migrations/postgres/0009_quota.sql")
 	require.NoError(t, err)
-	return &sharing{T: t, store: store, account: ensureAccount(t, store, "me@example.com"), limits: limits, minute: minute}
+	const account = "0198f1a0-0000-7000-8000-000000000001"
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		statements := append([]string{
+			`CREATE TABLE accounts (id TEXT NOT NULL PRIMARY KEY)`, `INSERT INTO accounts (id) VALUES ('` + account + `')`,
+		}, strings.Split(string(tables), ";")...)
+		for _, statement := range statements {
+			if strings.TrimSpace(statement) == "" {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return &sharing{T: t, db: db, account: account, limits: limits, minute: minute}
 }
 
-// gate is the gate of one more process.
-func (s *sharing) gate() *gate {
+// rateLimiter is the gate of one more process.
+func (s *sharing) gate() *rateLimiter {
 	s.Helper()
 	g, err := s.limits.gate(func(l Limits) budget {
-		shared, err := newSharedBudget(s.store.db, s.account, l, s.minute, s.minute)
+		shared, err := newSharedBudget(s.db, s.account, l, s.minute, s.minute)
 		require.NoError(s, err)
 		return shared
 	})
@@ -87,7 +103,7 @@ func TestProcessesThatShareAQuota(t *testing.T) {
 func TestSharedBudget(t *testing.T) {
 	s := newSharing(t, Limits{UnitsPerMinute: 240, Burst: 200, Concurrent: 8}, time.Hour)
 	one, other := s.gate(), s.gate()
-	enter := func(g *gate, method Method) (func(), error) {
+	enter := func(g *rateLimiter, method Method) (func(), error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		return g.enter(ctx, method)
@@ -97,7 +113,7 @@ func TestSharedBudget(t *testing.T) {
 	leave()
 	leave, err = enter(other, MethodSend)
 	require.NoError(t, err, "the rest of the burst")
-	for _, g := range []*gate{one, other} {
+	for _, g := range []*rateLimiter{one, other} {
 		_, err = enter(g, MethodSend)
 		require.Equal(t, ClassRateLimited, ClassOf(err), "nobody has a third")
 	}
@@ -107,7 +123,7 @@ func TestSharedBudget(t *testing.T) {
 
 	// What one process hears from Gmail holds for the other, and for one that begins.
 	one.note(MethodGetMessage, &Error{Class: ClassRateLimited, RetryAfter: time.Minute})
-	for _, g := range []*gate{one, other, s.gate()} {
+	for _, g := range []*rateLimiter{one, other, s.gate()} {
 		_, err = enter(g, MethodGetProfile)
 		var e *Error
 		require.ErrorAs(t, err, &e)
@@ -133,17 +149,17 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 
 	var left time.Duration
 	var micros int64
-	require.NoError(t, s.store.db.Reader().GetContext(t.Context(), &micros,
+	require.NoError(t, s.db.Reader().GetContext(t.Context(), &micros,
 		`SELECT MAX((EXTRACT(EPOCH FROM free_at - clock_timestamp()) * 1000000)::BIGINT) FROM quota_leases`))
 	left = time.Duration(micros) * time.Microsecond
 	require.Greater(t, left, 2*time.Hour, "a call may take as long as its timeout, and counts an hour more")
-	write(t, s.store, func(ctx context.Context, tx queue.Tx) error { // that time has passed, and so has the pace
+	require.NoError(t, s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error { // that time has passed, and so has the pace
 		if _, err := tx.ExecContext(ctx, `UPDATE quota_leases SET free_at = clock_timestamp()`); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE quota_accounts SET arrival = clock_timestamp()`)
 		return err
-	})
+	}))
 	leave, err = g.enter(t.Context(), MethodSend)
 	require.NoError(t, err)
 	leave()
@@ -151,16 +167,11 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 
 func TestClientsOnPostgresShare(t *testing.T) {
 	s := newSharing(t, Limits{}, time.Minute)
-	newClients := func(limits Limits) *Client {
-		clients, err := NewClients(AccountClientsConfig{
-			Store: s.store, Limits: limits,
-			HTTPClient: func(context.Context, Account) (*http.Client, error) { return http.DefaultClient, nil },
-		})
+	newClient := func(limits Limits) *Client {
+		c, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: limits, Shared: &SharedLimits{DB: s.db, AccountID: s.account}})
 		require.NoError(t, err)
-		client, err := clients.Client(t.Context(), s.account)
-		require.NoError(t, err)
-		return client
+		return c
 	}
-	require.IsType(t, (*sharedBudget)(nil), newClients(Limits{}).gate.budget)
-	require.Nil(t, newClients(Limits{Unlimited: true}).gate)
+	require.IsType(t, (*sharedBudget)(nil), newClient(Limits{}).gate.budget)
+	require.Nil(t, newClient(Limits{Unlimited: true}).gate)
 }

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -249,8 +249,8 @@ func readAnswer(err *googleapi.Error) answer {
 	return a
 }
 
-// isNoID reports whether Gmail says of an id that no message can have it.
-func isNoID(err error) bool {
+// IsInvalidID reports whether Gmail says of an id that no message can have it.
+func IsInvalidID(err error) bool {
 	var refusal *googleapi.Error
 	if ClassOf(err) != ClassInvalid || !errors.As(err, &refusal) {
 		return false
@@ -259,12 +259,9 @@ func isNoID(err error) bool {
 	return (a.reason == "invalidArgument" || a.reason == "INVALID_ARGUMENT") && strings.HasPrefix(a.message, "Invalid id value")
 }
 
-// isPageRefused reports whether a call for a page of a list was refused, as with a token that is too old. Any other cause of the
+// IsPageRefused reports whether a call for a page of a list was refused, as with a token that is too old. Any other cause of the
 // refusal recurs at the first page.
-func isPageRefused(token string, err error) bool { return token != "" && ClassOf(err) == ClassInvalid }
-
-// maxRestarts is how often a list begins again when the token of a page is refused. A server may refuse each.
-const maxRestarts = 3
+func IsPageRefused(token string, err error) bool { return token != "" && ClassOf(err) == ClassInvalid }
 
 func firstText(texts ...string) string {
 	for _, t := range texts {

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -195,7 +195,7 @@ func (s *sharedBudget) close(wait time.Duration) {
 		if err := s.lock(ctx, tx); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, "close quota", sqlCloseQuota, wait.Microseconds(), s.account)
+		_, err := execQuota(ctx, tx, "close quota", sqlCloseQuota, wait.Microseconds(), s.account)
 		return err
 	})
 }

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"github.com/postroom-go/postroom/mime/authres"

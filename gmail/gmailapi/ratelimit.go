@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // A gate bounds the concurrent calls and the units a minute, and refuses calls while Gmail has asked the client to wait. A nil
 // gate is open.
-type gate struct {
+type rateLimiter struct {
 	costs   map[Method]int
 	budget  budget
 	slots   int64
@@ -32,12 +32,18 @@ type budget interface {
 	close(wait time.Duration)
 }
 
-func newGate(limits Limits) (*gate, error) {
+func newGate(limits Limits) (*rateLimiter, error) {
 	return limits.gate(func(l Limits) budget { return newWindow(l, time.Minute) })
 }
 
-// gate makes a gate, nil where there are no limits.
-func (l Limits) gate(budgetOf func(Limits) budget) (*gate, error) {
+// Validate reports the first limit that is out of its bounds, by its name.
+func (l Limits) Validate() error {
+	_, err := newGate(l)
+	return err
+}
+
+// rateLimiter makes a gate, nil where there are no limits.
+func (l Limits) gate(budgetOf func(Limits) budget) (*rateLimiter, error) {
 	if l.Unlimited {
 		return nil, l.unset()
 	}
@@ -45,14 +51,14 @@ func (l Limits) gate(budgetOf func(Limits) budget) (*gate, error) {
 	if err := l.validate(); err != nil {
 		return nil, err
 	}
-	return &gate{
+	return &rateLimiter{
 		costs: l.Costs, budget: budgetOf(l), slots: int64(l.Concurrent), running: semaphore.NewWeighted(int64(l.Concurrent)),
 	}, nil
 }
 
 // enter waits until the call may be made, and returns a function to call when it has ended. It does not wait for a Retry-After:
 // the job can be deferred, so that its worker is free. The caller sets the operation in the errors.
-func (g *gate) enter(ctx context.Context, method Method) (leave func(), err error) {
+func (g *rateLimiter) enter(ctx context.Context, method Method) (leave func(), err error) {
 	if g == nil {
 		return func() {}, nil
 	}
@@ -81,7 +87,7 @@ func (g *gate) enter(ctx context.Context, method Method) (leave func(), err erro
 }
 
 // refusal is the error of calls that Gmail wants later.
-func (g *gate) refusal(method Method) error {
+func (g *rateLimiter) refusal(method Method) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	wait := time.Until(g.closed)
@@ -100,7 +106,7 @@ func toldToWait(wait time.Duration) error {
 
 // note closes the gate, here and in the other processes, if Gmail has said for how long. The limit on sending, which can last for
 // a day, stops no other calls; the other processes find it by a call of their own.
-func (g *gate) note(method Method, err error) {
+func (g *rateLimiter) note(method Method, err error) {
 	if g == nil {
 		return
 	}
@@ -110,9 +116,9 @@ func (g *gate) note(method Method, err error) {
 }
 
 // shut closes the gate for the time in the error, and returns it; 0 if nothing changes for the other processes.
-func (g *gate) shut(method Method, err error) time.Duration {
+func (g *rateLimiter) shut(method Method, err error) time.Duration {
 	var e *Error
-	if !errors.As(err, &e) || !e.Class.spares() || e.RetryAfter == 0 {
+	if !errors.As(err, &e) || !e.Class.Defers() || e.RetryAfter == 0 {
 		return 0
 	}
 	g.mu.Lock()

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -34,8 +34,8 @@ const (
 	LabelsRemoved  EventKind = "labels_removed"
 )
 
-// change returns the change of a label event.
-func (e HistoryEvent) change() postroom.LabelChange {
+// Change returns the change of a label event.
+func (e HistoryEvent) Change() postroom.LabelChange {
 	if e.Kind == LabelsAdded {
 		return postroom.LabelChange{Add: e.LabelIDs}
 	}

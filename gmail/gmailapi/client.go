@@ -1,18 +1,22 @@
-package gmail
+package gmailapi
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"golang.org/x/text/cases"
 	api "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/option"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // A ClientConfig configures a [Client] for one mailbox.
@@ -27,6 +31,18 @@ type ClientConfig struct {
 	Timeout time.Duration
 	// Limits keep the client within Gmail's quota. The zero Limits are those that Gmail gives a new project.
 	Limits Limits
+	// Shared makes the Limits hold for all processes that share its database; nil for this process alone.
+	Shared *SharedLimits
+}
+
+// SharedLimits say whose limits several processes keep together. On PostgreSQL the units per minute are kept exactly, a
+// Retry-After after two seconds, and Concurrent is divided among the processes that call for the account, except during the
+// seconds in which one joins. On other databases, which one process has to itself, they change nothing.
+type SharedLimits struct {
+	// DB has the tables quota_accounts and quota_leases. Required.
+	DB queue.DB
+	// AccountID is the account to which the limits apply. Required.
+	AccountID string
 }
 
 // defaultCallTimeout bounds a call.
@@ -38,7 +54,7 @@ type Client struct {
 	service *api.Service
 	user    string
 	timeout time.Duration
-	gate    *gate
+	gate    *rateLimiter
 }
 
 // NewClient makes a client; a bad configuration is an error that names the field. It sends nothing: a wrong endpoint or a
@@ -51,15 +67,29 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Timeout < 0 {
 		return nil, fmt.Errorf("gmail: ClientConfig.Timeout is %v; it must be positive", cfg.Timeout)
 	}
-	gate, err := newGate(cfg.Limits)
+	gate, err := cfg.gate()
 	if err != nil {
 		return nil, fmt.Errorf("gmail: ClientConfig.%w", err)
 	}
 	return newClient(cfg, gate)
 }
 
+// rateLimiter makes the gate of the limits, and shares it if that is configured.
+func (cfg *ClientConfig) gate() (*rateLimiter, error) {
+	if cfg.Shared == nil || string(cfg.Shared.DB.Dialect()) != "postgres" {
+		return newGate(cfg.Limits)
+	}
+	var fault error
+	g, err := cfg.Limits.gate(func(l Limits) (shared budget) {
+		timeout := cmp.Or(cfg.Timeout, defaultCallTimeout)
+		shared, fault = newSharedBudget(cfg.Shared.DB, cfg.Shared.AccountID, l, timeout, time.Minute)
+		return shared
+	})
+	return g, errors.Join(err, fault)
+}
+
 // newClient makes a client with a gate, for a configuration that has been checked.
-func newClient(cfg ClientConfig, gate *gate) (*Client, error) {
+func newClient(cfg ClientConfig, gate *rateLimiter) (*Client, error) {
 	carrier := cfg.HTTPClient
 	if root, ok := batchRoot(cfg.Endpoint); ok {
 		carrier = batched(carrier, root)
@@ -116,6 +146,9 @@ func (c *Client) Profile(ctx context.Context) (Profile, error) {
 	return Profile{Email: p.EmailAddress, HistoryID: p.HistoryId, Messages: p.MessagesTotal}, nil
 }
 
+// MaxPageSize is the most ids that Gmail returns on a page.
+const MaxPageSize = 500
+
 // A MessageList selects messages to list.
 type MessageList struct {
 	// Query is a search as in Gmail's own search box; empty lists everything but spam and trash.
@@ -139,8 +172,8 @@ type MessagePage struct {
 
 // ListMessages lists ids of messages. Gmail returns the newest first but does not promise it.
 func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePage, error) {
-	if list.Max < 0 || list.Max > maxPageSize {
-		fault := fmt.Errorf("MessageList.Max is %d; it must be within 1 and %d, or 0 for the default", list.Max, maxPageSize)
+	if list.Max < 0 || list.Max > MaxPageSize {
+		fault := fmt.Errorf("MessageList.Max is %d; it must be within 1 and %d, or 0 for the default", list.Max, MaxPageSize)
 		return MessagePage{}, &Error{Op: "list messages", Class: ClassInvalid, Err: fault}
 	}
 	var page MessagePage
@@ -169,16 +202,16 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 }
 
 // A messageState is Gmail's data about a message, without its content.
-type messageState struct {
-	image     postroom.Image
-	historyID uint64 // of the message's latest change
+type MessageState struct {
+	Image     postroom.Image
+	HistoryID uint64 // of the message's latest change
 }
 
-func (c *Client) getState(ctx context.Context, id string) (state messageState, err error) {
-	state.image, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
+func (c *Client) State(ctx context.Context, id string) (state MessageState, err error) {
+	state.Image, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
 		m, err := c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
 		if err == nil {
-			state.historyID = m.HistoryId
+			state.HistoryID = m.HistoryId
 		}
 		return m, err
 	})
@@ -187,8 +220,8 @@ func (c *Client) getState(ctx context.Context, id string) (state messageState, e
 
 // GetImage returns the present labels of a message.
 func (c *Client) GetImage(ctx context.Context, id string) (postroom.Image, error) {
-	state, err := c.getState(ctx, id)
-	return state.image, err
+	state, err := c.State(ctx, id)
+	return state.Image, err
 }
 
 // Modify adds and removes labels and returns the labels of the message afterwards. Adding a label that is there, or removing
@@ -214,7 +247,7 @@ func (c *Client) Untrash(ctx context.Context, id string) (postroom.Image, error)
 	})
 }
 
-// image makes a call about one message and returns the labels in its answer.
+// Image makes a call about one message and returns the labels in its answer.
 func (c *Client) image(ctx context.Context, method Method, op string, call func(context.Context) (*api.Message, error)) (postroom.Image, error) {
 	var m *api.Message
 	err := c.do(ctx, method, op, ClassGone, func(ctx context.Context) (err error) {
@@ -277,7 +310,7 @@ func (c *Client) existingLabel(ctx context.Context, name string, conflict error)
 	if err != nil {
 		return postroom.Label{}, err
 	}
-	i := slices.IndexFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, name) })
+	i := slices.IndexFunc(labels, func(l postroom.Label) bool { return SameLabelName(l.Name, name) })
 	if i < 0 {
 		return postroom.Label{}, conflict
 	}
@@ -291,3 +324,9 @@ func labelOf(l *api.Label) postroom.Label {
 	}
 	return label
 }
+
+// LabelNameKey is a label's name as Gmail compares names: without regard to case.
+func LabelNameKey(name string) string { return cases.Fold().String(dbvalue.Clean(name)) }
+
+// SameLabelName reports whether Gmail takes two names for that of one label.
+func SameLabelName(a, b string) bool { return LabelNameKey(a) == LabelNameKey(b) }

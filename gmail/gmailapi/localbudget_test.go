@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (m *meter) most() (most, total int) {
 }
 
 // spend makes calls by so many workers until the time is over; Gmail counts each at some time while it is under way.
-func (m *meter) spend(t *testing.T, g *gate, workers int, methods []Method, seed uint64, until time.Time) *sync.WaitGroup {
+func (m *meter) spend(t *testing.T, g *rateLimiter, workers int, methods []Method, seed uint64, until time.Time) *sync.WaitGroup {
 	var all sync.WaitGroup
 	for worker := range workers {
 		random := rand.New(rand.NewPCG(seed, uint64(worker)))

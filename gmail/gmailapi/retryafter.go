@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"encoding/json"

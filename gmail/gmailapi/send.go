@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -41,6 +41,9 @@ func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (Message
 	return refOf(m), err
 }
 
+// CanBeFound reports whether a search finds messages by the Message-ID.
+func CanBeFound(id string) bool { return id != "" && !strings.ContainsAny(id, " \"<>(){}") }
+
 // FindSent looks for a message in the sent mail by its Message-ID, without angle brackets. It uses Gmail's search, which may find
 // a message only some time after it was sent. With a history id from before the sending it then also reads the history, which has
 // no such delay, as far as Gmail still has it. It makes one call, or a few with a history id.
@@ -49,7 +52,7 @@ func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (Message
 // [postroom.ErrMessageGone]: it cannot be told any more whether the message was sent.
 func (c *Client) FindSent(ctx context.Context, messageID string, since uint64) (found MessageRef, ok bool, err error) {
 	const op = "find sent message"
-	if !canBeFound(messageID) {
+	if !CanBeFound(messageID) {
 		fault := fmt.Errorf("%q is not a message id without angle brackets", messageID)
 		return MessageRef{}, false, &Error{Op: op, Class: ClassInvalid, Err: fault}
 	}
@@ -59,13 +62,13 @@ func (c *Client) FindSent(ctx context.Context, messageID string, since uint64) (
 	}
 	gone := false
 	for _, candidate := range candidates {
-		header, err := c.getHeader(ctx, candidate.ID)
+		header, err := c.Header(ctx, candidate.ID)
 		switch {
 		case errors.Is(err, postroom.ErrMessageGone):
 			gone = true // and its Message-ID with it
 		case err != nil:
 			return MessageRef{}, false, err
-		case header.messageID == messageID && slices.Contains(header.labelIDs, postroom.LabelSent):
+		case header.MessageID == messageID && slices.Contains(header.LabelIDs, postroom.LabelSent):
 			return MessageRef{ID: candidate.ID, ThreadID: header.threadID}, true, nil
 		}
 	}
@@ -82,12 +85,12 @@ func (c *Client) maybeSent(ctx context.Context, messageID string, since uint64) 
 	if err != nil || since == 0 {
 		return candidates, err
 	}
-	sent, err := c.addedSince(ctx, since, postroom.LabelSent)
+	sent, err := c.AddedSince(ctx, since, postroom.LabelSent)
 	return append(candidates, sent...), err
 }
 
-// findDraft is FindSent for a draft.
-func (c *Client) findDraft(ctx context.Context, messageID string, since uint64) (DraftRef, bool, error) {
+// FindDraft is FindSent for a draft.
+func (c *Client) FindDraft(ctx context.Context, messageID string, since uint64) (DraftRef, bool, error) {
 	page, err := c.ListDrafts(ctx, "rfc822msgid:"+messageID, "")
 	if err != nil || len(page.Drafts) > 0 {
 		return firstDraft(page), err == nil, err
@@ -95,10 +98,10 @@ func (c *Client) findDraft(ctx context.Context, messageID string, since uint64) 
 	if since == 0 {
 		return DraftRef{}, false, nil
 	}
-	came, err := c.addedSince(ctx, since, postroom.LabelDraft)
+	came, err := c.AddedSince(ctx, since, postroom.LabelDraft)
 	for _, m := range came {
-		header, err := c.getHeader(ctx, m.ID)
-		if errors.Is(err, postroom.ErrMessageGone) || err == nil && header.messageID != messageID {
+		header, err := c.Header(ctx, m.ID)
+		if errors.Is(err, postroom.ErrMessageGone) || err == nil && header.MessageID != messageID {
 			continue
 		}
 		if err != nil {
@@ -149,8 +152,8 @@ func (c *Client) search(ctx context.Context, query string, spamTrash bool) (foun
 	return found, err
 }
 
-// addedSince returns the messages with the label that came after the history id; none where Gmail has forgotten.
-func (c *Client) addedSince(ctx context.Context, since uint64, label string) (came []MessageRef, err error) {
+// AddedSince returns the messages with the label that came after the history id; none where Gmail has forgotten.
+func (c *Client) AddedSince(ctx context.Context, since uint64, label string) (came []MessageRef, err error) {
 	for token := ""; ; {
 		var answer *api.ListHistoryResponse
 		err := c.do(ctx, MethodListHistory, "list history", ClassHistoryExpired, func(ctx context.Context) (err error) {
@@ -179,13 +182,13 @@ func (c *Client) addedSince(ctx context.Context, since uint64, label string) (ca
 }
 
 // A messageHeader has the fields that identify a message.
-type messageHeader struct {
-	messageID string // without angle brackets
+type MessageHeader struct {
+	MessageID string // without angle brackets
 	threadID  string
-	labelIDs  []string
+	LabelIDs  []string
 }
 
-func (c *Client) getHeader(ctx context.Context, id string) (h messageHeader, err error) {
+func (c *Client) Header(ctx context.Context, id string) (h MessageHeader, err error) {
 	err = c.do(ctx, MethodGetMessage, "get header of message "+id, ClassGone, func(ctx context.Context) error {
 		m, err := c.service.Users.Messages.Get(c.user, id).Format("metadata").MetadataHeaders("Message-ID").Context(ctx).Do()
 		if err != nil {
@@ -197,14 +200,14 @@ func (c *Client) getHeader(ctx context.Context, id string) (h messageHeader, err
 	return h, err
 }
 
-func headerOf(m *api.Message) messageHeader {
-	h := messageHeader{threadID: m.ThreadId, labelIDs: m.LabelIds}
+func headerOf(m *api.Message) MessageHeader {
+	h := MessageHeader{threadID: m.ThreadId, LabelIDs: m.LabelIds}
 	if m.Payload == nil {
 		return h
 	}
 	for _, f := range m.Payload.Headers {
 		if strings.EqualFold(f.Name, "Message-ID") {
-			h.messageID = strings.Trim(strings.TrimSpace(f.Value), "<>")
+			h.MessageID = strings.Trim(strings.TrimSpace(f.Value), "<>")
 			break
 		}
 	}

@@ -1,11 +1,11 @@
-package gmail_test
+package gmailapi_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/mime/authres"
 )
@@ -19,7 +19,7 @@ func TestAuthServerIsGmails(t *testing.T) {
 	} {
 		m, err := mime.ParseBytes([]byte(header+"From: news@shop.example\n\nx"), nil)
 		require.NoError(t, err)
-		_, ok := authres.VerifiedFrom(m, gmail.AuthServer())
+		_, ok := authres.VerifiedFrom(m, gmailapi.AuthServer())
 		require.Equal(t, want, ok, header)
 	}
 }

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"errors"
@@ -10,12 +10,12 @@ import (
 // The delays of a deferred job when Gmail names none.
 const (
 	// Gmail's budgets are counted by the minute.
-	rateLimitDelay = 30 * time.Second
+	RateLimitDelay = 30 * time.Second
 	// Until a person has signed in again, or has resumed the account, asking more often is of no use.
-	reauthorizeDelay = time.Hour
+	ReauthorizeDelay = time.Hour
 	// Until another process takes the job, or this one has access: 1000 times are ten days. The jobs of this package wait as
 	// [attempts.Held] says.
-	noAccessDelay = 15 * time.Minute
+	NoAccessDelay = 15 * time.Minute
 )
 
 // Verdict turns an error of a [Client] into what a job's handler returns for it:
@@ -31,8 +31,8 @@ func Verdict(err error) error {
 		return err
 	}
 	switch {
-	case e.Class.spares():
-		return queue.Defer(err, e.delay())
+	case e.Class.Defers():
+		return queue.Defer(err, e.Delay())
 	case e.Class.fatal():
 		return queue.Fatal(err)
 	case e.RetryAfter > 0:
@@ -51,7 +51,7 @@ func (c Class) fatal() bool {
 }
 
 // spares: the attempt that met a class like this is not counted as failed.
-func (c Class) spares() bool {
+func (c Class) Defers() bool {
 	switch c {
 	case ClassRateLimited, ClassDailyLimit, ClassReauthorize, ClassNoAccess, ClassPaused:
 		return true
@@ -59,14 +59,14 @@ func (c Class) spares() bool {
 	return false
 }
 
-func (e *Error) delay() time.Duration {
+func (e *Error) Delay() time.Duration {
 	switch {
 	case e.RetryAfter > 0:
 		return e.RetryAfter
 	case e.Class == ClassReauthorize, e.Class == ClassPaused:
-		return reauthorizeDelay
+		return ReauthorizeDelay
 	case e.Class == ClassNoAccess:
-		return noAccessDelay
+		return NoAccessDelay
 	}
-	return rateLimitDelay
+	return RateLimitDelay
 }

@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func (c *Client) GetDraft(ctx context.Context, id string) (draft DraftRef, messa
 			return err
 		}
 		if draft = draftOf(d); d.Message != nil {
-			messageID = headerOf(d.Message).messageID
+			messageID = headerOf(d.Message).MessageID
 		}
 		return nil
 	})

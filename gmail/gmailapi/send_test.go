@@ -1,4 +1,4 @@
-package gmail
+package gmailapi
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 
 const outgoing = "From: you@example.com\r\nTo: ann@example.com\r\nSubject: Tea\r\nMessage-ID: <tea@example.com>\r\n\r\nAt five?\r\n"
 
-// rawAt returns the bytes of a message at Gmail.
+// RawAt returns the bytes of a message at Gmail.
 func (w *world) rawAt(id string) []byte {
 	w.t.Helper()
 	m, err := w.client.GetRaw(w.t.Context(), id)
@@ -208,12 +208,12 @@ func TestWhichFailuresAreUnclear(t *testing.T) {
 		{errors.New("something else"), 1, true},
 	}
 	for _, tt := range tests {
-		require.Equal(t, tt.unclear, isUnclear(tt.err, tt.size), fmt.Sprint(tt.err, " of ", tt.size))
+		require.Equal(t, tt.unclear, IsUnclear(tt.err, tt.size), fmt.Sprint(tt.err, " of ", tt.size))
 	}
 }
 
 func TestUploadsHaveTime(t *testing.T) {
 	w := newWorld(t)
-	require.Equal(t, w.client.timeout, w.client.uploadTimeout(uploadRate-1))
-	require.Equal(t, w.client.timeout+560e9, w.client.uploadTimeout(36_700_160))
+	require.Equal(t, w.client.timeout, w.client.UploadTimeout(uploadRate-1))
+	require.Equal(t, w.client.timeout+560e9, w.client.UploadTimeout(36_700_160))
 }
