@@ -78,7 +78,7 @@ const wasAltered = "ALTERED in the database since it was asked; it may be about 
 
 // isAltered reports whether the request, its action or its decision was altered: its shown content may be false.
 func isAltered(w safety.Waiting) bool {
-	return errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrLogCut) || errors.Is(w.Fault, safety.ErrState)
+	return errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrRestored) || errors.Is(w.Fault, safety.ErrState)
 }
 
 func printShown(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, names labelNames, altered bool) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/audit"
 	"github.com/postroom-go/postroom/safety/discord"
 )
 
@@ -25,25 +25,25 @@ var errTampered = errors.New("the ledger is not as it was written; see above")
 func auditVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Find out whether anything in the ledger was altered, removed or put back", Args: cobra.NoArgs,
-		Long: `Compare all decisions, actions, approvals and events with the log that was signed when they were written.
+		Long: `Compare all decisions, actions, approvals and events with the log of when they were written.
 
-It prints the ends of the log. Keep them where nobody can write who can write to the database, and give them with --head the next
-time: a database that was put back as a whole to an earlier day does not show otherwise.`,
+It prints the end of the log. Keep it where nobody can write who can write to the database, and give it with --head the next time:
+somebody who can write to the database can write another log.`,
 	}
 	place := placeFlag(cmd)
 	texts := cmd.Flags().StringSlice("head", nil, "an end of the log, as it was printed before")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var heads []safety.AuditHead
+		var known []audit.Head
 		for _, text := range *texts {
-			head, err := safety.ParseAuditHead(text)
+			head, err := audit.ParseHead(text)
 			if err != nil {
 				return usage.Errorf("--head: %w", err)
 			}
-			heads = append(heads, head)
+			known = append(known, head)
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			found, err := h.ledger.VerifyAudit(ctx, heads)
+			found, err := h.ledger.VerifyAudit(ctx, known)
 			if err == nil {
 				err = h.verifyWhitelist(ctx, &found)
 			}
@@ -65,13 +65,13 @@ time: a database that was put back as a whole to an earlier day does not show ot
 }
 
 // verifyWhitelist adds a fault if the Discord whitelist was altered.
-func (h *host) verifyWhitelist(ctx context.Context, found *safety.Audit) error {
+func (h *host) verifyWhitelist(ctx context.Context, found *audit.Report) error {
 	if !h.env.AsksDiscord() {
 		return nil
 	}
 	_, err := discord.Whitelist(ctx, h.db, h.ledger)
 	if errors.Is(err, discord.ErrWhitelistAltered) {
-		found.Faults = append(found.Faults, safety.AuditFault{Kind: "whitelist", Subject: "discord", What: err.Error()})
+		found.Faults = append(found.Faults, audit.Fault{Kind: "whitelist", Subject: "discord", What: err.Error()})
 		return nil
 	}
 	return err
@@ -79,36 +79,33 @@ func (h *host) verifyWhitelist(ctx context.Context, found *safety.Audit) error {
 
 // An auditView is what verify prints as JSON.
 type auditView struct {
-	Entries  int64               `json:"entries"`
-	Rows     int64               `json:"rows"`
-	Before   int64               `json:"rows_from_before"`
-	OtherKey int64               `json:"signed_with_another_key"`
-	Heads    []string            `json:"heads"`
-	Faults   []safety.AuditFault `json:"faults"`
+	Entries int64         `json:"entries"`
+	Rows    int64         `json:"rows"`
+	Heads   []string      `json:"heads"`
+	Faults  []audit.Fault `json:"faults"`
 }
 
-func viewAudit(a *safety.Audit) auditView {
-	view := auditView{a.Entries, a.Rows, a.Before, a.OtherKey, []string{}, a.Faults}
-	for _, head := range a.Heads {
-		view.Heads = append(view.Heads, head.String())
-	}
+func viewAudit(r *audit.Report) auditView {
+	view := auditView{r.Entries, r.Rows, heads(r.Head), r.Faults}
 	if view.Faults == nil {
-		view.Faults = []safety.AuditFault{}
+		view.Faults = []audit.Fault{}
 	}
 	return view
 }
 
-func printAudit(cmd *cobra.Command, a *safety.Audit) error {
+// heads has the end of the log; it is empty if the log is.
+func heads(end audit.Head) []string {
+	if end.Entries == 0 {
+		return []string{}
+	}
+	return []string{end.String()}
+}
+
+func printAudit(cmd *cobra.Command, a *audit.Report) error {
 	f := printer.NewFields(cmd.OutOrStdout())
 	f.Add("entries", a.Entries)
 	f.Add("rows", a.Rows)
-	if a.Before > 0 {
-		f.Add("rows from before", fmt.Sprintf("%d, about which the log says nothing", a.Before))
-	}
-	if a.OtherKey > 0 {
-		f.Add("not checked", fmt.Sprintf("%d, which are signed with another key", a.OtherKey))
-	}
-	for _, head := range a.Heads {
+	for _, head := range heads(a.Head) {
 		f.Add("head", head)
 	}
 	for _, fault := range a.Faults {
@@ -122,19 +119,19 @@ func printAudit(cmd *cobra.Command, a *safety.Audit) error {
 
 func auditExport() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "export", Short: "Print the log, an entry a line as JSON, and at last the ends of it", Args: cobra.NoArgs,
+		Use: "export", Short: "Print the log, an entry a line as JSON, and at last the end of it", Args: cobra.NoArgs,
 	}
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			out := json.NewEncoder(cmd.OutOrStdout())
-			heads, err := h.ledger.EachAuditEntry(ctx, func(e safety.AuditEntry) error { return out.Encode(e) })
+			end, err := h.audit.Each(ctx, func(e *audit.Entry) error { return out.Encode(e) })
 			if err != nil {
 				return err
 			}
 			return out.Encode(struct {
 				Heads []string `json:"heads"`
-			}{viewAudit(&safety.Audit{Heads: heads}).Heads})
+			}{heads(end)})
 		})
 	}
 	return cmd

@@ -28,6 +28,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/audit"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/webhook"
 	"github.com/postroom-go/postroom/undo"
@@ -49,6 +50,7 @@ type host struct {
 	mail   *gmail.Store
 	rules  *rules.Store
 	ledger *safety.Ledger
+	audit  *audit.Log
 	record *record    // of what rules there are: the ledger
 	gate   *rulesGate // nil where no file of rules is to be stored first
 
@@ -125,7 +127,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, audit.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}
@@ -162,7 +164,7 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seenFile, err := h.env.Checkpoint(ctx, h.db)
+	checkpoint, err := h.checkpoint(ctx)
 	if err != nil {
 		return err
 	}
@@ -175,16 +177,19 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if h.audit, err = audit.New(h.db); err != nil {
+		return err
+	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: environment.Kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules}, Forbids: h.guide, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
+		DB: h.db, Kinds: environment.Kinds, Rules: h.rules, Forbids: h.guide, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.env.Config.Policy.Approvers, ApprovalExpiry: h.env.Config.Policy.ApprovalExpiry,
-		Key: key, OldKeys: oldKeys, StopFile: h.env.StopFile(), SeenFile: seenFile, DryRun: h.env.Config.Safety.DryRun,
+		Key: key, OldKeys: oldKeys, StopFile: h.env.StopFile(), Checkpoint: checkpoint, Audit: h.audit, DryRun: h.env.Config.Safety.DryRun,
 	})
 	if err != nil {
 		return err
 	}
 	h.record.Ledger = h.ledger
-	return h.adoptRules(ctx)
+	return nil
 }
 
 // work opens a host for running jobs.
@@ -221,8 +226,20 @@ func (h *host) work(ctx context.Context) (err error) {
 	return nil
 }
 
+// checkpoint returns the file that is not put back with the database; nil if there is no place for one.
+func (h *host) checkpoint(ctx context.Context) (safety.CheckpointStore, error) {
+	path, err := h.env.Checkpoint(ctx, h.db)
+	if err != nil || path == "" {
+		return nil, err
+	}
+	return safety.CheckpointFile(path), nil
+}
+
 func (h *host) close() error {
 	var errs []error
+	if h.ledger != nil {
+		_ = h.ledger.Remember(context.Background()) // what a command has written; a fault was reported, or is at the next start
+	}
 	if h.server != nil {
 		errs = append(errs, h.server.Close())
 	}

@@ -19,17 +19,6 @@ import (
 // A record connects the store of rules with the ledger, which is made after them.
 type record struct{ *safety.Ledger }
 
-// adoptRules records rules that were stored before rules were signed. If that is not permitted, people are asked until they
-// confirm.
-func (h *host) adoptRules(ctx context.Context) error {
-	err := h.ledger.AdoptRules(ctx)
-	if errors.Is(err, safety.ErrNotAdopted) {
-		h.log.WarnContext(ctx, "rules wait for a person: 'postroomd audit verify' says what is wrong, 'postroomd rules confirm' lists them", "error", err)
-		return nil
-	}
-	return err
-}
-
 // A confirmable is a store whose content people confirm.
 type confirmable struct {
 	what    string // in the plural

@@ -115,7 +115,7 @@ func (h *host) stoppedBy(ctx context.Context) (string, error) {
 	if s != nil {
 		return s.String(), nil
 	}
-	held, err := h.heldByLog(ctx)
+	held, err := h.heldByRestore(ctx)
 	if err != nil || held != "" {
 		return held, err
 	}
