@@ -35,8 +35,8 @@ type Approval struct {
 	Reasons  []string // why a person is asked
 
 	// Digest is the signature over the request: the action's id, type, account, message and parameters, the hash of what it sends,
-	// if any (see [Ledger.SetContent]), its decision, the reasons and the times. Once the request is approved it covers the
-	// approver and the time of the answer as well. It is verified when the request is approved, and when the action starts.
+	// if any (see [Ledger.SetContent]), its decision, the reasons and the times. It is verified when the request is approved.
+	// The approval has a signature of its own, which covers the approver as well and is verified when the action starts.
 	Digest string
 
 	RequestedAt time.Time
@@ -59,7 +59,8 @@ type approvalRow struct {
 	Outcome     Outcome     `db:"approval.outcome"`
 	Approver    string      `db:"approval.approver"`
 	Why         string      `db:"approval.why"`
-	UsedBy      string      `db:"approval.used_by"` // the job that has started the action with it
+	Signature   string      `db:"approval.signature"` // over the approval; empty if nobody has approved
+	UsedBy      string      `db:"approval.used_by"`   // the job that has started the action with it
 }
 
 func (r *approvalRow) value() (Approval, error) {
@@ -122,7 +123,8 @@ func (l *Ledger) close(ctx context.Context, tx queue.Tx, r, next *approvalRow) (
 
 // storeRequest writes the next version of a request, if it is still as it was read.
 func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r, next *approvalRow) (stored bool, err error) {
-	n, err := dbquery.Exec(ctx, tx, updateApproval, next.Digest, string(next.Outcome), next.Approver, next.Why, next.DecidedAt, r.ID, string(r.Outcome), r.Digest)
+	n, err := dbquery.Exec(ctx, tx, updateApproval, next.Digest, string(next.Outcome), next.Approver, next.Why, next.DecidedAt, next.Signature,
+		r.ID, string(r.Outcome), r.Digest, r.Signature)
 	if err != nil {
 		return false, fmt.Errorf("safety: write the request for approval of action %s: %w", r.ActionID, err)
 	}
@@ -150,7 +152,7 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 		return postroom.Action{}, err
 	}
 	given := r.answered(OutcomeApproved, approver, "", queue.Now(tx))
-	given.Digest = l.signRequest(p, given)
+	given.Signature = l.signRequest(p, given)
 	a, err := l.move(ctx, tx, &p.actionRow, change{op: "approve", to: postroom.ActionQueued, approval: &r.ID})
 	if err != nil {
 		return postroom.Action{}, err

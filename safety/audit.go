@@ -94,6 +94,7 @@ func (l *Ledger) auditApproval(ctx context.Context, tx queue.Tx, accountID strin
 func (r *approvalRow) parts() []string {
 	return []string{
 		r.ID, r.ActionID, r.Reasons, r.Digest, stamp(r.RequestedAt), stamp(r.ExpiresAt), stamp(r.DecidedAt), string(r.Outcome), r.Approver, r.Why,
+		r.Signature,
 	}
 }
 

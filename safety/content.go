@@ -53,7 +53,11 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 // nameContent signs a request or an approval again so that it covers the content.
 func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
 	next := *r
-	next.Digest = l.signRequest(p, &next)
+	if next.Outcome == OutcomeApproved {
+		next.Signature = l.signRequest(p, &next)
+	} else {
+		next.Digest = l.signRequest(p, &next)
+	}
 	if ok, err := l.storeRequest(ctx, tx, r, &next); err != nil || ok {
 		return err
 	}

@@ -121,7 +121,11 @@ func (l *Ledger) verifyRequest(p *permitRow, r *approvalRow) signed {
 	if !p.coherent() || r.ActionID != p.ID {
 		return signedWrong
 	}
-	return l.keys.check(r.Digest, signedParts(&p.actionRow, &p.decisionRow, r))
+	signature := r.Digest
+	if r.Outcome == OutcomeApproved {
+		signature = r.Signature
+	}
+	return l.keys.check(signature, signedParts(&p.actionRow, &p.decisionRow, r))
 }
 
 // verify verifies what permits an action that does not wait: its decision, and the approval of a person if one was asked.

@@ -38,7 +38,7 @@ var alterations = map[string]string{
 	"no content":             `UPDATE actions SET content_sha256 = '' WHERE id = $1`,
 	"decision":               `UPDATE actions SET decision_id = (SELECT id FROM decisions WHERE message_id = 'decoy') WHERE id = $1`,
 	"no approval of its own": `UPDATE actions SET approval_id = 'none' WHERE id = $1`,
-	"signature":              `UPDATE approvals SET digest = digest || '0' WHERE action_id = $1`,
+	"signature":              `UPDATE approvals SET signature = signature || '0' WHERE action_id = $1`,
 
 	"source":              `UPDATE decisions SET source = 'deterministic' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
 	"decided action":      `UPDATE decisions SET action_type = 'archive' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
@@ -127,7 +127,7 @@ func TestForgedApprovals(t *testing.T) {
 			},
 			"with the signature of another": func(id string) {
 				d.exec(`UPDATE approvals SET outcome = 'approved', approver = 'ann', decided_at = requested_at,
-				  digest = (SELECT digest FROM approvals WHERE action_id = $1) WHERE action_id = $2`, other, id)
+				  signature = (SELECT signature FROM approvals WHERE action_id = $1) WHERE action_id = $2`, other, id)
 				d.exec(`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $1`, id)
 			},
 			"with the approval of another": func(id string) {

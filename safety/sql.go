@@ -34,7 +34,7 @@ WHERE rule_id <> ''`
   approvals.reasons_json AS "approval.reasons_json", approvals.digest AS "approval.digest",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
-  approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.used_by AS "approval.used_by"`
+  approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.signature AS "approval.signature", approvals.used_by AS "approval.used_by"`
 
 	// The first decision with a key stays.
 	insertDecision = `
@@ -91,7 +91,7 @@ WHERE id = $11
 SELECT ` + actionColumns + `, ` + decisionColumns + `,
   COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.digest, '') AS "approval.digest", COALESCE(approvals.reasons_json, 'null') AS "approval.reasons_json",
   COALESCE(approvals.outcome, '') AS "approval.outcome", COALESCE(approvals.approver, '') AS "approval.approver",
-  COALESCE(approvals.used_by, '') AS "approval.used_by", COALESCE(approvals.action_id, '') AS "approval.action_id",
+  COALESCE(approvals.signature, '') AS "approval.signature", COALESCE(approvals.used_by, '') AS "approval.used_by", COALESCE(approvals.action_id, '') AS "approval.action_id",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at", approvals.decided_at AS "approval.decided_at",
   CASE WHEN decisions.needs_approval <> 0 OR EXISTS (SELECT 1 FROM approvals asked WHERE asked.action_id = actions.id) THEN 1 ELSE 0 END AS asked,
   COALESCE(safety_switch.stopped, 0) AS stopped, COALESCE(safety_switch.undos, 0) AS undos,
@@ -247,10 +247,12 @@ SET digest = $1,
   outcome = $2,
   approver = $3,
   why = $4,
-  decided_at = $5
-WHERE id = $6
-  AND outcome = $7
-  AND digest = $8`
+  decided_at = $5,
+  signature = $6
+WHERE id = $7
+  AND outcome = $8
+  AND digest = $9
+  AND signature = $10`
 
 	selectRev = `
 SELECT rev
@@ -288,8 +290,8 @@ WHERE id = (SELECT approval_id FROM actions WHERE id = $1)
   AND outcome = 'approved'`
 
 	insertApproval = `
-INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why, used_by)
-VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '', '')`
+INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why, signature, used_by)
+VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '', '', '')`
 
 	selectApproval = `
 SELECT ` + approvalColumns + `

@@ -83,8 +83,8 @@ CREATE UNIQUE INDEX action_links_undo ON action_links (effect_action_id) WHERE r
 CREATE INDEX action_links_effect ON action_links (effect_action_id);
 CREATE INDEX action_links_created ON action_links (created_at);
 
--- digest is the signature over the request and, once it is approved, over the approval. used_by is the job that has started the
--- action with the approval.
+-- digest is the signature over the request, and signature the one over the approval. used_by is the job that has started the action
+-- with the approval.
 CREATE TABLE approvals (
   id TEXT NOT NULL PRIMARY KEY,
   action_id TEXT NOT NULL REFERENCES actions (id),
@@ -96,6 +96,7 @@ CREATE TABLE approvals (
   outcome TEXT NOT NULL CHECK (outcome IN ('waiting', 'approved', 'rejected', 'withdrawn')),
   approver TEXT NOT NULL,
   why TEXT NOT NULL,
+  signature TEXT NOT NULL,
   used_by TEXT NOT NULL
 );
 
