@@ -112,7 +112,8 @@ func blocksNoOther(t *testing.T, q *queue.Queue, column, value, named string) {
 	if column == "attempt" {
 		got := job(t, q, altered)
 		require.Equal(t, queue.StateFailed, got.State)
-		require.Contains(t, got.LastError, "attempt 2147483647 cannot be told from the next: something else than the queue has altered the row")
+		require.Contains(t, got.LastError,
+			"attempt 2147483647 cannot be told from the next: something else than the queue has altered the row")
 		require.NoError(t, q.Retry(t.Context(), altered)) // without putting it right
 		again := enqueue(t, q, nil)
 		workSoon(t, q, func(context.Context, *queue.Work[int]) error { return nil })
@@ -144,7 +145,8 @@ func TestAnAlteredRowOfAnotherTableIsShownAndNamed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		q := queueOn(t, db)
-		require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily", Job: ping.New(1, nil)}))
+		require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily",
+			Job: ping.New(1, nil)}))
 		id := enqueue(t, q, &queue.Options{MaxAttempts: 1})
 		workSoon(t, q, func(ctx context.Context, w *queue.Work[int]) error {
 			w.Logger().InfoContext(ctx, "line")
@@ -153,13 +155,15 @@ func TestAnAlteredRowOfAnotherTableIsShownAndNamed(t *testing.T) {
 		})
 		require.NoError(t, q.Heartbeat(t.Context(), "w"))
 		for table, columns := range map[string][]string{
-			"job_attempts": {"started_at", "finished_at"}, "job_steps": {"started_at", "finished_at"}, "job_logs": {"at"},
+			"job_attempts": {"started_at", "finished_at"}, "job_steps": {"started_at", "finished_at"},
+			"job_logs":      {"at"},
 			"job_schedules": {"next_at", "last_at", "created_at", "updated_at"}, "job_workers": {"beat_at"},
 		} {
 			for _, column := range columns {
 				for _, value := range noInstants(db) {
 					execute(t, q, fmt.Sprintf("UPDATE %s SET %s = %s", table, column, value))
-					require.Contains(t, doctor(t, q), column+": what stands in a column of "+table+" can be read", "%s %s", column, value)
+					require.Contains(t, doctor(t, q), column+": what stands in a column of "+table+" can be read",
+						"%s %s", column, value)
 				}
 				execute(t, q, fmt.Sprintf("UPDATE %s SET %s = '2026-01-02T00:00:00.000000Z'", table, column))
 			}

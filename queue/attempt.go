@@ -27,11 +27,12 @@ type Attempt struct {
 	completed atomic.Bool
 	// undone is why the latest Complete has failed; nil when none has.
 	undone atomic.Pointer[error]
-	// joined is the transaction given to CompleteTx; whether one of the program's own commits, only the database knows.
-	joined atomic.Pointer[driver.WriteTx]
-	result atomic.Pointer[any]
+	// adopted is the transaction given to CompleteTx; whether one of the program's own commits, only the database
+	// knows.
+	adopted atomic.Pointer[driver.WriteTx]
+	result  atomic.Pointer[any]
 
-	began time.Time  // by the clock of the queue; zero until its turn comes
+	began time.Time  // by the clock of the queue; zero until its handler begins
 	span  trace.Span // of the handler, on its goroutine
 	// spanContext is the context of span, for other goroutines; nil without one.
 	spanContext atomic.Pointer[trace.SpanContext]
@@ -77,8 +78,9 @@ func (a *Attempt) String() string {
 // Queue is the queue the job came from.
 func (a *Attempt) Queue() *Queue { return a.q }
 
-// SetResult sets the result that is stored as JSON when the job completes. The last call before [Attempt.Complete], or before the
-// handler returns, counts. A result that is not valid JSON, or larger than [Config].MaxPayload, fails the job for good.
+// SetResult sets the result that is stored as JSON when the job completes. The last call before [Attempt.Complete], or
+// before the handler returns, counts. A result that is not valid JSON, or larger than [Config].MaxPayload, fails the
+// job for good.
 func (a *Attempt) SetResult(result any) { a.result.Store(&result) }
 
 func (a *Attempt) resultValue() any {
@@ -88,9 +90,9 @@ func (a *Attempt) resultValue() any {
 	return nil
 }
 
-// Ends reports whether the handler's returning err would end the job for good, and not have it run again: attempts, budgets
-// and marks such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
-// the last failure.
+// Ends reports whether the handler's returning err would end the job for good, and not have it run again: attempts,
+// budgets and marks such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their
+// own on the last failure.
 func (a *Attempt) Ends(err error) bool {
 	if madeUp := a.made("judge"); madeUp != nil {
 		panic(madeUp)
@@ -98,8 +100,8 @@ func (a *Attempt) Ends(err error) bool {
 	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State.Finished()
 }
 
-// Write runs fn in a write transaction that only commits if the attempt still holds its job. Where it does not, the first
-// statement of fn fails, if fn is called at all. fn does database work only; see [DB].
+// Write runs fn in a write transaction that only commits if the attempt still holds its job. Where it does not, the
+// first statement of fn fails, if fn is called at all. fn does database work only; see [DB].
 func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 	if err := a.made("write"); err != nil {
 		return err
@@ -120,12 +122,12 @@ func (a *Attempt) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 	return refused("write", a.job.ID, err)
 }
 
-// Complete commits the handler's writes, the jobs it enqueues with the transaction, and the completion of this job together: all
-// of them happen, or none. It is the last thing a handler does. A job whose handler returns nil without it is completed as well.
-// fn may be nil.
+// Complete commits the handler's writes, the jobs it enqueues with the transaction, and the completion of this job
+// together: all of them happen, or none. It is the last thing a handler does. A job whose handler returns nil without
+// it is completed as well. fn may be nil.
 //
-// When Complete fails and the handler returns nil, the attempt fails with the error of Complete. A handler may call it again:
-// then the last call counts.
+// When Complete fails and the handler returns nil, the attempt fails with the error of Complete. A handler may call it
+// again: then the last call counts.
 func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx Tx) error) (err error) {
 	if err := a.made("complete"); err != nil {
 		return err
@@ -159,7 +161,8 @@ func (a *Attempt) settle(err error) {
 	a.completed.Store(true)
 }
 
-// unsettled returns the error of a handler that returned nil: the error of a failed Complete, if the job is not completed.
+// unsettled returns the error of a handler that returned nil: the error of a failed Complete, if the job is not
+// completed.
 func (a *Attempt) unsettled() error {
 	if err := a.undone.Load(); err != nil && !a.completed.Load() {
 		return fmt.Errorf("the handler returned nil after Complete had failed: %w", *err)
@@ -169,7 +172,8 @@ func (a *Attempt) unsettled() error {
 
 // complete completes the attempt's job in the transaction.
 func (a *Attempt) complete(ctx context.Context, tx *driver.WriteTx, finish finisher) error {
-	out := driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(), Plain: a.job.plain()}
+	out := driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(),
+		Plain: a.job.plain()}
 	if result := a.resultValue(); result != nil {
 		stored, err := a.q.encodeAt(resultPlace(a.job.ID), result)
 		if err != nil {
@@ -187,8 +191,8 @@ func (a *Attempt) complete(ctx context.Context, tx *driver.WriteTx, finish finis
 // A finisher writes one outcome.
 type finisher func(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error
 
-// finishLater is finish for a transaction that has no effect if the outcome is refused: the refusal may come with the next
-// statement of the transaction.
+// finishLater is finish for a transaction that has no effect if the outcome is refused: the refusal may come with the
+// next statement of the transaction.
 func (q *Queue) finishLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
 	if q.fence != nil && out.Plain {
 		return q.fence.CompleteLater(ctx, tx, out)
@@ -244,12 +248,12 @@ func (q *Queue) finish(ctx context.Context, tx *driver.WriteTx, out driver.Outco
 var errUncommitted = errors.New("the transaction that was given to CompleteTx has not committed")
 
 // CompleteTx completes the job, with the result of [Attempt.SetResult] and the lines of [Attempt.Logger], as part of a
-// transaction: the program's own, which the handler then commits, or one of [DB].Write. It is [Attempt.Complete] for programs
-// that begin and commit by themselves. A stale attempt is refused with [ErrLeaseLost]: roll back then.
+// transaction: the program's own, which the handler then commits, or one of [DB].Write. It is [Attempt.Complete] for
+// programs that begin and commit by themselves. A stale attempt is refused with [ErrLeaseLost]: roll back then.
 //
-// A handler that has called it and returns nil has completed its job if the transaction has committed by then. Otherwise the
-// attempt fails, as it does with an error, or if CompleteTx itself has failed. [EventCompleted] follows when the dispatcher has
-// found the job completed.
+// A handler that has called it and returns nil has completed its job if the transaction has committed by then.
+// Otherwise the attempt fails, as it does with an error, or if CompleteTx itself has failed. [EventCompleted] follows
+// when the dispatcher has found the job completed.
 func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 	if err := a.made("complete"); err != nil {
 		return err
@@ -259,12 +263,12 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 			a.undone.Store(&err)
 		}
 	}()
-	w, leave, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("complete", a.job.ID, err)
 	}
 	defer leave()
-	a.joined.Store(w)
+	a.adopted.Store(w)
 	if err := a.complete(ctx, w, a.q.finish); err != nil {
 		return err
 	}
@@ -272,10 +276,10 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 	return wrap("complete", a.job.ID, a.q.addLogs(ctx, w, a.logLines()))
 }
 
-// verdictOf returns the verdict on a handler's error if a transaction was to complete the job. If the transaction has committed,
-// the lease refuses the failure.
+// verdictOf returns the verdict on a handler's error if a transaction was to complete the job. If the transaction has
+// committed, the lease refuses the failure.
 func (a *Attempt) verdictOf(err error) error {
-	if err == nil && a.joined.Load() != nil && !a.completed.Load() {
+	if err == nil && a.adopted.Load() != nil && !a.completed.Load() {
 		return errUncommitted
 	}
 	return err

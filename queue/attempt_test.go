@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runOne runs a job with the handler until it has ended, without a retry, and returns it and what the dispatcher has logged.
+// runOne runs a job with the handler until it has ended, without a retry, and returns it and what the dispatcher has
+// logged.
 func runJob(t *testing.T, q *queue.Queue, fn pingHandler) (ended *queue.Job, log string) {
 	t.Helper()
 	enqueued, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{MaxAttempts: 1}))
@@ -24,8 +25,8 @@ func runJob(t *testing.T, q *queue.Queue, fn pingHandler) (ended *queue.Job, log
 	return ended, text.String()
 }
 
-// A handler completes its job in a transaction of the program's own, with what it has written, the next job, its result and
-// its log lines.
+// A handler completes its job in a transaction of the program's own, with what it has written, the next job, its result
+// and its log lines.
 func TestCompleteTxInAForeignTransaction(t *testing.T) {
 	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
 		execute(t, q, "CREATE TABLE effects (job TEXT NOT NULL)")
@@ -148,7 +149,8 @@ func TestACompleteThatFailedStands(t *testing.T) {
 		}, queue.StateFailed, "the handler returned nil after Complete had failed: queue: complete"},
 		"CompleteTx after a failure": {func(ctx context.Context, w *queue.Work[int]) error {
 			_ = w.CompleteTx(ctx, nil)
-			return w.Queue().DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error { return w.CompleteTx(ctx, tx) })
+			return w.Queue().DB().Write(ctx,
+				func(ctx context.Context, tx queue.Tx) error { return w.CompleteTx(ctx, tx) })
 		}, queue.StateCompleted, ""},
 		"called again, with success": {func(ctx context.Context, w *queue.Work[int]) error {
 			_ = w.Complete(ctx, broken)
@@ -219,7 +221,8 @@ func TestTheWordsOfALostLease(t *testing.T) {
 		ahead := j.Job
 		ahead.Attempt++
 		require.EqualError(t, queue.AttemptOf(q, ahead).Complete(t.Context(), nil),
-			"queue: complete "+j.Job.ID+": lease lost: the attempt no longer holds the job", "no later attempt is there")
+			"queue: complete "+j.Job.ID+": lease lost: the attempt no longer holds the job",
+			"no later attempt is there")
 		require.NoError(t, j.Complete(t.Context(), nil))
 		require.EqualError(t, j.Complete(t.Context(), nil), "queue: complete "+j.Job.ID+": job is not running")
 	})

@@ -9,16 +9,16 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Cancel ends a queued or running job. The context of a running handler is canceled with the cause [ErrCanceled], and its result
-// is ignored. In another process that takes until its next heartbeat. The error is [ErrFinished] or [ErrJobNotFound] if there is
-// nothing to cancel.
+// Cancel ends a queued or running job. The context of a running handler is canceled with the cause [ErrCanceled], and
+// its result is ignored. In another process that takes until its next heartbeat. The error is [ErrFinished] or
+// [ErrJobNotFound] if there is nothing to cancel.
 func (q *Queue) Cancel(ctx context.Context, jobID string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.CancelTx(ctx, tx, jobID) })
 }
 
 // CancelTx is Cancel as part of a transaction.
 func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("cancel", jobID, err)
 	}
@@ -35,9 +35,9 @@ func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
 	return nil
 }
 
-// CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns their number: queued and running ones, or those
-// of the filter's States among them. A Limit of 0 means all. Jobs are canceled newest first, in transactions of 100; on an error
-// the result counts those whose transactions have committed.
+// CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns their number: queued and running
+// ones, or those of the filter's States among them. A Limit of 0 means all. Jobs are canceled newest first, in
+// transactions of 100; on an error the result counts those whose transactions have committed.
 func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateQueued, StateRunning}
@@ -72,7 +72,9 @@ func passedBy(err error) bool {
 }
 
 // eachBatch calls fn with the ids of all matching jobs, newest first, some at a time and each time in a transaction.
-func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error) error {
+func (q *Queue) eachBatch(
+	ctx context.Context, filter Filter, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error,
+) error {
 	if err := filter.validate(); err != nil {
 		return err
 	}
@@ -92,7 +94,10 @@ func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx contex
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx, ids) }); err != nil {
+		if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+			return fn(ctx, tx,
+				ids)
+		}); err != nil {
 			return err
 		}
 		if left > 0 {

@@ -11,15 +11,16 @@ import (
 // maxClaim bounds one transaction.
 const maxClaim = 10_000
 
-// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it is new, and
-// makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for
-// you.
+// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it
+// is new, and makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and
+// all that follows, for you.
 //
 // The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with [Attempt.Complete] or
 // [Attempt.Fail].
 func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limit int) ([]*Attempt, error) {
 	if workerID == "" || len(types) == 0 || limit < 1 {
-		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", cutID(workerID), len(types), limit)
+		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", cutID(workerID),
+			len(types), limit)
 	}
 	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
 		return nil, wrap("claim", "", err)
@@ -40,7 +41,8 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 	return q.readClaimed(ctx, jobs)
 }
 
-// claimSome repeats the claim if a driver returned none of the available jobs: to the caller, none means that there are none.
+// claimSome repeats the claim if a driver returned none of the available jobs: to the caller, none means that there are
+// none.
 func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, error) {
 	for {
 		req.Now = q.now()
@@ -72,9 +74,9 @@ func (q *Queue) claimedByHand(job *Job) *Attempt {
 	return a
 }
 
-// Heartbeat says that the worker lives and checks which of the attempts still hold their jobs. The error joins an [Error]
-// for each that does not: [ErrLeaseLost], [ErrNotRunning] or [ErrJobNotFound]. A worker that has been declared dead has
-// lost them all.
+// Heartbeat says that the worker lives and checks which of the attempts still hold their jobs. The error joins an
+// [Error] for each that does not: [ErrLeaseLost], [ErrNotRunning] or [ErrJobNotFound]. A worker that has been declared
+// dead has lost them all.
 func (q *Queue) Heartbeat(ctx context.Context, workerID string, attempts ...*Attempt) error {
 	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
 		return wrap("heartbeat", "", err)
@@ -84,7 +86,8 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, attempts ...*Att
 			return err
 		}
 	}
-	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(attempts) == 0, Now: q.now()})
+	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(attempts) == 0,
+		Now: q.now()})
 	if err != nil {
 		return wrap("heartbeat", "", err)
 	}
@@ -102,9 +105,9 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, attempts ...*Att
 	return errors.Join(errs...)
 }
 
-// Fail ends an attempt of [Queue.Claim] with an error: the job is retried or, when its attempts are spent or the error is
-// [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again. In a handler Fail is refused: a handler returns
-// its error.
+// Fail ends an attempt of [Queue.Claim] with an error: the job is retried or, when its attempts are spent or the error
+// is [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again. In a handler Fail is refused: a handler
+// returns its error.
 func (a *Attempt) Fail(ctx context.Context, cause error) error {
 	if err := a.made("fail"); err != nil {
 		return err
@@ -123,7 +126,7 @@ func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
 	case cause == nil:
 		return wrap("fail", a.job.ID, errors.New("no error was given"))
 	}
-	w, leave, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("fail", a.job.ID, err)
 	}

@@ -11,24 +11,24 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The claimer keeps the slots busy. It claims when a job may have come, when one becomes due, when a slot becomes free, and in
-// any case after the poll interval. It claims ahead as many jobs as the slots can run in [DispatcherConfig].Prefetch, or until
-// the next claim is answered, so that short jobs do not wait for one claim each, and long jobs are left to other processes with
-// free slots.
+// The claimer keeps the slots busy. It claims when a job may have come, when one becomes due, when a slot becomes free,
+// and in any case after the poll interval. It claims ahead as many jobs as the slots can run in
+// [DispatcherConfig].Prefetch, or until the next claim is answered, so that short jobs do not wait for one claim each,
+// and long jobs are left to other processes with free slots.
 type claimer struct {
-	driver    driver.Claimer
-	turns     driver.FinishClaimer // nil where the engine has none
-	log       *slog.Logger
-	now       func() time.Time
-	telemetry *telemetry
-	identity  *identity
-	running   *runningSet
-	runner    *runner
-	leases    *leaseChecker
-	handlers  handlers
-	prefetch  time.Duration
-	poll      time.Duration
-	private   bool // see [driver.Private]
+	driver        driver.Claimer
+	finishClaimer driver.FinishClaimer // nil where the engine has none
+	log           *slog.Logger
+	now           func() time.Time
+	telemetry     *telemetry
+	identity      *identity
+	running       *runningSet
+	runner        *runner
+	leases        *leaseChecker
+	handlers      handlers
+	prefetch      time.Duration
+	poll          time.Duration
+	private       bool // see [driver.Private]
 	// idle reports whether there is nothing to wait for, once nothing runs; nil: claim until ctx is done.
 	idle func(ctx context.Context, nextDue time.Time) bool
 
@@ -36,23 +36,23 @@ type claimer struct {
 	quiet time.Time // since when nothing has come; zero: something just has
 
 	// mu is held during a claim: two concurrent claims would both use the capacity of the process.
-	mu      sync.Mutex
-	asking  atomic.Bool // the database
-	pace    pace
-	due     time.Time // when the latest claim said that there may be more
-	stopped bool      // and no claim may be made
+	mu        sync.Mutex
+	asking    atomic.Bool // the database
+	estimator prefetchEstimator
+	due       time.Time // when the latest claim said that there may be more
+	stopped   bool      // and no claim may be made
 }
 
 func (c *claimer) wake() { tell(c.woken) }
 
-// claimAgain is how soon a claim that has failed is tried again, also with a longer PollInterval: the wake-up that led to it
-// is not repeated.
+// claimAgain is how soon a claim that has failed is tried again, also with a longer PollInterval: the wake-up that led
+// to it is not repeated.
 const claimAgain = time.Second
 
 func (c *claimer) run(ctx context.Context) {
 	defer c.stop()
 	for ctx.Err() == nil {
-		changed := c.changed() // before the look, so that no end is missed meanwhile
+		changed := c.changed() // before the claim, so that no end is missed meanwhile
 		d, result, err := c.claim(ctx)
 		switch {
 		case len(d.capacities) == 0:
@@ -71,7 +71,7 @@ func (c *claimer) run(ctx context.Context) {
 		if len(result.Jobs) == 0 && c.idle != nil && c.running.empty() && c.idle(ctx, result.NextDue) {
 			return
 		}
-		// A slot that becomes free is no reason to look again: there was nothing more to claim.
+		// A slot that becomes free is no reason to claim again: there was nothing more to claim.
 		c.wait(ctx, changed, c.pause(result.NextDue))
 	}
 }
@@ -92,15 +92,16 @@ type demand struct {
 
 func (c *claimer) demand() demand {
 	load := c.running.load()
-	d := demand{ahead: c.pace.ahead(load, c.running.slots, c.pace.reach(c.prefetch)), capacities: c.capacities()}
+	d := demand{ahead: c.estimator.ahead(load, c.running.slots, c.estimator.reach(c.prefetch)),
+		capacities: c.capacities()}
 	if load.idle > 0 || load.backlog <= d.ahead/2 {
 		d.limit = load.idle + max(0, d.ahead-load.backlog)
 	}
 	return d
 }
 
-// claim claims jobs and starts them. It runs under a context that outlives a stop: claimed jobs must be known, to be run or given
-// back.
+// claim claims jobs and starts them. It runs under a context that outlives a stop: claimed jobs must be known, to be
+// run or given back.
 func (c *claimer) claim(ctx context.Context) (d demand, result driver.ClaimResult, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +115,7 @@ func (c *claimer) claim(ctx context.Context) (d demand, result driver.ClaimResul
 	c.asking.Store(true)
 	result, err = c.driver.Claim(driver.Begun(answered), req)
 	c.asking.Store(false)
-	c.pace.waited(time.Since(began))
+	c.estimator.waited(time.Since(began))
 	if err != nil {
 		return d, result, err
 	}
@@ -178,7 +179,7 @@ func (c *claimer) pause(nextDue time.Time) time.Duration {
 	return min(poll, nextDue.Sub(c.now())+time.Microsecond)
 }
 
-// maxQuietPoll bounds how rarely a dispatcher looks where no other process can enqueue.
+// maxQuietPoll bounds how rarely a dispatcher claims where no other process can enqueue.
 const maxQuietPoll = time.Minute
 
 // quietFor is how long nothing has come.
@@ -189,8 +190,8 @@ func (c *claimer) quietFor() time.Duration {
 	return time.Since(c.quiet)
 }
 
-// changed closes when a job has ended and that is a reason to look again: a type that was full has capacity, or a dispatcher that
-// runs until it is idle has become idle.
+// changed closes when a job has ended and that is a reason to claim again: a type that was full has capacity, or a
+// dispatcher that runs until it is idle has become idle.
 func (c *claimer) changed() <-chan struct{} {
 	if c.idle != nil || c.handlers.bounded() {
 		return c.running.watch()
@@ -212,13 +213,14 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 	}
 }
 
-// waitForCapacity returns when hungry reports that a slot is idle or the backlog short, or when a type has capacity again. When
-// neither happens for long, the jobs that were claimed ahead are given back, so that other processes can run them.
+// waitForCapacity returns when hungry reports that a slot is idle or the backlog short, or when a type has capacity
+// again. When neither happens for long, the jobs that were claimed ahead are given back, so that other processes can
+// run them.
 func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan struct{}) {
 	if !c.handlers.bounded() {
 		changed = nil // an end that leaves no slot idle changes nothing
 	}
-	patience := max(10*c.prefetch, 4*c.pace.reach(c.prefetch), 100*time.Millisecond)
+	patience := max(10*c.prefetch, 4*c.estimator.reach(c.prefetch), 100*time.Millisecond)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -230,12 +232,13 @@ func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan st
 	}
 }
 
-// A pace is how fast the process can run jobs and how long it waits for a claim. From both follows how many jobs to claim
-// ahead: as many as keep the slots busy until the next claim is answered, so that machines that crowd the database claim more
-// seldom, and not less each time.
-type pace struct {
+// A prefetchEstimator measures how fast the process can run jobs and how long it waits for a claim. From both follows
+// how many jobs to claim ahead: as many as keep the slots busy until the next claim is answered, so that machines that
+// crowd the database claim more seldom, and not less each time.
+type prefetchEstimator struct {
 	last load
-	// ended and spent count the jobs whose handlers have returned and the time that handlers have run, recent ones weighted most.
+	// ended and spent count the jobs whose handlers have returned and the time that handlers have run, recent ones
+	// weighted most.
 	ended float64
 	spent time.Duration
 	wait  time.Duration // for a claim
@@ -245,18 +248,18 @@ type pace struct {
 // maxPrefetch bounds the jobs of one claim, and so those that a dying process holds for a lease.
 const maxPrefetch = 1000
 
-// Claims that take longer than a quarter of the time claimed ahead stretch it so that they do not, but no further than this many
-// times: what one process has claimed, others cannot run.
+// Claims that take longer than a quarter of the time claimed ahead stretch it so that they do not, but no further than
+// this many times: what one process has claimed, others cannot run.
 const maxStretch = 10
 
-// reach is the time for which jobs are claimed ahead where that is configured as ahead. The next claim is made when half of
-// them have begun, and may take twice as long as claims usually do.
-func (p *pace) reach(ahead time.Duration) time.Duration {
+// reach is the time for which jobs are claimed ahead where that is configured as ahead. The next claim is made when
+// half of them have begun, and may take twice as long as claims usually do.
+func (p *prefetchEstimator) reach(ahead time.Duration) time.Duration {
 	return min(max(ahead, 4*p.wait), maxStretch*ahead)
 }
 
 // waited notes how long a claim took. It follows claims that become slow sooner than those that become quick.
-func (p *pace) waited(d time.Duration) {
+func (p *prefetchEstimator) waited(d time.Duration) {
 	if d > p.wait {
 		p.wait += (d - p.wait) / 2
 		return
@@ -264,9 +267,10 @@ func (p *pace) waited(d time.Duration) {
 	p.wait -= (p.wait - d) / 8
 }
 
-// ahead returns how many jobs the slots can run within the given time, according to recent run times. A process that was short of
-// jobs has not become slow by that. The result at most doubles, since a few quick jobs say little about the next.
-func (p *pace) ahead(now load, slots int, within time.Duration) int {
+// ahead returns how many jobs the slots can run within the given time, according to recent run times. A process that
+// was short of jobs has not become slow by that. The result at most doubles, since a few quick jobs say little about
+// the next.
+func (p *prefetchEstimator) ahead(now load, slots int, within time.Duration) int {
 	p.ended = p.ended/2 + float64(now.ended-p.last.ended)
 	p.spent = p.spent/2 + (now.spent - p.last.spent)
 	p.last = now
@@ -279,32 +283,35 @@ func (p *pace) ahead(now load, slots int, within time.Duration) int {
 	return p.depth
 }
 
-// If one job waits for the end of another, as under a limit of one at a time, most of the cost is a transaction for each claim
-// and the way from the completer to the claimer. A handover is a claim that the completer makes in the transaction that ends
-// jobs. The claimer makes none meanwhile.
-type handover struct {
+// If one job waits for the end of another, as under a limit of one at a time, most of the cost is a transaction for
+// each claim and the way from the completer to the claimer. A claimOnComplete is a claim that the completer makes in
+// the transaction that ends jobs. The claimer makes none meanwhile.
+type claimOnComplete struct {
 	driver  driver.FinishClaimer
 	claimer *claimer
 	request driver.ClaimRequest
 	claimed func() driver.ClaimResult
 }
 
-// handover returns nil if the completer must not claim: no job of the batch has a limit key, the engine cannot, or the claimer
-// claims itself or wants nothing. The result must be closed.
-func (c *claimer) handover(batch []*ending) *handover {
-	if c.turns == nil || c.asking.Load() || !slices.ContainsFunc(batch, func(e *ending) bool { return e.attempt.job.LimitKey != "" }) {
+// claimOnComplete returns nil if the completer must not claim: no job of the batch has a limit key, the engine cannot,
+// or the claimer claims itself or wants nothing. The result must be closed.
+func (c *claimer) claimOnComplete(batch []*completion) *claimOnComplete {
+	if c.finishClaimer == nil || c.asking.Load() ||
+		!slices.ContainsFunc(batch, func(e *completion) bool { return e.attempt.job.LimitKey != "" }) {
 		return nil
 	}
 	c.mu.Lock()
 	if demand := c.demand(); !c.stopped && len(demand.capacities) > 0 && demand.limit > 0 {
-		return &handover{driver: c.turns, claimer: c, request: c.request(demand)}
+		return &claimOnComplete{driver: c.finishClaimer, claimer: c, request: c.request(demand)}
 	}
 	c.mu.Unlock()
 	return nil
 }
 
-// finish writes the outcomes, by the driver alone where there is no handover.
-func (h *handover) finish(ctx context.Context, d driver.Finisher, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, err error) {
+// finish writes the outcomes, by the driver alone if the completer does not claim.
+func (h *claimOnComplete) finish(
+	ctx context.Context, d driver.Finisher, tx *driver.WriteTx, outcomes []driver.Outcome,
+) (answers []error, err error) {
 	if h == nil {
 		return d.Finish(ctx, tx, outcomes)
 	}
@@ -313,7 +320,7 @@ func (h *handover) finish(ctx context.Context, d driver.Finisher, tx *driver.Wri
 }
 
 // start starts the claimed jobs, once the transaction has committed.
-func (h *handover) start(ctx context.Context) {
+func (h *claimOnComplete) start(ctx context.Context) {
 	if h == nil {
 		return
 	}
@@ -329,7 +336,7 @@ func (h *handover) start(ctx context.Context) {
 	}
 }
 
-func (h *handover) close() {
+func (h *claimOnComplete) close() {
 	if h != nil {
 		h.claimer.mu.Unlock()
 	}

@@ -12,13 +12,15 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// A handoverDriver counts the jobs that are claimed with the ends of others.
-type handoverDriver struct {
+// A finishClaimDriver counts the jobs that are claimed with the ends of others.
+type finishClaimDriver struct {
 	driver.Driver
 	handed atomic.Int64
 }
 
-func (d *handoverDriver) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) ([]error, func() driver.ClaimResult, error) {
+func (d *finishClaimDriver) FinishAndClaim(
+	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest,
+) ([]error, func() driver.ClaimResult, error) {
 	answers, claimed, err := d.Driver.(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, req)
 	return answers, func() driver.ClaimResult {
 		result := claimed()
@@ -35,7 +37,7 @@ func TestJobsThatWaitForOneAnotherAreClaimedWithTheEndOfTheOneBefore(t *testing.
 			require.NoError(t, err)
 			defer func() { require.NoError(t, db.Close()) }()
 			require.NoError(t, queue.Migrate(t.Context(), db))
-			d := &handoverDriver{Driver: db.Driver()}
+			d := &finishClaimDriver{Driver: db.Driver()}
 			q := on(t, d, nil)
 			require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("account"), queue.Limit{MaxRunning: 1}))
 			for range jobs {

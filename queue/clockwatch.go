@@ -15,27 +15,28 @@ const (
 	rowsInterval = 10 * time.Minute
 	// clockTolerance is the difference of clocks that is not reported.
 	clockTolerance = time.Minute
-	// farAhead is how far in the future the passed-over instants of a schedule must be for it to begin anew. With a smaller
-	// difference, such as an hour by which a clock was put back, it waits until the time has come again, and fires nothing twice.
-	// cron draws the same line.
+	// farAhead is how far in the future the passed-over instants of a schedule must be for it to begin anew. With a
+	// smaller difference, such as an hour by which a clock was put back, it waits until the time has come again, and
+	// fires nothing twice. cron draws the same line.
 	farAhead = 3 * time.Hour
 )
 
-// The clockwatch logs clocks that disagree, once each time they begin to. It resumes schedules that were fired far in the future.
+// The clockwatch logs clocks that disagree, once each time they begin to. It resumes schedules that were fired far in
+// the future.
 type clockwatch struct {
 	q   *Queue
 	log *slog.Logger
 	now func() time.Time
 
-	latest, looked time.Time // of the database's clock: when last asked, and when last looked for rows
-	differs, ahead bool      // logged
+	latest, examined time.Time // of the database's clock: when last asked, and when last looked for rows
+	differs, ahead   bool      // logged
 }
 
 func (w *clockwatch) run(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
-		w.look(ctx)
+		w.check(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -44,15 +45,15 @@ func (w *clockwatch) run(ctx context.Context) {
 	}
 }
 
-func (w *clockwatch) look(ctx context.Context) {
+func (w *clockwatch) check(ctx context.Context) {
 	now := w.now()
 	w.compare(ctx, now)
 	putBack := now.Before(w.latest.Add(-clockTolerance))
 	w.latest = now
-	if !putBack && now.Before(w.looked.Add(rowsInterval)) {
+	if !putBack && now.Before(w.examined.Add(rowsInterval)) {
 		return
 	}
-	w.looked = now
+	w.examined = now
 	if err := w.examine(ctx, now); err != nil && ctx.Err() == nil {
 		w.log.WarnContext(ctx, "looking for rows of the future failed; trying again", logError, err)
 	}
@@ -96,7 +97,8 @@ func (w *clockwatch) examine(ctx context.Context, now time.Time) error {
 	ahead := newest.After(now.Add(clockTolerance))
 	if ahead && !w.ahead {
 		w.log.WarnContext(ctx, "the database has rows of the future: the clock was ahead when they were written, or is behind now; "+
-			"jobs that were due then wait until the time has come: see queueadmin.Doctor", "newest", newest.UTC(), "now", now.UTC())
+			"jobs that were due then wait until the time has come: see queueadmin.Doctor", "newest", newest.UTC(),
+			"now", now.UTC())
 	}
 	w.ahead = ahead
 	return nil
@@ -142,7 +144,8 @@ func (w *clockwatch) revive(ctx context.Context, row *driver.Schedule, now time.
 	})
 	switch {
 	case err != nil && ctx.Err() == nil:
-		w.log.ErrorContext(ctx, "a schedule that waits for a time far ahead cannot go on; trying again", logSchedule, seen.Name, logError, err)
+		w.log.ErrorContext(ctx, "a schedule that waits for a time far ahead cannot go on; trying again", logSchedule,
+			seen.Name, logError, err)
 	case err == nil && revived:
 		w.log.WarnContext(ctx, "a schedule was fired or set while a clock was ahead; it goes on from now, but for instants "+
 			"for which it was fired too early", logSchedule, seen.Name, "would_have_waited_until", seen.NextAt)
@@ -163,8 +166,8 @@ func isFarAhead(table timetable, nextAt, now time.Time) bool {
 	return passed[len(passed)-1].After(now.Add(farAhead))
 }
 
-// firedBefore are the instants from the next one on for which a schedule has fired already, while a clock was ahead, as far as the
-// jobs are still stored.
+// firedBefore are the instants from the next one on for which a schedule has fired already, while a clock was ahead, as
+// far as the jobs are still stored.
 func (q *Queue) firedBefore(ctx context.Context, s *StoredSchedule) (map[time.Time]bool, error) {
 	ctx, cancel := answered(ctx)
 	defer cancel()

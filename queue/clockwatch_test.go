@@ -69,7 +69,8 @@ const (
 // A schedule that has fired a day ahead does not stand still until that day has come.
 func TestSchedulesGoOnAfterAClockWasAhead(t *testing.T) {
 	for name, restarts := range map[string]bool{"of a dispatcher that goes on": false, "of the next dispatcher": true} {
-		for catchUp, cron := range map[queue.CatchUp]string{"": "0 * * * *", queue.CatchUpSkip: "0 * * * *", queue.CatchUpAll: "@every 1h"} {
+		for catchUp, cron := range map[queue.CatchUp]string{"": "0 * * * *", queue.CatchUpSkip: "0 * * * *",
+			queue.CatchUpAll: "@every 1h"} {
 			t.Run(name+" "+string(catchUp), func(t *testing.T) {
 				bubble(t, func(t *testing.T, q *queue.Queue) {
 					book := &logBook{}
@@ -78,9 +79,11 @@ func TestSchedulesGoOnAfterAClockWasAhead(t *testing.T) {
 					require.NoError(t, wrong.SetSchedule(t.Context(), queue.Schedule{
 						Name: "hourly", Cron: cron, CatchUp: catchUp, Job: ping.New(1, nil),
 					}))
-					require.NoError(t, wrong.SetSchedule(t.Context(), queue.Schedule{Name: "broken", Cron: "@every 1h", Job: ping.New(1, nil)}))
+					require.NoError(t, wrong.SetSchedule(t.Context(), queue.Schedule{Name: "broken", Cron: "@every 1h",
+						Job: ping.New(1, nil)}))
 					require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-						_, err := tx.ExecContext(ctx, `UPDATE job_schedules SET zone = 'Nowhere/Nowhen' WHERE name = 'broken'`)
+						_, err := tx.ExecContext(ctx,
+							`UPDATE job_schedules SET zone = 'Nowhere/Nowhen' WHERE name = 'broken'`)
 						return err
 					}))
 					var mu sync.Mutex
@@ -136,11 +139,12 @@ func TestSchedulesFireNothingAgainAfterAClockWasAhead(t *testing.T) {
 			Name: "hourly", Cron: "0 * * * *", CatchUp: queue.CatchUpAll, Job: ping.New(1, nil),
 		}))
 		ran := make(map[time.Time]int)
-		stop := start(t, wrong, &queue.DispatcherConfig{PollInterval: time.Hour, Lease: time.Hour, Workers: 1}, func(_ context.Context, w *queue.Work[int]) error {
-			firing, _ := w.Job.Firing()
-			ran[firing.At.UTC()]++
-			return nil
-		})
+		stop := start(t, wrong, &queue.DispatcherConfig{PollInterval: time.Hour, Lease: time.Hour, Workers: 1},
+			func(_ context.Context, w *queue.Work[int]) error {
+				firing, _ := w.Job.Firing()
+				ran[firing.At.UTC()]++
+				return nil
+			})
 		time.Sleep(time.Minute)
 		db.set(24 * time.Hour)
 		time.Sleep(2 * time.Minute)
@@ -159,7 +163,8 @@ func TestSchedulesStandStillWhenAClockIsPutBackALittle(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		db := setting(q.DB().Driver())
 		wrong := on(t, db, nil)
-		require.NoError(t, wrong.SetSchedule(t.Context(), queue.Schedule{Name: "hourly", Cron: "@every 1h", Job: ping.New(1, nil)}))
+		require.NoError(t, wrong.SetSchedule(t.Context(), queue.Schedule{Name: "hourly", Cron: "@every 1h",
+			Job: ping.New(1, nil)}))
 		var ran atomic.Int64
 		stop := start(t, wrong, calm, func(context.Context, *queue.Work[int]) error {
 			ran.Add(1)
@@ -199,7 +204,8 @@ func TestDoctorTellsOfRowsOfTheFuture(t *testing.T) {
 		q := on(t, wrong, nil)
 		require.NotContains(t, doctor(t, q), "future")
 		wrong.set(24 * time.Hour)
-		require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "hourly", Cron: "@every 1h", Job: ping.New(1, nil)}))
+		require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "hourly", Cron: "@every 1h",
+			Job: ping.New(1, nil)}))
 		enqueue(t, q, nil)
 		claimAs(t, q, "worker")
 		said := doctor(t, q)
@@ -213,8 +219,8 @@ func TestDoctorTellsOfRowsOfTheFuture(t *testing.T) {
 	})
 }
 
-// A clocked driver belongs to a machine whose clock shows what at makes of the right time: all that it writes and asks for
-// is of then.
+// A clocked driver belongs to a machine whose clock shows what at makes of the right time: all that it writes and asks
+// for is of then.
 type clocked struct {
 	driver.Driver
 	driver.Auditor
@@ -256,7 +262,8 @@ type jumping struct {
 
 func newJumping(driver driver.Driver) *jumping {
 	j := &jumping{}
-	j.clocked = clocked{Driver: driver, Auditor: auditorOf(driver), at: func(now time.Time) time.Time { return now.Add(time.Duration(j.off.Load())) }}
+	j.clocked = clocked{Driver: driver, Auditor: auditorOf(driver),
+		at: func(now time.Time) time.Time { return now.Add(time.Duration(j.off.Load())) }}
 	return j
 }
 
@@ -270,7 +277,8 @@ func TestTrapClockThatJumps(t *testing.T) {
 }
 
 // jumps are those of a clock that is set by hand, by daylight saving, and by a dead battery.
-var jumps = []time.Duration{6 * time.Hour, -6 * time.Hour, time.Hour, -time.Hour, 24 * 365 * time.Hour, -24 * 365 * time.Hour, 0}
+var jumps = []time.Duration{6 * time.Hour, -6 * time.Hour, time.Hour, -time.Hour, 24 * 365 * time.Hour,
+	-24 * 365 * time.Hour, 0}
 
 func livingUnderAJumpingClock(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
@@ -278,17 +286,19 @@ func livingUnderAJumpingClock(t *testing.T) {
 		id := enqueue(t, q, nil)
 		release := make(chan struct{})
 		var canceled error
-		stop := start(t, on(t, wrong, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, _ *queue.Work[int]) error {
-			<-release
-			canceled = ctx.Err()
-			return nil
-		})
+		stop := start(t, on(t, wrong, nil), &queue.DispatcherConfig{Lease: lease},
+			func(ctx context.Context, _ *queue.Work[int]) error {
+				<-release
+				canceled = ctx.Err()
+				return nil
+			})
 		synctest.Wait()
 		neighbour := newJumping(q.DB().Driver())
-		others := start(t, on(t, neighbour, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error {
-			t.Error("the job was taken from a worker that lives")
-			return nil
-		})
+		others := start(t, on(t, neighbour, nil), &queue.DispatcherConfig{Lease: lease},
+			func(context.Context, *queue.Work[int]) error {
+				t.Error("the job was taken from a worker that lives")
+				return nil
+			})
 		for _, jump := range jumps {
 			wrong.jump(jump)
 			time.Sleep(2 * lease)
@@ -315,7 +325,8 @@ func deadUnderAJumpingClock(t *testing.T) {
 				require.Len(t, claimAs(t, dead, "dead"), 1)
 				wrong.jump(0)
 				rescuer := newJumping(q.DB().Driver())
-				stop := start(t, on(t, rescuer, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
+				stop := start(t, on(t, rescuer, nil), &queue.DispatcherConfig{Lease: lease},
+					func(context.Context, *queue.Work[int]) error { return nil })
 				time.Sleep(lease / 2)
 				rescuer.jump(jump)
 				time.Sleep(3 * lease / 2)

@@ -12,20 +12,21 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Codec changes how payloads, results, the results and cursors of steps, errors with their stacks, and log lines are stored.
-// The codec of package queueencrypt encrypts them. Encoded values are stored with the codec's name, beside plain values, so that
-// a queue can be given a codec, or another one, at any time. It must be safe for concurrent use.
+// A Codec changes how payloads, results, the results and cursors of steps, errors with their stacks, and log lines are
+// stored. The codec of package queueencrypt encrypts them. Encoded values are stored with the codec's name, beside
+// plain values, so that a queue can be given a codec, or another one, at any time. It must be safe for concurrent use.
 type Codec interface {
 	// Name is stored with every encoded value. It must not be empty, and must not be the name of another encoding.
 	Name() string
-	// Encode and Decode are given the same place, which names the value and its job. A codec that authenticates includes it, so
-	// that a value cannot be moved elsewhere. Decode returns [ErrNoCodec] for a value that another configuration could decode.
+	// Encode and Decode are given the same place, which names the value and its job. A codec that authenticates
+	// includes it, so that a value cannot be moved elsewhere. Decode returns [ErrNoCodec] for a value that another
+	// configuration could decode.
 	Encode(plain []byte, place string) ([]byte, error)
 	Decode(encoded []byte, place string) ([]byte, error)
 }
 
-// A Fingerprinter is a Codec that says which jobs with a [Key] do the same. Without it a SHA-256 of type and payload is stored
-// in the open, from which short payloads can be guessed.
+// A Fingerprinter is a Codec that says which jobs with a [Key] do the same. Without it a SHA-256 of type and payload is
+// stored in the open, from which short payloads can be guessed.
 type Fingerprinter interface {
 	// Fingerprints returns the fingerprints of a job. The first is stored; the others may have been stored before.
 	Fingerprints(jobType string, payload []byte) []string
@@ -75,7 +76,8 @@ func newCodecs(first Codec, others []Codec) (codecs, error) {
 	return c, nil
 }
 
-// A place names the encoded value, its job, and which of several values it is. It is formatted only if there is a codec.
+// A place names the encoded value, its job, and which of several values it is. It is formatted only if there is a
+// codec.
 type place [3]string
 
 func (p place) String() string {
@@ -158,8 +160,8 @@ func (c *codecs) readSteps(steps []StepRecord) {
 	}
 }
 
-// readClaimed is readJob before the job is given to a handler, so that nobody sees it change. A codec that panics fails only its
-// job.
+// readClaimed is readJob before the job is given to a handler, so that nobody sees it change. A codec that panics fails
+// only its job.
 func (c *codecs) readClaimed(job *Job) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -182,8 +184,8 @@ func decoded(run HandlerFunc) HandlerFunc {
 	}
 }
 
-// encode is how payloads and results become JSON. A RawMessage may hold bytes that are no text; not every database would
-// take them.
+// encode is how payloads and results become JSON. A RawMessage may hold bytes that are no text; not every database
+// would take them.
 func encode(v any) (json.RawMessage, error) {
 	b, err := json.Marshal(v)
 	if err == nil && !utf8.Valid(b) {
@@ -208,13 +210,14 @@ func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
 func (q *Queue) encode(v any) (json.RawMessage, error) {
 	plain, err := encode(v)
 	if err == nil && len(plain) > q.maxPayload {
-		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrTooLarge, len(plain), q.maxPayload)
+		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrTooLarge,
+			len(plain), q.maxPayload)
 	}
 	return plain, err
 }
 
-// Errors, stacks and log lines are for people. If a codec fails to decode one, the reason replaces it: neither an attempt's end
-// nor the other lines wait for it.
+// Errors, stacks and log lines are for people. If a codec fails to decode one, the reason replaces it: neither an
+// attempt's end nor the other lines wait for it.
 
 func errorPlace(jobID string) place { return place{"error", jobID} }
 func stackPlace(jobID string) place { return place{"stack", jobID} }

@@ -57,7 +57,8 @@ func TestEncryptedJobsRunAndNothingOfThemIsStoredInTheOpen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		q := on(t, db.Driver(), &queue.Config{Codec: encrypting(t, "a")})
-		enqueued, err := q.Enqueue(t.Context(), letter.New("secret payload", &queue.Options{Key: queue.WhileUnfinished("k")}))
+		enqueued, err := q.Enqueue(t.Context(),
+			letter.New("secret payload", &queue.Options{Key: queue.WhileUnfinished("k")}))
 		require.NoError(t, err)
 		d, err := queue.NewDispatcher(q, nil)
 		require.NoError(t, err)
@@ -90,7 +91,8 @@ func TestEncryptedJobsRunAndNothingOfThemIsStoredInTheOpen(t *testing.T) {
 		require.Equal(t, `"secret step"`, string(steps[0].Result))
 
 		tried := attempts(t, q, enqueued.ID)
-		require.Equal(t, []string{"secret error", "handler panicked: secret panic", ""}, []string{tried[0].Error, tried[1].Error, tried[2].Error})
+		require.Equal(t, []string{"secret error", "handler panicked: secret panic", ""},
+			[]string{tried[0].Error, tried[1].Error, tried[2].Error})
 		require.Contains(t, tried[1].Stack, "codec_test.go")
 		require.Equal(t, "handler panicked: secret panic", got.LastError)
 		lines := logs(t, q, enqueued.ID)
@@ -109,7 +111,8 @@ func TestEncryptedJobsRunAndNothingOfThemIsStoredInTheOpen(t *testing.T) {
 		}
 
 		var stored []string
-		require.NoError(t, db.Reader().Select(&stored, `SELECT payload_json FROM jobs UNION ALL SELECT result_json FROM jobs
+		require.NoError(t, db.Reader().Select(&stored,
+			`SELECT payload_json FROM jobs UNION ALL SELECT result_json FROM jobs
 UNION ALL SELECT result_json FROM job_steps`))
 		require.Len(t, stored, 4)
 		for _, s := range stored {
@@ -131,7 +134,8 @@ UNION ALL SELECT result_json FROM job_steps`))
 			return err
 		}))
 		require.NoError(t, without.Retry(t.Context(), enqueued.ID), "a retry needs no key")
-		again, err := q.Enqueue(t.Context(), letter.New("secret payload", &queue.Options{Key: queue.WhileUnfinished("k")}))
+		again, err := q.Enqueue(t.Context(),
+			letter.New("secret payload", &queue.Options{Key: queue.WhileUnfinished("k")}))
 		require.NoError(t, err)
 		require.Equal(t, queue.EnqueueResult{ID: enqueued.ID, Duplicate: true}, again)
 	})
@@ -198,7 +202,9 @@ func TestJobsThatCannotBeReadWaitAndDamagedOnesFail(t *testing.T) {
 		moved, err := keyed.Enqueue(t.Context(), ping.New(8, nil))
 		require.NoError(t, err)
 		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, "UPDATE jobs SET payload_json = (SELECT payload_json FROM jobs WHERE id = $1) WHERE id = $2", enqueued.ID, moved.ID)
+			_, err := tx.ExecContext(ctx,
+				"UPDATE jobs SET payload_json = (SELECT payload_json FROM jobs WHERE id = $1) WHERE id = $2",
+				enqueued.ID, moved.ID)
 			return err
 		}))
 		work(t, keyed, func(context.Context, *queue.Work[int]) error {
@@ -212,7 +218,8 @@ func TestJobsThatCannotBeReadWaitAndDamagedOnesFail(t *testing.T) {
 }
 
 func TestCodecsAreChecked(t *testing.T) {
-	q, err := queue.New(dbtest.SQLite(t), &queue.Config{Codec: encrypting(t, "a"), Decoders: []queue.Codec{encrypting(t, "b")}})
+	q, err := queue.New(dbtest.SQLite(t), &queue.Config{Codec: encrypting(t, "a"),
+		Decoders: []queue.Codec{encrypting(t, "b")}})
 	require.Nil(t, q)
 	require.EqualError(t, err, `queue: Config: Codec or Decoders: the name "aes-256-gcm" is empty, or that of two codecs`)
 	_, err = queue.New(dbtest.SQLite(t), &queue.Config{Decoders: []queue.Codec{encrypting(t, "b"), nil}})
@@ -244,7 +251,8 @@ func (c *failingCodec) Encode(plain []byte, place string) ([]byte, error) {
 }
 
 func TestACodecThatFailsKeepsNoAttemptFromEnding(t *testing.T) {
-	for name, want := range map[string]string{"fails": "not kept: codec aes-256-gcm: broken", "panics": "not kept: codec aes-256-gcm panicked: boom"} {
+	for name, want := range map[string]string{"fails": "not kept: codec aes-256-gcm: broken",
+		"panics": "not kept: codec aes-256-gcm panicked: boom"} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, plain *queue.Queue) {
 				codec := &failingCodec{Codec: encrypting(t, "a")}
@@ -277,12 +285,14 @@ func TestALineThatCannotBeReadHidesNoOther(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, "UPDATE job_logs SET message = (SELECT message FROM job_logs WHERE line = 1) WHERE line = 2")
+			_, err := tx.ExecContext(ctx,
+				"UPDATE job_logs SET message = (SELECT message FROM job_logs WHERE line = 1) WHERE line = 2")
 			return err
 		}))
 		lines := logs(t, q, id)
 		require.Equal(t, "first", lines[0].Message)
-		require.Contains(t, lines[1].Message, "cannot be read: codec aes-256-gcm: key \"a\": what is stored was changed, or belongs elsewhere")
+		require.Contains(t, lines[1].Message,
+			"cannot be read: codec aes-256-gcm: key \"a\": what is stored was changed, or belongs elsewhere")
 		require.Equal(t, "third", lines[2].Message)
 		require.Equal(t, `{"$codec":1}`, string(lines[2].Attrs))
 	})
@@ -312,7 +322,8 @@ func TestACodecThatPanicsInAClaimFailsItsJob(t *testing.T) {
 		codec := encrypting(t, "a")
 		q := on(t, plain.DB().Driver(), &queue.Config{Codec: codec})
 		id := enqueue(t, q, &queue.Options{MaxAttempts: 1})
-		claimed, err := on(t, plain.DB().Driver(), &queue.Config{Codec: unreadableCodec{codec}}).Claim(t.Context(), "w", []string{"ping"}, 1)
+		claimed, err := on(t, plain.DB().Driver(), &queue.Config{Codec: unreadableCodec{codec}}).Claim(t.Context(), "w",
+			[]string{"ping"}, 1)
 		require.NoError(t, err)
 		require.Empty(t, claimed)
 		failed := job(t, q, id)

@@ -12,11 +12,11 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// maxEndings bounds what the completer writes in one transaction.
-const maxEndings = 1024
+// maxCompletions bounds what the completer writes in one transaction.
+const maxCompletions = 1024
 
-// An ending is an attempt whose handler has returned, or was given up, with the outcome of its job.
-type ending struct {
+// A completion is an attempt whose handler has returned, or was given up, with the outcome of its job.
+type completion struct {
 	attempt *Attempt
 	outcome driver.Outcome
 	stored  *driver.Outcome // the same, encoded
@@ -26,15 +26,15 @@ type ending struct {
 	at      time.Time       // that is stored; see completer.align
 }
 
-func newEnding(a *Attempt, out driver.Outcome) *ending {
+func newCompletion(a *Attempt, out driver.Outcome) *completion {
 	out.LimitKey = a.job.LimitKey
-	e := &ending{attempt: a, outcome: out, lines: a.logLines()}
+	e := &completion{attempt: a, outcome: out, lines: a.logLines()}
 	e.stored = a.q.stored(&e.outcome)
 	return e
 }
 
-// The completer writes how attempts ended: all that are ready, in one transaction. It does not give up while the dispatcher
-// lives: a job whose end is not written would stay running under a live worker.
+// The completer writes how attempts ended: all that are ready, in one transaction. It does not give up while the
+// dispatcher lives: a job whose end is not written would stay running under a live worker.
 type completer struct {
 	q       *Queue
 	log     *slog.Logger
@@ -43,45 +43,45 @@ type completer struct {
 	lease   time.Duration
 	woken   chan struct{}
 
-	mu      sync.Mutex
-	endings []*ending
-	spare   []*ending // written endings, for reuse
+	mu          sync.Mutex
+	completions []*completion
+	spare       []*completion // written completions, for reuse
 
 	outcomes []driver.Outcome // of the batch that is written; filled again for the next one
 }
 
 // add never blocks.
-func (c *completer) add(e *ending) {
+func (c *completer) add(e *completion) {
 	c.mu.Lock()
-	c.endings = append(c.endings, e)
+	c.completions = append(c.completions, e)
 	c.mu.Unlock()
 	tell(c.woken)
 }
 
-// take returns the endings that are ready, up to a bound, since others wait for the transaction.
-func (c *completer) take() (batch []*ending) {
+// take returns the completions that are ready, up to a bound, since others wait for the transaction.
+func (c *completer) take() (batch []*completion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(c.endings); n > maxEndings {
-		batch, c.endings = c.endings[:maxEndings:maxEndings], c.endings[maxEndings:]
+	if n := len(c.completions); n > maxCompletions {
+		batch, c.completions = c.completions[:maxCompletions:maxCompletions], c.completions[maxCompletions:]
 		return batch
 	}
-	batch, c.endings, c.spare = c.endings, c.spare[:0], nil
+	batch, c.completions, c.spare = c.completions, c.spare[:0], nil
 	return batch
 }
 
 // reuse keeps the memory of a batch that is written.
-func (c *completer) reuse(batch []*ending) {
+func (c *completer) reuse(batch []*completion) {
 	clear(batch)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spare = batch
 }
 
-func (c *completer) putBack(left []*ending) {
+func (c *completer) putBack(left []*completion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.endings = append(c.endings, left...)
+	c.completions = append(c.completions, left...)
 }
 
 func (c *completer) run(ctx context.Context) {
@@ -109,9 +109,9 @@ func (c *completer) run(ctx context.Context) {
 	}
 }
 
-// write returns the endings that could not be written. When the batch fails as a whole, its endings are tried one by one, so that
-// one that the database refuses delays no other. Those that fail come last the next time.
-func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending) {
+// write returns the completions that could not be written. When the batch fails as a whole, its completions are tried
+// one by one, so that one that the database refuses delays no other. Those that fail come last the next time.
+func (c *completer) write(ctx context.Context, batch []*completion) (left []*completion) {
 	err := c.try(ctx, batch)
 	if err == nil {
 		return nil
@@ -138,13 +138,13 @@ func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending)
 	return left
 }
 
-func (c *completer) try(ctx context.Context, batch []*ending) error {
+func (c *completer) try(ctx context.Context, batch []*completion) error {
 	outcomes := c.outcomesOf(batch)
 	defer clear(outcomes)
-	again := slices.ContainsFunc(batch, func(e *ending) bool { return e.outcome.State == StateQueued })
+	again := slices.ContainsFunc(batch, func(e *completion) bool { return e.outcome.State == StateQueued })
 	var answers []error
 	var superseded map[string]string
-	next := c.claimer.handover(batch)
+	next := c.claimer.claimOnComplete(batch)
 	defer next.close()
 	err := c.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		if answers, err = next.finish(ctx, c.q.driver, tx, outcomes); err != nil {
@@ -160,7 +160,7 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 		if superseded, err = c.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
 			return err
 		}
-		if err := c.q.recordEndings(ctx, tx, batch, answers, superseded); err != nil {
+		if err := c.q.recordCompletions(ctx, tx, batch, answers, superseded); err != nil {
 			return err
 		}
 		if err := c.q.addLogs(ctx, tx, lines); err != nil || !again {
@@ -174,7 +174,7 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 	next.start(ctx)
 	ended := make([]*Attempt, len(batch))
 	for i, e := range batch {
-		e.reportJoined(answers[i])
+		e.reportAdopted(answers[i])
 		c.report(e.attempt.traced(ctx), e, answers[i], superseded[e.attempt.job.ID])
 		ended[i] = e.attempt
 	}
@@ -183,7 +183,7 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 }
 
 // outcomesOf returns the outcomes of the batch to write. The result is valid until the next call.
-func (c *completer) outcomesOf(batch []*ending) []driver.Outcome {
+func (c *completer) outcomesOf(batch []*completion) []driver.Outcome {
 	c.outcomes = c.outcomes[:0]
 	align(batch)
 	for _, e := range batch {
@@ -196,9 +196,10 @@ func (c *completer) outcomesOf(batch []*ending) []driver.Outcome {
 // alignment is how far from the instant at which a job completed the stored one may be.
 const alignment = time.Millisecond
 
-// align gives jobs that completed in short succession one common instant, that of the last of them, because an engine can then
-// write their ends with few arguments. An ending that was tried keeps its instant, because it may have been stored.
-func align(batch []*ending) {
+// align gives jobs that completed in short succession one common instant, that of the last of them, because an engine
+// can then write their ends with few arguments. A completion that was tried keeps its instant, because it may have been
+// stored.
+func align(batch []*completion) {
 	var last time.Time
 	for _, e := range slices.Backward(batch) {
 		if !e.at.IsZero() {
@@ -215,9 +216,9 @@ func align(batch []*ending) {
 	}
 }
 
-// recognize removes the refusal of an ending that an earlier try has written although it failed: the connection was lost with the
-// answer to its commit. It has not been reported yet.
-func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
+// recognize removes the refusal of a completion that an earlier try has written although it failed: the connection was
+// lost with the answer to its commit. It has not been reported yet.
+func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*completion, answers []error) error {
 	for i := range batch {
 		if !batch[i].tried || !errors.Is(answers[i], ErrNotRunning) {
 			continue
@@ -228,7 +229,8 @@ func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*
 			return err
 		}
 		for _, job := range jobs {
-			if job.State == out.State && job.Attempt == out.Lease.Attempt && job.UpdatedAt.Equal(dbtime.Truncate(batch[i].at)) {
+			if job.State == out.State && job.Attempt == out.Lease.Attempt &&
+				job.UpdatedAt.Equal(dbtime.Truncate(batch[i].at)) {
 				answers[i] = nil
 			}
 		}
@@ -237,7 +239,7 @@ func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*
 }
 
 // logsOf returns the log lines of the attempts whose ends were accepted; the lines of a lost lease are dropped.
-func logsOf(batch []*ending, answers []error) (lines []LogLine) {
+func logsOf(batch []*completion, answers []error) (lines []LogLine) {
 	for i := range batch {
 		if answers[i] == nil {
 			lines = append(lines, batch[i].lines...)
@@ -246,14 +248,14 @@ func logsOf(batch []*ending, answers []error) (lines []LogLine) {
 	return lines
 }
 
-func coalescingOf(batch []*ending, answers []error) (ids []string) {
+func coalescingOf(batch []*completion, answers []error) (ids []string) {
 	for i := range batch {
 		ids = append(ids, coalescing(batch[i].attempt.job, &batch[i].outcome, answers[i])...)
 	}
 	return ids
 }
 
-func (c *completer) report(ctx context.Context, e *ending, answer error, superseded string) {
+func (c *completer) report(ctx context.Context, e *completion, answer error, superseded string) {
 	job, out := e.attempt.job, &e.outcome
 	about := func(more ...any) []any {
 		return append([]any{logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt}, more...)
@@ -261,7 +263,8 @@ func (c *completer) report(ctx context.Context, e *ending, answer error, superse
 	switch {
 	case e.settled && out.Error == errUncommitted.Error():
 	case e.settled:
-		c.log.WarnContext(ctx, "handler returned an error after it had completed its job", about(logError, out.Error)...)
+		c.log.WarnContext(ctx, "handler returned an error after it had completed its job",
+			about(logError, out.Error)...)
 	case errors.Is(answer, ErrNotRunning), errors.Is(answer, ErrLeaseLost), errors.Is(answer, ErrJobNotFound):
 		c.log.WarnContext(ctx, "what a handler reported is ignored", about(logError, answer)...)
 	case out.State == StateFailed:
@@ -269,7 +272,8 @@ func (c *completer) report(ctx context.Context, e *ending, answer error, superse
 	case out.State == StateCanceled:
 		c.log.InfoContext(ctx, "job is canceled: its handler has found it pointless", about("reason", out.Error)...)
 	case superseded != "":
-		c.log.InfoContext(ctx, "job is canceled: another waits that does the same", about(logError, out.Error, "reason", superseded)...)
+		c.log.InfoContext(ctx, "job is canceled: another waits that does the same",
+			about(logError, out.Error, "reason", superseded)...)
 	case out.Kind == KindInterrupted:
 		c.log.InfoContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	case out.Kind != KindCompleted && out.Kind != driver.KindReleased:
@@ -290,9 +294,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // settle finds the attempts whose failures were refused because their transactions have committed.
-func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
+func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*completion, answers []error) error {
 	for i := range batch {
-		if batch[i].attempt.joined.Load() == nil || !errors.Is(answers[i], ErrNotRunning) {
+		if batch[i].attempt.adopted.Load() == nil || !errors.Is(answers[i], ErrNotRunning) {
 			continue
 		}
 		lease := batch[i].stored.Lease
@@ -305,9 +309,9 @@ func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*end
 	return nil
 }
 
-// reportJoined reports the end of the job, once the transaction of CompleteTx has ended.
-func (e *ending) reportJoined(answer error) {
-	switch tx := e.attempt.joined.Load(); {
+// reportAdopted reports the end of the job, once the transaction of CompleteTx has ended.
+func (e *completion) reportAdopted(answer error) {
+	switch tx := e.attempt.adopted.Load(); {
 	case tx == nil:
 	case e.settled:
 		tx.Committed()

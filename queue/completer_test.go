@@ -12,10 +12,10 @@ import (
 func TestAlign(t *testing.T) {
 	start := time.Now()
 	after := func(us int) time.Time { return start.Add(time.Duration(us) * time.Microsecond) }
-	ended := func(us int, state State) *ending {
-		return &ending{outcome: driver.Outcome{State: state, At: after(us)}}
+	ended := func(us int, state State) *completion {
+		return &completion{outcome: driver.Outcome{State: state, At: after(us)}}
 	}
-	batch := []*ending{
+	batch := []*completion{
 		ended(0, StateCompleted), ended(300, StateQueued), ended(400, StateCompleted), ended(1_300, StateCompleted),
 		ended(1_400, StateCompleted), ended(1_200, StateCompleted), ended(9_000, StateCompleted),
 	}

@@ -45,7 +45,8 @@ func loadZone(name string) (*time.Location, error) {
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w (this machine may lack the time zone database; import time/tzdata into the program)", err)
+		return nil, fmt.Errorf("%w (this machine may lack the time zone database; import time/tzdata into the program)",
+			err)
 	}
 	return location, nil
 }
@@ -112,8 +113,8 @@ type calendar struct {
 
 const allHours = 1<<24 - 1
 
-// next follows the wall clock if hours are named, and elapsed time if every hour is meant: in the hour that the clocks show
-// twice, an hourly schedule fires each time, and a daily one once.
+// next follows the wall clock if hours are named, and elapsed time if every hour is meant: in the hour that the clocks
+// show twice, an hourly schedule fires each time, and a daily one once.
 func (c *calendar) next(after time.Time) time.Time {
 	if c.spec.Hour&allHours == allHours {
 		return c.nextElapsed(after)

@@ -38,13 +38,18 @@ func TestTimetable(t *testing.T) {
 		expression, zone, from, to string
 		want                       []string
 	}{
-		"weekly": {"0 7 * * MON", "Europe/Berlin", "2026-11-20 00:00:00", "2026-12-01 00:00:00", []string{"23 07:00 CET", "30 07:00 CET"}},
+		"weekly": {"0 7 * * MON", "Europe/Berlin", "2026-11-20 00:00:00", "2026-12-01 00:00:00",
+			[]string{"23 07:00 CET", "30 07:00 CET"}},
 		"the zone's day, not UTC's": {
-			"@daily", "America/New_York", "2026-01-01 12:00:00", "2026-01-03 12:00:00", []string{"02 00:00 EST", "03 00:00 EST"},
+			"@daily", "America/New_York", "2026-01-01 12:00:00", "2026-01-03 12:00:00",
+			[]string{"02 00:00 EST", "03 00:00 EST"},
 		},
-		"day of month or of week": {"0 0 13 * FRI", "UTC", "2026-11-01 00:00:00", "2026-11-21 00:00:00", []string{"06 00:00 UTC", "13 00:00 UTC", "20 00:00 UTC"}},
-		"the 31st":                {"0 0 31 * *", "UTC", "2026-02-01 00:00:00", "2026-06-01 00:00:00", []string{"31 00:00 UTC", "31 00:00 UTC"}},
-		"a leap day":              {"0 0 29 2 *", "UTC", "2026-03-01 00:00:00", "2032-01-01 00:00:00", []string{"29 00:00 UTC"}},
+		"day of month or of week": {"0 0 13 * FRI", "UTC", "2026-11-01 00:00:00", "2026-11-21 00:00:00",
+			[]string{"06 00:00 UTC", "13 00:00 UTC", "20 00:00 UTC"}},
+		"the 31st": {"0 0 31 * *", "UTC", "2026-02-01 00:00:00", "2026-06-01 00:00:00",
+			[]string{"31 00:00 UTC", "31 00:00 UTC"}},
+		"a leap day": {"0 0 29 2 *", "UTC", "2026-03-01 00:00:00", "2032-01-01 00:00:00",
+			[]string{"29 00:00 UTC"}},
 
 		"daily, its time skipped in Berlin": {
 			"30 2 * * *", "Europe/Berlin", "2026-03-28 00:00:00", "2026-03-31 00:00:00",
@@ -66,7 +71,8 @@ func TestTimetable(t *testing.T) {
 			"*/20 2 * * *", "Europe/Berlin", "2026-03-29 00:00:00", "2026-03-30 02:30:00",
 			[]string{"29 03:00 CEST", "30 02:00 CEST", "30 02:20 CEST"},
 		},
-		"skipped onto another": {"30 2,3 * * *", "Europe/Berlin", "2026-03-29 00:00:00", "2026-03-30 00:00:00", []string{"29 03:00 CEST", "29 03:30 CEST"}},
+		"skipped onto another": {"30 2,3 * * *", "Europe/Berlin", "2026-03-29 00:00:00", "2026-03-30 00:00:00",
+			[]string{"29 03:00 CEST", "29 03:30 CEST"}},
 		"hourly through a skipped hour": {
 			"@hourly", "Europe/Berlin", "2026-03-29 00:30:00", "2026-03-29 04:30:00",
 			[]string{"29 01:00 CET", "29 03:00 CEST", "29 04:00 CEST"},
@@ -76,13 +82,16 @@ func TestTimetable(t *testing.T) {
 			[]string{"25 02:00 CEST", "25 02:30 CEST", "25 02:00 CET", "25 02:30 CET", "25 03:00 CET"},
 		},
 		"every two hours through a skipped one": {
-			"0 */2 * * *", "America/New_York", "2026-03-08 00:30:00", "2026-03-08 05:00:00", []string{"08 03:00 EDT", "08 04:00 EDT"},
+			"0 */2 * * *", "America/New_York", "2026-03-08 00:30:00", "2026-03-08 05:00:00",
+			[]string{"08 03:00 EDT", "08 04:00 EDT"},
 		},
 		"a midnight that does not exist": {
-			"@daily", "America/Sao_Paulo", "2018-11-03 12:00:00", "2018-11-05 12:00:00", []string{"04 01:00 -02", "05 00:00 -02"},
+			"@daily", "America/Sao_Paulo", "2018-11-03 12:00:00", "2018-11-05 12:00:00",
+			[]string{"04 01:00 -02", "05 00:00 -02"},
 		},
 		"hourly on a day whose midnight does not exist": {
-			"0 * 4 11 *", "America/Sao_Paulo", "2018-11-03 12:00:00", "2018-11-04 03:30:00", []string{"04 01:00 -02", "04 02:00 -02", "04 03:00 -02"},
+			"0 * 4 11 *", "America/Sao_Paulo", "2018-11-03 12:00:00", "2018-11-04 03:30:00",
+			[]string{"04 01:00 -02", "04 02:00 -02", "04 03:00 -02"},
 		},
 		"half an hour of change": {
 			"15 2 * * *", "Australia/Lord_Howe", "2026-10-03 00:00:00", "2026-10-05 12:00:00",
@@ -109,7 +118,8 @@ func TestTimetableOfAnInterval(t *testing.T) {
 	require.Equal(t, time.Date(2026, 1, 1, 1, 30, 0, 0, time.UTC), first)
 	require.Equal(t, []time.Time{first}, table.due(first, first, 10))
 	require.Equal(t, []time.Time{first, first.Add(90 * time.Minute)}, table.due(first, first.Add(3*time.Hour-1), 10))
-	require.Equal(t, []time.Time{first.Add(300 * 90 * time.Minute)}, table.due(first, first.Add(300*90*time.Minute+1), 1))
+	require.Equal(t, []time.Time{first.Add(300 * 90 * time.Minute)}, table.due(first, first.Add(300*90*time.Minute+1),
+		1))
 }
 
 // Looking back finds what stepping forth does, whatever the distance.
@@ -128,7 +138,8 @@ func TestTimetableLooksBack(t *testing.T) {
 				for _, limit := range []int{1, 5, 10_000} {
 					want := all[:max(1, n)]
 					want = want[max(0, len(want)-limit):]
-					require.Equal(t, want, table.due(first, now.Add(time.Second/2), limit), "%s in %s, %d of %d", expression, zone, limit, n)
+					require.Equal(t, want, table.due(first, now.Add(time.Second/2), limit), "%s in %s, %d of %d",
+						expression, zone, limit, n)
 				}
 			}
 		}
@@ -137,11 +148,12 @@ func TestTimetableLooksBack(t *testing.T) {
 
 func TestTimetableRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ expression, zone, err string }{
-		"nothing":               {"", "UTC", `Cron is "": `},
-		"too few fields":        {"0 7 * *", "UTC", `Cron is "0 7 * *": expected 5 to 6 fields, found 4`},
-		"an hour too late":      {"0 24 * * *", "UTC", "above maximum (23)"},
-		"an unknown day":        {"0 7 * * MOO", "UTC", "MOO"},
-		"a letter":              {"0 0 L * *", "UTC", "the fields are minute, hour, day of month, month, day of week, and may begin with one of seconds"},
+		"nothing":          {"", "UTC", `Cron is "": `},
+		"too few fields":   {"0 7 * *", "UTC", `Cron is "0 7 * *": expected 5 to 6 fields, found 4`},
+		"an hour too late": {"0 24 * * *", "UTC", "above maximum (23)"},
+		"an unknown day":   {"0 7 * * MOO", "UTC", "MOO"},
+		"a letter": {"0 0 L * *", "UTC",
+			"the fields are minute, hour, day of month, month, day of week, and may begin with one of seconds"},
 		"an empty field":        {", * * * * *", "UTC", "names nothing"},
 		"an unknown descriptor": {"@reboot", "UTC", "there are @hourly, @daily, "},
 		"a zone in the cron":    {"TZ=Europe/Berlin 0 7 * * *", "UTC", "goes into Zone"},

@@ -17,31 +17,33 @@ import (
 type DispatcherConfig struct {
 	// Workers is how many jobs run at once in this process. Default 10; at least 1.
 	Workers int
-	// PollInterval is how long a dispatcher with nothing to do waits before it looks again unasked. Default 1 s; at least
-	// 1 ms. On a database in memory that queuetest.New has made, it waits as long as nothing has happened, at most 1 min.
+	// PollInterval is how long a dispatcher with nothing to do waits before it claims again unasked. Default 1 s; at
+	// least 1 ms. On a database in memory that queuetest.New has made, it waits as long as nothing has happened, at
+	// most 1 min.
 	PollInterval time.Duration
-	// Prefetch is how far ahead of its free slots the process claims: as many jobs as its handlers can run in that time, at most
-	// 1000. If claims take more than a quarter of it, as with many machines on a busy server, it extends to four times the
-	// duration of a claim, and at most ten times Prefetch. Jobs of higher priority that arrive then wait as long, and so may an
-	// idle machine. Jobs that turn out to wait much longer are given back. Default 50 ms; at most 1 min. Negative: no prefetch.
+	// Prefetch is how far ahead of its free slots the process claims: as many jobs as its handlers can run in that
+	// time, at most 1000. If claims take more than a quarter of it, as with many machines on a busy server, it extends
+	// to four times the duration of a claim, and at most ten times Prefetch. Jobs of higher priority that arrive then
+	// wait as long, and so may an idle machine. Jobs that turn out to wait much longer are given back. Default 50 ms;
+	// at most 1 min. Negative: no prefetch.
 	Prefetch time.Duration
-	// Lease is how long a process may miss heartbeats before the others take its jobs. It sends one every third of that. Default
-	// 30 s; at least 100 ms.
+	// Lease is how long a process may miss heartbeats before the others take its jobs. It sends one every third of
+	// that. Default 30 s; at least 100 ms.
 	Lease time.Duration
 	// Drain is how long a stopping dispatcher waits for its handlers before it cancels their contexts, and then again
 	// for them to return. Default 30 s. Negative: not at all.
 	Drain time.Duration
-	// Grace is how long after its context was canceled a handler may continue before it is given up: the end of its attempt is
-	// written as if it had returned then, another handler may take its slot, and its further writes are refused. At a shutdown,
-	// Drain is that time. Looked at every quarter of it. Default 30 s; at least 1 ms.
+	// Grace is how long after its context was canceled a handler may continue before it is given up: the end of its
+	// attempt is written as if it had returned then, another handler may take its slot, and its further writes are
+	// refused. At a shutdown, Drain is that time. It is checked every quarter of it. Default 30 s; at least 1 ms.
 	Grace time.Duration
-	// OnStuck is called once for each handler that is given up. It must not block: other handlers are given up after it returns.
-	// Default: one log line.
+	// OnStuck is called once for each handler that is given up. It must not block: other handlers are given up after it
+	// returns. Default: one log line.
 	OnStuck func(ctx context.Context, h StuckHandler)
 	// Middleware wraps every handler that is registered, the first outermost.
 	Middleware []Middleware
-	// Exclusive says that no other dispatcher works on this database, so that the jobs of dead workers are taken over at the
-	// start instead of a lease later. The host must guarantee it, for example with a lock.
+	// Exclusive says that no other dispatcher works on this database, so that the jobs of dead workers are taken over
+	// at the start instead of a lease later. The host must guarantee it, for example with a lock.
 	Exclusive bool
 	// Logger is the logger of the dispatcher. Default: the queue's.
 	Logger *slog.Logger
@@ -115,22 +117,22 @@ func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
 var errStarted = errors.New("queue: the dispatcher has been run before; make a new one")
 
 // Run claims and runs jobs until ctx is done, then stops in order: it claims no more, waits for running handlers (see
-// [DispatcherConfig.Drain]), and gives back, without spending an attempt, the jobs that did not end in time. It returns nil after
-// a clean stop, also when ctx is done before it has started. Otherwise it returns an error that names the jobs whose handlers did
-// not return although their contexts were canceled, or that says that the database did not accept the ends of some for a whole
-// lease.
+// [DispatcherConfig.Drain]), and gives back, without spending an attempt, the jobs that did not end in time. It returns
+// nil after a clean stop, also when ctx is done before it has started. Otherwise it returns an error that names the
+// jobs whose handlers did not return although their contexts were canceled, or that says that the database did not
+// accept the ends of some for a whole lease.
 //
-// It returns at most 2·Drain + Lease + 10 s after ctx is done, also when the database does not answer: 5 s for a running claim,
-// Drain for the handlers to end and once more for canceled ones to return, Lease for the ends of their jobs to be written, and 5
-// s for the rest. Running writes are interrupted then, those of handlers if they use the context they were given; other processes
-// take over the remaining jobs a lease later.
+// It returns at most 2·Drain + Lease + 10 s after ctx is done, also when the database does not answer: 5 s for a
+// running claim, Drain for the handlers to end and once more for canceled ones to return, Lease for the ends of their
+// jobs to be written, and 5 s for the rest. Running writes are interrupted then, those of handlers if they use the
+// context they were given; other processes take over the remaining jobs a lease later.
 func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 
-// RunUntilIdle is Run that also returns once it is idle, for command lines and tests. It is idle when no job of the types it
-// handles runs, in any process, and none is queued except paused ones (see [Queue.Pause]), which cannot start. It waits for jobs
-// that are not due yet, however late, for jobs that wait for their next attempt or for a limit, and for jobs that run in other
-// processes. Once it has waited for 5 s, one log line (Info) says for how many, and when the next one is due. It fires the
-// schedules that are due as it begins, and waits for no others.
+// RunUntilIdle is Run that also returns once it is idle, for command lines and tests. It is idle when no job of the
+// types it handles runs, in any process, and none is queued except paused ones (see [Queue.Pause]), which cannot start.
+// It waits for jobs that are not due yet, however late, for jobs that wait for their next attempt or for a limit, and
+// for jobs that run in other processes. Once it has waited for 5 s, one log line (Info) says for how many, and when the
+// next one is due. It fires the schedules that are due as it begins, and waits for no others.
 func (d *Dispatcher) RunUntilIdle(ctx context.Context) error { return d.run(ctx, true) }
 
 func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
@@ -146,31 +148,31 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	if d.q.inWrite(ctx) { // which would wait for its jobs, and they for it
 		return wrap("start dispatcher", "", ErrNestedWrite)
 	}
-	c := newCrew(d.q, &d.cfg, d.handlers)
+	c := newServices(d.q, &d.cfg, d.handlers)
 	if untilIdle {
 		check := &idleCheck{driver: d.q.driver, log: d.cfg.Logger, running: c.running, types: d.handlers.types()}
 		c.claimer.idle = check.idle
 	}
 	working, interrupt := driver.WithInterrupt(ctx)
 	defer interrupt()
-	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
+	// The services outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
 	background := driver.Begun(working)
 	if err := c.begin(working, d.cfg.Exclusive); err != nil {
 		if ctx.Err() == nil {
 			return wrap("start dispatcher", "", err)
 		}
-		defer time.AfterFunc(stopPatience, interrupt).Stop()
+		defer time.AfterFunc(stopTimeout, interrupt).Stop()
 		return c.retire(background) // it may be registered for all that
 	}
 	remove := d.q.local.add(c)
 	defer remove()
 
-	keepers := startRoles(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog, c.clockwatch)
-	completer := startRoles(background, c.completer)
+	keepers := startServices(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog, c.clockwatch)
+	completer := startServices(background, c.completer)
 
 	claiming, stopClaiming := context.WithCancel(working)
-	c.scheduler.look(claiming) // before the claimer may find nothing to do
-	listener := startRoles(claiming, c.scheduler, c.listener)
+	c.scheduler.fireDue(claiming) // before the claimer may find nothing to do
+	listener := startServices(claiming, c.scheduler, c.listener)
 	c.claimer.run(claiming)
 	stopClaiming()
 	listener.stop()
@@ -181,7 +183,7 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 		unwritten = errors.New("queue: the ends of some jobs could not be written; they will run again")
 	}
 	leaked := c.runner.leaked() // before they are interrupted
-	defer time.AfterFunc(stopPatience, interrupt).Stop()
+	defer time.AfterFunc(stopTimeout, interrupt).Stop()
 	completer.stop()
 	keepers.stop()
 	return errors.Join(c.retire(background), leaked, unwritten)
@@ -208,7 +210,8 @@ type jobsLeft struct{ queued, running, paused int }
 // nothing reports whether no job can start any more without an intervention.
 func (l jobsLeft) nothing() bool { return l.running == 0 && l.queued == l.paused }
 
-// idle is asked when nothing runs here and nothing was claimed; nextDue is when a job becomes due, zero when that is not known.
+// idle is asked when nothing runs here and nothing was claimed; nextDue is when a job becomes due, zero when that is
+// not known.
 func (i *idleCheck) idle(ctx context.Context, nextDue time.Time) bool {
 	left, err := i.left(ctx)
 	switch {
@@ -240,7 +243,8 @@ func (i *idleCheck) say(ctx context.Context, left jobsLeft, nextDue time.Time) {
 	if !nextDue.IsZero() {
 		attrs = append(attrs, "next_due", nextDue)
 	}
-	i.log.InfoContext(ctx, "not idle yet: waiting for jobs that are not due, limited, or running in other processes", attrs...)
+	i.log.InfoContext(ctx, "not idle yet: waiting for jobs that are not due, limited, or running in other processes",
+		attrs...)
 }
 
 func (i *idleCheck) left(ctx context.Context) (left jobsLeft, err error) {
@@ -274,7 +278,10 @@ func (i *idleCheck) free(ctx context.Context, limits []driver.LimitStatus) (int,
 	if err != nil || counts[StateQueued] == 0 {
 		return 0, err
 	}
-	if !slices.ContainsFunc(limits, func(l driver.LimitStatus) bool { return l.Paused && l.Kind != driver.TargetType }) {
+	if !slices.ContainsFunc(limits, func(l driver.LimitStatus) bool {
+		return l.Paused &&
+			l.Kind != driver.TargetType
+	}) {
 		return counts[StateQueued], nil
 	}
 	for filter.Limit = maxListing; ; {
@@ -301,6 +308,7 @@ func pausedType(limits []driver.LimitStatus, jobType string) bool {
 // pausedKey reports whether the key or a beginning of it is paused.
 func pausedKey(limits []driver.LimitStatus, key string) bool {
 	return key != "" && slices.ContainsFunc(limits, func(l driver.LimitStatus) bool {
-		return l.Paused && (l.Kind == driver.TargetKey && l.Name == key || l.Kind == driver.TargetKeyPrefix && strings.HasPrefix(key, l.Name))
+		return l.Paused && (l.Kind == driver.TargetKey && l.Name == key || l.Kind == driver.TargetKeyPrefix &&
+			strings.HasPrefix(key, l.Name))
 	})
 }

@@ -92,10 +92,11 @@ func TestDispatcherRunsAtMostWorkersAtOnce(t *testing.T) {
 func TestDispatcherIsWokenByNewJobs(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		ran := make(chan time.Time, 1)
-		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
-			ran <- time.Now()
-			return nil
-		})
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour},
+			func(context.Context, *queue.Work[int]) error {
+				ran <- time.Now()
+				return nil
+			})
 		synctest.Wait()
 		enqueued := time.Now()
 		enqueue(t, q, nil)
@@ -108,10 +109,11 @@ func TestDispatcherPollsForWhatNobodyTellsItOf(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		deaf := on(t, &faulty{Driver: q.DB().Driver(), deaf: true}, nil)
 		ran := make(chan time.Time, 1)
-		stop := start(t, deaf, &queue.DispatcherConfig{PollInterval: 3 * time.Second}, func(context.Context, *queue.Work[int]) error {
-			ran <- time.Now()
-			return nil
-		})
+		stop := start(t, deaf, &queue.DispatcherConfig{PollInterval: 3 * time.Second},
+			func(context.Context, *queue.Work[int]) error {
+				ran <- time.Now()
+				return nil
+			})
 		synctest.Wait()
 		enqueued := time.Now()
 		enqueue(t, q, nil)
@@ -125,10 +127,11 @@ func TestScheduledJobRunsAtItsTimeBetweenPolls(t *testing.T) {
 		due := time.Now().Add(1234567 * time.Microsecond)
 		enqueue(t, q, &queue.Options{NotBefore: due})
 		ran := make(chan time.Time, 1)
-		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
-			ran <- time.Now()
-			return nil
-		})
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour},
+			func(context.Context, *queue.Work[int]) error {
+				ran <- time.Now()
+				return nil
+			})
 		require.WithinRange(t, <-ran, due, due.Add(time.Millisecond))
 		require.NoError(t, stop())
 	})
@@ -140,10 +143,11 @@ func TestScheduledJobThatBecomesDueDuringTheClaim(t *testing.T) {
 		slow := on(t, &faulty{Driver: q.DB().Driver(), deaf: true, slow: 10 * time.Millisecond}, nil)
 		enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(5 * time.Millisecond)})
 		ran := make(chan struct{})
-		stop := start(t, slow, &queue.DispatcherConfig{PollInterval: time.Minute}, func(context.Context, *queue.Work[int]) error {
-			close(ran)
-			return nil
-		})
+		stop := start(t, slow, &queue.DispatcherConfig{PollInterval: time.Minute},
+			func(context.Context, *queue.Work[int]) error {
+				close(ran)
+				return nil
+			})
 		began := time.Now()
 		<-ran
 		require.Less(t, time.Since(began), time.Second)
@@ -152,10 +156,12 @@ func TestScheduledJobThatBecomesDueDuringTheClaim(t *testing.T) {
 }
 
 func TestNothingIsMadeOfNil(t *testing.T) {
-	for _, db := range []queue.DB{nil, (*sqlite.DB)(nil), (*postgres.DB)(nil), &sqlite.DB{}, &postgres.DB{}, queue.NewDB(nil)} {
+	for _, db := range []queue.DB{nil, (*sqlite.DB)(nil), (*postgres.DB)(nil), &sqlite.DB{}, &postgres.DB{},
+		queue.NewDB(nil)} {
 		_, err := queue.New(db, nil)
 		require.ErrorContains(t, err, "New needs a DB: open a database with queue/sqlite or queue/postgres")
-		require.ErrorContains(t, queue.Migrate(t.Context(), db), "Migrate needs a DB: open a database with queue/sqlite or queue/postgres")
+		require.ErrorContains(t, queue.Migrate(t.Context(), db),
+			"Migrate needs a DB: open a database with queue/sqlite or queue/postgres")
 	}
 	_, err := queue.NewDispatcher(nil, nil)
 	require.ErrorContains(t, err, "NewDispatcher needs a Queue")
@@ -172,8 +178,10 @@ func TestRunRefuses(t *testing.T) {
 			queue.Handle(d, ping, nothing)
 			queue.Handle(d, ping, nothing)
 		}, `handler "ping": it is registered twice`},
-		"a type without a name": {func(d *queue.Dispatcher) { queue.Handle(d, queue.Type[int](""), nothing) }, `handler "": its Type is empty`},
-		"a handler that is nil": {func(d *queue.Dispatcher) { queue.Handle[int](d, ping, nil) }, `handler "ping": its function is nil`},
+		"a type without a name": {func(d *queue.Dispatcher) { queue.Handle(d, queue.Type[int](""), nothing) },
+			`handler "": its Type is empty`},
+		"a handler that is nil": {func(d *queue.Dispatcher) { queue.Handle[int](d, ping, nil) },
+			`handler "ping": its function is nil`},
 		"a second run": {func(d *queue.Dispatcher) {
 			queue.Handle(d, ping, nothing)
 			require.NoError(t, d.RunUntilIdle(t.Context()))
@@ -199,11 +207,12 @@ func TestConfigBounds(t *testing.T) {
 			require.ErrorContains(t, err, "DispatcherConfig."+field)
 		}
 		for field, cfg := range map[string]queue.Config{
-			"Retry.Base":           {Retry: queue.RetryPolicy{Factor: 2, Cap: time.Hour}},
-			"Retry.Factor":         {Retry: queue.RetryPolicy{Base: time.Second, Factor: 0.5, Cap: time.Hour}},
-			"Retry.Cap":            {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2}},
-			"Retry.Factor is NaN":  {Retry: queue.RetryPolicy{Base: time.Second, Factor: math.NaN(), Cap: time.Hour}},
-			"Retry.Jitter is NaN":  {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2, Cap: time.Hour, Jitter: math.NaN()}},
+			"Retry.Base":          {Retry: queue.RetryPolicy{Factor: 2, Cap: time.Hour}},
+			"Retry.Factor":        {Retry: queue.RetryPolicy{Base: time.Second, Factor: 0.5, Cap: time.Hour}},
+			"Retry.Cap":           {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2}},
+			"Retry.Factor is NaN": {Retry: queue.RetryPolicy{Base: time.Second, Factor: math.NaN(), Cap: time.Hour}},
+			"Retry.Jitter is NaN": {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2, Cap: time.Hour,
+				Jitter: math.NaN()}},
 			"Retry.Jitter":         {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2, Cap: time.Hour, Jitter: 2}},
 			"Budget.Interruptions": {Budget: queue.Budget{Interruptions: -1}},
 			"Budget.Crashes":       {Budget: queue.Budget{Crashes: -1}},
@@ -219,10 +228,11 @@ func TestAClaimThatFailedIsTriedAgainWithoutAPoll(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		driver := &faulty{Driver: q.DB().Driver()}
 		ran := make(chan time.Time, 1)
-		stop := start(t, on(t, driver, nil), &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
-			ran <- time.Now()
-			return nil
-		})
+		stop := start(t, on(t, driver, nil), &queue.DispatcherConfig{PollInterval: time.Hour},
+			func(context.Context, *queue.Work[int]) error {
+				ran <- time.Now()
+				return nil
+			})
 		synctest.Wait()
 		driver.writes.Store(true)
 		began := time.Now()

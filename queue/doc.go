@@ -1,8 +1,8 @@
 // Package queue is a durable job queue that lives in the database of the program that uses it.
 //
-// A job is a row. A handler's writes, the jobs that follow from them and the job's own completion are one transaction of
-// that database: either all of them happen or none. The packages queue/sqlite and queue/postgres open a database; this
-// package needs no driver and no server of its own.
+// A job is a row. A handler's writes, the jobs that follow from them and the job's own completion are one transaction
+// of that database: either all of them happen or none. The packages queue/sqlite and queue/postgres open a database;
+// this package needs no driver and no server of its own.
 //
 //	const Greet queue.Type[Greeting] = "greet"
 //
@@ -14,8 +14,8 @@
 //	_, err = q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, nil))
 //	err = d.Run(ctx)
 //
-// Related packages are queue/queueadmin for operators (statistics, health, moving to another database), queue/queueui for a
-// dashboard, queue/queuetest for tests of handlers, and queue/driver for authors of other engines.
+// Related packages are queue/queueadmin for operators (statistics, health, moving to another database), queue/queueui
+// for a dashboard, queue/queuetest for tests of handlers, and queue/driver for authors of other engines.
 //
 // # Glossary
 //
@@ -49,45 +49,46 @@
 //	queued           → canceled   it is past its ExpiresAt
 //	failed, canceled → queued     Queue.Retry
 //
-// A job that waits for its time, or for its next attempt, is queued with a NotBefore in the future. Claims take due jobs: highest
-// priority first, then earliest due, then oldest.
+// A job that waits for its time, or for its next attempt, is queued with a NotBefore in the future. Claims take due
+// jobs: highest priority first, then earliest due, then oldest.
 //
 // # Who may write what
 //
-// Each claim increments the job's Attempt. The job's id and the number of the attempt are its lease, and every write about a
-// running job names it: completing, failing, giving back, starting and finishing a step, and each transaction that a handler
-// opens with [Attempt.Write] or [Attempt.Complete]. The database compares it with the job inside the transaction that writes. It
-// refuses the write with [ErrLeaseLost] when another attempt holds the job, with [ErrNotRunning] when no attempt does, and with
-// [ErrJobNotFound] when the job does not exist. A worker that was presumed dead and comes back, however late, can therefore
-// change no job that another has taken over.
+// Each claim increments the job's Attempt. The job's id and the number of the attempt are its lease, and every write
+// about a running job names it: completing, failing, giving back, starting and finishing a step, and each transaction
+// that a handler opens with [Attempt.Write] or [Attempt.Complete]. The database compares it with the job inside the
+// transaction that writes. It refuses the write with [ErrLeaseLost] when another attempt holds the job, with
+// [ErrNotRunning] when no attempt does, and with [ErrJobNotFound] when the job does not exist. A worker that was
+// presumed dead and comes back, however late, can therefore change no job that another has taken over.
 //
-// A handler's effects outside the database are not fenced, and can be repeated after a crash. Make them idempotent, or guard them
-// with a step that checks first whether they took effect (see Steps).
+// A handler's effects outside the database are not fenced, and can be repeated after a crash. Make them idempotent, or
+// guard them with a step that checks first whether they took effect (see Steps).
 //
 // # Transactions
 //
 // Calls that change one job, a limit, a pause or a schedule have variants that take a transaction ([Queue.EnqueueTx],
-// [Queue.CancelTx], …), so that a program's own rows and its jobs commit together. The transaction is a [Tx]: one that the queue
-// begins, or one of the program's own library (*sql.Tx, *sqlx.Tx, pgx.Tx, GORM, sqlc).
+// [Queue.CancelTx], …), so that a program's own rows and its jobs commit together. The transaction is a [Tx]: one that
+// the queue begins, or one of the program's own library (*sql.Tx, *sqlx.Tx, pgx.Tx, GORM, sqlc).
 //
-// [DB].Write and [Attempt.Complete] run a function in a write transaction. Complete is the usual end of a handler: the job is
-// completed in the transaction that holds the handler's writes and the next jobs. If it fails, the attempt fails.
+// [DB].Write and [Attempt.Complete] run a function in a write transaction. Complete is the usual end of a handler: the
+// job is completed in the transaction that holds the handler's writes and the next jobs. If it fails, the attempt
+// fails.
 //
-// Such transactions may share a commit with those of other goroutines, and on SQLite hold the only right to write while they run.
-// A function given to Write does database work only, and uses the calls that take the transaction.
+// Such transactions may share a commit with those of other goroutines, and on SQLite hold the only right to write while
+// they run. A function given to Write does database work only, and uses the calls that take the transaction.
 //
-// In a handler, [Attempt.CompleteTx] completes the job in a transaction that the handler commits by itself. A handler that
-// returns nil without having committed has failed. [Queue.Subscribe] and telemetry report that job once the dispatcher has found
-// it completed. They report nothing else that happens in a transaction of the program's own, because the queue does not learn of
-// its commit.
+// In a handler, [Attempt.CompleteTx] completes the job in a transaction that the handler commits by itself. A handler
+// that returns nil without having committed has failed. [Queue.Subscribe] and telemetry report that job once the
+// dispatcher has found it completed. They report nothing else that happens in a transaction of the program's own,
+// because the queue does not learn of its commit.
 //
 // # Leases and heartbeats
 //
-// A dispatcher registers as a worker and increments its heartbeat with one write every third of a lease, however many jobs it
-// runs. Every dispatcher also watches the heartbeats of the others. One that has not changed for a whole lease, by the watcher's
-// own monotonic clock, belongs to a dead process: in one transaction the worker is removed, if its heartbeat is still the one
-// that was seen, and its jobs are given back. No clocks of two machines are compared. A watcher that has itself stood still
-// begins to measure anew. The jobs of a dead worker run again within two leases.
+// A dispatcher registers as a worker and increments its heartbeat with one write every third of a lease, however many
+// jobs it runs. Every dispatcher also watches the heartbeats of the others. One that has not changed for a whole lease,
+// by the watcher's own monotonic clock, belongs to a dead process: in one transaction the worker is removed, if its
+// heartbeat is still the one that was seen, and its jobs are given back. No clocks of two machines are compared. A
+// watcher that has itself stood still begins to measure anew. The jobs of a dead worker run again within two leases.
 //
 // The next heartbeat of a process that was declared dead is refused: the process cancels its handlers with the cause
 // [ErrLeaseLost] and continues under a new name. A process that cannot reach the database for a lease does the same.
@@ -127,33 +128,35 @@
 //
 // # Keys
 //
-// A [Key] makes enqueueing idempotent. A [Forever] key is taken once: it outlives its job's row. A [WhileUnfinished] key keeps
-// jobs from overlapping: it is free again when its job completes, fails for good or is canceled, and a job that is retried by
-// hand must get it back. A [ForPeriod] key is taken at most once in a period, whatever the outcome of the job. With a [Coalesce]
-// key one run serves all requests made meanwhile: one job runs and at most one waits. While a key is taken, enqueueing the same
-// type and payload returns the holder's id, and anything else returns [ErrKeyConflict], which shows the first difference.
+// A [Key] makes enqueueing idempotent. A [Forever] key is taken once: it outlives its job's row. A [WhileUnfinished]
+// key keeps jobs from overlapping: it is free again when its job completes, fails for good or is canceled, and a job
+// that is retried by hand must get it back. A [ForPeriod] key is taken at most once in a period, whatever the outcome
+// of the job. With a [Coalesce] key one run serves all requests made meanwhile: one job runs and at most one waits.
+// While a key is taken, enqueueing the same type and payload returns the holder's id, and anything else returns
+// [ErrKeyConflict], which shows the first difference.
 //
 // # Limits
 //
-// [Queue.SetLimit] bounds how many jobs of a type, of a limit key (Options.LimitKey), or of each key with a prefix run at once,
-// and how many start in a period. [Queue.Pause] lets none start. Both are rows, in force for all machines from the commit on. A
-// claim counts running jobs and starts in the transaction that claims, so that no limit is exceeded. A job takes capacity from
-// its claim to its end; the jobs of a dead worker until they are taken back.
+// [Queue.SetLimit] bounds how many jobs of a type, of a limit key (Options.LimitKey), or of each key with a prefix run
+// at once, and how many start in a period. [Queue.Pause] lets none start. Both are rows, in force for all machines from
+// the commit on. A claim counts running jobs and starts in the transaction that claims, so that no limit is exceeded. A
+// job takes capacity from its claim to its end; the jobs of a dead worker until they are taken back.
 //
-// Rates follow the generic cell rate algorithm: one start every Per ÷ Rate, and Burst at once after a quiet time. A claim is a
-// start, also of a job that then waits in a process. Rates are measured by the server's clock on PostgreSQL, and by that of the
-// machine that claims on SQLite.
+// Rates follow the generic cell rate algorithm: one start every Per ÷ Rate, and Burst at once after a quiet time. A
+// claim is a start, also of a job that then waits in a process. Rates are measured by the server's clock on PostgreSQL,
+// and by that of the machine that claims on SQLite.
 //
-// Jobs whose key has no capacity are kept apart and slow no others. Setting a limit moves the queued jobs there in the same
-// transaction.
+// Jobs whose key has no capacity are kept apart and slow no others. Setting a limit moves the queued jobs there in the
+// same transaction.
 //
 // # Retention and bounds
 //
-// Finished jobs are deleted after [Config].Retention, a few at a time. [Queue.Redrive] retries all jobs that a [Filter] selects.
+// Finished jobs are deleted after [Config].Retention, a few at a time. [Queue.Redrive] retries all jobs that a [Filter]
+// selects.
 //
-// Everything that is stored has a bound. Payloads, results, and the results and cursors of steps have [Config].MaxPayload, 1 MiB,
-// each; a larger value is refused with [ErrInvalidJob] or [ErrTooLarge] before anything is written. Errors and stacks are cut at
-// 32 KB, logs as [Attempt.Logger] says.
+// Everything that is stored has a bound. Payloads, results, and the results and cursors of steps have
+// [Config].MaxPayload, 1 MiB, each; a larger value is refused with [ErrInvalidJob] or [ErrTooLarge] before anything is
+// written. Errors and stacks are cut at 32 KB, logs as [Attempt.Logger] says.
 //
 // # Codecs
 //
@@ -164,79 +167,81 @@
 //   - the errors that handlers end with, and their stacks,
 //   - the messages and attributes of log lines.
 //
-// Everything else stays readable: types, states, priorities, times, keys, limit keys, users, tags, trace contexts, the names of
-// steps, schedules and workers, the levels and numbers of log lines, how each attempt ended, and what the queue itself records
-// about it (that a worker died, that a job expired or was superseded). Without a [Fingerprinter], so does a SHA-256 of each
-// payload with a key. A codec changes only the stored form: handlers, events, [Queue.Jobs] and similar calls, the dispatcher's
-// logger and the spans have errors and lines in the clear.
+// Everything else stays readable: types, states, priorities, times, keys, limit keys, users, tags, trace contexts, the
+// names of steps, schedules and workers, the levels and numbers of log lines, how each attempt ended, and what the
+// queue itself records about it (that a worker died, that a job expired or was superseded). Without a [Fingerprinter],
+// so does a SHA-256 of each payload with a key. A codec changes only the stored form: handlers, events, [Queue.Jobs]
+// and similar calls, the dispatcher's logger and the spans have errors and lines in the clear.
 //
-// Stored values are decoded by the codec that encoded them, so that a codec can be added, and its keys rotated, while jobs wait.
+// Stored values are decoded by the codec that encoded them, so that a codec can be added, and its keys rotated, while
+// jobs wait.
 //
 // # Prefetch
 //
-// A dispatcher claims for its free slots and, beyond them, as many jobs as its handlers can run in [DispatcherConfig].Prefetch,
-// 50 ms: short jobs do not cost a claim each, and long jobs are left to other processes. If claims take long, it claims further
-// ahead, so that its handlers do not wait for them: four times the duration of a claim, and at most ten times Prefetch. It uses
-// the recent run time of handlers, and claims at most twice as many as before. Jobs that wait in a process are running in the
-// database, under its lease. Jobs that wait too long, or have not begun at a stop, are given back and count as nothing.
+// A dispatcher claims for its free slots and, beyond them, as many jobs as its handlers can run in
+// [DispatcherConfig].Prefetch, 50 ms: short jobs do not cost a claim each, and long jobs are left to other processes.
+// If claims take long, it claims further ahead, so that its handlers do not wait for them: four times the duration of a
+// claim, and at most ten times Prefetch. It uses the recent run time of handlers, and claims at most twice as many as
+// before. Jobs that wait in a process are running in the database, under its lease. Jobs that wait too long, or have
+// not begun at a stop, are given back and count as nothing.
 //
 // # Schedules
 //
-// [Queue.SetSchedule] stores a cron expression with its time zone and a job. Any dispatcher enqueues the job when the time has
-// come, whether or not it has a handler for it: it locks the schedule's row, advances it to the next instant and enqueues, in one
-// transaction, so that one of all machines fires, and after a crash it fires later and not twice. The next instant is stored, and
-// not computed from the start of a process: a weekly schedule fires although processes are restarted every day. Instants that
-// were missed while no dispatcher ran are fired once, not at all, or each, as [Schedule].CatchUp says. A clock that is set back
-// fires nothing again: the schedule waits until the clock has reached its next instant ([Queue.PauseSchedule] and
-// [Queue.ResumeSchedule] make it begin from now). Only a schedule that has passed over instants more than three hours ahead,
-// because a clock was that far ahead, continues from now, ten minutes later at most, without the instants for which it has fired.
-// Clocks that disagree are logged and found by queueadmin.Doctor. A machine logs a schedule whose expression or zone it does not
-// understand, and fires the others.
+// [Queue.SetSchedule] stores a cron expression with its time zone and a job. Any dispatcher enqueues the job when the
+// time has come, whether or not it has a handler for it: it locks the schedule's row, advances it to the next instant
+// and enqueues, in one transaction, so that one of all machines fires, and after a crash it fires later and not twice.
+// The next instant is stored, and not computed from the start of a process: a weekly schedule fires although processes
+// are restarted every day. Instants that were missed while no dispatcher ran are fired once, not at all, or each, as
+// [Schedule].CatchUp says. A clock that is set back fires nothing again: the schedule waits until the clock has reached
+// its next instant ([Queue.PauseSchedule] and [Queue.ResumeSchedule] make it begin from now). Only a schedule that has
+// passed over instants more than three hours ahead, because a clock was that far ahead, continues from now, ten minutes
+// later at most, without the instants for which it has fired. Clocks that disagree are logged and found by
+// queueadmin.Doctor. A machine logs a schedule whose expression or zone it does not understand, and fires the others.
 //
-// A schedule that is set in a process with a dispatcher takes effect at once, one of another process after about a second, and
-// behind a transaction-mode pooler within half a minute.
+// A schedule that is set in a process with a dispatcher takes effect at once, one of another process after about a
+// second, and behind a transaction-mode pooler within half a minute.
 //
 // # Steps
 //
-// [Step] stores the result of a named part of a job before it returns; a later attempt gets the result and does not run the part
-// again. [StepTx] does so in the transaction of the part's own writes, which then happen exactly once. For a part that must not
-// be repeated blindly, such as sending a letter, [Attempt.StartStep] records the intent first: an attempt that finds the intent
-// without a result checks with the other side whether it took effect.
+// [Step] stores the result of a named part of a job before it returns; a later attempt gets the result and does not run
+// the part again. [StepTx] does so in the transaction of the part's own writes, which then happen exactly once. For a
+// part that must not be repeated blindly, such as sending a letter, [Attempt.StartStep] records the intent first: an
+// attempt that finds the intent without a result checks with the other side whether it took effect.
 //
-// A part that takes long stores its progress: [SaveCursor] stores a position in a list, [SaveCursorTx] does so in the transaction
-// of the work before that position, and [Cursor] returns it to the attempt that continues.
+// A part that takes long stores its progress: [SaveCursor] stores a position in a list, [SaveCursorTx] does so in the
+// transaction of the work before that position, and [Cursor] returns it to the attempt that continues.
 //
 // # History and logs
 //
-// Every attempt is on record, with its error and stack if any: [Queue.Attempts]. One that succeeds costs no row of its own. Lines
-// that a handler logs with [Attempt.Logger] go to the dispatcher's logger, and the last of them into the transaction that ends
-// the attempt: [Queue.Logs] returns them.
+// Every attempt is on record, with its error and stack if any: [Queue.Attempts]. One that succeeds costs no row of its
+// own. Lines that a handler logs with [Attempt.Logger] go to the dispatcher's logger, and the last of them into the
+// transaction that ends the attempt: [Queue.Logs] returns them.
 //
 // # Handlers
 //
-// [Handle] takes options for one type: [WithTimeout], [WithRetry], [WithConcurrency]. [DispatcherConfig].Middleware wraps all
-// handlers.
+// [Handle] takes options for one type: [WithTimeout], [WithRetry], [WithConcurrency]. [DispatcherConfig].Middleware
+// wraps all handlers.
 //
 // # Events
 //
-// [Queue.Subscribe] reports jobs as they are enqueued, start, are retried, complete, fail and are canceled: each event after its
-// transaction has committed, and those of one job in order. It reports the changes that this Queue value and its dispatchers make
-// in transactions that the queue begins. Other processes, other Queue values on the same database, transactions of the program's
-// own and jobs that expire are not reported. Nothing is kept for later subscribers. A slow subscriber loses the oldest events,
-// and [Event].Missed is their number. Events are for screens and logs: work that must follow a job belongs in its transaction, as
-// another job.
+// [Queue.Subscribe] reports jobs as they are enqueued, start, are retried, complete, fail and are canceled: each event
+// after its transaction has committed, and those of one job in order. It reports the changes that this Queue value and
+// its dispatchers make in transactions that the queue begins. Other processes, other Queue values on the same database,
+// transactions of the program's own and jobs that expire are not reported. Nothing is kept for later subscribers. A
+// slow subscriber loses the oldest events, and [Event].Missed is their number. Events are for screens and logs: work
+// that must follow a job belongs in its transaction, as another job.
 //
 // [Queue.Wait] waits for the end of one job, wherever it runs, and [Result] reads its result.
 //
 // # Telemetry
 //
-// Traces and metrics go to OpenTelemetry: to the providers in [Config], else to the global ones. Without an SDK that costs next
-// to nothing.
+// Traces and metrics go to OpenTelemetry: to the providers in [Config], else to the global ones. Without an SDK that
+// costs next to nothing.
 //
-// A job carries the W3C trace context of the span it was enqueued in ([Job].TraceParent; trace state and baggage are not kept).
-// Each attempt is a consumer span named queue.job, in the context of its handler. It begins a trace of its own that links to the
-// span of the enqueueing; with [Config].ChildSpans it is a child of that span. Enqueueing makes no span. Spans have the
-// attributes
+// A job carries the W3C trace context of the span it was enqueued in ([Job].TraceParent; trace state and baggage are
+// not kept). Each attempt is a consumer span named queue.job, in the context of its handler. It begins a trace of its
+// own that links to the span of the enqueueing; with [Config].ChildSpans it is a child of that span. Enqueueing makes
+// no span. Spans have the attributes
 //
 //	messaging.system           postroom
 //	messaging.operation.type   process
@@ -257,11 +262,11 @@
 //	postroom.queue.handler.duration  s          histogram  type, outcome   how long a handler ran
 //	postroom.queue.wait              s          histogram  type            from due to start
 //
-// with type as postroom.job.type and outcome as postroom.job.outcome: completed; failed, for good; retried, which is failed and
-// runs again; interrupted; crashed; canceled; and of spans and durations lost, when the lease was.
+// with type as postroom.job.type and outcome as postroom.job.outcome: completed; failed, for good; retried, which is
+// failed and runs again; interrupted; crashed; canceled; and of spans and durations lost, when the lease was.
 //
-// Log lines are written with a context that holds the span of the attempt they are about, and have the keys job_id, job_type,
-// attempt, worker_id and error.
+// Log lines are written with a context that holds the span of the attempt they are about, and have the keys job_id,
+// job_type, attempt, worker_id and error.
 //
 // # Goals
 //

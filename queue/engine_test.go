@@ -17,7 +17,9 @@ type engine struct {
 	ids int
 }
 
-func (e *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+func (e *engine) Insert(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob,
+) ([]driver.InsertResult, error) {
 	for i := range jobs {
 		e.ids++
 		jobs[i].ID = modelID(e.ids)
@@ -52,7 +54,9 @@ ORDER BY job_id, attempt`)
 	return v
 }
 
-func rowsOf[T any](ctx context.Context, t require.TestingT, q *queue.Queue, scan func(jobsql.Scanner) (T, error), query string) []T {
+func rowsOf[T any](
+	ctx context.Context, t require.TestingT, q *queue.Queue, scan func(jobsql.Scanner) (T, error), query string,
+) []T {
 	rows, err := q.DB().Reader().QueryContext(ctx, query)
 	list, err := jobsql.Collect(rows, err, scan)
 	require.NoError(t, err)

@@ -27,11 +27,12 @@ func (q *Queue) EnqueueTx(ctx context.Context, tx Tx, job NewJob) (EnqueueResult
 	return one(q.EnqueueManyTx(ctx, tx, []NewJob{job}))
 }
 
-// EnqueueScheduled is Enqueue for a job that becomes due at the given time. A job whose NotBefore is set already is refused
-// with [ErrInvalidJob].
+// EnqueueScheduled is Enqueue for a job that becomes due at the given time. A job whose NotBefore is set already is
+// refused with [ErrInvalidJob].
 func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time.Time) (EnqueueResult, error) {
 	if !job.NotBefore.IsZero() {
-		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: NotBefore is set already, to %v: give the time once", ErrInvalidJob, job.NotBefore))
+		return EnqueueResult{}, wrap("enqueue", "",
+			fmt.Errorf("%w: NotBefore is set already, to %v: give the time once", ErrInvalidJob, job.NotBefore))
 	}
 	job.NotBefore = notBefore
 	return q.Enqueue(ctx, job)
@@ -41,13 +42,14 @@ func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time
 // and so is a job whose NotBefore is set already.
 func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) (EnqueueResult, error) {
 	if delay < 0 {
-		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative", ErrInvalidJob, delay))
+		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative",
+			ErrInvalidJob, delay))
 	}
 	return q.EnqueueScheduled(ctx, job, q.now().Add(delay))
 }
 
-// EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that is
-// invalid says which it is, counted from 0.
+// EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that
+// is invalid says which it is, counted from 0.
 func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult, error) {
 	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
 		return nil, wrap("enqueue", "", err)
@@ -87,7 +89,7 @@ func inserted(rows []driver.InsertJob) []EnqueueResult {
 
 // EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.
 func (q *Queue) EnqueueManyTx(ctx context.Context, tx Tx, jobs []NewJob) ([]EnqueueResult, error) {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
@@ -189,13 +191,14 @@ func (q *Queue) payload(j *NewJob) (json.RawMessage, error) {
 		return nil, fmt.Errorf("payload of %s: %w", j.Type, err)
 	}
 	if len(b) > q.maxPayload {
-		return nil, fmt.Errorf("payload of %s has %d bytes; at most %d are allowed (Config.MaxPayload)", j.Type, len(b), q.maxPayload)
+		return nil, fmt.Errorf("payload of %s has %d bytes; at most %d are allowed (Config.MaxPayload)", j.Type, len(b),
+			q.maxPayload)
 	}
 	return b, nil
 }
 
-// replaced reports whether encoding/json has replaced bytes that are not valid UTF-8 by U+FFFD: it then writes an escape, and
-// writes the character itself if that was in the text.
+// replaced reports whether encoding/json has replaced bytes that are not valid UTF-8 by U+FFFD: it then writes an
+// escape, and writes the character itself if that was in the text.
 func replaced(text []byte) bool {
 	escape := []byte(`\ufffd`)
 	for {

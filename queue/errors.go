@@ -16,8 +16,8 @@ var (
 	ErrJobNotFound = driver.ErrJobNotFound
 	// ErrNotRunning: the job is not running, so nothing about its run can be written.
 	ErrNotRunning = driver.ErrNotRunning
-	// ErrLeaseLost: the attempt no longer holds the job, and may write nothing about it. Another attempt may hold it, or none:
-	// its worker was taken for dead, or could not say for a whole lease that it lives.
+	// ErrLeaseLost: the attempt no longer holds the job, and may write nothing about it. Another attempt may hold it,
+	// or none: its worker was taken for dead, or could not say for a whole lease that it lives.
 	ErrLeaseLost = driver.ErrLeaseLost
 	// ErrFinished: the job has completed, failed or been canceled, and cannot be canceled or rescheduled.
 	ErrFinished = driver.ErrFinished
@@ -131,8 +131,8 @@ func Fatal(err error) error {
 	return &verdict{err: err, fatal: true}
 }
 
-// Cancel marks err as the reason why the job is pointless, for example because its subject is gone: the job ends canceled at
-// once, and does not fail. A nil err stays nil. To cancel another job, use [Queue.Cancel].
+// Cancel marks err as the reason why the job is pointless, for example because its subject is gone: the job ends
+// canceled at once, and does not fail. A nil err stays nil. To cancel another job, use [Queue.Cancel].
 func Cancel(err error) error {
 	if err == nil {
 		return nil
@@ -140,8 +140,8 @@ func Cancel(err error) error {
 	return &verdict{err: err, canceled: true}
 }
 
-// RetryAfter marks err as a failure whose retry waits for delay, for example as a server asked, instead of the policy's backoff.
-// With a delay of 0 or less the policy applies. A nil err stays nil.
+// RetryAfter marks err as a failure whose retry waits for delay, for example as a server asked, instead of the policy's
+// backoff. With a delay of 0 or less the policy applies. A nil err stays nil.
 func RetryAfter(err error, delay time.Duration) error {
 	if err == nil {
 		return nil
@@ -151,9 +151,9 @@ func RetryAfter(err error, delay time.Duration) error {
 
 var errDeferred = errors.New("deferred")
 
-// Defer marks err as an interruption: the job runs again after delay, or at once if delay is 0 or less, and no attempt is spent.
-// It is for conditions that are no failure, such as a rate limit. [Budget] bounds how often one job may do so. A nil err defers
-// as well.
+// Defer marks err as an interruption: the job runs again after delay, or at once if delay is 0 or less, and no attempt
+// is spent. It is for conditions that are no failure, such as a rate limit. [Budget] bounds how often one job may do
+// so. A nil err defers as well.
 func Defer(err error, delay time.Duration) error {
 	if err == nil {
 		err = errDeferred

@@ -21,8 +21,8 @@ type bus struct {
 	staged map[string][]*stagedEvent
 }
 
-// A stagedEvent belongs to a transaction. Others may see its commit before its author can report it. When an event is reported
-// that can only have happened later, the staged event has committed as well and is reported first.
+// A stagedEvent belongs to a transaction. Others may see its commit before its author can report it. When an event is
+// reported that can only have happened later, the staged event has committed as well and is reported first.
 type stagedEvent struct {
 	Event
 	ended bool // delivered, or its transaction was rolled back
@@ -174,7 +174,7 @@ func (q *Queue) record(ctx context.Context, tx *driver.WriteTx, events ...Event)
 			return err
 		}
 	}
-	if tx.Joined() {
+	if tx.Adopted() {
 		// Nobody reports whether it commits, except for the end of a handler's job; see completer.settle.
 		tx.OnCommit(func() {
 			q.telemetry.count(events)
@@ -257,13 +257,17 @@ func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, results []Enque
 		if due.Before(tx.Now()) {
 			due = tx.Now()
 		}
-		events = append(events, Event{Kind: EventEnqueued, JobID: rows[i].ID, JobType: rows[i].Type, At: tx.Now(), NotBefore: due})
+		events = append(events, Event{Kind: EventEnqueued, JobID: rows[i].ID, JobType: rows[i].Type, At: tx.Now(),
+			NotBefore: due})
 	}
 	return events
 }
 
-// recordEndings is record for endings of a completer whose answers are nil; superseded are its jobs that were superseded.
-func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error, superseded map[string]string) error {
+// recordCompletions is record for the completions of a completer whose answers are nil; superseded are its jobs that
+// were superseded.
+func (q *Queue) recordCompletions(
+	ctx context.Context, tx *driver.WriteTx, batch []*completion, answers []error, superseded map[string]string,
+) error {
 	if !q.observed(ctx) {
 		return nil
 	}
@@ -279,7 +283,9 @@ func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []*
 }
 
 // recordCrashes is record for the jobs of a dead worker. Their run time is unknown.
-func (q *Queue) recordCrashes(ctx context.Context, tx *driver.WriteTx, jobs []Job, outcomes []driver.Outcome, answers []error) error {
+func (q *Queue) recordCrashes(
+	ctx context.Context, tx *driver.WriteTx, jobs []Job, outcomes []driver.Outcome, answers []error,
+) error {
 	if !q.observed(ctx) {
 		return nil
 	}

@@ -24,7 +24,8 @@ const (
 	EventCompleted EventKind = "completed"
 	// EventFailed: it has failed for good.
 	EventFailed EventKind = "failed"
-	// EventCanceled: [Queue.Cancel], or its handler by [Cancel], has ended it, or another has superseded it; see [Coalesce].
+	// EventCanceled: [Queue.Cancel], or its handler by [Cancel], has ended it, or another has superseded it; see
+	// [Coalesce].
 	EventCanceled EventKind = "canceled"
 )
 
@@ -40,7 +41,8 @@ type Event struct {
 	JobType string
 	// Attempt is the attempt that started or ended; 0 before the first.
 	Attempt int
-	// Ended is how the attempt ended: KindCompleted, KindFailed, KindCanceled, KindInterrupted or KindCrashed. Empty where none did.
+	// Ended is how the attempt ended: KindCompleted, KindFailed, KindCanceled, KindInterrupted or KindCrashed. Empty
+	// where none did.
 	Ended string
 	// Error is why, unless it succeeded.
 	Error string
@@ -70,7 +72,8 @@ const (
 
 func (f *EventFilter) validate() error {
 	if f.Buffer < 0 || f.Buffer > maxEventBuffer {
-		return fmt.Errorf("queue: subscribe: EventFilter.Buffer is %d; it must be within 1 and %d", f.Buffer, maxEventBuffer)
+		return fmt.Errorf("queue: subscribe: EventFilter.Buffer is %d; it must be within 1 and %d", f.Buffer,
+			maxEventBuffer)
 	}
 	for _, kind := range f.Kinds {
 		if !slices.Contains(eventKinds(), kind) {
@@ -89,10 +92,10 @@ func (f *EventFilter) match(e *Event) bool {
 // ErrSubscriptionClosed is what [Subscription.Next] returns after [Subscription.Close].
 var ErrSubscriptionClosed = errors.New("queue: the subscription is closed")
 
-// Subscribe reports the changes that this Queue and its dispatchers make from now on: each event after its transaction has
-// committed, the events of one job in order. Nothing waits for a subscriber: a slow one loses the oldest events, and
-// [Subscription.Next] returns how many. Changes by other processes and jobs that expire are not reported; see [Queue.Wait] and
-// [Queue.Jobs] for those.
+// Subscribe reports the changes that this Queue and its dispatchers make from now on: each event after its transaction
+// has committed, the events of one job in order. Nothing waits for a subscriber: a slow one loses the oldest events,
+// and [Subscription.Next] returns how many. Changes by other processes and jobs that expire are not reported; see
+// [Queue.Wait] and [Queue.Jobs] for those.
 //
 // Close the subscription when it is no longer needed.
 func (q *Queue) Subscribe(filter EventFilter) (*Subscription, error) {

@@ -75,7 +75,8 @@ func TestEventsTellTheLifeOfAJob(t *testing.T) {
 			return nil
 		})
 		events := taken(t, s)
-		require.Equal(t, []string{"enqueued", "started", "retried failed", "started", "retried interrupted", "started", "completed"}, kinds(events))
+		require.Equal(t, []string{"enqueued", "started", "retried failed", "started", "retried interrupted", "started",
+			"completed"}, kinds(events))
 		for _, e := range events {
 			require.Equal(t, id, e.JobID)
 			require.Equal(t, string(ping), e.JobType)
@@ -304,7 +305,8 @@ func TestEventsOfEachJobAreInOrderUnderLoad(t *testing.T) {
 		require.NoError(t, stop())
 		require.Empty(t, taken(t, s))
 		for id, events := range of {
-			require.Equal(t, []string{"enqueued", "started", "retried interrupted", "started", "completed"}, kinds(events), id)
+			require.Equal(t, []string{"enqueued", "started", "retried interrupted", "started", "completed"},
+				kinds(events), id)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Two jobs of each account run at once, whatever their types, and one account, which pays for it, has five. Of all greetings,
-// a hundred start in a minute, ten of them at once.
+// Two jobs of each account run at once, whatever their types, and one account, which pays for it, has five. Of all
+// greetings, a hundred start in a minute, ten of them at once.
 func ExampleQueue_SetLimit() {
 	ctx := context.Background()
 	q, closeDB := exampleQueue(ctx)

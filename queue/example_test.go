@@ -261,7 +261,8 @@ func ExampleHandle() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %d failures, %d interruptions, last error: %s\n", job.State, job.Failures, job.Interruptions, job.LastError)
+		fmt.Printf("%s: %d failures, %d interruptions, last error: %s\n", job.State, job.Failures, job.Interruptions,
+			job.LastError)
 	}
 	// Output:
 	// failed: 1 failures, 0 interruptions, last error: no such user

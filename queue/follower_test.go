@@ -25,7 +25,8 @@ type follower struct {
 func follow(t *rapid.T, rounds int, drivers ...driver.Driver) {
 	f := &follower{model: newModel()}
 	for _, driver := range drivers {
-		e := &engine{clocked: clocked{Driver: driver, Auditor: auditorOf(driver), at: func(time.Time) time.Time { return f.model.now }}}
+		e := &engine{clocked: clocked{Driver: driver, Auditor: auditorOf(driver),
+			at: func(time.Time) time.Time { return f.model.now }}}
 		q, err := queue.New(queue.NewDB(e), &queue.Config{Retry: modelRetry, Budget: modelBudget})
 		require.NoError(t, err)
 		f.queues = append(f.queues, q)
@@ -107,15 +108,19 @@ func (f *follower) take(t *rapid.T, worker string, capacities []driver.TypeCapac
 		}
 		require.True(t, next.IsZero() || next.After(f.model.now), "%v at %v", next, f.model.now)
 		if due := f.model.nextDue(left); !due.IsZero() {
-			require.False(t, next.IsZero() || next.After(due), "%s: told %v, and the next is due at %v", q.DB().Dialect(), next, due)
+			require.False(t, next.IsZero() || next.After(due), "%s: told %v, and the next is due at %v",
+				q.DB().Dialect(), next, due)
 		}
 	}
 }
 
-func takeAll(t *rapid.T, q *queue.Queue, worker string, capacities []driver.TypeCapacity, limit int) (jobs []queue.Job, left []driver.TypeCapacity, next time.Time) {
+func takeAll(
+	t *rapid.T, q *queue.Queue, worker string, capacities []driver.TypeCapacity, limit int,
+) (jobs []queue.Job, left []driver.TypeCapacity, next time.Time) {
 	left = slices.Clone(capacities)
 	for range 100 {
-		result, err := q.DB().Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: worker, Types: left, Limit: limit - len(jobs)})
+		result, err := q.DB().Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: worker, Types: left,
+			Limit: limit - len(jobs)})
 		require.NoError(t, err)
 		for _, j := range result.Jobs {
 			jobs = append(jobs, queue.Job(j))
@@ -130,8 +135,8 @@ func takeAll(t *rapid.T, q *queue.Queue, worker string, capacities []driver.Type
 	return nil, nil, time.Time{}
 }
 
-// drain resumes what is paused and runs what there is, looking again only when there is something to find then: nothing may
-// be left.
+// drain resumes what is paused and runs what there is, looking again only when there is something to find then: nothing
+// may be left.
 func (f *follower) drain(t *rapid.T) {
 	for target, l := range f.model.limits {
 		if l.Paused {
@@ -143,7 +148,8 @@ func (f *follower) drain(t *rapid.T) {
 		running := f.model.inState(queue.StateRunning)
 		var ends []driver.Outcome
 		for _, j := range running {
-			ends = append(ends, driver.Outcome{Lease: j.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted})
+			ends = append(ends, driver.Outcome{Lease: j.Lease(), State: queue.StateCompleted,
+				Kind: queue.KindCompleted})
 		}
 		f.write(t, false, changeEnds(ends))
 		if len(running) > 0 {
@@ -190,7 +196,10 @@ func (f *follower) heartbeat(t *rapid.T) {
 func (f *follower) retire(t *rapid.T) {
 	worker := rapid.SampledFrom([]string{"v", "w"}).Draw(t, "worker")
 	delete(f.model.workers, worker)
-	f.each(t, nil, nil, func(q *queue.Queue) (any, error) { return nil, q.DB().Driver().RemoveWorker(t.Context(), worker) })
+	f.each(t, nil, nil, func(q *queue.Queue) (any, error) {
+		return nil, q.DB().Driver().RemoveWorker(t.Context(),
+			worker)
+	})
 }
 
 // crash has another process find all others dead.
@@ -207,7 +216,8 @@ func (f *follower) crash(t *rapid.T) {
 // clock moves the clock, both ways.
 func (f *follower) clock(t *rapid.T) {
 	now := f.model.now.Add(rapid.SampledFrom([]time.Duration{
-		time.Microsecond, time.Second, 7 * time.Second, time.Minute, time.Hour, 25 * time.Hour, -time.Second, -time.Minute, -time.Hour,
+		time.Microsecond, time.Second, 7 * time.Second, time.Minute, time.Hour, 25 * time.Hour, -time.Second,
+		-time.Minute, -time.Hour,
 	}).Draw(t, "by"))
 	if !f.model.steady(now) {
 		t.Skip("a rate would begin anew at some time")
@@ -234,10 +244,12 @@ func (f *follower) look(t *rapid.T) {
 	} else {
 		f.each(t, nil, queue.ErrJobNotFound, func(q *queue.Queue) (any, error) { return q.Job(ctx, id) })
 	}
-	state := rapid.SampledFrom([]queue.State{queue.StateCompleted, queue.StateFailed, queue.StateCanceled}).Draw(t, "finished")
+	state := rapid.SampledFrom([]queue.State{queue.StateCompleted, queue.StateFailed, queue.StateCanceled}).Draw(t,
+		"finished")
 	f.each(t, m.finished(state), nil, func(q *queue.Queue) (any, error) { return q.DB().Driver().Finished(ctx, state) })
 	f.each(t, m.firstKeyExpiry(), nil, func(q *queue.Queue) (any, error) { return q.DB().Driver().FirstKeyExpiry(ctx) })
-	f.each(t, earliest(slices.Collect(maps.Values(m.arrivals))...), nil, func(q *queue.Queue) (any, error) { return q.DB().Driver().FirstRate(ctx) })
+	f.each(t, earliest(slices.Collect(maps.Values(m.arrivals))...), nil,
+		func(q *queue.Queue) (any, error) { return q.DB().Driver().FirstRate(ctx) })
 }
 
 func (f *follower) redrive(t *rapid.T) {
@@ -269,7 +281,8 @@ func (f *follower) filter(t *rapid.T, states []queue.State) (filter queue.Filter
 	if rapid.Bool().Draw(t, "by state") {
 		filter.States = []queue.State{rapid.SampledFrom(states).Draw(t, "state")}
 	}
-	switch by := rapid.SampledFrom([]string{"nothing", "type", "user", "key", "limit key", "tag", "created"}).Draw(t, "by"); by {
+	switch by := rapid.SampledFrom([]string{"nothing", "type", "user", "key", "limit key", "tag", "created"}).Draw(t,
+		"by"); by {
 	case "type":
 		filter.Types = []string{rapid.SampledFrom(modelTypes).Draw(t, by)}
 	case "user":
@@ -289,7 +302,8 @@ func (f *follower) filter(t *rapid.T, states []queue.State) (filter queue.Filter
 
 // id draws a job: most often one that is not finished, sometimes one that is no more, or never was.
 func (f *follower) id(t *rapid.T) string {
-	kind := rapid.SampledFrom([][]queue.State{{queue.StateQueued, queue.StateRunning}, {queue.StateFailed, queue.StateCanceled}, queue.States(), nil}).Draw(t, "of")
+	kind := rapid.SampledFrom([][]queue.State{{queue.StateQueued, queue.StateRunning},
+		{queue.StateFailed, queue.StateCanceled}, queue.States(), nil}).Draw(t, "of")
 	if jobs := f.model.inState(kind...); len(jobs) > 0 {
 		return jobs[rapid.IntRange(0, len(jobs)-1).Draw(t, "job")].ID
 	}

@@ -57,8 +57,9 @@ func (f *follower) write(t *rapid.T, undone bool, changes ...change) {
 // changes are how each change is drawn.
 func (f *follower) changes() map[string]func(*rapid.T) change {
 	return map[string]func(*rapid.T) change{
-		"enqueue": f.enqueue, "enqueue many": f.enqueueMany, "complete": f.complete, "fail": f.fail, "end": f.end, "cancel": f.cancel,
-		"retry": f.retry, "step": f.step, "limit": f.limit, "pause": f.pause, "prune": f.prune,
+		"enqueue": f.enqueue, "enqueue many": f.enqueueMany, "complete": f.complete, "fail": f.fail, "end": f.end,
+		"cancel": f.cancel,
+		"retry":  f.retry, "step": f.step, "limit": f.limit, "pause": f.pause, "prune": f.prune,
 	}
 }
 
@@ -105,10 +106,12 @@ func (f *follower) newJob(t *rapid.T) queue.NewJob {
 	job := queue.NewJob{Type: "ping", Payload: 1}
 	job.Priority = rapid.IntRange(0, 2).Draw(t, "priority")
 	job.MaxAttempts = rapid.SampledFrom([]int{2, 0, 1}).Draw(t, "max attempts")
-	if in := rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, time.Hour, -time.Minute}).Draw(t, "due in"); in != 0 {
+	if in := rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, time.Hour, -time.Minute}).Draw(t,
+		"due in"); in != 0 {
 		job.NotBefore = f.model.now.Add(in)
 	}
-	if in := rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 90 * time.Minute, time.Hour, time.Minute, -time.Second}).Draw(t, "expires in"); in != 0 {
+	if in := rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 90 * time.Minute, time.Hour, time.Minute,
+		-time.Second}).Draw(t, "expires in"); in != 0 {
 		if job.ExpiresAt = f.model.now.Add(in); job.ExpiresAt.Before(job.NotBefore) {
 			job.ExpiresAt = job.NotBefore
 		}
@@ -189,10 +192,12 @@ func (f *follower) end(t *rapid.T) change {
 		switch out.State = queue.StateQueued; out.Kind {
 		case queue.KindCompleted:
 			out.State = queue.StateCompleted
-			out.Plain = job.LimitKey == "" && job.Key.Scope != driver.KeyUnfinished && job.Key.Scope != driver.KeyCoalesce
+			out.Plain = job.LimitKey == "" && job.Key.Scope != driver.KeyUnfinished &&
+				job.Key.Scope != driver.KeyCoalesce
 		case driver.KindReleased:
 		default:
-			out.Error, out.NotBefore = "ended", f.model.now.Add(rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "again in"))
+			out.Error, out.NotBefore = "ended",
+				f.model.now.Add(rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "again in"))
 		}
 		ends = append(ends, out)
 	}
@@ -257,7 +262,8 @@ func (f *follower) step(t *rapid.T) change {
 				case "save cursor":
 					return d.SaveCursor(ctx, tx.(*driver.WriteTx), lease, name, value)
 				default:
-					return d.FinishStep(ctx, tx.(*driver.WriteTx), lease, driver.StepRecord{Name: name, StartedAt: queue.Now(tx), Result: value})
+					return d.FinishStep(ctx, tx.(*driver.WriteTx), lease,
+						driver.StepRecord{Name: name, StartedAt: queue.Now(tx), Result: value})
 				}
 			})
 		},
@@ -266,7 +272,8 @@ func (f *follower) step(t *rapid.T) change {
 
 func (f *follower) limit(t *rapid.T) change {
 	of := rapid.SampledFrom([]queue.Target{
-		queue.ForType("ping"), queue.ForType("pong"), queue.ForKey("k1"), queue.ForKey("m"), queue.ForKeyPrefix("k"), queue.ForKeyPrefix("k1"),
+		queue.ForType("ping"), queue.ForType("pong"), queue.ForKey("k1"), queue.ForKey("m"), queue.ForKeyPrefix("k"),
+		queue.ForKeyPrefix("k1"),
 	}).Draw(t, "of")
 	var limit queue.Limit
 	kind := rapid.SampledFrom([]string{"running", "rate", "both", "lift", "lift"}).Draw(t, "kind")
@@ -294,7 +301,8 @@ func (f *follower) limit(t *rapid.T) change {
 
 // pause pauses something, or resumes what is paused: nothing runs meanwhile.
 func (f *follower) pause(t *rapid.T) change {
-	for _, of := range []queue.Target{queue.ForAll(), queue.ForType("ping"), queue.ForKeyPrefix("k"), queue.ForKey("k1")} {
+	for _, of := range []queue.Target{queue.ForAll(), queue.ForType("ping"), queue.ForKeyPrefix("k"),
+		queue.ForKey("k1")} {
 		if f.model.limits[of].Paused || rapid.IntRange(0, 3).Draw(t, of.Name) == 3 {
 			return changePaused(of, !f.model.limits[of].Paused)
 		}
@@ -317,9 +325,11 @@ func changePaused(of queue.Target, paused bool) change {
 // prune deletes finished jobs, keys whose time is over, and rates that have passed.
 func (f *follower) prune(t *rapid.T) change {
 	req := driver.PruneRequest{
-		State: rapid.SampledFrom([]queue.State{queue.StateCompleted, queue.StateFailed, queue.StateCanceled}).Draw(t, "state"),
-		Type:  rapid.SampledFrom(modelTypes).Draw(t, "type"), Limit: 1000,
-		FinishedBefore: f.model.now.Add(-rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, -time.Second}).Draw(t, "kept for")),
+		State: rapid.SampledFrom([]queue.State{queue.StateCompleted, queue.StateFailed, queue.StateCanceled}).Draw(t,
+			"state"),
+		Type: rapid.SampledFrom(modelTypes).Draw(t, "type"), Limit: 1000,
+		FinishedBefore: f.model.now.Add(-rapid.SampledFrom([]time.Duration{time.Minute, time.Hour,
+			-time.Second}).Draw(t, "kept for")),
 	}
 	return change{
 		func(m *model) (any, error) {

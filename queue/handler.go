@@ -38,14 +38,15 @@ func (h handlers) bounded() bool {
 	return false
 }
 
-// Handle registers the handler of a job type. Call it before Run: afterwards, Handle logs an error and registers nothing. A type
-// registered twice and a nil fn are errors that Run returns. Handle is safe for concurrent use.
+// Handle registers the handler of a job type. Call it before Run: afterwards, Handle logs an error and registers
+// nothing. A type registered twice and a nil fn are errors that Run returns. Handle is safe for concurrent use.
 //
-// The handler's error determines the outcome of the job. Nil completes it (unless an [Attempt.Complete] has failed, whose error
-// then counts). An error is a failure that is retried with backoff until MaxAttempts. [Fatal] ends it as failed, [Cancel] as
-// canceled; [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with its stack. The context is canceled with the
-// cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]. If the job was canceled or its lease is lost, the handler's
-// result is ignored. A handler that does not return then is given up, see [DispatcherConfig].Grace.
+// The handler's error determines the outcome of the job. Nil completes it (unless an [Attempt.Complete] has failed,
+// whose error then counts). An error is a failure that is retried with backoff until MaxAttempts. [Fatal] ends it as
+// failed, [Cancel] as canceled; [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with its stack.
+// The context is canceled with the cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]. If the job was
+// canceled or its lease is lost, the handler's result is ignored. A handler that does not return then is given up, see
+// [DispatcherConfig].Grace.
 func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error, opts ...HandlerOption) {
 	decode := func(stored json.RawMessage) (payload P, err error) {
 		if err = unmarshal(stored, &payload); err != nil {
@@ -70,7 +71,8 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 		err = errors.Join(err, errors.New("its function is nil"))
 	}
 	if !d.register(string(t), h, err) {
-		d.cfg.Logger.Error("handler is registered after Run and will not be called; call Handle before Run", logJobType, string(t))
+		d.cfg.Logger.Error("handler is registered after Run and will not be called; call Handle before Run", logJobType,
+			string(t))
 	}
 }
 
@@ -133,9 +135,9 @@ type HandlerOption struct {
 	apply func(h *handler) error
 }
 
-// WithTimeout bounds how long one attempt may take. The handler's context then has a deadline, and is canceled at it with the
-// cause [ErrTimeout]. An error that the handler returns after that is a failure whose text says how long it ran. A handler that
-// still succeeds has succeeded. At least 1 ms; without the option there is no bound.
+// WithTimeout bounds how long one attempt may take. The handler's context then has a deadline, and is canceled at it
+// with the cause [ErrTimeout]. An error that the handler returns after that is a failure whose text says how long it
+// ran. A handler that still succeeds has succeeded. At least 1 ms; without the option there is no bound.
 func WithTimeout(timeout time.Duration) HandlerOption {
 	return HandlerOption{func(h *handler) error {
 		if timeout < time.Millisecond {
@@ -170,8 +172,8 @@ func WithConcurrency(n int) HandlerOption {
 	}}
 }
 
-// WithSteps names all the steps of the handler, so that queueadmin.CheckProgram finds stored steps that it lacks: after a rename,
-// a step would run again.
+// WithSteps names all the steps of the handler, so that queueadmin.CheckProgram finds stored steps that it lacks: after
+// a rename, a step would run again.
 func WithSteps(names ...string) HandlerOption {
 	return HandlerOption{func(h *handler) error {
 		h.steps = names
@@ -179,7 +181,8 @@ func WithSteps(names ...string) HandlerOption {
 	}}
 }
 
-// A HandlerInfo describes a handler that is registered with a [Dispatcher], for tools that compare a program with stored jobs.
+// A HandlerInfo describes a handler that is registered with a [Dispatcher], for tools that compare a program with
+// stored jobs.
 type HandlerInfo struct {
 	// Steps are the names that [WithSteps] has given; nil without it.
 	Steps []string
@@ -207,9 +210,9 @@ func (d *Dispatcher) Queue() *Queue { return d.q }
 // A HandlerFunc runs an attempt, as [Handle] describes.
 type HandlerFunc func(ctx context.Context, a *Attempt) error
 
-// A Middleware wraps the handlers of a dispatcher. The function that it returns runs instead of next, and may call it. A panic of
-// the handler passes through it, so that it may recover; a panic that it does not recover is a failure. Its error determines the
-// outcome of the job. It is called once for each type, at registration.
+// A Middleware wraps the handlers of a dispatcher. The function that it returns runs instead of next, and may call it.
+// A panic of the handler passes through it, so that it may recover; a panic that it does not recover is a failure. Its
+// error determines the outcome of the job. It is called once for each type, at registration.
 type Middleware func(next HandlerFunc) HandlerFunc
 
 // wrapHandler puts the first middleware outermost.

@@ -52,8 +52,10 @@ func TestTimeoutLeavesTheHandlersVerdictAlone(t *testing.T) {
 		interruptions int
 	}{
 		"it succeeds all the same": {func(context.Context) error { return nil }, queue.StateCompleted, 0},
-		"it gives up for good":     {func(ctx context.Context) error { return queue.Fatal(ctx.Err()) }, queue.StateFailed, 0},
-		"it goes on later":         {func(ctx context.Context) error { return queue.Defer(ctx.Err(), time.Hour) }, queue.StateCompleted, 1},
+		"it gives up for good": {func(ctx context.Context) error { return queue.Fatal(ctx.Err()) },
+			queue.StateFailed, 0},
+		"it goes on later": {func(ctx context.Context) error { return queue.Defer(ctx.Err(), time.Hour) },
+			queue.StateCompleted, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
@@ -154,9 +156,10 @@ func TestHandlerOptionsAreChecked(t *testing.T) {
 		opt  queue.HandlerOption
 		text string
 	}{
-		"timeout":     {opt: queue.WithTimeout(0), text: `handler "ping": WithTimeout is 0s; it must be at least 1ms`},
-		"retry":       {opt: queue.WithRetry(queue.RetryPolicy{}), text: `handler "ping": WithRetry: Retry.Base is 0s`},
-		"concurrency": {opt: queue.WithConcurrency(0), text: `handler "ping": WithConcurrency is 0; it must be at least 1`},
+		"timeout": {opt: queue.WithTimeout(0), text: `handler "ping": WithTimeout is 0s; it must be at least 1ms`},
+		"retry":   {opt: queue.WithRetry(queue.RetryPolicy{}), text: `handler "ping": WithRetry: Retry.Base is 0s`},
+		"concurrency": {opt: queue.WithConcurrency(0),
+			text: `handler "ping": WithConcurrency is 0; it must be at least 1`},
 		"middleware": {cfg: queue.DispatcherConfig{Middleware: []queue.Middleware{nil}}, opt: queue.WithConcurrency(1),
 			text: "DispatcherConfig.Middleware[0] is nil"},
 		"middleware that returns nothing": {opt: queue.WithConcurrency(1),
@@ -197,11 +200,13 @@ func TestMiddlewareWrapsEveryHandlerOutermostFirst(t *testing.T) {
 			}
 		}
 		id := enqueue(t, q, nil)
-		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Middleware: []queue.Middleware{named("outer"), recovers, named("inner")}})
+		d, err := queue.NewDispatcher(q,
+			&queue.DispatcherConfig{Middleware: []queue.Middleware{named("outer"), recovers, named("inner")}})
 		require.NoError(t, err)
 		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { panic("at the disco") })
 		require.NoError(t, d.RunUntilIdle(t.Context()))
-		require.Equal(t, []string{"outer begins ping", "inner begins ping", "inner ends: <nil>", "outer ends: recovered: at the disco"}, calls)
+		require.Equal(t, []string{"outer begins ping", "inner begins ping", "inner ends: <nil>",
+			"outer ends: recovered: at the disco"}, calls)
 		require.Equal(t, "recovered: at the disco", job(t, q, id).LastError)
 	})
 }
@@ -264,7 +269,8 @@ func TestHandlerThatIgnoresItsTimeoutIsGivenUp(t *testing.T) {
 		require.Less(t, time.Since(began), 90*time.Second, "a handler that was given up is not waited for")
 
 		got := job(t, q, id)
-		require.Equal(t, queue.StateCompleted, got.State, "by the next attempt, in the slot that was taken from the first")
+		require.Equal(t, queue.StateCompleted, got.State,
+			"by the next attempt, in the slot that was taken from the first")
 		require.Equal(t, 1, got.Failures)
 		record := attempts(t, q, id)[0]
 		require.Regexp(t, `^handler timed out: it ran 1m2[0-5]s, 1m0s are allowed: it has not returned$`, record.Error)
@@ -295,7 +301,8 @@ func TestHandlerThatIgnoresItsCancelIsGivenUp(t *testing.T) {
 		h := <-told
 		require.ErrorIs(t, h.Cause, queue.ErrCanceled)
 		require.Equal(t, canceled, h.Since)
-		require.WithinRange(t, time.Now(), canceled.Add(30*time.Second), canceled.Add(38*time.Second), "the default grace, looked at by quarters")
+		require.WithinRange(t, time.Now(), canceled.Add(30*time.Second), canceled.Add(38*time.Second),
+			"the default grace, looked at by quarters")
 		close(release)
 		synctest.Wait()
 		require.NoError(t, stop(), "it has returned since")
@@ -309,7 +316,8 @@ func TestHandlerThatIgnoresItsLostLeaseIsGivenUp(t *testing.T) {
 		id := enqueue(t, q, nil)
 		cut := &faulty{Driver: q.DB().Driver()}
 		release, told := make(chan struct{}), make(chan queue.StuckHandler, 1)
-		cfg := &queue.DispatcherConfig{Lease: lease, OnStuck: func(_ context.Context, h queue.StuckHandler) { told <- h }}
+		cfg := &queue.DispatcherConfig{Lease: lease,
+			OnStuck: func(_ context.Context, h queue.StuckHandler) { told <- h }}
 		stop := start(t, on(t, cut, nil), cfg, func(_ context.Context, w *queue.Work[int]) error {
 			if w.Job.Attempt == 1 {
 				<-release
@@ -426,7 +434,8 @@ func TestHandleAfterRunIsSaid(t *testing.T) {
 // Handlers may be registered by several goroutines while Run begins in another: each is registered in time, or refused.
 func TestHandleWhileRunBegins(t *testing.T) {
 	var log bytes.Buffer
-	d, err := queue.NewDispatcher(queuetest.New(t), &queue.DispatcherConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	d, err := queue.NewDispatcher(queuetest.New(t),
+		&queue.DispatcherConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	nothing := func(context.Context, *queue.Work[int]) error { return nil }
 	queue.Handle(d, ping, nothing)

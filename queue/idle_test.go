@@ -22,13 +22,15 @@ import (
 func untilIdle(t *testing.T, q *queue.Queue) (lines []string) {
 	t.Helper()
 	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: time.Minute, Lease: time.Hour, Grace: time.Hour, Logger: log})
+	log := slog.New(slog.NewTextHandler(&out,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: time.Minute, Lease: time.Hour,
+		Grace: time.Hour, Logger: log})
 	require.NoError(t, err)
 	queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
 	ctx, cancel := context.WithTimeout(t.Context(), 8*24*time.Hour)
@@ -90,7 +92,8 @@ func TestRunUntilIdleSaysWhatItWaitsFor(t *testing.T) {
 		late := enqueue(t, q, &queue.Options{NotBefore: week})
 		lines := untilIdle(t, q)
 		require.Equal(t, []string{`level=INFO msg="not idle yet: waiting for jobs that are not due, limited, or running in other processes" ` +
-			`queued=1 running_elsewhere=0 paused=0 next_due=` + week.UTC().Format("2006-01-02T15:04:05.000Z")}, lines, "once")
+			`queued=1 running_elsewhere=0 paused=0 next_due=` + week.UTC().Format("2006-01-02T15:04:05.000Z")}, lines,
+			"once")
 		for _, id := range []string{soon, late} {
 			require.Equal(t, queue.StateCompleted, job(t, q, id).State)
 		}
@@ -228,7 +231,8 @@ func TestRunUntilIdleWaitsForJobsThatAreHeldByAMove(t *testing.T) {
 		require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, counts)
 
 		var once sync.Once
-		d, err := queue.NewDispatcher(on(t, watchedCounts{drv, func() { once.Do(release) }}, nil), &queue.DispatcherConfig{PollInterval: time.Millisecond})
+		d, err := queue.NewDispatcher(on(t, watchedCounts{drv, func() { once.Do(release) }}, nil),
+			&queue.DispatcherConfig{PollInterval: time.Millisecond})
 		require.NoError(t, err)
 		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
 		require.NoError(t, d.RunUntilIdle(t.Context()))

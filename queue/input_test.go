@@ -23,37 +23,60 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 		job queue.NewJob
 		err string
 	}{
-		"no JSON":                      {raw.New(json.RawMessage(`{"a":`), nil), "payload of raw: json: error calling MarshalJSON"},
-		"JSON and more":                {raw.New(json.RawMessage(`1 2`), nil), "payload of raw: json: error calling MarshalJSON"},
-		"JSON with a NUL":              {raw.New(json.RawMessage("\"a\x00b\""), nil), "payload of raw: json: error calling MarshalJSON"},
-		"JSON of no text":              {raw.New(json.RawMessage("\"\xff\""), nil), "payload of raw: not valid UTF-8"},
-		"a string of no text":          {text.New("a\xff", nil), "payload of text: not valid UTF-8"},
-		"a name of no text":            {queue.NewJob{Type: "raw", Payload: map[string]int{"\\\xff": 1}}, "payload of raw: not valid UTF-8"},
-		"a type nobody knows":          {queue.Type[int]("pnig").New(1, nil), `unknown job type: Type is "pnig"; this program knows ["ping" "text" "raw" "ttt`},
-		"a payload of 10 MB":           {text.New(strings.Repeat("x", 10_000_000), nil), "payload of text has 10000002 bytes; at most 1048576 are allowed (Config.MaxPayload)"},
-		"a payload of a byte too much": {text.New(strings.Repeat("x", 1<<20-1), nil), "payload of text has 1048577 bytes; at most 1048576"},
-		"a key of 10 kB":               {ping.New(1, withKey(queue.Forever(strings.Repeat("k", 10_000)))), "Key.Name has 10000 bytes; at most 1000 are allowed"},
-		"a key with a NUL":             {ping.New(1, withKey(queue.Forever("a\x00"))), `Key.Name "a\x00" holds bytes that are no text`},
-		"a key of no text":             {ping.New(1, withKey(queue.WhileUnfinished("\xff"))), `Key.Name "\xff" holds bytes that are no text`},
-		"the name of all types":        {queue.NewJob{Type: "*"}, `Type is "*", which stands for all types (ForAll)`},
-		"a type with a NUL":            {queue.NewJob{Type: "a\x00"}, "holds bytes that are no text"},
-		"a user with a NUL":            {ping.New(1, &queue.Options{UserID: "\x00"}), `UserID "\x00" holds bytes that are no text`},
-		"a tag of no text":             {ping.New(1, &queue.Options{Tags: []string{"ok", "\xc3"}}), `Tags "\xc3" holds bytes that are no text`},
-		"21 tags":                      {ping.New(1, &queue.Options{Tags: make([]string, 21)}), "there are 21 Tags; at most 20 are allowed"},
-		"a time before the year 1":     {ping.New(1, &queue.Options{NotBefore: year(0)}), "NotBefore is 0000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
-		"an end before the year 1":     {ping.New(1, &queue.Options{ExpiresAt: year(-5), NotBefore: year(1)}), "ExpiresAt is -0005-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
-		"an end after the year 9999":   {ping.New(1, &queue.Options{ExpiresAt: year(10_000)}), "ExpiresAt is 10000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
-		"no period":                    {ping.New(1, withKey(queue.ForPeriod("k", 0))), "Key.Period is 0s; it must be at least 1ms"},
-		"a negative period":            {ping.New(1, withKey(queue.ForPeriod("k", -time.Hour))), "Key.Period is -1h0m0s; it must be at least 1ms"},
-		"a period for ever":            {ping.New(1, withKey(queue.Key{Name: "k", Scope: driver.KeyForever, Period: time.Hour})), "Key.Period is 1h0m0s; a key of scope forever has none"},
-		"coalescing with a limit key":  {ping.New(1, &queue.Options{Key: queue.Coalesce("k"), LimitKey: "l"}), `a job with a Key of scope coalesce has no LimitKey of its own ("l")`},
-		"the queue's own limit key":    {ping.New(1, &queue.Options{LimitKey: "coalesce:k"}), `LimitKey "coalesce:k" begins with "coalesce:", which is the queue's own`},
+		"no JSON": {raw.New(json.RawMessage(`{"a":`), nil),
+			"payload of raw: json: error calling MarshalJSON"},
+		"JSON and more": {raw.New(json.RawMessage(`1 2`), nil),
+			"payload of raw: json: error calling MarshalJSON"},
+		"JSON with a NUL": {raw.New(json.RawMessage("\"a\x00b\""), nil),
+			"payload of raw: json: error calling MarshalJSON"},
+		"JSON of no text":     {raw.New(json.RawMessage("\"\xff\""), nil), "payload of raw: not valid UTF-8"},
+		"a string of no text": {text.New("a\xff", nil), "payload of text: not valid UTF-8"},
+		"a name of no text": {queue.NewJob{Type: "raw", Payload: map[string]int{"\\\xff": 1}},
+			"payload of raw: not valid UTF-8"},
+		"a type nobody knows": {queue.Type[int]("pnig").New(1, nil),
+			`unknown job type: Type is "pnig"; this program knows ["ping" "text" "raw" "ttt`},
+		"a payload of 10 MB": {text.New(strings.Repeat("x", 10_000_000), nil),
+			"payload of text has 10000002 bytes; at most 1048576 are allowed (Config.MaxPayload)"},
+		"a payload of a byte too much": {text.New(strings.Repeat("x", 1<<20-1), nil),
+			"payload of text has 1048577 bytes; at most 1048576"},
+		"a key of 10 kB": {ping.New(1, withKey(queue.Forever(strings.Repeat("k", 10_000)))),
+			"Key.Name has 10000 bytes; at most 1000 are allowed"},
+		"a key with a NUL": {ping.New(1, withKey(queue.Forever("a\x00"))),
+			`Key.Name "a\x00" holds bytes that are no text`},
+		"a key of no text": {ping.New(1, withKey(queue.WhileUnfinished("\xff"))),
+			`Key.Name "\xff" holds bytes that are no text`},
+		"the name of all types": {queue.NewJob{Type: "*"}, `Type is "*", which stands for all types (ForAll)`},
+		"a type with a NUL":     {queue.NewJob{Type: "a\x00"}, "holds bytes that are no text"},
+		"a user with a NUL": {ping.New(1, &queue.Options{UserID: "\x00"}),
+			`UserID "\x00" holds bytes that are no text`},
+		"a tag of no text": {ping.New(1, &queue.Options{Tags: []string{"ok", "\xc3"}}),
+			`Tags "\xc3" holds bytes that are no text`},
+		"21 tags": {ping.New(1, &queue.Options{Tags: make([]string, 21)}),
+			"there are 21 Tags; at most 20 are allowed"},
+		"a time before the year 1": {ping.New(1, &queue.Options{NotBefore: year(0)}),
+			"NotBefore is 0000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
+		"an end before the year 1": {ping.New(1, &queue.Options{ExpiresAt: year(-5), NotBefore: year(1)}),
+			"ExpiresAt is -0005-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
+		"an end after the year 9999": {ping.New(1, &queue.Options{ExpiresAt: year(10_000)}),
+			"ExpiresAt is 10000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
+		"no period": {ping.New(1, withKey(queue.ForPeriod("k", 0))),
+			"Key.Period is 0s; it must be at least 1ms"},
+		"a negative period": {ping.New(1, withKey(queue.ForPeriod("k", -time.Hour))),
+			"Key.Period is -1h0m0s; it must be at least 1ms"},
+		"a period for ever": {ping.New(1,
+			withKey(queue.Key{Name: "k", Scope: driver.KeyForever, Period: time.Hour})),
+			"Key.Period is 1h0m0s; a key of scope forever has none"},
+		"coalescing with a limit key": {ping.New(1, &queue.Options{Key: queue.Coalesce("k"), LimitKey: "l"}),
+			`a job with a Key of scope coalesce has no LimitKey of its own ("l")`},
+		"the queue's own limit key": {ping.New(1, &queue.Options{LimitKey: "coalesce:k"}),
+			`LimitKey "coalesce:k" begins with "coalesce:", which is the queue's own`},
 	}
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		q := on(t, db.Driver(), &queue.Config{Types: []string{"ping", "text", "raw", strings.Repeat("t", 200)}})
 		for name, c := range cases {
-			_, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(1, &queue.Options{Key: queue.Forever("good")}), c.job})
+			_, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(1, &queue.Options{Key: queue.Forever("good")}),
+				c.job})
 			require.ErrorIs(t, err, queue.ErrInvalidJob, name)
 			require.ErrorContains(t, err, c.err, name)
 			require.Less(t, len(err.Error()), 11_000, "an error does not repeat all of it: %s", name)
@@ -145,9 +168,10 @@ func TestOddInputIsKeptAsItIs(t *testing.T) {
 		} {
 			want, err := json.Marshal(payload)
 			require.NoError(t, err)
-			enqueued, err := q.Enqueue(t.Context(), queue.NewJob{Type: "nobody handles this", Payload: payload, Options: queue.Options{
-				Key: queue.Forever(strings.Repeat("k", 990) + name[:7]),
-			}})
+			enqueued, err := q.Enqueue(t.Context(), queue.NewJob{Type: "nobody handles this", Payload: payload,
+				Options: queue.Options{
+					Key: queue.Forever(strings.Repeat("k", 990) + name[:7]),
+				}})
 			require.NoError(t, err, name)
 			got := job(t, q, enqueued.ID)
 			require.Equal(t, string(want), string(got.Payload), name)
@@ -235,7 +259,8 @@ func TestWhatIsTooLargeToStoreFailsTheJobAndNothingOfItIsWritten(t *testing.T) {
 				steps, err := q.Steps(t.Context(), id)
 				require.NoError(t, err)
 				require.Empty(t, steps)
-				counts, err := q.Counts(t.Context(), queue.Filter{Types: []string{"next"}, States: []queue.State{queue.StateQueued}})
+				counts, err := q.Counts(t.Context(),
+					queue.Filter{Types: []string{"next"}, States: []queue.State{queue.StateQueued}})
 				require.NoError(t, err)
 				require.Empty(t, counts)
 
@@ -297,12 +322,13 @@ func TestAnErrorSaysOnceWhatWasDone(t *testing.T) {
 		q := on(t, db.Driver(), nil)
 		id := enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
 		_, err := q.Enqueue(t.Context(), ping.New(2, &queue.Options{Key: queue.Forever("k")}))
-		require.EqualError(t, err, "queue: enqueue "+id+`: idempotency key is taken by a different job: "k" (payload is 1 there, 2 here; use another key)`)
+		require.EqualError(t, err, "queue: enqueue "+id+
+			`: idempotency key is taken by a different job: "k" (payload is 1 there, 2 here; use another key)`)
 	})
 }
 
-// A nil context is refused. Package database/sql would panic on it with a pool's lock held, and whoever recovered from that would
-// wait for ever at the next call.
+// A nil context is refused. Package database/sql would panic on it with a pool's lock held, and whoever recovered from
+// that would wait for ever at the next call.
 func TestNilContextIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		q := queueOn(t, db)

@@ -64,8 +64,8 @@ func (q *Queue) Attempts(ctx context.Context, jobID string) ([]AttemptRecord, er
 	return attempts, wrap("attempts", jobID, err)
 }
 
-// Logs lists the lines that the handler of a job has logged with [Attempt.Logger], attempt by attempt. They are stored once the
-// attempt has ended.
+// Logs lists the lines that the handler of a job has logged with [Attempt.Logger], attempt by attempt. They are stored
+// once the attempt has ended.
 func (q *Queue) Logs(ctx context.Context, jobID string) ([]LogLine, error) {
 	stored, err := q.driver.Logs(ctx, lookup(jobID))
 	lines := mapped(stored, func(l driver.LogLine) LogLine { return LogLine(l) })
@@ -101,10 +101,10 @@ func mapped[From, To any](list []From, fn func(From) To) []To {
 	return out
 }
 
-// A Filter selects jobs; empty fields do not restrict. States, Types, UserID, Key and LimitKey use an index; Tags alone is
-// searched among the jobs that have any. The other fields are compared with each remaining job, newest first, until Limit jobs
-// are found. Searching for a rare tag or a time long ago takes some tenths of a second for each million jobs, and so does
-// counting.
+// A Filter selects jobs; empty fields do not restrict. States, Types, UserID, Key and LimitKey use an index; Tags alone
+// is searched among the jobs that have any. The other fields are compared with each remaining job, newest first, until
+// Limit jobs are found. Searching for a rare tag or a time long ago takes some tenths of a second for each million
+// jobs, and so does counting.
 type Filter struct {
 	States []State
 	Types  []string
@@ -119,17 +119,18 @@ type Filter struct {
 	CreatedBefore time.Time
 	// Before is a job id: only jobs with lower ids, which are older, are listed.
 	Before string
-	// Limit bounds a listing: default 20, bounds 1 to 1000. [Queue.Redrive] and [Queue.CancelAll] take 0 as no bound and do as
-	// many otherwise; counts ignore it.
+	// Limit bounds a listing: default 20, bounds 1 to 1000. [Queue.Redrive] and [Queue.CancelAll] take 0 as no bound
+	// and do as many otherwise; counts ignore it.
 	Limit int
-	// All says that a call which changes jobs is meant for all there are: [Queue.Redrive] and [Queue.CancelAll] refuse a Filter
-	// in which nothing but States and Limit is set, unless All is. Reading ignores it.
+	// All says that a call which changes jobs is meant for all there are: [Queue.Redrive] and [Queue.CancelAll] refuse
+	// a Filter in which nothing but States and Limit is set, unless All is. Reading ignores it.
 	All bool
 }
 
 // selects reports whether something other than the state chooses among the jobs.
 func (f *Filter) selects() bool {
-	return len(f.Types)+len(f.Tags) > 0 || f.UserID+f.Key+f.LimitKey+f.Before != "" || !f.CreatedFrom.IsZero() || !f.CreatedBefore.IsZero()
+	return len(f.Types)+len(f.Tags) > 0 || f.UserID+f.Key+f.LimitKey+f.Before != "" || !f.CreatedFrom.IsZero() ||
+		!f.CreatedBefore.IsZero()
 }
 
 func (f *Filter) stored() driver.Filter {
@@ -143,7 +144,8 @@ var errInvalidFilter = errors.New("invalid filter")
 
 func (f *Filter) validate() error {
 	for field, names := range map[string][]string{
-		"Types": f.Types, "UserID": {f.UserID}, "Key": {f.Key}, "LimitKey": {f.LimitKey}, "Tags": f.Tags, "Before": {f.Before},
+		"Types": f.Types, "UserID": {f.UserID}, "Key": {f.Key}, "LimitKey": {f.LimitKey}, "Tags": f.Tags,
+		"Before": {f.Before},
 	} {
 		for _, name := range names {
 			if !isText(name) {

@@ -12,7 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A State is where a job stands in its life. Its method Finished reports whether a job stays there unless someone retries it.
+// A State is where a job stands in its life. Its method Finished reports whether a job stays there unless someone
+// retries it.
 type State = driver.State
 
 // The states: queued → running → completed, failed or canceled. A job that waits for its time, or for its next attempt,
@@ -34,9 +35,9 @@ type Job struct {
 	Type    string
 	Payload json.RawMessage
 
-	// Options are the current [Options] of the job: NotBefore is when the job is, or was, due; MaxAttempts, and the LimitKey of a
-	// key that coalesces, are the values that the queue has chosen; Key.Period is not kept. To enqueue another job like it,
-	// convert them: queue.Options(job.Options).
+	// Options are the current [Options] of the job: NotBefore is when the job is, or was, due; MaxAttempts, and the
+	// LimitKey of a key that coalesces, are the values that the queue has chosen; Key.Period is not kept. To enqueue
+	// another job like it, convert them: queue.Options(job.Options).
 	driver.Options
 
 	State State
@@ -66,9 +67,11 @@ type Job struct {
 // maxPrinted is how much of a payload is printed, in bytes.
 const maxPrinted = 1000
 
-// String describes the job for logs: its type, id, state and attempt, and the beginning of its payload and of its last error.
+// String describes the job for logs: its type, id, state and attempt, and the beginning of its payload and of its last
+// error.
 func (j Job) String() string {
-	text := fmt.Sprintf("%s %s %s, attempt %d, payload %s", j.Type, j.ID, j.State, j.Attempt, beginning(string(j.Payload)))
+	text := fmt.Sprintf("%s %s %s, attempt %d, payload %s", j.Type, j.ID, j.State, j.Attempt,
+		beginning(string(j.Payload)))
 	if j.LastError != "" {
 		text += ", last error " + strconv.Quote(beginning(j.LastError))
 	}
@@ -109,8 +112,8 @@ func (t Type[P]) New(payload P, opts *Options) NewJob {
 // A NewJob is a job to be enqueued; [Type.New] makes one whose payload is checked by the compiler.
 type NewJob struct {
 	Type string // not empty and not "*", at most 200 bytes
-	// Payload is anything encoding/json takes, up to [Config].MaxPayload; nil is stored as null. Texts must be UTF-8; bytes
-	// that are not belong into a []byte.
+	// Payload is anything encoding/json takes, up to [Config].MaxPayload; nil is stored as null. Texts must be UTF-8;
+	// bytes that are not belong into a []byte.
 	Payload any
 	Options
 }
@@ -127,7 +130,8 @@ type Options struct {
 	MaxAttempts int
 	// ExpiresAt is when the job is no longer worth starting: one that is not running by then is canceled. Zero: never.
 	ExpiresAt time.Time
-	// LimitKey names the group that shares a limit. Jobs of several types may have the same. At most 200 bytes. Empty: none.
+	// LimitKey names the group that shares a limit. Jobs of several types may have the same. At most 200 bytes. Empty:
+	// none.
 	LimitKey string
 	// UserID is the user of the job, for hosts with several users. At most 200 bytes. Empty: none.
 	UserID string
@@ -197,14 +201,17 @@ func (j *NewJob) validate() error {
 	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
 		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
-		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
+		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts,
+			maxMaxAttempts)
 	}
 	switch coalesces := j.Key.Scope == driver.KeyCoalesce; {
 	case coalesces && j.LimitKey == driver.CoalescePrefix+j.Key.Name: // as a stored job has them
 	case strings.HasPrefix(j.LimitKey, driver.CoalescePrefix):
-		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, cutID(j.LimitKey), driver.CoalescePrefix)
+		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, cutID(j.LimitKey),
+			driver.CoalescePrefix)
 	case coalesces && j.LimitKey != "":
-		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, cutID(j.LimitKey))
+		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob,
+			cutID(j.LimitKey))
 	}
 	for _, err := range []error{
 		j.validTimes(), validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
@@ -225,7 +232,8 @@ func (j *NewJob) validTimes() error {
 		return err
 	}
 	if !j.ExpiresAt.IsZero() && j.ExpiresAt.Before(j.NotBefore) {
-		return fmt.Errorf("%w: ExpiresAt (%v) is before NotBefore (%v): the job could never run", ErrInvalidJob, j.ExpiresAt, j.NotBefore)
+		return fmt.Errorf("%w: ExpiresAt (%v) is before NotBefore (%v): the job could never run", ErrInvalidJob,
+			j.ExpiresAt, j.NotBefore)
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 type KeyScope = driver.KeyScope
 
 // A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
-// job's id, and anything else fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or [Coalesce].
+// job's id, and anything else fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or
+// [Coalesce].
 type Key = driver.Key
 
 // Forever is a key that is never freed: a job with this name is enqueued once.
@@ -26,17 +27,18 @@ func Forever(name string) Key { return Key{Name: name, Scope: driver.KeyForever}
 // WhileUnfinished is a key that is free again when its job has finished: jobs with this name do not overlap.
 func WhileUnfinished(name string) Key { return Key{Name: name, Scope: driver.KeyUnfinished} }
 
-// ForPeriod is a key that is taken for a period from the enqueueing on, whatever the outcome of the job: at most one job with
-// this name is enqueued in that period. The time is measured by the server's clock on PostgreSQL, and by that of the enqueueing
-// machine on SQLite.
+// ForPeriod is a key that is taken for a period from the enqueueing on, whatever the outcome of the job: at most one
+// job with this name is enqueued in that period. The time is measured by the server's clock on PostgreSQL, and by that
+// of the enqueueing machine on SQLite.
 func ForPeriod(name string, period time.Duration) Key {
 	return Key{Name: name, Scope: driver.KeyPeriod, Period: period}
 }
 
-// Coalesce is a key that is free again when its job begins: of the jobs with this name one runs and at most one waits. The
-// waiting one stands for all requests made meanwhile and begins when the first has ended. If a job is to run again while another
-// already waits, it is canceled, with a LastError that names the other, which does the same work from the beginning. So a job
-// that coalesces must not contain work that must not be repeated. The queue sets the job's LimitKey.
+// Coalesce is a key that is free again when its job begins: of the jobs with this name one runs and at most one waits.
+// The waiting one stands for all requests made meanwhile and begins when the first has ended. If a job is to run again
+// while another already waits, it is canceled, with a LastError that names the other, which does the same work from the
+// beginning. So a job that coalesces must not contain work that must not be repeated. The queue sets the job's
+// LimitKey.
 func Coalesce(name string) Key { return Key{Name: name, Scope: driver.KeyCoalesce} }
 
 func validKey(k Key) error {
@@ -45,8 +47,10 @@ func validKey(k Key) error {
 		return nil
 	case k.Name == "":
 		return fmt.Errorf("%w: Key.Name is empty", ErrInvalidJob)
-	case !slices.Contains([]KeyScope{driver.KeyForever, driver.KeyUnfinished, driver.KeyPeriod, driver.KeyCoalesce}, k.Scope):
-		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever, WhileUnfinished, ForPeriod or Coalesce", ErrInvalidJob, k.Scope)
+	case !slices.Contains([]KeyScope{driver.KeyForever, driver.KeyUnfinished, driver.KeyPeriod, driver.KeyCoalesce},
+		k.Scope):
+		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever, WhileUnfinished, ForPeriod or Coalesce",
+			ErrInvalidJob, k.Scope)
 	case k.Scope == driver.KeyPeriod && k.Period < time.Millisecond:
 		return fmt.Errorf("%w: Key.Period is %v; it must be at least 1ms", ErrInvalidJob, k.Period)
 	case k.Scope != driver.KeyPeriod && k.Period != 0:
@@ -55,8 +59,8 @@ func validKey(k Key) error {
 	return validText("Key.Name", k.Name, maxKeyLength)
 }
 
-// conflict describes the difference between rows[i] and the job that has its key. It returns nil if there is none: another codec,
-// or another key of it, has made the holder's fingerprint.
+// conflict describes the difference between rows[i] and the job that has its key. It returns nil if there is none:
+// another codec, or another key of it, has made the holder's fingerprint.
 func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertResult) error {
 	given, held := &rows[i], result.Holder
 	if held == nil {
@@ -85,7 +89,8 @@ func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertRe
 			hint = "the payloads differ"
 		}
 	}
-	return &Error{Op: "enqueue", JobID: result.ID, Err: fmt.Errorf("%w: %q", ErrKeyConflict, given.Key.Name), Hint: hint + "; use another key"}
+	return &Error{Op: "enqueue", JobID: result.ID, Err: fmt.Errorf("%w: %q", ErrKeyConflict, given.Key.Name),
+		Hint: hint + "; use another key"}
 }
 
 // difference names the first place in which two payloads differ and, unless hidden, their values there.
@@ -115,7 +120,8 @@ func decodeAny(text []byte) (v any, err error) {
 // absent represents a member or an element that one side lacks.
 type absent struct{}
 
-// firstDifference returns an empty path for values that are the same. Members are gone through in the order of their names.
+// firstDifference returns an empty path for values that are the same. Members are gone through in the order of their
+// names.
 func firstDifference(path string, a, b any) (where string, x, y any) {
 	switch a := a.(type) {
 	case map[string]any:
@@ -192,8 +198,8 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// A job that coalesces, and was to run again, is canceled by [driver.Finisher].Finish if another already waits under its key. The
-// reported outcome is the cancellation, not the retry that its handler's error requested.
+// A job that coalesces, and was to run again, is canceled by [driver.Finisher].Finish if another already waits under
+// its key. The reported outcome is the cancellation, not the retry that its handler's error requested.
 
 // coalescing names the job if it may have been superseded.
 func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
@@ -203,8 +209,8 @@ func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
 	return ids
 }
 
-// superseded returns, for jobs that the transaction has ended and that will not run again, the text that names the jobs that
-// superseded them.
+// superseded returns, for jobs that the transaction has ended and that will not run again, the text that names the jobs
+// that superseded them.
 func (q *Queue) superseded(ctx context.Context, tx *driver.WriteTx, ids []string) (map[string]string, error) {
 	if len(ids) == 0 {
 		return nil, nil

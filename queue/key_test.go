@@ -22,14 +22,17 @@ func TestKeyConflictShowsTheDifference(t *testing.T) {
 		held, given any
 		hint        string
 	}{
-		"a scalar":          {1, 2, "payload is 1 there, 2 here"},
-		"another kind":      {object{"a": 1}, list{1}, `payload is {"a":1} there, [1] here`},
-		"the first member":  {object{"b": 1, "a": object{"x": true}}, object{"b": 2, "a": object{"x": false}}, "payload.a.x is true there, false here"},
-		"an element":        {list{1, object{"to": "ann"}}, list{1, object{"to": "bob"}}, `payload[1].to is "ann" there, "bob" here`},
-		"a member too few":  {object{"a": 1}, object{}, "payload.a is 1 there, absent here"},
-		"an element more":   {list{}, list{nil}, "payload[0] is absent there, null here"},
-		"long values":       {long, long + "!", `payload is "` + long[:79*2] + `… there, "` + long[:79*2] + "… here"},
-		"numbers of a size": {12345678901234567, 12345678901234568, "payload is 12345678901234567 there, 12345678901234568 here"},
+		"a scalar":     {1, 2, "payload is 1 there, 2 here"},
+		"another kind": {object{"a": 1}, list{1}, `payload is {"a":1} there, [1] here`},
+		"the first member": {object{"b": 1, "a": object{"x": true}}, object{"b": 2, "a": object{"x": false}},
+			"payload.a.x is true there, false here"},
+		"an element": {list{1, object{"to": "ann"}}, list{1, object{"to": "bob"}},
+			`payload[1].to is "ann" there, "bob" here`},
+		"a member too few": {object{"a": 1}, object{}, "payload.a is 1 there, absent here"},
+		"an element more":  {list{}, list{nil}, "payload[0] is absent there, null here"},
+		"long values":      {long, long + "!", `payload is "` + long[:79*2] + `… there, "` + long[:79*2] + "… here"},
+		"numbers of a size": {12345678901234567, 12345678901234568,
+			"payload is 12345678901234567 there, 12345678901234568 here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := queuetest.New(t)
@@ -49,7 +52,8 @@ func TestKeyConflictShowsTheDifference(t *testing.T) {
 func TestKeyConflictNamesTheOtherType(t *testing.T) {
 	q := queuetest.New(t)
 	enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
-	_, err := q.Enqueue(t.Context(), queue.NewJob{Type: "pong", Payload: 1, Options: queue.Options{Key: queue.Forever("k")}})
+	_, err := q.Enqueue(t.Context(), queue.NewJob{Type: "pong", Payload: 1,
+		Options: queue.Options{Key: queue.Forever("k")}})
 	require.ErrorContains(t, err, "(that job is of type ping, this one of type pong; use another key)")
 }
 
@@ -108,7 +112,8 @@ func TestASupersededJobIsSaidToBeCanceled(t *testing.T) {
 				require.Zero(t, events[1].NotBefore)
 				require.NotContains(t, out.String(), "job will run again")
 				if name == "a handler fails" {
-					require.Contains(t, out.String(), `msg="job is canceled: another waits that does the same" job_id=`+first)
+					require.Contains(t, out.String(), `msg="job is canceled: another waits that does the same" job_id=`+
+						first)
 					require.Contains(t, out.String(), `error=broken reason="superseded by `+next+`"`)
 				}
 			})

@@ -42,7 +42,8 @@ func (i *identity) renew() string {
 	return i.id
 }
 
-// The heartbeater keeps all leases of the process alive with one write, and cancels the handlers of those that were lost.
+// The heartbeater keeps all leases of the process alive with one write, and cancels the handlers of those that were
+// lost.
 type heartbeater struct {
 	q        *Queue
 	log      *slog.Logger
@@ -55,7 +56,7 @@ type heartbeater struct {
 
 	// overdue fires when no beat has been written for a lease, also while one hangs.
 	overdue *time.Timer
-	// stray are the leases that the last look found under the worker's name and not running here.
+	// stray are the leases that the last check found under the worker's name and not running here.
 	stray map[driver.Lease]bool
 }
 
@@ -79,9 +80,10 @@ func (h *heartbeater) run(ctx context.Context) {
 
 // beat does not wait for an answer longer than leaves time for another try within the lease.
 func (h *heartbeater) beat(ctx context.Context) {
-	ctx, cancel := answeredIn(ctx, min(patience, max(h.lease/2, stopPatience)))
+	ctx, cancel := answeredIn(ctx, min(answerTimeout, max(h.lease/2, stopTimeout)))
 	defer cancel()
-	alive, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.identity.get(), Types: h.types, Now: h.now()})
+	alive, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.identity.get(), Types: h.types,
+		Now: h.now()})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return
@@ -103,17 +105,19 @@ func (h *heartbeater) revive(ctx context.Context) {
 	// In this order: the claimer itself cancels the jobs of a later claim under the old name.
 	now := h.identity.renew()
 	h.running.cancelAll(ErrLeaseLost)
-	h.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was", was, logWorkerID, now)
-	if _, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: now, First: true, Types: h.types, Now: h.now()}); err != nil {
+	h.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was",
+		was, logWorkerID, now)
+	if _, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: now, First: true, Types: h.types,
+		Now: h.now()}); err != nil {
 		h.log.ErrorContext(ctx, "heartbeat failed", logError, err)
 		return
 	}
 	h.overdue.Reset(h.lease)
 }
 
-// collect gives back jobs that run under the worker's name and not in this process: their claim has committed and its answer was
-// lost. They would stay running for ever, since the worker lives. A job that is being started, or has just ended, is also not
-// here, but never for two looks in a row.
+// collect gives back jobs that run under the worker's name and not in this process: their claim has committed and its
+// answer was lost. They would stay running for ever, since the worker lives. A job that is being started, or has just
+// ended, is also not here, but never for two checks in a row.
 func (h *heartbeater) collect(ctx context.Context) {
 	held, err := h.q.driver.WorkerJobs(ctx, h.identity.get())
 	if err != nil {
@@ -174,8 +178,8 @@ func (c *leaseChecker) verify(ctx context.Context, leases []driver.Lease) {
 	}
 }
 
-// whyNotHeld distinguishes a job that was canceled from one that others have taken and given back. It returns nil for a job that
-// this attempt has completed.
+// whyNotHeld distinguishes a job that was canceled from one that others have taken and given back. It returns nil for a
+// job that this attempt has completed.
 func (c *leaseChecker) whyNotHeld(ctx context.Context, lease driver.Lease, answer error) error {
 	if !errors.Is(answer, ErrNotRunning) {
 		return ErrLeaseLost
@@ -191,16 +195,16 @@ func (c *leaseChecker) whyNotHeld(ctx context.Context, lease driver.Lease, answe
 	return ErrLeaseLost
 }
 
-// The rescuer looks for workers whose heartbeat has not changed for a lease, on its own monotonic clock: no two machines' clocks
-// are ever compared. It removes them and gives their jobs back.
+// The rescuer looks for workers whose heartbeat has not changed for a lease, on its own monotonic clock: no two
+// machines' clocks are ever compared. It removes them and gives their jobs back.
 type rescuer struct {
 	q        *Queue
 	log      *slog.Logger
 	identity *identity
 	lease    time.Duration
 
-	seen   map[string]sighting
-	looked time.Time
+	seen    map[string]sighting
+	checked time.Time
 }
 
 type sighting struct {
@@ -212,7 +216,7 @@ func (r *rescuer) run(ctx context.Context) {
 	ticker := time.NewTicker(r.lease / 4)
 	defer ticker.Stop()
 	for {
-		if err := r.look(ctx, r.lease); err != nil && ctx.Err() == nil {
+		if err := r.check(ctx, r.lease); err != nil && ctx.Err() == nil {
 			r.log.ErrorContext(ctx, "looking for dead workers failed", logError, err)
 		}
 		select {
@@ -224,9 +228,9 @@ func (r *rescuer) run(ctx context.Context) {
 }
 
 // takeAll removes every worker there is, for a dispatcher that knows it is alone.
-func (r *rescuer) takeAll(ctx context.Context) error { return r.look(ctx, 0) }
+func (r *rescuer) takeAll(ctx context.Context) error { return r.check(ctx, 0) }
 
-func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
+func (r *rescuer) check(ctx context.Context, lease time.Duration) error {
 	ctx, cancel := answered(ctx)
 	defer cancel()
 	workers, err := r.q.driver.Workers(ctx)
@@ -234,11 +238,11 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 		return err
 	}
 	now := time.Now()
-	if now.Sub(r.looked) > lease/2 {
+	if now.Sub(r.checked) > lease/2 {
 		// This process, and perhaps the whole machine, stood still: that time says nothing about the others.
 		clear(r.seen)
 	}
-	r.looked = now
+	r.checked = now
 	still := make(map[string]sighting, len(workers))
 	for _, w := range workers {
 		if w.ID == r.identity.get() {

@@ -93,22 +93,25 @@ func TestProcessClaimsItsOwnLostJob(t *testing.T) {
 		paused := &faulty{Driver: q.DB().Driver()}
 		causes := make(chan error, 2)
 		release := make(chan struct{})
-		stop := start(t, on(t, paused, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
-			if w.Job.Attempt == 1 {
-				causes <- untilCanceled(ctx)
-				return context.Cause(ctx)
-			}
-			<-release
-			causes <- ctx.Err()
-			return nil
-		})
+		stop := start(t, on(t, paused, nil), &queue.DispatcherConfig{Lease: lease},
+			func(ctx context.Context, w *queue.Work[int]) error {
+				if w.Job.Attempt == 1 {
+					causes <- untilCanceled(ctx)
+					return context.Cause(ctx)
+				}
+				<-release
+				causes <- ctx.Err()
+				return nil
+			})
 		synctest.Wait()
 		workers, err := q.DB().Driver().Workers(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			jobs, err := q.DB().Driver().RemoveDeadWorker(ctx, tx.(*driver.WriteTx), workers[0])
 			require.NoError(t, err)
-			_, err = q.DB().Driver().Finish(ctx, tx.(*driver.WriteTx), []driver.Outcome{{Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: queue.Now(tx), At: queue.Now(tx)}})
+			_, err = q.DB().Driver().Finish(ctx, tx.(*driver.WriteTx),
+				[]driver.Outcome{{Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed,
+					NotBefore: queue.Now(tx), At: queue.Now(tx)}})
 			return err
 		}))
 		require.ErrorIs(t, <-causes, queue.ErrLeaseLost)
@@ -120,8 +123,8 @@ func TestProcessClaimsItsOwnLostJob(t *testing.T) {
 	})
 }
 
-// A worker is declared dead, and registers again by claiming another job before its next beat. The job it has lost waits for
-// its next attempt: nobody has canceled it.
+// A worker is declared dead, and registers again by claiming another job before its next beat. The job it has lost
+// waits for its next attempt: nobody has canceled it.
 func TestALostJobThatWaitsIsNotTakenForCanceled(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
@@ -140,7 +143,8 @@ func TestALostJobThatWaitsIsNotTakenForCanceled(t *testing.T) {
 			jobs, err := q.DB().Driver().RemoveDeadWorker(ctx, tx.(*driver.WriteTx), workers[0])
 			require.NoError(t, err)
 			_, err = q.DB().Driver().Finish(ctx, tx.(*driver.WriteTx), []driver.Outcome{{
-				Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: queue.Now(tx).Add(time.Hour), At: queue.Now(tx),
+				Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed,
+				NotBefore: queue.Now(tx).Add(time.Hour), At: queue.Now(tx),
 			}})
 			return err
 		}))
@@ -172,12 +176,13 @@ func (h *heldClaim) Claim(ctx context.Context, req driver.ClaimRequest) (driver.
 func TestClaimUnderANameThatIsDeadIsGivenBack(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		held := &heldClaim{Driver: q.DB().Driver(), hold: make(chan struct{}), entered: make(chan struct{})}
-		stop := start(t, on(t, held, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
-			if w.Job.Attempt > 1 {
-				return nil
-			}
-			return untilCanceled(ctx)
-		})
+		stop := start(t, on(t, held, nil), &queue.DispatcherConfig{Lease: lease},
+			func(ctx context.Context, w *queue.Work[int]) error {
+				if w.Job.Attempt > 1 {
+					return nil
+				}
+				return untilCanceled(ctx)
+			})
 		<-held.entered
 		workers, err := q.DB().Driver().Workers(t.Context())
 		require.NoError(t, err)
@@ -202,13 +207,14 @@ func TestDispatcherOutlivesADatabaseThatIsAway(t *testing.T) {
 				flaky := &faulty{Driver: q.DB().Driver()}
 				ids := []string{enqueue(t, q, nil), enqueue(t, q, nil), enqueue(t, q, nil)}
 				release := make(chan struct{})
-				stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease, Workers: 2}, func(_ context.Context, w *queue.Work[int]) error {
-					<-release
-					if w.Job.ID == ids[1] && w.Job.Attempt == 1 {
-						return errBroken
-					}
-					return nil
-				})
+				stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease, Workers: 2},
+					func(_ context.Context, w *queue.Work[int]) error {
+						<-release
+						if w.Job.ID == ids[1] && w.Job.Attempt == 1 {
+							return errBroken
+						}
+						return nil
+					})
 				synctest.Wait()
 				flaky.writes.Store(true)
 				close(release)
@@ -231,13 +237,14 @@ func TestHandlersAreToldWhenTheLeaseCannotBeKept(t *testing.T) {
 		flaky := &faulty{Driver: q.DB().Driver()}
 		id := enqueue(t, q, nil)
 		causes := make(chan error, 1)
-		stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
-			if w.Job.Attempt > 1 {
-				return nil
-			}
-			causes <- untilCanceled(ctx)
-			return ctx.Err()
-		})
+		stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease},
+			func(ctx context.Context, w *queue.Work[int]) error {
+				if w.Job.Attempt > 1 {
+					return nil
+				}
+				causes <- untilCanceled(ctx)
+				return ctx.Err()
+			})
 		synctest.Wait()
 		began := time.Now()
 		flaky.writes.Store(true)
@@ -248,7 +255,8 @@ func TestHandlersAreToldWhenTheLeaseCannotBeKept(t *testing.T) {
 		require.NoError(t, stop())
 		got := job(t, q, id)
 		require.Equal(t, queue.StateCompleted, got.State)
-		require.Equal(t, []int{0, 1, 0}, []int{got.Failures, got.Interruptions, got.Crashes}, "that is nobody's failure")
+		require.Equal(t, []int{0, 1, 0}, []int{got.Failures, got.Interruptions, got.Crashes},
+			"that is nobody's failure")
 	})
 }
 
@@ -257,10 +265,11 @@ func TestShutdownWithADatabaseThatIsAwayReturns(t *testing.T) {
 		flaky := &faulty{Driver: q.DB().Driver()}
 		id := enqueue(t, q, nil)
 		release := make(chan struct{})
-		stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error {
-			<-release
-			return nil
-		})
+		stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease},
+			func(context.Context, *queue.Work[int]) error {
+				<-release
+				return nil
+			})
 		synctest.Wait()
 		flaky.writes.Store(true)
 		close(release)
@@ -279,7 +288,8 @@ func TestRescuerThatStoodStillJudgesNobodyByThatTime(t *testing.T) {
 		stuck := &stuckWorkers{Driver: q.DB().Driver(), release: make(chan struct{})}
 		id := enqueue(t, q, nil)
 		require.Len(t, claimAs(t, q, "neighbour"), 1)
-		stop := start(t, on(t, stuck, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
+		stop := start(t, on(t, stuck, nil), &queue.DispatcherConfig{Lease: lease},
+			func(context.Context, *queue.Work[int]) error { return nil })
 		time.Sleep(lease / 2)
 		stuck.on.Store(true)
 		time.Sleep(10 * lease)
@@ -313,7 +323,8 @@ func TestJobsClaimedUnseenAreGivenBack(t *testing.T) {
 		id := enqueue(t, q, nil)
 		lossy := &faulty{Driver: q.DB().Driver()}
 		lossy.unseen.Store(true)
-		stop := start(t, on(t, lossy, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
+		stop := start(t, on(t, lossy, nil), &queue.DispatcherConfig{Lease: lease},
+			func(context.Context, *queue.Work[int]) error { return nil })
 		time.Sleep(2 * lease)
 		got := job(t, q, id)
 		require.Equal(t, queue.StateCompleted, got.State)
@@ -343,12 +354,13 @@ func TestHandlersAreToldWhenAHeartbeatHangs(t *testing.T) {
 		enqueue(t, q, nil)
 		hanging := &faulty{Driver: q.DB().Driver()}
 		entered, told := make(chan struct{}), make(chan error, 1)
-		stop := start(t, on(t, hanging, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, _ *queue.Work[int]) error {
-			close(entered)
-			<-ctx.Done()
-			told <- context.Cause(ctx)
-			return nil
-		})
+		stop := start(t, on(t, hanging, nil), &queue.DispatcherConfig{Lease: lease},
+			func(ctx context.Context, _ *queue.Work[int]) error {
+				close(entered)
+				<-ctx.Done()
+				told <- context.Cause(ctx)
+				return nil
+			})
 		<-entered
 		hanging.hangs.Store(true)
 		began := time.Now()
@@ -368,14 +380,15 @@ func TestAnEndThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
 		picky := &faulty{Driver: q.DB().Driver(), poison: `"poison"`}
 		begun := make(chan struct{}, len(ids))
 		release := make(chan struct{})
-		stop := start(t, on(t, picky, nil), &queue.DispatcherConfig{Lease: lease}, func(_ context.Context, w *queue.Work[int]) error {
-			begun <- struct{}{}
-			<-release
-			if w.Job.ID == ids[0] {
-				w.SetResult("poison")
-			}
-			return nil
-		})
+		stop := start(t, on(t, picky, nil), &queue.DispatcherConfig{Lease: lease},
+			func(_ context.Context, w *queue.Work[int]) error {
+				begun <- struct{}{}
+				<-release
+				if w.Job.ID == ids[0] {
+					w.SetResult("poison")
+				}
+				return nil
+			})
 		for range ids {
 			<-begun
 		}

@@ -35,27 +35,27 @@ func ForType[T ~string](name T) Target { return Target{Kind: TargetType, Name: s
 // ForKey is the jobs with this limit key, of whatever types; see [Options].
 func ForKey(key string) Target { return Target{Kind: TargetKey, Name: key} }
 
-// ForKeyPrefix is the jobs whose limit key has the prefix, each key separately: a limit of 2 for "gmail:" lets two jobs of each
-// account run. The limit of a longer prefix takes precedence over that of a shorter one, and that of the key itself over both. A
-// pause holds all keys with the prefix, including those with limits of their own.
+// ForKeyPrefix is the jobs whose limit key has the prefix, each key separately: a limit of 2 for "gmail:" lets two jobs
+// of each account run. The limit of a longer prefix takes precedence over that of a shorter one, and that of the key
+// itself over both. A pause holds all keys with the prefix, including those with limits of their own.
 func ForKeyPrefix(prefix string) Target { return Target{Kind: TargetKeyPrefix, Name: prefix} }
 
 // ForAll is all jobs; they can be paused, not limited.
 func ForAll() Target { return Target{Kind: TargetType, Name: driver.AllTypes} }
 
-// A Limit bounds how many jobs of a [Target] run, over all machines. A job of a type and with a key needs capacity under both
-// limits.
+// A Limit bounds how many jobs of a [Target] run, over all machines. A job of a type and with a key needs capacity
+// under both limits.
 type Limit struct {
-	// MaxRunning is the maximum number of running jobs. A job runs from its claim to its end, or until a dead worker's jobs are
-	// taken back. Zero: no limit; at most 1,000,000.
+	// MaxRunning is the maximum number of running jobs. A job runs from its claim to its end, or until a dead worker's
+	// jobs are taken back. Zero: no limit; at most 1,000,000.
 	MaxRunning int
 	// Rate is how many start in each Per, evenly: one every Per ÷ Rate. A start is a claim; a job that is tried again
 	// starts again. Zero: as many as like; at most one a microsecond, and 1,000,000,000.
 	Rate int
 	// Per is the time that Rate is about: from 1 ms to 366 days; zero when Rate is.
 	Per time.Duration
-	// Burst is how many may start at once after a quiet time. In any period of length Per at most Rate + Burst − 1 start. Default
-	// 1: never more than Rate; at most Rate.
+	// Burst is how many may start at once after a quiet time. In any period of length Per at most Rate + Burst − 1
+	// start. Default 1: never more than Rate; at most Rate.
 	Burst int
 }
 
@@ -73,16 +73,19 @@ const (
 	maxPer          = 366 * 24 * time.Hour
 )
 
-// SetLimit limits the target from now on, replacing its earlier limit. Running jobs continue, even if there are more than the
-// limit allows. A pause stays. Jobs that the limit holds back are kept apart and slow no others; if very many are queued, moving
-// them takes the database a while.
+// SetLimit limits the target from now on, replacing its earlier limit. Running jobs continue, even if there are more
+// than the limit allows. A pause stays. Jobs that the limit holds back are kept apart and slow no others; if very many
+// are queued, moving them takes the database a while.
 func (q *Queue) SetLimit(ctx context.Context, target Target, limit Limit) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.SetLimitTx(ctx, tx, target, limit) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.SetLimitTx(ctx, tx, target,
+			limit)
+	})
 }
 
 // SetLimitTx is SetLimit as part of a transaction.
 func (q *Queue) SetLimitTx(ctx context.Context, tx Tx, target Target, limit Limit) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("set limit", "", err)
 	}
@@ -91,7 +94,8 @@ func (q *Queue) SetLimitTx(ctx context.Context, tx Tx, target Target, limit Limi
 		return wrap("set limit", "", err)
 	}
 	if target == ForAll() {
-		return wrap("set limit", "", fmt.Errorf("%w: all jobs can be paused, not limited: limit their types", ErrInvalidLimit))
+		return wrap("set limit", "", fmt.Errorf("%w: all jobs can be paused, not limited: limit their types",
+			ErrInvalidLimit))
 	}
 	if limit.Rate > 0 {
 		limit.Burst = max(1, limit.Burst)
@@ -99,15 +103,15 @@ func (q *Queue) SetLimitTx(ctx context.Context, tx Tx, target Target, limit Limi
 	return q.limited(ctx, w, "set limit", q.driver.SetLimit(ctx, w, driver.Target(target), (*driver.Limit)(&limit)))
 }
 
-// RemoveLimit lets the jobs of the target run freely again, unless another limit is about them or they are paused. It is
-// no error when there is no limit.
+// RemoveLimit lets the jobs of the target run freely again, unless another limit is about them or they are paused. It
+// is no error when there is no limit.
 func (q *Queue) RemoveLimit(ctx context.Context, target Target) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RemoveLimitTx(ctx, tx, target) })
 }
 
 // RemoveLimitTx is RemoveLimit as part of a transaction.
 func (q *Queue) RemoveLimitTx(ctx context.Context, tx Tx, target Target) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("remove limit", "", err)
 	}
@@ -118,15 +122,15 @@ func (q *Queue) RemoveLimitTx(ctx context.Context, tx Tx, target Target) error {
 	return q.limited(ctx, w, "remove limit", q.driver.SetLimit(ctx, w, driver.Target(target), nil))
 }
 
-// Pause keeps the jobs of the target from being claimed, on all machines, until [Queue.Resume]. Running jobs continue, and jobs
-// can be enqueued. A pause is durable. Pausing again is no error.
+// Pause keeps the jobs of the target from being claimed, on all machines, until [Queue.Resume]. Running jobs continue,
+// and jobs can be enqueued. A pause is durable. Pausing again is no error.
 func (q *Queue) Pause(ctx context.Context, target Target) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseTx(ctx, tx, target) })
 }
 
 // PauseTx is Pause as part of a transaction.
 func (q *Queue) PauseTx(ctx context.Context, tx Tx, target Target) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("pause", "", err)
 	}
@@ -134,14 +138,15 @@ func (q *Queue) PauseTx(ctx context.Context, tx Tx, target Target) error {
 	return q.setPaused(ctx, w, "pause", target, true)
 }
 
-// Resume ends the pause of exactly this target: a type stays paused while [ForAll] is. It is no error when there is none.
+// Resume ends the pause of exactly this target: a type stays paused while [ForAll] is. It is no error when there is
+// none.
 func (q *Queue) Resume(ctx context.Context, target Target) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeTx(ctx, tx, target) })
 }
 
 // ResumeTx is Resume as part of a transaction.
 func (q *Queue) ResumeTx(ctx context.Context, tx Tx, target Target) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("resume", "", err)
 	}
@@ -184,7 +189,8 @@ func (t Target) validate() error {
 		return fmt.Errorf("%w: Target.Name is empty", ErrInvalidLimit)
 	}
 	if t.Kind != TargetType && strings.HasPrefix(t.Name, driver.CoalescePrefix) {
-		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, cutID(t.Name), driver.CoalescePrefix)
+		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, cutID(t.Name),
+			driver.CoalescePrefix)
 	}
 	return validTextOf(ErrInvalidLimit, "Target.Name", t.Name, maxNameLength)
 }
@@ -192,7 +198,8 @@ func (t Target) validate() error {
 func (l Limit) validate() error {
 	switch {
 	case l.MaxRunning < 0 || l.MaxRunning > maxRunningLimit:
-		return fmt.Errorf("%w: Limit.MaxRunning is %d; it must be within 0 and %d", ErrInvalidLimit, l.MaxRunning, maxRunningLimit)
+		return fmt.Errorf("%w: Limit.MaxRunning is %d; it must be within 0 and %d", ErrInvalidLimit, l.MaxRunning,
+			maxRunningLimit)
 	case l.Rate < 0 || l.Rate > maxRate:
 		return fmt.Errorf("%w: Limit.Rate is %d; it must be within 0 and %d", ErrInvalidLimit, l.Rate, maxRate)
 	case l.Rate == 0 && (l.Per != 0 || l.Burst != 0):
@@ -204,9 +211,11 @@ func (l Limit) validate() error {
 	case l.Per < minPer || l.Per > maxPer:
 		return fmt.Errorf("%w: Limit.Per is %v; it must be within %v and %v", ErrInvalidLimit, l.Per, minPer, maxPer)
 	case int64(l.Rate) > l.Per.Microseconds():
-		return fmt.Errorf("%w: Limit.Rate is %d in %v; it must be at most one a microsecond", ErrInvalidLimit, l.Rate, l.Per)
+		return fmt.Errorf("%w: Limit.Rate is %d in %v; it must be at most one a microsecond", ErrInvalidLimit, l.Rate,
+			l.Per)
 	case l.Burst < 0 || l.Burst > l.Rate:
-		return fmt.Errorf("%w: Limit.Burst is %d; it must be within 0 and Limit.Rate (%d)", ErrInvalidLimit, l.Burst, l.Rate)
+		return fmt.Errorf("%w: Limit.Burst is %d; it must be within 0 and Limit.Rate (%d)", ErrInvalidLimit, l.Burst,
+			l.Rate)
 	}
 	return nil
 }

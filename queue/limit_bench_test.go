@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Jobs that take no time, of a key of which five may run, in two dispatchers; an operation is one job. What is measured is
-// how soon the end of one job begins another.
+// Jobs that take no time, of a key of which five may run, in two dispatchers; an operation is one job. What is measured
+// is how soon the end of one job begins another.
 func BenchmarkNarrowLimit(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) queue.DB{
 		"sqlite":   func(t testing.TB) queue.DB { return dbtest.SQLite(t) },

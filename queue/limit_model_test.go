@@ -46,21 +46,23 @@ func TestLimitsAreKeptAndKeepNothingForEver(t *testing.T) {
 		require.NoError(t, err)
 		l := &limited{
 			q: q, now: time.Now().Add(time.Hour).Truncate(time.Microsecond), starts: map[queue.Target][]time.Time{},
-			limits: map[queue.Target]queue.Limit{}, since: map[queue.Target]time.Time{}, paused: map[queue.Target]bool{},
+			limits: map[queue.Target]queue.Limit{}, since: map[queue.Target]time.Time{},
+			paused: map[queue.Target]bool{},
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"enqueue": l.enqueue, "claim": l.claim, "end": l.end, "cancel": l.cancel, "limit": l.limit, "pause": l.pause, "advance": l.advance,
+			"enqueue": l.enqueue, "claim": l.claim, "end": l.end, "cancel": l.cancel, "limit": l.limit,
+			"pause": l.pause, "advance": l.advance,
 			"": l.verify,
 		})
 		l.settle(t)
 	})
 }
 
-// The fronts of a key that is not to be looked at are the first of its waiting jobs of each type, or there are none.
-const wrongFronts = `
+// The heads of a key that is not to be looked at are the first of its waiting jobs of each type, or there are none.
+const wrongHeads = `
 SELECT limit_key || ' ' || type
-FROM job_fronts AS f
-WHERE NOT EXISTS (SELECT 1 FROM job_admissions AS a WHERE a.limit_key = f.limit_key)
+FROM job_heads AS f
+WHERE NOT EXISTS (SELECT 1 FROM job_limit_marks AS a WHERE a.limit_key = f.limit_key)
   AND id IS NOT (
     SELECT id
     FROM jobs
@@ -75,23 +77,24 @@ SELECT limit_key || ' ' || type
 FROM jobs AS j
 WHERE state = 'queued'
   AND hold = 2
-  AND NOT EXISTS (SELECT 1 FROM job_admissions AS a WHERE a.limit_key = j.limit_key)
-  AND EXISTS (SELECT 1 FROM job_fronts AS f WHERE f.limit_key = j.limit_key)
-  AND NOT EXISTS (SELECT 1 FROM job_fronts AS f WHERE f.limit_key = j.limit_key AND f.type = j.type)`
+  AND NOT EXISTS (SELECT 1 FROM job_limit_marks AS a WHERE a.limit_key = j.limit_key)
+  AND EXISTS (SELECT 1 FROM job_heads AS f WHERE f.limit_key = j.limit_key)
+  AND NOT EXISTS (SELECT 1 FROM job_heads AS f WHERE f.limit_key = j.limit_key AND f.type = j.type)`
 
 func (l *limited) verify(t *rapid.T) {
 	found, err := queueadmin.Verify(context.Background(), l.q)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	var wrong []string
-	require.NoError(t, l.q.DB().Reader().Select(&wrong, wrongFronts))
+	require.NoError(t, l.q.DB().Reader().Select(&wrong, wrongHeads))
 	require.Empty(t, wrong)
 }
 
 func (l *limited) enqueue(t *rapid.T) {
 	batch := make([]queue.NewJob, rapid.IntRange(1, 6).Draw(t, "jobs"))
 	for i := range batch {
-		opts := &queue.Options{LimitKey: rapid.SampledFrom(limitedKeys).Draw(t, "key"), Priority: rapid.IntRange(0, 2).Draw(t, "priority")}
+		opts := &queue.Options{LimitKey: rapid.SampledFrom(limitedKeys).Draw(t, "key"),
+			Priority: rapid.IntRange(0, 2).Draw(t, "priority")}
 		if rapid.IntRange(0, 4).Draw(t, "scheduled") == 0 {
 			opts.NotBefore = l.now.Add(time.Second)
 		}
@@ -194,7 +197,8 @@ func (l *limited) end(t *rapid.T) {
 	if rapid.Bool().Draw(t, "name its limit key") {
 		out.LimitKey = job.LimitKey
 	}
-	switch kind := rapid.SampledFrom([]string{queue.KindCompleted, queue.KindFailed, driver.KindReleased, queue.KindInterrupted}).Draw(t, "how"); kind {
+	switch kind := rapid.SampledFrom([]string{queue.KindCompleted, queue.KindFailed, driver.KindReleased,
+		queue.KindInterrupted}).Draw(t, "how"); kind {
 	case queue.KindCompleted:
 	case queue.KindInterrupted:
 		out.State, out.Kind, out.Error, out.NotBefore = queue.StateQueued, kind, "later", l.now.Add(time.Second)
@@ -202,18 +206,19 @@ func (l *limited) end(t *rapid.T) {
 		out.State, out.Kind, out.Error = queue.StateQueued, kind, "again"
 	}
 	if rapid.Bool().Draw(t, "claim, too") {
-		l.handOver(t, out)
+		l.claimOnComplete(t, out)
 		return
 	}
 	l.finish(t, out)
 }
 
-// handOver claims in the transaction that ends a job.
-func (l *limited) handOver(t *rapid.T, out driver.Outcome) {
+// claimOnComplete claims in the transaction that ends a job.
+func (l *limited) claimOnComplete(t *rapid.T, out driver.Outcome) {
 	var claimed func() driver.ClaimResult
 	require.NoError(t, l.q.DB().Write(context.Background(), func(ctx context.Context, tx queue.Tx) (err error) {
 		var answers []error
-		answers, claimed, err = l.q.DB().Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx.(*driver.WriteTx), []driver.Outcome{out}, l.draw(t))
+		answers, claimed, err = l.q.DB().Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx.(*driver.WriteTx),
+			[]driver.Outcome{out}, l.draw(t))
 		require.Equal(t, []error{nil}, answers)
 		return err
 	}))
@@ -232,7 +237,8 @@ func (l *limited) finish(t *rapid.T, outcomes ...driver.Outcome) {
 }
 
 func (l *limited) cancel(t *rapid.T) {
-	jobs, err := l.q.Jobs(context.Background(), queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: 1000})
+	jobs, err := l.q.Jobs(context.Background(),
+		queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: 1000})
 	require.NoError(t, err)
 	if len(jobs) == 0 {
 		return
@@ -292,13 +298,15 @@ func (l *limited) settle(t *rapid.T) {
 		l.take(t, &result)
 		ended := len(l.running) > 0
 		for _, job := range l.running {
-			l.finish(t, driver.Outcome{Lease: job.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now})
+			l.finish(t, driver.Outcome{Lease: job.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted,
+				At: l.now})
 		}
 		l.running = nil
 		switch {
 		case result.More || ended:
 		case result.NextDue.IsZero():
-			counts, err := l.q.Counts(context.Background(), queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}})
+			counts, err := l.q.Counts(context.Background(),
+				queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}})
 			require.NoError(t, err)
 			require.Empty(t, counts, "no claim would ever take them")
 			return

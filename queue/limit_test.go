@@ -81,7 +81,8 @@ func TestALimitThatIsRolledBackIsNone(t *testing.T) {
 	require.NoError(t, q.SetLimit(t.Context(), queue.ForType(ping), queue.Limit{Rate: 2, Per: time.Hour}))
 	limits, err = q.Limits(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []queue.LimitStatus{{Target: queue.ForType(ping), Limit: queue.Limit{Rate: 2, Per: time.Hour, Burst: 1}}}, limits)
+	require.Equal(t, []queue.LimitStatus{{Target: queue.ForType(ping), Limit: queue.Limit{Rate: 2, Per: time.Hour,
+		Burst: 1}}}, limits)
 }
 
 // Dispatchers start jobs at the very instants that the rate allows, and look no more often than that.
@@ -109,10 +110,11 @@ func TestResumeWakesDispatchers(t *testing.T) {
 		for _, target := range []queue.Target{queue.ForType(ping), queue.ForAll(), queue.ForKey("k")} {
 			require.NoError(t, q.Pause(t.Context(), target))
 			ran := make(chan string, 1)
-			stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour}, func(_ context.Context, w *queue.Work[int]) error {
-				ran <- w.Job.ID
-				return nil
-			})
+			stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour},
+				func(_ context.Context, w *queue.Work[int]) error {
+					ran <- w.Job.ID
+					return nil
+				})
 			id := enqueue(t, q, &queue.Options{LimitKey: "k"})
 			require.Equal(t, queue.StateQueued, job(t, q, id).State)
 			require.NoError(t, q.Resume(t.Context(), target))
@@ -122,8 +124,8 @@ func TestResumeWakesDispatchers(t *testing.T) {
 	})
 }
 
-// A job that ends and frees capacity wakes the dispatchers of all processes: many jobs that take no time pass a limit of five
-// without a poll. It is told after each end anew, so that a wake-up which is lost once stops them.
+// A job that ends and frees capacity wakes the dispatchers of all processes: many jobs that take no time pass a limit
+// of five without a poll. It is told after each end anew, so that a wake-up which is lost once stops them.
 func TestALimitCostsNoWaiting(t *testing.T) {
 	for _, target := range []queue.Target{queue.ForType(ping), queue.ForKey("k")} {
 		t.Run(string(target.Kind), func(t *testing.T) {
@@ -149,16 +151,17 @@ func passLimit(t *testing.T, db queue.DB, target queue.Target) {
 	began := time.Now()
 	var stops []func() error
 	for range 2 {
-		stops = append(stops, start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
-			if running.Add(1) > most {
-				above.Add(1)
-			}
-			running.Add(-1)
-			if ran.Add(1) == jobs {
-				close(done)
-			}
-			return nil
-		}))
+		stops = append(stops, start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour},
+			func(context.Context, *queue.Work[int]) error {
+				if running.Add(1) > most {
+					above.Add(1)
+				}
+				running.Add(-1)
+				if ran.Add(1) == jobs {
+					close(done)
+				}
+				return nil
+			}))
 	}
 	<-done
 	t.Logf("%d jobs in %v", jobs, time.Since(began))

@@ -21,15 +21,15 @@ const (
 	maxLineText = 8 << 10
 )
 
-// Logger returns a logger for the attempt. Its lines go to the dispatcher's logger, with the job's id, type and attempt, and are
-// stored with the job, where [Queue.Logs] finds them: lines of level Info and above, and lower ones that the dispatcher's logger
-// accepts.
+// Logger returns a logger for the attempt. Its lines go to the dispatcher's logger, with the job's id, type and
+// attempt, and are stored with the job, where [Queue.Logs] finds them: lines of level Info and above, and lower ones
+// that the dispatcher's logger accepts.
 //
-// The last 200 lines of an attempt are kept, and of those at most 32 KB; the numbers of the lines show how many preceded them. A
-// message of more than 8 KB is cut and ends with "…"; larger attributes are kept as the beginning of their text, in one named
-// !CUT. The queue's [Codec] encodes stored lines. The lines are written in the transaction that ends the attempt, however it
-// ends. Lines logged after [Attempt.Complete], and those of an attempt that loses its lease or whose process dies, go to the
-// dispatcher's logger alone.
+// The last 200 lines of an attempt are kept, and of those at most 32 KB; the numbers of the lines show how many
+// preceded them. A message of more than 8 KB is cut and ends with "…"; larger attributes are kept as the beginning of
+// their text, in one named !CUT. The queue's [Codec] encodes stored lines. The lines are written in the transaction
+// that ends the attempt, however it ends. Lines logged after [Attempt.Complete], and those of an attempt that loses its
+// lease or whose process dies, go to the dispatcher's logger alone.
 func (a *Attempt) Logger() *slog.Logger {
 	if a.made("log") != nil {
 		return slog.Default()

@@ -56,10 +56,12 @@ func TestLogIsKeptWithEachAttempt(t *testing.T) {
 		lines := logs(t, q, id)
 		require.Len(t, lines, 4)
 		require.Equal(t, queue.LogLine{
-			JobID: id, Attempt: 2, Line: 1, At: began.UTC().Truncate(time.Microsecond), Level: slog.LevelInfo, Message: "reads",
-			Attrs: json.RawMessage(`{"of":"all","page":{"n":2,"token":"[secret]","from":{"host":"example.org"}}}`),
+			JobID: id, Attempt: 2, Line: 1, At: began.UTC().Truncate(time.Microsecond), Level: slog.LevelInfo,
+			Message: "reads",
+			Attrs:   json.RawMessage(`{"of":"all","page":{"n":2,"token":"[secret]","from":{"host":"example.org"}}}`),
 		}, lines[2])
-		require.Equal(t, []int{1, 1, 2, 2}, []int{lines[0].Attempt, lines[1].Attempt, lines[2].Attempt, lines[3].Attempt})
+		require.Equal(t, []int{1, 1, 2, 2}, []int{lines[0].Attempt, lines[1].Attempt, lines[2].Attempt,
+			lines[3].Attempt})
 		require.Equal(t, "plain \uFFFD and \uFFFD", lines[3].Message)
 		require.Equal(t, slog.LevelWarn, lines[3].Level)
 		require.Equal(t, 2, lines[3].Line)
@@ -77,7 +79,9 @@ func TestLogGoesToTheDispatchersLoggerToo(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
 				id := enqueue(t, q, nil)
 				var out bytes.Buffer
-				d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level}))})
+				d, err := queue.NewDispatcher(q,
+					&queue.DispatcherConfig{Logger: slog.New(slog.NewTextHandler(&out,
+						&slog.HandlerOptions{Level: level}))})
 				require.NoError(t, err)
 				queue.Handle(d, ping, func(_ context.Context, w *queue.Work[int]) error {
 					w.Logger().Debug("debug")

@@ -54,7 +54,8 @@ func (m *model) choose(now time.Time, capacities []driver.TypeCapacity, limit in
 		return capacity[j.Type] == 0 || j.expired(now) || (!j.due && j.NotBefore.After(now))
 	})
 	slices.SortFunc(waiting, func(a, b *modelJob) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore),
+			strings.Compare(a.ID, b.ID))
 	})
 	for _, j := range waiting {
 		if len(chosen) < limit && capacity[j.Type] > 0 && u.start(m.limitsOn(j)) {
@@ -85,8 +86,8 @@ func (m *model) nextDue(capacities []driver.TypeCapacity) (first time.Time) {
 	return time.Time{}
 }
 
-// steady reports whether all rates stand where they can, by a clock that shows now. One that stands further ahead than a burst
-// begins anew as soon as somebody looks at it, of which nothing is promised.
+// steady reports whether all rates stand where they can, by a clock that shows now. One that stands further ahead than
+// a burst begins anew as soon as somebody looks at it, of which nothing is promised.
 func (m *model) steady(now time.Time) bool {
 	for _, at := range m.arrivals {
 		if at.After(now.Add(modelRate.Per)) {
@@ -106,7 +107,8 @@ type modelLimit struct {
 func (l *modelLimit) interval() time.Duration { return l.Per / time.Duration(l.Rate) }
 func (l *modelLimit) slack() time.Duration    { return time.Duration(l.Burst-1) * l.interval() }
 
-// limitsOn are those of the job's type, of all types and of its limit key: the key's own, or else that of its longest beginning.
+// limitsOn are those of the job's type, of all types and of its limit key: the key's own, or else that of its longest
+// beginning.
 func (m *model) limitsOn(j *modelJob) (limits []modelLimit) {
 	for _, of := range []queue.Target{queue.ForAll(), queue.ForType(j.Type)} {
 		if l, ok := m.limits[of]; ok {
@@ -114,7 +116,8 @@ func (m *model) limitsOn(j *modelJob) (limits []modelLimit) {
 		}
 	}
 	if j.Key.Scope == driver.KeyCoalesce {
-		return append(limits, modelLimit{queue.LimitStatus{Limit: queue.Limit{MaxRunning: 1}}, queue.ForKey(j.LimitKey)})
+		return append(limits, modelLimit{queue.LimitStatus{Limit: queue.Limit{MaxRunning: 1}},
+			queue.ForKey(j.LimitKey)})
 	}
 	if j.LimitKey == "" {
 		return limits
@@ -154,7 +157,8 @@ func (m *model) used(now time.Time) *usage {
 func (u *usage) start(limits []modelLimit) bool {
 	for i := range limits {
 		l := &limits[i]
-		if l.Paused || (l.MaxRunning > 0 && u.running[l.of] >= l.MaxRunning) || (l.Rate > 0 && u.arrivals[l.of].Add(-l.slack()).After(u.now)) {
+		if l.Paused || (l.MaxRunning > 0 && u.running[l.of] >= l.MaxRunning) ||
+			(l.Rate > 0 && u.arrivals[l.of].Add(-l.slack()).After(u.now)) {
 			return false
 		}
 	}

@@ -67,7 +67,8 @@ func (m *model) take(j *modelJob, period time.Duration) modelKey {
 	return k
 }
 
-// free reports whether a key may be taken over: its time is over, or its job waits no more, and others may wait meanwhile.
+// free reports whether a key may be taken over: its time is over, or its job waits no more, and others may wait
+// meanwhile.
 func (m *model) free(k modelKey) bool {
 	if k.Scope == driver.KeyCoalesce {
 		return m.jobs[k.JobID].State != queue.StateQueued
@@ -129,7 +130,8 @@ func (m *model) finish(out driver.Outcome) error {
 	return nil
 }
 
-// finishAll answers those that are refused by what there is then: another end may be of a later attempt of the same job.
+// finishAll answers those that are refused by what there is then: another end may be of a later attempt of the same
+// job.
 func (m *model) finishAll(ends []driver.Outcome) []error {
 	answers := make([]error, len(ends))
 	for i := range ends {
@@ -145,7 +147,8 @@ func (m *model) finishAll(ends []driver.Outcome) []error {
 
 func (j *modelJob) record(kind, text string, at time.Time) {
 	j.records = append(j.records, queue.AttemptRecord{
-		JobID: j.ID, Attempt: j.Attempt, WorkerID: j.WorkerID, Kind: kind, Error: text, StartedAt: j.StartedAt, FinishedAt: at,
+		JobID: j.ID, Attempt: j.Attempt, WorkerID: j.WorkerID, Kind: kind, Error: text, StartedAt: j.StartedAt,
+		FinishedAt: at,
 	})
 }
 
@@ -163,7 +166,8 @@ func (m *model) again(j *modelJob, until time.Time) {
 
 // fail judges an error as the queue does.
 func (m *model) fail(claimed *queue.Job, kind string) error {
-	out := driver.Outcome{Lease: claimed.Lease(), State: queue.StateQueued, Kind: queue.KindFailed, Error: errBroken.Error()}
+	out := driver.Outcome{Lease: claimed.Lease(), State: queue.StateQueued, Kind: queue.KindFailed,
+		Error: errBroken.Error()}
 	switch kind {
 	case "plain", "retry after":
 		out.NotBefore = m.now.Add(modelRetry.Base << claimed.Failures)
@@ -197,7 +201,8 @@ var failures = map[string]error{
 // crash lets another process take over the jobs of all workers.
 func (m *model) crash() {
 	for _, j := range m.inState(queue.StateRunning) {
-		out := driver.Outcome{Lease: j.Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: m.now, Error: "worker " + j.WorkerID + " died"}
+		out := driver.Outcome{Lease: j.Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: m.now,
+			Error: "worker " + j.WorkerID + " died"}
 		if j.Crashes+1 > modelBudget.Crashes {
 			out.State = queue.StateFailed
 			out.Error += fmt.Sprintf(" (gave up after %d crashes: the job may be what kills its workers)", j.Crashes+1)

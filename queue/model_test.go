@@ -19,8 +19,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// Whatever is done in whatever order, each engine leaves all that can be seen of the queue as the model does, answers as it
-// does, lets nothing wait that may run, and keeps its invariants.
+// Whatever is done in whatever order, each engine leaves all that can be seen of the queue as the model does, answers
+// as it does, lets nothing wait that may run, and keeps its invariants.
 func TestQueueFollowsItsModel(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) { follow(t, 2, openedMemory(t).Driver()) })
@@ -32,7 +32,8 @@ func TestQueueFollowsItsModel(t *testing.T) {
 		defer func() { require.NoError(t, db.Close()) }()
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		rapid.Check(t, func(t *rapid.T) {
-			for _, table := range []string{"jobs", "job_keys", "job_workers", "job_limits", "job_rates", "job_admissions", "job_fronts"} {
+			for _, table := range []string{"jobs", "job_keys", "job_workers", "job_limits", "job_rates",
+				"job_limit_marks", "job_heads"} {
 				_, err := db.Reader().Exec("DELETE FROM " + table)
 				require.NoError(t, err)
 			}
@@ -93,7 +94,8 @@ func newModel() *model {
 // clone is what a transaction may change and undo.
 func (m *model) clone() *model {
 	c := *m
-	c.keys, c.workers, c.limits, c.arrivals = maps.Clone(m.keys), maps.Clone(m.workers), maps.Clone(m.limits), maps.Clone(m.arrivals)
+	c.keys, c.workers, c.limits, c.arrivals = maps.Clone(m.keys), maps.Clone(m.workers), maps.Clone(m.limits),
+		maps.Clone(m.arrivals)
 	c.jobs = make(map[string]*modelJob, len(m.jobs))
 	for id, j := range m.jobs {
 		copied := *j
@@ -124,9 +126,11 @@ func (m *model) find(f queue.Filter) (jobs []queue.Job) {
 	for _, j := range slices.Backward(m.sorted()) {
 		if (len(f.States) == 0 || slices.Contains(f.States, j.State)) &&
 			(len(f.Types) == 0 || slices.Contains(f.Types, j.Type)) &&
-			(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key.Name) && (f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
+			(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key.Name) &&
+			(f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
 			!slices.ContainsFunc(f.Tags, func(tag string) bool { return !slices.Contains(j.Tags, tag) }) &&
-			(f.CreatedFrom.IsZero() || !j.CreatedAt.Before(f.CreatedFrom)) && (f.CreatedBefore.IsZero() || j.CreatedAt.Before(f.CreatedBefore)) &&
+			(f.CreatedFrom.IsZero() || !j.CreatedAt.Before(f.CreatedFrom)) &&
+			(f.CreatedBefore.IsZero() || j.CreatedAt.Before(f.CreatedBefore)) &&
 			(f.Before == "" || j.ID < f.Before) && len(jobs) < cmp.Or(f.Limit, 1000) {
 			jobs = append(jobs, j.Job)
 		}
@@ -139,7 +143,8 @@ func (j *modelJob) attempts() []queue.AttemptRecord {
 	history := slices.Clone(j.records)
 	if j.State == queue.StateRunning || j.State == queue.StateCompleted {
 		history = append(history, queue.AttemptRecord{
-			JobID: j.ID, Attempt: j.Attempt, WorkerID: j.WorkerID, Kind: string(j.State), StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
+			JobID: j.ID, Attempt: j.Attempt, WorkerID: j.WorkerID, Kind: string(j.State), StartedAt: j.StartedAt,
+			FinishedAt: j.FinishedAt,
 		})
 	}
 	return history

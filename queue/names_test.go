@@ -84,7 +84,8 @@ func TestNamesThatAreNoTextAreRefused(t *testing.T) {
 		require.EqualError(t, err, `queue: claim: invalid worker: its id "a\x00" holds bytes that are no text`)
 		_, err = q.Claim(t.Context(), "w", []string{string(ping), "\xff"}, 1)
 		require.EqualError(t, err, `queue: claim: invalid job: Type "\xff" holds bytes that are no text`)
-		require.EqualError(t, q.Heartbeat(t.Context(), "\xff"), `queue: heartbeat: invalid worker: its id "\xff" holds bytes that are no text`)
+		require.EqualError(t, q.Heartbeat(t.Context(), "\xff"),
+			`queue: heartbeat: invalid worker: its id "\xff" holds bytes that are no text`)
 		require.Equal(t, queue.StateQueued, job(t, q, id).State)
 
 		refusesFilter(t, q, queue.Filter{UserID: "\xff"}, `invalid filter: UserID "\xff" holds bytes that are no text`)
@@ -110,6 +111,7 @@ func TestAHandlerOfATypeThatIsNoTextIsRefused(t *testing.T) {
 		d, err := queue.NewDispatcher(q, nil)
 		require.NoError(t, err)
 		queue.Handle(d, queue.Type[int]("a\x00"), func(context.Context, *queue.Work[int]) error { return nil })
-		require.ErrorContains(t, d.Run(t.Context()), `queue: handler "a\x00": invalid job: Type "a\x00" holds bytes that are no text`)
+		require.ErrorContains(t, d.Run(t.Context()),
+			`queue: handler "a\x00": invalid job: Type "a\x00" holds bytes that are no text`)
 	})
 }

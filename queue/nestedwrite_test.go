@@ -98,7 +98,8 @@ func TestReadsInsideAWriteInMemoryAreRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A goroutine that the function of a write starts and waits for, and that writes by itself, would wait for that write for ever.
+// A goroutine that the function of a write starts and waits for, and that writes by itself, would wait for that write
+// for ever.
 func TestAWriteThatWaitsForItsOwnGoroutineEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		began := time.Now()
@@ -119,7 +120,8 @@ func TestAWriteThatWaitsForItsOwnGoroutineEnds(t *testing.T) {
 	})
 }
 
-// A write that takes long holds nobody up who comes to it late, and those that wait for their turns among many are not refused.
+// A write that takes long holds nobody up who comes to it late, and those that wait for their turns among many are not
+// refused.
 func TestAWriteIsRefusedOnlyWhenAnotherHasItsTurnForLong(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		var all sync.WaitGroup

@@ -142,7 +142,8 @@ func TestATransactionOfAnotherDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// All transactions of the queue's database are taken, whoever has begun them: also where the tables were made after it was opened.
+// All transactions of the queue's database are taken, whoever has begun them: also where the tables were made after it
+// was opened.
 func TestAllTransactionsOfTheDatabaseAreTaken(t *testing.T) {
 	eachPlace(t, func(t *testing.T, create func(t *testing.T) place) {
 		p := create(t)
@@ -167,7 +168,8 @@ func TestAPoolInDisguiseIsNoTransaction(t *testing.T) {
 		conn, err := p.pool.Conn(t.Context())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, conn.Close()) }()
-		for name, tx := range map[string]queue.Tx{"a pool": helper{p.pool}, "a connection": helper{conn}, "a pool as it is": p.pool} {
+		for name, tx := range map[string]queue.Tx{"a pool": helper{p.pool}, "a connection": helper{conn},
+			"a pool as it is": p.pool} {
 			_, err := q.EnqueueTx(t.Context(), tx, ping.New(1, nil))
 			require.Error(t, err, name)
 			advised(t, err, driver.ErrNoTransaction)
@@ -273,7 +275,8 @@ func TestATransactionThatMayOnlyReadIsRefused(t *testing.T) {
 	require.False(t, strings.Contains(err.Error(), "SQLSTATE"))
 }
 
-// refusesOther checks that calls with the transaction say that it is one of another engine, and not that tables are missing.
+// refusesOther checks that calls with the transaction say that it is one of another engine, and not that tables are
+// missing.
 func refusesOther(t *testing.T, q *queue.Queue, tx queue.Tx) {
 	t.Helper()
 	id := enqueue(t, q, nil)
@@ -283,8 +286,11 @@ func refusesOther(t *testing.T, q *queue.Queue, tx queue.Tx) {
 			_, err := q.EnqueueTx(t.Context(), tx, ping.New(1, &queue.Options{Key: queue.WhileUnfinished("k")}))
 			return err
 		},
-		"CancelTx":   func() error { return q.CancelTx(t.Context(), tx, id) },
-		"SetLimitTx": func() error { return q.SetLimitTx(t.Context(), tx, queue.ForKey("k"), queue.Limit{MaxRunning: 1}) },
+		"CancelTx": func() error { return q.CancelTx(t.Context(), tx, id) },
+		"SetLimitTx": func() error {
+			return q.SetLimitTx(t.Context(), tx, queue.ForKey("k"),
+				queue.Limit{MaxRunning: 1})
+		},
 	} {
 		err := call()
 		require.ErrorIs(t, err, driver.ErrOtherDatabase, name)

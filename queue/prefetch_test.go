@@ -16,8 +16,8 @@ func after(l load, job, ran time.Duration) load {
 	return l
 }
 
-// settled is a pace that has seen jobs of one length for a while, and claims of one length.
-func settled(job, wait time.Duration) (p pace, l load) {
+// settled is an estimator that has seen jobs of one length for a while, and claims of one length.
+func settled(job, wait time.Duration) (p prefetchEstimator, l load) {
 	for range 50 {
 		l = after(l, job, 50*time.Millisecond)
 		p.waited(wait)
@@ -26,13 +26,14 @@ func settled(job, wait time.Duration) (p pace, l load) {
 	return p, l
 }
 
-func TestPacePrefetchesWhatTheSlotsCanRun(t *testing.T) {
+func TestPrefetchPrefetchesWhatTheSlotsCanRun(t *testing.T) {
 	p, _ := settled(5*time.Millisecond, time.Millisecond)
 	require.InDelta(t, 100, p.depth, 1, "ten slots run 2,000 jobs a second")
 }
 
-// Where claims take long, a process that is short of jobs must claim more at a time: it would come to less and less otherwise.
-func TestPacePrefetchesFurtherWhereClaimsTakeLong(t *testing.T) {
+// Where claims take long, a process that is short of jobs must claim more at a time: it would come to less and less
+// otherwise.
+func TestPrefetchPrefetchesFurtherWhereClaimsTakeLong(t *testing.T) {
 	p, _ := settled(5*time.Millisecond, 30*time.Millisecond)
 	require.InDelta(t, 240, p.depth, 5)
 
@@ -47,7 +48,7 @@ func TestPacePrefetchesFurtherWhereClaimsTakeLong(t *testing.T) {
 }
 
 // However long claims take, other machines are left what this one cannot run in a bounded time.
-func TestPaceReachesNoFurtherThanItsBound(t *testing.T) {
+func TestPrefetchReachesNoFurtherThanItsBound(t *testing.T) {
 	p, _ := settled(5*time.Millisecond, 10*time.Second)
 	require.Equal(t, 500*time.Millisecond, p.reach(50*time.Millisecond))
 	require.Zero(t, p.reach(0), "not at all")
@@ -55,8 +56,8 @@ func TestPaceReachesNoFurtherThanItsBound(t *testing.T) {
 	require.Equal(t, maxPrefetch, p.depth)
 }
 
-func TestPaceGrowsByDoubling(t *testing.T) {
-	var p pace
+func TestPrefetchGrowsByDoubling(t *testing.T) {
+	var p prefetchEstimator
 	var l load
 	require.Zero(t, p.ahead(l, slots, time.Second), "nothing is known yet")
 	for _, want := range []int{10, 20, 40, 80, 160} {
@@ -66,7 +67,7 @@ func TestPaceGrowsByDoubling(t *testing.T) {
 }
 
 // Jobs that take long are left to others as soon as they are seen to, also before the first of them has ended.
-func TestPaceForgetsQuickJobsWhenSlowOnesCome(t *testing.T) {
+func TestPrefetchForgetsQuickJobsWhenSlowOnesCome(t *testing.T) {
 	p, l := settled(5*time.Millisecond, time.Millisecond)
 	l.spent += slots * time.Second
 	require.LessOrEqual(t, p.ahead(l, slots, 50*time.Millisecond), 10)

@@ -18,38 +18,39 @@ import (
 
 // Config configures a queue. The zero Config uses the defaults.
 type Config struct {
-	// Logger takes warnings and errors, such as a handler that fails. Default: slog.Default(); for silence give a logger on
-	// slog.DiscardHandler.
+	// Logger takes warnings and errors, such as a handler that fails. Default: slog.Default(); for silence give a
+	// logger on slog.DiscardHandler.
 	Logger *slog.Logger
 	// TracerProvider and MeterProvider are where spans and metrics go; nil: OpenTelemetry's global ones.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
-	// ChildSpans makes the span of an attempt a child of the span its job was enqueued in. Otherwise it begins a new trace that
-	// links to that span, so that jobs that enqueue jobs do not form an endless trace.
+	// ChildSpans makes the span of an attempt a child of the span its job was enqueued in. Otherwise it begins a new
+	// trace that links to that span, so that jobs that enqueue jobs do not form an endless trace.
 	ChildSpans bool
-	// Types are the job types that may be enqueued and scheduled. Others are refused with [ErrUnknownType], so that a job with a
-	// misspelled type does not wait for a handler for ever. Default: any, since another program may handle it.
+	// Types are the job types that may be enqueued and scheduled. Others are refused with [ErrUnknownType], so that a
+	// job with a misspelled type does not wait for a handler for ever. Default: any, since another program may handle
+	// it.
 	Types []string
 	// Retry is the wait between attempts. Default [DefaultRetry].
 	Retry RetryPolicy
 	// Budget bounds interruptions and crashes.
 	Budget Budget
-	// MaxPayload is the maximum number of bytes of the JSON of a payload, of a result, and of a step's result or cursor. Default
-	// 1 MiB; at least 1. Store larger values elsewhere, and put their name into the payload.
+	// MaxPayload is the maximum number of bytes of the JSON of a payload, of a result, and of a step's result or
+	// cursor. Default 1 MiB; at least 1. Store larger values elsewhere, and put their name into the payload.
 	MaxPayload int
 	// Retention is how long finished jobs are kept. Default: 7 days.
 	Retention Retention
-	// Codec encodes the payloads, results, steps, errors and log lines that are stored from now on. Default: none, they are
-	// stored plainly. A value that cannot be decoded is shown as stored, a JSON object with the member "$codec"; an error or a
-	// message is replaced by the reason. A handler does not receive such a value: its job is deferred for a minute while the
-	// codec or key is unknown, and fails if the value is damaged.
+	// Codec encodes the payloads, results, steps, errors and log lines that are stored from now on. Default: none, they
+	// are stored plainly. A value that cannot be decoded is shown as stored, a JSON object with the member "$codec"; an
+	// error or a message is replaced by the reason. A handler does not receive such a value: its job is deferred for a
+	// minute while the codec or key is unknown, and fails if the value is damaged.
 	Codec Codec
 	// Decoders decode the values of other codecs.
 	Decoders []Codec
 }
 
-// A Queue enqueues jobs, hands them to workers and stores their outcomes. It is safe for concurrent use; every method that
-// changes something returns when the change is durable.
+// A Queue enqueues jobs, hands them to workers and stores their outcomes. It is safe for concurrent use; every method
+// that changes something returns when the change is durable.
 type Queue struct {
 	events    bus
 	telemetry *telemetry
@@ -86,7 +87,8 @@ func New(db DB, cfg *Config) (*Queue, error) {
 	if c.MaxPayload == 0 {
 		c.MaxPayload = defaultMaxPayload
 	}
-	if err := errors.Join(c.Retry.validate(), c.Budget.validate(), validMaxPayload(c.MaxPayload), validTypes(c.Types)); err != nil {
+	if err := errors.Join(c.Retry.validate(), c.Budget.validate(), validMaxPayload(c.MaxPayload),
+		validTypes(c.Types)); err != nil {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	t, err := newTelemetry(&c)
@@ -98,7 +100,8 @@ func New(db DB, cfg *Config) (*Queue, error) {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	return &Queue{
-		db: db, driver: db.Driver(), options: optionsOf(db.Driver()), log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
+		db: db, driver: db.Driver(), options: optionsOf(db.Driver()), log: c.Logger, retry: c.Retry,
+		budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
 		retention: c.Retention, codecs: codecs, telemetry: t,
 	}, nil
 }
@@ -123,14 +126,15 @@ type DB interface {
 	Dialect() driver.Dialect
 	// Reader is the pool for queries. It refuses to write where the engine can.
 	Reader() *sqlx.DB
-	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when fn
-	// returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and never
-	// waits for anything else. tx is valid until fn returns, and refuses a statement that would end it, such as COMMIT: return
-	// nil to commit, an error to roll back.
+	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or
+	// none: when fn returns an error or panics, they are undone. Several callers may share one commit, so fn does
+	// database work only and never waits for anything else. tx is valid until fn returns, and refuses a statement that
+	// would end it, such as COMMIT: return nil to commit, an error to roll back.
 	//
-	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. To call Write, or a call of
-	// the queue without Tx, from within fn is an error. In a goroutine that fn has started it is not recognised: it waits for
-	// this transaction to end, so fn must not wait for that goroutine; give the goroutine tx and the calls with Tx.
+	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. To call Write, or a
+	// call of the queue without Tx, from within fn is an error. In a goroutine that fn has started it is not
+	// recognised: it waits for this transaction to end, so fn must not wait for that goroutine; give the goroutine tx
+	// and the calls with Tx.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 	// Driver is the engine that the queue uses. Programs do not need it.
 	Driver() driver.Driver
@@ -150,9 +154,9 @@ func (d driven) Driver() driver.Driver { return d.driver }
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
-// limits) or brings them up to date. It may be called at every start, by several processes at once. If they are up to date it
-// only reads, so that a role that may not create tables can call it as well.
+// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and
+// those of limits) or brings them up to date. It may be called at every start, by several processes at once. If they
+// are up to date it only reads, so that a role that may not create tables can call it as well.
 func Migrate(ctx context.Context, db DB) error {
 	if db == nil || db.Driver() == nil {
 		return errors.New("queue: Migrate needs a DB: open a database with queue/sqlite or queue/postgres")
@@ -166,12 +170,12 @@ func Migrate(ctx context.Context, db DB) error {
 // options are the optional methods of a driver; nil if it lacks them.
 type options struct {
 	// now is the time of the database's clock, by which all machines that share it go.
-	now    func() time.Time
-	locks  driver.LockTimeouter
-	writes driver.WriteChecker
-	fence  driver.Fencer
-	groups driver.GroupInserter
-	turns  driver.FinishClaimer
+	now           func() time.Time
+	locks         driver.LockTimeouter
+	writes        driver.WriteChecker
+	fence         driver.Fencer
+	groups        driver.GroupInserter
+	finishClaimer driver.FinishClaimer
 }
 
 func optionsOf(d driver.Driver) options {
@@ -180,6 +184,6 @@ func optionsOf(d driver.Driver) options {
 	o.writes, _ = driver.As[driver.WriteChecker](d)
 	o.fence, _ = driver.As[driver.Fencer](d)
 	o.groups, _ = driver.As[driver.GroupInserter](d)
-	o.turns, _ = driver.As[driver.FinishClaimer](d)
+	o.finishClaimer, _ = driver.As[driver.FinishClaimer](d)
 	return o
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Keep is how long finished jobs are kept, by state. Zero is the default: 7 days, or for a type the value for all types. Negative
-// means for ever.
+// Keep is how long finished jobs are kept, by state. Zero is the default: 7 days, or for a type the value for all
+// types. Negative means for ever.
 type Keep struct {
 	Completed time.Duration
 	Failed    time.Duration
@@ -57,9 +57,9 @@ const (
 	minPrunePause = 10 * time.Millisecond
 )
 
-// Prune deletes finished jobs that have been kept as long as [Config].Retention says, expired keys of scope period, and the state
-// of rates that no longer delay a start. It returns the number of jobs. It deletes a few at a time, with pauses for other writes.
-// Running dispatchers do this every minute.
+// Prune deletes finished jobs that have been kept as long as [Config].Retention says, expired keys of scope period, and
+// the state of rates that no longer delay a start. It returns the number of jobs. It deletes a few at a time, with
+// pauses for other writes. Running dispatchers do this every minute.
 func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 	for _, state := range States() {
 		if !state.Finished() {
@@ -93,7 +93,10 @@ func (q *Queue) pruneType(ctx context.Context, state State, t driver.FinishedTyp
 		return 0, nil
 	}
 	req := driver.PruneRequest{State: state, Type: t.Type, FinishedBefore: before, Limit: pruneBatch}
-	return q.inBatches(ctx, func(ctx context.Context, tx *driver.WriteTx) (int, error) { return q.driver.Prune(ctx, tx, req) })
+	return q.inBatches(ctx, func(ctx context.Context, tx *driver.WriteTx) (int,
+		error) {
+		return q.driver.Prune(ctx, tx, req)
+	})
 }
 
 func (q *Queue) pruneKeys(ctx context.Context) error {
@@ -123,7 +126,9 @@ func (q *Queue) pruneRates(ctx context.Context) error {
 }
 
 // inBatches repeats a deletion, each time in a transaction of its own, until it finds less than a batch.
-func (q *Queue) inBatches(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) (int, error)) (total int, err error) {
+func (q *Queue) inBatches(
+	ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) (int, error),
+) (total int, err error) {
 	for {
 		began, n := time.Now(), 0
 		err := q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {

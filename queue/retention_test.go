@@ -42,7 +42,8 @@ WHERE id IN (SELECT id FROM jobs WHERE state = 'queued' LIMIT $3)`, string(state
 		require.Equal(t, 1200, n)
 		counts, err := q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
-		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1, queue.StateQueued: 1}, counts)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1, queue.StateQueued: 1},
+			counts)
 		n, err = q.Prune(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
@@ -52,7 +53,8 @@ WHERE id IN (SELECT id FROM jobs WHERE state = 'queued' LIMIT $3)`, string(state
 // Each key with a rate leaves a row; those of keys that nobody uses any more go.
 func TestPruneForgetsRatesThatHoldNothingUp(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("account:"), queue.Limit{Rate: 1, Per: time.Minute}))
+		require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("account:"),
+			queue.Limit{Rate: 1, Per: time.Minute}))
 		for n := range 1100 {
 			enqueue(t, q, &queue.Options{LimitKey: fmt.Sprint("account:", n)})
 		}

@@ -57,20 +57,21 @@ func (p RetryPolicy) validate() error {
 	case !(p.Factor >= 1) || math.IsInf(p.Factor, 0): // also for NaN
 		return fmt.Errorf("Retry.Factor is %v; it must be a number of at least 1", p.Factor)
 	case p.Cap < p.Base || p.Cap > maxRetryCap:
-		return fmt.Errorf("Retry.Cap is %v; it must be at least Retry.Base (%v), and at most %v", p.Cap, p.Base, maxRetryCap)
+		return fmt.Errorf("Retry.Cap is %v; it must be at least Retry.Base (%v), and at most %v", p.Cap, p.Base,
+			maxRetryCap)
 	case !(p.Jitter >= 0 && p.Jitter <= 1):
 		return fmt.Errorf("Retry.Jitter is %v; it must be within 0 and 1", p.Jitter)
 	}
 	return nil
 }
 
-// A Budget bounds how often one job may end without success, separately for each cause. Failures are bounded by the job's own
-// MaxAttempts.
+// A Budget bounds how often one job may end without success, separately for each cause. Failures are bounded by the
+// job's own MaxAttempts.
 type Budget struct {
 	// Interruptions is how many deferrals and shutdowns a job survives; the next one ends it. Default 1000.
 	Interruptions int
-	// Crashes is how many deaths of its process a job survives. The next one ends it, since the job may kill its workers. Default
-	// 5.
+	// Crashes is how many deaths of its process a job survives. The next one ends it, since the job may kill its
+	// workers. Default 5.
 	Crashes int
 }
 
@@ -103,7 +104,8 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 	if !errors.As(err, &v) {
 		v = &verdict{err: err}
 	}
-	out := driver.Outcome{Lease: job.lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
+	out := driver.Outcome{Lease: job.lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()),
+		At: now}
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		out.Stack = storable(p.Stack)
 	}
@@ -139,7 +141,8 @@ func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
 	}
 	if job.Crashes >= budget.Crashes {
 		out.State = StateFailed
-		out.Error = fmt.Sprintf("%s (gave up after %d crashes: the job may be what kills its workers)", out.Error, job.Crashes+1)
+		out.Error = fmt.Sprintf("%s (gave up after %d crashes: the job may be what kills its workers)", out.Error,
+			job.Crashes+1)
 	}
 	return out
 }
@@ -164,10 +167,10 @@ type RedriveResult struct {
 // redriveBatch is how many jobs one transaction retries.
 const redriveBatch = 100
 
-// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may be
-// failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in transactions of 100. On
-// an error the result counts those whose transactions have committed. A job that is no longer finished when its turn comes is
-// skipped.
+// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States,
+// which may be failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in
+// transactions of 100. On an error the result counts those whose transactions have committed. A job that is no longer
+// finished when its transaction comes to it is skipped.
 func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateFailed}
@@ -204,8 +207,8 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 	return done, wrap("redrive", "", err)
 }
 
-// byKey returns the ids in the order in which enqueues lock the keys of jobs, so that transactions do not deadlock. Those of one
-// key stay newest first.
+// byKey returns the ids in the order in which enqueues lock the keys of jobs, so that transactions do not deadlock.
+// Those of one key stay newest first.
 func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]string, error) {
 	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
 	if err != nil {
@@ -220,16 +223,16 @@ func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]
 	return ordered, nil
 }
 
-// Retry makes a failed or canceled job due again, with its whole budget; the results of its steps are kept. The error is
-// [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] if another job has taken its key
-// since.
+// Retry makes a failed or canceled job due again, with its whole budget; the results of its steps are kept. The error
+// is [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] if another job has taken
+// its key since.
 func (q *Queue) Retry(ctx context.Context, jobID string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RetryTx(ctx, tx, jobID) })
 }
 
 // RetryTx is Retry as part of a transaction.
 func (q *Queue) RetryTx(ctx context.Context, tx Tx, jobID string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("retry", jobID, err)
 	}

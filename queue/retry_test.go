@@ -57,19 +57,33 @@ func TestWhatHandlersDo(t *testing.T) {
 		{"fails", func(context.Context, *queue.Work[int]) error { return errBroken },
 			queue.AttemptRecord{Kind: queue.KindFailed, Error: "broken"}, 2 * time.Second},
 		{"panics", func(context.Context, *queue.Work[int]) error { panic(errBroken) },
-			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler panicked: broken", Stack: "TestWhatHandlersDo"}, 2 * time.Second},
+			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler panicked: broken", Stack: "TestWhatHandlersDo"},
+			2 * time.Second},
 		{"panics in a write", func(ctx context.Context, w *queue.Work[int]) error { return w.Write(ctx, panicInWrite) },
-			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler panicked: in write", Stack: "panicInWrite"}, 2 * time.Second},
+			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler panicked: in write", Stack: "panicInWrite"},
+			2 * time.Second},
 		{"calls Goexit", func(context.Context, *queue.Work[int]) error { runtime.Goexit(); return nil },
-			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler called runtime.Goexit", Stack: "Goexit"}, 2 * time.Second},
+			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler called runtime.Goexit", Stack: "Goexit"},
+			2 * time.Second},
 		{"calls Goexit in a write", func(ctx context.Context, w *queue.Work[int]) error {
 			return w.Complete(ctx, func(context.Context, queue.Tx) error { runtime.Goexit(); return nil })
-		}, queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler called runtime.Goexit", Stack: "Goexit"}, 2 * time.Second},
+		}, queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler called runtime.Goexit", Stack: "Goexit"},
+			2 * time.Second},
 		{"returns an error that panics", func(context.Context, *queue.Work[int]) error { return rudeError{} },
-			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler panicked: runtime error: invalid memory address or nil pointer dereference", Stack: "rudeError"}, 2 * time.Second},
-		{"sets a result that panics", func(_ context.Context, w *queue.Work[int]) error { w.SetResult(rudeResult{}); return nil },
-			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler panicked: no JSON today", Stack: "MarshalJSON"}, 2 * time.Second},
-		{"asks for a time", func(context.Context, *queue.Work[int]) error { return queue.RetryAfter(errBroken, 90*time.Second) },
+			queue.AttemptRecord{Kind: queue.KindFailed,
+				Error: "handler panicked: runtime error: invalid memory address or nil pointer dereference",
+				Stack: "rudeError"}, 2 * time.Second},
+		{"sets a result that panics", func(_ context.Context,
+			w *queue.Work[int]) error {
+			w.SetResult(rudeResult{})
+			return nil
+		},
+			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler panicked: no JSON today", Stack: "MarshalJSON"},
+			2 * time.Second},
+		{"asks for a time", func(context.Context, *queue.Work[int]) error {
+			return queue.RetryAfter(errBroken,
+				90*time.Second)
+		},
 			queue.AttemptRecord{Kind: queue.KindFailed, Error: "broken"}, 90 * time.Second},
 		{"asks for no time", func(context.Context, *queue.Work[int]) error { return queue.RetryAfter(errBroken, 0) },
 			queue.AttemptRecord{Kind: queue.KindFailed, Error: "broken"}, 2 * time.Second},
@@ -78,12 +92,16 @@ func TestWhatHandlersDo(t *testing.T) {
 		}, queue.AttemptRecord{Kind: queue.KindFailed, Error: "fetch: broken"}, 90 * time.Second},
 		{"defers", func(context.Context, *queue.Work[int]) error { return queue.Defer(errBroken, time.Minute) },
 			queue.AttemptRecord{Kind: queue.KindInterrupted, Error: "broken"}, time.Minute},
-		{"defers without an error", func(context.Context, *queue.Work[int]) error { return queue.Defer(nil, time.Minute) },
+		{"defers without an error", func(context.Context, *queue.Work[int]) error {
+			return queue.Defer(nil,
+				time.Minute)
+		},
 			queue.AttemptRecord{Kind: queue.KindInterrupted, Error: "deferred"}, time.Minute},
 		{"fails with text that no database takes", func(context.Context, *queue.Work[int]) error {
 			return errors.New("a\x00b\xff" + strings.Repeat("é", 1<<20))
 		},
-			queue.AttemptRecord{Kind: queue.KindFailed, Error: "a\uFFFDb\uFFFD" + strings.Repeat("é", (32<<10-8)/2) + "…"}, 2 * time.Second},
+			queue.AttemptRecord{Kind: queue.KindFailed, Error: "a\uFFFDb\uFFFD" + strings.Repeat("é", (32<<10-8)/2) +
+				"…"}, 2 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
@@ -152,7 +170,10 @@ func TestWhatNoRetryMends(t *testing.T) {
 		err    string
 	}{
 		{"fatal", func(context.Context, *queue.Work[int]) error { return queue.Fatal(errBroken) }, "broken"},
-		{"fatal, wrapped", func(context.Context, *queue.Work[int]) error { return fmt.Errorf("read: %w", queue.Fatal(errBroken)) }, "read: broken"},
+		{"fatal, wrapped", func(context.Context, *queue.Work[int]) error {
+			return fmt.Errorf("read: %w",
+				queue.Fatal(errBroken))
+		}, "read: broken"},
 		{"a result that is no JSON", func(_ context.Context, w *queue.Work[int]) error {
 			w.SetResult(make(chan int))
 			return nil
@@ -341,7 +362,8 @@ func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 		require.Equal(t, queue.StateQueued, again.State)
 		require.Zero(t, again.Failures)
 		require.Equal(t, queue.StateCanceled, job(t, q, claimed[220].Job.ID).State)
-		done, err = q.Redrive(t.Context(), queue.Filter{All: true, States: []queue.State{queue.StateFailed, queue.StateCanceled}})
+		done, err = q.Redrive(t.Context(),
+			queue.Filter{All: true, States: []queue.State{queue.StateFailed, queue.StateCanceled}})
 		require.NoError(t, err)
 		require.Equal(t, queue.RedriveResult{Queued: 1, KeyTaken: 2}, done)
 		_, err = q.Redrive(t.Context(), queue.Filter{States: []queue.State{queue.StateCompleted}})

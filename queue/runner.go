@@ -55,8 +55,8 @@ func (r *runner) work() {
 	}
 }
 
-// runOne returns false when another goroutine has taken the slot: this one is being unwound by runtime.Goexit, which nothing
-// can stop, or was given up.
+// runOne returns false when another goroutine has taken the slot: this one is being unwound by runtime.Goexit, which
+// nothing can stop, or was given up.
 func (r *runner) runOne(e *entry) (goesOn bool) {
 	returned := false
 	// A Goexit in the handler runs deferred calls and nothing else.
@@ -106,18 +106,19 @@ func (r *runner) ended(e *entry, err error) {
 		}
 		return
 	}
-	r.completer.add(newEnding(a, outcome))
+	r.completer.add(newCompletion(a, outcome))
 }
 
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (r *runner) giveBack(claimedBefore time.Time) {
 	for _, a := range r.running.unclaim(claimedBefore) {
-		r.completer.add(newEnding(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued, Kind: driver.KindReleased, At: r.now()}))
+		r.completer.add(newCompletion(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued,
+			Kind: driver.KindReleased, At: r.now()}))
 	}
 }
 
-// outcome is here, on the handler's goroutine, because the handler's values run their own code: an error makes its text,
-// a result its JSON, and either may panic.
+// outcome is here, on the handler's goroutine, because the handler's values run their own code: an error makes its
+// text, a result its JSON, and either may panic.
 func (r *runner) outcome(e *entry, err error) (out driver.Outcome) {
 	a := e.attempt
 	defer func() {
@@ -131,11 +132,13 @@ func (r *runner) outcome(e *entry, err error) (out driver.Outcome) {
 			err = Defer(cause, 0)
 		case errors.Is(cause, ErrTimeout):
 			ran := time.Since(e.deadline) + e.timeout
-			err = fmt.Errorf("%w: it ran %v, %v are allowed: %w", ErrTimeout, ran.Round(time.Millisecond), e.timeout, err)
+			err = fmt.Errorf("%w: it ran %v, %v are allowed: %w", ErrTimeout, ran.Round(time.Millisecond), e.timeout,
+				err)
 		}
 		return r.judge(a, err)
 	}
-	out = driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: r.now(), Plain: a.job.plain()}
+	out = driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: r.now(),
+		Plain: a.job.plain()}
 	if result := a.resultValue(); result != nil && !a.completed.Load() {
 		if out.Result, err = r.q.encodeAt(resultPlace(a.job.ID), result); err != nil {
 			return r.judge(a, Fatal(fmt.Errorf("result: %w", err)))
@@ -148,8 +151,8 @@ func (r *runner) judge(a *Attempt, err error) driver.Outcome {
 	return judge(a.job, err, r.now(), r.handlers[a.job.Type].retry, r.q.budget)
 }
 
-// drain waits for the handlers: first for all to end, then for the canceled ones to return. Handlers that still run are given up;
-// without a lease they cannot write.
+// drain waits for the handlers: first for all to end, then for the canceled ones to return. Handlers that still run are
+// given up; without a lease they cannot write.
 func (r *runner) drain(ctx context.Context, patience time.Duration) {
 	r.giveBack(time.Now().Add(time.Hour))
 	if r.running.waitIdle(patience) {
@@ -175,8 +178,8 @@ type StuckHandler struct {
 // errStuck is the result of a handler that was given up.
 var errStuck = errors.New("it has not returned")
 
-// The watchdog gives up handlers that ignore their contexts: the ends of their attempts are written as if they had returned, and
-// others take their slots. At a shutdown the drain does so.
+// The watchdog gives up handlers that ignore their contexts: the ends of their attempts are written as if they had
+// returned, and others take their slots. At a shutdown the drain does so.
 type watchdog struct {
 	runner *runner
 	grace  time.Duration
@@ -225,9 +228,10 @@ func (r *runner) giveUp(ctx context.Context, match func(e *entry) bool) {
 		} else {
 			outcome := r.outcome(e, errStuck)
 			outcome.Stack = storable(stacks[e])
-			r.completer.add(newEnding(a, outcome))
+			r.completer.add(newCompletion(a, outcome))
 		}
-		r.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(), Stack: stacks[e]})
+		r.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(),
+			Stack: stacks[e]})
 	}
 }
 

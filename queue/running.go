@@ -10,8 +10,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The runningSet has the jobs that this process has claimed. A job waits in the backlog until a slot is free, then its handler
-// occupies the slot until it returns. Its attempt stays in the set, and its lease alive, until its end is written.
+// The runningSet has the jobs that this process has claimed. A job waits in the backlog until a slot is free, then its
+// handler occupies the slot until it returns. Its attempt stays in the set, and its lease alive, until its end is
+// written.
 type runningSet struct {
 	mu       sync.Mutex
 	slots    int
@@ -76,7 +77,8 @@ func (e *entry) stop(cause error) {
 
 func newRunningSet(slots int) *runningSet {
 	return &runningSet{
-		slots: slots, attempts: make(map[driver.Lease]*entry), active: make(map[string]int), stuck: make(map[*entry]struct{}),
+		slots: slots, attempts: make(map[driver.Lease]*entry), active: make(map[string]int),
+		stuck:  make(map[*entry]struct{}),
 		hungry: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 }
@@ -304,8 +306,8 @@ func (s *runningSet) leases() []driver.Lease {
 	return leases
 }
 
-// giveUp marks the handlers that run and match as given up. Their slots pass to others, but no more than there are slots
-// in all: where everything hangs, more of it would only fill the memory. It returns how many goroutines to start.
+// giveUp marks the handlers that run and match as given up. Their slots pass to others, but no more than there are
+// slots in all: where everything hangs, more of it would only fill the memory. It returns how many goroutines to start.
 func (s *runningSet) giveUp(match func(e *entry) bool) (stuck []*entry, goroutines int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -356,7 +358,8 @@ func (s *runningSet) waitIdle(limit time.Duration) bool {
 	return s.wait(limit, s.idle)
 }
 
-// waitWritten waits until every attempt's end is written, at most for the given time, and not for a database that is closed.
+// waitWritten waits until every attempt's end is written, at most for the given time, and not for a database that is
+// closed.
 func (s *runningSet) waitWritten(limit time.Duration) (written bool) {
 	return s.wait(limit, func() bool {
 		written = len(s.attempts) == 0

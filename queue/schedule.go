@@ -12,9 +12,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Schedule enqueues a job repeatedly, at the instants of a cron expression. It is a row in the database. When an instant has
-// come, the first [Dispatcher] to look enqueues the job and advances the schedule, in one transaction, so that each instant fires
-// once over all machines, and none is lost by a restart or a crash.
+// A Schedule enqueues a job repeatedly, at the instants of a cron expression. It is a row in the database. When an
+// instant has come, the first [Dispatcher] to check enqueues the job and advances the schedule, in one transaction, so
+// that each instant fires once over all machines, and none is lost by a restart or a crash.
 //
 // A job that a schedule has enqueued has two tags, "schedule:" with the schedule's name and "fires:" with the instant;
 // [Job.Firing] reads them.
@@ -32,25 +32,26 @@ type Schedule struct {
 	//     set, restarts notwithstanding.
 	Cron string
 
-	// Zone is the time zone of Cron, by its name in the IANA database, such as "Europe/Berlin". Default "UTC". It is looked up on
-	// the machine; a program for machines that have no such database (small containers) imports time/tzdata.
+	// Zone is the time zone of Cron, by its name in the IANA database, such as "Europe/Berlin". Default "UTC". It is
+	// looked up on the machine; a program for machines that have no such database (small containers) imports
+	// time/tzdata.
 	//
-	// When clocks change, a schedule for certain hours follows the wall clock: an instant in a gap fires once, when the gap ends,
-	// and an instant that the clocks show twice fires the first time. A schedule for every hour follows elapsed time: no instant
-	// is omitted or delayed.
+	// When clocks change, a schedule for certain hours follows the wall clock: an instant in a gap fires once, when the
+	// gap ends, and an instant that the clocks show twice fires the first time. A schedule for every hour follows
+	// elapsed time: no instant is omitted or delayed.
 	Zone string
 
-	// Job is the job to enqueue, with its options. Any dispatcher may run it, and its type need not be known where it is
-	// enqueued. A [WhileUnfinished] key keeps firings from overlapping: a firing while an earlier job is not finished enqueues
-	// nothing. NotBefore, ExpiresAt and [Forever] keys are not allowed; at most 18 Tags.
+	// Job is the job to enqueue, with its options. Any dispatcher may run it, and its type need not be known where it
+	// is enqueued. A [WhileUnfinished] key keeps firings from overlapping: a firing while an earlier job is not
+	// finished enqueues nothing. NotBefore, ExpiresAt and [Forever] keys are not allowed; at most 18 Tags.
 	Job NewJob
 
 	// CatchUp says what to do about instants at which no dispatcher ran. Default [CatchUpOnce].
 	CatchUp CatchUp
 }
 
-// A CatchUp is what a schedule does about missed instants: those that are found more than a minute late because no dispatcher
-// ran, the database was away, or a clock was set forward.
+// A CatchUp is what a schedule does about missed instants: those that are found more than a minute late because no
+// dispatcher ran, the database was away, or a clock was set forward.
 type CatchUp string
 
 // The ways to catch up.
@@ -88,8 +89,9 @@ type StoredSchedule struct {
 	NextAt time.Time
 	// LastAt is the latest instant it has fired for; zero before the first.
 	LastAt time.Time
-	// Fault is why it cannot fire as it is stored, on this machine: its zone is not known here, its Cron is not understood by
-	// this version, or its payload was encoded with a [Codec] that this queue was not given. Empty: it can.
+	// Fault is why it cannot fire as it is stored, on this machine: its zone is not known here, its Cron is not
+	// understood by this version, or its payload was encoded with a [Codec] that this queue was not given. Empty: it
+	// can.
 	Fault string
 
 	CreatedAt time.Time
@@ -140,7 +142,8 @@ func (s *Schedule) validate() error {
 	case s.Job.Key.Scope == driver.KeyForever:
 		return invalid("Job.Key is for ever; there would be no second firing")
 	case len(s.Job.Tags) > maxFiringTags:
-		return invalid("Job.Tags are %d; at most %d are allowed beside the two of the firing", len(s.Job.Tags), maxFiringTags)
+		return invalid("Job.Tags are %d; at most %d are allowed beside the two of the firing", len(s.Job.Tags),
+			maxFiringTags)
 	}
 	if err := s.Job.validate(); err != nil {
 		return invalid("Job: %w", err)
@@ -189,7 +192,8 @@ func (s *Schedule) jobFor(at time.Time) NewJob {
 	return job
 }
 
-// Between the driver and the rest: payloads are stored as the queue's [Codec] makes them, and the options of a job as JSON.
+// Between the driver and the rest: payloads are stored as the queue's [Codec] makes them, and the options of a job as
+// JSON.
 
 func (q *Queue) addSchedule(ctx context.Context, tx *driver.WriteTx, s StoredSchedule) (added bool, err error) {
 	row, err := q.scheduleRow(&s)
@@ -216,12 +220,14 @@ func (q *Queue) updateSchedule(ctx context.Context, tx *driver.WriteTx, s Stored
 	return q.driver.UpdateSchedule(ctx, tx, row)
 }
 
-// storedSchedule leaves a payload that cannot be decoded as it is stored. A row that cannot be read has a Fault, and does not
-// keep others from firing.
+// storedSchedule leaves a payload that cannot be decoded as it is stored. A row that cannot be read has a Fault, and
+// does not keep others from firing.
 func (q *Queue) storedSchedule(row *driver.Schedule) StoredSchedule {
 	s := StoredSchedule{
-		Schedule: Schedule{Name: row.Name, Cron: row.Cron, Zone: row.Zone, CatchUp: CatchUp(row.CatchUp), Job: NewJob{Type: row.Type}},
-		Paused:   row.Paused, NextAt: row.NextAt, LastAt: row.LastAt, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		Schedule: Schedule{Name: row.Name, Cron: row.Cron, Zone: row.Zone, CatchUp: CatchUp(row.CatchUp),
+			Job: NewJob{Type: row.Type}},
+		Paused: row.Paused, NextAt: row.NextAt, LastAt: row.LastAt, CreatedAt: row.CreatedAt,
+		UpdatedAt: row.UpdatedAt,
 	}
 	if err := json.Unmarshal(row.Options, &s.Job.Options); err != nil { //nolint:musttag // its fields' names are a promise to users
 		s.Fault = fmt.Sprintf("its options_json: %v", err)

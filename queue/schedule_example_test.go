@@ -33,7 +33,8 @@ func ExampleQueue_SetSchedule() {
 	exampleRun(ctx, q, func(d *queue.Dispatcher) {
 		queue.Handle(d, Greet, func(_ context.Context, w *queue.Work[Greeting]) error {
 			firing, _ := w.Job.Firing()
-			fmt.Printf("%s, %s, within a minute: %t\n", firing.Schedule, w.Payload.Name, time.Since(firing.At) < time.Minute)
+			fmt.Printf("%s, %s, within a minute: %t\n", firing.Schedule, w.Payload.Name,
+				time.Since(firing.At) < time.Minute)
 			return nil
 		})
 	})

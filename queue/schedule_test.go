@@ -86,7 +86,8 @@ func TestSettingAScheduleAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			forWeeks(t, func(t *testing.T, q *queue.Queue) {
-				s := queue.Schedule{Name: "s", Cron: "@every 30h", Job: ping.New(1, &queue.Options{Tags: []string{"a"}, Key: queue.WhileUnfinished("k")})}
+				s := queue.Schedule{Name: "s", Cron: "@every 30h",
+					Job: ping.New(1, &queue.Options{Tags: []string{"a"}, Key: queue.WhileUnfinished("k")})}
 				set(t, q, s)
 				before := schedule(t, q, "s")
 				time.Sleep(time.Hour)
@@ -144,7 +145,8 @@ func TestPausedScheduleRests(t *testing.T) {
 		require.NoError(t, q.ResumeSchedule(t.Context(), "daily"))
 		require.NoError(t, q.ResumeSchedule(t.Context(), "daily"))
 		up(t, q, day)
-		require.Equal(t, []string{"01-02 09:00:00"}, fired(t, q, "daily"), "what fell into the pause is not caught up with")
+		require.Equal(t, []string{"01-02 09:00:00"}, fired(t, q, "daily"),
+			"what fell into the pause is not caught up with")
 		for _, err := range []error{q.PauseSchedule(t.Context(), "none"), q.ResumeSchedule(t.Context(), "none")} {
 			require.ErrorIs(t, err, queue.ErrScheduleNotFound)
 			require.ErrorContains(t, err, `schedule "none"`)
@@ -217,7 +219,10 @@ func TestScheduleRefuses(t *testing.T) {
 			"Schedule.Job.Tags":                  func(s *queue.Schedule) { s.Job.Tags = tags },
 			"Schedule.Job: invalid job: Type":    func(s *queue.Schedule) { s.Job.Type = "" },
 			"Schedule.Job: payload of ping: ":    func(s *queue.Schedule) { s.Job.Payload = func() {} },
-			"Schedule.Job: payload of ping has ": func(s *queue.Schedule) { s.Job.Payload = strings.Repeat("x", 1<<20) },
+			"Schedule.Job: payload of ping has ": func(s *queue.Schedule) {
+				s.Job.Payload = strings.Repeat("x",
+					1<<20)
+			},
 		} {
 			s := daily("")
 			change(&s)

@@ -34,12 +34,15 @@ func (s *StoredSchedule) timetable() (timetable, error) {
 
 // RemoveSchedule ends a schedule; jobs it has enqueued stay. The error is [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RemoveScheduleTx(ctx, tx, name) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.RemoveScheduleTx(ctx, tx,
+			name)
+	})
 }
 
 // RemoveScheduleTx is RemoveSchedule as part of a transaction.
 func (q *Queue) RemoveScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return scheduleError("remove", name, err)
 	}
@@ -47,15 +50,15 @@ func (q *Queue) RemoveScheduleTx(ctx context.Context, tx Tx, name string) error 
 	return scheduleError("remove", name, q.driver.DeleteSchedule(ctx, w, lookup(name)))
 }
 
-// PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error is
-// [ErrScheduleNotFound] if it does not exist.
+// PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error
+// is [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) PauseSchedule(ctx context.Context, name string) error {
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseScheduleTx(ctx, tx, name) })
 }
 
 // PauseScheduleTx is PauseSchedule as part of a transaction.
 func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return scheduleError("pause", name, err)
 	}
@@ -69,15 +72,19 @@ func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
 	})
 }
 
-// ResumeSchedule lets a paused schedule fire again, from its first instant from now on: instants during the pause are skipped.
-// Resuming a schedule that is not paused changes nothing. The error is [ErrScheduleNotFound] if it does not exist.
+// ResumeSchedule lets a paused schedule fire again, from its first instant from now on: instants during the pause are
+// skipped. Resuming a schedule that is not paused changes nothing. The error is [ErrScheduleNotFound] if it does not
+// exist.
 func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeScheduleTx(ctx, tx, name) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.ResumeScheduleTx(ctx, tx,
+			name)
+	})
 }
 
 // ResumeScheduleTx is ResumeSchedule as part of a transaction.
 func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return scheduleError("resume", name, err)
 	}
@@ -97,8 +104,8 @@ func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error 
 	return errors.Join(err, scheduleError("resume", name, fault))
 }
 
-// FireSchedule enqueues a schedule's job now, as a firing for this instant, even if the schedule is paused. Its next instant
-// stays. The error is [ErrScheduleNotFound], or that of [Queue.Enqueue].
+// FireSchedule enqueues a schedule's job now, as a firing for this instant, even if the schedule is paused. Its next
+// instant stays. The error is [ErrScheduleNotFound], or that of [Queue.Enqueue].
 func (q *Queue) FireSchedule(ctx context.Context, name string) (result EnqueueResult, err error) {
 	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		result, err = q.FireScheduleTx(ctx, tx, name)
@@ -109,7 +116,7 @@ func (q *Queue) FireSchedule(ctx context.Context, name string) (result EnqueueRe
 
 // FireScheduleTx is FireSchedule as part of a transaction.
 func (q *Queue) FireScheduleTx(ctx context.Context, tx Tx, name string) (EnqueueResult, error) {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return EnqueueResult{}, scheduleError("fire", name, err)
 	}
@@ -129,7 +136,9 @@ func (q *Queue) FireScheduleTx(ctx context.Context, tx Tx, name string) (Enqueue
 }
 
 // editSchedule changes a stored schedule as fn does, if it does.
-func (q *Queue) editSchedule(ctx context.Context, tx *driver.WriteTx, op, name string, fn func(stored *StoredSchedule) (changed bool)) error {
+func (q *Queue) editSchedule(
+	ctx context.Context, tx *driver.WriteTx, op, name string, fn func(stored *StoredSchedule) (changed bool),
+) error {
 	stored, err := q.lockSchedule(ctx, tx, name)
 	if err != nil {
 		return scheduleError(op, name, err)
@@ -144,8 +153,8 @@ func (q *Queue) editSchedule(ctx context.Context, tx *driver.WriteTx, op, name s
 	return scheduleError(op, name, q.rescheduled(ctx, tx))
 }
 
-// rescheduled makes the schedulers look again once the transaction has committed: those of this process at once, those of others
-// when they are notified.
+// rescheduled makes the schedulers check again once the transaction has committed: those of this process at once, those
+// of others when they are notified.
 func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 	tx.OnCommit(q.local.reschedule)
 	return q.driver.Notify(ctx, tx)
@@ -155,11 +164,12 @@ func scheduleError(op, name string, err error) error {
 	return wrap(fmt.Sprintf("%s schedule %q", op, cutID(name)), "", err)
 }
 
-// SetSchedule stores a schedule under its name. Call it at every start: setting the same schedule again changes nothing.
+// SetSchedule stores a schedule under its name. Call it at every start: setting the same schedule again changes
+// nothing.
 //
-// A different schedule of that name is replaced, also while dispatchers run. With another Cron or Zone it begins anew, at the
-// first instant from now on; otherwise its next instant stays. A paused schedule stays paused. A schedule that is no longer set
-// continues until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
+// A different schedule of that name is replaced, also while dispatchers run. With another Cron or Zone it begins anew,
+// at the first instant from now on; otherwise its next instant stays. A paused schedule stays paused. A schedule that
+// is no longer set continues until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
 func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 	s, table, err := s.normal(q)
 	if err != nil {
@@ -170,7 +180,7 @@ func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 
 // SetScheduleTx is SetSchedule as part of a transaction.
 func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
-	w, leave, err := q.join(ctx, tx)
+	w, leave, err := q.adopt(ctx, tx)
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}
@@ -184,7 +194,8 @@ func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
 
 func (q *Queue) setSchedule(ctx context.Context, tx *driver.WriteTx, s Schedule, table timetable) error {
 	next := table.next(tx.Now())
-	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
+	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(),
+		UpdatedAt: tx.Now()})
 	if err == nil && added {
 		err = q.rescheduled(ctx, tx)
 	}

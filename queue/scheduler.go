@@ -12,9 +12,9 @@ import (
 
 const logSchedule = "schedule"
 
-// The scheduler fires the schedules that are due. It looks when the next one becomes due, when one is changed in this process, a
-// second after a notification from the database, and in any case every half minute, since not every change is notified and the
-// clock may have been set.
+// The scheduler fires the schedules that are due. It checks when the next one becomes due, when one is changed in this
+// process, a second after a notification from the database, and in any case every half minute, since not every change
+// is notified and the clock may have been set.
 type scheduler struct {
 	q    *Queue
 	log  *slog.Logger
@@ -29,20 +29,20 @@ type scheduler struct {
 
 const (
 	maxSchedulerPause = 30 * time.Second
-	// hintPause is the time between a notification and the look. Nearly all notifications are about jobs: on a busy queue they
-	// cost one look a second, and none delays the start of a job.
+	// hintPause is the time between a notification and the check. Nearly all notifications are about jobs: on a busy
+	// queue they cost one check a second, and none delays the start of a job.
 	hintPause = time.Second
 )
 
-// wake makes it look at once.
+// wake makes it check at once.
 func (s *scheduler) wake() { tell(s.woken) }
 
-// hint has it look soon: a schedule may have been changed in another process.
+// hint makes it check soon: a schedule may have been changed in another process.
 func (s *scheduler) hint() { tell(s.hinted) }
 
 func (s *scheduler) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		s.wait(ctx, s.look(ctx))
+		s.wait(ctx, s.fireDue(ctx))
 	}
 }
 
@@ -66,8 +66,8 @@ func (s *scheduler) wait(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// look fires due schedules and returns how long to wait before the next look.
-func (s *scheduler) look(ctx context.Context) time.Duration {
+// fireDue fires due schedules and returns how long to wait before the next check.
+func (s *scheduler) fireDue(ctx context.Context) time.Duration {
 	due, next, err := s.due(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -99,7 +99,7 @@ func (s *scheduler) shorten(pause time.Duration, at time.Time) time.Duration {
 	return min(pause, at.Sub(s.now()))
 }
 
-// fire returns when the schedule is to be looked at again; zero when that need not be soon.
+// fire returns when the schedule is to be examined again; zero when that need not be soon.
 func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.Time) {
 	table, err := seen.timetable()
 	if err != nil {
@@ -130,12 +130,13 @@ func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.T
 func (s *scheduler) complain(ctx context.Context, name string, err error) {
 	if fault := err.Error(); s.faults[name] != fault {
 		s.faults[name] = fault
-		s.log.ErrorContext(ctx, "schedule cannot fire; trying again, the others go on", logSchedule, name, logError, err)
+		s.log.ErrorContext(ctx, "schedule cannot fire; trying again, the others go on", logSchedule, name, logError,
+			err)
 	}
 }
 
-// fireTx enqueues the jobs and advances the schedule, unless another machine has done so, or it was changed, since it was read.
-// It fires no instant twice.
+// fireTx enqueues the jobs and advances the schedule, unless another machine has done so, or it was changed, since it
+// was read. It fires no instant twice.
 func (s *scheduler) fireTx(
 	ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable, before map[time.Time]bool,
 ) (next time.Time, err error) {
@@ -146,7 +147,7 @@ func (s *scheduler) fireTx(
 	case stored.NextAt.IsZero() || stored.NextAt.After(tx.Now()):
 		return stored.NextAt, nil
 	case stored.Cron != seen.Cron || stored.Zone != seen.Zone:
-		return tx.Now(), nil // look again
+		return tx.Now(), nil // check again
 	case stored.Fault != "":
 		return time.Time{}, errors.New(stored.Fault)
 	}

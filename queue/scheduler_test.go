@@ -24,7 +24,8 @@ import (
 // In a bubble the time is 2000-01-01 00:00 UTC, a Saturday, at first.
 func TestScheduleFiresAtItsInstants(t *testing.T) {
 	forWeeks(t, func(t *testing.T, q *queue.Queue) {
-		set(t, q, queue.Schedule{Name: "weekly", Cron: "0 7 * * MON", Zone: "Europe/Berlin", Job: ping.New(1, &queue.Options{Priority: 4, Tags: []string{"mine"}})})
+		set(t, q, queue.Schedule{Name: "weekly", Cron: "0 7 * * MON", Zone: "Europe/Berlin",
+			Job: ping.New(1, &queue.Options{Priority: 4, Tags: []string{"mine"}})})
 		require.Equal(t, "2000-01-03 06:00:00 +0000 UTC", schedule(t, q, "weekly").NextAt.String())
 		var ran []queue.Firing
 		stop := start(t, q, calm, func(_ context.Context, w *queue.Work[int]) error {
@@ -70,8 +71,10 @@ func TestScheduleCatchesUpAsItIsTold(t *testing.T) {
 		queue.CatchUpOnce: {"01-15 07:00:00"},
 		queue.CatchUpSkip: {},
 		queue.CatchUpAll: {
-			"01-02 07:00:00", "01-03 07:00:00", "01-04 07:00:00", "01-05 07:00:00", "01-06 07:00:00", "01-07 07:00:00", "01-08 07:00:00",
-			"01-09 07:00:00", "01-10 07:00:00", "01-11 07:00:00", "01-12 07:00:00", "01-13 07:00:00", "01-14 07:00:00", "01-15 07:00:00",
+			"01-02 07:00:00", "01-03 07:00:00", "01-04 07:00:00", "01-05 07:00:00", "01-06 07:00:00", "01-07 07:00:00",
+			"01-08 07:00:00",
+			"01-09 07:00:00", "01-10 07:00:00", "01-11 07:00:00", "01-12 07:00:00", "01-13 07:00:00", "01-14 07:00:00",
+			"01-15 07:00:00",
 		},
 	} {
 		t.Run(string("policy "+catchUp), func(t *testing.T) {
@@ -115,7 +118,8 @@ func TestWhatIsLateByLessThanAMinuteIsNotMissed(t *testing.T) {
 
 func TestFiringsOfAKeyDoNotOverlap(t *testing.T) {
 	forWeeks(t, func(t *testing.T, q *queue.Queue) {
-		s := queue.Schedule{Name: "slow", Cron: "@every 1m", Job: ping.New(1, &queue.Options{Key: queue.WhileUnfinished("slow")}), CatchUp: queue.CatchUpAll}
+		s := queue.Schedule{Name: "slow", Cron: "@every 1m",
+			Job: ping.New(1, &queue.Options{Key: queue.WhileUnfinished("slow")}), CatchUp: queue.CatchUpAll}
 		set(t, q, s)
 		time.Sleep(5 * time.Minute)
 		var running, ran atomic.Int64
@@ -132,7 +136,8 @@ func TestFiringsOfAKeyDoNotOverlap(t *testing.T) {
 		time.Sleep(10*time.Minute + 15*time.Second)
 		require.NoError(t, stop())
 		require.EqualValues(t, 4, ran.Load())
-		require.Equal(t, []string{"01-01 00:01:00", "01-01 00:08:00", "01-01 00:11:00", "01-01 00:14:00"}, fired(t, q, "slow"))
+		require.Equal(t, []string{"01-01 00:01:00", "01-01 00:08:00", "01-01 00:11:00", "01-01 00:14:00"},
+			fired(t, q, "slow"))
 	})
 }
 
@@ -142,7 +147,9 @@ type unlucky struct {
 	fails atomic.Int64
 }
 
-func (u *unlucky) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+func (u *unlucky) Insert(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob,
+) ([]driver.InsertResult, error) {
 	if u.fails.Add(-1) >= 0 {
 		return nil, errDatabase
 	}
@@ -156,7 +163,8 @@ func TestFiringThatDidNotCommitHappensLater(t *testing.T) {
 		time.Sleep(time.Until(due) - time.Second)
 		driver := &unlucky{Driver: q.DB().Driver()}
 		driver.fails.Store(3)
-		stop := start(t, on(t, driver, nil), &queue.DispatcherConfig{PollInterval: time.Second, Lease: time.Hour}, func(context.Context, *queue.Work[int]) error { return nil })
+		stop := start(t, on(t, driver, nil), &queue.DispatcherConfig{PollInterval: time.Second, Lease: time.Hour},
+			func(context.Context, *queue.Work[int]) error { return nil })
 		time.Sleep(3500 * time.Millisecond)
 		require.Empty(t, fired(t, q, "daily"))
 		require.Equal(t, due, schedule(t, q, "daily").NextAt)
@@ -215,7 +223,8 @@ func TestBrokenScheduleIsIsolated(t *testing.T) {
 				set(t, q, broken)
 				set(t, q, daily(""))
 				require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-					_, err := tx.ExecContext(ctx, "UPDATE job_schedules SET "+c.column+" = $1 WHERE name = 'broken'", c.value)
+					_, err := tx.ExecContext(ctx, "UPDATE job_schedules SET "+c.column+" = $1 WHERE name = 'broken'",
+						c.value)
 					return err
 				}))
 				var log strings.Builder
@@ -250,7 +259,8 @@ func TestThreeProcessesFireEachInstantOnce(t *testing.T) {
 			defer db.Close()
 			require.NoError(t, queue.Migrate(t.Context(), db))
 			q := on(t, &faulty{Driver: db.Driver(), deaf: true}, nil) // what watches a file is outside of the bubble
-			set(t, q, queue.Schedule{Name: "often", Cron: "*/10 * * * *", Job: ping.New(1, nil), CatchUp: queue.CatchUpAll})
+			set(t, q, queue.Schedule{Name: "often", Cron: "*/10 * * * *", Job: ping.New(1, nil),
+				CatchUp: queue.CatchUpAll})
 			if i == 0 {
 				first = q
 			}
@@ -281,7 +291,8 @@ func TestMachinesShareDueSchedules(t *testing.T) {
 		q := on(t, db.Driver(), nil)
 		const schedules, machines = 30, 3
 		for i := range schedules {
-			set(t, q, queue.Schedule{Name: string(rune('A' + i)), Cron: []string{"@yearly", "@every 8760h"}[i%2], Job: ping.New(i, nil)})
+			set(t, q, queue.Schedule{Name: string(rune('A' + i)), Cron: []string{"@yearly", "@every 8760h"}[i%2],
+				Job: ping.New(i, nil)})
 		}
 		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			newYear := time.Date(time.Now().Year(), 1, 1, 0, 0, 0, 0, time.UTC)
@@ -325,13 +336,15 @@ func (d *blindDriver) DueSchedules(ctx context.Context, now time.Time) ([]driver
 func TestLookThatFailedIsRepeatedSoonHoweverRarelyJobsArePolled(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		q = on(t, &blindDriver{Driver: q.DB().Driver()}, nil)
-		require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "s", Cron: "* * * * *", Job: ping.New(1, nil)}))
+		require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "s", Cron: "* * * * *",
+			Job: ping.New(1, nil)}))
 		began := time.Now()
 		fired := make(chan time.Time, 100)
-		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
-			fired <- time.Now()
-			return nil
-		})
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour},
+			func(context.Context, *queue.Work[int]) error {
+				fired <- time.Now()
+				return nil
+			})
 		require.LessOrEqual(t, (<-fired).Sub(began), time.Minute+time.Second)
 		require.NoError(t, stop())
 	})

@@ -19,47 +19,48 @@ const (
 	logWorkerID = "worker_id"
 )
 
-// A role is one background task of a dispatcher; it returns when ctx is done, or of itself.
-type role interface{ run(ctx context.Context) }
+// A service is one background task of a dispatcher. It returns when ctx is done, or earlier if it has nothing left to
+// do.
+type service interface{ run(ctx context.Context) }
 
-// roles are started and stopped together.
-type roles struct {
+// serviceGroup are started and stopped together.
+type serviceGroup struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
 
-func startRoles(ctx context.Context, all ...role) *roles {
+func startServices(ctx context.Context, all ...service) *serviceGroup {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &roles{cancel: cancel}
+	r := &serviceGroup{cancel: cancel}
 	for _, one := range all {
 		r.wg.Go(func() { one.run(ctx) })
 	}
 	return r
 }
 
-func (r *roles) stop() {
+func (r *serviceGroup) stop() {
 	r.cancel()
 	r.wg.Wait()
 }
 
 const (
-	// patience is how long a running dispatcher waits for one answer of the database. A server that vanishes would block it until
-	// TCP gives up, which takes a quarter of an hour, or for ever if a proxy between them still answers.
-	patience = time.Minute
-	// stopPatience is the same for one that stops.
-	stopPatience = 5 * time.Second
+	// answerTimeout is how long a running dispatcher waits for one answer of the database. A server that vanishes would
+	// block it until TCP gives up, which takes a quarter of an hour, or for ever if a proxy between them still answers.
+	answerTimeout = time.Minute
+	// stopTimeout is the same for one that stops.
+	stopTimeout = 5 * time.Second
 )
 
-// answered returns a copy of ctx for one call of the database, which is interrupted when patience is over, and stopPatience
-// after ctx is done, also when it is a write that has begun.
+// answered returns a copy of ctx for one call of the database, which is interrupted when patience is over, and
+// stopPatience after ctx is done, also when it is a write that has begun.
 func answered(ctx context.Context) (context.Context, context.CancelFunc) {
-	return answeredIn(ctx, patience)
+	return answeredIn(ctx, answerTimeout)
 }
 
 // answeredIn is answered with a patience of its own.
 func answeredIn(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	out, interrupt := driver.WithPatience(ctx, patience)
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(stopPatience, interrupt) })
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(stopTimeout, interrupt) })
 	return out, func() {
 		stop()
 		interrupt()
@@ -74,8 +75,8 @@ func tell(c chan<- struct{}) {
 	}
 }
 
-// A crew has the parts of a running dispatcher.
-type crew struct {
+// services are the parts of a running dispatcher.
+type services struct {
 	q        *Queue
 	log      *slog.Logger
 	identity *identity
@@ -93,19 +94,22 @@ type crew struct {
 	clockwatch  *clockwatch
 }
 
-func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
-	c := &crew{q: q, log: cfg.Logger, identity: newIdentity(), running: newRunningSet(cfg.Workers)}
+func newServices(q *Queue, cfg *DispatcherConfig, h handlers) *services {
+	c := &services{q: q, log: cfg.Logger, identity: newIdentity(), running: newRunningSet(cfg.Workers)}
 	leases := &leaseChecker{driver: q.driver, log: cfg.Logger, running: c.running}
 	c.completer = &completer{q: q, log: cfg.Logger, running: c.running, lease: cfg.Lease, woken: make(chan struct{}, 1)}
 	c.runner = &runner{
-		q: q, log: cfg.Logger, now: q.now, running: c.running, completer: c.completer, handlers: h, onStuck: cfg.OnStuck,
+		q: q, log: cfg.Logger, now: q.now, running: c.running, completer: c.completer, handlers: h,
+		onStuck: cfg.OnStuck,
 	}
 	c.heartbeater = &heartbeater{
-		q: q, log: cfg.Logger, now: q.now, identity: c.identity, running: c.running, leases: leases, types: h.types(), lease: cfg.Lease,
+		q: q, log: cfg.Logger, now: q.now, identity: c.identity, running: c.running, leases: leases, types: h.types(),
+		lease: cfg.Lease,
 	}
 	c.rescuer = &rescuer{q: q, log: cfg.Logger, identity: c.identity, lease: cfg.Lease}
 	c.claimer = &claimer{
-		driver: q.driver, turns: q.turns, log: cfg.Logger, now: q.now, telemetry: q.telemetry, identity: c.identity, running: c.running,
+		driver: q.driver, finishClaimer: q.finishClaimer, log: cfg.Logger, now: q.now, telemetry: q.telemetry,
+		identity: c.identity, running: c.running,
 		runner: c.runner, leases: leases, handlers: h, prefetch: cfg.Prefetch, poll: cfg.PollInterval,
 		private: driver.IsPrivate(q.driver), woken: make(chan struct{}, 1),
 	}
@@ -121,9 +125,9 @@ func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
 	return c
 }
 
-// begin registers the worker. If the database can be read and refuses the write, as on a full disk, the dispatcher continues as a
-// running one does: claims are tried again, and register the worker.
-func (c *crew) begin(ctx context.Context, alone bool) error {
+// begin registers the worker. If the database can be read and refuses the write, as on a full disk, the dispatcher
+// continues as a running one does: claims are tried again, and register the worker.
+func (c *services) begin(ctx context.Context, alone bool) error {
 	err := c.register(ctx, alone)
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -137,7 +141,7 @@ func (c *crew) begin(ctx context.Context, alone bool) error {
 	return nil
 }
 
-func (c *crew) register(ctx context.Context, alone bool) error {
+func (c *services) register(ctx context.Context, alone bool) error {
 	if alone {
 		if err := c.rescuer.takeAll(ctx); err != nil {
 			return err
@@ -151,11 +155,11 @@ func (c *crew) register(ctx context.Context, alone bool) error {
 	return err
 }
 
-func (c *crew) retire(ctx context.Context) error {
+func (c *services) retire(ctx context.Context) error {
 	err := c.q.driver.RemoveWorker(ctx, c.identity.get())
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("queue: stop dispatcher: the database has not answered for %v; the others take over what this process still has, a lease from now: %w", stopPatience, err)
+		return fmt.Errorf("queue: stop dispatcher: the database has not answered for %v; the others take over what this process still has, a lease from now: %w", stopTimeout, err)
 	case err != nil:
 		return fmt.Errorf("queue: stop dispatcher: %w", err)
 	}
@@ -163,7 +167,7 @@ func (c *crew) retire(ctx context.Context) error {
 }
 
 // heard is called when something may have changed in the database.
-func (c *crew) heard() {
+func (c *services) heard() {
 	c.claimer.wake()
 	c.scheduler.hint()
 }
@@ -171,14 +175,14 @@ func (c *crew) heard() {
 // dispatchers are the dispatchers of this process. They learn at once of changes to their jobs and schedules.
 type dispatchers struct {
 	mu  sync.Mutex
-	all map[*crew]struct{}
+	all map[*services]struct{}
 }
 
-func (s *dispatchers) add(c *crew) (remove func()) {
+func (s *dispatchers) add(c *services) (remove func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = make(map[*crew]struct{})
+		s.all = make(map[*services]struct{})
 	}
 	s.all[c] = struct{}{}
 	return func() {
@@ -196,7 +200,7 @@ func (s *dispatchers) cancel(jobID string) {
 	}
 }
 
-// reschedule makes all dispatchers look again for due schedules.
+// reschedule makes all dispatchers check again for due schedules.
 func (s *dispatchers) reschedule() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

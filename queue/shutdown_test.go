@@ -25,10 +25,11 @@ func untilCanceled(ctx context.Context) error {
 func TestShutdownLetsHandlersFinish(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
-		stop := start(t, q, &queue.DispatcherConfig{Workers: 1, Drain: time.Minute}, func(ctx context.Context, _ *queue.Work[int]) error {
-			time.Sleep(50 * time.Second)
-			return ctx.Err()
-		})
+		stop := start(t, q, &queue.DispatcherConfig{Workers: 1, Drain: time.Minute},
+			func(ctx context.Context, _ *queue.Work[int]) error {
+				time.Sleep(50 * time.Second)
+				return ctx.Err()
+			})
 		synctest.Wait()
 		second := enqueue(t, q, nil)
 		began := time.Now()
@@ -46,14 +47,15 @@ func TestShutdownGivesUpHandlersThatDoNotReturn(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
 		release, wrote := make(chan struct{}), make(chan error, 1)
-		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute}, func(_ context.Context, w *queue.Work[int]) error {
-			<-release
-			wrote <- w.Complete(context.Background(), func(context.Context, queue.Tx) error {
-				t.Error("a handler that was given up has written")
+		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute},
+			func(_ context.Context, w *queue.Work[int]) error {
+				<-release
+				wrote <- w.Complete(context.Background(), func(context.Context, queue.Tx) error {
+					t.Error("a handler that was given up has written")
+					return nil
+				})
 				return nil
 			})
-			return nil
-		})
 		synctest.Wait()
 		began := time.Now()
 		err := stop()
@@ -104,10 +106,11 @@ func TestCancelReachesOtherProcessesByTheirHeartbeat(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
 		causes := make(chan error, 1)
-		stop := start(t, q, &queue.DispatcherConfig{Lease: 30 * time.Second}, func(ctx context.Context, _ *queue.Work[int]) error {
-			causes <- untilCanceled(ctx)
-			return nil
-		})
+		stop := start(t, q, &queue.DispatcherConfig{Lease: 30 * time.Second},
+			func(ctx context.Context, _ *queue.Work[int]) error {
+				causes <- untilCanceled(ctx)
+				return nil
+			})
 		synctest.Wait()
 		began := time.Now()
 		require.NoError(t, on(t, q.DB().Driver(), nil).Cancel(t.Context(), id))
@@ -225,10 +228,11 @@ func TestADispatcherOutlivesASilence(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		silent := &silentDriver{Driver: q.DB().Driver()}
 		release := make(chan struct{})
-		stop := start(t, on(t, silent, nil), &queue.DispatcherConfig{Lease: time.Hour}, func(ctx context.Context, _ *queue.Work[int]) error {
-			<-release
-			return ctx.Err()
-		})
+		stop := start(t, on(t, silent, nil), &queue.DispatcherConfig{Lease: time.Hour},
+			func(ctx context.Context, _ *queue.Work[int]) error {
+				<-release
+				return ctx.Err()
+			})
 		first := enqueue(t, q, nil)
 		synctest.Wait()
 		silent.silent.Store(true)

@@ -25,13 +25,13 @@ func attemptOf(r Running, op string) (*Attempt, error) {
 	return a, a.made(op)
 }
 
-// Step runs fn as a named step of the job and stores its result, durably, before it returns. A later attempt of the same job gets
-// the stored result instead, and fn does not run again. If fn fails, nothing is stored.
+// Step runs fn as a named step of the job and stores its result, durably, before it returns. A later attempt of the
+// same job gets the stored result instead, and fn does not run again. If fn fails, nothing is stored.
 //
-// The process may die after fn and before its result is stored. Then fn runs again, so its external effects must be idempotent,
-// or be reconciled first. A name, of at most 1000 bytes, identifies one step of a job, and is refused while that step is running.
-// T is stored as JSON. A result that is not valid JSON, or is larger than [Config].MaxPayload, is a [Fatal] error, because fn
-// would run again each time.
+// The process may die after fn and before its result is stored. Then fn runs again, so its external effects must be
+// idempotent, or be reconciled first. A name, of at most 1000 bytes, identifies one step of a job, and is refused while
+// that step is running. T is stored as JSON. A result that is not valid JSON, or is larger than [Config].MaxPayload, is
+// a [Fatal] error, because fn would run again each time.
 func Step[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context) (T, error)) (T, error) {
 	var result T
 	a, err := attemptOf(w, "step")
@@ -67,9 +67,11 @@ func Step[T any](ctx context.Context, w Running, name string, fn func(ctx contex
 	return result, err
 }
 
-// StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it takes effect
-// exactly once.
-func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context, tx Tx) (T, error)) (T, error) {
+// StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it takes
+// effect exactly once.
+func StepTx[T any](
+	ctx context.Context, w Running, name string, fn func(ctx context.Context, tx Tx) (T, error),
+) (T, error) {
 	var result T
 	a, err := attemptOf(w, "step")
 	if err != nil {
@@ -100,7 +102,8 @@ func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx cont
 	return result, err
 }
 
-// StepStarted reports whether an earlier attempt, or this one, has recorded the start of the step; see [Attempt.StartStep].
+// StepStarted reports whether an earlier attempt, or this one, has recorded the start of the step; see
+// [Attempt.StartStep].
 func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
 	if err := a.made("step"); err != nil {
 		return false, err
@@ -109,8 +112,9 @@ func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
 	return ok, err
 }
 
-// StartStep records, durably, that the step is about to be tried. It is for a step that must not be repeated blindly: an attempt
-// that finds [Attempt.StepStarted] true first checks whether the step took effect. The result of a finished step stays.
+// StartStep records, durably, that the step is about to be tried. It is for a step that must not be repeated blindly:
+// an attempt that finds [Attempt.StepStarted] true first checks whether the step took effect. The result of a finished
+// step stays.
 func (a *Attempt) StartStep(ctx context.Context, name string) error {
 	if err := a.made("start step"); err != nil {
 		return err
@@ -135,7 +139,8 @@ func (a *Attempt) StartStep(ctx context.Context, name string) error {
 	return nil
 }
 
-// under keeps a step from being run twice at a time, by another goroutine or from within itself: it would take effect twice.
+// under keeps a step from being run twice at a time, by another goroutine or from within itself: it would take effect
+// twice.
 func (a *Attempt) under(ctx context.Context, name string) (over func(), err error) {
 	if err := validContext(ctx); err != nil {
 		return nil, wrap("step", a.job.ID, err)
@@ -165,7 +170,8 @@ func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, er
 		return false, err
 	}
 	if err := unmarshal(step.Result, result); err != nil {
-		return false, wrap("step", a.job.ID, undecided(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
+		return false, wrap("step", a.job.ID,
+			undecided(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
 	}
 	return true, nil
 }
@@ -205,7 +211,9 @@ func (a *Attempt) remember(step StepRecord) {
 	}
 }
 
-func (q *Queue) finishStepTx(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step StepRecord, result any) (StepRecord, error) {
+func (q *Queue) finishStepTx(
+	ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step StepRecord, result any,
+) (StepRecord, error) {
 	plain, err := q.encode(result)
 	if err != nil {
 		// Not to be retried: the step would take effect each time, and its result never be kept.
@@ -229,9 +237,9 @@ func validStep(name string) error {
 	return validTextOf(errInvalidStep, "its name", name, maxKeyLength)
 }
 
-// Cursor returns the position of the named step that [SaveCursor] stored in this attempt or an earlier one. It returns false if
-// nothing was stored, or if the step is finished. A position stored by [SaveCursorTx] counts while the transaction is open, and
-// afterwards if it has committed.
+// Cursor returns the position of the named step that [SaveCursor] stored in this attempt or an earlier one. It returns
+// false if nothing was stored, or if the step is finished. A position stored by [SaveCursorTx] counts while the
+// transaction is open, and afterwards if it has committed.
 func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error) {
 	var value T
 	a, err := attemptOf(w, "cursor")
@@ -243,17 +251,20 @@ func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error)
 		return value, false, err
 	}
 	if err := unmarshal(step.Cursor, &value); err != nil {
-		return value, false, wrap("cursor", a.job.ID, undecided(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
+		return value, false, wrap("cursor", a.job.ID,
+			undecided(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
 	}
 	return value, true, nil
 }
 
-// SaveCursor stores, durably, how far the named step has come, so that a later attempt continues from there: the page of a list,
-// the row of a table. Work up to value is repeated if the process dies before the value is stored; if that work is a write to the
-// database, use [SaveCursorTx]. The value is stored as JSON, of at most [Config].MaxPayload bytes.
+// SaveCursor stores, durably, how far the named step has come, so that a later attempt continues from there: the page
+// of a list, the row of a table. Work up to value is repeated if the process dies before the value is stored; if that
+// work is a write to the database, use [SaveCursorTx]. The value is stored as JSON, of at most [Config].MaxPayload
+// bytes.
 //
-// When a step of the same name, run by [Step] around the calls, finishes, its cursor is deleted; saving it then is refused with
-// [ErrStepFinished]. A cursor without a step lasts as long as its job. [Attempt.StepStarted] is true of its name.
+// When a step of the same name, run by [Step] around the calls, finishes, its cursor is deleted; saving it then is
+// refused with [ErrStepFinished]. A cursor without a step lasts as long as its job. [Attempt.StepStarted] is true of
+// its name.
 func SaveCursor(ctx context.Context, w Running, name string, value any) error {
 	a, err := attemptOf(w, "save cursor")
 	if err != nil {
@@ -265,8 +276,8 @@ func SaveCursor(ctx context.Context, w Running, name string, value any) error {
 	})
 }
 
-// SaveCursorTx is [SaveCursor] as part of a transaction, which commits only if the attempt still holds its job: its writes and
-// the cursor are stored together or not at all.
+// SaveCursorTx is [SaveCursor] as part of a transaction, which commits only if the attempt still holds its job: its
+// writes and the cursor are stored together or not at all.
 func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any) error {
 	a, err := attemptOf(r, "save cursor")
 	if err != nil {
@@ -283,7 +294,7 @@ func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	w, leave, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.adopt(ctx, tx)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
@@ -313,8 +324,8 @@ func (a *Attempt) saves(w *driver.WriteTx) {
 	w.OnRollback(over)
 }
 
-// savedStep reads a step in the transaction in which a cursor was saved, while that is open. When it has ended and its result was
-// not reported, the steps are read again.
+// savedStep reads a step in the transaction in which a cursor was saved, while that is open. When it has ended and its
+// result was not reported, the steps are read again.
 func (a *Attempt) savedStep(ctx context.Context, name string) (step StepRecord, found, open bool) {
 	a.mu.Lock()
 	w := a.saving
@@ -343,8 +354,8 @@ func (a *Attempt) savedStep(ctx context.Context, name string) (step StepRecord, 
 }
 
 func (a *Attempt) readSteps(ctx context.Context, w *driver.WriteTx) ([]StepRecord, error) {
-	if w.Joined() {
-		leave, err := callTurns.take(ctx, w.Tx)
+	if w.Adopted() {
+		leave, err := callLocks.lock(ctx, w.Tx)
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,8 @@ func TestStepRunsOnceOverAllAttempts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = queue.Step(ctx, w, "price", func(context.Context) (quote, error) { panic("run again in the same attempt") })
+			_, err = queue.Step(ctx, w, "price",
+				func(context.Context) (quote, error) { panic("run again in the same attempt") })
 			require.NoError(t, err)
 			if w.Job.Attempt < 3 {
 				return errBroken
@@ -118,7 +119,10 @@ func TestStepRefuses(t *testing.T) {
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
 			_, err := queue.Step(ctx, w, "", func(context.Context) (int, error) { return 1, nil })
 			require.ErrorContains(t, err, "a step needs a name")
-			_, err = queue.Step(ctx, w, "no JSON", func(context.Context) (chan int, error) { return make(chan int), nil })
+			_, err = queue.Step(ctx, w, "no JSON", func(context.Context) (chan int, error) {
+				return make(chan int),
+					nil
+			})
 			require.ErrorContains(t, err, "result: json: unsupported type")
 			_, err = queue.Step(ctx, w, "text", func(context.Context) (string, error) { return "seven", nil })
 			require.NoError(t, err)

@@ -24,7 +24,8 @@ func TestAnAttemptThatNoClaimHasReturnedIsRefused(t *testing.T) {
 	ctx := t.Context()
 	nothing := func(context.Context) (int, error) { return 1, nil }
 	inTx := func(context.Context, queue.Tx) (int, error) { return 1, nil }
-	for kind, a := range map[string]*queue.Attempt{"zero": {}, "nil": nil, "made up": {Job: queue.Job{ID: "1", Attempt: 1}}} {
+	for kind, a := range map[string]*queue.Attempt{"zero": {}, "nil": nil,
+		"made up": {Job: queue.Job{ID: "1", Attempt: 1}}} {
 		w := &queue.Work[int]{Attempt: a}
 		for name, call := range map[string]func() error{
 			"Complete":     func() error { return w.Complete(ctx, nil) },
@@ -42,7 +43,10 @@ func TestAnAttemptThatNoClaimHasReturnedIsRefused(t *testing.T) {
 			"Heartbeat":    func() error { return q.Heartbeat(ctx, "w", a) },
 			"no Running":   func() error { _, err := queue.Step(ctx, nil, "s", nothing); return err },
 		} {
-			require.NotPanics(t, func() { require.ErrorContains(t, call(), "queuetest", "%s of a %s attempt", name, kind) }, "%s of a %s attempt", name, kind)
+			require.NotPanics(t, func() {
+				require.ErrorContains(t, call(), "queuetest", "%s of a %s attempt", name,
+					kind)
+			}, "%s of a %s attempt", name, kind)
 		}
 	}
 }
@@ -91,7 +95,8 @@ func TestAJobIsPrintedAsText(t *testing.T) {
 	var logged bytes.Buffer
 	slog.New(slog.NewTextHandler(&logged, nil)).Info("ran", "job", claimed.Job, "work", w)
 	for _, text := range []string{
-		fmt.Sprint(claimed.Job), fmt.Sprintf("%+v", &claimed.Job), fmt.Sprintf("%+v", w), fmt.Sprintf("%v", *w), fmt.Sprint(claimed), logged.String(),
+		fmt.Sprint(claimed.Job), fmt.Sprintf("%+v", &claimed.Job), fmt.Sprintf("%+v", w), fmt.Sprintf("%v", *w),
+		fmt.Sprint(claimed), logged.String(),
 	} {
 		require.Contains(t, text, "ping "+id+" running, attempt 1, payload 1", text)
 	}
@@ -110,7 +115,10 @@ func TestAStepThatIsUnderWayIsRefused(t *testing.T) {
 				require.ErrorContains(t, again, "step send is under way: give each step a name of its own")
 				beside := make(chan error)
 				go func() {
-					_, err := queue.StepTx(ctx, w, "send", func(context.Context, queue.Tx) (int, error) { return 3, nil })
+					_, err := queue.StepTx(ctx, w, "send", func(context.Context, queue.Tx) (int, error) {
+						return 3,
+							nil
+					})
 					beside <- err
 				}()
 				require.ErrorContains(t, <-beside, "under way")
@@ -141,7 +149,8 @@ func TestAHandlerOfAllTypesIsRefused(t *testing.T) {
 	require.ErrorContains(t, d.Run(ctx), `Type is "*", which stands for all types`)
 }
 
-// database/sql closes rows that were left open when a transaction ends; so does Write, and does not wait for them for ever.
+// database/sql closes rows that were left open when a transaction ends; so does Write, and does not wait for them for
+// ever.
 func TestRowsThatAreLeftOpenInAWriteHoldNothingUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))

@@ -40,10 +40,11 @@ const (
 	outcomeLost     = "lost"
 )
 
-var outcomes = []string{KindCompleted, KindFailed, KindInterrupted, KindCrashed, outcomeRetried, outcomeCanceled, outcomeLost}
+var outcomes = []string{KindCompleted, KindFailed, KindInterrupted, KindCrashed, outcomeRetried, outcomeCanceled,
+	outcomeLost}
 
-// A telemetry reports to OpenTelemetry. Without an SDK each of its calls ends at a nil pointer. Attributes are made once for each
-// job type and outcome.
+// A telemetry reports to OpenTelemetry. Without an SDK each of its calls ends at a nil pointer. Attributes are made
+// once for each job type and outcome.
 type telemetry struct {
 	tracer   trace.Tracer
 	children bool
@@ -93,7 +94,8 @@ func newTelemetry(cfg *Config) (*telemetry, error) {
 		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800))
 	t.wait, errs[5] = m.Float64Histogram("postroom.queue.wait", metric.WithUnit("s"),
 		metric.WithDescription("How long jobs that were due waited for their handlers"),
-		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86400))
+		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200,
+			86400))
 	return t, errors.Join(errs[:]...)
 }
 
@@ -143,7 +145,8 @@ func (t *telemetry) begin(ctx context.Context, job *Job, now time.Time) (context
 	}
 	ctx, span := t.tracer.Start(ctx, "queue.job", opts...)
 	if span.IsRecording() {
-		span.SetAttributes(keyMessageID.String(job.ID), keyClientID.String(job.WorkerID), keyAttempt.Int(job.Attempt), keyWait.Float64(wait))
+		span.SetAttributes(keyMessageID.String(job.ID), keyClientID.String(job.WorkerID), keyAttempt.Int(job.Attempt),
+			keyWait.Float64(wait))
 	}
 	return ctx, span
 }
@@ -212,7 +215,8 @@ func newTypeAttributes(jobType string) *typeAttributes {
 	}
 	a.child = []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithAttributes(name, keySystem.String("postroom"), keyOperation.String("process"), keyQueue.String(jobType)),
+		trace.WithAttributes(name, keySystem.String("postroom"), keyOperation.String("process"),
+			keyQueue.String(jobType)),
 	}
 	a.root = slices.Concat(a.child, []trace.SpanStartOption{trace.WithNewRoot()})
 	return a
@@ -231,8 +235,8 @@ func (a *Attempt) traced(ctx context.Context) context.Context {
 	return ctx
 }
 
-// traceParent is the W3C form of ctx's span, as it is stored with a job; empty without one. The trace state, which belongs
-// to tracing vendors, is not kept.
+// traceParent is the W3C form of ctx's span, as it is stored with a job; empty without one. The trace state, which
+// belongs to tracing vendors, is not kept.
 func traceParent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""

@@ -347,15 +347,16 @@ func TestWhatAHandlerReportsInVainIsCalledSo(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
 				w := watch(t, q.DB().Driver(), queue.Config{})
 				enqueue(t, w.Queue, nil)
-				stop := start(t, w.Queue, &queue.DispatcherConfig{Lease: lease, Workers: 1}, func(ctx context.Context, w *queue.Work[int]) error {
-					if w.Job.Attempt > 1 {
-						return nil
-					}
-					if err := end(ctx, w); err != nil {
-						return err
-					}
-					return untilCanceled(ctx)
-				})
+				stop := start(t, w.Queue, &queue.DispatcherConfig{Lease: lease, Workers: 1},
+					func(ctx context.Context, w *queue.Work[int]) error {
+						if w.Job.Attempt > 1 {
+							return nil
+						}
+						if err := end(ctx, w); err != nil {
+							return err
+						}
+						return untilCanceled(ctx)
+					})
 				time.Sleep(time.Minute)
 				require.NoError(t, stop())
 				require.Equal(t, want, value(t, w.ended()[0], "postroom.job.outcome").AsString())
@@ -367,7 +368,8 @@ func TestWhatAHandlerReportsInVainIsCalledSo(t *testing.T) {
 	}
 }
 
-// A logger's handler may ask the context of a line for its span: also of lines written when the handler has long returned.
+// A logger's handler may ask the context of a line for its span: also of lines written when the handler has long
+// returned.
 func TestLogLinesKnowTheirSpan(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		var out bytes.Buffer
@@ -375,7 +377,8 @@ func TestLogLinesKnowTheirSpan(t *testing.T) {
 		w := watch(t, q.DB().Driver(), queue.Config{Logger: logger})
 		enqueue(t, w.Queue, nil)
 		work(t, w.Queue, func(context.Context, *queue.Work[int]) error { return queue.Fatal(errors.New("no")) })
-		require.Regexp(t, `msg="job failed".* error=no span=`+w.ended()[0].SpanContext().SpanID().String(), out.String())
+		require.Regexp(t, `msg="job failed".* error=no span=`+w.ended()[0].SpanContext().SpanID().String(),
+			out.String())
 	})
 }
 

@@ -21,14 +21,16 @@ import (
 //	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 //
 // It is passed to the functions of [DB].Write, [Attempt.Write] and [Attempt.Complete]. It may also be the program's own
-// transaction: a *sql.Tx, a *sqlx.Tx, the ConnPool of a GORM transaction, the DBTX of sqlc, and with postgres.Tx a pgx.Tx. A call
-// of the queue that takes a Tx is part of that transaction: it takes effect if and when the transaction commits, and the program
-// commits as usual. A *sql.DB or a *sql.Conn is not a transaction and is refused; so is a transaction of another database, or one
-// that has ended. Goroutines may share a transaction: the queue's calls in it take turns.
+// transaction: a *sql.Tx, a *sqlx.Tx, the ConnPool of a GORM transaction, the DBTX of sqlc, and with postgres.Tx a
+// pgx.Tx. A call of the queue that takes a Tx is part of that transaction: it takes effect if and when the transaction
+// commits, and the program commits as usual. A *sql.DB or a *sql.Conn is not a transaction and is refused; so is a
+// transaction of another database, or one that has ended. Goroutines may share a transaction: the queue runs its calls
+// in it one after the other.
 type Tx = driver.Tx
 
-// Now returns the instant of a transaction. A transaction that the queue has begun has one instant for all its writes; for any
-// other transaction Now returns the current time. The result is in UTC, in whole microseconds, as the database returns it.
+// Now returns the instant of a transaction. A transaction that the queue has begun has one instant for all its writes;
+// for any other transaction Now returns the current time. The result is in UTC, in whole microseconds, as the database
+// returns it.
 func Now(tx Tx) time.Time {
 	if w, ok := tx.(*driver.WriteTx); ok {
 		return w.Now()
@@ -36,25 +38,26 @@ func Now(tx Tx) time.Time {
 	return dbtime.Truncate(time.Now())
 }
 
-// OnCommit arranges for fn to be called once a transaction that the queue has begun is committed, on the goroutine that commits
-// it and before the call that wrote returns. After a rollback fn is not called; after the rollback of a savepoint it is, see
-// [AtEnd]. fn must not write to the database, nor wait for a goroutine that does. OnCommit returns false, and fn is not called,
-// for a transaction of the program's own, because the queue does not learn of its end.
+// OnCommit arranges for fn to be called once a transaction that the queue has begun is committed, on the goroutine that
+// commits it and before the call that wrote returns. After a rollback fn is not called; after the rollback of a
+// savepoint it is, see [AtEnd]. fn must not write to the database, nor wait for a goroutine that does. OnCommit returns
+// false, and fn is not called, for a transaction of the program's own, because the queue does not learn of its end.
 func OnCommit(tx Tx, fn func()) bool {
 	w, ok := tx.(*driver.WriteTx)
-	if !ok || w.Joined() {
+	if !ok || w.Adopted() {
 		return false
 	}
 	w.OnCommit(fn)
 	return true
 }
 
-// AtEnd arranges for fn to be called before a transaction that the queue has begun is committed, once the function that writes
-// has returned without an error. fn reads in it what will be committed, whatever savepoints were rolled back. An error of fn
-// rolls the transaction back. AtEnd returns false, and fn is not called, for a transaction of the program's own.
+// AtEnd arranges for fn to be called before a transaction that the queue has begun is committed, once the function that
+// writes has returned without an error. fn reads in it what will be committed, whatever savepoints were rolled back. An
+// error of fn rolls the transaction back. AtEnd returns false, and fn is not called, for a transaction of the program's
+// own.
 func AtEnd(tx Tx, fn func(ctx context.Context) error) bool {
 	w, ok := tx.(*driver.WriteTx)
-	if !ok || w.Joined() {
+	if !ok || w.Adopted() {
 		return false
 	}
 	w.AtEnd(fn)
@@ -82,8 +85,8 @@ func (q *Queue) writeAgain(ctx context.Context, fn func(ctx context.Context, tx 
 	}
 }
 
-// writeSoon is write for changes to all jobs, workers or schedules. It does not wait for locks of other transactions; the change
-// is tried again.
+// writeSoon is write for changes to all jobs, workers or schedules. It does not wait for locks of other transactions;
+// the change is tried again.
 func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	ctx, cancel := answered(ctx)
 	defer cancel()
@@ -102,9 +105,9 @@ func (q *Queue) inWrite(ctx context.Context) bool {
 	return q.writes != nil && q.writes.InWrite(ctx)
 }
 
-// join returns tx as the driver takes it, whoever has begun it. The caller calls leave when it needs it no more: until then no
-// other call works in it, where it is the program's own.
-func (q *Queue) join(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func(), err error) {
+// adopt returns tx as the driver takes it, whoever has begun it. The caller calls leave when it needs it no more: until
+// then no other call works in it, where it is the program's own.
+func (q *Queue) adopt(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func(), err error) {
 	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
 		return nil, nil, err
 	}
@@ -113,11 +116,11 @@ func (q *Queue) join(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func(
 		if err := validTx(tx); err != nil {
 			return nil, nil, err
 		}
-		if leave, err = callTurns.take(ctx, tx); err != nil {
+		if leave, err = callLocks.lock(ctx, tx); err != nil {
 			return nil, nil, err
 		}
 	}
-	if w, err = q.driver.Join(ctx, tx, q.now()); err != nil {
+	if w, err = q.driver.Adopt(ctx, tx, q.now()); err != nil {
 		leave()
 		return nil, nil, err
 	}
@@ -132,32 +135,32 @@ func validTx(tx Tx) error {
 	if x, ok := tx.(*sqlx.Tx); ok && x.Tx == nil {
 		return fmt.Errorf("%w: the *sqlx.Tx has none", driver.ErrNoTransaction)
 	}
-	// A pool and a connection also have the methods of a transaction, and would write each statement separately. BeginTx of some
-	// wrappers has other results than that of database/sql.
+	// A pool and a connection also have the methods of a transaction, and would write each statement separately.
+	// BeginTx of some wrappers has other results than that of database/sql.
 	if _, ok := reflect.TypeOf(tx).MethodByName("BeginTx"); ok {
 		return fmt.Errorf("%w: a %T begins some with BeginTx", driver.ErrNoTransaction, tx)
 	}
 	return nil
 }
 
-// turns makes goroutines that share a transaction of the program's own call one after the other: a connection answers one query
-// at a time, and a call makes several that belong together.
-type turns struct {
+// txLocks make goroutines that share a transaction of the program's own call one after the other: a connection answers
+// one query at a time, and a call makes several that belong together.
+type txLocks struct {
 	mu sync.Mutex
-	of map[any]*turn
+	of map[any]*txLock
 }
 
-// A turn is one transaction's. It is there while calls have it or wait for it.
-type turn struct {
+// A txLock is the lock of one transaction. It exists while calls hold it or wait for it.
+type txLock struct {
 	calls int
-	taken chan struct{} // of one
+	held  chan struct{} // of one element: full while a call holds the lock
 }
 
-// callTurns are the turns of all queues, since several may be given the same transaction.
-var callTurns = turns{of: make(map[any]*turn)}
+// callLocks are the locks of all queues, since several may be given the same transaction.
+var callLocks = txLocks{of: make(map[any]*txLock)}
 
-// take returns when no other call works in the transaction. The caller calls leave when its own is over.
-func (t *turns) take(ctx context.Context, tx Tx) (leave func(), err error) {
+// lock returns when no other call works in the transaction. The caller calls leave when its own is over.
+func (t *txLocks) lock(ctx context.Context, tx Tx) (leave func(), err error) {
 	var key any = tx
 	if x, ok := tx.(*sqlx.Tx); ok {
 		key = x.Tx
@@ -167,9 +170,9 @@ func (t *turns) take(ctx context.Context, tx Tx) (leave func(), err error) {
 	}
 	own := t.enter(key)
 	select {
-	case own.taken <- struct{}{}:
+	case own.held <- struct{}{}:
 		return func() {
-			<-own.taken
+			<-own.held
 			t.leave(key, own)
 		}, nil
 	case <-ctx.Done():
@@ -178,19 +181,19 @@ func (t *turns) take(ctx context.Context, tx Tx) (leave func(), err error) {
 	}
 }
 
-func (t *turns) enter(key any) *turn {
+func (t *txLocks) enter(key any) *txLock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	own := t.of[key]
 	if own == nil {
-		own = &turn{taken: make(chan struct{}, 1)}
+		own = &txLock{held: make(chan struct{}, 1)}
 		t.of[key] = own
 	}
 	own.calls++
 	return own
 }
 
-func (t *turns) leave(key any, own *turn) {
+func (t *txLocks) leave(key any, own *txLock) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if own.calls--; own.calls == 0 {

@@ -26,10 +26,12 @@ type foreign struct {
 	commit, rollback func() error
 }
 
-// eachForeign runs fn on each engine with each way to begin one, and with dispatchers that hear of other connections' commits.
+// eachForeign runs fn on each engine with each way to begin one, and with dispatchers that hear of other connections'
+// commits.
 func eachForeign(t *testing.T, fn func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign)) {
 	t.Helper()
-	for name, begin := range map[string]func(t *testing.T, pool *sqlx.DB) foreign{"sql.Tx": beginSQL, "sqlx.Tx": beginSQLX} {
+	for name, begin := range map[string]func(t *testing.T, pool *sqlx.DB) foreign{"sql.Tx": beginSQL,
+		"sqlx.Tx": beginSQLX} {
 		t.Run("sqlite "+name, func(t *testing.T) {
 			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 			require.NoError(t, err)
@@ -78,10 +80,11 @@ func beginSQLX(t *testing.T, pool *sqlx.DB) foreign {
 func TestJobsOfAForeignTransactionAreFoundAtOnce(t *testing.T) {
 	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
 		started := make(chan time.Time, 1)
-		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Minute}, func(context.Context, *queue.Work[int]) error {
-			started <- time.Now()
-			return nil
-		})
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Minute},
+			func(context.Context, *queue.Work[int]) error {
+				started <- time.Now()
+				return nil
+			})
 		// Once one has run, the dispatcher sleeps until it is woken.
 		enqueue(t, q, nil)
 		<-started
@@ -133,7 +136,8 @@ func TestAllCallsInAForeignTransaction(t *testing.T) {
 		require.NoError(t, done.commit())
 		counts, err = q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
-		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1, queue.StateQueued: 64}, counts)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1, queue.StateQueued: 64},
+			counts)
 		require.JSONEq(t, `"done"`, string(job(t, q, jobs[0].Job.ID).Result))
 
 		_, err = q.EnqueueTx(t.Context(), done.tx, ping.New(1, nil))
@@ -152,7 +156,8 @@ func TestReadsInAForeignTransaction(t *testing.T) {
 		var payload string
 		var none sql.NullString
 		var at any
-		row := f.tx.QueryRowContext(t.Context(), "SELECT priority, payload_json, last_error, created_at FROM jobs WHERE id = $1", enqueued.ID)
+		row := f.tx.QueryRowContext(t.Context(),
+			"SELECT priority, payload_json, last_error, created_at FROM jobs WHERE id = $1", enqueued.ID)
 		require.NoError(t, row.Scan(&priority, &payload, &none, &at))
 		require.Equal(t, 3, priority)
 		require.Equal(t, "7", payload)
@@ -169,7 +174,8 @@ func TestReadsInAForeignTransaction(t *testing.T) {
 		}
 		require.NoError(t, rows.Err())
 		require.Equal(t, []string{enqueued.ID}, ids)
-		require.ErrorIs(t, f.tx.QueryRowContext(t.Context(), "SELECT id FROM jobs WHERE id = 'no'").Scan(&payload), sql.ErrNoRows)
+		require.ErrorIs(t, f.tx.QueryRowContext(t.Context(), "SELECT id FROM jobs WHERE id = 'no'").Scan(&payload),
+			sql.ErrNoRows)
 		result, err := f.tx.ExecContext(t.Context(), "UPDATE jobs SET priority = 1 WHERE id = $1", enqueued.ID)
 		require.NoError(t, err)
 		n, err := result.RowsAffected()
@@ -189,8 +195,9 @@ func TestWhatIsNoTransactionIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, conn.Close()) }()
 		for name, tx := range map[string]queue.Tx{
-			"nil": nil, "a nil *sql.Tx": (*sql.Tx)(nil), "a nil *sqlx.Tx": (*sqlx.Tx)(nil), "no pgx.Tx": postgres.Tx((pgx.Tx)(nil)),
-			"*sql.DB": db.Reader().DB, "*sqlx.DB": db.Reader(), "*sql.Conn": conn,
+			"nil": nil, "a nil *sql.Tx": (*sql.Tx)(nil), "a nil *sqlx.Tx": (*sqlx.Tx)(nil),
+			"no pgx.Tx": postgres.Tx((pgx.Tx)(nil)),
+			"*sql.DB":   db.Reader().DB, "*sqlx.DB": db.Reader(), "*sql.Conn": conn,
 		} {
 			_, err := q.EnqueueTx(t.Context(), tx, ping.New(1, nil))
 			require.Error(t, err, name)
@@ -243,7 +250,8 @@ func TestATransactionOfTheProgramsOwn(t *testing.T) {
 		require.Equal(t, queue.StateQueued, job(t, q, retried).State)
 		counts, err := q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
-		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1, queue.StateQueued: 64}, counts)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1, queue.StateQueued: 64},
+			counts)
 		claimed, err := q.Claim(t.Context(), "w", []string{string(ping)}, 100)
 		require.NoError(t, err)
 		require.Len(t, claimed, 64)

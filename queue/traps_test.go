@@ -23,7 +23,8 @@ func TestTrapKeyThatStaysUniqueForEver(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		runs := map[string]int{}
 		for range 3 {
-			for name, key := range map[string]queue.Key{"sync": queue.WhileUnfinished("sync"), "welcome": queue.Forever("welcome")} {
+			for name, key := range map[string]queue.Key{"sync": queue.WhileUnfinished("sync"),
+				"welcome": queue.Forever("welcome")} {
 				_, err := q.Enqueue(t.Context(), queue.Type[string]("periodic").New(name, &queue.Options{Key: key}))
 				require.NoError(t, err)
 			}
@@ -45,25 +46,28 @@ func TestTrapWorkerThatComesBackFromTheDead(t *testing.T) {
 		id := enqueue(t, q, nil)
 		paused := &faulty{Driver: q.DB().Driver()}
 		entered, release, wrote := make(chan context.Context, 1), make(chan struct{}), make(chan error, 1)
-		first := start(t, on(t, paused, nil), &queue.DispatcherConfig{Lease: lease, Workers: 1}, func(ctx context.Context, w *queue.Work[int]) error {
-			if w.Job.ID != id {
-				return nil
-			}
-			entered <- ctx
-			<-release
-			err := w.Complete(context.Background(), func(context.Context, queue.Tx) error {
-				t.Error("the zombie has written")
-				return nil
+		first := start(t, on(t, paused, nil), &queue.DispatcherConfig{Lease: lease, Workers: 1},
+			func(ctx context.Context, w *queue.Work[int]) error {
+				if w.Job.ID != id {
+					return nil
+				}
+				entered <- ctx
+				<-release
+				err := w.Complete(context.Background(), func(context.Context, queue.Tx) error {
+					t.Error("the zombie has written")
+					return nil
+				})
+				wrote <- err
+				return err
 			})
-			wrote <- err
-			return err
-		})
 		ctx := <-entered
 		paused.beats.Store(true)
-		second := start(t, q, &queue.DispatcherConfig{Lease: lease}, func(_ context.Context, w *queue.Work[int]) error { return nil })
+		second := start(t, q, &queue.DispatcherConfig{Lease: lease},
+			func(_ context.Context, w *queue.Work[int]) error { return nil })
 		time.Sleep(2 * lease)
 		require.Equal(t, queue.StateCompleted, job(t, q, id).State, "another process has taken it over")
-		require.ErrorIs(t, context.Cause(ctx), queue.ErrLeaseLost, "a process that cannot beat for a lease knows that its jobs are lost")
+		require.ErrorIs(t, context.Cause(ctx), queue.ErrLeaseLost,
+			"a process that cannot beat for a lease knows that its jobs are lost")
 		require.NoError(t, second())
 
 		paused.beats.Store(false)
@@ -80,8 +84,9 @@ func TestTrapWorkerThatComesBackFromTheDead(t *testing.T) {
 	})
 }
 
-// "Completing, failing, heartbeating and step writes name the attempt they belong to; a stale one is refused." and "In nearly
-// every embedded SQL queue a completion is matched by id and state alone": here even the worker's name is the same.
+// "Completing, failing, heartbeating and step writes name the attempt they belong to; a stale one is refused." and "In
+// nearly every embedded SQL queue a completion is matched by id and state alone": here even the worker's name is the
+// same.
 func TestTrapCompletionByIDAndStateAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
@@ -142,8 +147,8 @@ func TestTrapJobThatIsRescuedForEver(t *testing.T) {
 	})
 }
 
-// "Five attempts at 2 s base are over in half a minute, shorter than a one-minute rate limit: honour the server's Retry-After, and
-// let a rate-limited job be deferred without spending an attempt".
+// "Five attempts at 2 s base are over in half a minute, shorter than a one-minute rate limit: honour the server's
+// Retry-After, and let a rate-limited job be deferred without spending an attempt".
 func TestTrapRateLimitThatOutlastsAllAttempts(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		const limited = 12 // more often than there are attempts
@@ -196,10 +201,11 @@ func TestTrapShutdownThatSpendsAttempts(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
 		var cause error
-		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute}, func(ctx context.Context, _ *queue.Work[int]) error {
-			cause = untilCanceled(ctx)
-			return ctx.Err()
-		})
+		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute},
+			func(ctx context.Context, _ *queue.Work[int]) error {
+				cause = untilCanceled(ctx)
+				return ctx.Err()
+			})
 		synctest.Wait()
 		began := time.Now()
 		require.NoError(t, stop())
@@ -221,12 +227,13 @@ func TestTrapTableThatGrowsWithoutRetention(t *testing.T) {
 			Types: map[string]queue.Keep{"ping": {Canceled: 2 * time.Hour}},
 		}})
 		completed, failed := enqueue(t, q, nil), enqueue(t, q, &queue.Options{MaxAttempts: 1, Priority: -1})
-		stop := start(t, q, &queue.DispatcherConfig{PollInterval: day, Lease: day, Grace: day}, func(_ context.Context, w *queue.Work[int]) error {
-			if w.Job.ID == failed {
-				return errBroken
-			}
-			return nil
-		})
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: day, Lease: day, Grace: day},
+			func(_ context.Context, w *queue.Work[int]) error {
+				if w.Job.ID == failed {
+					return errBroken
+				}
+				return nil
+			})
 		canceled := enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(1000 * day)})
 		require.NoError(t, q.Cancel(t.Context(), canceled))
 		waiting := enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(1000 * day)})
@@ -256,7 +263,8 @@ func TestTrapTableThatGrowsWithoutRetention(t *testing.T) {
 	})
 }
 
-// "A handler that panics, calls Goexit, blocks for ever or ignores its context neither stops the pool nor leaks its job".
+// "A handler that panics, calls Goexit, blocks for ever or ignores its context neither stops the pool nor leaks its
+// job".
 func TestTrapHandlerThatMisbehaves(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		release := make(chan struct{})

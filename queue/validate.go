@@ -30,8 +30,8 @@ func validTime(kind error, field string, t time.Time) error {
 	return nil
 }
 
-// validContext refuses a nil context. Package database/sql panics on one, some of its calls with the pool's lock held: whoever
-// recovered from that would wait for ever at the next call.
+// validContext refuses a nil context. Package database/sql panics on one, some of its calls with the pool's lock held:
+// whoever recovered from that would wait for ever at the next call.
 func validContext(ctx context.Context) error {
 	if ctx == nil {
 		return driver.ErrNilContext

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Wait looks again after as long as it has waited, so that it reads rarely and is never much late.
+// Wait reads the job again after as long as it has waited, so that it reads rarely and is never much late.
 const (
 	waitFirst = 20 * time.Millisecond
 	waitMost  = 2 * time.Second
 )
 
-// Wait returns the job once it is completed, failed or canceled, by any process; at once if it already is. An end in this process
-// is noticed immediately, an end elsewhere by polling: after 20 ms, then after twice as long each time, at most 2 s. The error is
-// ctx's, [ErrJobNotFound] (also for a job whose transaction has not committed), or the database's. The failure of the job is not
-// an error of Wait, see [Result]. Inside the function of a write, Wait is refused with [ErrNestedWrite], because such a function
-// must not wait.
+// Wait returns the job once it is completed, failed or canceled, by any process; at once if it already is. An end in
+// this process is noticed immediately, an end elsewhere by polling: after 20 ms, then after twice as long each time, at
+// most 2 s. The error is ctx's, [ErrJobNotFound] (also for a job whose transaction has not committed), or the
+// database's. The failure of the job is not an error of Wait, see [Result]. Inside the function of a write, Wait is
+// refused with [ErrNestedWrite], because such a function must not wait.
 func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
 	if err := validContext(ctx); err != nil {
 		return nil, wrap("wait", jobID, err)
@@ -24,7 +24,7 @@ func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
 	if q.inWrite(ctx) {
 		return nil, wrap("wait", jobID, ErrNestedWrite)
 	}
-	// Before the first look, so that no end is missed.
+	// Before the first read, so that no end is missed.
 	ended, stop := q.events.await(jobID)
 	defer stop()
 	timer := time.NewTimer(waitFirst)
@@ -78,8 +78,9 @@ func (e *JobError) Unwrap() error {
 	return nil
 }
 
-// Result decodes the result that a completed job has stored with [Attempt.SetResult]; it returns T's zero value if there is none.
-// The error is a [JobError] if the job failed or was canceled, [ErrNotFinished] if it has not ended, or the decoding error.
+// Result decodes the result that a completed job has stored with [Attempt.SetResult]; it returns T's zero value if
+// there is none. The error is a [JobError] if the job failed or was canceled, [ErrNotFinished] if it has not ended, or
+// the decoding error.
 func Result[T any](job *Job) (T, error) {
 	var result T
 	switch {

@@ -121,7 +121,8 @@ func (b *backliteQueue) run(ctx context.Context, handle func(ctx context.Context
 	defer b.client.Store(idle)
 	client.Start(context.WithoutCancel(ctx))
 	<-ctx.Done()
-	// Where there are still jobs, Stop can wait for workers that have gone. What they have done is in the table by then.
+	// Where there are still jobs, Stop can wait for workers that have gone. What they have done is in the table by
+	// then.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	client.Stop(stop)

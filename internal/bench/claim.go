@@ -109,12 +109,12 @@ func (b *bench) filled(ctx context.Context, c *Contender, claims claimCase, n in
 	return p, remove, nil
 }
 
-// portion is how many jobs are stored before the engine settles: filling a table with millions takes minutes, in which it
-// would have settled several times by itself.
+// portion is how many jobs are stored before the engine settles: filling a table with millions takes minutes, in which
+// it would have settled several times by itself.
 const portion = 250_000
 
-// claimTime returns the median time of n claims of one job each. The jobs are completed, so that every round has the same
-// conditions.
+// claimTime returns the median time of n claims of one job each. The jobs are completed, so that every round has the
+// same conditions.
 func claimTime(ctx context.Context, p *postroom, claims claimCase, n int) (float64, error) {
 	if err := p.enqueue(ctx, n*claims.Types/claims.Claimed, claims.Types, nil); err != nil {
 		return 0, err

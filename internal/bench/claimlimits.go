@@ -16,8 +16,8 @@ const limitedTypes = 200
 type limitCase struct {
 	Name  string
 	Title string
-	// Running is how many jobs run of each key before a claim begins; those that began first are ended after each claim.
-	// Below zero, no key is limited.
+	// Running is how many jobs run of each key before a claim begins; those that began first are ended after each
+	// claim. Below zero, no key is limited.
 	Running int
 }
 

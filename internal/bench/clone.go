@@ -25,8 +25,8 @@ var (
 	}
 )
 
-// clone writes n rows like the one that where finds, with some columns set to an expression of i; a column set to "" is left
-// to its default. It makes a store with many finished jobs where a peer would need minutes for them.
+// clone writes n rows like the one that where finds, with some columns set to an expression of i; a column set to "" is
+// left to its default. It makes a store with many finished jobs where a peer would need minutes for them.
 func clone(ctx context.Context, db *sql.DB, d dialect, table, where string, n int, set map[string]string) error {
 	if n < 1 {
 		return nil

@@ -42,13 +42,14 @@ func (b *bench) failf(format string, args ...any) {
 	b.failures = append(b.failures, err)
 }
 
-// A peerFailure is the failure of another queue, which with so few jobs is mostly temporary. It leaves a gap in the report.
+// A peerFailure is the failure of another queue, which with so few jobs is mostly temporary. It leaves a gap in the
+// report.
 type peerFailure struct{ error }
 
 func (f peerFailure) Unwrap() error { return f.error }
 
-// failed joins the failures that make the run fail. A quick run, which checks whether this program works, ignores failures of
-// other queues.
+// failed joins the failures that make the run fail. A quick run, which checks whether this program works, ignores
+// failures of other queues.
 func (b *bench) failed(quick bool) error {
 	return errors.Join(slices.DeleteFunc(slices.Clone(b.failures), func(err error) bool {
 		_, peer := errors.AsType[peerFailure](err)
@@ -56,8 +57,8 @@ func (b *bench) failed(quick bool) error {
 	})...)
 }
 
-// compare measures each workload for all contenders of an engine in turn, round after round, so that other load of the machine
-// affects them equally.
+// compare measures each workload for all contenders of an engine in turn, round after round, so that other load of the
+// machine affects them equally.
 func (b *bench) compare(ctx context.Context, name string) {
 	for _, durability := range b.engines[name].Durabilities() {
 		for _, w := range b.workloads {

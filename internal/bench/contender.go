@@ -10,8 +10,8 @@ type Queue interface {
 	Enqueue(ctx context.Context, p Payload) error
 	// EnqueueMany stores n jobs with one call, or returns errors.ErrUnsupported if the contender has no such call.
 	EnqueueMany(ctx context.Context, n int) error
-	// Run works jobs until ctx is done, then stops in an orderly way: finished jobs are recorded as done, and the others stay. It
-	// calls ran with each job's [Payload.N], from the goroutine of its handler.
+	// Run works jobs until ctx is done, then stops in an orderly way: finished jobs are recorded as done, and the
+	// others stay. It calls ran with each job's [Payload.N], from the goroutine of its handler.
 	Run(ctx context.Context, ran func(n int64)) error
 	// Stage puts n jobs into the store without measurement.
 	Stage(ctx context.Context, kind Kind, n int) error
@@ -23,8 +23,8 @@ type Queue interface {
 // A RowQueue is a queue whose handlers can write to the database that holds the jobs.
 type RowQueue interface {
 	Queue
-	// RunWriting is Run with a handler that writes one row by [rowInsert] and completes its job in the same transaction or, if
-	// the contender has no call for that, right after it.
+	// RunWriting is Run with a handler that writes one row by [rowInsert] and completes its job in the same transaction
+	// or, if the contender has no call for that, right after it.
 	RunWriting(ctx context.Context, ran func(n int64)) error
 	// Exec executes a statement of the workload.
 	Exec(ctx context.Context, statement string) error
@@ -86,8 +86,8 @@ type Contender struct {
 	Groups  Group
 	Peer    bool // made by others, at its best setting: ratios compare with the best of these
 	Open    func(ctx context.Context, place Place) (Queue, error)
-	// OpenMachine opens one of many dispatchers on the same store with the given number of workers; 0 means the number of Open.
-	// It is nil if several machines are not measured.
+	// OpenMachine opens one of many dispatchers on the same store with the given number of workers; 0 means the number
+	// of Open. It is nil if several machines are not measured.
 	OpenMachine func(ctx context.Context, place Place, workers int) (Queue, error)
 	// Elsewhere builds the program that measures the contender if this program cannot link it. Open is nil then.
 	Elsewhere *program

@@ -110,8 +110,8 @@ func (d *dbosQueueOf) Run(ctx context.Context, ran func(n int64)) error {
 	})
 }
 
-// RunWriting writes the row in a transaction of DBOS's own database, which also records that the workflow did so. That the
-// workflow has ended is recorded by another.
+// RunWriting writes the row in a transaction of DBOS's own database, which also records that the workflow did so. That
+// the workflow has ended is recorded by another.
 func (d *dbosQueueOf) RunWriting(ctx context.Context, ran func(n int64)) error {
 	source, cfg, closeSource, err := d.dataSource(ctx)
 	if err != nil {

@@ -21,8 +21,9 @@ func drainDue(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	return drain(ctx, q, s.Due, s.Limit)
 }
 
-// drain works n jobs, or as many as the limit permits but at least one, and returns the rate per second. The time is from before
-// the workers start until they have stopped and every end is written. All handlers must have run, and no job may be unfinished.
+// drain works n jobs, or as many as the limit permits but at least one, and returns the rate per second. The time is
+// from before the workers start until they have stopped and every end is written. All handlers must have run, and no
+// job may be unfinished.
 func drain(ctx context.Context, q Queue, n int, limit time.Duration) (Figure, error) {
 	before, err := q.Unfinished(ctx)
 	if err != nil {

@@ -69,8 +69,8 @@ func rate(ctx context.Context, q Queue, work func() (int, error)) (Figure, error
 	return Figure{Rate: float64(n) / elapsed.Seconds()}, added(ctx, q, before, n)
 }
 
-// together calls fn with 0 … n-1 from the given number of goroutines, until the limit if there is one, and returns the number of
-// calls.
+// together calls fn with 0 … n-1 from the given number of goroutines, until the limit if there is one, and returns the
+// number of calls.
 func together(goroutines, n int, limit time.Duration, fn func(i int) error) (int, error) {
 	var (
 		wg      sync.WaitGroup

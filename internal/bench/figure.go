@@ -20,7 +20,8 @@ const (
 	startLatency = "start" // from before that call until the handler starts
 )
 
-// Percentiles are the 50th, 95th, 99th and 99.9th percentile in milliseconds. One is 0 where too few samples were taken.
+// Percentiles are the 50th, 95th, 99th and 99.9th percentile in milliseconds. One is 0 where too few samples were
+// taken.
 type Percentiles [4]float64
 
 var percentileRanks = [4]float64{50, 95, 99, 99.9}

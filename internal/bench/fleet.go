@@ -93,8 +93,8 @@ func (f *fleet) measure(s *MachineSize, jobs int) (rate float64, ran int, err er
 	}
 	last := first
 	took := time.Since(begin)
-	// Where the jobs do not last, the time until nearly all have run counts; where none has run yet, the measurement lasts
-	// until some have.
+	// Where the jobs do not last, the time until nearly all have run counts; where none has run yet, the measurement
+	// lasts until some have.
 	for (took < s.Measure || last == first && took < lost) && last < jobs*99/100 {
 		time.Sleep(min(50*time.Millisecond, s.Measure/4))
 		if last, err = f.ask("count"); err != nil {

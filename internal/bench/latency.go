@@ -11,8 +11,9 @@ import (
 // lost is the time after which a job that has not started is abandoned.
 const lost = 10 * time.Second
 
-// latency measures from before the call that enqueues a job until its handler starts, in the same otherwise idle process. The
-// pause between two jobs is random and up to the longest latency so far, so that jobs come at any point of a polling interval.
+// latency measures from before the call that enqueues a job until its handler starts, in the same otherwise idle
+// process. The pause between two jobs is random and up to the longest latency so far, so that jobs come at any point of
+// a polling interval.
 func latency(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	before, err := q.Unfinished(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ type LimitSize struct {
 	Running int // of one key
 	Deleted int
 	Rounds  int // at most
-	// KeysLimit cuts the drain of many keys short, for which the limit of the other measurements is too short: the first
-	// claims look at all keys.
+	// KeysLimit cuts the drain of many keys short, for which the limit of the other measurements is too short: the
+	// first claims look at all keys.
 	KeysLimit time.Duration
 }
 

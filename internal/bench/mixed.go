@@ -18,8 +18,8 @@ func mixed(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	return l.measure(ctx, func(i int) error { return l.enqueue(ctx, i, time.Now()) })
 }
 
-// paced enqueues s.Pace jobs a second at random moments, while workers run. Where a moment passes because every goroutine
-// still waits for its call, the wait belongs to the latency.
+// paced enqueues s.Pace jobs a second at random moments, while workers run. Where a moment passes because every
+// goroutine still waits for its call, the wait belongs to the latency.
 func paced(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same in every run
 	moments := make([]time.Duration, s.Paced)
@@ -84,7 +84,8 @@ func (l *load) handle(n int64) {
 	}
 }
 
-// measure calls enqueue for each job, from [enqueuers] goroutines, and waits until all have run or the limit is over again.
+// measure calls enqueue for each job, from [enqueuers] goroutines, and waits until all have run or the limit is over
+// again.
 func (l *load) measure(ctx context.Context, enqueue func(i int) error) (Figure, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()

@@ -52,7 +52,8 @@ func (p *postroom) limitPrefix(ctx context.Context, running int) error {
 	return p.q.SetLimit(ctx, queue.ForKeyPrefix(keyPrefix), queue.Limit{MaxRunning: running})
 }
 
-// fillKeys stores n jobs of random keys and priorities, those of each key of four of the types, as the jobs of an account are.
+// fillKeys stores n jobs of random keys and priorities, those of each key of four of the types, as the jobs of an
+// account are.
 func (p *postroom) fillKeys(ctx context.Context, n, keys, types int) error {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same jobs each time
 	return inThousands(n, func(n int) error {

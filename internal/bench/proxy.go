@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A proxy stands between machines and a server, and delays the server's responses: a round trip takes that much longer. Bytes
-// keep their order, and any number of them may be delayed at once.
+// A proxy stands between machines and a server, and delays the server's responses: a round trip takes that much longer.
+// Bytes keep their order, and any number of them may be delayed at once.
 type proxy struct {
 	listener net.Listener
 	target   string

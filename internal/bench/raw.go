@@ -7,8 +7,8 @@ type rawShape struct {
 	// Insert is a statement up to its VALUES, Row the parameters of one job, and Args their values.
 	Insert, Row string
 	Args        func(j *rawJob) []any
-	// Claim has the time and the number of jobs as parameters. It returns the identifier of each job for Complete, and its
-	// payload.
+	// Claim has the time and the number of jobs as parameters. It returns the identifier of each job for Complete, and
+	// its payload.
 	Claim string
 	// Complete has the time and a list of the identifiers as parameters.
 	Complete string

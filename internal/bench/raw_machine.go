@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rawMachine is the raw statements with workers: a batch is claimed while another one runs, and ended jobs are completed
-// together.
+// rawMachine is the raw statements with workers: a batch is claimed while another one runs, and ended jobs are
+// completed together.
 type rawMachine struct {
 	*rawPostgres
 	workers int

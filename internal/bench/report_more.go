@@ -70,8 +70,8 @@ func (b *bench) machineNames() []string {
 	return names
 }
 
-// machineRows have the delay, the round trip, the work, the number of machines, the maximum of their workers, each contender's
-// rate, and the ratio of ours to the best peer.
+// machineRows have the delay, the round trip, the work, the number of machines, the maximum of their workers, each
+// contender's rate, and the ratio of ours to the best peer.
 func (b *bench) machineRows() [][]string {
 	var rows [][]string
 	for i := range b.machines {

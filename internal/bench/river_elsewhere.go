@@ -2,8 +2,8 @@
 
 package main
 
-// The newest SQLite driver of River that can be downloaded is older than the newest PostgreSQL driver, and one program can
-// link only one version of River. A second program, built from the same files, measures River on SQLite.
+// The newest SQLite driver of River that can be downloaded is older than the newest PostgreSQL driver, and one program
+// can link only one version of River. A second program, built from the same files, measures River on SQLite.
 var riverSQLite = &program{Modfile: "riversqlite.mod", Tag: "riversqlite"}
 
 func riverSQLiteContenders() []Contender {

@@ -32,7 +32,8 @@ type Engine interface {
 	Durabilities() []Durability
 	// Make makes an empty place; remove takes it away.
 	Make(ctx context.Context) (place Place, remove func() error, err error)
-	// Settle makes the engine do its delayed work after many writes at once, so that it does not disturb other measurements.
+	// Settle makes the engine do its delayed work after many writes at once, so that it does not disturb other
+	// measurements.
 	Settle(ctx context.Context, place Place) error
 }
 
@@ -75,7 +76,8 @@ func (e sqliteEngine) Make(context.Context) (Place, func() error, error) {
 // Settle does nothing: SQLite has no delayed work.
 func (sqliteEngine) Settle(context.Context, Place) error { return nil }
 
-// openSQLite opens a file as the documents of all contenders on mattn/go-sqlite3 advise: a write-ahead log and patience.
+// openSQLite opens a file as the documents of all contenders on mattn/go-sqlite3 advise: a write-ahead log and
+// patience.
 func openSQLite(place Place) (*sql.DB, error) {
 	options := url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(place.Durability)}, "_busy_timeout": {"5000"}, "_foreign_keys": {"1"}}
 	return sql.Open("sqlite3", "file:"+place.Path+"?"+options.Encode())
@@ -145,7 +147,8 @@ func (postgresEngine) do(ctx context.Context, dsn string, fn func(conn *pgx.Conn
 	return errors.Join(fn(conn), conn.Close(ctx))
 }
 
-// pooled is the DSN for a pool that has a connection for each of the goroutines that enqueue, or as many as the place allows.
+// pooled is the DSN for a pool that has a connection for each of the goroutines that enqueue, or as many as the place
+// allows.
 func (p Place) pooled() string {
 	separator := "?"
 	if strings.Contains(p.DSN, "?") {

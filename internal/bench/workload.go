@@ -30,7 +30,8 @@ type Size struct {
 	// Samples of latency, after others that warm up; where a contender polls, Least of them however long they take.
 	Warmup, Samples, Least int
 
-	// ClaimFinished, ClaimQueued, ClaimKeys and Claims are for the time of a claim, Memory for a drain in a process of its own.
+	// ClaimFinished, ClaimQueued, ClaimKeys and Claims are for the time of a claim, Memory for a drain in a process of
+	// its own.
 	ClaimFinished, ClaimQueued, ClaimKeys, Claims, Memory int
 
 	Idle time.Duration

@@ -1,10 +1,15 @@
-// Package migrate creates and updates the tables of one package. Migrations are SQL files embedded in the package, numbered from
-// 0001_words.sql, in one folder for each dialect. They only go forward.
+// Package migrate creates and updates the tables of one package. Migrations are SQL files embedded in the package,
+// numbered from 0001_words.sql, in one folder for each dialect. They only go forward.
+//
+// The name of the first migration marks the baseline. A package that replaces all its migrations by one gives that a
+// new name, 0001_initial.sql: a database that began with another first migration is then refused with [ErrOutdated],
+// whatever its version.
 package migrate
 
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -28,14 +33,19 @@ type DB[T Tx] interface {
 	Write(ctx context.Context, fn func(ctx context.Context, tx T) error) error
 }
 
+// ErrOutdated reports that the database was made before the package's first migration was replaced.
+var ErrOutdated = errors.New("this database was made by a version before 0.1, which this program cannot carry on: " +
+	"finish or export its work with that version, then start with a new database")
+
 type migration struct {
 	version int
 	name    string
 	sql     string
 }
 
-// Up applies, in one write transaction, the migrations under files/migrations/dialect that have not been applied yet. If there
-// are none, it only reads, and needs only that permission. It refuses a database that a newer version of the package has written.
+// Up applies, in one write transaction, the migrations under files/migrations/dialect that have not been applied yet.
+// If there are none, it only reads, and needs only that permission. It refuses a database that a newer version of the
+// package has written.
 func Up[T Tx](ctx context.Context, db DB[T], dialect, pkg string, files fs.FS) error {
 	migrations, err := load(files, dialect)
 	if err != nil {
@@ -44,7 +54,7 @@ func Up[T Tx](ctx context.Context, db DB[T], dialect, pkg string, files fs.FS) e
 	at, err := readVersion(ctx, db.Reader(), dialect, pkg)
 	if err == nil {
 		// If it cannot be read, the write finds out why.
-		if pending, err := pendingOf(migrations, at.version, pkg); err != nil || len(pending) == 0 {
+		if pending, err := at.pending(migrations, pkg); err != nil || len(pending) == 0 {
 			return err
 		}
 	}
@@ -71,7 +81,7 @@ func run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration
 	if err != nil {
 		return fmt.Errorf("migrate %s: read version: %w", pkg, err)
 	}
-	pending, err := pendingOf(migrations, at.version, pkg)
+	pending, err := at.pending(migrations, pkg)
 	if err != nil || len(pending) == 0 {
 		return err
 	}
@@ -80,8 +90,10 @@ func run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration
 			return err
 		}
 	}
-	if err := at.upgrade(ctx, tx); err != nil {
-		return fmt.Errorf("migrate %s: %w", pkg, err)
+	if !at.exists {
+		if _, err := tx.ExecContext(ctx, createTable); err != nil {
+			return fmt.Errorf("migrate %s: %w", pkg, err)
+		}
 	}
 	for _, m := range pending {
 		if err := apply(ctx, tx, dialect, pkg, m); err != nil {
@@ -91,13 +103,17 @@ func run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration
 	return nil
 }
 
-// pendingOf returns the migrations that have not been applied.
-func pendingOf(migrations []migration, current int, pkg string) ([]migration, error) {
+// pending returns the migrations that have not been applied. It refuses a database whose tables began with another
+// first migration than the program's.
+func (a applied) pending(migrations []migration, pkg string) ([]migration, error) {
 	latest := migrations[len(migrations)-1].version
-	if current > latest {
-		return nil, fmt.Errorf("migrate %s: the database is at version %d and this program knows %d: run a newer program", pkg, current, latest)
+	switch {
+	case a.outdated, a.version > 0 && a.first != migrations[0].name:
+		return nil, fmt.Errorf("migrate %s: %w", pkg, ErrOutdated)
+	case a.version > latest:
+		return nil, fmt.Errorf("migrate %s: the database is at version %d and this program knows %d: run a newer program", pkg, a.version, latest)
 	}
-	first := slices.IndexFunc(migrations, func(m migration) bool { return m.version > current })
+	first := slices.IndexFunc(migrations, func(m migration) bool { return m.version > a.version })
 	if first < 0 {
 		return nil, nil
 	}

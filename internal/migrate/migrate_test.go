@@ -36,7 +36,8 @@ func run(t *testing.T, db queue.DB, pkg string, files fs.FS) error {
 func versions(t *testing.T, db queue.DB) []string {
 	t.Helper()
 	var got []string
-	require.NoError(t, db.Reader().Select(&got, "SELECT package || ' ' || name FROM postroom_migrations ORDER BY package, version"))
+	require.NoError(t, db.Reader().Select(&got,
+		"SELECT package || ' ' || name FROM postroom_migrations ORDER BY package, version"))
 	return got
 }
 
@@ -55,7 +56,8 @@ func TestRunAppliesEachMigrationOnceAndInOrder(t *testing.T) {
 		require.NoError(t, run(t, db, "post", files(first)))
 		require.NoError(t, run(t, db, "post", files(first)))
 
-		grown := with(with(first, "0010_last.sql", "UPDATE letters SET size = 7;\n"), "0002_size.sql", "ALTER TABLE letters ADD COLUMN size INTEGER;")
+		grown := with(with(first, "0010_last.sql", "UPDATE letters SET size = 7;\n"), "0002_size.sql",
+			"ALTER TABLE letters ADD COLUMN size INTEGER;")
 		require.NoError(t, run(t, db, "post", files(grown)))
 		require.NoError(t, run(t, db, "post", files(grown)))
 		var sizes []int
@@ -68,7 +70,8 @@ func TestRunAppliesEachMigrationOnceAndInOrder(t *testing.T) {
 func TestPackagesAreApart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, run(t, db, "post", files(first)))
-		require.NoError(t, run(t, db, "bank", files(map[string]string{"0001_coins.sql": "CREATE TABLE coins (id INTEGER);"})))
+		require.NoError(t, run(t, db, "bank",
+			files(map[string]string{"0001_coins.sql": "CREATE TABLE coins (id INTEGER);"})))
 		require.Equal(t, []string{"bank 0001_coins.sql", "post 0001_letters.sql"}, versions(t, db))
 	})
 }
@@ -78,10 +81,12 @@ func TestRunRefuses(t *testing.T) {
 		files map[string]string
 		err   string
 	}{
-		"a name without a number": {map[string]string{"letters.sql": ""}, "letters.sql: a migration's name begins with its number, as 0001_words.sql"},
-		"number zero":             {map[string]string{"0000_letters.sql": ""}, "begins with its number"},
-		"one number twice":        {with(first, "0001_parcels.sql", ""), ": 0001_letters.sql and 0001_parcels.sql have the same number"},
-		"no files":                {map[string]string{}, "migrate post: no migrations for this dialect"},
+		"a name without a number": {map[string]string{"letters.sql": ""},
+			"letters.sql: a migration's name begins with its number, as 0001_words.sql"},
+		"number zero": {map[string]string{"0000_letters.sql": ""}, "begins with its number"},
+		"one number twice": {with(first, "0001_parcels.sql", ""),
+			": 0001_letters.sql and 0001_parcels.sql have the same number"},
+		"no files": {map[string]string{}, "migrate post: no migrations for this dialect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {
@@ -102,7 +107,8 @@ func TestRunRefusesADatabaseOfANewerProgram(t *testing.T) {
 func TestABrokenMigrationLeavesNothingBehind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, run(t, db, "post", files(first)))
-		broken := with(with(first, "0002_good.sql", "CREATE TABLE good (id INTEGER);"), "0003_bad.sql", "DROP TABLE absent;")
+		broken := with(with(first, "0002_good.sql", "CREATE TABLE good (id INTEGER);"), "0003_bad.sql",
+			"DROP TABLE absent;")
 		err := run(t, db, "post", files(broken))
 		require.ErrorContains(t, err, "migrate post: 0003_bad.sql: ")
 		require.ErrorContains(t, err, "DROP TABLE absent", "the statement is named")
@@ -131,7 +137,8 @@ func TestUpToDateMigrateOnlyReads(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, run(t, db, "post", files(first)))
 		require.NoError(t, migrate.Up(t.Context(), unwritable{db}, string(db.Dialect()), "post", files(first)))
-		require.ErrorIs(t, migrate.Up(t.Context(), unwritable{db}, string(db.Dialect()), "bank", files(first)), errUnwritable)
+		require.ErrorIs(t, migrate.Up(t.Context(), unwritable{db}, string(db.Dialect()), "bank", files(first)),
+			errUnwritable)
 	})
 }
 
@@ -155,15 +162,41 @@ func execute(t *testing.T, db queue.DB, statements ...string) {
 	}))
 }
 
-// The table of versions is that of an older program: it is read as it is, and renamed when there is something to do.
-func TestTheTableOfAnOlderProgramIsReadAndRenamed(t *testing.T) {
+// A package has replaced its migrations by one: a database that began with those is refused, whatever its version, and
+// nothing in it changes.
+func TestADatabaseFromBeforeTheBaselineIsRefused(t *testing.T) {
+	initial := map[string]string{"0001_initial.sql": "CREATE TABLE letters (id INTEGER PRIMARY KEY, size INTEGER);"}
+	for name, before := range map[string]map[string]string{
+		"at the same version":     first,
+		"at a later version":      with(first, "0002_size.sql", "ALTER TABLE letters ADD COLUMN size INTEGER;"),
+		"and the new one goes on": with(first, "0003_more.sql", "CREATE TABLE more (id INTEGER);"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db queue.DB) {
+				require.NoError(t, run(t, db, "post", files(before)))
+				was := versions(t, db)
+				err := run(t, db, "post", files(initial))
+				require.ErrorIs(t, err, migrate.ErrOutdated)
+				require.ErrorContains(t, err, "migrate post: this database was made by a version before 0.1")
+				require.ErrorIs(t, run(t, db, "post",
+					files(with(initial, "0002_more.sql", "CREATE TABLE more (id INTEGER);"))), migrate.ErrOutdated)
+				require.Equal(t, was, versions(t, db))
+				require.NoError(t, run(t, db, "bank",
+					files(map[string]string{"0001_initial.sql": "CREATE TABLE coins (id INTEGER);"})),
+					"another package may")
+			})
+		})
+	}
+}
+
+func TestADatabaseWithTheOldTableOfVersionsIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		execute(t, db, "CREATE TABLE postroom_migrations (room TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (room, version))",
-			"INSERT INTO postroom_migrations VALUES ('post', 1, '0001_letters.sql')", "CREATE TABLE letters (id INTEGER)")
-		require.NoError(t, migrate.Up(t.Context(), unwritable{db}, string(db.Dialect()), "post", files(first)))
-		require.NoError(t, run(t, db, "post", files(with(first, "0002_more.sql", "CREATE TABLE more (id INTEGER);"))))
-		require.Equal(t, []string{"post 0001_letters.sql", "post 0002_more.sql"}, versions(t, db))
-		require.NoError(t, run(t, db, "bank", files(map[string]string{"0001_coins.sql": "CREATE TABLE coins (id INTEGER);"})))
+			"INSERT INTO postroom_migrations VALUES ('post', 1, '0001_letters.sql')",
+			"CREATE TABLE letters (id INTEGER)")
+		require.ErrorIs(t, run(t, db, "post", files(first)), migrate.ErrOutdated)
+		require.ErrorIs(t, run(t, db, "bank",
+			files(map[string]string{"0001_coins.sql": "CREATE TABLE coins (id INTEGER);"})), migrate.ErrOutdated)
 	})
 }
 
@@ -185,7 +218,8 @@ func TestWhatKeepsARoleFromMigratingIsSaid(t *testing.T) {
 	var schema string
 	require.NoError(t, owner.Reader().Get(&schema, "SELECT current_schema()"))
 	role := "reader_" + schema
-	execute(t, owner, "CREATE ROLE "+role, "GRANT USAGE ON SCHEMA "+schema+" TO "+role, "GRANT SELECT ON ALL TABLES IN SCHEMA "+schema+" TO "+role)
+	execute(t, owner, "CREATE ROLE "+role, "GRANT USAGE ON SCHEMA "+schema+" TO "+role,
+		"GRANT SELECT ON ALL TABLES IN SCHEMA "+schema+" TO "+role)
 	t.Cleanup(func() {
 		_, err := open(t, dsn).Reader().Exec("DROP OWNED BY " + role + "; DROP ROLE " + role)
 		require.NoError(t, err)
@@ -193,13 +227,15 @@ func TestWhatKeepsARoleFromMigratingIsSaid(t *testing.T) {
 
 	reader := open(t, dbtest.With(t, dsn, "role", role))
 	require.NoError(t, run(t, reader, "post", files(first)), "it is up to date")
-	require.EqualError(t, run(t, reader, "post", files(with(first, "0002_more.sql", "CREATE TABLE more (id INTEGER);"))),
+	require.EqualError(t, run(t, reader, "post",
+		files(with(first, "0002_more.sql", "CREATE TABLE more (id INTEGER);"))),
 		fmt.Sprintf("migrate post: the tables are not up to date, and role %[1]s may not create any in schema %[2]s: "+
 			"run Migrate once as a role that may, or GRANT CREATE ON SCHEMA %[2]s TO %[1]s", role, schema))
 
 	execute(t, owner, "REVOKE USAGE ON SCHEMA "+schema+" FROM "+role)
-	require.EqualError(t, run(t, reader, "post", files(first)), fmt.Sprintf("migrate post: role %[1]s may not use schema %[2]s: "+
-		"run Migrate once as a role that may, and GRANT USAGE ON SCHEMA %[2]s TO %[1]s", role, schema))
+	require.EqualError(t, run(t, reader, "post", files(first)),
+		fmt.Sprintf("migrate post: role %[1]s may not use schema %[2]s: "+
+			"run Migrate once as a role that may, and GRANT USAGE ON SCHEMA %[2]s TO %[1]s", role, schema))
 
 	astray := open(t, dbtest.With(t, dsn, "search_path", "nowhere"))
 	require.EqualError(t, run(t, astray, "post", files(first)),

@@ -17,11 +17,12 @@ CREATE TABLE postroom_migrations (
   PRIMARY KEY (package, version)
 )`
 	insertVersion = `INSERT INTO postroom_migrations (package, version, name) VALUES ($1, $2, $3)`
-	selectVersion = `SELECT COALESCE(MAX(version), 0) FROM postroom_migrations WHERE %s = $1`
+	selectVersion = `
+SELECT COALESCE(MAX(version), 0), COALESCE(MIN(CASE WHEN version = 1 THEN name END), '')
+FROM postroom_migrations
+WHERE package = $1`
 
-	// Older programs have a column named room for the package. It is renamed by the next migration, after which older programs
-	// refuse the database anyway.
-	renameColumn    = `ALTER TABLE postroom_migrations RENAME COLUMN room TO package`
+	// Programs before 0.1 had a column named room for the package.
 	columnsSQLite   = `SELECT COALESCE(MAX(name), '') FROM pragma_table_info('postroom_migrations') WHERE name IN ('room', 'package')`
 	columnsPostgres = `
 SELECT COALESCE(MAX(attname::text), '')
@@ -53,33 +54,29 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// A place is the stored version of a package, and its location.
-type place struct {
-	version int
-	column  string // of the package's name; empty if there is no table
+// applied are the migrations of a package that a database has.
+type applied struct {
+	exists   bool // the table of them
+	outdated bool // it is that of a program before 0.1
+	version  int
+	first    string // the name of the first; empty if there is none
 }
 
-func readVersion(ctx context.Context, q querier, dialect, pkg string) (at place, err error) {
+func readVersion(ctx context.Context, q querier, dialect, pkg string) (a applied, err error) {
 	columns := columnsSQLite
 	if dialect == postgres {
 		columns = columnsPostgres
 	}
-	if err := q.QueryRowContext(ctx, columns).Scan(&at.column); err != nil || at.column == "" {
-		return at, err
+	var column string
+	if err := q.QueryRowContext(ctx, columns).Scan(&column); err != nil || column == "" {
+		return a, err
 	}
-	err = q.QueryRowContext(ctx, fmt.Sprintf(selectVersion, at.column), pkg).Scan(&at.version)
-	return at, err
-}
-
-// upgrade brings the table of versions to its current form.
-func (p place) upgrade(ctx context.Context, tx Tx) (err error) {
-	switch p.column {
-	case "":
-		_, err = tx.ExecContext(ctx, createTable)
-	case "room":
-		_, err = tx.ExecContext(ctx, renameColumn)
+	a.exists, a.outdated = true, column == "room"
+	if a.outdated {
+		return a, nil
 	}
-	return err
+	err = q.QueryRowContext(ctx, selectVersion, pkg).Scan(&a.version, &a.first)
+	return a, err
 }
 
 // mayCreate returns an error with a hint if the role may not create tables.
@@ -110,7 +107,7 @@ func isFree(ctx context.Context, tx Tx, dialect, pkg, table string) error {
 	}
 	var n int
 	if err := tx.QueryRowContext(ctx, exists, table).Scan(&n); err != nil {
-		return fmt.Errorf("migrate %s: look for table %s: %w", pkg, table, err)
+		return fmt.Errorf("migrate %s: search for table %s: %w", pkg, table, err)
 	}
 	if n > 0 {
 		return fmt.Errorf("migrate %s: the database has a table %s already, which is not this package's: give package %s %s", pkg, table, pkg, instead)

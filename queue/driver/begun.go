@@ -7,10 +7,10 @@ import (
 
 type endKey struct{}
 
-// Begun returns the context of a write that has begun under ctx. It has the values of ctx and is not canceled with ctx, so that
-// the caller learns whether the write was committed. It ends only if the caller cannot wait any longer, such as a dispatcher that
-// stops while the server does not answer: see [WithInterrupt]. A driver whose database can stop answering runs the statements of
-// a transaction under it, and closes the connection when it ends.
+// Begun returns the context of a write that has begun under ctx. It has the values of ctx and is not canceled with ctx,
+// so that the caller learns whether the write was committed. It ends only if the caller cannot wait any longer, such as
+// a dispatcher that stops while the server does not answer: see [WithInterrupt]. A driver whose database can stop
+// answering runs the statements of a transaction under it, and closes the connection when it ends.
 func Begun(ctx context.Context) context.Context {
 	end, ok := ctx.Value(endKey{}).(context.Context)
 	if !ok {
@@ -19,8 +19,8 @@ func Begun(ctx context.Context) context.Context {
 	return begun{Context: end, values: ctx}
 }
 
-// WithInterrupt returns a copy of ctx that is canceled by interrupt. Calling interrupt also interrupts writes that have begun
-// under it: whether they were committed is then unknown. Call interrupt when the context is no longer needed.
+// WithInterrupt returns a copy of ctx that is canceled by interrupt. Calling interrupt also interrupts writes that have
+// begun under it: whether they were committed is then unknown. Call interrupt when the context is no longer needed.
 func WithInterrupt(ctx context.Context) (out context.Context, interrupt context.CancelFunc) {
 	end, cancelEnd := context.WithCancel(endOf(ctx))
 	out, cancel := context.WithCancel(context.WithValue(ctx, endKey{}, end))

@@ -1,13 +1,14 @@
 // Package driver defines the interfaces that a database engine implements to store the jobs of package queue, as
-// database/sql/driver does for database/sql. Programs that use a queue need queue/sqlite or queue/postgres, and not this package.
+// database/sql/driver does for database/sql. Programs that use a queue need queue/sqlite or queue/postgres, and not
+// this package.
 //
 // # Interfaces
 //
-// A [Driver] stores and moves rows, and has no policy of its own: package queue decides about retries, budgets, defaults, codecs
-// and cron expressions. Its methods are grouped by role ([Enqueuer], [Claimer], [Finisher], …), and take and return the types of
-// this package, which are plain data. [Clock], [Private], [LockTimeouter], [WriteChecker], [Fencer], [GroupInserter],
-// [HealthChecker], [TableChecker], [Promoter], [TableLister], [Auditor], [MoveSource] and [MoveTarget] are optional. The queue
-// asks for them once, with [As].
+// A [Driver] stores and moves rows, and has no policy of its own: package queue decides about retries, budgets,
+// defaults, codecs and cron expressions. Its methods are grouped by role ([Enqueuer], [Claimer], [Finisher], …), and
+// take and return the types of this package, which are plain data. [Clock], [Private], [LockTimeouter], [WriteChecker],
+// [Fencer], [GroupInserter], [HealthChecker], [TableChecker], [Promoter], [TableLister], [Auditor], [MoveSource] and
+// [MoveTarget] are optional. The queue asks for them once, with [As].
 //
 // Programs do not use a Driver directly. The engine's package returns a type with the methods of [DB], Close, and
 //
@@ -17,10 +18,10 @@
 //
 // # Transactions
 //
-// [DB.Write] begins a transaction, gives the function a [*WriteTx] and commits. A method that takes a [*WriteTx] writes in that
-// transaction, reads its clock ([WriteTx.Now]), and leaves the commit to the caller that began it. A WriteTx may also be a
-// transaction that a program has begun with a library of its own ([Transactor].Join). A driver must not rely on a report of its
-// commit.
+// [DB.Write] begins a transaction, gives the function a [*WriteTx] and commits. A method that takes a [*WriteTx] writes
+// in that transaction, reads its clock ([WriteTx.Now]), and leaves the commit to the caller that began it. A WriteTx
+// may also be a transaction that a program has begun with a library of its own ([Transactor].Join). A driver must not
+// rely on a report of its commit.
 //
 // # Prohibitions
 //
@@ -35,12 +36,12 @@
 //
 // # Fencing
 //
-// A [Lease] is a job and the number of the attempt that holds it. A write with a lease takes effect only if the job is running
-// and in that attempt, which the writing transaction checks. Otherwise the error is [ErrNotRunning], [ErrLeaseLost] or
-// [ErrJobNotFound].
+// A [Lease] is a job and the number of the attempt that holds it. A write with a lease takes effect only if the job is
+// running and in that attempt, which the writing transaction checks. Otherwise the error is [ErrNotRunning],
+// [ErrLeaseLost] or [ErrJobNotFound].
 //
 // # The specification
 //
-// The conformance suite, queue/driver/drivertest, is the specification: each of its cases states the expectation and the reason.
-// A driver that passes it works with every part of package queue.
+// The conformance suite, queue/driver/drivertest, is the specification: each of its cases states the expectation and
+// the reason. A driver that passes it works with every part of package queue.
 package driver

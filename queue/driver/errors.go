@@ -20,8 +20,8 @@ var (
 	ErrStepFinished = errors.New("step is finished")
 	// ErrScheduleNotFound reports that no schedule has the name.
 	ErrScheduleNotFound = errors.New("schedule not found")
-	// ErrDeadlock reports that the transaction was ended because of a deadlock, or waited too long for others. Nothing is
-	// written; it may be retried.
+	// ErrDeadlock reports that the transaction was ended because of a deadlock, or waited too long for others. Nothing
+	// is written; it may be retried.
 	ErrDeadlock = errors.New("transaction given up in favour of another")
 	// ErrNestedWrite reports that a write was begun inside another.
 	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
@@ -39,7 +39,7 @@ var (
 	ErrOtherDatabase = errors.New("the transaction is one of another database: begin it on a connection to the queue's")
 	// ErrNoTransaction reports that a given transaction is nil, a pool or a connection, or is over.
 	ErrNoTransaction = errors.New("there is no transaction: begin one, or use the call without Tx")
-	// ErrUnknownStanding reports that no job can have the state and the hold, or that no attempt can end in such a way. The
-	// database is not queried.
+	// ErrUnknownStanding reports that no job can have the state and the hold, or that no attempt can end in such a way.
+	// The database is not queried.
 	ErrUnknownStanding = errors.New("no job can stand so")
 )

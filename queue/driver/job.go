@@ -28,7 +28,8 @@ type Job struct {
 	FinishedAt    time.Time
 }
 
-// Options are the options of a job from the caller that enqueues it, under the names and in the order of those of package queue.
+// Options are the options of a job from the caller that enqueues it, under the names and in the order of those of
+// package queue.
 type Options struct {
 	Priority    int
 	NotBefore   time.Time // zero on an insert: due at tx.Now()
@@ -49,8 +50,8 @@ type Lease struct {
 	Attempt int
 }
 
-// LastAttempt is the maximum of the stored numbers of an attempt, of failures, interruptions and crashes. A claim does not
-// increase a number that has reached it, because somebody has altered the row: package queue fails such a job.
+// LastAttempt is the maximum of the stored numbers of an attempt, of failures, interruptions and crashes. A claim does
+// not increase a number that has reached it, because somebody has altered the row: package queue fails such a job.
 const LastAttempt = math.MaxInt32
 
 // A KeyScope is the time for which an idempotency key excludes other jobs.
@@ -64,8 +65,8 @@ const (
 	KeyUnfinished KeyScope = "unfinished"
 	// KeyPeriod: no second job with the key for a time, regardless of the first job's outcome.
 	KeyPeriod KeyScope = "period"
-	// KeyCoalesce: no second job with the key until the first has started. A second job that is enqueued then waits for the first
-	// to end.
+	// KeyCoalesce: no second job with the key until the first has started. A second job that is enqueued then waits for
+	// the first to end.
 	KeyCoalesce KeyScope = "coalesce"
 )
 
@@ -77,8 +78,8 @@ type Key struct {
 	Period time.Duration
 }
 
-// An InsertJob is a validated job to store: its ID, Type, Payload, Options and TraceParent. The other fields of the Job are
-// ignored, and stored as for a new job.
+// An InsertJob is a validated job to store: its ID, Type, Payload, Options and TraceParent. The other fields of the Job
+// are ignored, and stored as for a new job.
 type InsertJob struct {
 	Job
 	Fingerprint string // of type and payload; empty without a key

@@ -24,8 +24,8 @@ type Target struct {
 	Name string // of the type, the limit key, or its prefix
 }
 
-// A Limit bounds the jobs of a [Target] that run at once, and that start within a time. Zero fields set no bounds. A Rate
-// requires Per and a Burst of at least 1.
+// A Limit bounds the jobs of a [Target] that run at once, and that start within a time. Zero fields set no bounds. A
+// Rate requires Per and a Burst of at least 1.
 type Limit struct {
 	MaxRunning int
 	Rate       int

@@ -9,8 +9,8 @@ import (
 
 // A Promoter is a [Driver] that can make jobs due before their time.
 type Promoter interface {
-	// PromoteScheduled makes due, at tx.Now(), the queued jobs that wait for their time or for their next attempt, and returns
-	// their number.
+	// PromoteScheduled makes due, at tx.Now(), the queued jobs that wait for their time or for their next attempt, and
+	// returns their number.
 	PromoteScheduled(ctx context.Context, tx *WriteTx) (int, error)
 }
 
@@ -37,8 +37,8 @@ type Auditor interface {
 	JobsAt(ctx context.Context, at Standing, jobType string, limit int) ([]string, error)
 	// StandingOf returns the standing of a job, or [ErrJobNotFound].
 	StandingOf(ctx context.Context, jobID string) (Standing, error)
-	// LimitsOn returns the limits and pauses that apply to a job: those of its type and of all types, and then those of its limit
-	// key and of the prefixes of it; the first of the latter is in force.
+	// LimitsOn returns the limits and pauses that apply to a job: those of its type and of all types, and then those of
+	// its limit key and of the prefixes of it; the first of the latter is in force.
 	LimitsOn(ctx context.Context, job *Job, now time.Time) ([]LimitUse, error)
 	// CountAhead counts, up to limit, the jobs of the same type that a claim takes before the given one.
 	CountAhead(ctx context.Context, job *Job, limit int) (int, error)
@@ -68,19 +68,20 @@ type LimitUse struct {
 
 // A MoveSource is a [Driver] whose jobs can be moved to another database.
 //
-// A move holds jobs, writes them into the target, where they are held too, removes them here and then releases them there. If a
-// process dies in between, each job that can be claimed is in one database only, and the next move continues.
+// A move holds jobs, writes them into the target, where they are held too, removes them here and then releases them
+// there. If a process dies in between, each job that can be claimed is in one database only, and the next move
+// continues.
 type MoveSource interface {
-	// HoldJobs keeps up to limit jobs that do not run from being claimed, with [HoldMoving]. It returns the ids of at most limit
-	// held jobs, by id.
+	// HoldJobs keeps up to limit jobs that do not run from being claimed, with [HoldMoving]. It returns the ids of at
+	// most limit held jobs, by id.
 	HoldJobs(ctx context.Context, tx *WriteTx, limit int) (jobIDs []string, err error)
 	// JobRows returns the rows of a table that belong to the jobs.
 	JobRows(ctx context.Context, table Table, jobIDs []string) (Rows, error)
-	// TableRows returns up to limit rows of a table in the order of its primary key, from the beginning or after a row of an
-	// earlier result. Of [TableKeys] it returns the keys that outlive their jobs.
+	// TableRows returns up to limit rows of a table in the order of its primary key, from the beginning or after a row
+	// of an earlier result. Of [TableKeys] it returns the keys that outlive their jobs.
 	TableRows(ctx context.Context, table Table, after *Rows, limit int) (Rows, error)
-	// RemoveHeld deletes the given jobs that are still held, with all their rows and the keys of the scopes unfinished and
-	// coalesce, and records that they have moved. It returns the given jobs that are recorded as moved.
+	// RemoveHeld deletes the given jobs that are still held, with all their rows and the keys of the scopes unfinished
+	// and coalesce, and records that they have moved. It returns the given jobs that are recorded as moved.
 	RemoveHeld(ctx context.Context, tx *WriteTx, jobIDs []string) (moved []string, err error)
 	// MovedJobs returns the ids of at most limit jobs that RemoveHeld has recorded, by id.
 	MovedJobs(ctx context.Context, limit int) ([]string, error)
@@ -92,8 +93,8 @@ type MoveSource interface {
 type MoveTarget interface {
 	// InsertRows inserts the rows that do not exist yet, and returns their number.
 	InsertRows(ctx context.Context, tx *WriteTx, table Table, rows Rows) (int, error)
-	// SettleKeys deletes the keys of jobs that have ended and no longer keep them. If the key of a job belongs to another job,
-	// the job loses the key; SettleKeys returns those keys.
+	// SettleKeys deletes the keys of jobs that have ended and no longer keep them. If the key of a job belongs to
+	// another job, the job loses the key; SettleKeys returns those keys.
 	SettleKeys(ctx context.Context, tx *WriteTx, jobIDs []string) (taken []string, err error)
 	// HeldJobs returns the ids of at most limit jobs that are held with [HoldMoving], by id.
 	HeldJobs(ctx context.Context, limit int) ([]string, error)
@@ -117,8 +118,8 @@ const (
 	TableRates    Table = "job_rates"
 )
 
-// Rows are rows of a table in a form that is the same for every engine: texts and JSON are strings, numbers int64, instants
-// [time.Time], and NULL is nil.
+// Rows are rows of a table in a form that is the same for every engine: texts and JSON are strings, numbers int64,
+// instants [time.Time], and NULL is nil.
 type Rows struct {
 	Columns []string
 	Values  [][]any // as many in each as there are columns

@@ -26,8 +26,8 @@ type ClaimResult struct {
 	Jobs []Job
 	// More reports that there may be more jobs to claim at once.
 	More bool
-	// NextDue is when the next scheduled job of the types becomes due, or a rate permits the next start. It is zero if there is
-	// none, or with More.
+	// NextDue is when the next scheduled job of the types becomes due, or a rate permits the next start. It is zero if
+	// there is none, or with More.
 	NextDue time.Time
 }
 
@@ -40,7 +40,8 @@ type HeartbeatRequest struct {
 	Now   time.Time
 }
 
-// A Worker is a process that runs jobs. Beat counts its heartbeats. Other processes check on their own clocks whether it changes.
+// A Worker is a process that runs jobs. Beat counts its heartbeats. Other processes check on their own clocks whether
+// it changes.
 type Worker struct {
 	ID     string
 	Beat   int64     // −1 if it is not registered, but has running jobs
@@ -64,8 +65,8 @@ type Outcome struct {
 	Plain bool
 }
 
-// endings are the states in which each kind of an attempt's end can leave its job.
-var endings = map[string][]State{
+// possibleStates are the states in which each kind of an attempt's end can leave its job.
+var possibleStates = map[string][]State{
 	KindCompleted:   {StateCompleted},
 	KindFailed:      {StateQueued, StateFailed},
 	KindCanceled:    {StateCanceled},
@@ -74,11 +75,13 @@ var endings = map[string][]State{
 	KindReleased:    {StateQueued},
 }
 
-// CheckOutcomes returns [ErrUnknownStanding] if an outcome is impossible. A driver must call it before it writes any of them.
+// CheckOutcomes returns [ErrUnknownStanding] if an outcome is impossible. A driver must call it before it writes any of
+// them.
 func CheckOutcomes(outcomes []Outcome) error {
 	for i := range outcomes {
-		if out := &outcomes[i]; !slices.Contains(endings[out.Kind], out.State) {
-			return fmt.Errorf("%w: an attempt of job %s that ends with the kind %q and the state %q", ErrUnknownStanding, out.Lease.JobID, out.Kind, out.State)
+		if out := &outcomes[i]; !slices.Contains(possibleStates[out.Kind], out.State) {
+			return fmt.Errorf("%w: an attempt of job %s that ends with the kind %q and the state %q",
+				ErrUnknownStanding, out.Lease.JobID, out.Kind, out.State)
 		}
 	}
 	return nil

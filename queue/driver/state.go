@@ -37,8 +37,8 @@ func (s State) Finished() bool {
 // A Hold is the reason that keeps a queued job from being claimed.
 type Hold int
 
-// The holds, as stored in the column hold. [Standings] has them all: a driver must not write or query a hold that is not in that
-// table; see [ErrUnknownStanding].
+// The holds, as stored in the column hold. [Standings] has them all: a driver must not write or query a hold that is
+// not in that table; see [ErrUnknownStanding].
 const (
 	// HoldNone: nothing holds the job back, except the limits and pauses of its type.
 	HoldNone Hold = 0
@@ -50,8 +50,8 @@ const (
 	HoldMoving Hold = 3
 )
 
-// A Standing is the condition of a job: a state and, for a queued job, its hold. Each is the condition of an index, so that a
-// query for one does not read the others.
+// A Standing is the condition of a job: a state and, for a queued job, its hold. Each is the condition of an index, so
+// that a query for one does not read the others.
 type Standing struct {
 	Name  string // for people and metrics
 	State State
@@ -72,11 +72,12 @@ var standings = []Standing{
 	{Name: "canceled", State: StateCanceled},
 }
 
-// Standings returns the table of all standings, in the order of a job's life. A finished job that is being moved keeps its
-// standing.
+// Standings returns the table of all standings, in the order of a job's life. A finished job that is being moved keeps
+// its standing.
 func Standings() []Standing { return slices.Clone(standings) }
 
-// StandingFor returns the standing of a job with the state and the hold, or [ErrUnknownStanding] if no job can have both.
+// StandingFor returns the standing of a job with the state and the hold, or [ErrUnknownStanding] if no job can have
+// both.
 func StandingFor(state State, hold Hold) (Standing, error) {
 	stored := hold
 	if hold == HoldMoving && state.Finished() {

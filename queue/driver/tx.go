@@ -21,8 +21,8 @@ const (
 	Postgres Dialect = "postgres"
 )
 
-// A Tx executes statements in a transaction. It is a *sql.Tx, a *sqlx.Tx, the connection pool of a GORM transaction, a DBTX of
-// sqlc, or the transaction of [DB.Write].
+// A Tx executes statements in a transaction. It is a *sql.Tx, a *sqlx.Tx, the connection pool of a GORM transaction, a
+// DBTX of sqlc, or the transaction of [DB.Write].
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -38,28 +38,29 @@ type DB interface {
 	// Reader is the pool for queries. It refuses to write if the engine supports that.
 	Reader() *sqlx.DB
 
-	// Write runs fn in a write transaction and returns when fn's writes are durable. All of fn's writes take effect, or none: if
-	// fn returns an error or panics, they are undone. Several callers may share one commit, so fn must only do database work and
-	// must not wait for anything else.
+	// Write runs fn in a write transaction and returns when fn's writes are durable. All of fn's writes take effect, or
+	// none: if fn returns an error or panics, they are undone. Several callers may share one commit, so fn must only do
+	// database work and must not wait for anything else.
 	//
-	// The Tx is a [*WriteTx]. It is valid until fn returns: later statements, from any goroutine, are refused with an error that
-	// is [sql.ErrTxDone]. Goroutines that share it take turns. A statement that would end the transaction is refused before it is
-	// run; if it is a ROLLBACK, Write undoes everything and fails.
+	// The Tx is a [*WriteTx]. It is valid until fn returns: later statements, from any goroutine, are refused with an
+	// error that is [sql.ErrTxDone]. Its calls from several goroutines run one after the other. A statement that would
+	// end the transaction is refused before it is run; if it is a ROLLBACK, Write undoes everything and fails.
 	//
-	// ctx bounds the wait for the transaction to begin; once begun, the transaction is not interrupted, see [Begun]. The ctx
-	// given to fn carries the transaction. Calling Write from within fn, with that context or on that goroutine with any other,
-	// returns [ErrNestedWrite] at once. If fn starts a goroutine, waits for it, and the goroutine writes under a context of its
-	// own, Write cannot recognize that: on an engine with one writer, such as SQLite, the goroutine gets an error after 30 s.
+	// ctx bounds the wait for the transaction to begin; once begun, the transaction is not interrupted, see [Begun].
+	// The ctx given to fn carries the transaction. Calling Write from within fn, with that context or on that goroutine
+	// with any other, returns [ErrNestedWrite] at once. If fn starts a goroutine, waits for it, and the goroutine
+	// writes under a context of its own, Write cannot recognize that: on an engine with one writer, such as SQLite, the
+	// goroutine gets an error after 30 s.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// A WriteTx is a transaction in the form that the methods of a [Driver] take: statements, one frozen clock, and functions to run
-// at its end.
+// A WriteTx is a transaction in the form that the methods of a [Driver] take: statements, one frozen clock, and
+// functions to run at its end.
 type WriteTx struct {
 	Tx
 	dialect Dialect
 	now     time.Time
-	joined  bool
+	adopted bool
 
 	mu         sync.Mutex
 	atEnd      []func(ctx context.Context) error
@@ -68,21 +69,21 @@ type WriteTx struct {
 }
 
 // NewWriteTx makes a WriteTx from the statements of a transaction. Its clock is frozen at now. The caller that ends the
-// transaction must call [WriteTx.Ending] before the commit and [WriteTx.Committed] after it, or [WriteTx.RolledBack] before the
-// rollback.
+// transaction must call [WriteTx.Ending] before the commit and [WriteTx.Committed] after it, or [WriteTx.RolledBack]
+// before the rollback.
 func NewWriteTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
 	return &WriteTx{Tx: tx, dialect: dialect, now: dbtime.Truncate(now)}
 }
 
-// NewJoinedTx is [NewWriteTx] for a transaction that the program has begun and will end: nobody reports its end.
-func NewJoinedTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
+// NewAdoptedTx is [NewWriteTx] for a transaction that the program has begun and will end: nobody reports its end.
+func NewAdoptedTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
 	w := NewWriteTx(tx, dialect, now)
-	w.joined = true
+	w.adopted = true
 	return w
 }
 
-// Joined reports whether the transaction is the program's own; see [Transactor].Join.
-func (tx *WriteTx) Joined() bool { return tx.joined }
+// Adopted reports whether the transaction is the program's own; see [Transactor].Join.
+func (tx *WriteTx) Adopted() bool { return tx.adopted }
 
 // Dialect returns the SQL that the transaction speaks.
 func (tx *WriteTx) Dialect() Dialect { return tx.dialect }
@@ -90,8 +91,8 @@ func (tx *WriteTx) Dialect() Dialect { return tx.dialect }
 // Now returns the instant of the transaction, which is the same for all its writes.
 func (tx *WriteTx) Now() time.Time { return tx.now }
 
-// AtEnd registers fn to run before the commit, after all other writes, so that it reads the final state. Its error undoes
-// everything. fn does not run if nobody calls [WriteTx.Ending], as for a transaction of the program's own.
+// AtEnd registers fn to run before the commit, after all other writes, so that it reads the final state. Its error
+// undoes everything. fn does not run if nobody calls [WriteTx.Ending], as for a transaction of the program's own.
 func (tx *WriteTx) AtEnd(fn func(ctx context.Context) error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
@@ -113,8 +114,8 @@ func (tx *WriteTx) Ending(ctx context.Context) error {
 	return nil
 }
 
-// OnCommit registers fn to run after the commit. It does not run if nobody calls [WriteTx.Committed], as for a transaction of the
-// program's own.
+// OnCommit registers fn to run after the commit. It does not run if nobody calls [WriteTx.Committed], as for a
+// transaction of the program's own.
 func (tx *WriteTx) OnCommit(fn func()) { tx.register(&tx.onCommit, fn) }
 
 // OnRollback registers fn to run before the rollback.
@@ -129,7 +130,8 @@ func (tx *WriteTx) register(registered *[]func(), fn func()) {
 // Committed runs the functions that [WriteTx.OnCommit] has registered, once.
 func (tx *WriteTx) Committed() { tx.end(&tx.onCommit) }
 
-// RolledBack runs the functions that [WriteTx.OnRollback] has registered, once. It does nothing after [WriteTx.Committed].
+// RolledBack runs the functions that [WriteTx.OnRollback] has registered, once. It does nothing after
+// [WriteTx.Committed].
 func (tx *WriteTx) RolledBack() { tx.end(&tx.onRollback) }
 
 func (tx *WriteTx) end(registered *[]func()) {

@@ -92,7 +92,8 @@ func BenchmarkDrain(b *testing.B) {
 		name    string
 		workers int
 		handle  func(context.Context, *queue.Work[int]) error
-	}{{"nothing/workers=10", 10, nothing}, {"nothing/workers=100", 100, nothing}, {"complete/workers=10", 10, complete}} {
+	}{{"nothing/workers=10", 10, nothing}, {"nothing/workers=100", 100, nothing},
+		{"complete/workers=10", 10, complete}} {
 		b.Run(c.name, func(b *testing.B) {
 			q, _ := benchQueue(b)
 			fill(b, q, b.N, 1, nil)
@@ -163,7 +164,8 @@ func BenchmarkClaim(b *testing.B) {
 				}
 				b.ResetTimer()
 				for range b.N {
-					result, err := d.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: time.Now()})
+					result, err := d.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities,
+						Limit: limit, Now: time.Now()})
 					require.NoError(b, err)
 					require.NotEmpty(b, result.Jobs)
 				}
@@ -199,7 +201,8 @@ func BenchmarkRaw(b *testing.B) {
 		b.ResetTimer()
 		for left := b.N; left > 0; {
 			var ids []string
-			require.NoError(b, d.Reader().Select(&ids, `UPDATE jobs SET state = 'running', attempt = attempt + 1, worker_id = 'w', started_at = now(), updated_at = now()
+			require.NoError(b, d.Reader().Select(&ids,
+				`UPDATE jobs SET state = 'running', attempt = attempt + 1, worker_id = 'w', started_at = now(), updated_at = now()
 				WHERE id = ANY(ARRAY(SELECT id FROM jobs WHERE state = 'queued' AND hold = 0 AND type = 'bench0' ORDER BY priority DESC, not_before, id LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING id`))
 			_, err := d.Reader().Exec(`UPDATE jobs SET state = 'completed', updated_at = now(), finished_at = now() WHERE id = ANY($1) AND state = 'running'`, ids)
 			require.NoError(b, err)
@@ -209,7 +212,8 @@ func BenchmarkRaw(b *testing.B) {
 }
 
 func rawInsert(b *testing.B, d driver.DB) error {
-	_, err := d.Reader().ExecContext(b.Context(), `INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts, created_at, updated_at)
+	_, err := d.Reader().ExecContext(b.Context(),
+		`INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts, created_at, updated_at)
 		VALUES ($1, 'bench0', '1', 0, 'queued', 0, $2, 1, $2, $2)`, uuid.Must(uuid.NewV7()).String(), time.Now())
 	return err
 }
@@ -219,14 +223,16 @@ func rawCopy(b *testing.B, d driver.DB, n int) {
 	conn, err := d.Reader().Conn(b.Context())
 	require.NoError(b, err)
 	defer conn.Close()
-	columns := []string{"id", "type", "payload_json", "priority", "state", "hold", "not_before", "max_attempts", "created_at", "updated_at"}
+	columns := []string{"id", "type", "payload_json", "priority", "state", "hold", "not_before", "max_attempts",
+		"created_at", "updated_at"}
 	require.NoError(b, conn.Raw(func(dc any) error {
 		for n > 0 {
 			some := min(n, 1000)
-			_, err := dc.(*stdlib.Conn).Conn().CopyFrom(b.Context(), pgx.Identifier{"jobs"}, columns, pgx.CopyFromSlice(some, func(int) ([]any, error) {
-				now := time.Now()
-				return []any{uuid.Must(uuid.NewV7()).String(), "bench0", "1", 0, "queued", 0, now, 1, now, now}, nil
-			}))
+			_, err := dc.(*stdlib.Conn).Conn().CopyFrom(b.Context(), pgx.Identifier{"jobs"}, columns,
+				pgx.CopyFromSlice(some, func(int) ([]any, error) {
+					now := time.Now()
+					return []any{uuid.Must(uuid.NewV7()).String(), "bench0", "1", 0, "queued", 0, now, 1, now, now}, nil
+				}))
 			if err != nil {
 				return err
 			}

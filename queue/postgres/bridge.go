@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// A bridge is a connection of database/sql that queries a transaction of pgx, since only a driver can make *sql.Rows. It is
-// opened for one query, and needs no closing.
+// A bridge is a connection of database/sql that queries a transaction of pgx, since only a driver can make *sql.Rows.
+// It is opened for one query, and needs no closing.
 type bridge struct{ pgxTx }
 
 var (
@@ -37,7 +37,8 @@ var valueFormats = pgx.QueryResultFormatsByOID{
 	pgtype.BoolOID: pgx.BinaryFormatCode, pgtype.ByteaOID: pgx.BinaryFormatCode,
 	pgtype.Int2OID: pgx.BinaryFormatCode, pgtype.Int4OID: pgx.BinaryFormatCode, pgtype.Int8OID: pgx.BinaryFormatCode,
 	pgtype.Float4OID: pgx.BinaryFormatCode, pgtype.Float8OID: pgx.BinaryFormatCode,
-	pgtype.DateOID: pgx.BinaryFormatCode, pgtype.TimestampOID: pgx.BinaryFormatCode, pgtype.TimestamptzOID: pgx.BinaryFormatCode,
+	pgtype.DateOID: pgx.BinaryFormatCode, pgtype.TimestampOID: pgx.BinaryFormatCode,
+	pgtype.TimestamptzOID: pgx.BinaryFormatCode,
 }
 
 func (b bridge) QueryContext(ctx context.Context, query string, named []sqldriver.NamedValue) (sqldriver.Rows, error) {

@@ -40,8 +40,8 @@ func (t *transaction) copyJobs(ctx context.Context, jobs []*driver.InsertJob, no
 	return t.failed
 }
 
-// copyRows produces the input of COPY … WITH (FORMAT binary): https://www.postgresql.org/docs/current/sql-copy.html, "Binary
-// Format".
+// copyRows produces the input of COPY … WITH (FORMAT binary): https://www.postgresql.org/docs/current/sql-copy.html,
+// "Binary Format".
 type copyRows struct {
 	buf []byte
 	job jobsql.NewJob // to be added

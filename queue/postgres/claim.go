@@ -14,21 +14,21 @@ import (
 // Claim implements [driver.Claimer].
 func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	if db.limited.Load() {
-		return db.claimCarefully(ctx, req)
+		return db.claimLimited(ctx, req)
 	}
 	return db.claimFreely(ctx, req)
 }
 
-// claimCarefully does the chores first, respects the limits, and skips jobs that others hold.
-func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+// claimLimited does the chores first, respects the limits, and skips jobs that others hold.
+func (db *engine) claimLimited(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	// Limits use the instants that are stored.
 	req.Now = dbtime.Truncate(req.Now)
-	c := carefulClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
+	c := limitedClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
 	for done := false; !done; {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
 		}
-		next := carefulClaim{req: req, typed: c.todo.types, depth: c.depth, pastLocks: c.pastLocks}
+		next := limitedClaim{req: req, typed: c.todo.types, depth: c.depth, pastLocks: c.pastLocks}
 		switch {
 		case len(c.jobs) == 0 && c.ahead[0].ready > 0 && !c.pastLocks:
 			next.pastLocks = true
@@ -45,9 +45,9 @@ func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (
 }
 
 // answerOf returns the result of a claim within limits.
-func (db *engine) answerOf(c *carefulClaim) driver.ClaimResult {
+func (db *engine) answerOf(c *limitedClaim) driver.ClaimResult {
 	ahead := &c.ahead[0]
-	db.limited.Store(ahead.limits || ahead.fronts)
+	db.limited.Store(ahead.limits || ahead.heads)
 	db.typed.Store(ahead.types)
 	result := answer(c.req, c.jobs, ahead)
 	if result.More = result.More || (c.more && !c.heldUp()); result.More {
@@ -58,11 +58,14 @@ func (db *engine) answerOf(c *carefulClaim) driver.ClaimResult {
 	return result
 }
 
-// look returns the chores for the requested types, and the number of ready jobs of those with capacity.
-func look(ctx context.Context, tx *driver.WriteTx, ahead *[]outlook, req driver.ClaimRequest, open []driver.TypeCapacity, counted int) error {
+// readRemainder returns the chores for the requested types, and the number of ready jobs of those with capacity.
+func readRemainder(
+	ctx context.Context, tx *driver.WriteTx, ahead *[]remainder, req driver.ClaimRequest, open []driver.TypeCapacity,
+	counted int,
+) error {
 	asked, _ := columns(req.Types)
 	names, _ := columns(open)
-	return laterInto(ctx, tx, ahead, scanOutlook, lookAhead, req.Now, asked, counted, names)
+	return laterInto(ctx, tx, ahead, scanRemainder, selectRemainder, req.Now, asked, counted, names)
 }
 
 const (
@@ -79,20 +82,20 @@ func columns(types []driver.TypeCapacity) (names []string, capacities []int) {
 	return names, capacities
 }
 
-// An outlook is the state after a claim.
-type outlook struct {
+// A remainder is the state after a claim.
+type remainder struct {
 	chores
 	ready         int  // jobs of the types that are left, not all of them counted
 	waiting       bool // jobs of the types may wait for keys that have capacity
 	nextDue, mark jobsql.Instant
 }
 
-func scanOutlook(row jobsql.Scanner) (o outlook, err error) {
+func scanRemainder(row jobsql.Scanner) (o remainder, err error) {
 	err = row.Scan(append(o.dest(), &o.ready, &o.waiting, &o.nextDue, &o.mark)...)
 	return o, err
 }
 
-func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *outlook) driver.ClaimResult {
+func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *remainder) driver.ClaimResult {
 	order(jobs)
 	// If no job could be claimed although there are some, others hold them: an immediate retry would find the same.
 	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks || ahead.waiting
@@ -116,4 +119,43 @@ func order(jobs []driver.Job) {
 	slices.SortFunc(jobs, func(a, b driver.Job) int {
 		return (&position{a.Priority, a.NotBefore, a.ID}).compare(&position{b.Priority, b.NotBefore, b.ID})
 	})
+}
+
+// chores are the tasks of a claim before it claims; nearly always there are none.
+type chores struct {
+	expired, due  bool
+	marks, heads  bool // jobs may wait for limit keys that have capacity
+	types, limits bool // limits are set, of types, and any at all: the claim has to count
+}
+
+func (c *chores) dest() []any {
+	return []any{&c.expired, &c.due, &c.marks, &c.heads, &c.types, &c.limits}
+}
+
+func scanChores(row jobsql.Scanner) (c chores, err error) {
+	err = row.Scan(c.dest()...)
+	return c, err
+}
+
+// portionOfChores bounds the rows that one claim expires, and that it promotes; it is that of the statements.
+const portionOfChores = 1000
+
+// do expires and promotes, and reports whether some are left for the next claim.
+func (c *chores) do(ctx context.Context, tx *driver.WriteTx, now time.Time) (more bool, err error) {
+	var counts [2][]int
+	if c.expired {
+		if err := laterInto(ctx, tx, &counts[0], scanCount, expireJobs, now); err != nil {
+			return false, err
+		}
+	}
+	if c.due {
+		if err := laterInto(ctx, tx, &counts[1], scanCount, promoteJobs, now); err != nil {
+			return false, err
+		}
+	}
+	err = flush(ctx, tx)
+	for _, count := range counts {
+		more = more || (len(count) > 0 && count[0] == portionOfChores)
+	}
+	return more, err
 }

@@ -5,14 +5,15 @@ import (
 )
 
 const (
-	// Claims hold this together, so that who sets a limit waits for those under way, and those that begin later see the limit.
-	// The key is that of the table: queues in other schemas do not matter. 0x706f7374 keeps clear of the program's own keys.
+	// Claims hold this together, so that who sets a limit waits for those under way, and those that begin later see the
+	// limit. The key is that of the table: queues in other schemas do not matter. 0x706f7374 keeps clear of the
+	// program's own keys.
 	shareClaims = `SELECT pg_advisory_xact_lock_shared` + claimsKey
 	lockClaims  = `SELECT pg_advisory_xact_lock` + claimsKey
 	claimsKey   = `(1886352244, 'jobs'::regclass::oid::int)`
 
-	// A machine that is gone, or stands still, between two round trips of its claim must not keep what it has locked from all
-	// others.
+	// A machine that is gone, or stands still, between two round trips of its claim must not keep what it has locked
+	// from all others.
 	beginClaims = `
 SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE) <> '' AND pg_advisory_xact_lock_shared` + claimsKey + `::text = ''`
 
@@ -23,8 +24,8 @@ SELECT pg_try_advisory_xact_lock_shared` + claimsKey
 	// What a claim has to see to before it claims.
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
-  EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
-  EXISTS (SELECT 1 FROM job_fronts WHERE open),
+  EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $1),
+  EXISTS (SELECT 1 FROM job_heads WHERE open),
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
   EXISTS (SELECT 1 FROM job_limits)`
 
@@ -76,8 +77,8 @@ WITH due AS (
     LIMIT 1000
     FOR UPDATE SKIP LOCKED))
   RETURNING limit_key, type, priority, not_before, id),
-fronted AS (
-  INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+headed AS (
+  INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
   SELECT DISTINCT ON (limit_key, type) limit_key, type, priority, not_before, id, TRUE
   FROM due
   WHERE limit_key IS NOT NULL
@@ -89,14 +90,15 @@ FROM due`
 	noChores = `NOT (
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
       OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $2)
-      OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_fronts WHERE open)
+      OR EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM job_heads WHERE open)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
-	// One that has seen to what was due and expired goes on beside what is left of that, which others hold. It keeps no limits.
+	// One that has seen to what was due and expired goes on beside what is left of that, which others hold. It keeps no
+	// limits.
 	noLimits = `NOT (
-      EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_fronts WHERE open)
+      EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM job_heads WHERE open)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
 	// By ctid: each row is where it was found a moment ago, in the same snapshot. No index is asked again.
@@ -110,10 +112,11 @@ SET state = 'running',
   updated_at = $2
 WHERE ctid = ANY(`
 
-	// Nobody holds the row, or has claimed the job since the snapshot, as xmax shows it at this moment: what has locked the row
-	// or changed it last had ended before the snapshot, or is this transaction. To ask for the lock would tell the same at a
-	// higher price: where another claim has taken the job since the snapshot, the row would be locked as it is now, and the end
-	// of that job wait for this claim's commit. Locks of subtransactions, and those that several share, do not show rightly.
+	// Nobody holds the row, or has claimed the job since the snapshot, as xmax shows it at this moment: what has locked
+	// the row or changed it last had ended before the snapshot, or is this transaction. To ask for the lock would tell
+	// the same at a higher price: where another claim has taken the job since the snapshot, the row would be locked as
+	// it is now, and the end of that job wait for this claim's commit. Locks of subtransactions, and those that several
+	// share, do not show rightly.
 	free = `(age(xmax) > (SELECT age(pg_snapshot_xmin(pg_current_snapshot())::xid))
         OR (age(xmax) > (SELECT age(pg_snapshot_xmax(pg_current_snapshot())::xid))
           AND xmax <> ALL(ARRAY(SELECT pg_snapshot_xip(pg_current_snapshot())::xid)))
@@ -134,8 +137,8 @@ WHERE ctid = ANY(`
     LIMIT $4
     FOR UPDATE SKIP LOCKED))`
 
-	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the first
-	// $5 by their heads no job can be among the first $5, unless others hold some.
+	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the
+	// first $5 by their heads no job can be among the first $5, unless others hold some.
 	claimHeads = `
 WITH RECURSIVE heads AS (
   (SELECT type, priority, not_before, id
@@ -204,10 +207,11 @@ chosen AS (
       AND state IS NOT DISTINCT FROM 'queued'
       AND hold IS NOT DISTINCT FROM ` + jobsql.None
 
-	// Claims of many types: of each type the first ones, $6 times as many in all as are asked for, so that what other claims
-	// hold can be passed over. Of these the first that nobody holds are locked, each as soon as it is seen to be free, and no
-	// others. Types that have less capacity than is asked for have theirs locked where they are found: what others hold must not
-	// count. The join is a list of tables, since JOIN would have xmax be that of the row to update.
+	// Claims of many types: of each type the first ones, $6 times as many in all as are asked for, so that what other
+	// claims hold can be passed over. Of these the first that nobody holds are locked, each as soon as it is seen to be
+	// free, and no others. Types that have less capacity than is asked for have theirs locked where they are found:
+	// what others hold must not count. The join is a list of tables, since JOIN would have xmax be that of the row to
+	// update.
 	claimRest = claimLanes + `
   LIMIT $5::int * $6::int),
 portion AS MATERIALIZED (
@@ -258,8 +262,9 @@ chosen AS (
         AND (expires_at IS NULL OR expires_at > $2)
         AND (NOT $7::boolean OR ` + free + `)`
 
-	// The ready jobs that a claim of the types would take, for claims that have limits to keep; $1 is the worker, as there. They
-	// are locked, so that they are where they were found when the claim takes them. Whether there are any is left for lookAhead.
+	// The ready jobs that a claim of the types would take, for claims that have limits to keep; $1 is the worker, as
+	// there. They are locked, so that they are where they were found when the claim takes them. Whether there are any
+	// is left for lookAhead.
 	placesOf = chosenOf + `
 SELECT ctid::text, type, priority, not_before, id` + stillReady + `
   AND $1::text IS NOT NULL
@@ -272,12 +277,12 @@ FOR UPDATE SKIP LOCKED`
 	selectPlacesPastLocks = claimHeads + claimLanes + claimCandidates + firstCandidates + `
       FOR UPDATE SKIP LOCKED` + placesOf
 
-	// What there is to do after a claim: chores; how many jobs there are to claim of the types $4, no more than $3 of a type
-	// counted, and whether some may wait for keys that have capacity; when the next job falls due, of the first hundred scheduled
-	// or at the last of them at the earliest, so that other types' jobs cost little; and when the next key is to be looked at.
-	// A claim that has just seen that no job is ready does not count them again: to see that, it has read past all that is left of
-	// the jobs that have been claimed or deleted since the last vacuum.
-	lookAhead = `
+	// What there is to do after a claim: chores; how many jobs there are to claim of the types $4, no more than $3 of a
+	// type counted, and whether some may wait for keys that have capacity; when the next job falls due, of the first
+	// hundred scheduled or at the last of them at the earliest, so that other types' jobs cost little; and when the
+	// next key is to be looked at. A claim that has just seen that no job is ready does not count them again: to see
+	// that, it has read past all that is left of the jobs that have been claimed or deleted since the last vacuum.
+	selectRemainder = `
 SELECT
   ` + choresOf + `,
   (SELECT COUNT(*)
@@ -290,7 +295,7 @@ SELECT
        AND type = open.type
      LIMIT $3::int) AS ready
    WHERE current_setting('postroom.ready', TRUE) IS DISTINCT FROM '0'),
-  EXISTS (SELECT 1 FROM job_fronts WHERE open AND type = ANY($4)),
+  EXISTS (SELECT 1 FROM job_heads WHERE open AND type = ANY($4)),
   (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
    FROM (
      SELECT type, not_before, ROW_NUMBER() OVER (ORDER BY not_before) AS nth
@@ -302,7 +307,7 @@ SELECT
          AND not_before > $1
        ORDER BY not_before
        LIMIT 100) AS first) AS scheduled),
-  (SELECT MIN(due_at) FROM job_admissions WHERE due_at > $1)`
+  (SELECT MIN(due_at) FROM job_limit_marks WHERE due_at > $1)`
 )
 
 // Claims, which return whole jobs. Those that come after the chores do not read which there are.

@@ -49,13 +49,14 @@ func capacitiesOf(capacity int, types ...string) []driver.TypeCapacity {
 
 func claimOf(t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity) driver.ClaimResult {
 	t.Helper()
-	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: driver.Now(db.Driver())})
+	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit,
+		Now: driver.Now(db.Driver())})
 	require.NoError(t, err)
 	return result
 }
 
-// However the jobs are spread over types, and however few of a type one claim reads, claims one after the other take them
-// in the one order, each as many as it has capacity for of each type.
+// However the jobs are spread over types, and however few of a type one claim reads, claims one after the other take
+// them in the one order, each as many as it has capacity for of each type.
 func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
 	db := openQueue(t)
 	const types, total = 60, 6000
@@ -96,7 +97,8 @@ func TestClaimKeepsToTheCapacityOfEachType(t *testing.T) {
 	for range 10 {
 		insertJobs(t, db, jobOf("a", 2), jobOf("b", 1), jobOf("c", 0))
 	}
-	result := claimOf(t, db, 12, driver.TypeCapacity{Type: "a", Capacity: 3}, driver.TypeCapacity{Type: "b", Capacity: 20}, driver.TypeCapacity{Type: "c", Capacity: 4})
+	result := claimOf(t, db, 12, driver.TypeCapacity{Type: "a", Capacity: 3},
+		driver.TypeCapacity{Type: "b", Capacity: 20}, driver.TypeCapacity{Type: "c", Capacity: 4})
 	counts := map[string]int{}
 	for _, job := range result.Jobs {
 		counts[job.Type]++
@@ -104,8 +106,8 @@ func TestClaimKeepsToTheCapacityOfEachType(t *testing.T) {
 	require.Equal(t, map[string]int{"a": 3, "b": 9}, counts)
 }
 
-// A job that a user's transaction holds is passed over, and nobody waits for it or looks for it without end, whether or not
-// there are limits to keep.
+// A job that a user's transaction holds is passed over, and nobody waits for it or looks for it without end, whether or
+// not there are limits to keep.
 func TestClaimPassesOverWhatOthersHold(t *testing.T) {
 	for _, types := range [][]string{{"a"}, {"a", "b"}} {
 		for _, limited := range []bool{false, true} {
@@ -119,12 +121,16 @@ func passOver(t *testing.T, types []string, limited bool) {
 	db := openQueue(t)
 	if limited {
 		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			return db.Driver().SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"}, &driver.Limit{MaxRunning: 2})
+			return db.Driver().SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"},
+				&driver.Limit{MaxRunning: 2})
 		}))
 	}
 	first, second := jobOf("a", 1), jobOf("a", 0)
 	insertJobs(t, db, first, second)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, first.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().Cancel(ctx, tx,
+			first.ID)
+	})
 	result := claimOf(t, db, 1, capacitiesOf(5, types...)...)
 	require.Len(t, result.Jobs, 1)
 	require.Equal(t, second.ID, result.Jobs[0].ID)

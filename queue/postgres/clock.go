@@ -11,8 +11,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A serverClock shows the server's time, which all machines use. It is set by querying the server, and advances by this machine's
-// monotonic clock: the time of this machine's own clock, and changes of it, do not matter.
+// A serverClock shows the server's time, which all machines use. It is set by querying the server, and advances by this
+// machine's monotonic clock: the time of this machine's own clock, and changes of it, do not matter.
 type serverClock struct {
 	machine func() time.Time // time.Now
 
@@ -30,17 +30,17 @@ var _ driver.Clock = (*engine)(nil)
 const (
 	// resetAfter is the maximum age of the setting. A query costs one round trip.
 	resetAfter = 30 * time.Second
-	// doubtful is the possible error of the first response from which the server is queried again: a response is slow if it waits
-	// for something else, such as a pooler that connects to the server only then. The first repetition is at once, the next after
-	// retryAfter, twice that, and so on.
+	// doubtful is the possible error of the first response from which the server is queried again: a response is slow
+	// if it waits for something else, such as a pooler that connects to the server only then. The first repetition is
+	// at once, the next after retryAfter, twice that, and so on.
 	doubtful   = 5 * time.Millisecond
 	retryAfter = time.Second
 	// resetLimit bounds the wait for a server that does not respond; the clock then stays as it is.
 	resetLimit = 5 * time.Second
 	// drift bounds the relative difference between the monotonic clocks of two machines: one part in this number.
 	drift = 10_000
-	// asleep is the difference between a machine's clock and its monotonic clock from which the machine has slept, or the clock
-	// was set.
+	// asleep is the difference between a machine's clock and its monotonic clock from which the machine has slept, or
+	// the clock was set.
 	asleep = time.Second
 
 	selectClock = `SELECT clock_timestamp()`
@@ -94,8 +94,8 @@ func (c *serverClock) inDoubt() bool {
 	return c.doubt > doubtful
 }
 
-// resetClock queries the server's time if that is due, and leaves the clock unchanged if there is no response: the next write
-// gets the error.
+// resetClock queries the server's time if that is due, and leaves the clock unchanged if there is no response: the next
+// write gets the error.
 func (db *engine) resetClock(ctx context.Context) {
 	if !db.server.stale() || !db.server.setting.CompareAndSwap(false, true) {
 		return

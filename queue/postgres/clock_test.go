@@ -56,7 +56,8 @@ func TestTheServersClockDecidesWhatIsDue(t *testing.T) {
 			require.NoError(t, jobs[0].Fail(t.Context(), queue.RetryAfter(errors.New("broken"), time.Hour)))
 			retried, err := right.Job(t.Context(), due.ID)
 			require.NoError(t, err)
-			require.WithinDuration(t, inAnHour, retried.NotBefore, 10*time.Second, "an hour from now, by the server's clock")
+			require.WithinDuration(t, inAnHour, retried.NotBefore, 10*time.Second,
+				"an hour from now, by the server's clock")
 			require.WithinDuration(t, time.Now(), retried.UpdatedAt, 10*time.Second)
 		})
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// patience is how long a call waits for a connection while writes use all of them and none of those ends. Their functions may
-// wait for this call, made by themselves or by goroutines that they have started, which cannot be detected.
+// patience is how long a call waits for a connection while writes use all of them and none of those ends. Their
+// functions may wait for this call, made by themselves or by goroutines that they have started, which cannot be
+// detected.
 const patience = 30 * time.Second
 
-// ErrWriteBlocked is returned by a write, and by a read of the queue, that has waited 30 s for a connection while other writes of
-// this program used the whole pool and none of them ended. Nothing is written.
+// ErrWriteBlocked is returned by a write, and by a read of the queue, that has waited 30 s for a connection while other
+// writes of this program used the whole pool and none of them ended. Nothing is written.
 var ErrWriteBlocked = errors.New("postgres: writes have all connections of the pool, and none of them has ended for 30s: " +
 	"if their functions wait for this call, use the calls that take their transactions, such as EnqueueTx, and read before the write; " +
 	"else have them do less, or give the pool more connections (pool_max_conns)")
@@ -39,8 +40,8 @@ func (w *writes) count(more int) {
 	w.changed = time.Now()
 }
 
-// standstill returns how long the given number of writes has been running without any of them beginning or ending; zero if there
-// are fewer.
+// standstill returns how long the given number of writes has been running without any of them beginning or ending; zero
+// if there are fewer.
 func (w *writes) standstill(all int32) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -51,7 +51,8 @@ func holdBoth(q *queue.Queue, fn func(ctx context.Context) error) (errs [2]error
 	return errs
 }
 
-// Functions of writes that wait for goroutines which write by themselves would wait for each other's connections for ever.
+// Functions of writes that wait for goroutines which write by themselves would wait for each other's connections for
+// ever.
 func TestWritesThatHaveAllConnectionsEnd(t *testing.T) {
 	q := onTwoConnections(t, 50*time.Millisecond)
 	var mu sync.Mutex
@@ -81,7 +82,8 @@ func TestWritesThatHaveAllConnectionsEnd(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Functions of writes that read through the queue, and not by their transactions, would wait for each other's connections, too.
+// Functions of writes that read through the queue, and not by their transactions, would wait for each other's
+// connections, too.
 func TestReadsInsideWritesThatHaveAllConnectionsEnd(t *testing.T) {
 	q := onTwoConnections(t, 50*time.Millisecond)
 	created, err := q.Enqueue(t.Context(), benchJob.New(1, nil))

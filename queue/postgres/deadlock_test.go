@@ -24,8 +24,8 @@ func named(t *testing.T, dsn, name string) (*queue.Queue, *postgres.DB) {
 	return q, db
 }
 
-// A handler that enqueues the next job under its own key and completes its job in one transaction is not in the way of others
-// who enqueue under that key, nor they in its.
+// A handler that enqueues the next job under its own key and completes its job in one transaction is not in the way of
+// others who enqueue under that key, nor they in its.
 func TestEnqueueUnderTheKeyOfTheJobThatIsCompleted(t *testing.T) {
 	const rounds, others = 40, 3
 	q, db := named(t, dbtest.PostgresDSN(t), "one")

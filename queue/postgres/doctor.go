@@ -21,8 +21,8 @@ SELECT current_setting('server_version'),
   (SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
   current_setting('max_connections')::bigint`
 
-// longTransaction is the age of a transaction that is reported: it keeps rows that were deleted since it began from being cleaned
-// up.
+// longTransaction is the age of a transaction that is reported: it keeps rows that were deleted since it began from
+// being cleaned up.
 const longTransaction = 10 * time.Minute
 
 // CheckHealth implements [driver.HealthChecker].
@@ -51,13 +51,15 @@ func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	}
 	if dead > 100_000 && dead > live/2 {
 		findings = append(findings, driver.Finding{
-			Severity: driver.SeverityWarning, Text: fmt.Sprintf("the table jobs has %d dead rows beside %d live ones", dead, live),
+			Severity: driver.SeverityWarning, Text: fmt.Sprintf("the table jobs has %d dead rows beside %d live ones",
+				dead, live),
 			Hint: "autovacuum does not keep up, or a long transaction keeps it from it; VACUUM jobs",
 		})
 	}
 	if age := time.Duration(oldest * float64(time.Second)); age > longTransaction {
 		findings = append(findings, driver.Finding{
-			Severity: driver.SeverityWarning, Text: fmt.Sprintf("a transaction has been open for %v", age.Round(time.Second)),
+			Severity: driver.SeverityWarning, Text: fmt.Sprintf("a transaction has been open for %v",
+				age.Round(time.Second)),
 			Hint: "find it in pg_stat_activity and end it: dead rows cannot be cleaned up while it lasts",
 		})
 	}

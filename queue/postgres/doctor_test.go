@@ -19,5 +19,6 @@ func TestDoctorWarnsOfAServerWithoutAutovacuum(t *testing.T) {
 	require.NoError(t, db.Reader().Get(&setting, "SHOW autovacuum"))
 	findings, err := db.Driver().(driver.HealthChecker).CheckHealth(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, setting == "off", strings.Contains(fmt.Sprint(findings), "warning: autovacuum is off on this server"), setting)
+	require.Equal(t, setting == "off", strings.Contains(fmt.Sprint(findings),
+		"warning: autovacuum is off on this server"), setting)
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/adopted"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
-	"github.com/postroom-go/postroom/queue/internal/joined"
-	"github.com/postroom-go/postroom/queue/internal/within"
+	"github.com/postroom-go/postroom/queue/internal/nestedwrite"
 )
 
 // shared has the methods that are the same on every engine.
@@ -33,10 +33,10 @@ type engine struct {
 	pooled bool
 	// release closes the pool, if it is the engine's own.
 	release func()
-	guard   within.Guard
+	guard   nestedwrite.Guard
 	writes  writes
-	// limited reports whether the last claim found limits, so that the next need not check. If it is wrong, it costs only the
-	// time of a claim.
+	// limited reports whether the last claim found limits, so that the next need not check. If it is wrong, it costs
+	// only the time of a claim.
 	limited atomic.Bool
 	// typed reports whether there were limits of types.
 	typed atomic.Bool
@@ -49,7 +49,7 @@ type engine struct {
 	theirs []any
 	// place is the location of the tables; nil before they are found.
 	place atomic.Pointer[location]
-	seen  joined.Seen
+	seen  adopted.Seen
 	// closed: errors about connections are then permanent.
 	closed atomic.Bool
 }

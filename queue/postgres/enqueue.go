@@ -11,11 +11,16 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Insert implements [driver.Enqueuer]: one statement, however many jobs, which where they are few waits for the commit; and
-// one look at keys where there are any.
-func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+// Insert implements [driver.Enqueuer]: one statement, however many jobs, which where they are few waits for the commit;
+// and one look at keys where there are any.
+func (db *engine) Insert(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob,
+) ([]driver.InsertResult, error) {
 	// Before any key is taken: who waits for another to write it, once, has nothing that this one may want.
-	if slices.ContainsFunc(jobs, func(j driver.InsertJob) bool { return strings.HasPrefix(j.LimitKey, driver.CoalescePrefix) }) {
+	if slices.ContainsFunc(jobs, func(j driver.InsertJob) bool {
+		return strings.HasPrefix(j.LimitKey,
+			driver.CoalescePrefix)
+	}) {
 		if err := later(ctx, tx, jobsql.LimitCoalesced, tx.Now()); err != nil {
 			return nil, err
 		}
@@ -25,7 +30,7 @@ func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.
 		return nil, err
 	}
 	fresh := make([]*driver.InsertJob, 0, len(jobs))
-	var limited fronts
+	var limited heads
 	for i := range jobs {
 		if !results[i].Duplicate {
 			fresh = append(fresh, &jobs[i])
@@ -53,8 +58,8 @@ func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob) e
 	return store(ctx, tx, insertJobs, lists(jobs, tx.Now())...)
 }
 
-// bound are the columns of which jobs do not have the same value, in the order of the parameters of insertJob and insertJobs.
-// The instant of the transaction is the last one.
+// bound are the columns of which jobs do not have the same value, in the order of the parameters of insertJob and
+// insertJobs. The instant of the transaction is the last one.
 var bound = slices.DeleteFunc(slices.Clone(jobsql.Inserted), func(c jobsql.InsertColumn) bool { return c.Same != "" })
 
 var (
@@ -70,13 +75,17 @@ var (
 			}
 			return c.Name
 		}) +
-		"\nFROM unnest(" + each(bound, func(c *jobsql.InsertColumn, place int) string { return fmt.Sprintf("$%d::%s[]", place, typeOf(c)) }) +
+		"\nFROM unnest(" + each(bound, func(c *jobsql.InsertColumn, place int) string {
+		return fmt.Sprintf("$%d::%s[]",
+			place, typeOf(c))
+	}) +
 		")\n  AS j (" + jobsql.Names(bound) + ")"
 
 	copyJobs = "COPY jobs (" + jobsql.Names(jobsql.Inserted) + ")\nFROM STDIN WITH (FORMAT binary)"
 )
 
-// each lists what makes of the columns, which it tells the number of the column's parameter, or the value that all jobs have.
+// each lists what makes of the columns, which it tells the number of the column's parameter, or the value that all jobs
+// have.
 func each(columns []jobsql.InsertColumn, what func(c *jobsql.InsertColumn, place int) string) string {
 	texts := make([]string, len(columns))
 	place := 1

@@ -31,7 +31,8 @@ type Order struct{ ID int }
 
 const ConfirmOrder queue.Type[Order] = "confirm_order"
 
-// A transaction of pgx is given by an adapter, and begins and commits as usual. The queue runs on the program's own pool.
+// A transaction of pgx is given by an adapter, and begins and commits as usual. The queue runs on the program's own
+// pool.
 func ExampleTx() {
 	ctx := context.Background()
 	pool := must(pgxpool.New(ctx, "postgres://shop@db.example.org/shop"))

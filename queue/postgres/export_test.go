@@ -13,15 +13,18 @@ const PlanOurs = planOurs
 // Planned are the statements that look for jobs while jobs are run.
 var Planned = map[string]string{
 	"claimOfType": claimOfType, "claimOfTypeAfter": claimOfTypeAfter,
-	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": lookAhead,
-	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockFronts": lockFronts, "lockFreedFronts": lockFreedFronts, "readLanes": readLanes, "readLanesPastLocks": readLanesPastLocks, "insertFrontsOf": insertFrontsOf, "insertFrontsOfKeys": insertFrontsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
+	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": selectRemainder,
+	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockHeads": lockHeads, "lockFreedHeads": lockFreedHeads,
+	"readLanes": readLanes, "readLanesPastLocks": readLanesPastLocks, "insertFrontsOf": insertHeadsOf,
+	"insertFrontsOfKeys": insertHeadsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
-	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning, "selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
+	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning,
+	"selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
 }
 
 // ChooseWithin is what a claim within limits does before it takes the jobs, in a transaction that goes on.
 func ChooseWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) error {
-	c := carefulClaim{req: req, depth: 1}
+	c := limitedClaim{req: req, depth: 1}
 	if err := later(ctx, tx, beginClaims); err != nil {
 		return err
 	}
@@ -31,7 +34,7 @@ func ChooseWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimReque
 
 // ClaimCarefullyWithin claims within limits in a transaction that goes on.
 func ClaimCarefullyWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
-	c := carefulClaim{req: req, depth: 1}
+	c := limitedClaim{req: req, depth: 1}
 	if err := c.run(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -60,7 +63,8 @@ func SetMachine(ctx context.Context, db *DB, clock func() time.Time) error {
 	return db.engine.setClock(ctx)
 }
 
-// StartClock is what [Open] does, on a machine with a clock of its own, and returns by how much the clock may be wrong then.
+// StartClock is what [Open] does, on a machine with a clock of its own, and returns by how much the clock may be wrong
+// then.
 func StartClock(ctx context.Context, db *DB, clock func() time.Time) (time.Duration, error) {
 	e := &engine{pool: db.engine.pool, server: serverClock{machine: clock}, writes: writes{patience: patience}}
 	err := e.startClock(ctx)

@@ -63,8 +63,8 @@ func note(ctx context.Context, tx queue.Tx, text string) error {
 	return err
 }
 
-// The lease is checked with the handler's first statement: a row and the end of the job are two round trips, as a row alone
-// is in a transaction of its own, and the end of a job is one.
+// The lease is checked with the handler's first statement: a row and the end of the job are two round trips, as a row
+// alone is in a transaction of its own, and the end of a job is one.
 func TestAHandlersTransactionTakesTwoRoundTrips(t *testing.T) {
 	f := newFenced(t)
 	trips := make(map[string]int64)
@@ -93,7 +93,8 @@ func TestAHandlersTransactionTakesTwoRoundTrips(t *testing.T) {
 	require.Equal(t, map[string]int64{"check": 1, "complete": 1, "write": 2, "complete and write": 2}, trips)
 }
 
-// A handler whose job was canceled writes nothing, whether it writes first or not at all, and learns of it where it writes.
+// A handler whose job was canceled writes nothing, whether it writes first or not at all, and learns of it where it
+// writes.
 func TestAStaleAttemptWritesNothing(t *testing.T) {
 	f := newFenced(t)
 	f.work(t, 4, func(ctx context.Context, w *queue.Work[int]) error {
@@ -129,13 +130,15 @@ func TestAStaleAttemptWritesNothing(t *testing.T) {
 	require.Equal(t, map[queue.State]int{queue.StateCanceled: 4}, counts)
 }
 
-// The error of a statement that is sent with the check is the statement's own, and a transaction that goes on without regard to
-// it commits nothing.
+// The error of a statement that is sent with the check is the statement's own, and a transaction that goes on without
+// regard to it commits nothing.
 func TestAFailingFirstStatementTellsItsOwnError(t *testing.T) {
 	f := newFenced(t)
-	require.NoError(t, f.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error { return note(ctx, tx, "taken") }))
+	require.NoError(t, f.db.Write(t.Context(),
+		func(ctx context.Context, tx queue.Tx) error { return note(ctx, tx, "taken") }))
 	f.work(t, 3, func(ctx context.Context, w *queue.Work[int]) error {
-		statement := []string{"INSERT INTO notes (text) VALUES ($1)", "INSERT INTO nowhere (text) VALUES ($1)", "INSERT INTO notes (text) VALUES ($1::int)"}[w.Payload]
+		statement := []string{"INSERT INTO notes (text) VALUES ($1)", "INSERT INTO nowhere (text) VALUES ($1)",
+			"INSERT INTO notes (text) VALUES ($1::int)"}[w.Payload]
 		code := []string{"23505", "42P01", "22P02"}[w.Payload]
 		for _, swallow := range []bool{false, true} {
 			require.Error(t, w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Finish implements [driver.Finisher]. It uses one statement for all outcomes, and one each for freed keys, marked limit keys and
-// attempt records if there are any, which are sent with the commit.
+// Finish implements [driver.Finisher]. It uses one statement for all outcomes, and one each for freed keys, marked
+// limit keys and attempt records if there are any, which are sent with the commit.
 func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
 	f, err := end(ctx, tx, outcomes)
 	if err != nil {
@@ -32,15 +32,15 @@ func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dri
 	return answers, db.Notify(ctx, tx)
 }
 
-// An ending is the outcomes that a transaction writes.
-type ending struct {
+// A finishing is the outcomes that a transaction writes.
+type finishing struct {
 	outcomes []driver.Outcome
 	ended    []endedJob // of the leases that were held
 }
 
-// finish frees what the jobs have held, once it is known which have ended. It marks none of the limit keys that may have capacity
-// by that.
-func (f *ending) finish(ctx context.Context, tx *driver.WriteTx) (answers []error, after aftermath, err error) {
+// finish frees what the jobs have held, once it is known which have ended. It marks none of the limit keys that may
+// have capacity by that.
+func (f *finishing) finish(ctx context.Context, tx *driver.WriteTx) (answers []error, after aftermath, err error) {
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
 	done := make(map[driver.Lease]*endedJob, len(f.ended))
 	for i := range f.ended {
@@ -73,7 +73,10 @@ func (f *ending) finish(ctx context.Context, tx *driver.WriteTx) (answers []erro
 	return answers, after, err
 }
 
-func refusals(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, done map[driver.Lease]*endedJob, answers []error) error {
+func refusals(
+	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, done map[driver.Lease]*endedJob,
+	answers []error,
+) error {
 	var leases []driver.Lease
 	var at []int
 	for i := range outcomes {
@@ -104,17 +107,18 @@ func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
 	var started jobsql.Instant
 	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.limited)
-	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String), limitKey.String, started.Time
+	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String),
+		limitKey.String, started.Time
 	return e, err
 }
 
-// end writes the jobs' own rows; which of them have ended is known when what comes after it has run. Rows are locked in the order
-// of ids, so that two transactions that end the same jobs do not wait for each other.
-func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*ending, error) {
+// end writes the jobs' own rows; which of them have ended is known when what comes after it has run. Rows are locked in
+// the order of ids, so that two transactions that end the same jobs do not wait for each other.
+func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*finishing, error) {
 	if err := driver.CheckOutcomes(outcomes); err != nil {
 		return nil, err
 	}
-	f := &ending{outcomes: outcomes}
+	f := &finishing{outcomes: outcomes}
 	order := make([]*driver.Outcome, len(outcomes))
 	for i := range outcomes {
 		order[i] = &outcomes[i]
@@ -132,7 +136,8 @@ func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*e
 	case completed:
 		return f, laterInto(ctx, tx, &f.ended, scanEnded, completeHolding, r.ids, r.attempts, r.results, r.at)
 	}
-	return f, laterInto(ctx, tx, &f.ended, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds, r.notBefore, r.results, r.failures, r.at, r.finished)
+	return f, laterInto(ctx, tx, &f.ended, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds,
+		r.notBefore, r.results, r.failures, r.at, r.finished)
 }
 
 // outcomeRows are outcomes as the columns of one statement.
@@ -202,7 +207,7 @@ func (a *aftermath) write(ctx context.Context, tx *driver.WriteTx) error {
 		}
 	}
 	if len(a.waiting) > 0 {
-		if err := later(ctx, tx, insertFrontsOf, a.waiting); err != nil {
+		if err := later(ctx, tx, insertHeadsOf, a.waiting); err != nil {
 			return err
 		}
 	}
@@ -234,5 +239,6 @@ func (r *attemptRows) insert(ctx context.Context, tx *driver.WriteTx) error {
 	if len(r.ids) == 0 {
 		return nil
 	}
-	return store(ctx, tx, insertAttempts, r.ids, r.attempts, r.workers, r.kinds, r.failures, r.stacks, r.started, r.finished)
+	return store(ctx, tx, insertAttempts, r.ids, r.attempts, r.workers, r.kinds, r.failures, r.stacks, r.started,
+		r.finished)
 }

@@ -12,13 +12,13 @@ import (
 
 var _ driver.FinishClaimer = (*engine)(nil)
 
-// FinishAndClaim implements [driver.FinishClaimer]. It claims only jobs that wait for the limit keys that the ends free: looking
-// for others would cost more than the claim itself. It leaves one of the requested jobs to [driver.Claimer], so that jobs that
-// come before those of the keys are not delayed. It leaves all of them if the claim would have to wait for claims of limited
-// types or for the setting of a limit.
+// FinishAndClaim implements [driver.FinishClaimer]. It claims only jobs that wait for the limit keys that the ends
+// free: looking for others would cost more than the claim itself. It leaves one of the requested jobs to
+// [driver.Claimer], so that jobs that come before those of the keys are not delayed. It leaves all of them if the claim
+// would have to wait for claims of limited types or for the setting of a limit.
 //
-// If the keys are known before the jobs have ended, it takes two round trips: the ends, with the candidates after them; and the
-// claim with the commit.
+// If the keys are known before the jobs have ended, it takes two round trips: the ends, with the candidates after them;
+// and the claim with the commit.
 func (db *engine) FinishAndClaim(
 	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest,
 ) (answers []error, claimed func() driver.ClaimResult, err error) {
@@ -28,10 +28,10 @@ func (db *engine) FinishAndClaim(
 	}
 	req.Now = dbtime.Truncate(req.Now) // limits reckon in what is stored
 	req.Limit--
-	c := &freedClaim{carefulClaim: carefulClaim{req: req, open: req.Types, typed: db.typed.Load()}}
+	c := &freedClaim{limitedClaim: limitedClaim{req: req, open: req.Types, typed: db.typed.Load()}}
 	keys, known := limitKeysOf(outcomes)
 	if known {
-		err = c.look(ctx, tx, keys)
+		err = c.find(ctx, tx, keys)
 	}
 	if err == nil {
 		err = flush(ctx, tx)
@@ -41,7 +41,7 @@ func (db *engine) FinishAndClaim(
 	}
 	answers, after, err := f.finish(ctx, tx)
 	if err == nil && !known {
-		err = c.look(ctx, tx, after.limited.keys)
+		err = c.find(ctx, tx, after.limited.keys)
 	}
 	if err == nil {
 		err = c.run(ctx, tx)
@@ -59,8 +59,8 @@ func (db *engine) FinishAndClaim(
 	return answers, c.answer, err
 }
 
-// limitKeysOf returns the limit keys that the ends free. They are unknown if a job may be queued again, since it may then wait
-// for its key.
+// limitKeysOf returns the limit keys that the ends free. They are unknown if a job may be queued again, since it may
+// then wait for its key.
 func limitKeysOf(outcomes []driver.Outcome) (keys []string, known bool) {
 	var freed marks
 	for i := range outcomes {
@@ -75,7 +75,7 @@ func limitKeysOf(outcomes []driver.Outcome) (keys []string, known bool) {
 
 // A freedClaim claims jobs that wait for limit keys whose jobs have ended in the same transaction.
 type freedClaim struct {
-	carefulClaim
+	limitedClaim
 
 	freed   []string
 	refused bool // it would have to wait, or there is no place for it
@@ -84,8 +84,8 @@ type freedClaim struct {
 	lanes   []laneRow
 }
 
-// look locks the keys, and what may be claimed of them. What it finds is known when what comes after it has run.
-func (c *freedClaim) look(ctx context.Context, tx *driver.WriteTx, keys []string) error {
+// find locks the keys, and what may be claimed of them. What it finds is known when what comes after it has run.
+func (c *freedClaim) find(ctx context.Context, tx *driver.WriteTx, keys []string) error {
 	c.freed = keys
 	if c.refused = len(keys) > c.req.Limit || c.typed; c.refused || len(keys) == 0 {
 		return nil
@@ -93,14 +93,14 @@ func (c *freedClaim) look(ctx context.Context, tx *driver.WriteTx, keys []string
 	if err := laterInto(ctx, tx, &c.begun, scanBegun, tryBeginClaims); err != nil {
 		return err
 	}
-	if err := laterInto(ctx, tx, &c.found, scanFound, lockFreedFronts, c.freed); err != nil {
+	if err := laterInto(ctx, tx, &c.found, scanFound, lockFreedHeads, c.freed); err != nil {
 		return err
 	}
 	names, capacities := columns(c.open)
 	return laterInto(ctx, tx, &c.lanes, scanLaneRow, readLanes, c.req.Now, names, capacities, c.req.Limit)
 }
 
-// run claims the jobs that look has found.
+// run claims the jobs that find has found.
 func (c *freedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if c.refused || len(c.freed) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (c *freedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 			return err
 		}
 	}
-	c.keys = newKeyLooks(c.found, c.req.Now)
+	c.keys = newExaminedKeys(c.found, c.req.Now)
 	if c.refused = !c.begun[0] || c.keys.typed; c.refused {
 		return nil
 	}
@@ -134,7 +134,7 @@ func scanBegun(row jobsql.Scanner) (begun bool, err error) {
 	return begun, err
 }
 
-// left reports whether another claim must look for jobs for which the ends have made capacity.
+// left reports whether another claim must search for jobs for which the ends have made capacity.
 func (c *freedClaim) left() bool {
 	return c.refused || c.keys != nil && (c.more || c.keys.left)
 }
@@ -147,9 +147,9 @@ func (c *freedClaim) answer() driver.ClaimResult {
 	return driver.ClaimResult{Jobs: c.jobs, NextDue: c.keys.again}
 }
 
-// unseen are the keys that are to be marked. Those of which the claim has locked the fronts are not: what has come to wait for
-// one of them meanwhile is behind a front that no other claim looks at before the commit. For the others a job may have come
-// that a claim has counted out against those that end here.
+// unseen are the keys that are to be marked. Those of which the claim has locked the heads are not: what has come to
+// wait for one of them meanwhile is behind a head that no other claim examines before the commit. For the others a job
+// may have come that a claim has counted out against those that end here.
 func (c *freedClaim) unseen() *marks {
 	var m marks
 	for _, key := range c.freed {

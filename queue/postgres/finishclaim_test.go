@@ -18,7 +18,8 @@ func endAndClaim(t *testing.T, db *postgres.DB, limit int, jobs ...driver.Job) d
 		outcomes := make([]driver.Outcome, len(jobs))
 		for i := range jobs {
 			outcomes[i] = driver.Outcome{
-				Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now(), LimitKey: jobs[i].LimitKey,
+				Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now(),
+				LimitKey: jobs[i].LimitKey,
 			}
 		}
 		_, claimed, err = db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
@@ -50,7 +51,8 @@ func TestAnEndThatClaimsTakesTwoRoundTrips(t *testing.T) {
 	require.EqualValues(t, 2, least)
 }
 
-// However many of the first jobs of a key others hold, the first that nobody holds is claimed, and what is held is found later.
+// However many of the first jobs of a key others hold, the first that nobody holds is claimed, and what is held is
+// found later.
 func TestAClaimPassesOverAllHeldJobsOfAKey(t *testing.T) {
 	for name, claim := range map[string]func(*testing.T, *postgres.DB, []driver.Job) driver.ClaimResult{
 		"a claim": func(t *testing.T, db *postgres.DB, running []driver.Job) driver.ClaimResult {

@@ -7,40 +7,42 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A freeClaim is a claim without limits: it waits for no other claim, and takes one round trip. Its statement does nothing if it
-// finds chores, such as jobs that have become due.
+// A freeClaim is a claim without limits: it waits for no other claim, and takes one round trip. Its statement does
+// nothing if it finds chores, such as jobs that have become due.
 type freeClaim struct {
-	req     driver.ClaimRequest
-	depth   int
-	looks   bool // at what there is to do after it
-	tidy    bool // what is due and expired is seen to first
-	glances bool // what looks as if it were held is passed over, without asking for the lock
+	req            driver.ClaimRequest
+	depth          int
+	readsRemainder bool // at what there is to do after it
+	tidy           bool // what is due and expired is seen to first
+	glances        bool // what looks as if it were held is passed over, without asking for the lock
 
 	counts [2][]int // of what has expired, and has become due
 	jobs   []driver.Job
-	ahead  []outlook
+	ahead  []remainder
 }
 
-// Jobs of many types are looked for among so many times as many as are asked for, each time that others hold all of them:
-// first past the claims of a few other machines, then of many, then past whatever a program's own transaction holds.
+// Jobs of many types are looked for among so many times as many as are asked for, each time that others hold all of
+// them: first past the claims of a few other machines, then of many, then past whatever a program's own transaction
+// holds.
 const (
 	firstDepth  = 2
 	deeper      = 64
 	depthsLimit = 1 << 14
 )
 
-// Of so many claims of a busy process one asks for the lock of each job that is first, so that none is passed over for long;
-// it does so for few jobs, since it may lock what others have claimed meanwhile.
+// Of so many claims of a busy process one asks for the lock of each job that is first, so that none is passed over for
+// long; it does so for few jobs, since it may lock what others have claimed meanwhile.
 const (
 	asksOnceIn = 16
 	asksFor    = 10
 )
 
-// claimFreely claims, and retries if one claim does not show the whole state. A claim that got everything that it requested does
-// not need the next due time, and expects that after the last one did.
+// claimFreely claims, and retries if one claim does not show the whole state. A claim that got everything that it
+// requested does not need the next due time, and expects that after the last one did.
 func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
-	c := freeClaim{req: req, depth: firstDepth, looks: !busy, glances: !busy || db.claims.Add(1)%asksOnceIn != 0}
+	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy, glances: !busy ||
+		db.claims.Add(1)%asksOnceIn != 0}
 	for {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
@@ -51,15 +53,15 @@ func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (dri
 		case full:
 			order(c.jobs)
 			return driver.ClaimResult{Jobs: c.jobs, More: true}, nil
-		case len(c.jobs) > 0 && !c.looks:
+		case len(c.jobs) > 0 && !c.readsRemainder:
 			order(c.jobs)
 			return driver.ClaimResult{Jobs: c.jobs, More: true}, nil
 		case len(c.jobs) > 0:
 			return c.answer(), nil
-		case !c.looks:
-			c.looks = true
-		case c.ahead[0].limits || c.ahead[0].marks || c.ahead[0].fronts:
-			return db.claimCarefully(ctx, req)
+		case !c.readsRemainder:
+			c.readsRemainder = true
+		case c.ahead[0].limits || c.ahead[0].marks || c.ahead[0].heads:
+			return db.claimLimited(ctx, req)
 		case !c.tidy && (c.ahead[0].expired || c.ahead[0].due):
 			c.tidy = true
 		case c.glances && c.ahead[0].ready > 0:
@@ -95,10 +97,10 @@ func (c *freeClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 			return err
 		}
 	}
-	if err := c.claim(ctx, tx); err != nil || !c.looks {
+	if err := c.claim(ctx, tx); err != nil || !c.readsRemainder {
 		return err
 	}
-	return look(ctx, tx, &c.ahead, c.req, c.req.Types, c.portion()+1)
+	return readRemainder(ctx, tx, &c.ahead, c.req, c.req.Types, c.portion()+1)
 }
 
 func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
@@ -108,9 +110,11 @@ func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
 	}
 	names, capacities := columns(c.req.Types)
 	if len(names) == 1 {
-		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(capacities[0], c.limit()), c.glances)
+		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(capacities[0], c.limit()),
+			c.glances)
 	}
-	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, capacities, c.limit(), c.depth, c.glances)
+	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, capacities, c.limit(), c.depth,
+		c.glances)
 }
 
 // portion is the minimum number of jobs of each type that a claim of many types examines.

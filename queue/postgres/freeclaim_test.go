@@ -22,11 +22,15 @@ func idsIn(jobs []driver.Job) (ids []string) {
 	return ids
 }
 
-// claiming claims in a transaction that is open until release is called, as a claim of another machine that is under way.
-func claiming(t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity) (jobs []driver.Job, release func()) {
+// claiming claims in a transaction that is open until release is called, as a claim of another machine that is under
+// way.
+func claiming(
+	t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity,
+) (jobs []driver.Job, release func()) {
 	t.Helper()
 	release = holding(t, db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: capacities, Limit: limit, Now: driver.Now(db.Driver())}, true)
+		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: capacities,
+			Limit: limit, Now: driver.Now(db.Driver())}, true)
 		return err
 	})
 	return jobs, release
@@ -46,11 +50,13 @@ func TestClaimsWithoutLimitsDoNotWaitForEachOther(t *testing.T) {
 				first, release := claiming(t, db, 2, capacitiesOf(capacity, types...)...)
 				require.Equal(t, []string{jobs[0].ID, jobs[1].ID}, idsIn(first))
 				within(t, func() error {
-					require.Equal(t, []string{jobs[2].ID, jobs[3].ID}, idsIn(claimOf(t, db, 2, capacitiesOf(capacity, types...)...).Jobs))
+					require.Equal(t, []string{jobs[2].ID, jobs[3].ID},
+						idsIn(claimOf(t, db, 2, capacitiesOf(capacity, types...)...).Jobs))
 					return nil
 				})
 				release()
-				require.Equal(t, []string{jobs[0].ID, jobs[1].ID}, idsIn(claimOf(t, db, 2, capacitiesOf(capacity, types...)...).Jobs))
+				require.Equal(t, []string{jobs[0].ID, jobs[1].ID},
+					idsIn(claimOf(t, db, 2, capacitiesOf(capacity, types...)...).Jobs))
 			})
 		}
 	}
@@ -72,8 +78,8 @@ func TestAClaimFindsWhatIsFreeBehindMuchThatIsHeld(t *testing.T) {
 	release()
 }
 
-// A claim that only glances at who holds a job takes what nobody does, although others have held it, have claimed it in vain,
-// or the transaction itself has: not only the job's row, its history shows in xmax.
+// A claim that only glances at who holds a job takes what nobody does, although others have held it, have claimed it in
+// vain, or the transaction itself has: not only the job's row, its history shows in xmax.
 func TestAClaimThatGlancesTakesWhatIsFree(t *testing.T) {
 	db := openQueue(t)
 	inVain, looked, fresh, held := jobOf("a", 4), jobOf("a", 3), jobOf("a", 2), jobOf("a", 1)
@@ -88,10 +94,12 @@ func TestAClaimThatGlancesTakesWhatIsFree(t *testing.T) {
 	}
 	// A transaction that is older than all of that goes on.
 	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return lock(ctx, tx, held.ID) })
-	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return lock(ctx, tx, looked.ID) }))
+	require.NoError(t, driver.Write(t.Context(), db,
+		func(ctx context.Context, tx *driver.WriteTx) error { return lock(ctx, tx, looked.ID) }))
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		require.NoError(t, lock(ctx, tx, fresh.ID))
-		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 9, Now: driver.Now(db.Driver())}, true)
+		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"),
+			Limit: 9, Now: driver.Now(db.Driver())}, true)
 		require.ElementsMatch(t, []string{inVain.ID, looked.ID, fresh.ID}, idsIn(jobs))
 		return err
 	}))
@@ -107,11 +115,13 @@ func TestALimitIsSetWhenTheClaimsUnderWayHaveEnded(t *testing.T) {
 	insertJobs(t, db, jobOf("a", 1), jobOf("a", 0))
 	set := make(chan error, 1)
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"), Limit: 1, Now: driver.Now(db.Driver())}, false)
+		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"),
+			Limit: 1, Now: driver.Now(db.Driver())}, false)
 		require.Len(t, jobs, 1)
 		go func() {
 			set <- driver.Write(context.Background(), limiter, func(ctx context.Context, tx *driver.WriteTx) error {
-				return limiter.Driver().SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"}, &driver.Limit{MaxRunning: 1})
+				return limiter.Driver().SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"},
+					&driver.Limit{MaxRunning: 1})
 			})
 		}()
 		waitForLock(t, limiter, name, 1)
@@ -132,7 +142,8 @@ func TestJobsThatFallDueDoNotMakeClaimsWait(t *testing.T) {
 	first, release := claiming(t, db, 1, capacitiesOf(9, "a")...)
 	require.Equal(t, []string{ready.ID}, idsIn(first))
 	within(t, func() error {
-		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 1, Now: time.Now().Add(2 * time.Hour)})
+		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"),
+			Limit: 1, Now: time.Now().Add(2 * time.Hour)})
 		require.Equal(t, []string{due.ID}, idsIn(result.Jobs))
 		return err
 	})

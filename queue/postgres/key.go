@@ -78,7 +78,9 @@ func (h *holder) answer(ctx context.Context, tx *driver.WriteTx, job *driver.Ins
 }
 
 // tryKeys takes the free keys and returns the holder of each key. A key that is free again by then has no holder.
-func tryKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, wanted []int) (map[string]holder, error) {
+func tryKeys(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, wanted []int,
+) (map[string]holder, error) {
 	var keys, ids, scopes, fingerprints []string
 	var expires []*time.Time
 	first := make(map[string]bool, len(wanted)) // of a batch has a key
@@ -112,8 +114,9 @@ func tryKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, w
 	return holders, freeKeys(ctx, tx, holders, ids)
 }
 
-// freeKeys takes those out that are free again: whose time is over, and of scope coalesce whose jobs wait no more. Those
-// that wait will until the transaction ends: what it writes is there when they begin. What a retried job has taken is its own.
+// freeKeys takes those out that are free again: whose time is over, and of scope coalesce whose jobs wait no more.
+// Those that wait will until the transaction ends: what it writes is there when they begin. What a retried job has
+// taken is its own.
 func freeKeys(ctx context.Context, tx *driver.WriteTx, holders map[string]holder, taking []string) error {
 	var waiting []string
 	for _, h := range holders {
@@ -138,8 +141,8 @@ func freeKeys(ctx context.Context, tx *driver.WriteTx, holders map[string]holder
 	return later(ctx, tx, dropKeys, keys, ids)
 }
 
-// haveBegun locks the jobs and returns which of them are queued no more. One whose state changes while it is waited for is
-// looked at again.
+// haveBegun locks the jobs and returns which of them are queued no more. One whose state changes while it is waited for
+// is looked at again.
 func haveBegun(ctx context.Context, tx *driver.WriteTx, ids []string) (map[string]bool, error) {
 	begun := make(map[string]bool, len(ids))
 	for try := 0; try < keyTries && len(begun) < len(ids); try++ {
@@ -156,7 +159,8 @@ func haveBegun(ctx context.Context, tx *driver.WriteTx, ids []string) (map[strin
 	return begun, nil
 }
 
-// takeKeysAgain is for coalescing jobs that wait again: each gets its key, or is canceled if another job waits under it.
+// takeKeysAgain is for coalescing jobs that wait again: each gets its key, or is canceled if another job waits under
+// it.
 func takeKeysAgain(ctx context.Context, tx *driver.WriteTx, ids, keys []string) error {
 	jobs, err := query(ctx, tx, func(row jobsql.Scanner) (job driver.InsertJob, err error) {
 		var payload []byte
@@ -172,3 +176,56 @@ func takeKeysAgain(ctx context.Context, tx *driver.WriteTx, ids, keys []string) 
 	}
 	return later(ctx, tx, supersedeJobs, tx.Now(), ids, keys)
 }
+
+const (
+	// Keeps the jobs that wait from being claimed until the transaction ends, as several may, and those that have begun
+	// from ending. Of these the transaction takes the key away, and it may go on to end them: two that had shared such
+	// a row, both to have its key, would wait for each other. One that changes meanwhile is in neither list.
+	lockHolders = `
+SELECT id, state
+FROM (
+  SELECT id, state
+  FROM jobs
+  WHERE id = ANY($1)
+    AND state = 'queued'
+  ORDER BY id
+  FOR SHARE) AS waiting
+UNION ALL
+SELECT id, state
+FROM (
+  SELECT id, state
+  FROM jobs
+  WHERE id = ANY($1)
+    AND state <> 'queued'
+  ORDER BY id
+  FOR NO KEY UPDATE) AS begun`
+
+	// Keys that are free again, unless another has taken them since. The order is that of insertKeys.
+	dropKeys = `
+DELETE FROM job_keys
+WHERE key = ANY(ARRAY(
+  SELECT job_keys.key
+  FROM job_keys
+  JOIN unnest($1::text[], $2::text[]) AS k (key, job_id) ON job_keys.key = k.key AND job_keys.job_id = k.job_id
+  ORDER BY job_keys.key COLLATE "C"
+  FOR UPDATE OF job_keys))`
+
+	selectAgain = `
+SELECT id, type, payload_json, idempotency_key
+FROM jobs
+WHERE id = ANY($1)`
+
+	// Jobs that are queued again while others wait under their keys.
+	supersedeJobs = `
+UPDATE jobs
+SET state = 'canceled',
+  hold = ` + jobsql.None + `,
+  last_error = 'superseded by ' || k.job_id,
+  updated_at = $1,
+  finished_at = $1
+FROM unnest($2::text[], $3::text[]) AS again (id, key)
+JOIN job_keys AS k ON k.key = again.key
+WHERE jobs.id = again.id
+  AND k.job_id <> again.id
+  AND k.scope = 'coalesce'`
+)

@@ -73,5 +73,100 @@ func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) e
 	if err := later(ctx, tx, retryJob, tx.Now(), jobID); err != nil || job.LimitKey == "" {
 		return err
 	}
-	return later(ctx, tx, insertFrontsOf, []string{jobID})
+	return later(ctx, tx, insertHeadsOf, []string{jobID})
+}
+
+// Heartbeat implements [driver.Claimer].
+func (db *engine) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive bool, err error) {
+	var beaten []string
+	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		if req.First {
+			if err := later(ctx, tx, jobsql.EnsureWorker, req.WorkerID, req.Now); err != nil {
+				return err
+			}
+		}
+		return laterInto(ctx, tx, &beaten, jobsql.ScanText, beatWorker, req.Now, jobsql.NullTags(req.Types),
+			req.WorkerID)
+	})
+	return len(beaten) == 1, err
+}
+
+// Workers implements [driver.Claimer].
+func (db *engine) Workers(ctx context.Context) ([]driver.Worker, error) {
+	return read(ctx, db, jobsql.ScanWorker, selectWorkers)
+}
+
+// RemoveDeadWorker implements [driver.Claimer]. It skips jobs that others hold, such as a handler's own transaction,
+// which may still end one: the other jobs do not wait for that.
+func (db *engine) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen driver.Worker) ([]driver.Job, error) {
+	if seen.Beat < 0 {
+		registered, err := query(ctx, tx, jobsql.ScanText, jobsql.SelectWorker, seen.ID)
+		if err != nil || len(registered) > 0 {
+			return nil, err
+		}
+	} else {
+		deleted, err := query(ctx, tx, jobsql.ScanText, jobsql.DeleteWorkerAt, seen.ID, seen.Beat)
+		if err != nil || len(deleted) == 0 {
+			return nil, err
+		}
+	}
+	return query(ctx, tx, jobsql.ScanJob, lockHeld, seen.ID)
+}
+
+// RemoveWorker implements [driver.Claimer].
+func (db *engine) RemoveWorker(ctx context.Context, workerID string) error {
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	_, err = conn.Exec(ctx, jobsql.DeleteWorker, workerID)
+	return err
+}
+
+// CheckLeases implements [driver.Claimer].
+func (db *engine) CheckLeases(ctx context.Context, leases []driver.Lease) ([]error, error) {
+	held, err := read(ctx, db, jobsql.ScanHeldJob, selectLeases, jobsql.LeaseIDs(leases))
+	return jobsql.LeaseErrors(leases, held), err
+}
+
+// LockLeaseLater implements [driver.Fencer].
+func (db *engine) LockLeaseLater(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
+	own, ok := tx.Tx.(*transaction)
+	if !ok {
+		return db.LockLease(ctx, tx, lease)
+	}
+	return own.add(db.fence(tx, lease, lockLeaseHeld, lease.JobID, lease.Attempt))
+}
+
+// CompleteLater implements [driver.Fencer].
+func (db *engine) CompleteLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
+	own, ok := tx.Tx.(*transaction)
+	if !ok {
+		answers, err := db.Finish(ctx, tx, []driver.Outcome{out})
+		if err != nil {
+			return err
+		}
+		return answers[0]
+	}
+	return own.add(db.fence(tx, out.Lease, completeLease, out.Lease.JobID, out.Lease.Attempt,
+		nullText(string(out.Result)), out.At))
+}
+
+// fence is a statement that fails if the lease is not held. It returns whether types are limited, so that the end of
+// the job may free capacity for others.
+func (db *engine) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) step {
+	return step{sql: text, args: args, fence: &lease, read: func(r rows) error {
+		var limited bool
+		for r.Next() {
+			var held int
+			if err := r.Scan(&limited, &held); err != nil {
+				return err
+			}
+		}
+		if limited {
+			tx.OnCommit(db.news.tell)
+		}
+		return r.Err()
+	}}
 }

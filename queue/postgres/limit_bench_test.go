@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A million jobs of 200 types, without limit keys and with 1,000, each with capacity for two; an operation is a claim and the
-// end of what it got. What has no capacity must cost nothing.
+// A million jobs of 200 types, without limit keys and with 1,000, each with capacity for two; an operation is a claim
+// and the end of what it got. What has no capacity must cost nothing.
 func BenchmarkClaimWithinLimits(b *testing.B) {
 	for _, limited := range []string{"none", "keys", "keys and types"} {
 		q, capacities := limitedQueue(b, limited)
@@ -43,7 +43,8 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 	}
 }
 
-// One key with very many waiting jobs, of which one may run at once: an operation is a claim and the end of what it got.
+// One key with very many waiting jobs, of which one may run at once: an operation is a claim and the end of what it
+// got.
 func BenchmarkClaimOfOneKey(b *testing.B) {
 	q, d := benchQueue(b)
 	require.NoError(b, q.SetLimit(b.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1}))
@@ -73,7 +74,8 @@ func limitedQueue(b *testing.B, limited string) (*queue.Queue, []driver.TypeCapa
 	for i := range capacities {
 		capacities[i] = driver.TypeCapacity{Type: fmt.Sprint("type-", i), Capacity: 1000}
 		if limited == "keys and types" {
-			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(capacities[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
+			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(capacities[i].Type),
+				queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
 		}
 	}
 	for i := range keys {
@@ -106,7 +108,8 @@ func limitedQueue(b *testing.B, limited string) (*queue.Queue, []driver.TypeCapa
 
 func claimSome(b *testing.B, q *queue.Queue, capacities []driver.TypeCapacity, limit int) []driver.Job {
 	b.Helper()
-	result, err := q.DB().Driver().Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: time.Now()})
+	result, err := q.DB().Driver().Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities,
+		Limit: limit, Now: time.Now()})
 	require.NoError(b, err)
 	return result.Jobs
 }
@@ -115,7 +118,8 @@ func endAll(b *testing.B, q *queue.Queue, jobs []driver.Job) {
 	b.Helper()
 	outcomes := make([]driver.Outcome, len(jobs))
 	for i := range jobs {
-		outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
+		outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted,
+			At: time.Now()}
 	}
 	require.NoError(b, driver.Write(b.Context(), q.DB(), func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := q.DB().Driver().Finish(ctx, tx, outcomes)

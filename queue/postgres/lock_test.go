@@ -68,8 +68,8 @@ func waitForLock(t *testing.T, admin *postgres.DB, name string, n int) {
 	waitFor(t, admin, fmt.Sprintf("SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = '%s' AND wait_event_type = 'Lock'", name), n)
 }
 
-// A handler that hangs within a transaction of its job holds the job's row. That its own end cannot be written meanwhile
-// keeps no other from being written.
+// A handler that hangs within a transaction of its job holds the job's row. That its own end cannot be written
+// meanwhile keeps no other from being written.
 func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
 	db := openQueue(t)
 	q, err := queue.New(db, nil)
@@ -130,7 +130,9 @@ func TestADeadWorkersJobsDoNotWaitForOneThatIsHeld(t *testing.T) {
 				if removed, err = db.Driver().RemoveDeadWorker(ctx, tx, workers[0]); err != nil || len(removed) == 0 {
 					return err
 				}
-				_, err := db.Driver().Finish(ctx, tx, []driver.Outcome{{Lease: removed[0].Lease(), State: driver.StateFailed, Kind: driver.KindCrashed, At: tx.Now()}})
+				_, err := db.Driver().Finish(ctx, tx,
+					[]driver.Outcome{{Lease: removed[0].Lease(), State: driver.StateFailed, Kind: driver.KindCrashed,
+						At: tx.Now()}})
 				return err
 			})
 		})
@@ -183,12 +185,16 @@ func TestCancelAllAndEndsDoNotWaitForEachOther(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Who holds a job that is ready may let go of it unchanged and tells nobody: a claim that has passed over it comes again.
+// Who holds a job that is ready may let go of it unchanged and tells nobody: a claim that has passed over it comes
+// again.
 func TestAClaimComesAgainForWhatIsHeld(t *testing.T) {
 	db := openQueue(t)
 	job := jobOf("a", 0)
 	insertJobs(t, db, job)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, job.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().Cancel(ctx, tx,
+			job.ID)
+	})
 	for _, types := range [][]string{{"a"}, {"a", "b"}} {
 		began := driver.Now(db.Driver())
 		result := claimOf(t, db, 1, capacitiesOf(1, types...)...)
@@ -207,7 +213,10 @@ func TestAClaimPassesOverTypesOfWhichAllIsHeld(t *testing.T) {
 	db := openQueue(t)
 	held, other := jobOf("a", 1), jobOf("b", 0)
 	insertJobs(t, db, held, other)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, held.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().Cancel(ctx, tx,
+			held.ID)
+	})
 	defer release()
 	jobs := claimOf(t, db, 1, capacitiesOf(1, "a", "b")...).Jobs
 	require.Len(t, jobs, 1)

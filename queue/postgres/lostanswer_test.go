@@ -17,8 +17,8 @@ import (
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
-// A cuttingProxy stands before a server. It ends the first connection by which a job was completed, and keeps to itself that
-// this has been committed.
+// A cuttingProxy stands before a server. It ends the first connection by which a job was completed, and keeps to itself
+// that this has been committed.
 type cuttingProxy struct {
 	listener net.Listener
 	cut      atomic.Bool
@@ -85,7 +85,8 @@ func pass(to io.WriteCloser, from io.ReadCloser, look func([]byte) bool) {
 	}
 }
 
-// The end of a job is committed and the answer lost: it is told of all the same, once, and not as if it had been refused.
+// The end of a job is committed and the answer lost: it is told of all the same, once, and not as if it had been
+// refused.
 func TestAnEndWhoseAnswerWasLostIsTold(t *testing.T) {
 	dsn, err := url.Parse(dbtest.With(t, dbtest.PostgresDSN(t), "sslmode", "disable"))
 	require.NoError(t, err)

@@ -12,7 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
-// A transaction that has ended takes no jobs, however it has ended: they would be lost, or stored whatever becomes of the rest.
+// A transaction that has ended takes no jobs, however it has ended: they would be lost, or stored whatever becomes of
+// the rest.
 func TestAnEndedTransactionOfPgxIsRefused(t *testing.T) {
 	dsn := dbtest.PostgresDSN(t)
 	db, err := postgres.Open(t.Context(), dsn, nil)

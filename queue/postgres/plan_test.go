@@ -51,8 +51,8 @@ func TestPlansOfEmptyTablesUseIndexes(t *testing.T) {
 	}
 }
 
-// A claim of many types locks each job as soon as it sees that nobody holds it: what is sorted between the two may have been
-// claimed by then.
+// A claim of many types locks each job as soon as it sees that nobody holds it: what is sorted between the two may have
+// been claimed by then.
 func TestClaimsOfManyTypesLockWhatTheyHaveJustSeen(t *testing.T) {
 	db := openQueue(t)
 	plan := explained(t, db, postgres.Planned["claimOfTypes"], "'w', now(), ARRAY['a', 'b'], ARRAY[9, 9], 9, 2, TRUE")

@@ -42,7 +42,8 @@ func TestOpenPool(t *testing.T) {
 	require.NoError(t, db.Close())
 	require.NoError(t, pool.Ping(t.Context()))
 	var finished int
-	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM jobs WHERE state = 'completed'").Scan(&finished))
+	require.NoError(t, pool.QueryRow(t.Context(),
+		"SELECT count(*) FROM jobs WHERE state = 'completed'").Scan(&finished))
 	require.Equal(t, 1, finished)
 }
 
@@ -87,11 +88,15 @@ func (c plainConn) Begin() (sqldriver.Tx, error) {
 	return c.conn.BeginTx(context.Background(), sqldriver.TxOptions{})
 }
 
-func (c plainConn) ExecContext(ctx context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+func (c plainConn) ExecContext(
+	ctx context.Context, query string, args []sqldriver.NamedValue,
+) (sqldriver.Result, error) {
 	return c.conn.ExecContext(ctx, query, args)
 }
 
-func (c plainConn) QueryContext(ctx context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
+func (c plainConn) QueryContext(
+	ctx context.Context, query string, args []sqldriver.NamedValue,
+) (sqldriver.Rows, error) {
 	rows, err := c.conn.QueryContext(ctx, query, args)
 	return plainRows{rows}, err
 }
@@ -134,7 +139,8 @@ func TestATransactionOfADriverWithoutArrays(t *testing.T) {
 	many := make([]queue.NewJob, 60)
 	for i := range many {
 		many[i] = benchJob.New(i, &queue.Options{
-			Tags: []string{`a "quoted" \ {tag},`, "é"}, UserID: "ada", ExpiresAt: time.Now().Add(time.Hour), LimitKey: "l",
+			Tags: []string{`a "quoted" \ {tag},`, "é"}, UserID: "ada", ExpiresAt: time.Now().Add(time.Hour),
+			LimitKey: "l",
 		})
 	}
 	many[0].Key, many[0].LimitKey = queue.Coalesce("k"), ""

@@ -16,25 +16,25 @@ import (
 
 // Config configures a database. The zero Config uses the defaults.
 type Config struct {
-	// Pooled is for a server behind a pooler that gives each transaction another connection, such as PgBouncer in transaction
-	// mode. The driver then keeps no state in sessions: no prepared statements, and no LISTEN, so that jobs of other processes
-	// are found at the next poll. Parameters of the DSN that set session state (search_path, …) do not work there: set them for
-	// the role or the database.
+	// Pooled is for a server behind a pooler that gives each transaction another connection, such as PgBouncer in
+	// transaction mode. The driver then keeps no state in sessions: no prepared statements, and no LISTEN, so that jobs
+	// of other processes are found at the next poll. Parameters of the DSN that set session state (search_path, …) do
+	// not work there: set them for the role or the database.
 	Pooled bool
 }
 
 // DB is an open database. It is safe for concurrent use.
 type DB struct{ engine *engine }
 
-// Close waits for active calls and closes all connections, except those of a pool given to [OpenPool]. If the server does not
-// answer, it takes up to half a minute. A second call does nothing.
+// Close waits for active calls and closes all connections, except those of a pool given to [OpenPool]. If the server
+// does not answer, it takes up to half a minute. A second call does nothing.
 func (db *DB) Close() error { return db.engine.close() }
 
 // Dialect is [driver.Postgres].
 func (db *DB) Dialect() driver.Dialect { return driver.Postgres }
 
-// Reader is the pool for queries. Inside the function of a write, query through its transaction instead: a query through the pool
-// needs another connection, and while writes use all of them it waits as long as its context allows.
+// Reader is the pool for queries. Inside the function of a write, query through its transaction instead: a query
+// through the pool needs another connection, and while writes use all of them it waits as long as its context allows.
 func (db *DB) Reader() *sqlx.DB { return db.engine.db }
 
 // Write runs fn in a write transaction and returns when fn's writes are committed; see [driver.DB].
@@ -50,10 +50,10 @@ func (db *DB) Driver() driver.Driver {
 	return db.engine
 }
 
-// Open connects to the server of dsn: a URL or keywords and values, as in libpq, with pgxpool's own parameters. Missing values
-// come from environment variables such as PGHOST, or from libpq's defaults; an empty dsn has no values. pool_max_conns is
-// pgxpool's number of connections: by default the greater of 4 and the number of CPUs. A dispatcher needs about as many as it has
-// handlers that write at once, and one more to listen. cfg may be nil.
+// Open connects to the server of dsn: a URL or keywords and values, as in libpq, with pgxpool's own parameters. Missing
+// values come from environment variables such as PGHOST, or from libpq's defaults; an empty dsn has no values.
+// pool_max_conns is pgxpool's number of connections: by default the greater of 4 and the number of CPUs. A dispatcher
+// needs about as many as it has handlers that write at once, and one more to listen. cfg may be nil.
 func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -79,9 +79,10 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	return db, nil
 }
 
-// OpenPool is [Open] on a pool that the program has opened, and closes after [DB.Close]. A listening dispatcher keeps one of its
-// connections, which the pool replaces. cfg may be nil. With [Config].Pooled the pool must not use prepared statements. The
-// pool's server must accept writes, and its connections must find the queue's tables by their search_path.
+// OpenPool is [Open] on a pool that the program has opened, and closes after [DB.Close]. A listening dispatcher keeps
+// one of its connections, which the pool replaces. cfg may be nil. With [Config].Pooled the pool must not use prepared
+// statements. The pool's server must accept writes, and its connections must find the queue's tables by their
+// search_path.
 func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error) {
 	if pool == nil {
 		return nil, errors.New("postgres: the pool is nil: give one of pgxpool.New, or use postgres.Open")
@@ -106,7 +107,8 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 	}
 	db.news = startNews(notifier(pool))
 	db.shared = shared{
-		Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, HoldClaims: holdClaims, OpenKeys: openKeys, KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound,
+		Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, HoldClaims: holdClaims, OpenKeys: openKeys,
+		KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound,
 	}
 	return &DB{engine: db}, nil
 }

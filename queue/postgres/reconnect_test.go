@@ -49,7 +49,8 @@ func TestNothingIsLostWithItsConnection(t *testing.T) {
 	for range 2 {
 		q, err := queue.New(machine(t, dsn, name), nil)
 		require.NoError(t, err)
-		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond, Lease: 2 * time.Second})
+		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond,
+			Lease: 2 * time.Second})
 		require.NoError(t, err)
 		queue.Handle(d, count, func(ctx context.Context, w *queue.Work[int]) error {
 			err := w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
@@ -190,6 +191,7 @@ func TestAFailedTransactionWritesNothing(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "jobs_pkey")
 	var there int
-	require.NoError(t, db.Reader().Get(&there, "SELECT COUNT(*) FROM pg_class WHERE relname = 'written' AND relnamespace = current_schema()::regnamespace"))
+	require.NoError(t, db.Reader().Get(&there,
+		"SELECT COUNT(*) FROM pg_class WHERE relname = 'written' AND relnamespace = current_schema()::regnamespace"))
 	require.Zero(t, there)
 }

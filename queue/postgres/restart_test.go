@@ -73,7 +73,8 @@ func (c *tally) end() {
 func startMachine(t *testing.T, dsn string, grown func()) (stop func()) {
 	t.Helper()
 	db, f := openMachine(t, dsn)
-	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: 2 * time.Second, PollInterval: 50 * time.Millisecond})
+	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: 2 * time.Second,
+		PollInterval: 50 * time.Millisecond})
 	require.NoError(t, err)
 	f.Handle(d, func(string) { grown() })
 	ctx, cancel := context.WithCancel(context.Background())
@@ -95,8 +96,8 @@ func openMachine(t *testing.T, dsn string) (*postgres.DB, *forest.Forest) {
 	return db, f
 }
 
-// The server goes down under load and comes back, again and again. Programs that enqueue try again; dispatchers go on by
-// themselves.
+// The server goes down under load and comes back, again and again. Programs that enqueue try again; dispatchers go on
+// by themselves.
 func TestServerThatGoesDownUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	for _, how := range []dbtest.Shutdown{dbtest.Fast, dbtest.Immediate} {
 		t.Run(string(how), func(t *testing.T) { goDownUnderLoad(t, how) })

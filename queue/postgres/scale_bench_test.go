@@ -36,16 +36,17 @@ func (db countingDB) Claim(ctx context.Context, req driver.ClaimRequest) (driver
 	return result, err
 }
 
-// Dispatchers of ten workers each, as on so many machines, behind a network of some latency each way; an operation is one
-// job from claim to completion.
+// Dispatchers of ten workers each, as on so many machines, behind a network of some latency each way; an operation is
+// one job from claim to completion.
 func BenchmarkMachines(b *testing.B) {
 	for _, latency := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond} {
 		for _, work := range []string{"nothing", "5ms", "row"} {
 			for _, types := range []int{1, 5} {
 				for _, machines := range []int{1, 4, 8, 16, 32} {
-					b.Run(fmt.Sprintf("latency=%v/work=%s/types=%d/machines=%d", latency, work, types, machines), func(b *testing.B) {
-						runMachines(b, latency, work, types, machines)
-					})
+					b.Run(fmt.Sprintf("latency=%v/work=%s/types=%d/machines=%d", latency, work, types, machines),
+						func(b *testing.B) {
+							runMachines(b, latency, work, types, machines)
+						})
 				}
 			}
 		}
@@ -102,13 +103,14 @@ func runMachines(b *testing.B, latency time.Duration, work string, types, machin
 		d, err := queue.NewDispatcher(q, nil)
 		require.NoError(b, err)
 		for i := range types {
-			queue.Handle(d, queue.Type[int](fmt.Sprint("bench", i)), func(ctx context.Context, w *queue.Work[int]) error {
-				err := handle(ctx, w)
-				if left.Add(-1) == 0 {
-					close(done)
-				}
-				return err
-			})
+			queue.Handle(d, queue.Type[int](fmt.Sprint("bench", i)),
+				func(ctx context.Context, w *queue.Work[int]) error {
+					err := handle(ctx, w)
+					if left.Add(-1) == 0 {
+						close(done)
+					}
+					return err
+				})
 		}
 		dispatchers = append(dispatchers, d)
 	}

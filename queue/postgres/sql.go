@@ -3,9 +3,9 @@ package postgres
 import "github.com/postroom-go/postroom/queue/internal/jobsql"
 
 const (
-	// These statements are written for indexes. A plan that was made while a table was small would read all of it when it is
-	// large. A bitmap scan would always read the rows that were claimed and ended since the last vacuum: only an index scan marks
-	// them as dead. The settings last until the end of the transaction, or the user's next statement.
+	// These statements are written for indexes. A plan that was made while a table was small would read all of it when
+	// it is large. A bitmap scan would always read the rows that were claimed and ended since the last vacuum: only an
+	// index scan marks them as dead. The settings last until the end of the transaction, or the user's next statement.
 	planOurs = `
 SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_seqscan', 'off', TRUE),
   set_config('enable_bitmapscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
@@ -27,8 +27,8 @@ FROM (VALUES (1, 'plan_cache_mode'), (2, 'enable_seqscan'), (3, 'enable_bitmapsc
 JOIN pg_settings AS s ON s.name = wanted.name
 ORDER BY wanted.place`
 
-	// Less than it takes the server to find a deadlock (1 s), so that this transaction is the one that yields. One that is
-	// idle for seconds is that of a machine that is gone, or stands still.
+	// Less than it takes the server to find a deadlock (1 s), so that this transaction is the one that yields. One that
+	// is idle for seconds is that of a machine that is gone, or stands still.
 	setLockTimeout = `
 SELECT set_config('lock_timeout', '500ms', TRUE), set_config('idle_in_transaction_session_timeout', '5s', TRUE)`
 
@@ -107,8 +107,8 @@ WHERE jobs.id = o.id
   AND jobs.attempt = o.attempt
   AND jobs.state IS NOT DISTINCT FROM 'running'`
 
-	// Fails where the lease is not held, so that what is sent with it is not done: a transaction of one job that commits
-	// unless it is refused.
+	// Fails where the lease is not held, so that what is sent with it is not done: a transaction of one job that
+	// commits unless it is refused.
 	completeLease = `
 WITH held AS (
   UPDATE jobs
@@ -190,3 +190,33 @@ WHERE id = $2`
 const channel = "postroom_jobs"
 
 var lockHeld = jobsql.SelectWorkerJobs + "\nFOR NO KEY UPDATE SKIP LOCKED"
+
+const (
+	// Where the job runs, that it was canceled is on record.
+	cancelJob = `
+WITH found AS (
+  SELECT id AS job_id, attempt AS nth, COALESCE(worker_id, '') AS worker, COALESCE(started_at, $1) AS began, state = 'running' AS runs
+  FROM jobs
+  WHERE id = $2
+    AND state IN ('queued', 'running')
+  FOR NO KEY UPDATE),
+recorded AS (
+  INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
+  SELECT job_id, nth, worker, 'canceled', 'job was canceled', '', began, $1
+  FROM found
+  WHERE runs
+  ON CONFLICT DO NOTHING)
+UPDATE jobs
+SET state = 'canceled',
+  hold = ` + jobsql.None + `,
+  updated_at = $1,
+  finished_at = $1
+FROM found
+WHERE jobs.id = found.job_id` + returningEnded
+
+	insertLogs = `
+INSERT INTO job_logs (job_id, attempt, line, at, level, message, attrs_json)
+SELECT job_id, attempt, line, at, level, message, attrs::json
+FROM unnest($1::text[], $2::int[], $3::int[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
+  AS l (job_id, attempt, line, at, level, message, attrs)`
+)

@@ -29,7 +29,9 @@ func store(ctx context.Context, tx *driver.WriteTx, query string, args ...any) e
 }
 
 // laterInto is later for a statement with a result: into has it when the next statement has run.
-func laterInto[T any](ctx context.Context, tx *driver.WriteTx, into *[]T, scan func(jobsql.Scanner) (T, error), query string, args ...any) error {
+func laterInto[T any](
+	ctx context.Context, tx *driver.WriteTx, into *[]T, scan func(jobsql.Scanner) (T, error), query string, args ...any,
+) error {
 	own, ok := tx.Tx.(*transaction)
 	if !ok {
 		answer, err := queryTx(ctx, tx, query, args...)
@@ -57,7 +59,9 @@ func laterJobs(ctx context.Context, tx *driver.WriteTx, into *[]driver.Job, quer
 }
 
 // query runs a statement of the driver's own after the delayed ones.
-func query[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scanner) (T, error), text string, args ...any) (list []T, err error) {
+func query[T any](
+	ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scanner) (T, error), text string, args ...any,
+) (list []T, err error) {
 	if err := laterInto(ctx, tx, &list, scan, text, args...); err != nil {
 		return nil, err
 	}
@@ -68,7 +72,9 @@ func query[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scan
 }
 
 // queryOne is query for at most one row. The error is [sql.ErrNoRows] if there is none.
-func queryOne[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scanner) (T, error), text string, args ...any) (one T, err error) {
+func queryOne[T any](
+	ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scanner) (T, error), text string, args ...any,
+) (one T, err error) {
 	list, err := query(ctx, tx, scan, text, args...)
 	if err == nil && len(list) == 0 {
 		err = sql.ErrNoRows

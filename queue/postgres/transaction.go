@@ -20,11 +20,11 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/txend"
 )
 
-// A transaction is one write, with its own connection. A statement of the driver whose result is not needed at once is delayed,
-// and sent together with the next one, at the latest with the commit. So enqueueing a job is one round trip: BEGIN, INSERT,
-// COMMIT.
+// A transaction is one write, with its own connection. A statement of the driver whose result is not needed at once is
+// delayed, and sent together with the next one, at the latest with the commit. So enqueueing a job is one round trip:
+// BEGIN, INSERT, COMMIT.
 //
-// Goroutines that share it take turns.
+// Its calls from several goroutines run one after the other.
 type transaction struct {
 	of   *engine
 	conn *sqlx.Conn
@@ -36,8 +36,8 @@ type transaction struct {
 	waiting []step
 	theirs  []any // see planTheirs
 	failed  error // of a send: nothing is run any more, since it might commit by itself
-	// rows are those that the program has queried last, and endRow ends the context of the row that it has. Those before are
-	// closed: a connection answers one query at a time.
+	// rows are those that the program has queried last, and endRow ends the context of the row that it has. Those
+	// before are closed: a connection answers one query at a time.
 	rows   *sql.Rows
 	endRow context.CancelFunc
 }
@@ -65,8 +65,8 @@ func (r rows) Close() error {
 
 var _ driver.Tx = (*transaction)(nil)
 
-// own runs fn on the connection itself, below database/sql, which keeps the connection until then. If the connection was lost,
-// the error is [sql.ErrConnDone].
+// own runs fn on the connection itself, below database/sql, which keeps the connection until then. If the connection
+// was lost, the error is [sql.ErrConnDone].
 func (t *transaction) own(fn func(conn *pgx.Conn) error) error {
 	return t.conn.Raw(func(conn any) error {
 		own, ok := conn.(*stdlib.Conn)
@@ -160,7 +160,8 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 	return t.failed
 }
 
-// unheld returns the reason why a lease is not held, after a fence has failed with err. The transaction has been undone.
+// unheld returns the reason why a lease is not held, after a fence has failed with err. The transaction has been
+// undone.
 func (t *transaction) unheld(ctx context.Context, lease driver.Lease, err error) error {
 	const invalidText = "22P02"
 	if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || refused.Code != invalidText {
@@ -183,7 +184,8 @@ func (t *transaction) unheld(ctx context.Context, lease driver.Lease, err error)
 	return cmp.Or(jobsql.LeaseErrors([]driver.Lease{lease}, held)[0], err)
 }
 
-// errGone is the error of a transaction that a statement of the user has ended. Later writes would commit by themselves.
+// errGone is the error of a transaction that a statement of the user has ended. Later writes would commit by
+// themselves.
 var errGone = errors.New("postgres: the transaction is gone: one of its statements has ended it")
 
 // gone reports whether the server has no transaction.
@@ -231,8 +233,8 @@ func (t *transaction) commit(ctx context.Context) error {
 	return err
 }
 
-// rollback undoes the writes. It sends nothing if the server has no transaction. If the connection was lost, the server has
-// undone them.
+// rollback undoes the writes. It sends nothing if the server has no transaction. If the connection was lost, the server
+// has undone them.
 func (t *transaction) rollback(ctx context.Context) error {
 	err := t.own(func(conn *pgx.Conn) error {
 		if conn.IsClosed() || gone(conn) {
@@ -252,7 +254,8 @@ func (t *transaction) plans() bool {
 	return slices.ContainsFunc(t.waiting, func(s step) bool { return !s.stores })
 }
 
-// flush sends the delayed statements, so that a user's statement comes after them, and is planned with the server's settings.
+// flush sends the delayed statements, so that a user's statement comes after them, and is planned with the server's
+// settings.
 func (t *transaction) flush(ctx context.Context) error {
 	if t.begun && !t.planned && len(t.waiting) == 0 {
 		return t.there()
@@ -294,8 +297,8 @@ func (t *transaction) refusal(query string) error {
 	return err
 }
 
-// ExecContext sends the delayed statements together with the statement. A text without arguments may have several statements, and
-// is sent separately.
+// ExecContext sends the delayed statements together with the statement. A text without arguments may have several
+// statements, and is sent separately.
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -328,7 +331,8 @@ func (t *transaction) execWith(ctx context.Context, query string, args []any) (r
 // special reports an argument that database/sql or pgx does not treat as a value.
 func special(arg any) bool {
 	switch arg.(type) {
-	case sql.NamedArg, sql.Out, pgx.QueryExecMode, pgx.QueryRewriter, pgx.QueryResultFormats, pgx.QueryResultFormatsByOID:
+	case sql.NamedArg, sql.Out, pgx.QueryExecMode, pgx.QueryRewriter, pgx.QueryResultFormats,
+		pgx.QueryResultFormatsByOID:
 		return true
 	}
 	return false
@@ -367,7 +371,8 @@ func (t *transaction) QueryRowContext(ctx context.Context, query string, args ..
 	return t.conn.QueryRowContext(ctx, query, args...)
 }
 
-// closeOpen closes the rows that fn has left open, as the end of a *sql.Tx does: the connection is not given back before.
+// closeOpen closes the rows that fn has left open, as the end of a *sql.Tx does: the connection is not given back
+// before.
 func (t *transaction) closeOpen() {
 	if t.rows != nil {
 		_ = t.rows.Close()

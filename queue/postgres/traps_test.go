@@ -13,8 +13,8 @@ import (
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
-// "Scanning: a hundred thousand jobs scheduled for next week, of higher priority, must not slow the claim of one that is due".
-// What counts is what is looked at, by whatever plan.
+// "Scanning: a hundred thousand jobs scheduled for next week, of higher priority, must not slow the claim of one that
+// is due". What counts is what is looked at, by whatever plan.
 func TestTrapScheduledJobsInTheWay(t *testing.T) {
 	db := openQueue(t)
 	scheduled := make([]driver.InsertJob, 20_000)

@@ -11,9 +11,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Notifications about possible jobs go directly to the listeners of the same process, and to those of others by NOTIFY, on a
-// separate connection and after the commit. A transaction with NOTIFY holds a lock of the whole server while it commits, so that
-// no two could share a flush to the disk.
+// Notifications about possible jobs go directly to the listeners of the same process, and to those of others by NOTIFY,
+// on a separate connection and after the commit. A transaction with NOTIFY holds a lock of the whole server while it
+// commits, so that no two could share a flush to the disk.
 type news struct {
 	self  string                  // the sender: a listener of this process has been woken already
 	send  func(self string) error // to the other processes
@@ -84,8 +84,8 @@ func (n *news) add(fn func()) (remove func()) {
 // notifyPause is the interval between two notifications: those in between are merged with the second.
 const notifyPause = 5 * time.Millisecond
 
-// run notifies other processes until it is stopped, and then sends the remaining notification. A failed notification is sent
-// again, at growing intervals: after a restart of the server every connection of the pool may be lost.
+// run notifies other processes until it is stopped, and then sends the remaining notification. A failed notification is
+// sent again, at growing intervals: after a restart of the server every connection of the pool may be lost.
 func (n *news) run(ctx context.Context) {
 	defer close(n.ended)
 	pause := notifyPause
@@ -110,13 +110,13 @@ func (n *news) run(ctx context.Context) {
 	}
 }
 
-// notifyPatience is the timeout for a server that has silently disappeared.
-const notifyPatience = 5 * time.Second
+// notifyTimeout is the timeout for a server that has silently disappeared.
+const notifyTimeout = 5 * time.Second
 
 // notifier sends notifications through the pool.
 func notifier(pool *pgxpool.Pool) func(self string) error {
 	return func(self string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), notifyPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
 		defer cancel()
 		_, err := pool.Exec(ctx, notifyAlone, self)
 		return err
@@ -137,8 +137,8 @@ func (n *news) close() {
 // reconnectAfter is the pause before a lost connection is replaced; dispatchers poll meanwhile.
 const reconnectAfter = time.Second
 
-// Listen implements [driver.Notifier] on a separate connection, which it replaces when it is lost. With [Config].Pooled it gets
-// only notifications of this process.
+// Listen implements [driver.Notifier] on a separate connection, which it replaces when it is lost. With [Config].Pooled
+// it gets only notifications of this process.
 func (db *engine) Listen(ctx context.Context, wake func()) error {
 	defer db.news.add(wake)()
 	if db.pooled {

@@ -30,10 +30,10 @@ func (m Incompatibility) String() string {
 // maxChecked bounds the payloads of each type that are checked.
 const maxChecked = 1000
 
-// CheckProgram compares the unfinished jobs in the database with the registered handlers. It finds types without a handler,
-// payloads that do not fit their type, and steps that the handlers do not name (see [queue.WithSteps]). It also checks the types
-// and payloads of schedules. Call it in a new version of a program before it runs. For each type it checks the first 1000 jobs
-// that are ready, scheduled, limited, moving and running. It only reads.
+// CheckProgram compares the unfinished jobs in the database with the registered handlers. It finds types without a
+// handler, payloads that do not fit their type, and steps that the handlers do not name (see [queue.WithSteps]). It
+// also checks the types and payloads of schedules. Call it in a new version of a program before it runs. For each type
+// it checks the first 1000 jobs that are ready, scheduled, limited, moving and running. It only reads.
 func CheckProgram(ctx context.Context, d *queue.Dispatcher) ([]Incompatibility, error) {
 	if d == nil {
 		return nil, wrap("check", "", errNoDispatcher)
@@ -114,7 +114,8 @@ func (c *checker) job(ctx context.Context, h queue.HandlerInfo, id string) error
 	}
 	for _, s := range steps {
 		if !slices.Contains(h.Steps, s.Name) {
-			c.add(Incompatibility{Type: job.Type, JobID: id, Jobs: 1, Text: fmt.Sprintf("%s: the handler does not name the stored step %q", job.Type, s.Name)})
+			c.add(Incompatibility{Type: job.Type, JobID: id, Jobs: 1,
+				Text: fmt.Sprintf("%s: the handler does not name the stored step %q", job.Type, s.Name)})
 		}
 	}
 	return nil

@@ -19,7 +19,8 @@ func TestCheckFindsWhatTheProgramDoesNotKnow(t *testing.T) {
 		q := on(t, db, nil)
 		d, err := queue.NewDispatcher(q, nil)
 		require.NoError(t, err)
-		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil }, queue.WithSteps("fetch", "send"))
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil },
+			queue.WithSteps("fetch", "send"))
 		enqueue(t, q, nil)
 		found, err := queueadmin.CheckProgram(ctx, d)
 		require.NoError(t, err)
@@ -61,7 +62,8 @@ func TestCheckFindsSchedulesThatTheProgramDoesNotKnow(t *testing.T) {
 		ctx := t.Context()
 		require.NoError(t, queue.Migrate(ctx, db))
 		q := on(t, db, nil)
-		for name, job := range map[string]queue.NewJob{"fine": ping.New(1, nil), "unfit": {Type: "ping", Payload: "x"}, "unknown": {Type: "gone"}, "broken": ping.New(1, nil)} {
+		for name, job := range map[string]queue.NewJob{"fine": ping.New(1, nil), "unfit": {Type: "ping", Payload: "x"},
+			"unknown": {Type: "gone"}, "broken": ping.New(1, nil)} {
 			require.NoError(t, q.SetSchedule(ctx, queue.Schedule{Name: name, Cron: "0 7 * * *", Job: job}))
 		}
 		execute(t, q, "UPDATE job_schedules SET zone = 'Nowhere/Land' WHERE name = 'broken'")

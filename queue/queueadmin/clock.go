@@ -12,8 +12,8 @@ import (
 // apart is the tolerated difference between clocks.
 const apart = time.Minute
 
-// lookAtClock compares the machine's clock with the database's, and the latter with the times in rows.
-func lookAtClock(ctx context.Context, q *queue.Queue) (findings []Finding, err error) {
+// checkClock compares the machine's clock with the database's, and the latter with the times in rows.
+func checkClock(ctx context.Context, q *queue.Queue) (findings []Finding, err error) {
 	now := driver.Now(q.DB().Driver())
 	if off := time.Now().Round(0).Sub(now.Round(0)); off.Abs() > apart {
 		findings = append(findings, Finding{Severity: SeverityWarning,
@@ -23,7 +23,8 @@ func lookAtClock(ctx context.Context, q *queue.Queue) (findings []Finding, err e
 	future := func(what string, at time.Time) {
 		if at.Sub(now) > apart {
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("%s is of %s, which is %v in the future", what, shown(at), at.Sub(now).Round(time.Second)),
+				Text: fmt.Sprintf("%s is of %s, which is %v in the future", what, shown(at),
+					at.Sub(now).Round(time.Second)),
 				Hint: "the clock was ahead when that was written, or is behind now: see that it is right; what was due by then waits until that time has come"})
 		}
 	}

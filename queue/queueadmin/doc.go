@@ -1,12 +1,13 @@
-// Package queueadmin has the tools for operating a queue: [Move] takes a live queue to another database, [Doctor] reports the
-// health of the database and of the queue, [Verify] checks the invariants of the tables, [CheckProgram] compares the stored jobs
-// with the handlers of a new version of a program, [Explain] returns the reasons why a job does not run, and [ReadStats] returns
-// statistics of the queue.
+// Package queueadmin has the tools for operating a queue: [Move] takes a live queue to another database, [Doctor]
+// reports the health of the database and of the queue, [Verify] checks the invariants of the tables, [CheckProgram]
+// compares the stored jobs with the handlers of a new version of a program, [Explain] returns the reasons why a job
+// does not run, and [ReadStats] returns statistics of the queue.
 //
 // All functions except Move only read. They may be called while dispatchers run.
 //
-// They need optional interfaces of the driver (driver.Auditor, driver.MoveSource, driver.MoveTarget), which queue/sqlite and
-// queue/postgres implement. A driver that wraps one of those must have an Unwrap method (driver.Unwrapper).
+// They need optional interfaces of the driver (driver.Auditor, driver.MoveSource, driver.MoveTarget), which
+// queue/sqlite and queue/postgres implement. A driver that wraps one of those must have an Unwrap method
+// (driver.Unwrapper).
 package queueadmin
 
 import (
@@ -41,7 +42,8 @@ func failed(ctx context.Context, q *queue.Queue, op string, err error) error {
 		return wrap(op, "", err)
 	}
 	hint := ""
-	if c, ok := driver.As[driver.TableChecker](q.DB().Driver()); ok && errors.Is(c.CheckTables(ctx), driver.ErrNoTables) {
+	if c, ok := driver.As[driver.TableChecker](q.DB().Driver()); ok &&
+		errors.Is(c.CheckTables(ctx), driver.ErrNoTables) {
 		hint = driver.ErrNoTables.Error()
 	}
 	return &queue.Error{Op: op, Err: err, Hint: hint}

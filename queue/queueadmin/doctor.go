@@ -31,9 +31,9 @@ const (
 	SeverityProblem = driver.SeverityProblem // something does not work
 )
 
-// Doctor checks the health of the database and of the queue, for an operator: the state of the database engine, workers, jobs
-// that have waited long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It only reads. On a large
-// database it takes seconds.
+// Doctor checks the health of the database and of the queue, for an operator: the state of the database engine,
+// workers, jobs that have waited long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It only
+// reads. On a large database it takes seconds.
 func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if q == nil {
 		return nil, wrap("doctor", "", errNoQueue)
@@ -42,9 +42,10 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		return nil, wrap("doctor", "", driver.ErrNilContext)
 	}
 	var findings []Finding
-	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtClock, lookAtWorkers, lookAtJobs, lookAtMove, lookAtSchedules, lookAtRules}
-	for _, look := range looks {
-		found, err := look(ctx, q)
+	checks := []func(context.Context, *queue.Queue) ([]Finding, error){checkEngine, checkClock, checkWorkers, checkJobs,
+		checkMove, checkSchedules, checkRules}
+	for _, check := range checks {
+		found, err := check(ctx, q)
 		if err != nil {
 			return findings, failed(ctx, q, "doctor", err)
 		}
@@ -53,7 +54,7 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	return findings, nil
 }
 
-func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	checker, ok := driver.As[driver.HealthChecker](q.DB().Driver())
 	if !ok {
 		return nil, nil
@@ -69,7 +70,7 @@ func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 // quiet is how long a worker may be silent before it is reported. Its clock is not compared exactly.
 const quiet = 5 * time.Minute
 
-func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	workers, err := q.DB().Driver().Workers(ctx)
 	if err != nil {
 		return nil, err
@@ -80,23 +81,26 @@ func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		switch {
 		case w.Beat < 0:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID), Hint: "the next dispatcher to look gives them back within two leases"})
+				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID),
+				Hint: "the next dispatcher that checks gives them back within two leases"})
 		case now.Sub(w.BeatAt) > quiet:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)), Hint: "it is dead, or its clock is wrong; a running dispatcher takes its jobs over"})
+				Text: fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)),
+				Hint: "it is dead, or its clock is wrong; a running dispatcher takes its jobs over"})
 		default:
 			alive++
 		}
 	}
 	if alive == 0 {
-		return append(findings, Finding{Severity: SeverityWarning, Text: "no worker is alive", Hint: "run a Dispatcher on this database"}), nil
+		return append(findings, Finding{Severity: SeverityWarning, Text: "no worker is alive",
+			Hint: "run a Dispatcher on this database"}), nil
 	}
 	return append(findings, Finding{Severity: SeverityOK, Text: fmt.Sprintf("%d workers are alive", alive)}), nil
 }
 
 const longWait = 10 * time.Minute
 
-func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	counts, err := q.Counts(ctx, queue.Filter{})
 	if err != nil {
 		return nil, err
@@ -114,7 +118,8 @@ func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	for _, t := range types {
 		if waits := driver.Now(q.DB().Driver()).Sub(t.Due); waits > longWait {
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs, waits.Round(time.Second)), Hint: "see Explain of one of them"})
+				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs,
+					waits.Round(time.Second)), Hint: "see Explain of one of them"})
 		}
 	}
 	return findings, err
@@ -123,8 +128,8 @@ func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 // maxHeld bounds the count of jobs of an interrupted move.
 const maxHeld = 10_000
 
-// MovingJobs returns the ids of at most limit jobs, ordered by id, that an unfinished [Move] holds: no dispatcher runs them. It
-// is empty on a database that jobs cannot be moved to.
+// MovingJobs returns the ids of at most limit jobs, ordered by id, that an unfinished [Move] holds: no dispatcher runs
+// them. It is empty on a database that jobs cannot be moved to.
 func MovingJobs(ctx context.Context, q *queue.Queue, limit int) ([]string, error) {
 	if q == nil {
 		return nil, wrap("moving jobs", "", errNoQueue)
@@ -137,8 +142,8 @@ func MovingJobs(ctx context.Context, q *queue.Queue, limit int) ([]string, error
 	return held, wrap("moving jobs", "", err)
 }
 
-// lookAtMove finds the jobs that [Move] holds: no dispatcher runs them.
-func lookAtMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+// checkMove finds the jobs that [Move] holds: no dispatcher runs them.
+func checkMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	held, err := MovingJobs(ctx, q, maxHeld)
 	if err != nil || len(held) == 0 {
 		return nil, err
@@ -147,11 +152,12 @@ func lookAtMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if len(held) == maxHeld {
 		count = "at least " + count
 	}
-	return []Finding{{Severity: SeverityWarning, Text: count + " jobs are held by a move to or from another database, the first is " + held[0],
+	return []Finding{{Severity: SeverityWarning, Text: count +
+		" jobs are held by a move to or from another database, the first is " + held[0],
 		Hint: "they do not run until it has ended: if no queueadmin.Move runs, call it again with the same two databases"}}, nil
 }
 
-func lookAtRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	violations, err := Verify(ctx, q)
 	if err != nil {
 		return nil, err
@@ -161,12 +167,13 @@ func lookAtRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	}
 	var findings []Finding
 	for _, v := range violations {
-		findings = append(findings, Finding{Severity: SeverityProblem, Text: v.String(), Hint: "something else than the queue has written its tables, or this is a bug: please report it"})
+		findings = append(findings, Finding{Severity: SeverityProblem, Text: v.String(),
+			Hint: "something else than the queue has written its tables, or this is a bug: please report it"})
 	}
 	return findings, nil
 }
 
-func lookAtSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+func checkSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	schedules, err := q.Schedules(ctx)
 	if err != nil {
 		return nil, err
@@ -177,10 +184,12 @@ func lookAtSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		switch late := driver.Now(q.DB().Driver()).Sub(s.NextAt); {
 		case s.Fault != "":
 			findings = append(findings, Finding{Severity: SeverityProblem,
-				Text: fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault), Hint: "set it anew, or give this machine what it lacks"})
+				Text: fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault),
+				Hint: "set it anew, or give this machine what it lacks"})
 		case !s.NextAt.IsZero() && late > longWait:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("schedule %s has been due for %v", s.Name, late.Round(time.Second)), Hint: "a Dispatcher that runs would have fired it"})
+				Text: fmt.Sprintf("schedule %s has been due for %v", s.Name, late.Round(time.Second)),
+				Hint: "a Dispatcher that runs would have fired it"})
 		}
 	}
 	return findings, nil

@@ -35,7 +35,8 @@ func TestDoctor(t *testing.T) {
 			require.NoError(t, err)
 		}
 		text := doctor(t, q)
-		require.Contains(t, text, map[driver.Dialect]string{driver.SQLite: "ok: SQLite 3.", driver.Postgres: "ok: PostgreSQL "}[db.Dialect()])
+		require.Contains(t, text, map[driver.Dialect]string{driver.SQLite: "ok: SQLite 3.",
+			driver.Postgres: "ok: PostgreSQL "}[db.Dialect()])
 		require.Contains(t, text, "warning: no worker is alive (run a Dispatcher on this database)")
 		require.Contains(t, text, "ok: all invariants hold")
 		require.NotContains(t, text, "problem")

@@ -94,8 +94,8 @@ func (e *explainer) explain(ctx context.Context) error {
 		e.notQueued()
 		return nil
 	}
-	for _, look := range []func(context.Context) error{e.time, e.limits, e.workers, e.line} {
-		if err := look(ctx); err != nil {
+	for _, check := range []func(context.Context) error{e.time, e.limits, e.workers, e.line} {
+		if err := check(ctx); err != nil {
 			return err
 		}
 	}
@@ -106,12 +106,16 @@ func (e *explainer) notQueued() {
 	j := e.job
 	switch j.State {
 	case queue.StateRunning:
-		e.addf(CauseRunning, time.Time{}, "it runs: attempt %d, on %s, since %s", j.Attempt, j.WorkerID, j.StartedAt.Format(time.RFC3339))
+		e.addf(CauseRunning, time.Time{}, "it runs: attempt %d, on %s, since %s", j.Attempt, j.WorkerID,
+			j.StartedAt.Format(time.RFC3339))
 	case queue.StateCompleted:
-		e.addf(CauseFinished, time.Time{}, "it has completed at %s, in attempt %d", j.FinishedAt.Format(time.RFC3339), j.Attempt)
+		e.addf(CauseFinished, time.Time{}, "it has completed at %s, in attempt %d", j.FinishedAt.Format(time.RFC3339),
+			j.Attempt)
 	default:
-		e.addf(CauseFinished, time.Time{}, "it has %s at %s, after %d failures (of %d), %d interruptions and %d crashes: %s",
-			map[queue.State]string{queue.StateFailed: "failed", queue.StateCanceled: "been canceled"}[j.State], j.FinishedAt.Format(time.RFC3339),
+		e.addf(CauseFinished, time.Time{},
+			"it has %s at %s, after %d failures (of %d), %d interruptions and %d crashes: %s",
+			map[queue.State]string{queue.StateFailed: "failed", queue.StateCanceled: "been canceled"}[j.State],
+			j.FinishedAt.Format(time.RFC3339),
 			j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes, orElse(j.LastError, "no error is on record"))
 	}
 }
@@ -129,7 +133,8 @@ func (e *explainer) time(ctx context.Context) error {
 		return err
 	}
 	if at.Hold == driver.HoldMoving {
-		e.addf(CauseMoving, time.Time{}, "it is being moved to another database by queueadmin.Move; if that has died, call it again")
+		e.addf(CauseMoving, time.Time{},
+			"it is being moved to another database by queueadmin.Move; if that has died, call it again")
 	}
 	if !e.job.ExpiresAt.IsZero() && !e.job.ExpiresAt.After(e.now) {
 		e.addf(CauseExpired, time.Time{}, "it expired at %s and will be canceled", e.job.ExpiresAt.Format(time.RFC3339))
@@ -137,7 +142,8 @@ func (e *explainer) time(ctx context.Context) error {
 	switch {
 	case !e.job.NotBefore.After(e.now):
 	case e.job.Attempt > 0:
-		e.addf(CauseRetry, e.job.NotBefore, "attempt %d ended with: %s; it waits for the next one", e.job.Attempt, orElse(e.job.LastError, "no error"))
+		e.addf(CauseRetry, e.job.NotBefore, "attempt %d ended with: %s; it waits for the next one", e.job.Attempt,
+			orElse(e.job.LastError, "no error"))
 	default:
 		e.addf(CauseScheduled, e.job.NotBefore, "it is scheduled for later")
 	}
@@ -195,11 +201,16 @@ func (e *explainer) workers(ctx context.Context) error {
 	}
 	workers = slices.DeleteFunc(workers, func(w driver.Worker) bool { return w.Beat < 0 })
 	if len(workers) == 0 {
-		e.addf(CauseNoWorker, time.Time{}, "no process is registered that runs jobs: start a Dispatcher on this database")
+		e.addf(CauseNoWorker, time.Time{},
+			"no process is registered that runs jobs: start a Dispatcher on this database")
 		return nil
 	}
-	if !slices.ContainsFunc(workers, func(w driver.Worker) bool { return w.Types == nil || slices.Contains(w.Types, e.job.Type) }) {
-		e.addf(CauseUnhandled, time.Time{}, "%d processes run jobs, and none of them has a handler for %s", len(workers), e.job.Type)
+	if !slices.ContainsFunc(workers, func(w driver.Worker) bool {
+		return w.Types == nil ||
+			slices.Contains(w.Types, e.job.Type)
+	}) {
+		e.addf(CauseUnhandled, time.Time{}, "%d processes run jobs, and none of them has a handler for %s",
+			len(workers), e.job.Type)
 	}
 	return nil
 }

@@ -52,7 +52,8 @@ func TestExplain(t *testing.T) {
 	}{
 		"scheduled": {func(t *testing.T, q *queue.Queue) string {
 			return enqueue(t, q, &queue.Options{NotBefore: tomorrow})
-		}, []queueadmin.Cause{queueadmin.CauseScheduled}, "it is scheduled for later (until " + tomorrow.UTC().Format(time.RFC3339) + ")"},
+		}, []queueadmin.Cause{queueadmin.CauseScheduled}, "it is scheduled for later (until " +
+			tomorrow.UTC().Format(time.RFC3339) + ")"},
 		"waits for its retry": {func(t *testing.T, q *queue.Queue) string {
 			id := enqueue(t, q, nil)
 			j := claim(t, q)
@@ -68,7 +69,8 @@ func TestExplain(t *testing.T) {
 			j := claim(t, q)
 			require.NoError(t, j.Fail(t.Context(), queue.Fatal(errDatabase)))
 			return j.Job.ID
-		}, []queueadmin.Cause{queueadmin.CauseFinished}, "after 1 failures (of 5), 0 interruptions and 0 crashes: database is away"},
+		}, []queueadmin.Cause{queueadmin.CauseFinished},
+			"after 1 failures (of 5), 0 interruptions and 0 crashes: database is away"},
 		"canceled": {func(t *testing.T, q *queue.Queue) string {
 			id := enqueue(t, q, nil)
 			require.NoError(t, q.Cancel(t.Context(), id))
@@ -138,7 +140,8 @@ func TestExplain(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {
 				require.NoError(t, queue.Migrate(t.Context(), db))
 				q := on(t, db, nil)
-				_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Types: []string{string(ping)}, Now: time.Now()})
+				_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true,
+					Types: []string{string(ping)}, Now: time.Now()})
 				require.NoError(t, err)
 				e := explain(t, q, c.given(t, q))
 				require.Equal(t, c.causes, causes(e), e.String())
@@ -154,7 +157,8 @@ func TestExplainMissesWorkers(t *testing.T) {
 		q := on(t, db, nil)
 		id := enqueue(t, q, nil)
 		require.Equal(t, []queueadmin.Cause{queueadmin.CauseNoWorker}, causes(explain(t, q, id)))
-		_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Types: []string{"other"}, Now: time.Now()})
+		_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true,
+			Types: []string{"other"}, Now: time.Now()})
 		require.NoError(t, err)
 		e := explain(t, q, id)
 		require.Equal(t, []queueadmin.Cause{queueadmin.CauseUnhandled}, causes(e))

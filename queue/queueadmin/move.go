@@ -15,8 +15,8 @@ import (
 type MoveConfig struct {
 	// Batch is the number of jobs that move at a time. Default 500; bounds 1 to 10,000.
 	Batch int
-	// Wait is how long Move waits, without progress, for jobs that are running in the old database. Default 10 min. If it is
-	// negative, Move does not wait.
+	// Wait is how long Move waits, without progress, for jobs that are running in the old database. Default 10 min. If
+	// it is negative, Move does not wait.
 	Wait time.Duration
 }
 
@@ -25,29 +25,30 @@ type MoveReport struct {
 	Jobs      int
 	Keys      int
 	Schedules int
-	// KeysTaken are keys that another job has in the new database. The jobs that had them in the old one were moved without their
-	// keys, and run.
+	// KeysTaken are keys that another job has in the new database. The jobs that had them in the old one were moved
+	// without their keys, and run.
 	KeysTaken []string
 }
 
 // ErrStillRunning reports that jobs are running in the old database.
 var ErrStillRunning = errors.New("jobs still run in the old database")
 
-// Move moves a live queue from one database to another, usually from SQLite to PostgreSQL: jobs in all states with their ids,
-// keys, steps, attempts and log lines, schedules and limits. Both databases must have the queue's tables (see [queue.Migrate]),
-// and drivers that implement [driver.MoveSource] and [driver.MoveTarget], such as queue/sqlite and queue/postgres.
+// Move moves a live queue from one database to another, usually from SQLite to PostgreSQL: jobs in all states with
+// their ids, keys, steps, attempts and log lines, schedules and limits. Both databases must have the queue's tables
+// (see [queue.Migrate]), and drivers that implement [driver.MoveSource] and [driver.MoveTarget], such as queue/sqlite
+// and queue/postgres.
 //
-// Dispatchers may run on both. Move first holds a job in the old database, then writes it into the new one. The job can be
-// claimed there only after it is deleted in the old one, so that it never runs twice. If the process dies, call Move again, and
-// it continues. Until then the held jobs do not run; [Doctor] reports them. Move waits for running jobs, and moves them when they
-// have ended. It also moves jobs that are enqueued in the old database meanwhile, until none is left. Then let all programs
-// enqueue into the new database, and call Move once more for the last jobs. A program that sets its schedules in the old database
-// again creates them there a second time, so deploy those programs first.
+// Dispatchers may run on both. Move first holds a job in the old database, then writes it into the new one. The job can
+// be claimed there only after it is deleted in the old one, so that it never runs twice. If the process dies, call Move
+// again, and it continues. Until then the held jobs do not run; [Doctor] reports them. Move waits for running jobs, and
+// moves them when they have ended. It also moves jobs that are enqueued in the old database meanwhile, until none is
+// left. Then let all programs enqueue into the new database, and call Move once more for the last jobs. A program that
+// sets its schedules in the old database again creates them there a second time, so deploy those programs first.
 //
-// Keys of scope forever and period also stay in the old database, so that their jobs are not enqueued again there. Keys of scope
-// unfinished and coalesce move with their jobs. If a job is enqueued under such a key in the old database after the key's job has
-// moved, it is a new job, which moves, too. If the key is taken in the new database by then, the job runs without it, and the key
-// is one of [MoveReport].KeysTaken.
+// Keys of scope forever and period also stay in the old database, so that their jobs are not enqueued again there. Keys
+// of scope unfinished and coalesce move with their jobs. If a job is enqueued under such a key in the old database
+// after the key's job has moved, it is a new job, which moves, too. If the key is taken in the new database by then,
+// the job runs without it, and the key is one of [MoveReport].KeysTaken.
 func Move(ctx context.Context, from, to queue.DB, cfg *MoveConfig) (MoveReport, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -148,8 +149,8 @@ func (m *mover) left(ctx context.Context) (jobs int, err error) {
 	return jobs, err
 }
 
-// moveBatch moves some jobs that do not run. The process may die after each commit: a job that can be claimed is in one database
-// only, and the next call finds the held ones.
+// moveBatch moves some jobs that do not run. The process may die after each commit: a job that can be claimed is in one
+// database only, and the next call finds the held ones.
 func (m *mover) moveBatch(ctx context.Context) (int, error) {
 	ids, err := m.hold(ctx)
 	if err != nil || len(ids) == 0 {
@@ -174,7 +175,8 @@ func (m *mover) hold(ctx context.Context) (ids []string, err error) {
 // insert writes the jobs into the new database, where they are held as well.
 func (m *mover) insert(ctx context.Context, ids []string) error {
 	// A row of the other tables names one of jobs.
-	tables := []driver.Table{driver.TableJobs, driver.TableSteps, driver.TableAttempts, driver.TableLogs, driver.TableKeys}
+	tables := []driver.Table{driver.TableJobs, driver.TableSteps, driver.TableAttempts, driver.TableLogs,
+		driver.TableKeys}
 	rows := make([]driver.Rows, len(tables))
 	for i, t := range tables {
 		var err error
@@ -205,10 +207,10 @@ func (m *mover) insert(ctx context.Context, ids []string) error {
 	return err
 }
 
-// settle ends the move of jobs that are held in the new database, and returns the number of moved jobs. Jobs that the old
-// database still holds are deleted there, and the deletion is recorded until they are released in the new one. The others were
-// canceled or retried in the old database since they were held, and may have been pruned: they stay there, or are moved later in
-// their new state.
+// settle ends the move of jobs that are held in the new database, and returns the number of moved jobs. Jobs that the
+// old database still holds are deleted there, and the deletion is recorded until they are released in the new one. The
+// others were canceled or retried in the old database since they were held, and may have been pruned: they stay there,
+// or are moved later in their new state.
 func (m *mover) settle(ctx context.Context, ids []string) (int, error) {
 	var moved []string
 	err := driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) (err error) {
@@ -239,8 +241,8 @@ func (m *mover) settle(ctx context.Context, ids []string) (int, error) {
 	})
 }
 
-// settleEarlier settles the rest of an earlier call: jobs that are held in the new database, and records of jobs that were
-// released there.
+// settleEarlier settles the rest of an earlier call: jobs that are held in the new database, and records of jobs that
+// were released there.
 func (m *mover) settleEarlier(ctx context.Context) error {
 	for {
 		held, err := m.to.HeldJobs(ctx, m.cfg.Batch)

@@ -44,7 +44,8 @@ func TestMoveKeepsJobsAsTheyAre(t *testing.T) {
 		ctx := t.Context()
 		next := time.Now().Add(24 * time.Hour)
 		enqueue(t, from, &queue.Options{Priority: 3, Key: queue.Forever("once"), MaxAttempts: 2})
-		enqueue(t, from, &queue.Options{NotBefore: next, ExpiresAt: next.Add(time.Hour), UserID: "ada", Tags: []string{"a", "b"}})
+		enqueue(t, from, &queue.Options{NotBefore: next, ExpiresAt: next.Add(time.Hour), UserID: "ada",
+			Tags: []string{"a", "b"}})
 		enqueue(t, from, &queue.Options{LimitKey: "shared", Key: queue.WhileUnfinished("alone")})
 		canceled := enqueue(t, from, nil)
 		require.NoError(t, from.Cancel(ctx, canceled))
@@ -54,7 +55,8 @@ func TestMoveKeepsJobsAsTheyAre(t *testing.T) {
 		require.Equal(t, failing, claimed[0].Job.ID)
 		require.NoError(t, finishStep(ctx, claimed[0], "half", 42))
 		require.NoError(t, claimed[0].Fail(ctx, errors.New("not yet")))
-		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "weekly", Cron: "0 7 * * MON", Zone: "Europe/Berlin", Job: ping.New(1, &queue.Options{Priority: 2})}))
+		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "weekly", Cron: "0 7 * * MON",
+			Zone: "Europe/Berlin", Job: ping.New(1, &queue.Options{Priority: 2})}))
 		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "paused", Cron: "@daily", Job: ping.New(1, nil)}))
 		require.NoError(t, from.PauseSchedule(ctx, "paused"))
 		schedules, err := from.Schedules(ctx)
@@ -191,7 +193,8 @@ func beside(fn func() error) error {
 	return <-ended
 }
 
-// A claim in the new database is taking the fronts of a limit key while a job of that key comes: it is looked at later, for that.
+// A claim in the new database is taking the heads of a limit key while a job of that key comes: it is looked at later,
+// for that.
 func TestMoveMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
 	from, to := dbtest.SQLite(t), dbtest.Postgres(t)
 	require.NoError(t, queue.Migrate(t.Context(), from))
@@ -199,7 +202,7 @@ func TestMoveMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
 	old, young := on(t, from, nil), on(t, to, nil)
 	enqueue(t, young, &queue.Options{LimitKey: "k"})
 	require.NoError(t, to.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM job_fronts") // as a claim does
+		_, err := tx.ExecContext(ctx, "DELETE FROM job_heads") // as a claim does
 		require.NoError(t, err)
 		enqueue(t, old, &queue.Options{LimitKey: "k"})
 		err = beside(func() error {
@@ -301,7 +304,8 @@ func (d dying) Write(ctx context.Context, fn func(context.Context, driver.Tx) er
 func TestMoveGoesOnAfterDyingAnywhere(t *testing.T) {
 	const jobs = 5
 	for n := range 30 {
-		from, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "from.db"), &sqlite.Config{Durability: sqlite.Normal})
+		from, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "from.db"),
+			&sqlite.Config{Durability: sqlite.Normal})
 		require.NoError(t, err)
 		to, err := sqlite.OpenMemory(t.Context())
 		require.NoError(t, err)
@@ -311,9 +315,11 @@ func TestMoveGoesOnAfterDyingAnywhere(t *testing.T) {
 		for range jobs {
 			enqueue(t, old, nil)
 		}
-		require.NoError(t, old.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily", Job: ping.New(1, nil)}))
+		require.NoError(t, old.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily",
+			Job: ping.New(1, nil)}))
 		left := n
-		_, err = queueadmin.Move(t.Context(), queue.NewDB(dying{from.Driver().(movable), &left}), queue.NewDB(dying{to.Driver().(movable), &left}), &queueadmin.MoveConfig{Batch: 2})
+		_, err = queueadmin.Move(t.Context(), queue.NewDB(dying{from.Driver().(movable), &left}),
+			queue.NewDB(dying{to.Driver().(movable), &left}), &queueadmin.MoveConfig{Batch: 2})
 		died := err != nil
 		here, err := old.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
@@ -383,7 +389,8 @@ func (m meddled) Write(ctx context.Context, fn func(context.Context, driver.Tx) 
 	})
 }
 
-// A claim looks at a key that is marked, and takes the mark off, before it can see the job that Move is about to release.
+// A claim looks at a key that is marked, and takes the mark off, before it can see the job that Move is about to
+// release.
 func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 	ctx := t.Context()
 	from, db := dbtest.SQLite(t), dbtest.Postgres(t)
@@ -393,7 +400,8 @@ func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 	moved := enqueue(t, old, &queue.Options{LimitKey: "k"})
 	mark := func() {
 		require.NoError(t, db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, "INSERT INTO job_admissions (due_at, limit_key) VALUES ('1970-01-01T00:00:00Z', 'k')")
+			_, err := tx.ExecContext(ctx,
+				"INSERT INTO job_limit_marks (due_at, limit_key) VALUES ('1970-01-01T00:00:00Z', 'k')")
 			return err
 		}))
 	}

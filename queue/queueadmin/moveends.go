@@ -57,7 +57,8 @@ func driverOf(db queue.DB, which string) (driver.Driver, error) {
 	return db.Driver(), nil
 }
 
-// check refuses databases without the queue's tables, and the same database given twice: a move within it would delete all jobs.
+// check refuses databases without the queue's tables, and the same database given twice: a move within it would delete
+// all jobs.
 func (m *mover) check(ctx context.Context) error {
 	for _, end := range []struct {
 		name string
@@ -72,11 +73,12 @@ func (m *mover) check(ctx context.Context) error {
 	return m.apart(ctx)
 }
 
-// apart fails if a row that is written in one database is visible in the other. The row is a worker without jobs: if the process
-// dies before removing it, a dispatcher removes it.
+// apart fails if a row that is written in one database is visible in the other. The row is a worker without jobs: if
+// the process dies before removing it, a dispatcher removes it.
 func (m *mover) apart(ctx context.Context) error {
 	id := "move-" + uuid.NewString()
-	if _, err := m.from.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: id, First: true, Now: time.Now()}); err != nil {
+	if _, err := m.from.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: id, First: true,
+		Now: time.Now()}); err != nil {
 		return err
 	}
 	workers, err := m.to.Workers(ctx)

@@ -30,8 +30,8 @@ func TestMoveBringsTheLimitOfCoalescingKeysWithTheJobs(t *testing.T) {
 	})
 }
 
-// What is enqueued in the old database under a key whose job has moved is never answered with that job, which may have ended
-// long ago: it is a new job, and moves.
+// What is enqueued in the old database under a key whose job has moved is never answered with that job, which may have
+// ended long ago: it is a new job, and moves.
 func TestMoveSwallowsNoRequestOfAKeyThatHasMoved(t *testing.T) {
 	moving(t, func(t *testing.T, from, to *queue.Queue) {
 		ctx := t.Context()
@@ -59,14 +59,15 @@ func TestMoveSwallowsNoRequestOfAKeyThatHasMoved(t *testing.T) {
 	})
 }
 
-// Move dies when it has written a job into the new database that is canceled in the old one meanwhile, and is retried, run and
-// pruned there before the next call.
+// Move dies when it has written a job into the new database that is canceled in the old one meanwhile, and is retried,
+// run and pruned there before the next call.
 func TestMoveRunsNoCopyOfAJobThatHasRunInTheOldDatabase(t *testing.T) {
 	moving(t, func(t *testing.T, from, to *queue.Queue) {
 		ctx := t.Context()
 		id := enqueue(t, from, &queue.Options{Key: queue.WhileUnfinished("alone")})
 		one := 1
-		there := interrupted{dying{movableOf(to), &one}, new(sync.Once), func() { require.NoError(t, from.Cancel(ctx, id)) }}
+		there := interrupted{dying{movableOf(to), &one}, new(sync.Once),
+			func() { require.NoError(t, from.Cancel(ctx, id)) }}
 		_, err := queueadmin.Move(ctx, from.DB(), queue.NewDB(there), nil)
 		require.ErrorIs(t, err, errDatabase)
 		require.NoError(t, from.Retry(ctx, id))
@@ -90,7 +91,8 @@ func TestMoveForgetsWhatHasMoved(t *testing.T) {
 			enqueue(t, from, nil)
 		}
 		left := 3 // hold, remove, forget
-		_, err := queueadmin.Move(t.Context(), queue.NewDB(dying{movableOf(from), &left}), to.DB(), &queueadmin.MoveConfig{Batch: 1})
+		_, err := queueadmin.Move(t.Context(), queue.NewDB(dying{movableOf(from), &left}), to.DB(),
+			&queueadmin.MoveConfig{Batch: 1})
 		require.ErrorIs(t, err, errDatabase)
 		execute(t, from, "INSERT INTO job_moves (job_id) SELECT '"+claimAs(t, to, "w")[0].Job.ID+"'") // as if it had died before
 		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)

@@ -11,12 +11,12 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// frozen begins the cron text of a schedule that is being moved. Such a schedule does not fire. Its next time and its own text
-// follow.
+// frozen begins the cron text of a schedule that is being moved. Such a schedule does not fire. Its next time and its
+// own text follow.
 const frozen = "moving "
 
-// moveSchedules moves each schedule in three commits: it is frozen in the old database, added to the new one, and deleted in the
-// old one. It never fires in both and is never lost: if the process dies, the next call continues.
+// moveSchedules moves each schedule in three commits: it is frozen in the old database, added to the new one, and
+// deleted in the old one. It never fires in both and is never lost: if the process dies, the next call continues.
 func (m *mover) moveSchedules(ctx context.Context) error {
 	for {
 		schedules, err := m.from.Schedules(ctx)

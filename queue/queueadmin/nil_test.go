@@ -40,7 +40,8 @@ func TestWhoeverForgetsToMigrateIsTold(t *testing.T) {
 			"stats":  func(ctx context.Context) error { _, err := queueadmin.ReadStats(ctx, q, nil); return err },
 			"check":  func(ctx context.Context) error { _, err := queueadmin.CheckProgram(ctx, d); return err },
 		} {
-			require.ErrorContains(t, call(t.Context()), "(the queue's tables are not here: call queue.Migrate first", name)
+			require.ErrorContains(t, call(t.Context()), "(the queue's tables are not here: call queue.Migrate first",
+				name)
 		}
 	})
 }

@@ -13,19 +13,19 @@ import (
 type StatsRequest struct {
 	// Window is how far back finished jobs are counted over time. Default 1 h; bounds 1 min to 31 days.
 	Window time.Duration
-	// Bucket is the step of that count: whole minutes, at most 1000 of them in a Window. Default: the number of minutes that
-	// makes at most 60 buckets.
+	// Bucket is the step of that count: whole minutes, at most 1000 of them in a Window. Default: the number of minutes
+	// that makes at most 60 buckets.
 	Bucket time.Duration
-	// MaxCount bounds the count of jobs of each type in each state, so that the time of ReadStats does not grow with the number
-	// of stored jobs. Default 20,000; bounds 1 to 10,000,000.
+	// MaxCount bounds the count of jobs of each type in each state, so that the time of ReadStats does not grow with
+	// the number of stored jobs. Default 20,000; bounds 1 to 10,000,000.
 	MaxCount int
 }
 
 // Stats are the statistics of a queue at one moment.
 type Stats struct {
 	At time.Time
-	// Bucket is the step of TypeStats.Finished, and Since the start of its first bucket. Since is as far back as the Window, or
-	// less if more than MaxCount jobs of a type have finished since.
+	// Bucket is the step of TypeStats.Finished, and Since the start of its first bucket. Since is as far back as the
+	// Window, or less if more than MaxCount jobs of a type have finished since.
 	Bucket time.Duration
 	Since  time.Time
 	// MaxCount is the MaxCount of the request: a count that is equal to it means that many jobs or more.
@@ -37,8 +37,8 @@ type Stats struct {
 // TypeStats are the statistics of one type of jobs.
 type TypeStats struct {
 	Type string
-	// Ready, Scheduled and Limited are the queued jobs: jobs that a claim may take, jobs that are not due yet, and jobs that wait
-	// for the limit of their key (for capacity, or for their turn).
+	// Ready, Scheduled and Limited are the queued jobs: jobs that a claim may take, jobs that are not due yet, and jobs
+	// that wait for the limit of their key (for capacity, or for their turn).
 	Ready, Scheduled, Limited int
 	// Moving are the queued jobs that an unfinished move to another database holds; see queueadmin.Move.
 	Moving  int
@@ -49,8 +49,8 @@ type TypeStats struct {
 	OldestDue time.Time
 	// Finished counts the finished jobs of each bucket, from Stats.Since to Stats.At.
 	Finished []Throughput
-	// Wait is the time from due to started, Run that from started to finished. They cover the last attempts of the jobs that
-	// completed or failed last within the Window, at most 200 of each.
+	// Wait is the time from due to started, Run that from started to finished. They cover the last attempts of the jobs
+	// that completed or failed last within the Window, at most 200 of each.
 	Wait, Run Latency
 }
 
@@ -66,7 +66,8 @@ type Latency struct {
 // WorkerStats describes a worker and the number of its running jobs.
 type WorkerStats struct {
 	ID string
-	// Beat counts its heartbeats. It is −1 if the worker is not registered: it has died, and its jobs will be queued again.
+	// Beat counts its heartbeats. It is −1 if the worker is not registered: it has died, and its jobs will be queued
+	// again.
 	Beat    int64
 	BeatAt  time.Time // by the worker's clock
 	Types   []string  // its registered handlers; nil if unknown
@@ -81,8 +82,8 @@ const (
 	maxMaxCount     = 10_000_000
 )
 
-// ReadStats returns the numbers of waiting, running and finished jobs, and their durations. It reads a bounded part of indexes
-// for each type, so it may be called every few seconds. req may be nil.
+// ReadStats returns the numbers of waiting, running and finished jobs, and their durations. It reads a bounded part of
+// indexes for each type, so it may be called every few seconds. req may be nil.
 func ReadStats(ctx context.Context, q *queue.Queue, req *StatsRequest) (*Stats, error) {
 	if q == nil {
 		return nil, wrap("stats", "", errNoQueue)
@@ -110,13 +111,15 @@ func statsOf(read *driver.Stats) *Stats {
 			finished[i] = Throughput(f)
 		}
 		stats.Types = append(stats.Types, TypeStats{
-			Type: t.Type, Ready: t.Ready, Scheduled: t.Scheduled, Limited: t.Limited, Moving: t.Moving, Running: t.Running,
+			Type: t.Type, Ready: t.Ready, Scheduled: t.Scheduled, Limited: t.Limited, Moving: t.Moving,
+			Running:   t.Running,
 			Completed: t.Completed, Failed: t.Failed, Canceled: t.Canceled, OldestDue: t.OldestDue, Finished: finished,
 			Wait: Latency(t.Wait), Run: Latency(t.Run),
 		})
 	}
 	for _, w := range read.Workers {
-		stats.Workers = append(stats.Workers, WorkerStats{ID: w.ID, Beat: w.Beat, BeatAt: w.BeatAt, Types: w.Types, Running: w.Running})
+		stats.Workers = append(stats.Workers, WorkerStats{ID: w.ID, Beat: w.Beat, BeatAt: w.BeatAt, Types: w.Types,
+			Running: w.Running})
 	}
 	return stats
 }
@@ -138,9 +141,11 @@ func (r StatsRequest) query(now time.Time) (driver.StatsQuery, error) {
 	case r.Bucket < time.Minute || r.Bucket%time.Minute != 0:
 		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v; it must be in whole minutes", r.Bucket)
 	case r.Window/r.Bucket > maxBuckets:
-		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v, which makes more than %d buckets of %v", r.Bucket, maxBuckets, r.Window)
+		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v, which makes more than %d buckets of %v",
+			r.Bucket, maxBuckets, r.Window)
 	case r.MaxCount < 1 || r.MaxCount > maxMaxCount:
-		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.MaxCount is %d; it must be within 1 and %d", r.MaxCount, maxMaxCount)
+		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.MaxCount is %d; it must be within 1 and %d", r.MaxCount,
+			maxMaxCount)
 	}
 	now = now.UTC()
 	// The bucket that has just begun is one of them.

@@ -17,7 +17,8 @@ func TestStatsRefusesWhatIsOutOfBounds(t *testing.T) {
 		req  queueadmin.StatsRequest
 		want string
 	}{
-		{queueadmin.StatsRequest{Window: time.Second}, "queueadmin: stats: StatsRequest.Window is 1s; it must be within 1m and 31 days"},
+		{queueadmin.StatsRequest{Window: time.Second},
+			"queueadmin: stats: StatsRequest.Window is 1s; it must be within 1m and 31 days"},
 		{queueadmin.StatsRequest{Window: 32 * 24 * time.Hour}, "StatsRequest.Window is 768h0m0s"},
 		{queueadmin.StatsRequest{Bucket: time.Second}, "StatsRequest.Bucket is 1s; it must be in whole minutes"},
 		{queueadmin.StatsRequest{Bucket: 90 * time.Second}, "must be in whole minutes"},

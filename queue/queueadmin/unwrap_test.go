@@ -39,7 +39,8 @@ func TestAWrapperThatUnwrapsKeepsWhatIsOptional(t *testing.T) {
 		require.Equal(t, id, explained.Job.ID)
 		findings, err := queueadmin.Doctor(t.Context(), q)
 		require.NoError(t, err)
-		require.Contains(t, findings[0].Text, map[driver.Dialect]string{driver.SQLite: "SQLite", driver.Postgres: "PostgreSQL"}[db.Dialect()], "of the engine")
+		require.Contains(t, findings[0].Text, map[driver.Dialect]string{driver.SQLite: "SQLite",
+			driver.Postgres: "PostgreSQL"}[db.Dialect()], "of the engine")
 		err = wrapped.Write(t.Context(), func(context.Context, queue.Tx) error {
 			_, err := q.Enqueue(context.WithoutCancel(t.Context()), ping.New(1, nil)) // another context, in a write
 			return err
@@ -50,7 +51,8 @@ func TestAWrapperThatUnwrapsKeepsWhatIsOptional(t *testing.T) {
 
 		to := dbtest.SQLite(t)
 		require.NoError(t, queue.Migrate(t.Context(), to))
-		_, err = queueadmin.Move(t.Context(), wrapped, queue.NewDB(counter{to.Driver(), &claims}), &queueadmin.MoveConfig{Wait: -1})
+		_, err = queueadmin.Move(t.Context(), wrapped, queue.NewDB(counter{to.Driver(), &claims}),
+			&queueadmin.MoveConfig{Wait: -1})
 		require.ErrorIs(t, err, queueadmin.ErrStillRunning, "and it could move the others")
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Violation is a row that breaks an invariant of the queue's tables. There is none unless something other than the queue has
-// written the row, or the queue has a bug.
+// A Violation is a row that breaks an invariant of the queue's tables. There is none unless something other than the
+// queue has written the row, or the queue has a bug.
 type Violation struct {
 	Rule    string // the invariant
 	Subject string // the job, key or step that breaks it
@@ -16,8 +16,8 @@ type Violation struct {
 // String formats the subject and the rule.
 func (v Violation) String() string { return v.Subject + ": " + v.Rule }
 
-// Verify checks the queue's invariants in the database and returns the violations, at most 100 of each invariant. An operator or
-// a test may call it at any time. It reads all tables, each invariant at its own instant.
+// Verify checks the queue's invariants in the database and returns the violations, at most 100 of each invariant. An
+// operator or a test may call it at any time. It reads all tables, each invariant at its own instant.
 func Verify(ctx context.Context, q *queue.Queue) ([]Violation, error) {
 	a, err := auditorOf(q)
 	if err != nil {

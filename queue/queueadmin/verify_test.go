@@ -13,18 +13,26 @@ import (
 
 func TestVerifyFindsWhatIsBroken(t *testing.T) {
 	for name, c := range map[string]struct{ damage, rule string }{
-		"state":             {"UPDATE jobs SET state = 'asleep'", "a job's state is one of the five"},
-		"running, no start": {"UPDATE jobs SET state = 'running'", "a running job names its worker, its start and its attempt, and has not finished"},
-		"finished, no time": {"UPDATE jobs SET state = 'failed'", "a job has finished exactly when it is completed, failed or canceled"},
-		"held":              {"UPDATE jobs SET hold = 7", "only a queued job is held back"},
-		"waits for nothing": {"UPDATE jobs SET hold = 2, limit_key = NULL", "only a job with a limit key waits for one"},
-		"counts":            {"UPDATE jobs SET failures = 9", "attempts that ended badly are no more than all attempts"},
-		"step":              {"UPDATE job_steps SET attempt = 5", "a step is of a job and of an attempt that was made"},
-		"lost key":          {"DELETE FROM job_keys WHERE scope = 'unfinished'", "a key that is kept while its job is unfinished is there as long as the job is"},
-		"lost for ever":     {"DELETE FROM job_keys WHERE scope = 'forever'", "a job with a key for ever has taken it"},
-		"kept key":          {"UPDATE jobs SET state = 'canceled', finished_at = created_at", "a key that is kept while its job is unfinished is free when the job has finished"},
-		"forgotten":         {"DELETE FROM job_fronts", "a limit key with waiting jobs has something running, or is to be looked at"},
-		"passed over":       {"UPDATE job_fronts SET priority = priority - 1", "claims find each job that waits for a limit key"},
+		"state": {"UPDATE jobs SET state = 'asleep'", "a job's state is one of the five"},
+		"running, no start": {"UPDATE jobs SET state = 'running'",
+			"a running job names its worker, its start and its attempt, and has not finished"},
+		"finished, no time": {"UPDATE jobs SET state = 'failed'",
+			"a job has finished exactly when it is completed, failed or canceled"},
+		"held": {"UPDATE jobs SET hold = 7", "only a queued job is held back"},
+		"waits for nothing": {"UPDATE jobs SET hold = 2, limit_key = NULL",
+			"only a job with a limit key waits for one"},
+		"counts": {"UPDATE jobs SET failures = 9",
+			"attempts that ended badly are no more than all attempts"},
+		"step": {"UPDATE job_steps SET attempt = 5", "a step is of a job and of an attempt that was made"},
+		"lost key": {"DELETE FROM job_keys WHERE scope = 'unfinished'",
+			"a key that is kept while its job is unfinished is there as long as the job is"},
+		"lost for ever": {"DELETE FROM job_keys WHERE scope = 'forever'", "a job with a key for ever has taken it"},
+		"kept key": {"UPDATE jobs SET state = 'canceled', finished_at = created_at",
+			"a key that is kept while its job is unfinished is free when the job has finished"},
+		"forgotten": {"DELETE FROM job_heads",
+			"a limit key with waiting jobs has something running, or is to be examined"},
+		"passed over": {"UPDATE job_heads SET priority = priority - 1",
+			"claims find each job that waits for a limit key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {

@@ -46,12 +46,12 @@ type sealer struct {
 	fingerprint []byte
 }
 
-// NewCodec returns a codec that encrypts with the first key and decrypts with all. It is also a [queue.Fingerprinter]. The error
-// names the invalid key.
+// NewCodec returns a codec that encrypts with the first key and decrypts with all. It is also a [queue.Fingerprinter].
+// The error names the invalid key.
 //
-// To rotate keys, give all processes the new key as a second one, then make it the first. Keep an old key until no data that it
-// encrypted is left, and as long as duplicates must be recognized of jobs with keys of scope forever. Do not encrypt more than
-// 2³² values with one key.
+// To rotate keys, give all processes the new key as a second one, then make it the first. Keep an old key until no data
+// that it encrypted is left, and as long as duplicates must be recognized of jobs with keys of scope forever. Do not
+// encrypt more than 2³² values with one key.
 func NewCodec(keys ...Key) (queue.Codec, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("queueencrypt: a codec needs a key")
@@ -112,7 +112,8 @@ func (c *codec) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 // Name implements [queue.Codec].
 func (c *codec) Name() string { return "aes-256-gcm" }
 
-// Encode implements [queue.Codec]. The result is the length of the key's ID, the ID, and the output of the cipher, nonce first.
+// Encode implements [queue.Codec]. The result is the length of the key's ID, the ID, and the output of the cipher,
+// nonce first.
 func (c *codec) Encode(plain []byte, place string) ([]byte, error) {
 	out := append([]byte{byte(len(c.first.id))}, c.first.id...)
 	//nolint:gosec // the cipher makes a random nonce itself

@@ -41,7 +41,8 @@ func ExampleNewCodec() {
 		log.Fatal(err)
 	}
 	var stored string
-	if err := db.Reader().GetContext(ctx, &stored, "SELECT payload_json FROM jobs WHERE id = $1", enqueued.ID); err != nil {
+	if err := db.Reader().GetContext(ctx, &stored, "SELECT payload_json FROM jobs WHERE id = $1",
+		enqueued.ID); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(stored[:24], strings.Contains(stored, "Ada"))

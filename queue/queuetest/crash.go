@@ -14,32 +14,34 @@ import (
 
 // A Scenario is the input of [CrashEverywhere], after its tables are made and its first jobs are enqueued.
 type Scenario struct {
-	// Register registers the handlers with a dispatcher. It is called for each job that is run. State in a process's memory must
-	// be made here, so that it dies with the process. State that is shared with other calls stands for the outside world.
+	// Register registers the handlers with a dispatcher. It is called for each job that is run. State in a process's
+	// memory must be made here, so that it dies with the process. State that is shared with other calls stands for the
+	// outside world.
 	Register func(d *queue.Dispatcher)
-	// Outside returns the effects on the outside world, one a line, such as the letters that were sent. Their order does not
-	// matter. Nil: there are none.
+	// Outside returns the effects on the outside world, one a line, such as the letters that were sent. Their order
+	// does not matter. Nil: there are none.
 	Outside func() []string
 	// Ignore names columns ("table.column") and whole tables ("table") of the scenario's own whose content may differ.
 	// Identifiers (UUIDs) and instants (RFC 3339) are never compared.
 	Ignore []string
 }
 
-// CrashEverywhere checks that a handler reaches the same end wherever its process dies. It begins the scenario on a new, empty
-// queue for each run. begin makes tables and enqueues jobs, and does not wait for them.
+// CrashEverywhere checks that a handler reaches the same end wherever its process dies. It begins the scenario on a
+// new, empty queue for each run. begin makes tables and enqueues jobs, and does not wait for them.
 //
-// First all jobs are run undisturbed. Each commit while a job runs, by the handler or about the job, and each call marked with
-// [Outside] has two crash points: before it, and after it but before the process learns its result. Then the scenario is run
-// again for each crash point. The process stops there as if dead: its writes do not reach the database any more. Another process
-// takes over its jobs and finishes. The end must be the same: jobs with their payloads, keys and results, steps, all rows of the
-// scenario's own tables, and Scenario.Outside. The number of attempts does not matter.
+// First all jobs are run undisturbed. Each commit while a job runs, by the handler or about the job, and each call
+// marked with [Outside] has two crash points: before it, and after it but before the process learns its result. Then
+// the scenario is run again for each crash point. The process stops there as if dead: its writes do not reach the
+// database any more. Another process takes over its jobs and finishes. The end must be the same: jobs with their
+// payloads, keys and results, steps, all rows of the scenario's own tables, and Scenario.Outside. The number of
+// attempts does not matter.
 //
-// Then the stopped process, which was only slow, continues from where it stopped. It must change nothing at all, in any column
-// that is not ignored. Its outside calls are refused with [queue.ErrLeaseLost], like calls under its canceled context: no queue
-// can fence the outside world.
+// Then the stopped process, which was only slow, continues from where it stopped. It must change nothing at all, in any
+// column that is not ignored. Its outside calls are refused with [queue.ErrLeaseLost], like calls under its canceled
+// context: no queue can fence the outside world.
 //
-// Jobs run one at a time. A job that waits for its time, or for its next attempt, runs at once when no other is left; see the
-// package documentation for time. Handlers must write under the context that they are given.
+// Jobs run one at a time. A job that waits for its time, or for its next attempt, runs at once when no other is left;
+// see the package documentation for time. Handlers must write under the context that they are given.
 func CrashEverywhere(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario) {
 	t.Helper()
 	want, points := undisturbed(t, begin)
@@ -67,7 +69,8 @@ func undisturbed(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario
 		r.end()
 	}
 	if difference := diff(ends[0], ends[1]); difference != "" {
-		t.Fatalf("queuetest: two undisturbed runs end differently; name in Scenario.Ignore what may vary:\n%s", difference)
+		t.Fatalf("queuetest: two undisturbed runs end differently; name in Scenario.Ignore what may vary:\n%s",
+			difference)
 	}
 	if len(points) == 0 {
 		t.Fatalf("queuetest: the scenario runs no job: enqueue one of a type that Scenario.Register handles")
@@ -145,7 +148,8 @@ func (r *run) disturb(target point, want state) {
 	}
 	died := diff(want, r.state(false))
 	if died != "" {
-		r.Errorf("queuetest: %s\nThe process dies there, and the one that takes over comes to another end:\n%s", r.name, died)
+		r.Errorf("queuetest: %s\nThe process dies there, and the one that takes over comes to another end:\n%s", r.name,
+			died)
 	}
 	before := r.state(true)
 	first.rise()

@@ -84,13 +84,17 @@ func orders(handle orderHandler) func(testing.TB, *queue.Queue) queuetest.Scenar
 }
 
 func pay(ctx context.Context, tx queue.Tx, what string) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO payments (what, paid_at) VALUES ($1, $2)", what, queue.Now(tx).Format(time.RFC3339Nano))
+	_, err := tx.ExecContext(ctx, "INSERT INTO payments (what, paid_at) VALUES ($1, $2)", what,
+		queue.Now(tx).Format(time.RFC3339Nano))
 	return err
 }
 
 // payOnce is a step of its own.
 func payOnce(ctx context.Context, w *queue.Work[int], what string) error {
-	_, err := queue.StepTx(ctx, w, "pay "+what, func(ctx context.Context, tx queue.Tx) (bool, error) { return true, pay(ctx, tx, what) })
+	_, err := queue.StepTx(ctx, w, "pay "+what, func(ctx context.Context, tx queue.Tx) (bool, error) {
+		return true,
+			pay(ctx, tx, what)
+	})
 	return err
 }
 
@@ -105,7 +109,8 @@ func right(ctx context.Context, w *queue.Work[int], o *office) error {
 	if err := payOnce(ctx, w, "deposit"); err != nil {
 		return err
 	}
-	if _, err := queue.Step(ctx, w, "confirm", func(ctx context.Context) (string, error) { return o.sendOnce(ctx, "confirmation") }); err != nil {
+	if _, err := queue.Step(ctx, w, "confirm",
+		func(ctx context.Context) (string, error) { return o.sendOnce(ctx, "confirmation") }); err != nil {
 		return err
 	}
 	if err := sendReconciled(ctx, w, o, "letter"); err != nil {
@@ -131,7 +136,10 @@ func TestCrashEverywherePassesWhatIsRight(t *testing.T) {
 	for name, handle := range map[string]orderHandler{
 		"steps, reconciling, completing with the next job": right,
 		"the failure is retried": func(ctx context.Context, w *queue.Work[int], o *office) error {
-			if _, err := queue.Step(ctx, w, "first", func(context.Context) (bool, error) { return true, nil }); err != nil {
+			if _, err := queue.Step(ctx, w, "first", func(context.Context) (bool, error) {
+				return true,
+					nil
+			}); err != nil {
 				return err
 			}
 			if w.Job.Failures == 0 {
@@ -141,7 +149,8 @@ func TestCrashEverywherePassesWhatIsRight(t *testing.T) {
 		},
 		"a job of next week follows": func(ctx context.Context, w *queue.Work[int], _ *office) error {
 			return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-				_, err := w.Queue().EnqueueTx(ctx, tx, notify.New(1, &queue.Options{NotBefore: time.Now().Add(7 * 24 * time.Hour)}))
+				_, err := w.Queue().EnqueueTx(ctx, tx,
+					notify.New(1, &queue.Options{NotBefore: time.Now().Add(7 * 24 * time.Hour)}))
 				return err
 			})
 		},
@@ -149,7 +158,10 @@ func TestCrashEverywherePassesWhatIsRight(t *testing.T) {
 			_, err := w.Queue().Enqueue(ctx, notify.New(1, &queue.Options{Key: queue.Forever("notify 1")}))
 			return err
 		},
-		"what fails for good fails once": func(context.Context, *queue.Work[int], *office) error { return queue.Fatal(errOffice) },
+		"what fails for good fails once": func(context.Context, *queue.Work[int],
+			*office) error {
+			return queue.Fatal(errOffice)
+		},
 	} {
 		t.Run(name, func(t *testing.T) { queuetest.CrashEverywhere(t, orders(handle)) })
 		t.Run(name+", in a bubble", func(t *testing.T) {

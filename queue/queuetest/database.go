@@ -8,8 +8,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A database is an in-memory database of several simulated processes. Each call belongs to the process of its context. A call
-// without a process is passed through.
+// A database is an in-memory database of several simulated processes. Each call belongs to the process of its context.
+// A call without a process is passed through.
 type database struct {
 	driver.Driver
 
@@ -85,7 +85,9 @@ func (d *database) RemoveWorker(ctx context.Context, workerID string) error {
 
 // The following methods only record the writes of a transaction, to name a crash point.
 
-func (d *database) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+func (d *database) Insert(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob,
+) ([]driver.InsertResult, error) {
 	for i := range jobs {
 		processOf(ctx).note(tx, "enqueues "+jobs[i].Type, false)
 	}
@@ -123,12 +125,16 @@ func (d *database) StartStep(ctx context.Context, tx *driver.WriteTx, lease driv
 	return d.Driver.StartStep(ctx, tx, lease, name)
 }
 
-func (d *database) FinishStep(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step driver.StepRecord) error {
+func (d *database) FinishStep(
+	ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step driver.StepRecord,
+) error {
 	processOf(ctx).note(tx, "stores step "+step.Name, true)
 	return d.Driver.FinishStep(ctx, tx, lease, step)
 }
 
-func (d *database) SaveCursor(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string, value json.RawMessage) error {
+func (d *database) SaveCursor(
+	ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string, value json.RawMessage,
+) error {
 	processOf(ctx).note(tx, "saves the cursor of "+name, true)
 	return d.Driver.SaveCursor(ctx, tx, lease, name, value)
 }

@@ -2,8 +2,8 @@
 //
 // # Running jobs
 //
-// [New] returns a queue in memory. [Work] runs its jobs until none is left. [WorkOne] runs one attempt of one job and returns the
-// job after it:
+// [New] returns a queue in memory. [Work] runs its jobs until none is left. [WorkOne] runs one attempt of one job and
+// returns the job after it:
 //
 //	q := queuetest.New(t)
 //	_, err := q.Enqueue(t.Context(), Greet.New(Greeting{Name: "Ada"}, nil))
@@ -12,8 +12,8 @@
 //
 // # Moving time
 //
-// The queue takes its time from package time. Inside a testing/synctest bubble, time advances as soon as all goroutines wait: a
-// job that is due next week runs at once, at its own time on every clock, and so does a retry.
+// The queue takes its time from package time. Inside a testing/synctest bubble, time advances as soon as all goroutines
+// wait: a job that is due next week runs at once, at its own time on every clock, and so does a retry.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		q := queuetest.New(t)
@@ -22,15 +22,15 @@
 //		time.Sleep(24 * time.Hour)                          // and a day
 //	})
 //
-// In a bubble, time does not advance while a goroutine waits for a network, even one within the process. For such tests,
-// [PromoteScheduled] makes all jobs due that wait for their time or for their next attempt. It moves no clock.
+// In a bubble, time does not advance while a goroutine waits for a network, even one within the process. For such
+// tests, [PromoteScheduled] makes all jobs due that wait for their time or for their next attempt. It moves no clock.
 //
 // # Crashing everywhere
 //
-// A process can die between any two operations of a handler, and a correct handler reaches the same end. [CrashEverywhere] runs a
-// scenario once undisturbed, and then once for each crash point: before and after each commit, and before and after each call to
-// the outside world that a fake has marked with [Outside]. The process dies there, another takes over, and the end must be the
-// same. Then the dead process comes back, and must change nothing.
+// A process can die between any two operations of a handler, and a correct handler reaches the same end.
+// [CrashEverywhere] runs a scenario once undisturbed, and then once for each crash point: before and after each commit,
+// and before and after each call to the outside world that a fake has marked with [Outside]. The process dies there,
+// another takes over, and the end must be the same. Then the dead process comes back, and must change nothing.
 //
 //	queuetest.CrashEverywhere(t, func(t testing.TB, q *queue.Queue) queuetest.Scenario {
 //		office := &office{}
@@ -58,11 +58,11 @@
 //   - Missing outside: the job is completed, or the step stored, before the call is made.
 //   - A process that comes back changes something: that write names no lease. Make it with [queue.Attempt.Write].
 //
-// CrashEverywhere tries one crash at a time. It does not try failing calls, two crashes in a row, or concurrent jobs. It cannot
-// know a call that is not marked; but the crash point before a following commit, such as that of the job's completion, reveals
-// its repetition. The outside calls of a process that comes back are refused, as under the canceled context that it would find.
-// In reality, a process that wakes between checking its context and making the call does make the call: only the other side can
-// refuse it.
+// CrashEverywhere tries one crash at a time. It does not try failing calls, two crashes in a row, or concurrent jobs.
+// It cannot know a call that is not marked; but the crash point before a following commit, such as that of the job's
+// completion, reveals its repetition. The outside calls of a process that comes back are refused, as under the canceled
+// context that it would find. In reality, a process that wakes between checking its context and making the call does
+// make the call: only the other side can refuse it.
 //
 // The suite for drivers is in queue/driver/drivertest.
 package queuetest

@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// Outside marks a call to the outside world. A fake of the outside world wraps its effect in Outside, with the handler's context.
+// Outside marks a call to the outside world. A fake of the outside world wraps its effect in Outside, with the
+// handler's context.
 //
 //	func (o *office) Send(ctx context.Context, letter string) error {
 //		return queuetest.Outside(ctx, "send", func() error {
@@ -15,9 +16,9 @@ import (
 //		})
 //	}
 //
-// Under [CrashEverywhere] the process dies once before the call, so that it is never made, and once after it, so that it took
-// effect and its answer is not seen. Otherwise Outside just makes the call. The caller must not hold a lock, a transaction or
-// open rows: a process that dies there never releases them, and the test waits forever.
+// Under [CrashEverywhere] the process dies once before the call, so that it is never made, and once after it, so that
+// it took effect and its answer is not seen. Otherwise Outside just makes the call. The caller must not hold a lock, a
+// transaction or open rows: a process that dies there never releases them, and the test waits forever.
 func Outside(ctx context.Context, name string, call func() error) error {
 	if p := processOf(ctx); p != nil {
 		return p.outside(name, call)

@@ -84,7 +84,8 @@ func TestOutsideJustCallsElsewhere(t *testing.T) {
 // A zombie whose call is refused learns why, and the request's body is closed as ever.
 func TestAZombieReachesNobody(t *testing.T) {
 	var refused []error
-	queuetest.CrashEverywhere(t, postOffice(func(ctx context.Context, w *queue.Work[int], url string, client *http.Client) error {
+	queuetest.CrashEverywhere(t, postOffice(func(ctx context.Context, w *queue.Work[int], url string,
+		client *http.Client) error {
 		if err := w.StartStep(ctx, "send"); err != nil {
 			return err
 		}

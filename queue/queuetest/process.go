@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A process works like a separate program, one job after the other, each with its own dispatcher. It can stop at a crash point.
-// Then its writes do not reach the database until it is woken, as a zombie.
+// A process works like a separate program, one job after the other, each with its own dispatcher. It can stop at a
+// crash point. Then its writes do not reach the database until it is woken, as a zombie.
 type process struct {
 	// ahead: a job that waits for its time is claimed if no other is left.
 	ahead bool
@@ -120,9 +120,11 @@ func (p *process) counts(ctx context.Context, db driver.Driver, filter driver.Fi
 	return db.Counts(ctx, filter)
 }
 
-// write has a crash point on each side of the commit. A process that is stopped before the commit has not begun the transaction:
-// the function runs once to record its writes, is rolled back, and runs again when the zombie continues.
-func (p *process) write(ctx context.Context, db driver.Driver, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+// write has a crash point on each side of the commit. A process that is stopped before the commit has not begun the
+// transaction: the function runs once to record its writes, is rolled back, and runs again when the zombie continues.
+func (p *process) write(
+	ctx context.Context, db driver.Driver, fn func(ctx context.Context, tx *driver.WriteTx) error,
+) error {
 	p.thaw()
 	c := &commit{}
 	stop := false

@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// New opens an empty queue in memory with its tables, for the duration of the test. Its [queue.Queue.DB] can have other tables
-// too, and can be passed to [queue.New] for a queue with another Config.
+// New opens an empty queue in memory with its tables, for the duration of the test. Its [queue.Queue.DB] can have other
+// tables too, and can be passed to [queue.New] for a queue with another Config.
 func New(t testing.TB) *queue.Queue {
 	t.Helper()
 	db, err := sqlite.OpenMemory(t.Context())
@@ -25,9 +25,9 @@ func New(t testing.TB) *queue.Queue {
 	return q
 }
 
-// Work runs jobs until no job is queued, scheduled or running whose type has a handler from register. It waits for jobs that are
-// not due yet and for retries, and also runs jobs that its handlers enqueue. The test fails if the dispatcher fails, not if a job
-// does: check the job.
+// Work runs jobs until no job is queued, scheduled or running whose type has a handler from register. It waits for jobs
+// that are not due yet and for retries, and also runs jobs that its handlers enqueue. The test fails if the dispatcher
+// fails, not if a job does: check the job.
 func Work(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) {
 	t.Helper()
 	// Nobody else works on this queue, so frequent polling is unnecessary.
@@ -37,9 +37,9 @@ func Work(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) {
 	require.NoError(t, d.RunUntilIdle(t.Context()))
 }
 
-// WorkOne runs one attempt of the first due job whose type has a handler from register. It returns the job after it: completed,
-// failed, or queued again with the error and the time of its next attempt. The test fails if no job is due. The queue must be one
-// of [New], or on its database.
+// WorkOne runs one attempt of the first due job whose type has a handler from register. It returns the job after it:
+// completed, failed, or queued again with the error and the time of its next attempt. The test fails if no job is due.
+// The queue must be one of [New], or on its database.
 func WorkOne(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) *queue.Job {
 	t.Helper()
 	steered(t, q)
@@ -56,9 +56,9 @@ func WorkOne(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) *
 	return job
 }
 
-// PromoteScheduled makes due all queued jobs that wait for their time or for their next attempt, and returns their number. It
-// moves no clock: handlers see the real time. If that matters use a testing/synctest bubble, in which time itself moves. It works
-// on any database.
+// PromoteScheduled makes due all queued jobs that wait for their time or for their next attempt, and returns their
+// number. It moves no clock: handlers see the real time. If that matters use a testing/synctest bubble, in which time
+// itself moves. It works on any database.
 func PromoteScheduled(t testing.TB, q *queue.Queue) int {
 	t.Helper()
 	promoter, ok := driver.As[driver.Promoter](q.DB().Driver())
@@ -77,7 +77,8 @@ func steered(t testing.TB, q *queue.Queue) *database {
 	t.Helper()
 	d, ok := q.DB().Driver().(*database)
 	if !ok {
-		t.Fatalf("queuetest: the queue is on a %T; use one of queuetest.New, or make one with queue.New on its DB", q.DB())
+		t.Fatalf("queuetest: the queue is on a %T; use one of queuetest.New, or make one with queue.New on its DB",
+			q.DB())
 	}
 	return d
 }

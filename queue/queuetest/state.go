@@ -48,7 +48,8 @@ func (r *run) state(exact bool) state {
 		steps, err := r.q.Steps(r.Context(), job.ID)
 		require.NoError(r, err)
 		for _, step := range steps {
-			add(aboutSteps, fmt.Sprintf("%s of %s %s: %s", step.Name, job.Type, job.Payload, orWord(string(step.Result), "unfinished")))
+			add(aboutSteps, fmt.Sprintf("%s of %s %s: %s", step.Name, job.Type, job.Payload,
+				orWord(string(step.Result), "unfinished")))
 		}
 	}
 	for _, table := range slices.Sorted(maps.Keys(r.tables())) {

@@ -38,7 +38,10 @@ func TestCrashEverywhereNamesThePointsOfEachFault(t *testing.T) {
 		{
 			name: "sends in a step and does not look whether it was sent",
 			handle: func(ctx context.Context, w *queue.Work[int], o *office) error {
-				_, err := queue.Step(ctx, w, "send", func(ctx context.Context) (bool, error) { return true, o.send(ctx, "letter") })
+				_, err := queue.Step(ctx, w, "send", func(ctx context.Context) (bool, error) {
+					return true,
+						o.send(ctx, "letter")
+				})
 				return err
 			},
 			want: []string{
@@ -79,7 +82,10 @@ func TestCrashEverywhereNamesThePointsOfEachFault(t *testing.T) {
 		{
 			name: "writes in a transaction of its own",
 			handle: func(ctx context.Context, w *queue.Work[int], _ *office) error {
-				if err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return pay(ctx, tx, "all") }); err != nil {
+				if err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+					return pay(ctx, tx,
+						"all")
+				}); err != nil {
 					return err
 				}
 				return w.Complete(ctx, nil)
@@ -161,7 +167,10 @@ func TestAFaultOfALaterJobIsNamedToo(t *testing.T) {
 		s.Outside = o.log
 		s.Register = func(d *queue.Dispatcher) {
 			queue.Handle(d, order, completeAndNotify)
-			queue.Handle(d, notify, func(ctx context.Context, _ *queue.Work[int]) error { return o.send(ctx, "notice") })
+			queue.Handle(d, notify, func(ctx context.Context, _ *queue.Work[int]) error {
+				return o.send(ctx,
+					"notice")
+			})
 		}
 		return s
 	})

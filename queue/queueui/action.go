@@ -45,7 +45,9 @@ func (h *Handler) cancelAll(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (h *Handler) actAll(w http.ResponseWriter, r *http.Request, name string, do func(context.Context, queue.Filter) (url.Values, error)) {
+func (h *Handler) actAll(
+	w http.ResponseWriter, r *http.Request, name string, do func(context.Context, queue.Filter) (url.Values, error),
+) {
 	chosen, err := h.form(w, r)
 	if err != nil {
 		h.failed(w, r, err)
@@ -63,7 +65,8 @@ func (h *Handler) actAll(w http.ResponseWriter, r *http.Request, name string, do
 		h.failed(w, r, err)
 		return
 	}
-	h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "filter", chosen.query().Encode(), "jobs", report.Get("n"))
+	h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "filter", chosen.query().Encode(),
+		"jobs", report.Get("n"))
 	report.Set("done", name)
 	query := chosen.query()
 	maps.Copy(query, report)
@@ -109,7 +112,8 @@ func (h *Handler) hold(w http.ResponseWriter, r *http.Request, name string,
 	}
 	switch {
 	case errors.Is(err, queue.ErrScheduleNotFound):
-		h.problem(w, r, http.StatusNotFound, "Schedule not found", "There is no schedule of this name. It may have been removed since.")
+		h.problem(w, r, http.StatusNotFound, "Schedule not found",
+			"There is no schedule of this name. It may have been removed since.")
 	case errors.Is(err, queue.ErrInvalidLimit):
 		h.failed(w, r, badRequestError("A type, a limit key or a schedule can be paused and resumed, by its name."))
 	case err != nil:

@@ -77,16 +77,20 @@ func TestAllThatMatchAreRetriedOrCanceled(t *testing.T) {
 	require.Contains(t, page.body, "Canceled: 2 jobs.")
 	require.Equal(t, queue.StateCanceled, s.state(a))
 
-	for path, state := range map[string]string{"jobs/retry": "completed", "jobs/cancel": "failed", "jobs/retry?": "", "jobs/cancel?": "running?"} {
-		require.Equal(t, http.StatusBadRequest, s.post(path, "same-origin", url.Values{"state": {state}}).StatusCode, path)
+	for path, state := range map[string]string{"jobs/retry": "completed", "jobs/cancel": "failed", "jobs/retry?": "",
+		"jobs/cancel?": "running?"} {
+		require.Equal(t, http.StatusBadRequest, s.post(path, "same-origin", url.Values{"state": {state}}).StatusCode,
+			path)
 	}
 	require.Equal(t, queue.StateFailed, s.state(other))
 }
 
 func TestPauseAndResume(t *testing.T) {
 	s := newSite(t, nil)
-	require.NoError(t, s.q.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily", Job: send.New(letter{}, nil)}))
-	for kind, name := range map[string]string{"type": "mail.send", "key": "k", "prefix": "gmail:", "schedule": "daily"} {
+	require.NoError(t, s.q.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily",
+		Job: send.New(letter{}, nil)}))
+	for kind, name := range map[string]string{"type": "mail.send", "key": "k", "prefix": "gmail:",
+		"schedule": "daily"} {
 		form := url.Values{"kind": {kind}, "name": {name}}
 		page := s.act("pause", form)
 		require.Contains(t, page.body, "Paused. What runs goes on")
@@ -99,6 +103,8 @@ func TestPauseAndResume(t *testing.T) {
 	require.Contains(t, s.act("pause", all).body, "All types are paused.")
 	require.NotContains(t, s.act("resume", all).body, "All types are paused.")
 
-	require.Equal(t, http.StatusBadRequest, s.post("pause", "same-origin", url.Values{"kind": {"moon"}, "name": {"x"}}).StatusCode)
-	require.Equal(t, http.StatusNotFound, s.post("pause", "same-origin", url.Values{"kind": {"schedule"}, "name": {"none"}}).StatusCode)
+	require.Equal(t, http.StatusBadRequest,
+		s.post("pause", "same-origin", url.Values{"kind": {"moon"}, "name": {"x"}}).StatusCode)
+	require.Equal(t, http.StatusNotFound,
+		s.post("pause", "same-origin", url.Values{"kind": {"schedule"}, "name": {"none"}}).StatusCode)
 }

@@ -97,7 +97,8 @@ func (b *browser) until(expression string) {
 	b.Helper()
 	var err error
 	for b.ctx.Err() == nil {
-		if _, err = chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(20*time.Second))); err == nil {
+		if _, err = chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void](expression,
+			chromedp.WithPollingTimeout(20*time.Second))); err == nil {
 			return
 		}
 		if errors.Is(err, chromedp.ErrPollingTimeout) {
@@ -129,7 +130,8 @@ func (b *browser) tabTo(selector string) {
 			return
 		}
 		b.press(kb.Tab)
-		require.NotEqual(b, "none", eval[string](b, "getComputedStyle(document.activeElement).outlineStyle"), "the focus is to be seen")
+		require.NotEqual(b, "none", eval[string](b, "getComputedStyle(document.activeElement).outlineStyle"),
+			"the focus is to be seen")
 	}
 	b.Fatalf("%s is not reached by the tabulator key", selector)
 }

@@ -41,7 +41,8 @@ func TestWhatJobsCarryIsEscapedCutAndMadeVisible(t *testing.T) {
 		require.NotContains(t, a.body, "\u202e", name)
 		require.Equal(t, 1, strings.Count(a.body, "<script"), name)
 	}
-	require.Contains(t, job.body, "{\n  &#34;to&#34;: &#34;&lt;/pre&gt;", "as it was written, without the escapes of encoding/json")
+	require.Contains(t, job.body, "{\n  &#34;to&#34;: &#34;&lt;/pre&gt;",
+		"as it was written, without the escapes of encoding/json")
 	require.Contains(t, job.body, "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;")
 	require.Contains(t, job.body, "onload=x��", "a turned direction and a NUL are to be seen")
 }

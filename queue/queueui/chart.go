@@ -50,14 +50,17 @@ func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput) []chart {
 			values[j] = kind.of(t)
 			total += values[j]
 		}
-		c := chart{Name: kind.name, Label: kind.label, Max: maxOf(values), Per: per(stats.Bucket), Width: max(1, len(values)) * barStep, Ticks: ticks(stats)}
+		c := chart{Name: kind.name, Label: kind.label, Max: maxOf(values), Per: per(stats.Bucket),
+			Width: max(1, len(values)) * barStep, Ticks: ticks(stats)}
 		c.Bars = bars(values, c.Max)
 		for j := range c.Bars {
 			from := stats.Since.Add(time.Duration(c.Bars[j].at()) * stats.Bucket)
-			c.Bars[j].Title = fmt.Sprintf("%s to %s: %s %s", hour(stats, from), hour(stats, from.Add(stats.Bucket)), count(c.Bars[j].N, 0), kind.name)
+			c.Bars[j].Title = fmt.Sprintf("%s to %s: %s %s", hour(stats, from), hour(stats, from.Add(stats.Bucket)),
+				count(c.Bars[j].N, 0), kind.name)
 		}
 		c.Summary = fmt.Sprintf("%s from %s to %s UTC: %s in all, at most %s in %s",
-			kind.label, hour(stats, stats.Since), hour(stats, stats.At), count(total, 0), count(c.Max, 0), per(stats.Bucket))
+			kind.label, hour(stats, stats.Since), hour(stats, stats.At), count(total, 0), count(c.Max, 0),
+			per(stats.Bucket))
 		out[i] = c
 	}
 	return out
@@ -74,7 +77,8 @@ func bars(values []int, top int) []bar {
 			continue
 		}
 		height := math.Max(2, math.Round(float64(n)/float64(top)*barTop*10)/10)
-		out = append(out, bar{X: float64(i*barStep + (barStep-barWidth)/2), Y: barTop - height, W: barWidth, H: height, N: n})
+		out = append(out, bar{X: float64(i*barStep + (barStep-barWidth)/2), Y: barTop - height, W: barWidth, H: height,
+			N: n})
 	}
 	return out
 }

@@ -18,7 +18,8 @@ func TestPagesAreTheSameOnEveryEngine(t *testing.T) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		q, err := queue.New(db, nil)
 		require.NoError(t, err)
-		enqueued, err := q.Enqueue(t.Context(), classify.New(letter{To: "ada@example.org"}, &queue.Options{UserID: "u", Tags: []string{"x"}}))
+		enqueued, err := q.Enqueue(t.Context(), classify.New(letter{To: "ada@example.org"},
+			&queue.Options{UserID: "u", Tags: []string{"x"}}))
 		require.NoError(t, err)
 		d, err := queue.NewDispatcher(q, nil)
 		require.NoError(t, err)
@@ -30,7 +31,8 @@ func TestPagesAreTheSameOnEveryEngine(t *testing.T) {
 		ui, err := queueui.New(q, nil)
 		require.NoError(t, err)
 		for path, want := range map[string]string{
-			"/": "1 completed, 0 failed", "/?window=24h": "1 completed, 0 failed", "/jobs?state=completed&type=mail.classify&user=u&tag=x": enqueued.ID,
+			"/": "1 completed, 0 failed", "/?window=24h": "1 completed, 0 failed",
+			"/jobs?state=completed&type=mail.classify&user=u&tag=x": enqueued.ID,
 			"/jobs/" + enqueued.ID: "classified",
 		} {
 			w := httptest.NewRecorder()

@@ -19,8 +19,8 @@ const (
 	maxLine = 300
 )
 
-// printable makes text printable: control characters and those that change the direction of writing become visible, and the text
-// is cut at the limit, in bytes.
+// printable makes text printable: control characters and those that change the direction of writing become visible, and
+// the text is cut at the limit, in bytes.
 func printable(s string, limit int) string {
 	cut := ""
 	if len(s) > limit {
@@ -72,8 +72,8 @@ func unescape(text string) string {
 	})
 }
 
-// escapes matches the escapes of JSON. An escaped backslash is matched as a whole, so that the text after it is not mistaken for
-// another escape.
+// escapes matches the escapes of JSON. An escaped backslash is matched as a whole, so that the text after it is not
+// mistaken for another escape.
 var escapes = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|.)`)
 
 // depth bounds how deep JSON is nested; brackets within strings count too.

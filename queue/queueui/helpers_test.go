@@ -99,7 +99,8 @@ func (s *site) populate() (rich string) {
 	}
 	s.spread()
 	rich = s.enqueue(send.New(letter{To: "grace@example.org", Subject: "Re: the 15th"}, &queue.Options{
-		UserID: "user-17", Tags: []string{"outbound", "reply"}, Key: queue.Forever("outbound.send:17:4711"), Priority: 20,
+		UserID: "user-17", Tags: []string{"outbound", "reply"}, Key: queue.Forever("outbound.send:17:4711"),
+		Priority: 20,
 	}))
 	for range 2 {
 		s.work(send, func(ctx context.Context, w *queue.Work[letter]) error {
@@ -119,11 +120,13 @@ func (s *site) populate() (rich string) {
 	s.enqueue(archive.New(letter{}, &queue.Options{NotBefore: time.Now().Add(3 * time.Hour)}))
 	s.enqueue(classify.New(letter{}, nil))
 	s.enqueue(classify.New(letter{}, nil))
-	require.NoError(s, s.q.SetLimit(s.Context(), queue.ForKeyPrefix("gmail:"), queue.Limit{MaxRunning: 2, Rate: 250, Per: time.Second, Burst: 20}))
+	require.NoError(s, s.q.SetLimit(s.Context(), queue.ForKeyPrefix("gmail:"),
+		queue.Limit{MaxRunning: 2, Rate: 250, Per: time.Second, Burst: 20}))
 	require.NoError(s, s.q.SetLimit(s.Context(), queue.ForType(send), queue.Limit{MaxRunning: 4}))
 	require.NoError(s, s.q.Pause(s.Context(), queue.ForType(archive)))
 	require.NoError(s, s.q.SetSchedule(s.Context(), queue.Schedule{
-		Name: "weekly digest", Cron: "0 7 * * MON", Zone: "Europe/Berlin", Job: send.New(letter{To: "ada@example.org"}, nil),
+		Name: "weekly digest", Cron: "0 7 * * MON", Zone: "Europe/Berlin", Job: send.New(letter{To: "ada@example.org"},
+			nil),
 	}))
 	canceled := s.enqueue(archive.New(letter{}, nil))
 	require.NoError(s, s.q.Cancel(s.Context(), canceled))

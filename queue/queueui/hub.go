@@ -17,12 +17,12 @@ var (
 	errClosed  = errors.New("the server is shutting down")
 )
 
-// idleShare bounds the cost of a page: after reading it, the hub waits this many times the duration of the read. A slow page,
-// such as a list by a tag that no job has, is read less often.
+// idleShare bounds the cost of a page: after reading it, the hub waits this many times the duration of the read. A slow
+// page, such as a list by a tag that no job has, is read less often.
 const idleShare = 10
 
-// A hub renders each watched page once in each interval, and sends it to its viewers when it has changed. It has one goroutine,
-// and none without viewers.
+// A hub renders each watched page once in each interval, and sends it to its viewers when it has changed. It has one
+// goroutine, and none without viewers.
 type hub struct {
 	interval time.Duration
 	render   func(ctx context.Context, page *url.URL) ([]byte, error)

@@ -136,8 +136,8 @@ func (h *Handler) types(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// page makes the links to the previous and next pages. The trail is the list of earlier pages: jobs are found from newer to older
-// only.
+// page makes the links to the previous and next pages. The trail is the list of earlier pages: jobs are found from
+// newer to older only.
 func (p *jobsPage) page(before, trail string) {
 	ids := strings.FieldsFunc(trail, func(r rune) bool { return r == ',' })
 	if !p.First {

@@ -86,7 +86,8 @@ func (s *stream) follow(ctx context.Context, v *viewer) {
 
 func (s *stream) send(text string) error {
 	// The server's own write timeout is for finite responses. Not every writer supports deadlines.
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := io.WriteString(s.w, text); err != nil {

@@ -114,7 +114,8 @@ func TestAStreamTellsWhatHasChanged(t *testing.T) {
 		require.NoError(t, err)
 		enqueued, err := q.Enqueue(t.Context(), classify.New(letter{Subject: "two\nlines\r\nof it"}, nil))
 		require.NoError(t, err)
-		overview, list, job := watch(t, ui, "/?window=24h"), watch(t, ui, "/jobs?state=canceled"), watch(t, ui, "/jobs/"+enqueued.ID)
+		overview, list, job := watch(t, ui, "/?window=24h"), watch(t, ui, "/jobs?state=canceled"),
+			watch(t, ui, "/jobs/"+enqueued.ID)
 		time.Sleep(3 * time.Second)
 		require.NoError(t, q.Cancel(t.Context(), enqueued.ID))
 		time.Sleep(3 * time.Second)
@@ -125,7 +126,8 @@ func TestAStreamTellsWhatHasChanged(t *testing.T) {
 		text = job.leave()
 		require.Contains(t, text, "Retry the job")
 		for line := range strings.SplitSeq(text, "\n") {
-			require.True(t, line == "" || line == ":" || strings.HasPrefix(line, "data: ") || strings.HasPrefix(line, "event: ") || strings.HasPrefix(line, "retry: "), line)
+			require.True(t, line == "" || line == ":" || strings.HasPrefix(line, "data: ") ||
+				strings.HasPrefix(line, "event: ") || strings.HasPrefix(line, "retry: "), line)
 		}
 		ui.Close()
 	})
@@ -161,7 +163,8 @@ func TestAStreamTellsThatItsPageCannotBeRead(t *testing.T) {
 		}
 		require.Equal(t, []string{"fragment", "stale", "fragment"}, kinds(early.leave()))
 		require.Equal(t, []string{"stale", "fragment"}, kinds(late.leave()))
-		require.Equal(t, []string{"stale", "fragment"}, kinds(another.leave()), "also of one that nobody has read before")
+		require.Equal(t, []string{"stale", "fragment"}, kinds(another.leave()),
+			"also of one that nobody has read before")
 		ui.Close()
 	})
 }

@@ -12,7 +12,8 @@ func TestPagesFitAndFollowTheColourScheme(t *testing.T) {
 	s := newSite(t, nil)
 	rich := s.populate()
 	pages := [][2]string{
-		{"overview", ""}, {"jobs", "jobs"}, {"failed", "jobs?state=failed"}, {"job", "jobs/" + rich}, {"none", "jobs?state=running"}, {"problem", "jobs/none"},
+		{"overview", ""}, {"jobs", "jobs"}, {"failed", "jobs?state=failed"}, {"job", "jobs/" + rich},
+		{"none", "jobs?state=running"}, {"problem", "jobs/none"},
 	}
 	for _, page := range pages {
 		name, path := page[0], page[1]
@@ -21,10 +22,13 @@ func TestPagesFitAndFollowTheColourScheme(t *testing.T) {
 				b.size(width, 900)
 				b.scheme(scheme)
 				b.open(s.url + path)
-				require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "%s at %d", name, width)
+				require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "%s at %d", name,
+					width)
 				ground := eval[string](b, "getComputedStyle(document.body).backgroundColor")
-				require.Equal(t, map[string]string{"light": "rgb(251, 251, 250)", "dark": "rgb(20, 22, 26)"}[scheme], ground)
-				require.Empty(t, eval[[]string](b, pale), "%s, %s: text with less than the contrast that WCAG AA asks for", name, scheme)
+				require.Equal(t, map[string]string{"light": "rgb(251, 251, 250)", "dark": "rgb(20, 22, 26)"}[scheme],
+					ground)
+				require.Empty(t, eval[[]string](b, pale),
+					"%s, %s: text with less than the contrast that WCAG AA asks for", name, scheme)
 				b.picture(name + "-" + scheme + map[int64]string{1280: "", 375: "-phone"}[width])
 			}
 		}

@@ -21,7 +21,9 @@ func (h *Handler) moving(ctx context.Context) ([]string, error) {
 }
 
 // movingJobs lists, newest first, the jobs with the ids that are older than before: one more than fits a page.
-func (h *Handler) movingJobs(ctx context.Context, ids []string, chosen jobsFilter, before string) (jobs []queue.Job, err error) {
+func (h *Handler) movingJobs(
+	ctx context.Context, ids []string, chosen jobsFilter, before string,
+) (jobs []queue.Job, err error) {
 	for _, id := range slices.Backward(ids) {
 		if before != "" && id >= before {
 			continue

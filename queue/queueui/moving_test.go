@@ -51,7 +51,8 @@ func TestJobsThatAreBeingMovedAreShown(t *testing.T) {
 	require.Contains(t, s.get("jobs/"+moving).body, `s-moving`)
 	require.NotContains(t, s.get("jobs/"+free).body, `s-moving`)
 	for _, action := range []string{"retry", "cancel"} {
-		require.Equal(t, http.StatusBadRequest, s.post("jobs/"+action, "same-origin", url.Values{"state": {"moving"}}).StatusCode)
+		require.Equal(t, http.StatusBadRequest,
+			s.post("jobs/"+action, "same-origin", url.Values{"state": {"moving"}}).StatusCode)
 	}
 }
 
@@ -64,13 +65,15 @@ func TestMovingJobsFitThePage(t *testing.T) {
 	held := s.enqueue(classify.New(letter{}, nil))
 	s.hold()
 	s.enqueue(archive.New(letter{}, nil))
-	for name, path := range map[string]string{"moving-overview": "", "moving-jobs": "jobs", "moving-filter": "jobs?state=moving", "moving-job": "jobs/" + held} {
+	for name, path := range map[string]string{"moving-overview": "", "moving-jobs": "jobs",
+		"moving-filter": "jobs?state=moving", "moving-job": "jobs/" + held} {
 		for _, width := range []int64{1280, 390} {
 			for _, scheme := range []string{"light", "dark"} {
 				b.size(width, 900)
 				b.scheme(scheme)
 				b.open(s.url + path)
-				require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "%s at %d", name, width)
+				require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "%s at %d", name,
+					width)
 				require.Empty(t, eval[[]string](b, pale), "%s, %s", name, scheme)
 				b.picture(name + "-" + scheme + map[int64]string{1280: "", 390: "-phone"}[width])
 			}

@@ -70,7 +70,8 @@ func (h *Handler) overview(ctx context.Context, u *url.URL) (*view, error) {
 		}
 	}
 	var err error
-	p.Stats, err = queueadmin.ReadStats(ctx, h.q, &queueadmin.StatsRequest{Window: p.Window.length, Bucket: p.Window.bucket})
+	p.Stats, err = queueadmin.ReadStats(ctx, h.q, &queueadmin.StatsRequest{Window: p.Window.length,
+		Bucket: p.Window.bucket})
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,8 @@ func jobCount(n int) string {
 
 func (h *Handler) frame(v *view, root string) *frame {
 	return &frame{
-		Root: root, Name: v.name, Title: v.title, Site: h.cfg.Title, Live: v.live, ReadOnly: h.cfg.ReadOnly, Links: h.cfg.Links, Now: time.Now(), Data: v.data,
+		Root: root, Name: v.name, Title: v.title, Site: h.cfg.Title, Live: v.live, ReadOnly: h.cfg.ReadOnly,
+		Links: h.cfg.Links, Now: time.Now(), Data: v.data,
 	}
 }
 
@@ -157,7 +158,8 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &bad):
 		h.problem(w, r, http.StatusBadRequest, "Not understood", bad.Error())
 	case errors.Is(err, queue.ErrJobNotFound):
-		h.problem(w, r, http.StatusNotFound, "Job not found", "There is no job with this id. It may have been pruned since.")
+		h.problem(w, r, http.StatusNotFound, "Job not found",
+			"There is no job with this id. It may have been pruned since.")
 	default:
 		h.cfg.Logger.ErrorContext(r.Context(), "queueui: request failed", "path", r.URL.Path, "error", err)
 		h.problem(w, r, http.StatusInternalServerError, "Something went wrong",

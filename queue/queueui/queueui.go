@@ -25,15 +25,16 @@ type Config struct {
 	Interval time.Duration
 	// ReadOnly hides and refuses all actions.
 	ReadOnly bool
-	// HidePayloads leaves out payloads, results, cursors and the attributes of log lines. Errors and messages are shown: their
-	// content is up to the handlers.
+	// HidePayloads leaves out payloads, results, cursors and the attributes of log lines. Errors and messages are
+	// shown: their content is up to the handlers.
 	HidePayloads bool
 	// Links are further pages of the host in the header. Default: none.
 	Links []Link
-	// Authorize is called before every page and every action. An error refuses the request, and its text is shown. Default:
-	// everything is permitted.
+	// Authorize is called before every page and every action. An error refuses the request, and its text is shown.
+	// Default: everything is permitted.
 	Authorize func(r *http.Request, action Action) error
-	// Logger logs errors, and actions of people. Default: slog.Default(); to disable it, use a logger on slog.DiscardHandler.
+	// Logger logs errors, and actions of people. Default: slog.Default(); to disable it, use a logger on
+	// slog.DiscardHandler.
 	Logger *slog.Logger
 }
 
@@ -107,8 +108,8 @@ func New(q *queue.Queue, cfg *Config) (*Handler, error) {
 // ServeHTTP serves the dashboard.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve.ServeHTTP(w, r) }
 
-// Close ends the streams of events, and refuses new ones. Pages are still served. It returns once nothing runs in the background
-// any more.
+// Close ends the streams of events, and refuses new ones. Pages are still served. It returns once nothing runs in the
+// background any more.
 func (h *Handler) Close() { h.hub.close() }
 
 func (h *Handler) route() {
@@ -133,8 +134,8 @@ func (h *Handler) route() {
 	}
 }
 
-// enter refuses requests that another site makes a browser send. It redirects requests without the last slash of the mount: links
-// are relative to that.
+// enter refuses requests that another site makes a browser send. It redirects requests without the last slash of the
+// mount: links are relative to that.
 func (h *Handler) enter(w http.ResponseWriter, r *http.Request) {
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
 		h.problem(w, r, http.StatusForbidden, "Refused",

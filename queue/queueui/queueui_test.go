@@ -84,7 +84,8 @@ func TestConfigIsChecked(t *testing.T) {
 		want string
 	}{
 		{queueui.Config{Interval: time.Millisecond}, "queueui: Config.Interval is 1ms; it must be at least 100ms"},
-		{queueui.Config{Prefix: "jobs"}, `queueui: Config.Prefix is "jobs"; it must begin with a slash and not end with one`},
+		{queueui.Config{Prefix: "jobs"},
+			`queueui: Config.Prefix is "jobs"; it must begin with a slash and not end with one`},
 		{queueui.Config{Prefix: "/jobs/"}, "must begin with a slash and not end with one"},
 		{queueui.Config{Prefix: "/"}, "must begin with a slash and not end with one"},
 	} {
@@ -162,10 +163,11 @@ func TestMountedAnywhere(t *testing.T) {
 		handler func(ui http.Handler) http.Handler
 		cfg     *queueui.Config
 	}{
-		"at the root":    {"", func(ui http.Handler) http.Handler { return ui }, nil},
-		"stripped":       {"/a/b", func(ui http.Handler) http.Handler { return http.StripPrefix("/a/b", ui) }, nil},
-		"by its config":  {"/a/b", func(ui http.Handler) http.Handler { return ui }, &queueui.Config{Prefix: "/a/b"}},
-		"behind a proxy": {"/outside", func(ui http.Handler) http.Handler { return http.StripPrefix("/outside", ui) }, nil},
+		"at the root":   {"", func(ui http.Handler) http.Handler { return ui }, nil},
+		"stripped":      {"/a/b", func(ui http.Handler) http.Handler { return http.StripPrefix("/a/b", ui) }, nil},
+		"by its config": {"/a/b", func(ui http.Handler) http.Handler { return ui }, &queueui.Config{Prefix: "/a/b"}},
+		"behind a proxy": {"/outside", func(ui http.Handler) http.Handler { return http.StripPrefix("/outside", ui) },
+			nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ui, err := queueui.New(q, mount.cfg)
@@ -200,7 +202,8 @@ func TestReadOnlyOffersAndDoesNothing(t *testing.T) {
 	for _, path := range []string{"", "jobs?state=failed", "jobs/" + id} {
 		require.NotContains(t, s.get(path).body, `method="post"`)
 	}
-	for _, path := range []string{"jobs/" + id + "/retry", "jobs/" + id + "/cancel", "jobs/retry", "jobs/cancel", "pause", "resume"} {
+	for _, path := range []string{"jobs/" + id + "/retry", "jobs/" + id + "/cancel", "jobs/retry", "jobs/cancel",
+		"pause", "resume"} {
 		a := s.post(path, "same-origin", url.Values{"state": {"failed"}})
 		require.Equal(t, http.StatusForbidden, a.StatusCode, path)
 		require.Contains(t, a.body, "does not change them")
@@ -220,7 +223,8 @@ func TestTheHostDecidesWhoMayWhat(t *testing.T) {
 	}})
 	id := s.failed()
 	for action, path := range map[queueui.Action]string{
-		queueui.ActionRetry: "jobs/" + id + "/retry", queueui.ActionCancel: "jobs/" + id + "/cancel", queueui.ActionPause: "pause",
+		queueui.ActionRetry: "jobs/" + id + "/retry", queueui.ActionCancel: "jobs/" + id + "/cancel",
+		queueui.ActionPause: "pause",
 	} {
 		refused = action
 		a := s.post(path, "same-origin", nil)
@@ -239,8 +243,10 @@ func TestAJobShowsItsHistory(t *testing.T) {
 	s := newSite(t, nil)
 	page := s.get("jobs/" + s.populate()).body
 	for _, part := range []string{
-		"Why it does not run", "no process is registered that runs jobs", "smtp: 451 4.3.0 try again later", "handler panicked: no such template",
-		"<summary>Stack</summary>", `aria-label="attempts: 2 in`, "draft", "r-771", "quota is low", "grace@example.org", "outbound.send:17:4711", "user-17",
+		"Why it does not run", "no process is registered that runs jobs", "smtp: 451 4.3.0 try again later",
+		"handler panicked: no such template",
+		"<summary>Stack</summary>", `aria-label="attempts: 2 in`, "draft", "r-771", "quota is low", "grace@example.org",
+		"outbound.send:17:4711", "user-17",
 		"outbound, reply", "2 of 5", "Cancel the job",
 	} {
 		require.Contains(t, page, part)
@@ -270,7 +276,8 @@ func TestListsAreFilteredAndGoBackAndForth(t *testing.T) {
 	require.Contains(t, s.get(link(t, third.body, "newer")).body, ids[69])
 	require.Contains(t, s.get(link(t, s.get(link(t, third.body, "newer")).body, "newer")).body, ids[119])
 
-	for query, want := range map[string]int{"user=ada&before=" + ids[20]: 10, "tag=even&before=" + ids[20]: 10, "state=failed": 0, "type=mail.send": 0, "state=queued&type=mail.classify&user=ada": 50} {
+	for query, want := range map[string]int{"user=ada&before=" + ids[20]: 10, "tag=even&before=" + ids[20]: 10,
+		"state=failed": 0, "type=mail.send": 0, "state=queued&type=mail.classify&user=ada": 50} {
 		require.Equal(t, want, shown(s.get("jobs?"+query)), query)
 	}
 	bad := s.get("jobs?state=lost")

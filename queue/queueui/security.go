@@ -2,7 +2,8 @@ package queueui
 
 import "net/http"
 
-// policy lets pages load only their own resources, without inline scripts and styles, so that injected markup has no effect.
+// policy lets pages load only their own resources, without inline scripts and styles, so that injected markup has no
+// effect.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 

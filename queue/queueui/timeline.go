@@ -43,7 +43,8 @@ func draw(job *queue.Job, attempts []queue.AttemptRecord, now time.Time) *timeli
 	for i := range attempts {
 		t.Spans = append(t.Spans, t.span(&attempts[i], all))
 	}
-	t.Summary = fmt.Sprintf("attempts: %d in %s, the last one %s", len(attempts), duration(all), attempts[len(attempts)-1].Kind)
+	t.Summary = fmt.Sprintf("attempts: %d in %s, the last one %s", len(attempts), duration(all),
+		attempts[len(attempts)-1].Kind)
 	return t
 }
 

@@ -101,7 +101,8 @@ func TestTypesArePausedByKeyboardAndWithoutScripts(t *testing.T) {
 	s.failed()
 	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	b.open(s.url)
-	require.False(t, eval[bool](b, `document.getElementById("live-toggle").checkVisibility()`), "there is nothing to stop")
+	require.False(t, eval[bool](b, `document.getElementById("live-toggle").checkVisibility()`),
+		"there is nothing to stop")
 	b.tabTo(`#pause-type-mail\.send > summary`)
 	b.press(kb.Enter)
 	b.tabTo(`#pause-go-type-mail\.send`)
@@ -127,7 +128,8 @@ func TestAFormOfAnotherSiteDoesNothing(t *testing.T) {
 	id := s.failed()
 	attacker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte(`<form method="post" action="` + s.url + "jobs/" + id + `/retry"><button>Win</button></form>`))
+		_, _ = w.Write([]byte(`<form method="post" action="` + s.url + "jobs/" + id +
+			`/retry"><button>Win</button></form>`))
 	}))
 	defer attacker.Close()
 	b.open(attacker.URL)

@@ -83,7 +83,8 @@ func BenchmarkDrain(b *testing.B) {
 		name    string
 		workers int
 		handle  func(context.Context, *queue.Work[int]) error
-	}{{"nothing/workers=10", 10, nothing}, {"nothing/workers=100", 100, nothing}, {"complete/workers=10", 10, complete}, {"complete/workers=100", 100, complete}} {
+	}{{"nothing/workers=10", 10, nothing}, {"nothing/workers=100", 100, nothing}, {"complete/workers=10", 10, complete},
+		{"complete/workers=100", 100, complete}} {
 		b.Run(c.name, func(b *testing.B) {
 			q := benchQueue(b, sqlite.Normal)
 			fill(b, q, b.N, nil)

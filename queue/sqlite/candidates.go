@@ -11,20 +11,23 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Only one connection writes, so its time bounds the throughput of claims and completions. If there are many jobs, a claim reads
-// them on another connection before its turn, concurrently with the writer. Its turn is then one UPDATE that checks that they are
-// unchanged.
+// Only one connection writes, so its time bounds the throughput of claims and completions. If there are many jobs, a
+// claim reads them on another connection before its turn, concurrently with the writer. Its turn is then one UPDATE
+// that checks that they are unchanged.
 
-// Candidates are jobs that a claim has read before its turn. They are fresh: none of them has changed since it was inserted.
+// Candidates are jobs that a claim has read before its turn. They are fresh: none of them has changed since it was
+// inserted.
 type candidates struct {
 	jobs    []driver.Job
 	numbers []int64 // of their rows
 }
 
 const (
-	// manyJobs is the number of jobs that a claim must have got for the next one to read ahead: for few jobs it does not pay.
+	// manyJobs is the number of jobs that a claim must have got for the next one to read ahead: for few jobs it does
+	// not pay.
 	manyJobs = 64
-	// claimsInTurn is the number of claims that read in their turn after one has read ahead in vain: there are competing claims.
+	// claimsInTurn is the number of claims that read in their turn after one has read ahead in vain: there are
+	// competing claims.
 	claimsInTurn = 32
 )
 
@@ -48,7 +51,8 @@ func (r *candidateReader) stale() { r.inTurn.Store(claimsInTurn) }
 
 // read returns nil if the claim should read in its turn. Errors are ignored: the turn gets them again.
 func (r *candidateReader) read(ctx context.Context, req driver.ClaimRequest) *candidates {
-	if r.conn == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 || !r.mu.TryLock() {
+	if r.conn == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 ||
+		!r.mu.TryLock() {
 		return nil
 	}
 	defer r.mu.Unlock()
@@ -87,7 +91,7 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 		rows, err := q.QueryContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted)
 		return jobsql.ScanClaimed(rows, err, wanted)
 	}
-	m, err := newMerge(ctx, nil, req.Types, &turn{req: req})
+	m, err := newMerge(ctx, nil, req.Types, &txClaim{req: req})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,14 +106,16 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 
 // start makes all candidates running. If it returns [errStale], the transaction must be undone.
 func (c *candidates) start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
-	// A number is given to another row only when all that follow are gone as well: it is enough to know the last one again.
+	// A number is given to another row only when all that follow are gone as well: it is enough to know the last one
+	// again.
 	last := 0
 	for i, n := range c.numbers {
 		if n > c.numbers[last] {
 			last = i
 		}
 	}
-	res, err := tx.ExecContext(ctx, claimFresh, req.WorkerID, dbtime.Of(req.Now), list(c.numbers), c.numbers[last], c.jobs[last].ID)
+	res, err := tx.ExecContext(ctx, claimFresh, req.WorkerID, dbtime.Of(req.Now), list(c.numbers), c.numbers[last],
+		c.jobs[last].ID)
 	if err != nil {
 		return nil, err
 	}

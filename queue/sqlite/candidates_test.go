@@ -27,7 +27,8 @@ func crowd(t *testing.T, jobs int, opts *queue.Options) (*DB, *queue.Queue, driv
 	}
 	_, err = q.EnqueueMany(t.Context(), batch)
 	require.NoError(t, err)
-	return db, q, driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "a", Capacity: 1000}, {Type: "b", Capacity: 1000}}, Limit: manyJobs, Now: time.Now()}
+	return db, q, driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "a", Capacity: 1000},
+		{Type: "b", Capacity: 1000}}, Limit: manyJobs, Now: time.Now()}
 }
 
 // What a claim has read before its turn it takes as it would have read it in its turn.
@@ -42,7 +43,7 @@ func TestClaimThatReadsAheadGetsWhatOthersGet(t *testing.T) {
 			require.NotNil(t, ahead)
 			var want []driver.Job
 			require.Error(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				found := turn{req: req}
+				found := txClaim{req: req}
 				require.NoError(t, found.claim(ctx, tx))
 				want = found.result.Jobs
 				return context.Canceled // undone
@@ -114,7 +115,8 @@ UPDATE jobs SET id = id || '-other' WHERE rowid = (SELECT MAX(rowid) FROM jobs) 
 			}
 			require.ErrorIs(t, err, errStale)
 			var running int
-			require.NoError(t, db.engine.reader.Get(&running, "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND worker_id = 'w'"))
+			require.NoError(t, db.engine.reader.Get(&running,
+				"SELECT COUNT(*) FROM jobs WHERE state = 'running' AND worker_id = 'w'"))
 			require.Zero(t, running, "the claim is undone")
 			db.engine.candidates.stale()
 			for range claimsInTurn {

@@ -13,7 +13,8 @@ import (
 
 // However long the log, the writer copies only the last pages of it in its turn; all others are copied beside it.
 func TestLogIsCopiedBackBesideTheWriter(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), &Config{Durability: Normal, SingleProcess: true})
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"),
+		&Config{Durability: Normal, SingleProcess: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	exec := func(text string) {
@@ -47,7 +48,8 @@ func TestLogIsCopiedBackBesideTheWriter(t *testing.T) {
 	_, unfinished := log()
 	require.GreaterOrEqual(t, unfinished, left, "it is not the writer's task")
 
-	own := newConnections("file:"+db.engine.file.path, map[string][]string{"_synchronous": {"NORMAL"}}, Config{BusyTimeout: time.Second})
+	own := newConnections("file:"+db.engine.file.path, map[string][]string{"_synchronous": {"NORMAL"}},
+		Config{BusyTimeout: time.Second})
 	conn, err := own.beside(t.Context())
 	require.NoError(t, err)
 	db.engine.checkpointer = startCheckpointer(conn, db.engine.writer)

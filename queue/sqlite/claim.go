@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"time"
@@ -27,10 +28,10 @@ func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.Cl
 	return result, nil
 }
 
-// A turn is a claim within a transaction.
-type turn struct {
+// A txClaim is a claim within a transaction.
+type txClaim struct {
 	req   driver.ClaimRequest
-	ahead *candidates // to take, if they are not nil, and not what the turn finds
+	ahead *candidates // to take, if they are not nil, and not what the claim finds
 	freed marks       // limit keys that the transaction has freed
 
 	todo   chores
@@ -39,12 +40,12 @@ type turn struct {
 }
 
 func (db *engine) claim(ctx context.Context, req driver.ClaimRequest, ahead *candidates) (driver.ClaimResult, error) {
-	t := turn{req: req, ahead: ahead}
+	t := txClaim{req: req, ahead: ahead}
 	err := db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return db.claimIn(ctx, tx, &t) })
 	return t.result, err
 }
 
-func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *turn) error {
+func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *txClaim) error {
 	// Limits use the instants that are stored.
 	now := dbtime.Truncate(t.req.Now)
 	t.req.Now = now
@@ -57,7 +58,7 @@ func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *turn) erro
 	return t.claim(ctx, tx)
 }
 
-func (t *turn) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
+func (t *txClaim) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
 	if t.todo, err = doChores(ctx, tx, &t.req); err != nil {
 		return err
 	}
@@ -86,15 +87,16 @@ func (t *turn) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
 }
 
 // pick makes the first of the types' jobs running, and reports whether there may be more of them.
-func (t *turn) pick(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity) (more bool, err error) {
+func (t *txClaim) pick(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity) (more bool, err error) {
 	req := t.req
-	keyed := t.todo.fronts || t.todo.marks || len(t.freed) > 0
+	keyed := t.todo.heads || t.todo.marks || len(t.freed) > 0
 	switch {
 	case len(types) == 0 && !keyed:
 		return false, nil
 	case len(types) == 1 && !keyed:
 		wanted := min(types[0].Capacity, req.Limit)
-		t.result.Jobs, err = start(ctx, tx, req, min(wanted, 16), selectClaimable, types[0].Type, dbtime.Of(req.Now), wanted)
+		t.result.Jobs, err = start(ctx, tx, req, min(wanted, 16), selectClaimable, types[0].Type, dbtime.Of(req.Now),
+			wanted)
 		return false, err
 	}
 	m, err := newMerge(ctx, tx, types, t)
@@ -106,7 +108,8 @@ func (t *turn) pick(ctx context.Context, tx *driver.WriteTx, types []driver.Type
 		return false, err
 	}
 	if len(places) > 0 {
-		t.result.Jobs, err = start(ctx, tx, req, len(places), selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
+		t.result.Jobs, err = start(ctx, tx, req, len(places), selectClaimableRows, list(rowsOf(places)),
+			dbtime.Of(req.Now))
 	}
 	if err != nil {
 		return false, err
@@ -118,7 +121,9 @@ func (t *turn) pick(ctx context.Context, tx *driver.WriteTx, types []driver.Type
 }
 
 // start makes the selected jobs running, approximately as many as expected.
-func start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any) ([]driver.Job, error) {
+func start(
+	ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any,
+) ([]driver.Job, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	jobs, numbers, err := jobsql.ScanClaimed(rows, err, expected)
 	if err != nil || len(jobs) == 0 {
@@ -139,7 +144,9 @@ func markStarted(jobs []driver.Job, req driver.ClaimRequest) {
 }
 
 // nextDue returns when there may be jobs to claim without a notification.
-func nextDue(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, limits joblimit.Types) (time.Time, error) {
+func nextDue(
+	ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, limits joblimit.Types,
+) (time.Time, error) {
 	names := make([]string, len(types))
 	for i := range types {
 		names[i] = types[i].Type
@@ -213,4 +220,79 @@ func (db *engine) CheckLeases(ctx context.Context, leases []driver.Lease) ([]err
 		return nil, err
 	}
 	return jobsql.LeaseErrors(leases, held), nil
+}
+
+// chores are the tasks of a claim before it claims; nearly always there are none.
+type chores struct {
+	expired, due, marks bool
+	typeLimits          bool
+	heads               bool // some limit keys have capacity for jobs that wait
+	more                bool // some are left for the next claim
+}
+
+func doChores(ctx context.Context, tx *driver.WriteTx, req *driver.ClaimRequest) (todo chores, err error) {
+	at := dbtime.Of(req.Now)
+	var registered bool
+	err = scanRow(ctx, tx, selectChores, []any{at, req.WorkerID},
+		&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.heads, &registered)
+	if err != nil {
+		return todo, err
+	}
+	if !registered {
+		if _, err := tx.ExecContext(ctx, jobsql.EnsureWorker, req.WorkerID, at); err != nil {
+			return todo, err
+		}
+	}
+	if todo.expired {
+		if err := todo.expire(ctx, tx, at); err != nil {
+			return todo, err
+		}
+	}
+	if todo.due {
+		return todo, todo.promote(ctx, tx, at)
+	}
+	return todo, nil
+}
+
+// portionOfChores bounds the rows that one claim expires, and that it promotes.
+const portionOfChores = 1000
+
+func (c *chores) expire(ctx context.Context, tx *driver.WriteTx, at dbtime.Time) error {
+	rows, err := tx.QueryContext(ctx, expireJobs, at)
+	ended, err := jobsql.Collect(rows, err, func(row jobsql.Scanner) (e endedJob, err error) {
+		var key, scope, limitKey sql.NullString
+		err = row.Scan(&e.id, &key, &scope, &limitKey)
+		e.finished, e.waited, e.key, e.scope, e.limitKey = true, true, key.String, driver.KeyScope(scope.String),
+			limitKey.String
+		return e, err
+	})
+	if err != nil {
+		return err
+	}
+	c.more = c.more || len(ended) == portionOfChores
+	for i := range ended {
+		c.marks = c.marks || ended[i].limitKey != ""
+	}
+	return release(ctx, tx, ended)
+}
+
+func (c *chores) promote(ctx context.Context, tx *driver.WriteTx, at dbtime.Time) error {
+	rows, err := tx.QueryContext(ctx, promoteJobs, at)
+	keys, err := jobsql.Collect(rows, err, limitKey)
+	if err != nil {
+		return err
+	}
+	c.more = c.more || len(keys) == portionOfChores
+	marks := newMarks()
+	for _, key := range keys {
+		marks.add(key)
+	}
+	c.marks = c.marks || len(marks) > 0
+	return marks.write(ctx, tx)
+}
+
+func limitKey(row jobsql.Scanner) (string, error) {
+	var key sql.NullString
+	err := row.Scan(&key)
+	return key.String, err
 }

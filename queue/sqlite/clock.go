@@ -11,9 +11,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A steadyClock is the machine's clock, unless that was just set by a lot. Then it continues by the monotonic clock: a mistake
-// that is corrected soon fires no schedule, expires no job and deletes nothing. All processes on the file observe the change of
-// the clock; a process that starts meanwhile has only the machine's clock.
+// A steadyClock is the machine's clock, unless that was just set by a lot. Then it continues by the monotonic clock: a
+// mistake that is corrected soon fires no schedule, expires no job and deletes nothing. All processes on the file
+// observe the change of the clock; a process that starts meanwhile has only the machine's clock.
 type steadyClock struct {
 	machine machine
 	anchor  atomic.Pointer[anchor]
@@ -50,8 +50,8 @@ const (
 
 var _ driver.Clock = (*engine)(nil)
 
-// Now implements [driver.Clock]. It returns the machine's time. If the clock is set by ten minutes or more while the database is
-// open, Now accepts the change after five minutes, or at once if the machine has slept.
+// Now implements [driver.Clock]. It returns the machine's time. If the clock is set by ten minutes or more while the
+// database is open, Now accepts the change after five minutes, or at once if the machine has slept.
 func (db *engine) Now() time.Time { return db.steady.now() }
 
 func newSteadyClock(m machine) *steadyClock {

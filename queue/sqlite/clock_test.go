@@ -35,15 +35,26 @@ func TestSteadyClock(t *testing.T) {
 		do   func(s *setClock, read func())
 		want time.Duration // the machine's clock is ahead of what is read
 	}{
-		"time passes":           {do: func(s *setClock, _ func()) { s.pass(48 * time.Hour) }},
-		"it is corrected":       {do: func(s *setClock, _ func()) { s.set(-leapLimit + 1) }},
-		"it is corrected often": {do: func(s *setClock, read func()) { times(20, func() { s.set(time.Minute); read(); s.pass(time.Second) }) }},
-		"a day ahead":           {do: func(s *setClock, _ func()) { s.set(24 * time.Hour) }, want: 24 * time.Hour},
-		"a day behind":          {do: func(s *setClock, _ func()) { s.set(-24 * time.Hour) }, want: -24 * time.Hour},
-		"a year ahead":          {do: func(s *setClock, _ func()) { s.set(365 * 24 * time.Hour) }, want: 365 * 24 * time.Hour},
-		"ahead and time passes": {do: func(s *setClock, read func()) { s.set(time.Hour); read(); s.pass(leapHold - 1) }, want: time.Hour},
+		"time passes":     {do: func(s *setClock, _ func()) { s.pass(48 * time.Hour) }},
+		"it is corrected": {do: func(s *setClock, _ func()) { s.set(-leapLimit + 1) }},
+		"it is corrected often": {do: func(s *setClock,
+			read func()) {
+			times(20, func() { s.set(time.Minute); read(); s.pass(time.Second) })
+		}},
+		"a day ahead":  {do: func(s *setClock, _ func()) { s.set(24 * time.Hour) }, want: 24 * time.Hour},
+		"a day behind": {do: func(s *setClock, _ func()) { s.set(-24 * time.Hour) }, want: -24 * time.Hour},
+		"a year ahead": {do: func(s *setClock, _ func()) { s.set(365 * 24 * time.Hour) },
+			want: 365 * 24 * time.Hour},
+		"ahead and time passes": {do: func(s *setClock, read func()) { s.set(time.Hour); read(); s.pass(leapHold - 1) },
+			want: time.Hour},
 		"ahead and it stays so": {do: func(s *setClock, read func()) { s.set(time.Hour); read(); s.pass(leapHold) }},
-		"ahead and put right":   {do: func(s *setClock, read func()) { s.set(time.Hour); read(); s.pass(time.Minute); s.set(-time.Hour) }},
+		"ahead and put right": {do: func(s *setClock,
+			read func()) {
+			s.set(time.Hour)
+			read()
+			s.pass(time.Minute)
+			s.set(-time.Hour)
+		}},
 		"ahead, and then further": {do: func(s *setClock, read func()) {
 			s.set(time.Hour)
 			read()
@@ -62,9 +73,14 @@ func TestSteadyClock(t *testing.T) {
 			read()
 			s.pass(1)
 		}, want: time.Hour},
-		"the machine sleeps":                {do: func(s *setClock, _ func()) { s.sleep(8 * time.Hour) }},
-		"it sleeps and is set while it did": {do: func(s *setClock, _ func()) { s.sleep(8 * time.Hour); s.set(24 * time.Hour) }, want: 32 * time.Hour},
-		"nobody knows that it sleeps":       {do: func(s *setClock, _ func()) { s.mute = true; s.sleep(8 * time.Hour) }, want: 8 * time.Hour},
+		"the machine sleeps": {do: func(s *setClock, _ func()) { s.sleep(8 * time.Hour) }},
+		"it sleeps and is set while it did": {do: func(s *setClock,
+			_ func()) {
+			s.sleep(8 * time.Hour)
+			s.set(24 * time.Hour)
+		}, want: 32 * time.Hour},
+		"nobody knows that it sleeps": {do: func(s *setClock, _ func()) { s.mute = true; s.sleep(8 * time.Hour) },
+			want: 8 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &setClock{shown: time.Now().Round(0)}

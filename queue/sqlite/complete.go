@@ -30,8 +30,8 @@ func completeArgs(outcomes []*driver.Outcome) []any {
 
 func isPlain(out *driver.Outcome) bool { return out.Kind == driver.KindCompleted && out.Plain }
 
-// completePlain completes the outcomes if all leases are held, which is usual, without reading back the ended jobs. Otherwise it
-// writes nothing and returns false.
+// completePlain completes the outcomes if all leases are held, which is usual, without reading back the ended jobs.
+// Otherwise it writes nothing and returns false.
 func completePlain(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (done bool, err error) {
 	if len(outcomes) == 0 {
 		return true, nil

@@ -73,8 +73,8 @@ func (o ownConnections) reading() url.Values {
 	return o.with(o.cfg.BusyTimeout.Milliseconds(), "_query_only", "1")
 }
 
-// keptStatements is the number of prepared statements that each reader caches: preparing one takes longer than reading a row with
-// it.
+// keptStatements is the number of prepared statements that each reader caches: preparing one takes longer than reading
+// a row with it.
 const keptStatements = 100
 
 func (o ownConnections) readers() (*sqlx.DB, func() error, error) {

@@ -90,15 +90,18 @@ func readOnly(t *testing.T) trouble {
 	t.Cleanup(func() { _ = exec.Command("chattr", "-i", log).Run() })
 	return trouble{
 		folder: folder,
-		says:   "disk I/O error: operation not permitted (file:" + filepath.Join(folder, "test.db") + ": see what its disk and the system's log say)",
-		begin:  func(*sqlite.DB) { require.NoError(t, exec.Command("chattr", "+i", log).Run()) },
-		end:    func(*sqlite.DB) { require.NoError(t, exec.Command("chattr", "-i", log).Run()) },
+		says: "disk I/O error: operation not permitted (file:" + filepath.Join(folder, "test.db") +
+			": see what its disk and the system's log say)",
+		begin: func(*sqlite.DB) { require.NoError(t, exec.Command("chattr", "+i", log).Run()) },
+		end:   func(*sqlite.DB) { require.NoError(t, exec.Command("chattr", "-i", log).Run()) },
 	}
 }
 
-// While nothing can be written, writes fail and say why; afterwards the same dispatcher goes on and finishes everything.
+// While nothing can be written, writes fail and say why; afterwards the same dispatcher goes on and finishes
+// everything.
 func TestDiskThatRefusesUnderLoadLosesAndDoublesNothing(t *testing.T) {
-	for name, makeTrouble := range map[string]func(*testing.T) trouble{"full": fullDisk, "full file": fullFile, "read-only": readOnly} {
+	for name, makeTrouble := range map[string]func(*testing.T) trouble{"full": fullDisk, "full file": fullFile,
+		"read-only": readOnly} {
 		t.Run(name, func(t *testing.T) { troubled(t, makeTrouble(t)) })
 	}
 }
@@ -116,7 +119,8 @@ func troubled(t *testing.T, trouble trouble) {
 	defer func() { require.NoError(t, db.Close()) }()
 	f, err := forest.Open(t.Context(), db)
 	require.NoError(t, err)
-	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: time.Second, PollInterval: 20 * time.Millisecond})
+	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: time.Second,
+		PollInterval: 20 * time.Millisecond})
 	require.NoError(t, err)
 	var grown atomic.Int64
 	growing := make(chan struct{}, 1)
@@ -182,7 +186,8 @@ func TestDispatcherThatStartsOnAFullDiskRecovers(t *testing.T) {
 
 	for _, exclusive := range []bool{true, false} {
 		refused, ran := make(chan string, 100), make(chan int, 1)
-		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond, Exclusive: exclusive, Logger: slog.New(heard{refused})})
+		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond,
+			Exclusive: exclusive, Logger: slog.New(heard{refused})})
 		require.NoError(t, err)
 		queue.Handle(d, greet, func(_ context.Context, w *queue.Work[int]) error {
 			ran <- w.Payload
@@ -237,5 +242,6 @@ func TestOpenOfAReadOnlyFileSaysSo(t *testing.T) {
 		require.NoError(t, os.Chmod(path, 0o400))
 	}
 	_, err = sqlite.Open(t.Context(), path, nil)
-	require.EqualError(t, err, "sqlite: open file:"+path+": attempt to write a readonly database (the queue writes: let this program write the file and its folder)")
+	require.EqualError(t, err, "sqlite: open file:"+path+
+		": attempt to write a readonly database (the queue writes: let this program write the file and its folder)")
 }

@@ -39,7 +39,8 @@ FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_journal_
 	}}
 	if facts.Pages > 10_000 && facts.Free > facts.Pages/2 {
 		findings = append(findings, driver.Finding{
-			Severity: driver.SeverityWarning, Text: "more than half of the file is free", Hint: "it is used again; VACUUM gives it back, while nothing else writes",
+			Severity: driver.SeverityWarning, Text: "more than half of the file is free",
+			Hint: "it is used again; VACUUM gives it back, while nothing else writes",
 		})
 	}
 	findings = append(findings, db.examineLog()...)
@@ -49,7 +50,8 @@ FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_journal_
 
 func (db *engine) examineFile() []driver.Finding {
 	if err := db.file.check(db.reader); err != nil {
-		return []driver.Finding{{Severity: driver.SeverityProblem, Text: err.Error(), Hint: "nothing is written until then"}}
+		return []driver.Finding{{Severity: driver.SeverityProblem, Text: err.Error(),
+			Hint: "nothing is written until then"}}
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/adopted"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
-	"github.com/postroom-go/postroom/queue/internal/joined"
 )
 
 // shared has the methods that are the same on every engine.
@@ -33,7 +33,7 @@ type engine struct {
 	file         *file // nil in memory
 	watched      bool
 	own          library
-	seen         joined.Seen
+	seen         adopted.Seen
 }
 
 var _ driver.Driver = (*engine)(nil)
@@ -51,12 +51,13 @@ func open(ctx context.Context, from connections, file *file, cfg Config) (_ *eng
 	if err := db.openReaders(ctx, from); err != nil {
 		return nil, err
 	}
-	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, OpenKeys: openKeys, KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound}
+	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, OpenKeys: openKeys,
+		KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound}
 	return db, db.check(ctx)
 }
 
-// openReaders makes the connections besides the writer's. In memory there is no log to copy, and nothing can be read while the
-// writer writes.
+// openReaders makes the connections besides the writer's. In memory there is no log to copy, and nothing can be read
+// while the writer writes.
 func (db *engine) openReaders(ctx context.Context, from connections) (err error) {
 	if db.reader, db.closeReader, err = from.readers(); err != nil || db.file == nil {
 		return err
@@ -84,7 +85,7 @@ func (db *engine) check(ctx context.Context) error {
 		return err
 	}
 	var err error
-	db.own, err = look(ctx, db.reader)
+	db.own, err = readLibrary(ctx, db.reader)
 	return err
 }
 
@@ -138,7 +139,8 @@ func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 }
 
 // errReadInside: in memory a reader would deadlock with the write.
-var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside one either, except by the transaction", driver.ErrNestedWrite)
+var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside one either, except by the transaction",
+	driver.ErrNestedWrite)
 
 // query runs a statement on the readers.
 func (db *engine) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {

@@ -16,7 +16,9 @@ import (
 )
 
 // Insert implements [driver.Enqueuer].
-func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+func (db *engine) Insert(
+	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob,
+) ([]driver.InsertResult, error) {
 	results := make([]driver.InsertResult, len(jobs))
 	fresh := make([]*driver.InsertJob, 0, len(jobs))
 	keys := newMarks()
@@ -56,10 +58,11 @@ func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.
 	for key := range free {
 		delete(keys, key)
 	}
-	return results, errors.Join(keys.write(ctx, tx), addFronts(ctx, tx, fresh, free))
+	return results, errors.Join(keys.write(ctx, tx), addHeads(ctx, tx, fresh, free))
 }
 
-// An inserter inserts so many jobs by one statement. The instant of the transaction is one parameter, however many they are.
+// An inserter inserts so many jobs by one statement. The instant of the transaction is one parameter, however many they
+// are.
 type inserter struct {
 	texts [maxRows + 1]string
 	bound []jobsql.InsertColumn // of a row
@@ -73,8 +76,8 @@ var (
 		func(c jobsql.InsertColumn) jobsql.Fixed { return cmp.Or(c.Same, c.Plain) })
 )
 
-// newInserter binds the columns of which the jobs have no fixed value in common. Those that have the instant come first: SQLite
-// numbers parameters as they appear.
+// newInserter binds the columns of which the jobs have no fixed value in common. Those that have the instant come
+// first: SQLite numbers parameters as they appear.
 func newInserter(columns []jobsql.InsertColumn, fixed func(jobsql.InsertColumn) jobsql.Fixed) inserter {
 	var in inserter
 	slices.SortStableFunc(columns, func(a, b jobsql.InsertColumn) int {
@@ -176,12 +179,15 @@ func null(s string) any {
 }
 
 // takeKey answers with the holder when the key is taken by another job.
-func takeKey(ctx context.Context, tx *driver.WriteTx, key driver.Key, jobID, fingerprint string) (driver.InsertResult, error) {
+func takeKey(
+	ctx context.Context, tx *driver.WriteTx, key driver.Key, jobID, fingerprint string,
+) (driver.InsertResult, error) {
 	var expires time.Time
 	if key.Scope == driver.KeyPeriod {
 		expires = tx.Now().Add(key.Period)
 	}
-	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint, dbtime.Of(expires), dbtime.Of(tx.Now()))
+	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint, dbtime.Of(expires),
+		dbtime.Of(tx.Now()))
 	if err != nil {
 		return driver.InsertResult{}, err
 	}
@@ -206,4 +212,91 @@ func holder(ctx context.Context, tx *driver.WriteTx, jobID, fingerprint string) 
 	}
 	h.Fingerprint = fingerprint
 	return &h, err
+}
+
+// Most jobs are enqueued singly and need only a row. Those of all callers that wait for their turn at the same time
+// become rows of one statement, without a turn and a savepoint for each.
+
+var _ driver.GroupInserter = (*engine)(nil)
+
+// InsertGroup implements [driver.GroupInserter].
+func (db *engine) InsertGroup(ctx context.Context, jobs []driver.InsertJob) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	return db.writer.insert(ctx, jobs)
+}
+
+// insert returns when the jobs are committed, or none of them.
+func (w *writer) insert(ctx context.Context, jobs []driver.InsertJob) error {
+	if err := mayBegin(ctx); err != nil {
+		return err
+	}
+	r := &request{arrived: time.Now(), turn: make(chan struct{}), jobs: jobs}
+	if err := w.await(ctx, r); err != nil {
+		return err
+	}
+	return advise(r.err, w.name)
+}
+
+// insertAll inserts the jobs of the requests with one statement if the database accepts them all, otherwise request by
+// request, so that only the faulty one fails. Like run it returns an error only if the transaction is unusable.
+func (w *writer) insertAll(requests []*request, behind bool) error {
+	if len(requests) == 0 {
+		return nil
+	}
+	err := w.insertSome(requests, behind || len(requests) > 1)
+	if err == nil || w.statements.gone() {
+		return err
+	}
+	if len(requests) == 1 {
+		requests[0].err = err
+		if !behind {
+			return err
+		}
+		return nil
+	}
+	for _, r := range requests {
+		if r.err = w.insertSome([]*request{r}, true); r.err != nil && w.statements.gone() {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// insertSome undoes its writes if it fails and others share the transaction.
+func (w *writer) insertSome(requests []*request, shared bool) error {
+	if shared {
+		if err := w.exec("SAVEPOINT postroom_inserts"); err != nil {
+			return err
+		}
+	}
+	err := w.insertRows(requests)
+	switch {
+	case err != nil && w.statements.gone():
+		return errors.Join(errGone, err)
+	case !shared:
+		return err
+	case err != nil:
+		if e := w.exec("ROLLBACK TO postroom_inserts"); e != nil {
+			return fmt.Errorf("%w (rolling back after: %w)", e, err)
+		}
+	}
+	return errors.Join(err, w.exec("RELEASE postroom_inserts"))
+}
+
+func (w *writer) insertRows(requests []*request) error {
+	var rows []*driver.InsertJob
+	for _, r := range requests {
+		for i := range r.jobs {
+			rows = append(rows, &r.jobs[i])
+		}
+	}
+	tx := driver.NewWriteTx(w.statements, driver.SQLite, w.now())
+	for chunk := range slices.Chunk(rows, maxRows) {
+		if err := insert(context.Background(), tx, chunk, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // ClaimStatements are those that look for jobs to claim.
 var ClaimStatements = map[string]string{
-	"of one type": selectClaimable, "of several types": readReady, "of limit keys": readWaiting, "of fronts": readFronts,
+	"of one type": selectClaimable, "of several types": readReady, "of limit keys": readWaiting, "of heads": readHeads,
 }
 
 // CheckVersion is for the tests.
@@ -22,8 +22,8 @@ func ExecOnWriter(db *DB, statement string) (sql.Result, error) {
 	return db.engine.writer.conn.ExecContext(context.Background(), statement)
 }
 
-// CountPrepares returns how many times SQLite has asked since whether the writer may do something: it does so when it prepares
-// a statement, for the first time or again. Nothing else may be written meanwhile.
+// CountPrepares returns how many times SQLite has asked since whether the writer may do something: it does so when it
+// prepares a statement, for the first time or again. Nothing else may be written meanwhile.
 func CountPrepares(db *DB) (asked *atomic.Int64, err error) {
 	asked = new(atomic.Int64)
 	err = db.engine.writer.conn.Raw(func(dc any) error {
@@ -36,8 +36,8 @@ func CountPrepares(db *DB) (asked *atomic.Int64, err error) {
 	return asked, err
 }
 
-// SetMachine has db belong to a machine with clocks of its own: what the clock shows, how much time has passed, and how long it
-// has been up.
+// SetMachine has db belong to a machine with clocks of its own: what the clock shows, how much time has passed, and how
+// long it has been up.
 func SetMachine(db *DB, now func() (time.Time, time.Duration), uptime func() (time.Duration, bool)) {
 	db.engine.steady = newSteadyClock(machine{now: now, uptime: uptime})
 }

@@ -7,21 +7,23 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+
+	"github.com/mattn/go-sqlite3"
 )
 
-// ErrFileReplaced is returned by writes, and by [Open], if the database file or its write-ahead log is no longer the one that was
-// opened: it was removed, truncated, or replaced by another. Writes would be lost. The error names the file and has a hint. A
-// file that was only moved away works again as soon as it is back.
+// ErrFileReplaced is returned by writes, and by [Open], if the database file or its write-ahead log is no longer the
+// one that was opened: it was removed, truncated, or replaced by another. Writes would be lost. The error names the
+// file and has a hint. A file that was only moved away works again as soon as it is back.
 var ErrFileReplaced = errors.New("sqlite: the database file is not the one that was opened")
 
-// A file is the database's file and its write-ahead log, by which the writer recognizes them at each commit. It is not opened for
-// that: closing it would release SQLite's locks on it.
+// A file is the database's file and its write-ahead log, by which the writer recognizes them at each commit. It is not
+// opened for that: closing it would release SQLite's locks on it.
 type file struct {
 	path string // as it was given, absolute
 	log  string // beside the file that a link leads to
 
 	opened, logOpened os.FileInfo
-	size              atomic.Int64 // of the file when it was last looked at
+	size              atomic.Int64 // of the file when it was last checked
 }
 
 // newFile must be called before the file is opened.
@@ -44,7 +46,7 @@ func (f *file) identify() (err error) {
 	if f.logOpened, err = os.Stat(f.log); err != nil {
 		return err
 	}
-	size, err := f.look()
+	size, err := f.stat()
 	f.size.Store(size)
 	return err
 }
@@ -54,7 +56,7 @@ func (f *file) check(q queryer) error {
 	if f == nil {
 		return nil
 	}
-	size, err := f.look()
+	size, err := f.stat()
 	if err != nil {
 		return err
 	}
@@ -67,8 +69,8 @@ func (f *file) check(q queryer) error {
 	return nil
 }
 
-// look returns the file's size if file and log are the ones that were opened.
-func (f *file) look() (size int64, err error) {
+// stat returns the file's size if file and log are the ones that were opened.
+func (f *file) stat() (size int64, err error) {
 	info, err := os.Stat(f.path)
 	if err := f.compare(f.path, info, f.opened, err); err != nil {
 		return 0, err
@@ -83,7 +85,7 @@ func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 		return fmt.Errorf("%w: %s was removed while it was open; stop all programs that use it, put it back together with its -wal file "+
 			"or restore a backup, and start them again", ErrFileReplaced, path)
 	case err != nil:
-		return fmt.Errorf("sqlite: look at the database file: %w", err)
+		return fmt.Errorf("sqlite: check the database file: %w", err)
 	case !os.SameFile(now, opened):
 		return fmt.Errorf("%w: %s was replaced by another file while it was open; stop all programs that use it, see to it that file and "+
 			"-wal file belong together, and start them again", ErrFileReplaced, path)
@@ -91,11 +93,13 @@ func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 	return nil
 }
 
-// checkSize distinguishes a file that was truncated from one that VACUUM has made smaller, whose database has fewer pages.
+// checkSize distinguishes a file that was truncated from one that VACUUM has made smaller, whose database has fewer
+// pages.
 func (f *file) checkSize(q queryer, size int64) error {
 	var pages, pageSize int64
 	was := f.size.Load()
-	row := q.QueryRowContext(context.Background(), "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
+	row := q.QueryRowContext(context.Background(),
+		"SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
 	if err := row.Scan(&pages, &pageSize); err != nil || size == 0 || pages*pageSize >= was {
 		return errors.Join(fmt.Errorf("%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it and restore a backup",
 			ErrFileReplaced, f.path, was, size), err)
@@ -117,4 +121,22 @@ func (f *file) limitLog() string {
 		limit = max(limit, info.Size()-logCut)
 	}
 	return fmt.Sprint("PRAGMA journal_size_limit = ", limit)
+}
+
+// advice is an error that a person has to resolve, although the program retries. Nothing of the transaction was
+// written.
+var advice = map[sqlite3.ErrNo]string{
+	sqlite3.ErrFull:     "make room on its disk",
+	sqlite3.ErrReadonly: "let this program write the file and its folder",
+	sqlite3.ErrIoErr:    "see what its disk and the system's log say",
+	sqlite3.ErrCorrupt:  "stop all programs, keep a copy, and restore a backup or use the recover command of SQLite's shell",
+}
+
+// advise adds a hint to an error that a person has to resolve.
+func advise(err error, what string) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) || advice[e.Code] == "" {
+		return err
+	}
+	return fmt.Errorf("%w (%s: %s)", err, what, advice[e.Code])
 }

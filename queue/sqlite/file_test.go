@@ -19,9 +19,10 @@ var replacements = map[string]struct {
 	undo func(path, aside string) error
 	says string
 }{
-	"removed":      {does: remove(""), says: "was removed while it was open"},
-	"log removed":  {does: remove("-wal"), says: "test.db-wal was removed while it was open"},
-	"moved away":   {does: os.Rename, undo: func(path, aside string) error { return os.Rename(aside, path) }, says: "was removed while it was open"},
+	"removed":     {does: remove(""), says: "was removed while it was open"},
+	"log removed": {does: remove("-wal"), says: "test.db-wal was removed while it was open"},
+	"moved away": {does: os.Rename, undo: func(path, aside string) error { return os.Rename(aside, path) },
+		says: "was removed while it was open"},
 	"truncated":    {does: truncate(0), says: "to 0 bytes while it was open"},
 	"cut in half":  {does: truncate(2), says: "was truncated from"},
 	"replaced":     {does: replace(""), says: "was replaced by another file while it was open"},
@@ -132,7 +133,8 @@ func TestFileThatIsReplacedDuringAWriteTakesNoJobs(t *testing.T) {
 // VACUUM makes the file smaller, and nothing is missing then.
 func TestFileThatShrinksByItselfIsNoOtherFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
-	db, other := openPath(t, path, &sqlite.Config{SingleProcess: true}), openPath(t, path, &sqlite.Config{SingleProcess: true})
+	db, other := openPath(t, path, &sqlite.Config{SingleProcess: true}),
+		openPath(t, path, &sqlite.Config{SingleProcess: true})
 	q := trapQueue(t, db)
 	exec := func(db *sqlite.DB, statement string) {
 		t.Helper()

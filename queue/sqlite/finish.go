@@ -36,9 +36,11 @@ func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dri
 
 var _ driver.FinishClaimer = (*engine)(nil)
 
-// FinishAndClaim implements [driver.FinishClaimer]. The keys that the ends free are looked at by the claim at once, without
-// being marked.
-func (db *engine) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) (answers []error, claimed func() driver.ClaimResult, err error) {
+// FinishAndClaim implements [driver.FinishClaimer]. The keys that the ends free are looked at by the claim at once,
+// without being marked.
+func (db *engine) FinishAndClaim(
+	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest,
+) (answers []error, claimed func() driver.ClaimResult, err error) {
 	if err := driver.CheckOutcomes(outcomes); err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +55,7 @@ func (db *engine) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcom
 	if err != nil {
 		return nil, nil, err
 	}
-	t := turn{req: req, freed: freed}
+	t := txClaim{req: req, freed: freed}
 	if err := db.claimIn(ctx, tx, &t); err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +172,8 @@ func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
 	var started jobsql.Instant
 	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey)
-	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String), limitKey.String, started.Time
+	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String),
+		limitKey.String, started.Time
 	return e, err
 }
 
@@ -217,7 +220,8 @@ func (e *endedJob) takeKeyAgain(ctx context.Context, tx *driver.WriteTx) error {
 	if err != nil {
 		return err
 	}
-	holder, err := takeKey(ctx, tx, driver.Key{Name: e.key, Scope: e.scope}, e.id, driver.Fingerprint(job.Type, job.Payload))
+	holder, err := takeKey(ctx, tx, driver.Key{Name: e.key, Scope: e.scope}, e.id,
+		driver.Fingerprint(job.Type, job.Payload))
 	if err == nil && holder.Duplicate {
 		_, err = tx.ExecContext(ctx, supersedeJob, dbtime.Of(tx.Now()), e.id, e.key)
 	}
@@ -306,7 +310,8 @@ func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) 
 		return err
 	}
 	ended := []endedJob{{
-		id: jobID, key: key.String, scope: driver.KeyScope(scope.String), limitKey: limitKey.String, finished: true, waited: true,
+		id: jobID, key: key.String, scope: driver.KeyScope(scope.String), limitKey: limitKey.String, finished: true,
+		waited: true,
 	}}
 	if err := release(ctx, tx, ended); err != nil {
 		return err
@@ -328,7 +333,8 @@ func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) e
 		return err
 	}
 	if held := driver.KeyScope(scope.String); jobsql.TakesKeyAgain(held) {
-		holder, err := takeKey(ctx, tx, driver.Key{Name: key.String, Scope: held}, jobID, driver.Fingerprint(jobType, payload))
+		holder, err := takeKey(ctx, tx, driver.Key{Name: key.String, Scope: held}, jobID,
+			driver.Fingerprint(jobType, payload))
 		if err != nil {
 			return err
 		}

@@ -1,14 +1,16 @@
 package sqlite
 
 import (
+	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
-// jsonRows is an array of rows as one argument of a statement, which json_each splits: binding it costs one call into C instead
-// of one for each field.
+// jsonRows is an array of rows as one argument of a statement, which json_each splits: binding it costs one call into C
+// instead of one for each field.
 type jsonRows struct {
 	buf   []byte
 	field bool
@@ -87,4 +89,35 @@ func plain(s string) bool {
 		}
 	}
 	return true
+}
+
+// list is a list of values as a statement's argument, read there with json_each.
+func list[V ~string | int64](values []V) string {
+	if len(values) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // such values always marshal
+	}
+	return string(b)
+}
+
+// maxRows is how many rows one statement takes at most: enough to share its cost, few enough to bind.
+const maxRows = 32
+
+// valueStatements are a statement for each number of rows of values from 1 to [maxRows]. A row has so many parameters,
+// of which it is told the first.
+func valueStatements(
+	head, tail string, first int, row func(first int) string, parameters int,
+) (texts [maxRows + 1]string) {
+	var values strings.Builder
+	for n := 1; n <= maxRows; n++ {
+		if n > 1 {
+			values.WriteString(", ")
+		}
+		values.WriteString(row(first + (n-1)*parameters))
+		texts[n] = head + values.String() + tail
+	}
+	return texts
 }

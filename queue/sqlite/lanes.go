@@ -13,9 +13,9 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 )
 
-// A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key and type
-// the jobs that wait for the key. A lane is read in batches, only as far as the merge needs. One statement reads all required
-// lanes, because a statement is expensive and a place is cheap.
+// A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key
+// and type the jobs that wait for the key. A lane is read in batches, only as far as the merge needs. One statement
+// reads all required lanes, because a statement is expensive and a place is cheap.
 
 // A lane is the jobs that may be claimed of one type, or of one type and limit key.
 type lane struct {
@@ -26,7 +26,7 @@ type lane struct {
 	bounds joblimit.Bounds // that of the key is known of a waiting lane that has been read
 
 	ready []place
-	front *place // where it is said to begin; nil when that is not known
+	head  *place // where it is said to begin; nil when that is not known
 	after *place // what is to be read comes after it, or is it; nil when that is not known
 	read  int    // how many places have been read, with those that are taken
 	taken int
@@ -39,8 +39,8 @@ type laneKind int
 const (
 	// laneReady has the jobs of a type that no limit key keeps back.
 	laneReady laneKind = iota
-	// laneFronts has the fronts of a type: where waiting lanes begin. It makes them, and has no jobs of its own.
-	laneFronts
+	// laneHeads has the heads of a type: where waiting lanes begin. It makes them, and has no jobs of its own.
+	laneHeads
 	// laneWaiting has the jobs that wait for a limit key, of one type.
 	laneWaiting
 )
@@ -48,8 +48,8 @@ const (
 // statement is the one that reads lanes of the kind.
 func (k laneKind) statement() string {
 	switch k {
-	case laneFronts:
-		return readFronts
+	case laneHeads:
+		return readHeads
 	case laneWaiting:
 		return readWaiting
 	default:
@@ -63,7 +63,7 @@ type place struct {
 	notBefore string
 	id        string
 	row       int64  // of a job
-	limitKey  string // of a front
+	limitKey  string // of a head
 }
 
 func (p *place) before(q *place) bool {
@@ -118,15 +118,15 @@ type merge struct {
 	keys   *keyLimits
 	wanted int
 	lanes  byNext
-	fronts bool // some are stored
-	more   bool // some keys are left to be looked at
+	heads  bool // some are stored
+	more   bool // some keys are left to be examined
 	open   bool // some keys are left that have capacity and jobs
 }
 
-// newMerge begins with a lane for each type, one for its fronts, and those of the keys that are freed or marked.
-func newMerge(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, t *turn) (m *merge, err error) {
+// newMerge begins with a lane for each type, one for its heads, and those of the keys that are freed or marked.
+func newMerge(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, t *txClaim) (m *merge, err error) {
 	m = &merge{
-		tx: tx, reader: tx, wanted: t.req.Limit, fronts: t.todo.fronts,
+		tx: tx, reader: tx, wanted: t.req.Limit, heads: t.todo.heads,
 		keys: newKeyLimits(t.req.Now),
 	}
 	capacities := make(map[string]*joblimit.Capacity, len(types))
@@ -134,8 +134,8 @@ func newMerge(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapaci
 		shared := joblimit.NewCapacity(t.Capacity)
 		capacities[t.Type] = shared
 		m.lanes = append(m.lanes, &lane{kind: laneReady, typeName: t.Type, bounds: joblimit.Bounds{Type: shared}})
-		if m.fronts {
-			m.lanes = append(m.lanes, &lane{kind: laneFronts, typeName: t.Type, bounds: joblimit.Bounds{Type: shared}})
+		if m.heads {
+			m.lanes = append(m.lanes, &lane{kind: laneHeads, typeName: t.Type, bounds: joblimit.Bounds{Type: shared}})
 		}
 	}
 	if len(t.freed) > 0 {
@@ -159,7 +159,7 @@ func (m *merge) run(ctx context.Context) ([]place, error) {
 	places := make([]place, 0, min(m.wanted, 100))
 	heap.Init(&m.lanes)
 	for most := m.keys.shut + 40 + 4*m.wanted; m.wanted > 0 && len(m.lanes) > 0; {
-		if m.keys.shut > most { // their fronts go now: the next claim finds the others
+		if m.keys.shut > most { // their heads go now: the next claim finds the others
 			m.more = true
 			break
 		}
@@ -180,10 +180,10 @@ func (m *merge) run(ctx context.Context) ([]place, error) {
 	return places, nil
 }
 
-// leave settles what has changed of limit keys by the start of jobs that were taken. When that is not all of them, keys may
-// have more capacity than was thought, and are looked at again.
+// leave settles what has changed of limit keys by the start of jobs that were taken. When that is not all of them, keys
+// may have more capacity than was thought, and are examined again.
 func (m *merge) leave(ctx context.Context, jobs []driver.Job, all bool) error {
-	err := errors.Join(m.keys.spend(ctx, m.tx, jobs), m.moveFronts(ctx))
+	err := errors.Join(m.keys.spend(ctx, m.tx, jobs), m.moveHeads(ctx))
 	if err == nil && !all {
 		err = m.keys.keys().write(ctx, m.tx)
 	}
@@ -193,7 +193,7 @@ func (m *merge) leave(ctx context.Context, jobs []driver.Job, all bool) error {
 // read reads on in the lanes that may have one of the places that are wanted, and of which no more is known than of the
 // one that has to be read.
 func (m *merge) read(ctx context.Context, known int) error {
-	for _, kind := range []laneKind{laneReady, laneFronts, laneWaiting} {
+	for _, kind := range []laneKind{laneReady, laneHeads, laneWaiting} {
 		lanes := m.lacking(kind, known)
 		if kind == laneWaiting {
 			if err := m.keys.enter(ctx, m.tx, lanes); err != nil {
@@ -205,7 +205,7 @@ func (m *merge) read(ctx context.Context, known int) error {
 			continue
 		}
 		n := max(4*known, 2*m.wanted/len(lanes)+1)
-		if kind != laneFronts { // of which those count for nothing whose keys have no capacity
+		if kind != laneHeads { // of which those count for nothing whose keys have no capacity
 			most := 0
 			for _, l := range lanes {
 				most = max(most, l.taken+min(l.bounds.Left(), m.wanted))
@@ -229,10 +229,14 @@ func (m *merge) lacking(kind laneKind, known int) (lanes []*lane) {
 		return nil
 	}
 	horizon := m.horizon()
-	return slices.DeleteFunc(lanes, func(l *lane) bool { return horizon != nil && l.last() != nil && horizon.before(l.last()) })
+	return slices.DeleteFunc(lanes, func(l *lane) bool {
+		return horizon != nil && l.last() != nil &&
+			horizon.before(l.last())
+	})
 }
 
-// horizon is the last of as many known places as are wanted, nil when less are known: what comes after it is not wanted.
+// horizon is the last of as many known places as are wanted, nil when less are known: what comes after it is not
+// wanted.
 func (m *merge) horizon() *place {
 	var known []*place
 	for _, l := range m.lanes {
@@ -260,7 +264,8 @@ func comparePlaces(p, q *place) int {
 	return 0
 }
 
-// readLanes reads the first n places of each lane, those again that are known: that costs less than to find the way back.
+// readLanes reads the first n places of each lane, those again that are known: that costs less than to find the way
+// back.
 func (m *merge) readLanes(ctx context.Context, kind laneKind, lanes []*lane, n int) error {
 	names := list(typesOf(lanes))
 	if kind == laneWaiting {
@@ -275,7 +280,7 @@ func (m *merge) readLanes(ctx context.Context, kind laneKind, lanes []*lane, n i
 		return fmt.Errorf("sqlite: %d lanes were read of %d", len(texts), len(lanes))
 	}
 	for i, l := range lanes {
-		places, err := parsePlaces(texts[i], kind == laneFronts)
+		places, err := parsePlaces(texts[i], kind == laneHeads)
 		if err != nil {
 			return err
 		}
@@ -304,16 +309,17 @@ func keysAndTypesOf(lanes []*lane) string {
 
 // extend adds what has been read of the lane beyond what was.
 func (m *merge) extend(l *lane, places []place) {
-	if l.kind != laneFronts {
+	if l.kind != laneHeads {
 		l.ready = places[min(l.taken, len(places)):]
 		return
 	}
 	for i := range places[min(l.read, len(places)):] {
-		front := &places[l.read+i]
-		l.after = front
-		if _, marked := m.keys.marked[front.limitKey]; !marked {
+		head := &places[l.read+i]
+		l.after = head
+		if _, marked := m.keys.marked[head.limitKey]; !marked {
 			m.lanes = append(m.lanes, &lane{
-				kind: laneWaiting, typeName: l.typeName, limitKey: front.limitKey, bounds: joblimit.Bounds{Type: l.bounds.Type}, front: front, after: front,
+				kind: laneWaiting, typeName: l.typeName, limitKey: head.limitKey,
+				bounds: joblimit.Bounds{Type: l.bounds.Type}, head: head, after: head,
 			})
 		}
 	}
@@ -322,7 +328,7 @@ func (m *merge) extend(l *lane, places []place) {
 var errPlace = errors.New("sqlite: a place in a lane cannot be read")
 
 // parsePlaces reads what one lane has of the statements of laneKind.
-func parsePlaces(text string, fronts bool) ([]place, error) {
+func parsePlaces(text string, heads bool) ([]place, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -335,7 +341,7 @@ func parsePlaces(text string, fronts bool) ([]place, error) {
 		p.id = id
 		var errs [2]error
 		p.priority, errs[0] = strconv.Atoi(priority)
-		if fronts {
+		if heads {
 			p.limitKey, errs[1] = parseText(last)
 		} else {
 			p.row, errs[1] = strconv.ParseInt(last, 10, 64)

@@ -36,7 +36,8 @@ func TestALeapOfTheClockMakesNothingDue(t *testing.T) {
 	}
 	later, err := q.EnqueueIn(t.Context(), tick.New(1, nil), 2*time.Hour)
 	require.NoError(t, err)
-	expires, err := q.EnqueueIn(t.Context(), tick.New(2, &queue.Options{ExpiresAt: began.Add(3 * time.Hour)}), time.Hour)
+	expires, err := q.EnqueueIn(t.Context(), tick.New(2, &queue.Options{ExpiresAt: began.Add(3 * time.Hour)}),
+		time.Hour)
 	require.NoError(t, err)
 	claimed := func() []*queue.Attempt {
 		jobs, err := q.Claim(t.Context(), "worker", []string{"tick"}, 10)

@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// A million jobs of 200 types with 1,000 limit keys, each with capacity for two; an operation is a claim and the end of what
-// it got. What has no capacity must cost nothing.
+// A million jobs of 200 types with 1,000 limit keys, each with capacity for two; an operation is a claim and the end of
+// what it got. What has no capacity must cost nothing.
 func BenchmarkClaimWithinLimits(b *testing.B) {
 	const jobs, types, keys = 1_000_000, 200, 1000
 	for _, limited := range []string{"none", "keys", "keys and types"} {
@@ -27,7 +27,8 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 				got := 0
 				for range b.N {
 					began := time.Now()
-					result, err := db.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: began})
+					result, err := db.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities,
+						Limit: limit, Now: began})
 					claiming += time.Since(began)
 					require.NoError(b, err)
 					got += len(result.Jobs)
@@ -50,7 +51,8 @@ func limitedQueue(b *testing.B, limited string, jobs, types, keys int) (*queue.Q
 	for i := range capacities {
 		capacities[i] = driver.TypeCapacity{Type: fmt.Sprint("type-", i), Capacity: 1000}
 		if limited == "keys and types" {
-			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(capacities[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
+			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(capacities[i].Type),
+				queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
 		}
 	}
 	for i := range keys {
@@ -64,14 +66,16 @@ func limitedQueue(b *testing.B, limited string, jobs, types, keys int) (*queue.Q
 		batch := make([]queue.NewJob, 1000)
 		for i := range batch {
 			key := random.IntN(keys)
-			batch[i] = queue.Type[int](capacities[(key+random.IntN(4)*50)%types].Type).New(i, &queue.Options{Priority: random.IntN(3), LimitKey: fmt.Sprint("key-", key)})
+			batch[i] = queue.Type[int](capacities[(key+random.IntN(4)*50)%types].Type).New(i,
+				&queue.Options{Priority: random.IntN(3), LimitKey: fmt.Sprint("key-", key)})
 		}
 		_, err := q.EnqueueMany(b.Context(), batch)
 		require.NoError(b, err)
 	}
 	// The first claims admit.
 	for range 100 {
-		result, err := q.DB().Driver().Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: 1, Now: time.Now()})
+		result, err := q.DB().Driver().Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities,
+			Limit: 1, Now: time.Now()})
 		require.NoError(b, err)
 		endAll(b, q, result.Jobs)
 	}
@@ -82,7 +86,8 @@ func endAll[J driver.Job | queue.Job](tb testing.TB, q *queue.Queue, jobs []J) {
 	tb.Helper()
 	outcomes := make([]driver.Outcome, len(jobs))
 	for i := range jobs {
-		outcomes[i] = driver.Outcome{Lease: leaseOf(jobs[i]), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
+		outcomes[i] = driver.Outcome{Lease: leaseOf(jobs[i]), State: driver.StateCompleted, Kind: driver.KindCompleted,
+			At: time.Now()}
 	}
 	require.NoError(tb, driver.Write(tb.Context(), q.DB(), func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := q.DB().Driver().Finish(ctx, tx, outcomes)

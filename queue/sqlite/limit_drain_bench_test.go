@@ -21,7 +21,8 @@ func BenchmarkDrainLimited(b *testing.B) {
 	}{{"one key/running=1", 1, true}, {"one key/running=10", 10, true}, {"key each", 1, false}} {
 		b.Run(c.name, func(b *testing.B) {
 			q := benchQueue(b, sqlite.Normal)
-			require.NoError(b, q.SetLimit(b.Context(), queue.ForKeyPrefix("account:"), queue.Limit{MaxRunning: c.running}))
+			require.NoError(b, q.SetLimit(b.Context(), queue.ForKeyPrefix("account:"),
+				queue.Limit{MaxRunning: c.running}))
 			for n := 0; n < b.N; n += 1000 {
 				batch := make([]queue.NewJob, min(1000, b.N-n))
 				for i := range batch {

@@ -9,13 +9,14 @@ const (
 	keysLimited = `EXISTS (SELECT 1 FROM job_limits WHERE kind IN ('key', 'prefix'))`
 
 	// holdOfDue is the hold of a queued job that is due.
-	holdOfDue = `CASE WHEN limit_key IS NOT NULL AND ` + keysLimited + ` THEN ` + jobsql.Limited + ` ELSE ` + jobsql.None + ` END`
+	holdOfDue = `CASE WHEN limit_key IS NOT NULL AND ` + keysLimited + ` THEN ` + jobsql.Limited + ` ELSE ` +
+		jobsql.None + ` END`
 
 	selectKeysLimited = `SELECT ` + keysLimited
 
-	// A key is looked at when the earliest of its marks falls due, those first that have been marked for longest.
+	// A key is examined when the earliest of its marks falls due, those first that have been marked for longest.
 	insertMarks = `
-INSERT INTO job_admissions (due_at, limit_key)
+INSERT INTO job_limit_marks (due_at, limit_key)
 SELECT $1, value
 FROM json_each($2)
 WHERE `
@@ -23,8 +24,9 @@ WHERE `
 ON CONFLICT (limit_key) DO UPDATE
 SET due_at = MIN(due_at, excluded.due_at)`
 
-	someWait = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Limited + ` AND limit_key = value)`
-	isOpen   = `EXISTS (SELECT 1 FROM job_fronts WHERE limit_key = value)`
+	someWait = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Limited +
+		` AND limit_key = value)`
+	isOpen = `EXISTS (SELECT 1 FROM job_heads WHERE limit_key = value)`
 
 	markChanged = insertMarks + `(` + someWait + ` OR ` + isOpen + `)` + onceMarked
 	isShut      = someWait + ` AND NOT ` + isOpen
@@ -43,16 +45,16 @@ FROM json_each($1)
 WHERE ` + isShut
 
 	markLater = `
-INSERT INTO job_admissions (due_at, limit_key)
+INSERT INTO job_limit_marks (due_at, limit_key)
 SELECT due_at, value
 FROM (SELECT value ->> 0 AS due_at, value ->> 1 AS value FROM json_each($1))
 WHERE ` + someWait + onceMarked
 
 	deleteMarks = `
-DELETE FROM job_admissions
+DELETE FROM job_limit_marks
 WHERE id IN (
   SELECT id
-  FROM job_admissions
+  FROM job_limit_marks
   WHERE due_at <= $1
   ORDER BY due_at, id
   LIMIT $2 + 0)
@@ -60,27 +62,27 @@ RETURNING limit_key`
 
 	// When they fall due was told by a clock that has been put back since.
 	hastenMarks = `
-UPDATE job_admissions
+UPDATE job_limit_marks
 SET due_at = $1
 WHERE due_at > $2`
 
 	// The state of a limit as one text: that is several times cheaper than columns. Lines are limits.
-	standingText = `
+	usageText = `
 SELECT group_concat((COALESCE(l.paused, 0)`
 
 	// The numbers of the one limit that holds.
-	standingNumbers = `) || ' ' || COALESCE(l.max_running, 0) || ' ' || COALESCE(l.rate, 0) || ' ' ||
+	usageNumbers = `) || ' ' || COALESCE(l.max_running, 0) || ' ' || COALESCE(l.rate, 0) || ' ' ||
   COALESCE(l.period_us, 0) || ' ' || COALESCE(l.burst, 0) || ' ' || `
 
-	// The limit of the key itself, else that of the longest beginning of it, which is looked for by its length. A pause is one,
-	// whatever other limit holds.
+	// The limit of the key itself, else that of the longest beginning of it, which is searched for by its length. A
+	// pause is one, whatever other limit holds.
 	selectKeys = `
 WITH lengths AS MATERIALIZED (
   SELECT DISTINCT LENGTH(name) AS n
   FROM job_limits
-  WHERE kind = 'prefix')` + standingText + `
+  WHERE kind = 'prefix')` + usageText + `
   OR EXISTS (SELECT 1 FROM lengths CROSS JOIN job_limits WHERE kind = 'prefix' AND name = substr(k.value, 1, n) AND paused)` +
-		standingNumbers + `
+		usageNumbers + `
   CASE WHEN l.max_running IS NULL THEN 0
   ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = k.value) END || ' ' ||
   CASE WHEN l.rate IS NULL THEN ''
@@ -130,28 +132,28 @@ SELECT limit_key, type
 FROM waiting
 WHERE type IS NOT NULL`
 
-	deleteFrontsOfKeys = `
-DELETE FROM job_fronts
+	deleteHeadsOfKeys = `
+DELETE FROM job_heads
 WHERE limit_key IN (SELECT value FROM json_each($1))`
 
-	deleteFronts = `
-DELETE FROM job_fronts
+	deleteHeads = `
+DELETE FROM job_heads
 WHERE (limit_key, type) IN (SELECT value ->> 0, value ->> 1 FROM json_each($1))`
 
 	// Of keys that wait no more with jobs of a type.
-	deleteOldFronts = `
-DELETE FROM job_fronts
+	deleteOldHeads = `
+DELETE FROM job_heads
 WHERE limit_key IN (SELECT value FROM json_each($1))
   AND NOT EXISTS (
     SELECT 1
     FROM jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.Limited + `
-      AND jobs.limit_key = job_fronts.limit_key
-      AND jobs.type = job_fronts.type)`
+      AND jobs.limit_key = job_heads.limit_key
+      AND jobs.type = job_heads.type)`
 
-	insertFronts = `
-INSERT INTO job_fronts (limit_key, type, priority, not_before, id)
+	insertHeads = `
+INSERT INTO job_heads (limit_key, type, priority, not_before, id)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
 FROM json_each($1)
 WHERE TRUE
@@ -161,14 +163,15 @@ SET priority = excluded.priority,
   id = excluded.id
 WHERE `
 
-	betterFronts = insertFronts + `(excluded.priority, job_fronts.not_before, job_fronts.id) >
-  (job_fronts.priority, excluded.not_before, excluded.id)`
+	betterHeads = insertHeads + `(excluded.priority, job_heads.not_before, job_heads.id) >
+  (job_heads.priority, excluded.not_before, excluded.id)`
 
-	setFronts = insertFronts + `job_fronts.id <> excluded.id
-  OR job_fronts.not_before <> excluded.not_before
-  OR job_fronts.priority <> excluded.priority`
+	setHeads = insertHeads + `job_heads.id <> excluded.id
+  OR job_heads.not_before <> excluded.not_before
+  OR job_heads.priority <> excluded.priority`
 
-	selectTypeLimits = standingText + standingNumbers + `0 || ' ' || COALESCE(arrival, '') || ' ' || json_quote(l.name), char(10))
+	selectTypeLimits = usageText + usageNumbers +
+		`0 || ' ' || COALESCE(arrival, '') || ' ' || json_quote(l.name), char(10))
 FROM job_limits AS l
 LEFT JOIN job_rates AS r ON r.kind = l.kind AND r.name = l.name
 WHERE l.kind = 'type'`
@@ -196,7 +199,7 @@ WHERE state = 'queued'
   AND `
 
 	markWaiting = `
-INSERT INTO job_admissions (limit_key, due_at)
+INSERT INTO job_limit_marks (limit_key, due_at)
 SELECT DISTINCT limit_key, '1970-01-01T00:00:00.000000Z'
 FROM jobs
 WHERE state = 'queued'

@@ -14,8 +14,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Jobs without a limit, and those of many keys and types that each have capacity for some, are one queue: what may run and is
-// most urgent comes first, by whatever portions it is claimed and ended.
+// Jobs without a limit, and those of many keys and types that each have capacity for some, are one queue: what may run
+// and is most urgent comes first, by whatever portions it is claimed and ended.
 func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
 	const most = 3
 	db := openMemory(t)
@@ -53,7 +53,8 @@ func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
 	}
 }
 
-// lookAtAllKeys has claims, which get nothing, look at all keys that are marked: what one claim leaves to the next comes later.
+// lookAtAllKeys has claims, which get nothing, look at all keys that are marked: what one claim leaves to the next
+// comes later.
 func lookAtAllKeys(t *testing.T, q *queue.Queue) {
 	t.Helper()
 	for more := true; more; {
@@ -86,11 +87,15 @@ func randomJobs(t *testing.T, q *queue.Queue, random *rand.Rand, n int) (jobs []
 	for i, r := range results {
 		jobs[i] = queue.Job{ID: r.ID, Options: driver.Options(batch[i].Options)}
 	}
-	slices.SortFunc(jobs, func(a, b queue.Job) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(jobs, func(a, b queue.Job) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return jobs, types
 }
 
-// However many keys are to be looked at, one claim looks at a few of them, says that there is more, and takes what they have.
+// However many keys are to be looked at, one claim looks at a few of them, says that there is more, and takes what they
+// have.
 func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	const keys = 1000
 	db := openMemory(t)
@@ -104,13 +109,15 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1})) // all are to be looked at
 	marked := func() (n int) {
-		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
+		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_limit_marks"))
 		return n
 	}
 	require.Equal(t, keys, marked())
 	started := make(map[string]bool)
 	for before := keys; before > 0; before = marked() {
-		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10, Now: time.Now()})
+		result, err := db.Driver().Claim(t.Context(),
+			driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10,
+				Now: time.Now()})
 		require.NoError(t, err)
 		require.Len(t, result.Jobs, 10)
 		require.True(t, result.More)
@@ -126,8 +133,8 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	require.Len(t, jobs, keys-len(started))
 }
 
-// Jobs of keys that nothing runs of are found in their order, and no key is marked for them. Where such keys turn out to be
-// paused, one claim looks at some of them, and says that there is more.
+// Jobs of keys that nothing runs of are found in their order, and no key is marked for them. Where such keys turn out
+// to be paused, one claim looks at some of them, and says that there is more.
 func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
 	const keys = 1000
 	db := openMemory(t)
@@ -147,13 +154,15 @@ func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
 		return n
 	}
 	claim := func() driver.ClaimResult {
-		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10, Now: time.Now()})
+		result, err := db.Driver().Claim(t.Context(),
+			driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10,
+				Now: time.Now()})
 		require.NoError(t, err)
 		return result
 	}
 	enqueue("k")
-	require.Zero(t, count("job_admissions"))
-	require.Equal(t, keys, count("job_fronts"))
+	require.Zero(t, count("job_limit_marks"))
+	require.Equal(t, keys, count("job_heads"))
 	for priority := 6; priority >= 0; {
 		result := claim()
 		if len(result.Jobs) == 0 {
@@ -164,13 +173,13 @@ func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
 			priority = result.Jobs[i].Priority
 		}
 	}
-	require.Zero(t, count("job_fronts"))
+	require.Zero(t, count("job_heads"))
 
 	require.NoError(t, q.Pause(t.Context(), queue.ForKeyPrefix("p")))
 	enqueue("p")
 	for left := keys; left > 0; {
 		before, result := left, claim()
-		left = count("job_fronts")
+		left = count("job_heads")
 		require.Less(t, left, before)
 		require.Less(t, before-left, 250)
 		require.True(t, result.More || left == 0)

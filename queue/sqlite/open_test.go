@@ -16,7 +16,8 @@ import (
 
 func TestOpenTakesAnyPath(t *testing.T) {
 	for _, name := range []string{
-		"plain.db", "with space.db", "a?b.db", "a#b.db", "100%.db", "%41.db", "a&vfs=memdb.db", "a;b=c.db", "ünïcödé.db", "file:x.db", "a'b\"c.db",
+		"plain.db", "with space.db", "a?b.db", "a#b.db", "100%.db", "%41.db", "a&vfs=memdb.db", "a;b=c.db",
+		"ünïcödé.db", "file:x.db", "a'b\"c.db",
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
@@ -56,15 +57,17 @@ func TestOpenRefuses(t *testing.T) {
 		cfg  *sqlite.Config
 		err  string
 	}{
-		"memory":           {":memory:", nil, "use sqlite.OpenMemory"},
-		"a URI":            {"file:jobs.db?_journal_mode=WAL", nil, "is a URI; give the path of the file"},
-		"no path":          {"", nil, "the path is empty: name a file, or use sqlite.OpenMemory"},
-		"a folder":         {folder, nil, "is a directory"},
-		"no such folder":   {filepath.Join(folder, "none", "x.db"), nil, "no such file or directory"},
-		"another file":     {text, nil, "file is not a database"},
-		"unknown promises": {filepath.Join(folder, "x.db"), &sqlite.Config{Durability: "OFF"}, `Config.Durability is "OFF"`},
-		"no readers":       {filepath.Join(folder, "x.db"), &sqlite.Config{Readers: -1}, "Config.Readers is -1"},
-		"too short a wait": {filepath.Join(folder, "x.db"), &sqlite.Config{BusyTimeout: time.Microsecond}, "Config.BusyTimeout is 1µs"},
+		"memory":         {":memory:", nil, "use sqlite.OpenMemory"},
+		"a URI":          {"file:jobs.db?_journal_mode=WAL", nil, "is a URI; give the path of the file"},
+		"no path":        {"", nil, "the path is empty: name a file, or use sqlite.OpenMemory"},
+		"a folder":       {folder, nil, "is a directory"},
+		"no such folder": {filepath.Join(folder, "none", "x.db"), nil, "no such file or directory"},
+		"another file":   {text, nil, "file is not a database"},
+		"unknown promises": {filepath.Join(folder, "x.db"), &sqlite.Config{Durability: "OFF"},
+			`Config.Durability is "OFF"`},
+		"no readers": {filepath.Join(folder, "x.db"), &sqlite.Config{Readers: -1}, "Config.Readers is -1"},
+		"too short a wait": {filepath.Join(folder, "x.db"), &sqlite.Config{BusyTimeout: time.Microsecond},
+			"Config.BusyTimeout is 1µs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := sqlite.Open(t.Context(), c.path, c.cfg)
@@ -86,7 +89,8 @@ func TestReaderRefusesToWrite(t *testing.T) {
 
 func TestCloseTwice(t *testing.T) {
 	pool := openPool(t, filepath.Join(t.TempDir(), "pool.db")+asAsked)
-	for name, db := range map[string]*sqlite.DB{"file": openFile(t, nil), "memory": openMemory(t), "pool": openOn(t, pool, nil)} {
+	for name, db := range map[string]*sqlite.DB{"file": openFile(t, nil), "memory": openMemory(t),
+		"pool": openOn(t, pool, nil)} {
 		t.Run(name, func(t *testing.T) {
 			createNotes(t, db)
 			require.NoError(t, db.Close())
@@ -99,7 +103,8 @@ func TestMemoriesAreApart(t *testing.T) {
 	first, second := openMemory(t), openMemory(t)
 	createNotes(t, first)
 	createNotes(t, second)
-	require.NoError(t, driver.Write(t.Context(), first, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 1) }))
+	require.NoError(t, driver.Write(t.Context(), first,
+		func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 1) }))
 	require.Equal(t, 1, countNotes(t, first))
 	require.Zero(t, countNotes(t, second))
 }

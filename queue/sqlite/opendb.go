@@ -12,25 +12,25 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// ownedOfPool is the number of connections of a pool that [OpenDB] takes: the writer's, the checkpointer's, and one to look for
-// jobs.
+// ownedOfPool is the number of connections of a pool that [OpenDB] takes: the writer's, the checkpointer's, and one to
+// look for jobs.
 const ownedOfPool = 3
 
-// OpenDB is [Open] on a pool that the program has opened with github.com/mattn/go-sqlite3, and closes after [DB.Close]; cfg may
-// be nil. The pool's DSN is the path of the file with
+// OpenDB is [Open] on a pool that the program has opened with github.com/mattn/go-sqlite3, and closes after [DB.Close];
+// cfg may be nil. The pool's DSN is the path of the file with
 //
 //	_journal_mode=WAL    as the queue needs the file to be
 //	_txlock=immediate    so that a transaction of the program does not fail half way for want of the lock
 //	_busy_timeout=10000  so that it waits for the lock, which others have for moments
 //	_foreign_keys=1      so that what belongs to a job goes with it
 //
-// OpenDB returns an error that names what is missing. It cannot see a shared cache: do not set cache=shared. See also the package
-// documentation about a second SQLite library in the process.
+// OpenDB returns an error that names what is missing. It cannot see a shared cache: do not set cache=shared. See also
+// the package documentation about a second SQLite library in the process.
 //
-// OpenDB keeps three of the pool's connections, configures them, and closes them with the DB. At least one must be left.
-// [DB.Reader] is the pool itself, and does not refuse to write. [Config].Durability applies to the queue's own writes; a
-// transaction of the program is as durable as the pool's _synchronous makes it. [Config].Readers must not be set. A database in
-// memory is refused: it has no log, and each connection of a pool may have a separate one.
+// OpenDB keeps three of the pool's connections, configures them, and closes them with the DB. At least one must be
+// left. [DB.Reader] is the pool itself, and does not refuse to write. [Config].Durability applies to the queue's own
+// writes; a transaction of the program is as durable as the pool's _synchronous makes it. [Config].Readers must not be
+// set. A database in memory is refused: it has no log, and each connection of a pool may have a separate one.
 func OpenDB(ctx context.Context, pool *sql.DB, cfg *Config) (*DB, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -47,7 +47,7 @@ func OpenDB(ctx context.Context, pool *sql.DB, cfg *Config) (*DB, error) {
 			most, ownedOfPool, ownedOfPool+1)
 	}
 	from := &poolConnections{pool: sqlx.NewDb(pool, "sqlite3"), cfg: c}
-	if err := from.look(ctx); err != nil {
+	if err := from.identify(ctx); err != nil {
 		return nil, fmt.Errorf("sqlite: open database: %w", err)
 	}
 	file, err := newFile(from.file)
@@ -108,8 +108,8 @@ func discard(conn *sqlx.Conn) error {
 	return err
 }
 
-// look finds out which file the pool is of.
-func (p *poolConnections) look(ctx context.Context) error {
+// identify finds out which file the pool is of.
+func (p *poolConnections) identify(ctx context.Context) error {
 	conn, err := connect(ctx, p.pool, p.cfg.BusyTimeout)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (p *poolConnections) fits(ctx context.Context, conn *sqlx.Conn) error {
 	if err != nil {
 		return err
 	}
-	library, err := look(ctx, conn)
+	library, err := readLibrary(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,8 @@ func (p *poolConnections) fits(ctx context.Context, conn *sqlx.Conn) error {
 	case library.reads:
 		return errors.New("the pool may only read: leave _query_only out of its DSN")
 	case journal != "wal":
-		return fmt.Errorf("the journal mode of %s is %s: add _journal_mode=WAL to the pool's DSN (%s)", p.file, journal, wanted)
+		return fmt.Errorf("the journal mode of %s is %s: add _journal_mode=WAL to the pool's DSN (%s)", p.file, journal,
+			wanted)
 	case locking != "normal":
 		return fmt.Errorf("the pool's connections keep others out: leave _locking_mode=%s out of its DSN", locking)
 	case !library.foreignKeys:
@@ -167,8 +168,8 @@ func (p *poolConnections) fits(ctx context.Context, conn *sqlx.Conn) error {
 	return nil
 }
 
-// takesLock begins a transaction of the pool and refuses one that has not taken the lock. Where another process has it, that
-// cannot be seen.
+// takesLock begins a transaction of the pool and refuses one that has not taken the lock. Where another process has it,
+// that cannot be seen.
 func (p *poolConnections) takesLock(ctx context.Context, conn *connection) error {
 	tx, err := p.pool.BeginTx(ctx, nil)
 	if busy(err) {

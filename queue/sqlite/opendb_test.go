@@ -55,22 +55,32 @@ func TestOpenDBRefuses(t *testing.T) {
 		change      func(pool *sql.DB)
 		want        string
 	}{
-		"no log":                   {dsn: filepath.Join(folder, "fresh.db") + "?_txlock=immediate&_foreign_keys=1", want: "add _journal_mode=WAL"},
-		"no options":               {dsn: filepath.Join(folder, "bare.db"), want: "(it needs all of ?_journal_mode=WAL&_txlock=immediate&_busy_timeout=10000&_foreign_keys=1)"},
-		"deferred transactions":    {dsn: path + "?_journal_mode=WAL&_foreign_keys=1", want: "add _txlock=immediate"},
-		"no foreign keys":          {dsn: path + "?_journal_mode=WAL&_txlock=immediate", want: "add _foreign_keys=1"},
-		"no wait":                  {dsn: path + "?_journal_mode=WAL&_txlock=immediate&_foreign_keys=1&_busy_timeout=0", want: "add _busy_timeout=10000"},
-		"read only":                {dsn: path + asAsked + "&_query_only=1", want: "leave _query_only out"},
-		"exclusive":                {dsn: path + asAsked + "&_locking_mode=EXCLUSIVE", want: "leave _locking_mode=exclusive out"},
-		"memory":                   {dsn: ":memory:" + asAsked, want: "use sqlite.OpenMemory"},
-		"shared memory":            {dsn: "file:shared?mode=memory&cache=shared&_foreign_keys=1", want: "use sqlite.OpenMemory"},
-		"memory as a file system":  {dsn: "file:/opendb?vfs=memdb&_foreign_keys=1", want: "use sqlite.OpenMemory"},
-		"another driver":           {driver: "wrapped", dsn: path + asAsked, want: "the pool's connections are a sqlite_test.wrappedConn"},
-		"too few connections":      {dsn: path + asAsked, change: few, want: "set SetMaxOpenConns to 4 or more"},
-		"a number of readers":      {dsn: path + asAsked, cfg: &sqlite.Config{Readers: 2}, want: "use its SetMaxOpenConns"},
-		"a setting out of bounds":  {dsn: path + asAsked, cfg: &sqlite.Config{BusyTimeout: 1}, want: "Config.BusyTimeout is 1ns"},
-		"a pool that is closed":    {dsn: path + asAsked, change: func(pool *sql.DB) { _ = pool.Close() }, want: "database is closed"},
-		"a folder that is missing": {dsn: filepath.Join(folder, "none", "x.db") + asAsked, want: "unable to open database file"},
+		"no log": {dsn: filepath.Join(folder, "fresh.db") + "?_txlock=immediate&_foreign_keys=1",
+			want: "add _journal_mode=WAL"},
+		"no options": {dsn: filepath.Join(folder, "bare.db"),
+			want: "(it needs all of ?_journal_mode=WAL&_txlock=immediate&_busy_timeout=10000&_foreign_keys=1)"},
+		"deferred transactions": {dsn: path + "?_journal_mode=WAL&_foreign_keys=1", want: "add _txlock=immediate"},
+		"no foreign keys":       {dsn: path + "?_journal_mode=WAL&_txlock=immediate", want: "add _foreign_keys=1"},
+		"no wait": {dsn: path + "?_journal_mode=WAL&_txlock=immediate&_foreign_keys=1&_busy_timeout=0",
+			want: "add _busy_timeout=10000"},
+		"read only": {dsn: path + asAsked + "&_query_only=1", want: "leave _query_only out"},
+		"exclusive": {dsn: path + asAsked + "&_locking_mode=EXCLUSIVE",
+			want: "leave _locking_mode=exclusive out"},
+		"memory": {dsn: ":memory:" + asAsked, want: "use sqlite.OpenMemory"},
+		"shared memory": {dsn: "file:shared?mode=memory&cache=shared&_foreign_keys=1",
+			want: "use sqlite.OpenMemory"},
+		"memory as a file system": {dsn: "file:/opendb?vfs=memdb&_foreign_keys=1", want: "use sqlite.OpenMemory"},
+		"another driver": {driver: "wrapped", dsn: path + asAsked,
+			want: "the pool's connections are a sqlite_test.wrappedConn"},
+		"too few connections": {dsn: path + asAsked, change: few, want: "set SetMaxOpenConns to 4 or more"},
+		"a number of readers": {dsn: path + asAsked, cfg: &sqlite.Config{Readers: 2},
+			want: "use its SetMaxOpenConns"},
+		"a setting out of bounds": {dsn: path + asAsked, cfg: &sqlite.Config{BusyTimeout: 1},
+			want: "Config.BusyTimeout is 1ns"},
+		"a pool that is closed": {dsn: path + asAsked, change: func(pool *sql.DB) { _ = pool.Close() },
+			want: "database is closed"},
+		"a folder that is missing": {dsn: filepath.Join(folder, "none", "x.db") + asAsked,
+			want: "unable to open database file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.driver == "" {
@@ -111,7 +121,8 @@ func TestOpenDBLeavesThePoolAsItWas(t *testing.T) {
 		require.NoError(t, conn.QueryRowContext(t.Context(), `SELECT (SELECT timeout FROM pragma_busy_timeout),
   (SELECT synchronous FROM pragma_synchronous), (SELECT query_only FROM pragma_query_only)`).Scan(&patience, &synchronous, &reads))
 		require.Equal(t, []int{10000, 1, 0}, []int{patience, synchronous, reads})
-		_, err = conn.ExecContext(t.Context(), "INSERT INTO job_workers (id, beat, beat_at) VALUES (hex(randomblob(8)), 0, '')")
+		_, err = conn.ExecContext(t.Context(),
+			"INSERT INTO job_workers (id, beat, beat_at) VALUES (hex(randomblob(8)), 0, '')")
 		require.NoError(t, err)
 	}
 }

@@ -54,7 +54,8 @@ func (db *engine) Prune(ctx context.Context, tx *driver.WriteTx, req driver.Prun
 	if err := driver.CheckFinished(req.State); err != nil {
 		return 0, err
 	}
-	return affected(tx.ExecContext(ctx, pruneJobs, string(req.State), req.Type, dbtime.Of(req.FinishedBefore), req.Limit))
+	return affected(tx.ExecContext(ctx, pruneJobs, string(req.State), req.Type, dbtime.Of(req.FinishedBefore),
+		req.Limit))
 }
 
 // PruneKeys implements [driver.Pruner].

@@ -4,8 +4,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A parameter alone as a LIMIT has SQLite prepare the statement again whenever it is bound, at ten times the cost of executing it:
-// hence "+ 0".
+// A parameter alone as a LIMIT has SQLite prepare the statement again whenever it is bound, at ten times the cost of
+// executing it: hence "+ 0".
 const (
 	// Takes over a free key: one whose time is over, or one of scope coalesce whose job no longer waits.
 	insertKey = `
@@ -49,9 +49,9 @@ WHERE jobs.id = $2
 SELECT
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
-  EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
+  EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $1),
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
-  EXISTS (SELECT 1 FROM job_fronts),
+  EXISTS (SELECT 1 FROM job_heads),
   EXISTS (SELECT 1 FROM job_workers WHERE id = $2)`
 
 	expireJobs = `
@@ -85,8 +85,8 @@ WHERE id IN (
   LIMIT 1000)
 RETURNING limit_key`
 
-	// The first places of each lane, as one text: that is several times cheaper than rows. Lanes are lines, places are apart
-	// by tabs and their parts by spaces; JSON has none of these in a text.
+	// The first places of each lane, as one text: that is several times cheaper than rows. Lanes are lines, places are
+	// apart by tabs and their parts by spaces; JSON has none of these in a text.
 	eachLane = `
 SELECT group_concat(COALESCE((
     SELECT group_concat(priority || ' ' || not_before || ' ' || id || ' ' || last, char(9))
@@ -103,8 +103,8 @@ FROM json_each($2) AS lanes`
         AND hold = ` + jobsql.None + `
         AND type = lanes.value` + firstOfLane
 
-	readFronts = eachLane + `json_quote(limit_key) AS last
-      FROM job_fronts
+	readHeads = eachLane + `json_quote(limit_key) AS last
+      FROM job_heads
       WHERE type = lanes.value` + firstOfLane
 
 	readWaiting = eachLane + `rowid AS last
@@ -114,8 +114,8 @@ FROM json_each($2) AS lanes`
         AND limit_key = lanes.value ->> 0
         AND type = lanes.value ->> 1` + firstOfLane
 
-	// What has just been selected, in the same transaction. RETURNING would hold the rows once more. Nothing here can violate
-	// a constraint; OR FAIL says that no page need be copied for that case.
+	// What has just been selected, in the same transaction. RETURNING would hold the rows once more. Nothing here can
+	// violate a constraint; OR FAIL says that no page need be copied for that case.
 	claimJobs = `
 UPDATE OR FAIL jobs
 SET state = 'running',
@@ -126,8 +126,8 @@ SET state = 'running',
   updated_at = $2
 WHERE rowid IN (SELECT value FROM json_each($3))`
 
-	// What was read before the transaction began, unless it has changed since. A job of which nothing has changed since it was
-	// inserted is as old as its last update.
+	// What was read before the transaction began, unless it has changed since. A job of which nothing has changed since
+	// it was inserted is as old as its last update.
 	claimFresh = `
 UPDATE OR FAIL jobs
 SET state = 'running',
@@ -153,7 +153,7 @@ SELECT (
       AND type IN (SELECT value FROM json_each($1))
     ORDER BY not_before
     LIMIT 1),
-  (SELECT MIN(due_at) FROM job_admissions)`
+  (SELECT MIN(due_at) FROM job_limit_marks)`
 
 	beatWorker = `
 UPDATE job_workers
@@ -188,8 +188,8 @@ WHERE jobs.id = o.column1
   AND jobs.attempt = o.column2
   AND jobs.state = 'running'`
 
-	// The same for one job, without the table that SQLite makes of rows first. The parameters are those of a row; $1 would be the first
-	// that the text names.
+	// The same for one job, without the table that SQLite makes of rows first. The parameters are those of a row; $1
+	// would be the first that the text names.
 	completeJob = `
 UPDATE OR FAIL jobs
 SET state = 'completed',
@@ -303,4 +303,19 @@ FROM jobs
 WHERE rowid IN (SELECT value FROM json_each($1))
   AND (expires_at IS NULL OR expires_at > $2)
 ORDER BY priority DESC, not_before, id`
+)
+
+const (
+	recordCanceled = `
+INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
+SELECT id, attempt, COALESCE(worker_id, ''), 'canceled', 'job was canceled', '', COALESCE(started_at, $1), $1
+FROM jobs
+WHERE id = $2
+  AND state = 'running'
+ON CONFLICT DO NOTHING`
+
+	insertLogs = `
+INSERT INTO job_logs (job_id, attempt, line, at, level, message, attrs_json)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, COALESCE(value ->> 5, ''), value ->> 6
+FROM json_each($1)`
 )

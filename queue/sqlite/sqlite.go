@@ -26,8 +26,8 @@ type Durability string
 const (
 	// Full: the write has reached the disk (PRAGMA synchronous=FULL). It survives a power failure.
 	Full Durability = "FULL"
-	// Normal: the write has reached the operating system (PRAGMA synchronous=NORMAL). It survives a crash of the process. A power
-	// failure can undo the last writes, whole transactions at a time, and corrupts nothing.
+	// Normal: the write has reached the operating system (PRAGMA synchronous=NORMAL). It survives a crash of the
+	// process. A power failure can undo the last writes, whole transactions at a time, and corrupts nothing.
 	Normal Durability = "NORMAL"
 )
 
@@ -39,9 +39,9 @@ type Config struct {
 	Readers int
 	// BusyTimeout is how long a write waits for another process to finish its own. Default 10 s; at least 1 ms.
 	BusyTimeout time.Duration
-	// SingleProcess reports that no other process enqueues into the file while a dispatcher runs, so that the file is not
-	// watched. If another process, or a transaction of the program's own, enqueues nevertheless, polling finds the jobs. It is
-	// needed under testing/synctest: the clock of a bubble stands still while a file is watched.
+	// SingleProcess reports that no other process enqueues into the file while a dispatcher runs, so that the file is
+	// not watched. If another process, or a transaction of the program's own, enqueues nevertheless, polling finds the
+	// jobs. It is needed under testing/synctest: the clock of a bubble stands still while a file is watched.
 	SingleProcess bool
 }
 
@@ -73,13 +73,13 @@ func (c *Config) withDefaults() (Config, error) {
 // ErrClosed is returned by writes after [DB.Close].
 var ErrClosed = fmt.Errorf("sqlite: %w", driver.ErrClosed)
 
-// ErrWriteBlocked is returned by a write that has waited 30 s for another write of this program whose function has not returned.
-// Nothing is written.
+// ErrWriteBlocked is returned by a write that has waited 30 s for another write of this program whose function has not
+// returned. Nothing is written.
 var ErrWriteBlocked = errors.New("sqlite: the function given to another Write has not returned for 30s: " +
 	"if it waits for this call, made by another goroutine, use the calls that take its transaction, such as EnqueueTx; else have it do less")
 
-// DB is an open database: one writer and a pool of readers. It is safe for concurrent use, and several processes may open the
-// same file.
+// DB is an open database: one writer and a pool of readers. It is safe for concurrent use, and several processes may
+// open the same file.
 type DB struct{ engine *engine }
 
 // Close waits for the current write, refuses waiting ones, and closes all connections. A second call does nothing.
@@ -91,8 +91,8 @@ func (db *DB) Dialect() driver.Dialect { return driver.SQLite }
 // Reader is the pool for queries; it refuses to write.
 func (db *DB) Reader() *sqlx.DB { return db.engine.reader }
 
-// Write runs fn in a write transaction and returns when fn's writes are committed; see [driver.DB]. Writes of concurrent callers
-// are grouped into one commit.
+// Write runs fn in a write transaction and returns when fn's writes are committed; see [driver.DB]. Writes of
+// concurrent callers are grouped into one commit.
 func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
 	return db.engine.Write(ctx, fn)
 }
@@ -105,8 +105,8 @@ func (db *DB) Driver() driver.Driver {
 	return db.engine
 }
 
-// Open opens the database file at path. It creates the file, readable only by its owner, if it does not exist. cfg may be nil.
-// The folder must exist and be on a local disk: SQLite's write-ahead log does not work over a network.
+// Open opens the database file at path. It creates the file, readable only by its owner, if it does not exist. cfg may
+// be nil. The folder must exist and be on a local disk: SQLite's write-ahead log does not work over a network.
 func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -134,11 +134,12 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	}
 	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
 	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
-	return opened(open(ctx, newConnections(uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c), file, c))
+	return opened(open(ctx, newConnections(uri,
+		url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c), file, c))
 }
 
-// create creates a missing file. It does not open an existing one: closing it would release the locks of other handles of this
-// process.
+// create creates a missing file. It does not open an existing one: closing it would release the locks of other handles
+// of this process.
 func create(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -157,16 +158,18 @@ func create(path string) error {
 	return file.Close()
 }
 
-// OpenMemory opens a new, empty database in memory that is gone after Close. A transaction sees the same as in a file, but
-// readers and the writer wait for each other, 10 s at most: do not read through [DB.Reader] inside a write, and do not write
-// while rows read through it are open.
+// OpenMemory opens a new, empty database in memory that is gone after Close. A transaction sees the same as in a file,
+// but readers and the writer wait for each other, 10 s at most: do not read through [DB.Reader] inside a write, and do
+// not write while rows read through it are open.
 func OpenMemory(ctx context.Context) (*DB, error) {
 	c, err := (*Config)(nil).withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	// The memdb file system, unlike a shared cache, locks as files do. A name that begins with "/" is shared by the pool.
-	return opened(open(ctx, newConnections("file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, c), nil, c))
+	// The memdb file system, unlike a shared cache, locks as files do. A name that begins with "/" is shared by the
+	// pool.
+	return opened(open(ctx, newConnections("file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, c), nil,
+		c))
 }
 
 func opened(engine *engine, err error) (*DB, error) {

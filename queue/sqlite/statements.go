@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,8 +21,8 @@ import (
 // maxStatements bounds the prepared statements that are kept; programs that build SQL at run time go past it.
 const maxStatements = 500
 
-// statements is a connection whose statements are prepared once. It belongs to the writer, which lends it to whose turn it is
-// (see lent).
+// statements is a connection whose statements are prepared once. It belongs to the writer, which lends it to whose turn
+// it is (see lent).
 //
 // It does not heed the contexts it is given: a statement that is interrupted takes its whole transaction with it, which
 // others share, and what is written next would commit by itself.
@@ -30,7 +32,7 @@ type statements struct {
 	held     *sql.DB // makes rows of values that have been read
 
 	// SQLite itself reports, whatever the text that it executes, when a transaction ends.
-	lent       atomic.Bool // to a caller: nobody may commit
+	taken      atomic.Bool // to a caller: nobody may commit
 	rolledBack atomic.Bool // since the transaction began
 }
 
@@ -47,7 +49,8 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// scanRow reads the one row of a query. It costs less than a *sql.Row, for which a transaction that is lent reads the row twice.
+// scanRow reads the one row of a query. It costs less than a *sql.Row, for which a transaction that is lent reads the
+// row twice.
 func scanRow(ctx context.Context, q queryer, query string, args []any, dest ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -64,8 +67,9 @@ func newStatements(conn *sqlx.Conn) *statements {
 	return &statements{conn: conn, prepared: make(map[string]prepared), held: openHeld()}
 }
 
-// prepare returns no statement for texts that are better run directly: several statements in one text, of which SQLite would
-// prepare only the first, and texts that SQLite refuses to prepare, so that the caller gets the error from running it.
+// prepare returns no statement for texts that are better run directly: several statements in one text, of which SQLite
+// would prepare only the first, and texts that SQLite refuses to prepare, so that the caller gets the error from
+// running it.
 func (s *statements) prepare(query string) prepared {
 	if p, ok := s.prepared[query]; ok {
 		return p
@@ -84,13 +88,15 @@ func (s *statements) prepare(query string) prepared {
 
 // silent are the first words of statements that have no rows, unless they are RETURNING some.
 var silent = []string{
-	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
+	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT",
+	"RELEASE",
 }
 
 // yields reports whether a statement may have rows; it returns true if that is unknown.
 func yields(query string) bool {
 	words := strings.Fields(strings.ToUpper(query))
-	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query), "RETURNING")
+	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query),
+		"RETURNING")
 }
 
 // watch has SQLite refuse a commit while the connection is lent, and report each rollback.
@@ -101,7 +107,7 @@ func (s *statements) watch() error {
 			return fmt.Errorf("the connection is a %T", dc)
 		}
 		conn.RegisterCommitHook(func() int {
-			if s.lent.Load() {
+			if s.taken.Load() {
 				return 1
 			}
 			return 0
@@ -125,8 +131,8 @@ func (s *statements) ExecContext(ctx context.Context, query string, args ...any)
 	}
 }
 
-// exhaust executes a statement whose rows are not needed. The driver would leave a prepared statement at its first row: no
-// transaction of the connection could then commit, or release its snapshot.
+// exhaust executes a statement whose rows are not needed. The driver would leave a prepared statement at its first row:
+// no transaction of the connection could then commit, or release its snapshot.
 func (s *statements) exhaust(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	rows, err := s.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -171,3 +177,79 @@ func (s *statements) close() error {
 	s.prepared = nil
 	return errors.Join(append(errs, s.held.Close())...)
 }
+
+// heldRows are rows that have been read already. A *sql.Row comes only from a query, and a query on the connection
+// itself would keep its statement open, and the connection from being closed, until somebody scans the row.
+type heldRows struct {
+	names []string
+	rows  [][]any
+	err   error
+}
+
+type heldRowsKey struct{}
+
+// openHeld makes a database that answers any query with the heldRows of its context.
+func openHeld() *sql.DB { return sql.OpenDB(nowhere{}) }
+
+// row is the first of the rows.
+func (h *heldRows) row(held *sql.DB) *sql.Row {
+	return held.QueryRowContext(context.WithValue(context.Background(), heldRowsKey{}, h), "")
+}
+
+// readAll reads the rows and closes them.
+func readAll(rows *sql.Rows, err error) *heldRows {
+	if err != nil {
+		return &heldRows{err: err}
+	}
+	defer rows.Close()
+	h := &heldRows{}
+	if h.names, h.err = rows.Columns(); h.err != nil {
+		return h
+	}
+	dest := make([]any, len(h.names))
+	for rows.Next() {
+		values := make([]any, len(dest))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		if h.err = rows.Scan(dest...); h.err != nil {
+			return h
+		}
+		h.rows = append(h.rows, values)
+	}
+	h.err = rows.Err()
+	return h
+}
+
+// Columns implements [sqldriver.Rows].
+func (h *heldRows) Columns() []string { return h.names }
+
+// Close implements [sqldriver.Rows].
+func (h *heldRows) Close() error { return nil }
+
+// Next implements [sqldriver.Rows].
+func (h *heldRows) Next(dest []sqldriver.Value) error {
+	if len(h.rows) == 0 {
+		return io.EOF
+	}
+	for i, v := range h.rows[0] {
+		dest[i] = v
+	}
+	h.rows = h.rows[1:]
+	return nil
+}
+
+// A nowhere is a connection to nothing.
+type nowhere struct{}
+
+// QueryContext implements [sqldriver.QueryerContext].
+func (nowhere) QueryContext(ctx context.Context, _ string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	h, _ := ctx.Value(heldRowsKey{}).(*heldRows)
+	return h, h.err
+}
+
+func (nowhere) Connect(context.Context) (sqldriver.Conn, error) { return nowhere{}, nil }
+func (nowhere) Driver() sqldriver.Driver                        { return nil }
+func (nowhere) Prepare(string) (sqldriver.Stmt, error)          { return nil, sqldriver.ErrSkip }
+func (nowhere) Begin() (sqldriver.Tx, error)                    { return nil, sqldriver.ErrSkip }
+func (nowhere) Close() error                                    { return nil }

@@ -30,7 +30,8 @@ func TestClaimsPrepareTheirStatementsOnce(t *testing.T) {
 				t.Helper()
 				for _, limit := range []int{1, 3, 2} {
 					result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{
-						WorkerID: "w", Types: []driver.TypeCapacity{{Type: string(benchJob), Capacity: jobs}}, Limit: limit, Now: time.Now(),
+						WorkerID: "w", Types: []driver.TypeCapacity{{Type: string(benchJob), Capacity: jobs}},
+						Limit: limit, Now: time.Now(),
 					})
 					require.NoError(t, err)
 					require.NotEmpty(t, result.Jobs)

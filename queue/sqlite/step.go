@@ -21,7 +21,9 @@ func (db *engine) StartStep(ctx context.Context, tx *driver.WriteTx, lease drive
 }
 
 // FinishStep implements [driver.Stepper].
-func (db *engine) FinishStep(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step driver.StepRecord) error {
+func (db *engine) FinishStep(
+	ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step driver.StepRecord,
+) error {
 	if err := db.LockLease(ctx, tx, lease); err != nil {
 		return err
 	}
@@ -31,13 +33,34 @@ func (db *engine) FinishStep(ctx context.Context, tx *driver.WriteTx, lease driv
 }
 
 // SaveCursor implements [driver.Stepper].
-func (db *engine) SaveCursor(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string, value json.RawMessage) error {
+func (db *engine) SaveCursor(
+	ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string, value json.RawMessage,
+) error {
 	if err := db.LockLease(ctx, tx, lease); err != nil {
 		return err
 	}
-	err := tx.QueryRowContext(ctx, jobsql.SaveCursor, lease.JobID, name, lease.Attempt, dbtime.Of(tx.Now()), string(value)).Scan(new(string))
+	err := tx.QueryRowContext(ctx, jobsql.SaveCursor, lease.JobID, name, lease.Attempt, dbtime.Of(tx.Now()),
+		string(value)).Scan(new(string))
 	if errors.Is(err, sql.ErrNoRows) {
 		return driver.ErrStepFinished
 	}
+	return err
+}
+
+// AddLogs implements [driver.Finisher].
+func (db *engine) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
+	var rows jsonRows
+	for i := range lines {
+		l := &lines[i]
+		rows.begin()
+		rows.text(l.JobID)
+		rows.int(l.Attempt)
+		rows.int(l.Line)
+		rows.time(l.At)
+		rows.text(l.Level.String())
+		rows.text(l.Message)
+		rows.text(string(l.Attrs))
+	}
+	_, err := tx.ExecContext(ctx, insertLogs, rows.end())
 	return err
 }

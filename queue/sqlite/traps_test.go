@@ -30,8 +30,8 @@ func trapQueue(t *testing.T, db *sqlite.DB) *queue.Queue {
 	return q
 }
 
-// "A transaction that reads, then writes, failed with BUSY_SNAPSHOT after 0 s, whatever busy_timeout said: write transactions
-// begin IMMEDIATE, or are one statement".
+// "A transaction that reads, then writes, failed with BUSY_SNAPSHOT after 0 s, whatever busy_timeout said: write
+// transactions begin IMMEDIATE, or are one statement".
 func TestTrapBusySnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	first, second := openPath(t, path, nil), openPath(t, path, nil)
@@ -74,8 +74,8 @@ func TestTrapBusySnapshot(t *testing.T) {
 	require.Equal(t, 81, countNotes(t, first))
 }
 
-// "A context cancelled inside a transaction rolled it back so that the NEXT insert committed by itself. Writes run under a
-// context that is not cancelled half way".
+// "A context cancelled inside a transaction rolled it back so that the NEXT insert committed by itself. Writes run
+// under a context that is not cancelled half way".
 func TestTrapContextThatIsCanceledHalfWay(t *testing.T) {
 	db := openFile(t, nil)
 	createNotes(t, db)
@@ -108,8 +108,8 @@ func TestTrapBusyWaitThatOutlastsTheDeadline(t *testing.T) {
 	require.NoError(t, release())
 }
 
-// "One connection for everything deadlocks itself when a queue call is made inside an open transaction: one writer, N readers,
-// and a variant of each call that takes the caller's transaction".
+// "One connection for everything deadlocks itself when a queue call is made inside an open transaction: one writer, N
+// readers, and a variant of each call that takes the caller's transaction".
 func TestTrapOneConnectionForEverything(t *testing.T) {
 	db := openFile(t, nil)
 	q := trapQueue(t, db)
@@ -151,7 +151,8 @@ func TestTrapMemoryThatIsLocked(t *testing.T) {
 		})
 	}
 	for i := range notes {
-		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
+		require.NoError(t, driver.Write(t.Context(), db,
+			func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
 	}
 	close(done)
 	wg.Wait()
@@ -173,7 +174,8 @@ func TestTrapMemoryOfEachConnection(t *testing.T) {
 	}
 }
 
-// "The same instant in another zone, or with trimmed trailing zeros, sorts wrongly as TEXT: one fixed width, UTC, everywhere".
+// "The same instant in another zone, or with trimmed trailing zeros, sorts wrongly as TEXT: one fixed width, UTC,
+// everywhere".
 func TestTrapTimesThatSortWronglyAsText(t *testing.T) {
 	db := openFile(t, nil)
 	q := trapQueue(t, db)
@@ -187,12 +189,14 @@ func TestTrapTimesThatSortWronglyAsText(t *testing.T) {
 	}
 	want := make([]string, len(instants))
 	for i := len(instants) - 1; i >= 0; i-- {
-		enqueued, err := q.Enqueue(t.Context(), queue.Type[int]("t").New(i, &queue.Options{NotBefore: instants[i], ExpiresAt: instants[i].Add(time.Hour)}))
+		enqueued, err := q.Enqueue(t.Context(),
+			queue.Type[int]("t").New(i, &queue.Options{NotBefore: instants[i], ExpiresAt: instants[i].Add(time.Hour)}))
 		require.NoError(t, err)
 		want[i] = enqueued.ID
 	}
 	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{
-		WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: 10}}, Limit: 10, Now: base.Add(time.Minute).In(time.FixedZone("east", 14*3600)),
+		WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: 10}}, Limit: 10,
+		Now: base.Add(time.Minute).In(time.FixedZone("east", 14*3600)),
 	})
 	require.NoError(t, err)
 	require.Equal(t, want, idsIn(result.Jobs))
@@ -223,15 +227,16 @@ func idsOf(attempts []*queue.Attempt) []string {
 	return ids
 }
 
-// "200,000 rows: claiming over (state, priority, run-at) with future jobs in the way took 8.4 ms; with ready and future jobs
-// kept apart, 75 us." What counts is what is looked at: an index without them, in its own order.
+// "200,000 rows: claiming over (state, priority, run-at) with future jobs in the way took 8.4 ms; with ready and future
+// jobs kept apart, 75 us." What counts is what is looked at: an index without them, in its own order.
 func TestTrapScheduledJobsInTheWay(t *testing.T) {
 	const scheduled = 20_000
 	db := openFile(t, &sqlite.Config{Durability: sqlite.Normal})
 	q := trapQueue(t, db)
 	batch := make([]queue.NewJob, scheduled)
 	for i := range batch {
-		batch[i] = queue.Type[int]("t").New(i, &queue.Options{Priority: 9, NotBefore: time.Now().Add(7 * 24 * time.Hour)})
+		batch[i] = queue.Type[int]("t").New(i,
+			&queue.Options{Priority: 9, NotBefore: time.Now().Add(7 * 24 * time.Hour)})
 	}
 	_, err := q.EnqueueMany(t.Context(), batch)
 	require.NoError(t, err)
@@ -246,14 +251,15 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 		}
 		for name, statement := range sqlite.ClaimStatements {
 			plan := planOf(t, db, statement)
-			require.Regexp(t, "SEARCH jobs USING (COVERING )?INDEX jobs_(ready|waiting)|SEARCH job_fronts USING COVERING INDEX job_fronts_first", plan, name)
+			require.Regexp(t, "SEARCH jobs USING (COVERING )?INDEX jobs_(ready|waiting)|SEARCH job_heads USING COVERING INDEX job_heads_first", plan, name)
 			require.NotContains(t, plan, "SCAN job", name)
 			require.NotContains(t, plan, "INDEX jobs_scheduled", name)
 			require.NotContains(t, plan, "TEMP B-TREE", name)
 		}
 	}
 	var ready int
-	require.NoError(t, db.Reader().Get(&ready, "SELECT COUNT(*) FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' AND hold = 0"))
+	require.NoError(t, db.Reader().Get(&ready,
+		"SELECT COUNT(*) FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' AND hold = 0"))
 	require.Equal(t, 1, ready, "the index has what may be claimed, and nothing else")
 	jobs, err := q.Claim(t.Context(), "w", []string{"t"}, 10)
 	require.NoError(t, err)
@@ -284,7 +290,8 @@ func TestTrapReturningInItsOwnOrder(t *testing.T) {
 		q := trapQueue(t, db)
 		var want []string
 		for i := range 20 { // later ids are more urgent
-			enqueued, err := q.Enqueue(t.Context(), queue.Type[int](types[i%len(types)]).New(i, &queue.Options{Priority: i}))
+			enqueued, err := q.Enqueue(t.Context(), queue.Type[int](types[i%len(types)]).New(i,
+				&queue.Options{Priority: i}))
 			require.NoError(t, err)
 			want = append([]string{enqueued.ID}, want...)
 		}
@@ -297,7 +304,8 @@ func TestTrapReturningInItsOwnOrder(t *testing.T) {
 // "SQLite 3.7.0 to 3.51.2 can corrupt a WAL at reset: refuse or warn below 3.51.3 when the host brings its own driver".
 func TestTrapSQLiteThatCorruptsItsLog(t *testing.T) {
 	for version, fine := range map[string]bool{
-		"3.7.0": false, "3.51.2": false, "3.51.3": true, "3.51.10": true, "3.53.4": true, "4.0.0": true, "3.9.9": false, "2.99.99": false,
+		"3.7.0": false, "3.51.2": false, "3.51.3": true, "3.51.10": true, "3.53.4": true, "4.0.0": true, "3.9.9": false,
+		"2.99.99": false,
 	} {
 		err := sqlite.CheckVersion(version)
 		require.Equal(t, fine, err == nil, "%s: %v", version, err)
@@ -307,8 +315,8 @@ func TestTrapSQLiteThatCorruptsItsLog(t *testing.T) {
 	}
 }
 
-// "The WAL grows without bound under a reader that never ends." Writers go on, Doctor tells, and once the reader ends the
-// log is used anew and cut to its bound.
+// "The WAL grows without bound under a reader that never ends." Writers go on, Doctor tells, and once the reader ends
+// the log is used anew and cut to its bound.
 func TestTrapLogThatGrowsUnderAReader(t *testing.T) {
 	const bound = 64 << 20
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -361,8 +369,8 @@ func examined(t *testing.T, q *queue.Queue) string {
 	return text.String()
 }
 
-// "The driver's default for synchronous is NORMAL: an acknowledged job can vanish with the power. Say which one promises what".
-// "Foreign keys are off on each new connection until told otherwise".
+// "The driver's default for synchronous is NORMAL: an acknowledged job can vanish with the power. Say which one
+// promises what". "Foreign keys are off on each new connection until told otherwise".
 func TestTrapDefaultsOfTheDriver(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg         *sqlite.Config
@@ -371,7 +379,8 @@ func TestTrapDefaultsOfTheDriver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := openFile(t, c.cfg)
 			require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				for pragma, want := range map[string]any{"foreign_keys": int64(1), "journal_mode": "wal", "synchronous": int64(c.synchronous), "query_only": int64(0)} {
+				for pragma, want := range map[string]any{"foreign_keys": int64(1), "journal_mode": "wal",
+					"synchronous": int64(c.synchronous), "query_only": int64(0)} {
 					var got any
 					require.NoError(t, tx.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&got))
 					require.Equal(t, want, got, pragma)

@@ -62,7 +62,8 @@ func TestListenersComeAndGo(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- there.Driver().Listen(ctx, func() { woken <- struct{}{} }) }()
 		<-woken // it listens
-		require.NoError(t, driver.Write(t.Context(), here, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
+		require.NoError(t, driver.Write(t.Context(), here,
+			func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
 		<-woken
 		cancel()
 		require.NoError(t, <-done)

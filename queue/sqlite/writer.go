@@ -17,16 +17,16 @@ import (
 const (
 	// maxGroup bounds the writes in one commit, so that nobody waits long for the others.
 	maxGroup = 512
-	// writerPragmas: pages that stay in memory (16 MB at most) are not read again for each batch. The log is copied back by
-	// the checkpointer, not at the end of a commit.
+	// writerPragmas: pages that stay in memory (16 MB at most) are not read again for each batch. The log is copied
+	// back by the checkpointer, not at the end of a commit.
 	writerPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 0"
 	// writerPatience is how many milliseconds SQLite itself waits for a lock before the writer checks again.
 	writerPatience = 20
 )
 
-// The writer owns the only connection that writes. Callers queue up. It gives each its turn, in a savepoint of its own, and
-// commits the grouped writes at once, so that they share the cost of a commit. A caller's function runs on the caller's
-// goroutine, so that a panic there keeps its stack.
+// The writer owns the only connection that writes. Callers queue up. It gives each its turn, in a savepoint of its own,
+// and commits the grouped writes at once, so that they share the cost of a commit. A caller's function runs on the
+// caller's goroutine, so that a panic there keeps its stack.
 type writer struct {
 	name        string // of the database, for people
 	file        *file  // nil in memory
@@ -36,8 +36,8 @@ type writer struct {
 	blocked     time.Time // since when another process has been seen holding the lock; zero when none does
 
 	requests chan *request
-	looks    chan struct{} // asks to look whether another process has committed
-	version  int64         // as of the last look
+	checks   chan struct{} // asks to check whether another process has committed
+	version  int64         // as of the last check
 	changed  func()        // called when one has
 	now      func() time.Time
 	written  chan struct{} // gets a token at each commit
@@ -45,14 +45,14 @@ type writer struct {
 	quit     chan struct{}
 	stopped  chan struct{}
 	close    func() error
-	lookout  *lookout
+	nested   *nestedWriteGuard
 }
 
-// A request is one caller's function. The writer that begins it and the caller that gives up race for taken; the winner decides
-// its fate.
+// A request is one caller's function. The writer that begins it and the caller that gives up race for taken; the winner
+// decides its fate.
 type request struct {
 	arrived time.Time
-	began   time.Time // its turn; set before it is the lookout's
+	began   time.Time // its turn; set before it is the guard's
 	taken   atomic.Bool
 	turn    chan struct{} // closed when the caller may run its function, or, without a tx, when it is refused
 	ran     chan struct{} // closed when the function has ended
@@ -67,7 +67,9 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 
 type writeKey struct{}
 
-func openWriter(ctx context.Context, from connections, file *file, busyTimeout time.Duration, now func() time.Time, changed func()) (*writer, error) {
+func openWriter(
+	ctx context.Context, from connections, file *file, busyTimeout time.Duration, now func() time.Time, changed func(),
+) (*writer, error) {
 	conn, err := from.writer(ctx)
 	if err != nil {
 		return nil, err
@@ -77,9 +79,10 @@ func openWriter(ctx context.Context, from connections, file *file, busyTimeout t
 	}
 	w := &writer{
 		name: from.name(), file: file, conn: conn, statements: newStatements(conn.Conn), busyTimeout: busyTimeout,
-		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed,
-		now: now, written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
-		lookout: newLookout(),
+		requests: make(chan *request, maxGroup), checks: make(chan struct{}, 1), changed: changed,
+		now: now, written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}),
+		stopped: make(chan struct{}),
+		nested:  newNestedWriteGuard(),
 	}
 	w.close = sync.OnceValue(w.shut)
 	if err := errors.Join(w.statements.watch(), w.try()); err != nil {
@@ -92,8 +95,8 @@ func openWriter(ctx context.Context, from connections, file *file, busyTimeout t
 	return w, nil
 }
 
-// try checks whether the database can be written at all. SQLite silently opens a read-only file, on which even BEGIN IMMEDIATE
-// succeeds: only a write shows it.
+// try checks whether the database can be written at all. SQLite silently opens a read-only file, on which even BEGIN
+// IMMEDIATE succeeds: only a write shows it.
 func (w *writer) try() error {
 	err := w.exec("BEGIN IMMEDIATE")
 	if busy(err) {
@@ -122,7 +125,7 @@ func (w *writer) write(ctx context.Context, fn func(context.Context, *driver.Wri
 	if r.tx == nil {
 		return advise(r.err, w.name)
 	}
-	r.call(context.WithValue(context.WithoutCancel(ctx), writeKey{}, true), w.lookout, fn)
+	r.call(context.WithValue(context.WithoutCancel(ctx), writeKey{}, true), w.nested, fn)
 	if r.err == nil {
 		r.tx.Committed()
 	}
@@ -168,7 +171,7 @@ func (w *writer) lineUp(ctx context.Context, r *request) error {
 			return ctx.Err()
 		case <-w.quit:
 			return ErrClosed
-		case <-w.lookout.watch():
+		case <-w.nested.watch():
 			if err := w.waitsForItself(ctx, r); err != nil {
 				return err
 			}
@@ -186,7 +189,7 @@ func (w *writer) turn(ctx context.Context, r *request) error {
 			return ctx.Err()
 		case <-w.stopped:
 			return ErrClosed
-		case <-w.lookout.watch():
+		case <-w.nested.watch():
 			if err := w.waitsForItself(ctx, r); err != nil {
 				return err
 			}
@@ -199,15 +202,15 @@ func (w *writer) waitsForItself(ctx context.Context, r *request) error {
 	if w.inWrite(ctx) {
 		return driver.ErrNestedWrite
 	}
-	if w.lookout.lasts(patience) && time.Since(r.arrived) >= patience {
+	if w.nested.lasts(nestedWriteTimeout) && time.Since(r.arrived) >= nestedWriteTimeout {
 		return ErrWriteBlocked
 	}
 	return nil
 }
 
-// call returns when the writer has reported the result. If fn panics or calls runtime.Goexit, its writes are undone before the
-// goroutine unwinds further.
-func (r *request) call(ctx context.Context, l *lookout, fn func(context.Context, *driver.WriteTx) error) {
+// call returns when the writer has reported the result. If fn panics or calls runtime.Goexit, its writes are undone
+// before the goroutine unwinds further.
+func (r *request) call(ctx context.Context, l *nestedWriteGuard, fn func(context.Context, *driver.WriteTx) error) {
 	r.err = errAborted
 	defer func() {
 		if r.err != nil {
@@ -229,8 +232,8 @@ func (w *writer) loop() {
 		select {
 		case <-w.quit:
 			return
-		case <-w.looks:
-			w.look()
+		case <-w.checks:
+			w.checkVersion()
 		case <-w.finishes:
 			w.finishCheckpoint()
 		case r := <-w.requests:
@@ -238,15 +241,15 @@ func (w *writer) loop() {
 				return
 			}
 			w.group(r)
-			// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them, 10 ms,
-			// while the others stand in its line and not in ours.
+			// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them,
+			// 10 ms, while the others stand in its line and not in ours.
 			runtime.Gosched()
 		}
 	}
 }
 
-// askToLook never blocks; several that come together are one.
-func (w *writer) askToLook() { tell(w.looks) }
+// askToCheck never blocks; several that come together are one.
+func (w *writer) askToCheck() { tell(w.checks) }
 
 // askToFinish never blocks, either.
 func (w *writer) askToFinish() { tell(w.finishes) }
@@ -258,8 +261,8 @@ func tell(c chan<- struct{}) {
 	}
 }
 
-// finishCheckpoint copies the few pages that the checkpointer has left in the log, while nobody adds to it: the next commit
-// restarts the log. If another process has made it long again, the checkpointer copies it.
+// finishCheckpoint copies the few pages that the checkpointer has left in the log, while nobody adds to it: the next
+// commit restarts the log. If another process has made it long again, the checkpointer copies it.
 func (w *writer) finishCheckpoint() {
 	ctx := context.Background()
 	frames, left, err := walCheckpoint(ctx, w.statements, "NOOP")
@@ -271,11 +274,13 @@ func (w *writer) finishCheckpoint() {
 	}
 }
 
-// look reads data_version, which changes with every commit but those of the connection that reads it: the writer's own.
-func (w *writer) look() {
+// checkVersion reads data_version, which changes with every commit but those of the connection that reads it: the
+// writer's own.
+func (w *writer) checkVersion() {
 	var version int64
 	// An error shows at the next write; polling is the net.
-	if w.statements.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil || version == w.version {
+	if w.statements.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil ||
+		version == w.version {
 		return
 	}
 	w.version = version
@@ -291,7 +296,8 @@ func (w *writer) closing() bool {
 	}
 }
 
-// group gives the first request and the waiting ones their turns in one transaction, and answers them when it has committed.
+// group gives the first request and the waiting ones their turns in one transaction, and answers them when it has
+// committed.
 func (w *writer) group(first *request) {
 	err := w.file.check(w.statements)
 	if err == nil {
@@ -369,15 +375,16 @@ func (r *request) answer(err error) {
 	}
 }
 
-// run gives the request its turn, and those behind others a savepoint, for which SQLite copies each page that changes. It
-// returns an error only when the whole transaction is beyond use, as it is when the only request that has written fails.
+// run gives the request its turn, and those behind others a savepoint, for which SQLite copies each page that changes.
+// It returns an error only when the whole transaction is beyond use, as it is when the only request that has written
+// fails.
 func (w *writer) run(r *request, behind bool) error {
 	if behind {
 		if err := w.exec("SAVEPOINT postroom_write"); err != nil {
 			return err
 		}
 	}
-	conn := lend(w.statements)
+	conn := newCallerTx(w.statements)
 	r.tx = driver.NewWriteTx(conn, driver.SQLite, w.now())
 	close(r.turn)
 	<-r.ran
@@ -399,8 +406,8 @@ func (w *writer) run(r *request, behind bool) error {
 	return w.exec("RELEASE postroom_write")
 }
 
-// forOthers converts an error for other callers of the transaction that it has broken. Only its own caller may get a hint such as
-// a lost lease or a permanent failure.
+// forOthers converts an error for other callers of the transaction that it has broken. Only its own caller may get a
+// hint such as a lost lease or a permanent failure.
 func forOthers(err error) error {
 	var e sqlite3.Error
 	switch {
@@ -412,8 +419,8 @@ func forOthers(err error) error {
 	return errors.New(err.Error())
 }
 
-// begin takes the write lock. Each request waits for another process at most as long as configured, however many others wait with
-// it.
+// begin takes the write lock. Each request waits for another process at most as long as configured, however many others
+// wait with it.
 func (w *writer) begin(r *request) error {
 	for {
 		w.statements.rolledBack.Store(false)
@@ -434,8 +441,8 @@ func (w *writer) begin(r *request) error {
 	}
 }
 
-// commit can be busy only in memory, where readers block writers. Commits to a file that no longer exists are lost, and their
-// callers get an error.
+// commit can be busy only in memory, where readers block writers. Commits to a file that no longer exists are lost, and
+// their callers get an error.
 func (w *writer) commit() error {
 	for deadline := time.Now().Add(w.busyTimeout); ; {
 		err := w.exec("COMMIT")

@@ -149,7 +149,8 @@ func TestSavepointsLeftOpenAreUndoneWithTheirWrite(t *testing.T) {
 			})
 		}
 		wg.Go(func() {
-			if err := driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 1) }); err != nil {
+			if err := driver.Write(t.Context(), db,
+				func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 1) }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -183,7 +184,8 @@ func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 		}()
 		synctest.Wait()
 		go func() {
-			behind <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 5) })
+			behind <- driver.Write(t.Context(), db,
+				func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 5) })
 		}()
 		synctest.Wait()
 		require.Error(t, release(), "it shares the transaction")

@@ -60,7 +60,8 @@ func (d *celDecider) All(msg *postroom.Message) []int {
 	return found
 }
 
-// each calls yield with the rules that match until it returns false. The rules make no errors: a message has all variables.
+// each calls yield with the rules that match until it returns false. The rules make no errors: a message has all
+// variables.
 func (d *celDecider) each(msg *postroom.Message, yield func(i int) bool) {
 	vars := newActivation(msg)
 	for i, program := range d.programs {
@@ -70,8 +71,8 @@ func (d *celDecider) each(msg *postroom.Message, yield func(i int) bool) {
 	}
 }
 
-// An activation has the variables of a message as values of CEL, so that nothing is converted when a program reads them. The
-// headers, which not all rules read, are made when they are first read.
+// An activation has the variables of a message as values of CEL, so that nothing is converted when a program reads
+// them. The headers, which not all rules read, are made when they are first read.
 type activation struct {
 	msg                                   *postroom.Message
 	sender, domain, subject, subjectLower ref.Val

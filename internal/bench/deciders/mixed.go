@@ -88,7 +88,8 @@ func Messages(n int) []*postroom.Message {
 	return list
 }
 
-// about makes a message that rule i, of kind k, matches, and none of another kind; every message has words that many rules have.
+// about makes a message that rule i, of kind k, matches, and none of another kind; every message has words that many
+// rules have.
 func about(k, i int) *postroom.Message {
 	msg := &postroom.Message{
 		From: postroom.Address{Name: "Somebody", Email: "Somebody@Else.example"}, Subject: "The order of the day: a contract, an invoice and an offer",

@@ -38,7 +38,8 @@ var cancelCases = []conformanceCase{
 		run: func(s *suite) {
 			for state, want := range map[driver.State]error{
 				driver.StateRunning: nil, driver.StateCompleted: driver.ErrFinished,
-				driver.StateFailed: driver.ErrFinished, driver.StateCanceled: driver.ErrFinished, driver.StateQueued: nil,
+				driver.StateFailed: driver.ErrFinished, driver.StateCanceled: driver.ErrFinished,
+				driver.StateQueued: nil,
 			} {
 				id := s.inState(state)
 				err := s.cancel(id)
@@ -72,7 +73,8 @@ var cancelCases = []conformanceCase{
 		explanation: "retry makes them due at once with all budgets unspent; unfinished is ErrNotFinished, completed ErrFinished",
 		run: func(s *suite) {
 			for state, want := range map[driver.State]error{
-				driver.StateRunning: driver.ErrNotFinished, driver.StateCompleted: driver.ErrFinished, driver.StateFailed: nil,
+				driver.StateRunning: driver.ErrNotFinished, driver.StateCompleted: driver.ErrFinished,
+				driver.StateFailed:   nil,
 				driver.StateCanceled: nil,
 			} {
 				id := s.inState(state)

@@ -89,7 +89,8 @@ var claimCases = []conformanceCase{
 			now := s.now()
 			require.Zero(s, s.claimAt(now, "w", 1).NextDue, "nothing is scheduled")
 			soon := now.Add(time.Hour).UTC().Truncate(time.Microsecond)
-			s.insert(newJob(dueAt(soon.Add(time.Hour))), newJob(dueAt(soon)), newJob(ofType("u"), dueAt(soon.Add(-time.Minute))))
+			s.insert(newJob(dueAt(soon.Add(time.Hour))), newJob(dueAt(soon)),
+				newJob(ofType("u"), dueAt(soon.Add(-time.Minute))))
 			require.True(s, soon.Equal(s.claimAt(now, "w", 1).NextDue))
 			require.Zero(s, s.claimAt(now, "w", 1, "v").NextDue, "other types do not count")
 		},
@@ -100,7 +101,8 @@ var claimCases = []conformanceCase{
 		run: func(s *suite) {
 			job := s.started()
 			due := s.now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-			out := driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed, NotBefore: due, Error: "later", At: s.now()}
+			out := driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed,
+				NotBefore: due, Error: "later", At: s.now()}
 			require.NoError(s, s.finish(out))
 			result := s.claimAt(due.Add(-time.Microsecond), "w", 1)
 			require.Empty(s, result.Jobs)

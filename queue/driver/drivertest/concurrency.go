@@ -135,7 +135,8 @@ var concurrencyCases = []conformanceCase{
 func (s *suite) drain(worker string, limit int) []driver.Job {
 	var all []driver.Job
 	for {
-		result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 1000), Limit: limit, Now: s.now()})
+		result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 1000),
+			Limit: limit, Now: s.now()})
 		if err != nil {
 			s.Errorf("Claim: %v", err)
 			return all

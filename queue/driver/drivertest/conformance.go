@@ -21,10 +21,11 @@ type conformanceCase struct {
 	run         func(s *suite)
 }
 
-// Run checks that a driver meets the requirements of [driver.Driver]. Each case gets a new, empty database from open, which
-// closes it with the test; the suite makes the tables.
+// Run checks that a driver meets the requirements of [driver.Driver]. Each case gets a new, empty database from open,
+// which closes it with the test; the suite makes the tables.
 func Run(t *testing.T, open func(t *testing.T) queue.DB) {
-	cases := slices.Concat(writeCases, endCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
+	cases := slices.Concat(writeCases, endCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases,
+		cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
 		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,7 +55,8 @@ func (s *suite) write(fn func(ctx context.Context, tx *driver.WriteTx) error) {
 
 // newJob is a due job of type "t" without a key, changed by the mods.
 func newJob(mods ...func(*driver.InsertJob)) driver.InsertJob {
-	job := driver.InsertJob{Job: driver.Job{ID: uuid.Must(uuid.NewV7()).String(), Type: "t", Payload: []byte(`{"n":1}`)}}
+	job := driver.InsertJob{Job: driver.Job{ID: uuid.Must(uuid.NewV7()).String(), Type: "t",
+		Payload: []byte(`{"n":1}`)}}
 	job.MaxAttempts = 5
 	for _, mod := range mods {
 		mod(&job)
@@ -91,8 +93,8 @@ func (s *suite) insert(jobs ...driver.InsertJob) []driver.InsertResult {
 	return results
 }
 
-// now returns the time of the driver's clock, which may differ from the machine's by some milliseconds: a job that is due by one
-// clock may not be due by the other.
+// now returns the time of the driver's clock, which may differ from the machine's by some milliseconds: a job that is
+// due by one clock may not be due by the other.
 func (s *suite) now() time.Time { return driver.Now(s.d) }
 
 // claim claims the due jobs for the worker "w".
@@ -106,7 +108,8 @@ func (s *suite) claimAt(now time.Time, worker string, limit int, types ...string
 	if len(types) == 0 {
 		types = []string{"t"}
 	}
-	result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities(types, limit), Limit: limit, Now: now})
+	result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities(types, limit), Limit: limit,
+		Now: now})
 	require.NoError(s, err)
 	return result
 }
@@ -119,8 +122,8 @@ func (s *suite) tryClaim(req driver.ClaimRequest) (result driver.ClaimResult, er
 	return result, err
 }
 
-// again retries, like the queue, if a driver has ended a transaction in favor of others: a claim that is stopped for seconds, as
-// on a busy machine, may be ended.
+// again retries, like the queue, if a driver has ended a transaction in favor of others: a claim that is stopped for
+// seconds, as on a busy machine, may be ended.
 func again(try func() error) (err error) {
 	for range 20 {
 		if err = try(); !errors.Is(err, driver.ErrDeadlock) {
@@ -144,7 +147,8 @@ func (s *suite) started(mods ...func(*driver.InsertJob)) driver.Job {
 // requeue ends the attempt so that the job is due again at once.
 func (s *suite) requeue(job driver.Job) {
 	s.Helper()
-	require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed, NotBefore: s.now(), Error: "again", At: s.now()}))
+	require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed,
+		NotBefore: s.now(), Error: "again", At: s.now()}))
 }
 
 func (s *suite) finish(out driver.Outcome) (answer error) {
@@ -166,15 +170,18 @@ func completed(lease driver.Lease) driver.Outcome {
 }
 
 func failed(lease driver.Lease) driver.Outcome {
-	return driver.Outcome{Lease: lease, State: driver.StateFailed, Kind: driver.KindFailed, Error: "broken", At: time.Now()}
+	return driver.Outcome{Lease: lease, State: driver.StateFailed, Kind: driver.KindFailed, Error: "broken",
+		At: time.Now()}
 }
 
 func (s *suite) cancel(id string) error {
-	return driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error { return s.d.Cancel(ctx, tx, id) })
+	return driver.Write(s.Context(), s.d,
+		func(ctx context.Context, tx *driver.WriteTx) error { return s.d.Cancel(ctx, tx, id) })
 }
 
 func (s *suite) retry(id string) error {
-	return driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error { return s.d.Retry(ctx, tx, id) })
+	return driver.Write(s.Context(), s.d,
+		func(ctx context.Context, tx *driver.WriteTx) error { return s.d.Retry(ctx, tx, id) })
 }
 
 func (s *suite) job(id string) *driver.Job {

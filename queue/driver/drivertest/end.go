@@ -30,9 +30,11 @@ var endCases = []conformanceCase{
 		explanation: "what is written after it would commit by itself; the statement is refused with what to do instead, and the transaction goes on",
 		run: func(s *suite) {
 			s.notes()
-			texts := []string{"COMMIT", " end transaction;", "/* x */ COMMIT", "-- x\nCOMMIT; BEGIN", "INSERT INTO notes (note) VALUES ('lost'); COMMIT"}
+			texts := []string{"COMMIT", " end transaction;", "/* x */ COMMIT", "-- x\nCOMMIT; BEGIN",
+				"INSERT INTO notes (note) VALUES ('lost'); COMMIT"}
 			if s.d.Dialect() == driver.Postgres {
-				texts = append(texts, "COMMIT AND CHAIN", "COMMIT PREPARED 'x'", "PREPARE TRANSACTION 'x'", "/* /* */ */ COMMIT", "SELECT $q$;$q$, E'\\''; COMMIT")
+				texts = append(texts, "COMMIT AND CHAIN", "COMMIT PREPARED 'x'", "PREPARE TRANSACTION 'x'",
+					"/* /* */ */ COMMIT", "SELECT $q$;$q$, E'\\''; COMMIT")
 			}
 			for _, end := range []error{errUser, nil} {
 				err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
@@ -55,7 +57,8 @@ var endCases = []conformanceCase{
 		explanation: "who has asked for a rollback must not have the rest committed: Write fails with the refusal, also when the function ignores it",
 		run: func(s *suite) {
 			s.notes()
-			texts := []string{"ROLLBACK", "rollback transaction", "ROLLBACK; BEGIN", "/* TO s */ ROLLBACK", "INSERT INTO notes (note) VALUES ('lost'); ROLLBACK"}
+			texts := []string{"ROLLBACK", "rollback transaction", "ROLLBACK; BEGIN", "/* TO s */ ROLLBACK",
+				"INSERT INTO notes (note) VALUES ('lost'); ROLLBACK"}
 			if s.d.Dialect() == driver.Postgres {
 				texts = append(texts, "ABORT", "ROLLBACK AND CHAIN", "ROLLBACK WORK; BEGIN", "ROLLBACK PREPARED 'x'")
 			}
@@ -80,15 +83,19 @@ var endCases = []conformanceCase{
 		explanation: "statements are told apart by their first words, not by what stands in quotes, comments and bodies of functions",
 		run: func(s *suite) {
 			s.notes()
-			texts := []string{"INSERT INTO notes (note) VALUES ('; COMMIT')", "INSERT INTO notes (note) VALUES ('x') /* ; ROLLBACK */; -- END"}
+			texts := []string{"INSERT INTO notes (note) VALUES ('; COMMIT')",
+				"INSERT INTO notes (note) VALUES ('x') /* ; ROLLBACK */; -- END"}
 			if s.d.Dialect() == driver.Postgres {
 				texts = append(texts, "DO $$ BEGIN INSERT INTO notes (note) VALUES ('y'); END $$",
-					"CREATE FUNCTION pg_temp.one() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END", "INSERT INTO notes (note) VALUES (E'\\'; COMMIT')")
+					"CREATE FUNCTION pg_temp.one() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END",
+					"INSERT INTO notes (note) VALUES (E'\\'; COMMIT')")
 			} else {
-				texts = append(texts, "CREATE TRIGGER twice AFTER INSERT ON notes BEGIN SELECT 1; SELECT 2; END", "DROP TRIGGER twice")
+				texts = append(texts, "CREATE TRIGGER twice AFTER INSERT ON notes BEGIN SELECT 1; SELECT 2; END",
+					"DROP TRIGGER twice")
 			}
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-				for _, text := range append(texts, "SAVEPOINT part", "INSERT INTO notes (note) VALUES ('undone')", "ROLLBACK TO SAVEPOINT part", "RELEASE part") {
+				for _, text := range append(texts, "SAVEPOINT part", "INSERT INTO notes (note) VALUES ('undone')",
+					"ROLLBACK TO SAVEPOINT part", "RELEASE part") {
 					_, err := tx.ExecContext(ctx, text)
 					require.NoError(s, err, text)
 				}

@@ -60,7 +60,8 @@ var enqueueCases = []conformanceCase{
 			key := withKey(forever("k"))
 			first, other, second := newJob(key), newJob(), newJob(key)
 			results := s.insert(first, other, second)
-			require.Equal(s, []driver.InsertResult{{ID: first.ID}, {ID: other.ID}, {ID: first.ID, Duplicate: true}}, results)
+			require.Equal(s, []driver.InsertResult{{ID: first.ID}, {ID: other.ID}, {ID: first.ID, Duplicate: true}},
+				results)
 			_, err := s.d.Job(s.Context(), second.ID)
 			require.ErrorIs(s, err, driver.ErrJobNotFound, "a duplicate is not written")
 		},
@@ -69,14 +70,16 @@ var enqueueCases = []conformanceCase{
 		name:        "Insert/distinguishes a duplicate from a conflict",
 		explanation: "a taken key answers with its holder, and says whether type and payload are the same",
 		run: func(s *suite) {
-			for _, k := range []driver.Key{forever("f"), whileUnfinished("u"), forPeriod("p", time.Hour), coalesce("c")} {
+			for _, k := range []driver.Key{forever("f"), whileUnfinished("u"), forPeriod("p", time.Hour),
+				coalesce("c")} {
 				key := withKey(k)
 				first := newJob(key)
 				s.insert(first)
 				require.Equal(s, driver.InsertResult{ID: first.ID, Duplicate: true}, s.insert(newJob(key))[0])
-				conflict := driver.InsertResult{ID: first.ID, Duplicate: true, Conflict: true, Holder: &driver.KeyHolder{
-					Fingerprint: first.Fingerprint, Type: first.Type, Payload: first.Payload,
-				}}
+				conflict := driver.InsertResult{ID: first.ID, Duplicate: true, Conflict: true,
+					Holder: &driver.KeyHolder{
+						Fingerprint: first.Fingerprint, Type: first.Type, Payload: first.Payload,
+					}}
 				require.Equal(s, conflict, s.insert(newJob(key, withPayload(`{"n":2}`)))[0], "another payload")
 				require.Equal(s, conflict, s.insert(newJob(key, ofType("u")))[0], "another type")
 			}

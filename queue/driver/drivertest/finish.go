@@ -26,7 +26,8 @@ var finishCases = []conformanceCase{
 			attempts, err := s.d.Attempts(s.Context(), job.ID)
 			require.NoError(s, err)
 			require.Equal(s, []driver.AttemptRecord{{
-				JobID: job.ID, Attempt: 1, WorkerID: "w", Kind: driver.KindCompleted, StartedAt: got.StartedAt, FinishedAt: got.FinishedAt,
+				JobID: job.ID, Attempt: 1, WorkerID: "w", Kind: driver.KindCompleted, StartedAt: got.StartedAt,
+				FinishedAt: got.FinishedAt,
 			}}, attempts)
 			var records int
 			require.NoError(s, s.d.Reader().Get(&records, "SELECT COUNT(*) FROM job_attempts"))
@@ -67,7 +68,8 @@ var finishCases = []conformanceCase{
 		explanation: "failures, interruptions and crashes have separate budgets, so each counts only itself",
 		run: func(s *suite) {
 			job := s.started()
-			for i, kind := range []string{driver.KindFailed, driver.KindInterrupted, driver.KindInterrupted, driver.KindCrashed} {
+			for i, kind := range []string{driver.KindFailed, driver.KindInterrupted, driver.KindInterrupted,
+				driver.KindCrashed} {
 				if i > 0 {
 					job = s.claim(1)[0]
 				}
@@ -97,7 +99,8 @@ var finishCases = []conformanceCase{
 		run: func(s *suite) {
 			key := withKey(whileUnfinished("k"))
 			job := s.started(key)
-			require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateCanceled, Kind: driver.KindCanceled, Error: "gone", At: s.now()}))
+			require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateCanceled,
+				Kind: driver.KindCanceled, Error: "gone", At: s.now()}))
 			got := s.job(job.ID)
 			require.Equal(s, driver.StateCanceled, got.State)
 			require.Equal(s, "gone", got.LastError)
@@ -114,7 +117,8 @@ var finishCases = []conformanceCase{
 			good, gone := s.started(), s.started()
 			require.NoError(s, s.cancel(gone.ID))
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-				answers, err := s.d.Finish(ctx, tx, []driver.Outcome{completed(gone.Lease()), completed(good.Lease()), completed(driver.Lease{JobID: "none", Attempt: 1})})
+				answers, err := s.d.Finish(ctx, tx, []driver.Outcome{completed(gone.Lease()), completed(good.Lease()),
+					completed(driver.Lease{JobID: "none", Attempt: 1})})
 				require.NoError(s, err)
 				require.ErrorIs(s, answers[0], driver.ErrNotRunning)
 				require.NoError(s, answers[1])
@@ -180,7 +184,8 @@ var finishCases = []conformanceCase{
 			held, ended := s.started(), s.started()
 			require.NoError(s, s.finish(completed(ended.Lease())))
 			answers, err := s.d.CheckLeases(s.Context(), []driver.Lease{
-				{JobID: "nobody's", Attempt: 1}, held.Lease(), ended.Lease(), {JobID: held.ID, Attempt: 2}, held.Lease(),
+				{JobID: "nobody's", Attempt: 1}, held.Lease(), ended.Lease(), {JobID: held.ID, Attempt: 2},
+				held.Lease(),
 			})
 			require.NoError(s, err)
 			require.Len(s, answers, 5)
@@ -221,13 +226,17 @@ func (s *suite) refused(lease driver.Lease, want error) {
 	require.NoError(s, err)
 	require.ErrorIs(s, answers[0], want, "Verify")
 	for name, try := range map[string]func(ctx context.Context, tx *driver.WriteTx) error{
-		"Check":     func(ctx context.Context, tx *driver.WriteTx) error { return s.d.LockLease(ctx, tx, lease) },
-		"StartStep": func(ctx context.Context, tx *driver.WriteTx) error { return s.d.StartStep(ctx, tx, lease, "step") },
+		"Check": func(ctx context.Context, tx *driver.WriteTx) error { return s.d.LockLease(ctx, tx, lease) },
+		"StartStep": func(ctx context.Context, tx *driver.WriteTx) error {
+			return s.d.StartStep(ctx, tx, lease,
+				"step")
+		},
 		"SaveCursor": func(ctx context.Context, tx *driver.WriteTx) error {
 			return s.d.SaveCursor(ctx, tx, lease, "step", []byte("1"))
 		},
 		"FinishStep": func(ctx context.Context, tx *driver.WriteTx) error {
-			return s.d.FinishStep(ctx, tx, lease, driver.StepRecord{Name: "step", StartedAt: tx.Now(), Result: []byte("1")})
+			return s.d.FinishStep(ctx, tx, lease, driver.StepRecord{Name: "step", StartedAt: tx.Now(),
+				Result: []byte("1")})
 		},
 	} {
 		require.ErrorIs(s, driver.Write(s.Context(), s.d, try), want, name)

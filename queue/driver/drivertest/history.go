@@ -54,8 +54,9 @@ var historyCases = []conformanceCase{
 				var wg sync.WaitGroup
 				wg.Go(func() {
 					err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
-						_, err := s.d.Finish(ctx, tx, []driver.Outcome{{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed,
-							NotBefore: s.now().Add(time.Hour), Error: "again", At: s.now()}})
+						_, err := s.d.Finish(ctx, tx,
+							[]driver.Outcome{{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed,
+								NotBefore: s.now().Add(time.Hour), Error: "again", At: s.now()}})
 						return err
 					})
 					if err != nil {
@@ -102,7 +103,8 @@ var logCases = []conformanceCase{
 			at := s.now().UTC().Truncate(time.Microsecond)
 			lines := []driver.LogLine{
 				{JobID: job.ID, Attempt: 2, Line: 1, At: at, Level: slog.LevelDebug, Message: "second attempt"},
-				{JobID: job.ID, Attempt: 1, Line: 38, At: at, Level: slog.LevelWarn + 1, Message: `ü "quoted"`, Attrs: []byte(`{"a": "\u0000", "a": 1}`)},
+				{JobID: job.ID, Attempt: 1, Line: 38, At: at, Level: slog.LevelWarn + 1, Message: `ü "quoted"`,
+					Attrs: []byte(`{"a": "\u0000", "a": 1}`)},
 				{JobID: job.ID, Attempt: 1, Line: 37, At: at, Level: slog.LevelInfo},
 				{JobID: other.ID, Attempt: 1, Line: 1, At: at, Level: slog.LevelError, Message: "of another"},
 			}

@@ -28,7 +28,8 @@ var inspectCases = []conformanceCase{
 		run: func(s *suite) {
 			var all []string
 			for range 3 {
-				all = append(all, s.inState(driver.StateCompleted), s.inState(driver.StateFailed, ofType("u")), s.inState(driver.StateCanceled, ofType("u")))
+				all = append(all, s.inState(driver.StateCompleted), s.inState(driver.StateFailed, ofType("u")),
+					s.inState(driver.StateCanceled, ofType("u")))
 			}
 			slices.Reverse(all)
 			for _, c := range []struct {
@@ -41,10 +42,14 @@ var inspectCases = []conformanceCase{
 				{"before", driver.Filter{Limit: 3, Before: all[1]}, all[2:5]},
 				{"type", driver.Filter{Limit: 100, Types: []string{"t"}}, []string{all[2], all[5], all[8]}},
 				{"types", driver.Filter{Limit: 100, Types: []string{"t", "u"}}, all},
-				{"state", driver.Filter{Limit: 100, States: []driver.State{driver.StateFailed}}, []string{all[1], all[4], all[7]}},
-				{"state and type", driver.Filter{Limit: 100, States: []driver.State{driver.StateFailed}, Types: []string{"t"}}, []string{}},
-				{"a state twice", driver.Filter{Limit: 3, States: []driver.State{driver.StateFailed, driver.StateFailed}}, []string{all[1], all[4], all[7]}},
-				{"two states", driver.Filter{Limit: 2, States: []driver.State{driver.StateFailed, driver.StateCanceled}}, all[:2]},
+				{"state", driver.Filter{Limit: 100, States: []driver.State{driver.StateFailed}},
+					[]string{all[1], all[4], all[7]}},
+				{"state and type", driver.Filter{Limit: 100, States: []driver.State{driver.StateFailed},
+					Types: []string{"t"}}, []string{}},
+				{"a state twice", driver.Filter{Limit: 3, States: []driver.State{driver.StateFailed,
+					driver.StateFailed}}, []string{all[1], all[4], all[7]}},
+				{"two states", driver.Filter{Limit: 2, States: []driver.State{driver.StateFailed,
+					driver.StateCanceled}}, all[:2]},
 			} {
 				jobs, err := s.d.Jobs(s.Context(), c.filter)
 				require.NoError(s, err, c.name)
@@ -58,7 +63,10 @@ var inspectCases = []conformanceCase{
 		run: func(s *suite) {
 			long := s.now().Add(-time.Hour)
 			with := func(user, limit string, key driver.Key, tags ...string) driver.InsertJob {
-				return newJob(withKey(key), func(j *driver.InsertJob) { j.UserID, j.LimitKey, j.Tags = user, limit, tags })
+				return newJob(withKey(key), func(j *driver.InsertJob) {
+					j.UserID, j.LimitKey, j.Tags = user, limit,
+						tags
+				})
 			}
 			a := with("ann", "l", driver.Key{}, "red", "big")
 			b := with("ann", "", whileUnfinished("k"), "red")
@@ -72,17 +80,20 @@ var inspectCases = []conformanceCase{
 				filter driver.Filter
 				want   []string
 			}{
-				"a user":          {driver.Filter{UserID: "ann"}, []string{b.ID, a.ID}},
-				"a user's state":  {driver.Filter{UserID: "ann", States: []driver.State{driver.StateCanceled, driver.StateFailed}}, []string{b.ID}},
-				"a user's type":   {driver.Filter{UserID: "ann", Types: []string{"u"}}, []string{}},
-				"a tag":           {driver.Filter{Tags: []string{"red"}}, []string{b.ID, a.ID}},
-				"two tags":        {driver.Filter{Tags: []string{"red", "big"}}, []string{a.ID}},
-				"a quoted tag":    {driver.Filter{Tags: []string{"b'ig"}, Types: []string{"t"}}, []string{c.ID}},
-				"part of a tag":   {driver.Filter{Tags: []string{"re"}}, []string{}},
-				"a key":           {driver.Filter{Key: "k"}, []string{d.ID, b.ID}},
-				"a state's tag":   {driver.Filter{Tags: []string{"red"}, States: []driver.State{driver.StateCanceled}}, []string{b.ID}},
-				"a limit key":     {driver.Filter{LimitKey: "l"}, []string{c.ID, a.ID}},
-				"a state's limit": {driver.Filter{LimitKey: "l", States: []driver.State{driver.StateQueued}}, []string{c.ID, a.ID}},
+				"a user": {driver.Filter{UserID: "ann"}, []string{b.ID, a.ID}},
+				"a user's state": {driver.Filter{UserID: "ann", States: []driver.State{driver.StateCanceled,
+					driver.StateFailed}}, []string{b.ID}},
+				"a user's type": {driver.Filter{UserID: "ann", Types: []string{"u"}}, []string{}},
+				"a tag":         {driver.Filter{Tags: []string{"red"}}, []string{b.ID, a.ID}},
+				"two tags":      {driver.Filter{Tags: []string{"red", "big"}}, []string{a.ID}},
+				"a quoted tag":  {driver.Filter{Tags: []string{"b'ig"}, Types: []string{"t"}}, []string{c.ID}},
+				"part of a tag": {driver.Filter{Tags: []string{"re"}}, []string{}},
+				"a key":         {driver.Filter{Key: "k"}, []string{d.ID, b.ID}},
+				"a state's tag": {driver.Filter{Tags: []string{"red"}, States: []driver.State{driver.StateCanceled}},
+					[]string{b.ID}},
+				"a limit key": {driver.Filter{LimitKey: "l"}, []string{c.ID, a.ID}},
+				"a state's limit": {driver.Filter{LimitKey: "l", States: []driver.State{driver.StateQueued}},
+					[]string{c.ID, a.ID}},
 				"a limit and tag": {driver.Filter{LimitKey: "l", Tags: []string{"red"}}, []string{a.ID}},
 				"not its limit":   {driver.Filter{LimitKey: "L"}, []string{}},
 				"from a time on":  {driver.Filter{CreatedFrom: long.Add(time.Minute)}, []string{d.ID, c.ID, b.ID}},
@@ -117,13 +128,15 @@ var inspectCases = []conformanceCase{
 			counts, err := s.d.Counts(s.Context(), driver.Filter{})
 			require.NoError(s, err)
 			require.Empty(s, counts)
-			for _, state := range []driver.State{driver.StateCompleted, driver.StateCompleted, driver.StateFailed, driver.StateRunning, driver.StateQueued} {
+			for _, state := range []driver.State{driver.StateCompleted, driver.StateCompleted, driver.StateFailed,
+				driver.StateRunning, driver.StateQueued} {
 				s.inState(state)
 			}
 			s.inState(driver.StateCompleted, ofType("u"))
 			counts, err = s.d.Counts(s.Context(), driver.Filter{Types: []string{"t"}})
 			require.NoError(s, err)
-			require.Equal(s, map[driver.State]int{driver.StateCompleted: 2, driver.StateFailed: 1, driver.StateRunning: 1, driver.StateQueued: 1}, counts)
+			require.Equal(s, map[driver.State]int{driver.StateCompleted: 2, driver.StateFailed: 1,
+				driver.StateRunning: 1, driver.StateQueued: 1}, counts)
 			counts, err = s.d.Counts(s.Context(), driver.Filter{States: []driver.State{driver.StateCompleted}})
 			require.NoError(s, err)
 			require.Equal(s, map[driver.State]int{driver.StateCompleted: 3}, counts)

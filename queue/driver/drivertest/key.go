@@ -33,9 +33,12 @@ var keyCases = []conformanceCase{
 				first, second, third := newJob(key), newJob(key), newJob(key, withPayload(`{"n":3}`))
 				require.Equal(s, driver.InsertResult{ID: first.ID}, s.insertAt(now, first))
 				end.end(s, s.claim(1)[0])
-				require.Equal(s, driver.InsertResult{ID: first.ID, Duplicate: true}, s.insertAt(now.Add(time.Hour-time.Millisecond), second), end.name)
-				require.Equal(s, driver.InsertResult{ID: third.ID}, s.insertAt(now.Add(time.Hour), third), "another payload is another job then")
-				require.True(s, s.insertAt(now.Add(time.Hour+time.Minute), newJob(key, withPayload(`{"n":3}`))).Duplicate, "the time begins anew")
+				require.Equal(s, driver.InsertResult{ID: first.ID, Duplicate: true},
+					s.insertAt(now.Add(time.Hour-time.Millisecond), second), end.name)
+				require.Equal(s, driver.InsertResult{ID: third.ID}, s.insertAt(now.Add(time.Hour), third),
+					"another payload is another job then")
+				require.True(s, s.insertAt(now.Add(time.Hour+time.Minute),
+					newJob(key, withPayload(`{"n":3}`))).Duplicate, "the time begins anew")
 				require.NoError(s, s.cancel(third.ID))
 			}
 		},
@@ -82,16 +85,19 @@ var keyCases = []conformanceCase{
 				first := s.started(key)
 				second := newJob(key)
 				require.Equal(s, driver.InsertResult{ID: second.ID}, s.insert(second)[0], "the first runs")
-				require.Equal(s, driver.InsertResult{ID: second.ID, Duplicate: true}, s.insert(newJob(key))[0], "the second waits")
+				require.Equal(s, driver.InsertResult{ID: second.ID, Duplicate: true}, s.insert(newJob(key))[0],
+					"the second waits")
 				require.Empty(s, s.claim(10), "not before the first has ended")
 				end.end(s, first)
 				require.Equal(s, []string{second.ID}, ids(s.claim(10)), end.name)
 				third := newJob(key, withPayload(`{"n":3}`))
-				require.Equal(s, driver.InsertResult{ID: third.ID}, s.insert(third)[0], "another payload, for nothing waits")
+				require.Equal(s, driver.InsertResult{ID: third.ID}, s.insert(third)[0],
+					"another payload, for nothing waits")
 				require.NoError(s, s.cancel(second.ID))
 				require.NoError(s, s.cancel(third.ID))
 			}
-			require.False(s, s.insert(newJob(withKey(coalesce("completed"))))[0].Duplicate, "canceled jobs hold nothing")
+			require.False(s, s.insert(newJob(withKey(coalesce("completed"))))[0].Duplicate,
+				"canceled jobs hold nothing")
 		},
 	},
 	{
@@ -100,7 +106,8 @@ var keyCases = []conformanceCase{
 		run: func(s *suite) {
 			key := withKey(coalesce("k"))
 			first, second := newJob(key), newJob(key)
-			require.Equal(s, []driver.InsertResult{{ID: first.ID}, {ID: first.ID, Duplicate: true}}, s.insert(first, second))
+			require.Equal(s, []driver.InsertResult{{ID: first.ID}, {ID: first.ID, Duplicate: true}},
+				s.insert(first, second))
 		},
 	},
 	{

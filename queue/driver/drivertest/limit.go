@@ -236,7 +236,8 @@ var limitCases = []conformanceCase{
 				s.insertMany(4, withLimitKey(key))
 			}
 			got, _ := s.claimAll(s.now(), "w")
-			require.Equal(s, map[string]int{"gh": 1, "gmail:1": 2, "gmail:2": 2, "gmail:7": 3, "gmail:77": 2, "x%_": 4}, byKey(got))
+			require.Equal(s, map[string]int{"gh": 1, "gmail:1": 2, "gmail:2": 2, "gmail:7": 3, "gmail:77": 2, "x%_": 4},
+				byKey(got))
 		},
 	},
 	{
@@ -312,7 +313,8 @@ var limitCases = []conformanceCase{
 			s.setLimit(typeT, limit)
 			s.setPaused(typeT, true)
 			s.setPaused(keyK, true)
-			require.Equal(s, []driver.LimitStatus{{Target: keyK, Paused: true}, {Target: typeT, Limit: limit, Paused: true}}, s.limits())
+			require.Equal(s, []driver.LimitStatus{{Target: keyK, Paused: true},
+				{Target: typeT, Limit: limit, Paused: true}}, s.limits())
 			s.setLimit(typeT, twoAt)
 			s.setPaused(keyK, false)
 			require.Equal(s, []driver.LimitStatus{{Target: typeT, Limit: twoAt, Paused: true}}, s.limits())

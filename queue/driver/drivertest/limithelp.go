@@ -16,7 +16,8 @@ import (
 func (s *suite) waysToEnd() map[string]func(job driver.Job) {
 	queued := func(kind string) func(driver.Job) {
 		return func(job driver.Job) {
-			require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: kind, Error: "again", At: s.now()}))
+			require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: kind,
+				Error: "again", At: s.now()}))
 		}
 	}
 	return map[string]func(job driver.Job){
@@ -32,7 +33,9 @@ func (s *suite) waysToEnd() map[string]func(job driver.Job) {
 				held, err := s.d.RemoveDeadWorker(ctx, tx, seen)
 				require.NoError(s, err)
 				require.Equal(s, []string{job.ID}, ids(held))
-				_, err = s.d.Finish(ctx, tx, []driver.Outcome{{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindCrashed, Error: "died", At: tx.Now()}})
+				_, err = s.d.Finish(ctx, tx,
+					[]driver.Outcome{{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindCrashed,
+						Error: "died", At: tx.Now()}})
 				return err
 			})
 		},
@@ -99,7 +102,7 @@ func (s *suite) race() {
 				mu.Lock()
 				done := ran == keys*each
 				mu.Unlock()
-				if done || !s.turn(fmt.Sprint("worker-", w), most, count) {
+				if done || !s.claimAndEnd(fmt.Sprint("worker-", w), most, count) {
 					return
 				}
 			}
@@ -109,9 +112,10 @@ func (s *suite) race() {
 	require.Equal(s, keys*each, ran, "every job ran")
 }
 
-// turn claims some jobs and ends them. It runs concurrently with others, so it must not end the test by itself.
-func (s *suite) turn(worker string, most int, count func(key string, n int) int) bool {
-	result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 3), Limit: 3, Now: s.now()})
+// claimAndEnd claims some jobs and ends them. It runs concurrently with others, so it must not end the test by itself.
+func (s *suite) claimAndEnd(worker string, most int, count func(key string, n int) int) bool {
+	result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 3), Limit: 3,
+		Now: s.now()})
 	if err != nil {
 		s.Errorf("Claim: %v", err)
 		return false
@@ -177,7 +181,8 @@ func (s *suite) endAndClaim(d driver.FinishClaimer, known bool) {
 	require.Equal(s, high.ID, got[0].ID)
 	require.Equal(s, driver.StateCompleted, s.state(holder.ID))
 	rest := slices.Concat(got[1:], s.claim(5))
-	require.Equal(s, []string{other.ID}, ids(rest), "what else may run is claimed with it or next, and the key is full again")
+	require.Equal(s, []string{other.ID}, ids(rest),
+		"what else may run is claimed with it or next, and the key is full again")
 	require.Empty(s, end(&rest[0], nil, nil), "the end of another job frees nothing of the key")
 	require.Empty(s, end(&holder, driver.ErrNotRunning, nil), "what has not ended frees nothing")
 	require.Equal(s, []string{low.ID}, ids(end(&got[0], nil, nil)))

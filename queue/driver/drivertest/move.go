@@ -92,7 +92,8 @@ var moveCases = []conformanceCase{
 		explanation: "a queued job that a move holds is still queued: in Counts, Jobs, JobIDs and Stats, whatever the filter",
 		run: func(s *suite) {
 			job := s.held()
-			for _, f := range []driver.Filter{{}, {Types: []string{"t"}}, {States: []driver.State{driver.StateQueued}}} {
+			for _, f := range []driver.Filter{{}, {Types: []string{"t"}},
+				{States: []driver.State{driver.StateQueued}}} {
 				counts, err := s.d.Counts(s.Context(), f)
 				require.NoError(s, err)
 				require.Equal(s, map[driver.State]int{driver.StateQueued: 1}, counts)
@@ -105,7 +106,8 @@ var moveCases = []conformanceCase{
 				require.Equal(s, []string{job.ID}, listed)
 			}
 			stats := s.stats(time.Minute, 100)
-			require.Equal(s, []int{0, 0, 0, 1}, []int{stats.Types[0].Ready, stats.Types[0].Scheduled, stats.Types[0].Limited, stats.Types[0].Moving})
+			require.Equal(s, []int{0, 0, 0, 1}, []int{stats.Types[0].Ready, stats.Types[0].Scheduled,
+				stats.Types[0].Limited, stats.Types[0].Moving})
 		},
 	},
 	{
@@ -137,7 +139,10 @@ var moveCases = []conformanceCase{
 				require.ErrorIs(s, err, driver.ErrJobNotFound)
 				require.Equal(s, i >= 2, s.insert(newJob(withKey(key)))[0].Duplicate, key.Name)
 			}
-			s.write(func(ctx context.Context, tx *driver.WriteTx) error { return s.movable().ForgetMoved(ctx, tx, all[:1]) })
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				return s.movable().ForgetMoved(ctx, tx,
+					all[:1])
+			})
 			noted, err := s.movable().MovedJobs(s.Context(), 100)
 			require.NoError(s, err)
 			require.Equal(s, all[1:], noted)
@@ -157,12 +162,15 @@ var moveCases = []conformanceCase{
 				if err := s.d.StartStep(ctx, tx, job.Lease(), "one"); err != nil {
 					return err
 				}
-				return s.d.AddLogs(ctx, tx, []driver.LogLine{{JobID: job.ID, Attempt: 1, Line: 1, At: s.now(), Message: "said", Attrs: []byte(`{"n":1}`)}})
+				return s.d.AddLogs(ctx, tx,
+					[]driver.LogLine{{JobID: job.ID, Attempt: 1, Line: 1, At: s.now(), Message: "said",
+						Attrs: []byte(`{"n":1}`)}})
 			})
 			s.requeue(job)
 			want, steps, logs := s.job(job.ID), s.steps(job.ID), s.logs(job.ID)
 			s.hold(10)
-			tables := []driver.Table{driver.TableJobs, driver.TableSteps, driver.TableAttempts, driver.TableLogs, driver.TableKeys}
+			tables := []driver.Table{driver.TableJobs, driver.TableSteps, driver.TableAttempts, driver.TableLogs,
+				driver.TableKeys}
 			all := make([]driver.Rows, len(tables))
 			for i, table := range tables {
 				var err error
@@ -202,7 +210,8 @@ var moveCases = []conformanceCase{
 			state, hold := slices.Index(rows.Columns, "state"), slices.Index(rows.Columns, "hold")
 			good := slices.Clone(rows.Values[0])
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-				for _, bad := range []struct{ state, hold any }{{"queued", int64(7)}, {"asleep", int64(0)}, {"running", int64(3)}, {"queued", 7}, {"queued", nil}} {
+				for _, bad := range []struct{ state, hold any }{{"queued", int64(7)}, {"asleep", int64(0)},
+					{"running", int64(3)}, {"queued", 7}, {"queued", nil}} {
 					rows.Values[0][state], rows.Values[0][hold] = bad.state, bad.hold
 					_, err := m.InsertRows(ctx, tx, driver.TableJobs, rows)
 					require.ErrorIs(s, err, driver.ErrUnknownStanding, "%v", bad)

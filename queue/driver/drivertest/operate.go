@@ -47,7 +47,8 @@ func (s *suite) refusesToAsk(state driver.State) {
 	require.ErrorIs(s, err, driver.ErrUnknownStanding)
 	a := s.auditor()
 	for _, at := range []driver.Standing{
-		{State: state}, {State: driver.StateQueued, Hold: 7}, {State: driver.StateRunning, Hold: driver.HoldScheduled}, {},
+		{State: state}, {State: driver.StateQueued, Hold: 7}, {State: driver.StateRunning, Hold: driver.HoldScheduled},
+		{},
 	} {
 		_, err = a.TypesAt(s.Context(), at)
 		require.ErrorIs(s, err, driver.ErrUnknownStanding)
@@ -94,7 +95,8 @@ var operateCases = []conformanceCase{
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
 				for _, out := range []driver.Outcome{
 					{State: asleep, Kind: driver.KindFailed}, {State: driver.StateRunning, Kind: driver.KindFailed},
-					{State: driver.StateFailed, Kind: "bored"}, {State: driver.StateQueued, Kind: driver.KindCompleted, Plain: true},
+					{State: driver.StateFailed, Kind: "bored"}, {State: driver.StateQueued, Kind: driver.KindCompleted,
+						Plain: true},
 					{State: driver.StateCompleted, Kind: driver.KindReleased}, {},
 				} {
 					out.Lease, out.At = job.Lease(), s.now()
@@ -105,7 +107,8 @@ var operateCases = []conformanceCase{
 						require.ErrorIs(s, err, driver.ErrUnknownStanding, "%q %q", out.State, out.Kind)
 					}
 				}
-				_, err := s.d.Prune(ctx, tx, driver.PruneRequest{State: driver.StateQueued, Type: "t", FinishedBefore: s.now(), Limit: 1})
+				_, err := s.d.Prune(ctx, tx, driver.PruneRequest{State: driver.StateQueued, Type: "t",
+					FinishedBefore: s.now(), Limit: 1})
 				require.ErrorIs(s, err, driver.ErrUnknownStanding)
 				answers, err := s.d.Finish(ctx, tx, []driver.Outcome{completed(job.Lease())})
 				require.Equal(s, []error{nil}, answers)

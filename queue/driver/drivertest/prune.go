@@ -59,11 +59,13 @@ var pruneCases = []conformanceCase{
 			next := s.inState(driver.StateFailed)
 			young := s.inState(driver.StateFailed)
 			others := []string{
-				s.inState(driver.StateCompleted), s.inState(driver.StateFailed, ofType("u")), s.inState(driver.StateQueued),
+				s.inState(driver.StateCompleted), s.inState(driver.StateFailed, ofType("u")),
+				s.inState(driver.StateQueued),
 				s.inState(driver.StateRunning, ofType("v")),
 			}
 			require.Equal(s, 4, s.count("job_attempts"))
-			req := driver.PruneRequest{State: driver.StateFailed, Type: "t", FinishedBefore: s.job(young).FinishedAt, Limit: 1}
+			req := driver.PruneRequest{State: driver.StateFailed, Type: "t", FinishedBefore: s.job(young).FinishedAt,
+				Limit: 1}
 			require.Equal(s, 1, s.prune(req))
 			_, err := s.d.Job(s.Context(), old)
 			require.ErrorIs(s, err, driver.ErrJobNotFound)
@@ -87,7 +89,8 @@ var pruneCases = []conformanceCase{
 				require.NoError(s, s.finish(completed(s.claim(1)[0].Lease())))
 			}
 			s.insert(newJob(withKey(forPeriod("r", time.Hour))))
-			require.Equal(s, 3, s.prune(driver.PruneRequest{State: driver.StateCompleted, Type: "t", FinishedBefore: s.now().Add(time.Hour), Limit: 10}))
+			require.Equal(s, 3, s.prune(driver.PruneRequest{State: driver.StateCompleted, Type: "t",
+				FinishedBefore: s.now().Add(time.Hour), Limit: 10}))
 			first, err := s.d.FirstKeyExpiry(s.Context())
 			require.NoError(s, err)
 			require.WithinDuration(s, s.now().Add(-time.Hour), first, time.Minute)

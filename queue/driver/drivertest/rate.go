@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// starts claims the jobs that may start, and advances to the time in the result, until n jobs have started or there is nothing to
-// wait for. It returns the time of each start.
+// starts claims the jobs that may start, and advances to the time in the result, until n jobs have started or there is
+// nothing to wait for. It returns the time of each start.
 func (s *suite) starts(now time.Time, n int, types ...string) (at []time.Time) {
 	s.Helper()
 	for range 100 * n {

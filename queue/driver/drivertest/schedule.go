@@ -55,8 +55,9 @@ var scheduleCases = []conformanceCase{
 		run: func(s *suite) {
 			full := newSchedule("full", s.now())
 			bare := driver.Schedule{
-				Name: "bare", Cron: "@daily", Zone: "UTC", CatchUp: "skip", Type: "t", Payload: json.RawMessage("null"), Options: json.RawMessage("{}"),
-				Paused: true, CreatedAt: full.CreatedAt, UpdatedAt: full.UpdatedAt,
+				Name: "bare", Cron: "@daily", Zone: "UTC", CatchUp: "skip", Type: "t", Payload: json.RawMessage("null"),
+				Options: json.RawMessage("{}"),
+				Paused:  true, CreatedAt: full.CreatedAt, UpdatedAt: full.UpdatedAt,
 			}
 			require.True(s, s.addSchedule(full))
 			require.True(s, s.addSchedule(bare))
@@ -89,8 +90,9 @@ var scheduleCases = []conformanceCase{
 			require.True(s, s.addSchedule(newSchedule("a", s.now())))
 			require.True(s, s.addSchedule(other))
 			changed := driver.Schedule{
-				Name: "a", Cron: "@hourly", Zone: "UTC", CatchUp: "once", Type: "u", Payload: json.RawMessage("1"), Options: json.RawMessage(`{"UserID":"u"}`),
-				Paused: true, CreatedAt: other.CreatedAt.Add(time.Second), UpdatedAt: other.UpdatedAt.Add(time.Minute),
+				Name: "a", Cron: "@hourly", Zone: "UTC", CatchUp: "once", Type: "u", Payload: json.RawMessage("1"),
+				Options: json.RawMessage(`{"UserID":"u"}`),
+				Paused:  true, CreatedAt: other.CreatedAt.Add(time.Second), UpdatedAt: other.UpdatedAt.Add(time.Minute),
 			}
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error { return s.d.UpdateSchedule(ctx, tx, changed) })
 			require.Equal(s, []driver.Schedule{changed, other}, s.schedules())
@@ -114,7 +116,8 @@ var scheduleCases = []conformanceCase{
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
 				_, err := s.d.LockSchedule(ctx, tx, "none")
 				require.ErrorIs(s, err, driver.ErrScheduleNotFound)
-				require.ErrorIs(s, s.d.UpdateSchedule(ctx, tx, newSchedule("none", s.now())), driver.ErrScheduleNotFound)
+				require.ErrorIs(s, s.d.UpdateSchedule(ctx, tx, newSchedule("none", s.now())),
+					driver.ErrScheduleNotFound)
 				require.ErrorIs(s, s.d.DeleteSchedule(ctx, tx, "none"), driver.ErrScheduleNotFound)
 				return nil
 			})
@@ -130,8 +133,9 @@ var scheduleCases = []conformanceCase{
 			require.Empty(s, due)
 			require.Zero(s, next)
 			for name, at := range map[string]time.Time{
-				"later": now.Add(2 * time.Hour), "next": now.Add(time.Hour), "next too": now.Add(time.Hour), "paused": {},
-				"due": now.Add(-time.Second), "long due": now.Add(-time.Hour), "just due": now,
+				"later": now.Add(2 * time.Hour), "next": now.Add(time.Hour), "next too": now.Add(time.Hour),
+				"paused": {},
+				"due":    now.Add(-time.Second), "long due": now.Add(-time.Hour), "just due": now,
 			} {
 				require.True(s, s.addSchedule(newSchedule(name, at)))
 			}
@@ -141,8 +145,10 @@ var scheduleCases = []conformanceCase{
 			}{
 				{now.Add(-24 * time.Hour), now.Add(-time.Hour), []string{}},
 				{now, now.Add(time.Hour), []string{"long due", "due", "just due"}},
-				{now.Add(time.Hour), now.Add(2 * time.Hour), []string{"long due", "due", "just due", "next", "next too"}},
-				{now.Add(24 * time.Hour), time.Time{}, []string{"long due", "due", "just due", "next", "next too", "later"}},
+				{now.Add(time.Hour), now.Add(2 * time.Hour), []string{"long due", "due", "just due", "next",
+					"next too"}},
+				{now.Add(24 * time.Hour), time.Time{}, []string{"long due", "due", "just due", "next", "next too",
+					"later"}},
 			} {
 				due, next := s.dueSchedules(c.now)
 				require.Equal(s, c.due, due)

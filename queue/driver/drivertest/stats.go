@@ -10,7 +10,8 @@ import (
 )
 
 // statsAt is a moment in the last of six buckets of a minute, far enough ahead that all jobs can be due before it.
-var statsAt = time.Now().UTC().Truncate(24 * time.Hour).Add(3*24*time.Hour + 12*time.Hour + 5*time.Minute + 30*time.Second)
+var statsAt = time.Now().UTC().Truncate(24 * time.Hour).Add(3*24*time.Hour + 12*time.Hour + 5*time.Minute +
+	30*time.Second)
 
 var statsCases = []conformanceCase{
 	{
@@ -22,9 +23,12 @@ var statsCases = []conformanceCase{
 			require.Empty(s, stats.Workers)
 
 			s.started()
-			s.insert(newJob(dueAt(statsAt.Add(-3*time.Hour))), newJob(dueAt(statsAt.Add(-4*time.Hour)), withPriority(-1)),
-				newJob(dueAt(statsAt.Add(100*365*24*time.Hour))), newJob(ofType("u"), func(j *driver.InsertJob) { j.LimitKey = "k" }))
-			for _, state := range []driver.State{driver.StateCompleted, driver.StateFailed, driver.StateFailed, driver.StateCanceled} {
+			s.insert(newJob(dueAt(statsAt.Add(-3*time.Hour))), newJob(dueAt(statsAt.Add(-4*time.Hour)),
+				withPriority(-1)),
+				newJob(dueAt(statsAt.Add(100*365*24*time.Hour))),
+				newJob(ofType("u"), func(j *driver.InsertJob) { j.LimitKey = "k" }))
+			for _, state := range []driver.State{driver.StateCompleted, driver.StateFailed, driver.StateFailed,
+				driver.StateCanceled} {
 				s.inState(state, ofType("v"))
 			}
 			stats = s.stats(time.Minute, 100)
@@ -47,10 +51,12 @@ var statsCases = []conformanceCase{
 		run: func(s *suite) {
 			due := s.now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 			s.insert(newJob(dueAt(due)))
-			stats, err := s.d.Stats(s.Context(), driver.StatsQuery{Now: due.Add(time.Second), Since: due, Bucket: time.Minute, MaxCount: 10})
+			stats, err := s.d.Stats(s.Context(), driver.StatsQuery{Now: due.Add(time.Second), Since: due,
+				Bucket: time.Minute, MaxCount: 10})
 			require.NoError(s, err)
 			require.Equal(s, due, stats.Types[0].OldestDue)
-			stats, err = s.d.Stats(s.Context(), driver.StatsQuery{Now: due.Add(-time.Second), Since: due, Bucket: time.Minute, MaxCount: 10})
+			stats, err = s.d.Stats(s.Context(), driver.StatsQuery{Now: due.Add(-time.Second), Since: due,
+				Bucket: time.Minute, MaxCount: 10})
 			require.NoError(s, err)
 			require.Zero(s, stats.Types[0].OldestDue)
 		},
@@ -59,7 +65,8 @@ var statsCases = []conformanceCase{
 		name:        "Stats/counts what has finished by bucket",
 		explanation: "a job belongs to the bucket that its end lies in, whatever the width; what ended before Since to none",
 		run: func(s *suite) {
-			for _, ago := range []time.Duration{0, 29 * time.Second, 31 * time.Second, 5 * time.Minute, 5*time.Minute + 31*time.Second} {
+			for _, ago := range []time.Duration{0, 29 * time.Second, 31 * time.Second, 5 * time.Minute, 5*time.Minute +
+				31*time.Second} {
 				s.ended(driver.StateCompleted, statsAt.Add(-ago), 0, 0)
 			}
 			s.ended(driver.StateFailed, statsAt.Add(-31*time.Second), 0, 0)
@@ -68,7 +75,8 @@ var statsCases = []conformanceCase{
 			for _, wide := range []time.Duration{10 * time.Minute, 20 * time.Minute, time.Hour} {
 				stats := s.stats(wide, 100)
 				require.Equal(s, statsAt.Truncate(wide), stats.Since)
-				require.Equal(s, []driver.Throughput{{Completed: 4, Failed: 1}}, stats.Types[0].Finished, "since 12:00, in steps of %v", wide)
+				require.Equal(s, []driver.Throughput{{Completed: 4, Failed: 1}}, stats.Types[0].Finished,
+					"since 12:00, in steps of %v", wide)
 			}
 		},
 	},
@@ -79,7 +87,8 @@ var statsCases = []conformanceCase{
 			for i := range 5 {
 				s.ended(driver.StateCompleted, statsAt.Add(-time.Duration(i)*time.Minute), 0, 0)
 			}
-			for _, job := range []driver.InsertJob{newJob(), newJob(), newJob(withPriority(1)), newJob(withPriority(2))} {
+			for _, job := range []driver.InsertJob{newJob(), newJob(), newJob(withPriority(1)),
+				newJob(withPriority(2))} {
 				s.insert(job)
 			}
 			stats := s.stats(time.Minute, 3)
@@ -95,11 +104,13 @@ var statsCases = []conformanceCase{
 		explanation: "of the jobs that ended last; a clock that goes backwards makes no time negative",
 		run: func(s *suite) {
 			for i := range 100 {
-				s.ended(driver.StateCompleted, statsAt, time.Duration(i+1)*time.Second, time.Duration(i+1)*time.Millisecond)
+				s.ended(driver.StateCompleted, statsAt, time.Duration(i+1)*time.Second,
+					time.Duration(i+1)*time.Millisecond)
 			}
 			s.ended(driver.StateCompleted, statsAt.Add(-time.Hour), time.Hour, time.Hour)
 			stats := s.stats(time.Minute, 1000)
-			require.Equal(s, driver.Latency{Sample: 100, P50: 50 * time.Second, P95: 95 * time.Second, P99: 99 * time.Second, Max: 100 * time.Second},
+			require.Equal(s, driver.Latency{Sample: 100, P50: 50 * time.Second, P95: 95 * time.Second,
+				P99: 99 * time.Second, Max: 100 * time.Second},
 				stats.Types[0].Wait)
 			require.Equal(s, 50*time.Millisecond, stats.Types[0].Run.P50)
 			require.Equal(s, 100*time.Millisecond, stats.Types[0].Run.Max)
@@ -128,7 +139,8 @@ var statsCases = []conformanceCase{
 func (s *suite) stats(bucket time.Duration, maxCount int) *driver.Stats {
 	s.Helper()
 	since := statsAt.Add(-5 * time.Minute).Truncate(bucket)
-	stats, err := s.d.Stats(s.Context(), driver.StatsQuery{Now: statsAt, Since: since, Bucket: bucket, MaxCount: maxCount})
+	stats, err := s.d.Stats(s.Context(), driver.StatsQuery{Now: statsAt, Since: since, Bucket: bucket,
+		MaxCount: maxCount})
 	require.NoError(s, err)
 	require.Equal(s, statsAt, stats.At)
 	return stats

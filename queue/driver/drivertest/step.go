@@ -16,7 +16,8 @@ func (s *suite) startStep(lease driver.Lease, name string) {
 func (s *suite) finishStep(lease driver.Lease, name, result string) {
 	s.Helper()
 	s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-		return s.d.FinishStep(ctx, tx, lease, driver.StepRecord{Name: name, StartedAt: tx.Now(), Result: []byte(result)})
+		return s.d.FinishStep(ctx, tx, lease, driver.StepRecord{Name: name, StartedAt: tx.Now(),
+			Result: []byte(result)})
 	})
 }
 

@@ -47,7 +47,8 @@ func (s *suite) refusesAll(tx *driver.WriteTx) {
 	}
 	_, err = s.d.Insert(ctx, tx, many)
 	require.ErrorIs(s, err, sql.ErrTxDone)
-	require.ErrorIs(s, s.d.SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "t"}, &driver.Limit{MaxRunning: 1}), sql.ErrTxDone)
+	require.ErrorIs(s, s.d.SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "t"},
+		&driver.Limit{MaxRunning: 1}), sql.ErrTxDone)
 	require.ErrorIs(s, note(ctx, tx, "late"), sql.ErrTxDone)
 	var text string
 	require.ErrorIs(s, tx.QueryRowContext(ctx, "SELECT note FROM notes").Scan(&text), sql.ErrTxDone)
@@ -103,7 +104,8 @@ var writeCases = []conformanceCase{
 				answers, err := s.d.Finish(ctx, tx, []driver.Outcome{completed(job.Lease())})
 				return errors.Join(err, answers[0], note(ctx, tx, "effect"))
 			}
-			err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error { return errors.Join(end(ctx, tx), errUser) })
+			err := driver.Write(s.Context(), s.d,
+				func(ctx context.Context, tx *driver.WriteTx) error { return errors.Join(end(ctx, tx), errUser) })
 			require.ErrorIs(s, err, errUser)
 			require.Equal(s, driver.StateRunning, s.state(job.ID))
 			require.Empty(s, s.noted())
@@ -153,7 +155,8 @@ var writeCases = []conformanceCase{
 			s.write(func(ctx context.Context, _ *driver.WriteTx) error {
 				err := driver.Write(ctx, s.d, func(context.Context, *driver.WriteTx) error { return nil })
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
-				_, err = s.d.Claim(ctx, driver.ClaimRequest{WorkerID: "w", Types: capacities([]string{"t"}, 1000), Limit: 1, Now: s.now()})
+				_, err = s.d.Claim(ctx, driver.ClaimRequest{WorkerID: "w", Types: capacities([]string{"t"}, 1000),
+					Limit: 1, Now: s.now()})
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
 				return nil
 			})
@@ -312,7 +315,8 @@ var writeCases = []conformanceCase{
 				},
 				"a query of the user": func(ctx context.Context, tx *driver.WriteTx) error {
 					var text string
-					require.Error(s, tx.QueryRowContext(ctx, "INSERT INTO notes (note) VALUES ('after') RETURNING note").Scan(&text))
+					require.Error(s, tx.QueryRowContext(ctx,
+						"INSERT INTO notes (note) VALUES ('after') RETURNING note").Scan(&text))
 					return nil
 				},
 				"a job": func(ctx context.Context, tx *driver.WriteTx) error {

@@ -24,8 +24,8 @@ type Clock struct{ at atomic.Int64 }
 // agree is the tolerated difference between the clocks of concurrent claims.
 const agree = time.Second
 
-// PutBack reports whether the clock may have been put back since the latest claim: marks with times of the earlier clock would
-// wait too long. It returns true for a first claim.
+// PutBack reports whether the clock may have been put back since the latest claim: marks with times of the earlier
+// clock would wait too long. It returns true for a first claim.
 func (c *Clock) PutBack(now time.Time) bool {
 	at := c.at.Load()
 	return at == 0 || now.UnixMicro() < at-agree.Microseconds()

@@ -17,9 +17,9 @@ type Limit struct {
 	Paused bool
 }
 
-// Free returns the number of jobs that may start now, with the given number running. If the rate permits none, it also returns
-// when the rate permits one; otherwise zero. arrival is the state of the rate. arrival and now are whole microseconds, as they
-// are stored.
+// Free returns the number of jobs that may start now, with the given number running. If the rate permits none, it also
+// returns when the rate permits one; otherwise zero. arrival is the state of the rate. arrival and now are whole
+// microseconds, as they are stored.
 func (l Limit) Free(running int, arrival, now time.Time) (free int, again time.Time) {
 	free = Unlimited
 	if l.Paused {
@@ -40,8 +40,8 @@ func (l Limit) Free(running int, arrival, now time.Time) (free int, again time.T
 	return free, again
 }
 
-// NextStart returns when the rate permits the next start, regardless of other bounds. It is zero if the rate permits one now, or
-// if there is no rate.
+// NextStart returns when the rate permits the next start, regardless of other bounds. It is zero if the rate permits
+// one now, or if there is no rate.
 func (l Limit) NextStart(arrival, now time.Time) time.Time {
 	rate := Limit{Limit: driver.Limit{Rate: l.Rate, Per: l.Per, Burst: l.Burst}}
 	if free, again := rate.Free(0, arrival, now); free == 0 {
@@ -56,8 +56,8 @@ func (l Limit) interval() time.Duration {
 	return time.Duration((l.Per.Microseconds()+n-1)/n) * time.Microsecond
 }
 
-// allowed implements the generic cell rate algorithm: a start is permitted while the theoretical arrival time is not further
-// ahead than the burst permits.
+// allowed implements the generic cell rate algorithm: a start is permitted while the theoretical arrival time is not
+// further ahead than the burst permits.
 func (l Limit) allowed(arrival, now time.Time) int {
 	ahead := max(0, arrival.Sub(now))
 	slack := time.Duration(l.Burst-1)*l.interval() - ahead
@@ -67,8 +67,8 @@ func (l Limit) allowed(arrival, now time.Time) int {
 	return int(slack/l.interval()) + 1
 }
 
-// Settle returns the valid state of the rate: at most a whole burst ahead. It is further ahead after the rate was raised, or a
-// clock was put back.
+// Settle returns the valid state of the rate: at most a whole burst ahead. It is further ahead after the rate was
+// raised, or a clock was put back.
 func (l Limit) Settle(arrival, now time.Time) time.Time {
 	if l.Rate == 0 {
 		return arrival

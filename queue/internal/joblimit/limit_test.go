@@ -43,7 +43,8 @@ func interval(l joblimit.Limit) time.Duration {
 func aWhile(t *rapid.T, l joblimit.Limit) time.Duration {
 	one := interval(l).Microseconds()
 	return micros(rapid.OneOf(
-		rapid.Just[int64](0), rapid.Int64Range(0, one), rapid.Just(one), rapid.Int64Range(0, 5*one), rapid.Just(l.Per.Microseconds()),
+		rapid.Just[int64](0), rapid.Int64Range(0, one), rapid.Just(one), rapid.Int64Range(0, 5*one),
+		rapid.Just(l.Per.Microseconds()),
 	).Draw(t, "while"))
 }
 
@@ -146,7 +147,8 @@ func TestARateIsReachedInTheLongRun(t *testing.T) {
 	})
 }
 
-// A clock that is set back, and a limit that is raised, leave nothing waiting for longer than the limit itself would have it.
+// A clock that is set back, and a limit that is raised, leave nothing waiting for longer than the limit itself would
+// have it.
 func TestARateSettlesWhatLiesTooFarAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := rates.Draw(t, "limit")

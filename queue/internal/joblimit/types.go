@@ -7,12 +7,12 @@ import (
 )
 
 // Types are the limits of types over all machines. Nil Types limit nothing.
-type Types struct{ *Standings }
+type Types struct{ *Usages }
 
 // Within returns the requested types with the capacities that their limits permit, without those that have none.
 func (t Types) Within(asked []driver.TypeCapacity) (open []driver.TypeCapacity) {
 	switch {
-	case t.Standings == nil || t.Len() == 0:
+	case t.Usages == nil || t.Len() == 0:
 		return asked
 	case t.allPaused():
 		return nil
@@ -28,8 +28,8 @@ func (t Types) Within(asked []driver.TypeCapacity) (open []driver.TypeCapacity) 
 	return open
 }
 
-// Next returns when a rate next permits one of the types that it holds back; zero if there is none. All starts that the rates
-// permit now have been claimed.
+// Next returns when a rate next permits one of the types that it holds back; zero if there is none. All starts that the
+// rates permit now have been claimed.
 func (t Types) Next(asked []driver.TypeCapacity) (first time.Time) {
 	if t.allPaused() {
 		return first

@@ -10,8 +10,8 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 )
 
-func typesOf(standings ...joblimit.Standing) joblimit.Types {
-	types := joblimit.Types{Standings: joblimit.NewStandings(driver.TargetType, epoch)}
+func typesOf(standings ...joblimit.Usage) joblimit.Types {
+	types := joblimit.Types{Usages: joblimit.NewUsages(driver.TargetType, epoch)}
 	for _, s := range standings {
 		types.Add(s)
 	}
@@ -23,35 +23,37 @@ func TestTypesAreAskedForWithinTheirLimits(t *testing.T) {
 	asked := []driver.TypeCapacity{{Type: "a", Capacity: 5}, {Type: "b", Capacity: 1}, {Type: "c", Capacity: 3}}
 	paused := joblimit.Limit{Paused: true}
 	for name, test := range map[string]struct {
-		standings []joblimit.Standing
+		standings []joblimit.Usage
 		open      []driver.TypeCapacity
 		next      time.Time
 	}{
 		"no limits": {open: asked},
 		"a limit of another": {
-			standings: []joblimit.Standing{{Name: "d", Limit: paused}},
+			standings: []joblimit.Usage{{Name: "d", Limit: paused}},
 			open:      asked,
 		},
 		"less than is asked for": {
-			standings: []joblimit.Standing{{Name: "a", Running: 3, Limit: joblimit.Limit{Limit: driver.Limit{MaxRunning: 5}}}},
-			open:      []driver.TypeCapacity{{Type: "a", Capacity: 2}, asked[1], asked[2]},
+			standings: []joblimit.Usage{{Name: "a", Running: 3,
+				Limit: joblimit.Limit{Limit: driver.Limit{MaxRunning: 5}}}},
+			open: []driver.TypeCapacity{{Type: "a", Capacity: 2}, asked[1], asked[2]},
 		},
 		"more runs than is allowed": {
-			standings: []joblimit.Standing{{Name: "a", Running: 9, Limit: joblimit.Limit{Limit: driver.Limit{MaxRunning: 5}}}},
-			open:      asked[1:],
+			standings: []joblimit.Usage{{Name: "a", Running: 9,
+				Limit: joblimit.Limit{Limit: driver.Limit{MaxRunning: 5}}}},
+			open: asked[1:],
 		},
 		"one is paused": {
-			standings: []joblimit.Standing{{Name: "b", Limit: paused}},
+			standings: []joblimit.Usage{{Name: "b", Limit: paused}},
 			open:      []driver.TypeCapacity{asked[0], asked[2]},
 		},
 		"all are paused": {
-			standings: []joblimit.Standing{
+			standings: []joblimit.Usage{
 				{Name: driver.AllTypes, Limit: paused},
 				{Name: "c", Limit: joblimit.Limit{Limit: perSecond}, Arrival: epoch.Add(time.Second)},
 			},
 		},
 		"rates keep two back": {
-			standings: []joblimit.Standing{
+			standings: []joblimit.Usage{
 				{Name: "b", Limit: joblimit.Limit{Limit: perSecond}, Arrival: epoch.Add(time.Second / 2)},
 				{Name: "c", Limit: joblimit.Limit{Limit: perSecond}, Arrival: epoch.Add(time.Second)},
 				{Name: "d", Limit: joblimit.Limit{Limit: perSecond}, Arrival: epoch.Add(time.Second / 4)},
@@ -72,7 +74,8 @@ func TestTypesAreAskedForWithinTheirLimits(t *testing.T) {
 
 // What has been claimed counts for when the types are looked at again.
 func TestTypesThatHaveUsedTheirRateAreLookedAtAgain(t *testing.T) {
-	types := typesOf(joblimit.Standing{Name: "a", Limit: joblimit.Limit{Limit: driver.Limit{Rate: 2, Per: time.Second, Burst: 2}}})
+	types := typesOf(joblimit.Usage{Name: "a",
+		Limit: joblimit.Limit{Limit: driver.Limit{Rate: 2, Per: time.Second, Burst: 2}}})
 	asked := []driver.TypeCapacity{{Type: "a", Capacity: 5}}
 	require.Equal(t, []driver.TypeCapacity{{Type: "a", Capacity: 2}}, types.Within(asked))
 	types.Start("a", 1)

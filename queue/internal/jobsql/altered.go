@@ -15,10 +15,12 @@ const BeforeLast = "2147483646"
 var unmoved = map[driver.Table]table{
 	"job_schedules": {keys: 1, columns: slices.Concat(of(text, "name", "payload_json", "options_json"),
 		of(instant, "next_at", "last_at", "created_at", "updated_at"))},
-	"job_workers": {keys: 1, columns: slices.Concat(of(text, "id"), of(number, "beat"), of(instant, "beat_at"), of(optional, "types_json"))},
+	"job_workers": {keys: 1, columns: slices.Concat(of(text, "id"), of(number, "beat"), of(instant, "beat_at"),
+		of(optional, "types_json"))},
 }
 
-// altered are the invariants that a person breaks who writes an invalid value into a column: it is read as an empty one.
+// altered are the invariants that a person breaks who writes an invalid value into a column: it is read as an empty
+// one.
 func altered(dialect driver.Dialect) (rules []rule) {
 	for _, all := range []map[driver.Table]table{tables, unmoved} {
 		for name, t := range all {
@@ -43,7 +45,8 @@ func (t *table) alteredIn(name driver.Table, dialect driver.Dialect) string {
 	if len(broken) == 0 {
 		return ""
 	}
-	return "SELECT " + strings.Join(t.names()[:t.keys], " || ' ' || ") + " || ': ' || CASE\n    " + strings.Join(which, "\n    ") +
+	return "SELECT " + strings.Join(t.names()[:t.keys], " || ' ' || ") + " || ': ' || CASE\n    " +
+		strings.Join(which, "\n    ") +
 		"\n  END\nFROM " + string(name) + "\nWHERE " + strings.Join(broken, "\n  OR ")
 }
 
@@ -64,7 +67,8 @@ func (c *column) unreadable(dialect driver.Dialect) string {
       ELSE EXISTS (SELECT 1 FROM json_array_elements(%[1]s::json) AS e (v) WHERE json_typeof(v) <> 'string')
     END`
 	case c.kind == instant && sqlite:
-		condition = `(%[1]s NOT GLOB '` + instantShape + `' OR strftime('%%Y-%%m-%%dT%%H:%%M:%%S', substr(%[1]s, 1, 19)) IS NOT substr(%[1]s, 1, 19))`
+		condition = `(%[1]s NOT GLOB '` + instantShape +
+			`' OR strftime('%%Y-%%m-%%dT%%H:%%M:%%S', substr(%[1]s, 1, 19)) IS NOT substr(%[1]s, 1, 19))`
 	case c.kind == instant:
 		condition = `(NOT isfinite(%[1]s) OR %[1]s < '0001-01-01 00:00:00Z' OR %[1]s >= '10000-01-01 00:00:00Z')`
 	case c.kind == number && sqlite:

@@ -113,7 +113,8 @@ func (s *Store) StandingOf(ctx context.Context, jobID string) (driver.Standing, 
 
 // LimitsOn implements [driver.Auditor].
 func (s *Store) LimitsOn(ctx context.Context, job *driver.Job, now time.Time) ([]driver.LimitUse, error) {
-	uses, err := read(ctx, s, func(row Scanner) (driver.LimitUse, error) { return scanLimitUse(row, now) }, selectLimitsOn, job.LimitKey, job.Type)
+	uses, err := read(ctx, s, func(row Scanner) (driver.LimitUse, error) { return scanLimitUse(row, now) },
+		selectLimitsOn, job.LimitKey, job.Type)
 	slices.SortFunc(uses, func(a, b driver.LimitUse) int {
 		return cmp.Or(cmp.Compare(order(a.Kind), order(b.Kind)), cmp.Compare(len(b.Name), len(a.Name)))
 	})
@@ -128,7 +129,8 @@ func order(k driver.TargetKind) int {
 func scanLimitUse(row Scanner, now time.Time) (u driver.LimitUse, err error) {
 	var columns LimitColumns
 	var arrival Instant
-	if err := row.Scan(append(append([]any{&u.Kind, &u.Name}, columns.Dest()...), &arrival, &u.Running)...); err != nil {
+	if err := row.Scan(append(append([]any{&u.Kind, &u.Name}, columns.Dest()...), &arrival,
+		&u.Running)...); err != nil {
 		return u, err
 	}
 	limit := columns.Limit()

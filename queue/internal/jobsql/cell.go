@@ -36,8 +36,8 @@ func (r *jobReader) add(columns []column) {
 	}
 }
 
-// direct reports whether a column can be scanned into its field. JSON cannot: engines read a json.RawMessage in ways of their
-// own.
+// direct reports whether a column can be scanned into its field. JSON cannot: engines read a json.RawMessage in ways of
+// their own.
 func direct(k kind, field any) bool {
 	_, isJSON := field.(*json.RawMessage)
 	return k == number || k == text && !isJSON

@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// ClaimColumns are those of a queued job that a claim cannot know, and the row's number. What few jobs have is one column,
-// so that the others do not pay for it.
+// ClaimColumns are those of a queued job that a claim cannot know, and the row's number. What few jobs have is one
+// column, so that the others do not pay for it.
 var ClaimColumns = `rowid, ` + namesOf(claimColumns) + `, CASE
     WHEN COALESCE(` + namesOf(rareColumns) + `) IS NOT NULL
     THEN json_array(` + namesOf(rareColumns) + `)

@@ -10,9 +10,9 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// jobColumns is the table of the columns of jobs: the name, the kind of the value, its readers, its value in a new job, and the
-// field of a [driver.Job] that has it. All statements that insert, read and move whole jobs are made from it. CONTRIBUTING.md
-// lists the other places that a new column affects.
+// jobColumns is the table of the columns of jobs: the name, the kind of the value, its readers, its value in a new job,
+// and the field of a [driver.Job] that has it. All statements that insert, read and move whole jobs are made from it.
+// CONTRIBUTING.md lists the other places that a new column affects.
 var jobColumns = []column{
 	{"id", text, atClaim, given, func(j *driver.Job) any { return &j.ID }},
 	{"type", text, atClaim, given, func(j *driver.Job) any { return &j.Type }},

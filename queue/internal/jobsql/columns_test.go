@@ -72,7 +72,8 @@ func leaves(of reflect.Value, fn func(name string, field reflect.Value)) {
 	}
 }
 
-// Every field of a job is one column's, and no two columns have the same; but that of keys, which have a table of their own.
+// Every field of a job is one column's, and no two columns have the same; but that of keys, which have a table of their
+// own.
 func TestEveryFieldHasAColumn(t *testing.T) {
 	var job driver.Job
 	columns := make(map[uintptr]string)

@@ -25,7 +25,8 @@ func NewJobOf(job *driver.InsertJob, now time.Time) NewJob {
 	return j
 }
 
-// An InsertColumn is a column that the insert of a job writes: the value of one of the functions, or the same for all jobs.
+// An InsertColumn is a column that the insert of a job writes: the value of one of the functions, or the same for all
+// jobs.
 type InsertColumn struct {
 	Name string
 
@@ -61,7 +62,8 @@ func insertColumns() (inserted []InsertColumn) {
 
 // Plain reports whether the job is a usual one: due, and with NULL in every optional column.
 func (j *NewJob) Plain() bool {
-	return j.Hold == driver.HoldNone && !slices.ContainsFunc(mayBeNull, func(c InsertColumn) bool { return !c.IsNull(j) })
+	return j.Hold == driver.HoldNone && !slices.ContainsFunc(mayBeNull,
+		func(c InsertColumn) bool { return !c.IsNull(j) })
 }
 
 // IsNull reports whether the job has NULL in the column.

@@ -61,10 +61,14 @@ func TestEveryFieldOfANewJobIsInserted(t *testing.T) {
 		}
 		if _, ok := byItself[name]; !ok {
 			require.Len(t, changed, 1, name)
-			require.Equal(t, field.Addr().Pointer(), reflect.ValueOf(jobsql.FieldOf(changed[0], &given.Job)).Pointer(), name)
+			require.Equal(t, field.Addr().Pointer(), reflect.ValueOf(jobsql.FieldOf(changed[0], &given.Job)).Pointer(),
+				name)
 		}
 		plain := jobsql.NewJobOf(&given, now)
-		nulls := slices.ContainsFunc(jobsql.Inserted, func(c jobsql.InsertColumn) bool { return c.Nullable && slices.Contains(changed, c.Name) })
+		nulls := slices.ContainsFunc(jobsql.Inserted, func(c jobsql.InsertColumn) bool {
+			return c.Nullable &&
+				slices.Contains(changed, c.Name)
+		})
 		require.Equal(t, !nulls && plain.Hold == driver.HoldNone, plain.Plain(), name)
 		field.SetZero()
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
-// An Instant is an instant that is read from a row. It is zero for an invalid value, or a year outside of 1 to 9999. So the rest
-// of an altered row is read and its job runs, and it does not keep other jobs from being listed and claimed. [Store.Violations]
-// reports the row.
+// An Instant is an instant that is read from a row. It is zero for an invalid value, or a year outside of 1 to 9999. So
+// the rest of an altered row is read and its job runs, and it does not keep other jobs from being listed and claimed.
+// [Store.Violations] reports the row.
 type Instant struct{ time.Time }
 
 // Scan implements sql.Scanner.

@@ -64,8 +64,8 @@ func RetryError(state driver.State) error {
 	return nil
 }
 
-// TakesKeyAgain reports whether a job that is retried takes its key again. A key of scope period may belong to another job by
-// then.
+// TakesKeyAgain reports whether a job that is retried takes its key again. A key of scope period may belong to another
+// job by then.
 func TakesKeyAgain(scope driver.KeyScope) bool {
 	return scope == driver.KeyUnfinished || scope == driver.KeyCoalesce || scope == driver.KeyForever
 }

@@ -47,8 +47,8 @@ WHERE kind <> 'prefix'
 	limitColumns = `paused, max_running, rate, period_us, burst`
 )
 
-// LimitCoalesced sets, at $1, the queue's own limit of coalescing keys: one job of each runs at once. It is an ordinary row, and
-// exists from the first such job on.
+// LimitCoalesced sets, at $1, the queue's own limit of coalescing keys: one job of each runs at once. It is an ordinary
+// row, and exists from the first such job on.
 const LimitCoalesced = `
 INSERT INTO job_limits (kind, name, paused, max_running, updated_at)
 VALUES ('prefix', '` + driver.CoalescePrefix + `', FALSE, 1, $1)
@@ -70,7 +70,9 @@ func (s *Store) SetPaused(ctx context.Context, tx *driver.WriteTx, target driver
 }
 
 // changeLimit makes the next claims examine the affected keys. Types need no mark: each claim reads their limits.
-func (s *Store) changeLimit(ctx context.Context, tx *driver.WriteTx, target driver.Target, change string, args ...any) error {
+func (s *Store) changeLimit(
+	ctx context.Context, tx *driver.WriteTx, target driver.Target, change string, args ...any,
+) error {
 	if s.HoldClaims != nil {
 		if err := s.HoldClaims(ctx, tx); err != nil {
 			return err
@@ -79,7 +81,8 @@ func (s *Store) changeLimit(ctx context.Context, tx *driver.WriteTx, target driv
 	if _, err := tx.ExecContext(ctx, change, args...); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, deleteNoLimit, string(target.Kind), target.Name); err != nil || target.Kind == driver.TargetType {
+	if _, err := tx.ExecContext(ctx, deleteNoLimit, string(target.Kind), target.Name); err != nil ||
+		target.Kind == driver.TargetType {
 		return err
 	}
 	return s.OpenKeys(ctx, tx, target)
@@ -114,6 +117,7 @@ func (c *LimitColumns) Dest() []any {
 // Limit returns what has been scanned.
 func (c *LimitColumns) Limit() joblimit.Limit {
 	return joblimit.Limit{Paused: c.paused.Bool, Limit: driver.Limit{
-		MaxRunning: int(c.maxRunning.Int64), Rate: int(c.rate.Int64), Per: time.Duration(c.period.Int64) * time.Microsecond, Burst: int(c.burst.Int64),
+		MaxRunning: int(c.maxRunning.Int64), Rate: int(c.rate.Int64),
+		Per: time.Duration(c.period.Int64) * time.Microsecond, Burst: int(c.burst.Int64),
 	}}
 }

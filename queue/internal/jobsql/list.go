@@ -62,14 +62,14 @@ func CountJobs(dialect driver.Dialect, f driver.Filter) (query string, args []an
 	return s.text.String(), s.args
 }
 
-// selective reports whether an index other than those of states supports the filter. Tags are searched among all jobs that have
-// any, unless there is a better index.
+// selective reports whether an index other than those of states supports the filter. Tags are searched among all jobs
+// that have any, unless there is a better index.
 func selective(f driver.Filter) bool {
 	return f.UserID != "" || f.Key != "" || f.LimitKey != "" || (len(f.Tags) > 0 && len(f.States)+len(f.Types) == 0)
 }
 
-// byState reports whether to search each state separately. A search by type only covers all states at once. SQLite would read the
-// jobs with tags again for each state.
+// byState reports whether to search each state separately. A search by type only covers all states at once. SQLite
+// would read the jobs with tags again for each state.
 func (s *statement) byState(f driver.Filter) bool {
 	tagged := s.dialect == driver.SQLite && len(f.Tags) > 0
 	return !selective(f) && !tagged && len(f.States)+len(f.Types) > 0
@@ -123,8 +123,8 @@ func (s *statement) page(columns string, f driver.Filter, standing string) {
 	s.arg(f.Limit)
 }
 
-// id keeps SQLite, which knows nothing of how many jobs stand where, from going through the whole table in the order of ids
-// in search of the few of one standing.
+// id keeps SQLite, which knows nothing of how many jobs stand where, from going through the whole table in the order of
+// ids in search of the few of one standing.
 func (s *statement) id(standing string) string {
 	if standing != "" && s.dialect == driver.SQLite {
 		return "+id"
@@ -165,7 +165,8 @@ func (s *statement) where(f driver.Filter, standing string) {
 		next = "\n  AND "
 	}
 	for _, c := range []struct{ column, value string }{
-		{"user_id = ", f.UserID}, {"idempotency_key = ", f.Key}, {"limit_key IS NOT NULL\n  AND limit_key || '' = ", f.LimitKey},
+		{"user_id = ", f.UserID}, {"idempotency_key = ", f.Key}, {"limit_key IS NOT NULL\n  AND limit_key || '' = ",
+			f.LimitKey},
 		{s.id(standing) + " < ", f.Before},
 	} {
 		if c.value != "" {

@@ -18,13 +18,15 @@ import (
 // ask returns the first column of what a query selects.
 func ask(t *testing.T, db queue.DB, query string, args []any) []string {
 	t.Helper()
-	rows, err := db.Reader().QueryContext(t.Context(), strings.Replace(query, "SELECT "+jobsql.Columns, "SELECT id", 1), args...)
+	rows, err := db.Reader().QueryContext(t.Context(), strings.Replace(query, "SELECT "+jobsql.Columns, "SELECT id", 1),
+		args...)
 	found, err := jobsql.Collect(rows, err, jobsql.ScanText)
 	require.NoError(t, err, query)
 	return found
 }
 
-// Whatever the filter, the jobs, their ids and their number are of the same jobs: on both engines those that the filter says.
+// Whatever the filter, the jobs, their ids and their number are of the same jobs: on both engines those that the filter
+// says.
 func TestListsAnswerEveryFilterAlike(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		migrated(t, db)
@@ -33,10 +35,13 @@ func TestListsAnswerEveryFilterAlike(t *testing.T) {
 		none := driver.Filter{}
 		for name, f := range map[string]driver.Filter{
 			"all": none, "states": {States: []driver.State{driver.StateQueued, driver.StateFailed}},
-			"types": {Types: []string{"t", "u"}}, "state and type": {States: []driver.State{driver.StateRunning}, Types: []string{"u"}},
-			"user": {UserID: "ada"}, "key": {Key: "k04"}, "limit key": {LimitKey: "l"}, "tags": {Tags: []string{"x", "y"}},
+			"types": {Types: []string{"t", "u"}}, "state and type": {States: []driver.State{driver.StateRunning},
+				Types: []string{"u"}},
+			"user": {UserID: "ada"}, "key": {Key: "k04"}, "limit key": {LimitKey: "l"},
+			"tags":           {Tags: []string{"x", "y"}},
 			"tags and state": {Tags: []string{"x"}, States: []driver.State{driver.StateQueued}},
-			"before":         {Before: all[3].ID}, "created": {CreatedFrom: all[2].CreatedAt, CreatedBefore: all[len(all)-1].CreatedAt},
+			"before":         {Before: all[3].ID}, "created": {CreatedFrom: all[2].CreatedAt,
+				CreatedBefore: all[len(all)-1].CreatedAt},
 		} {
 			var want []string
 			states := make(map[driver.State]int)
@@ -64,9 +69,12 @@ func TestListsAnswerEveryFilterAlike(t *testing.T) {
 
 func matches(j *driver.Job, f driver.Filter) bool {
 	has := func(tag string) bool { return slices.Contains(j.Tags, tag) }
-	return (len(f.States) == 0 || slices.Contains(f.States, j.State)) && (len(f.Types) == 0 || slices.Contains(f.Types, j.Type)) &&
-		(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key.Name) && (f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
-		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !has(tag) }) && (f.Before == "" || j.ID < f.Before) &&
+	return (len(f.States) == 0 || slices.Contains(f.States, j.State)) &&
+		(len(f.Types) == 0 || slices.Contains(f.Types, j.Type)) &&
+		(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key.Name) &&
+		(f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
+		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !has(tag) }) &&
+		(f.Before == "" || j.ID < f.Before) &&
 		!j.CreatedAt.Before(f.CreatedFrom) && (f.CreatedBefore.IsZero() || j.CreatedAt.Before(f.CreatedBefore))
 }
 
@@ -88,8 +96,10 @@ func stored(t *testing.T, db driver.Driver) []driver.Job {
 		})
 	}
 	exec(t, db,
-		"UPDATE jobs SET hold = "+jobsql.Moving+" WHERE id = '02'", "UPDATE jobs SET hold = "+jobsql.Scheduled+" WHERE id = '03'",
-		"UPDATE jobs SET hold = "+jobsql.Limited+" WHERE id = '04'", "UPDATE jobs SET state = 'running', worker_id = 'w' WHERE id = '05'",
+		"UPDATE jobs SET hold = "+jobsql.Moving+" WHERE id = '02'", "UPDATE jobs SET hold = "+jobsql.Scheduled+
+			" WHERE id = '03'",
+		"UPDATE jobs SET hold = "+jobsql.Limited+" WHERE id = '04'",
+		"UPDATE jobs SET state = 'running', worker_id = 'w' WHERE id = '05'",
 		"UPDATE jobs SET state = 'completed', finished_at = updated_at WHERE id = '06'",
 		"UPDATE jobs SET state = 'failed', finished_at = updated_at WHERE id IN ('07', '08')",
 		"UPDATE jobs SET state = 'canceled', finished_at = updated_at WHERE id = '09'")
@@ -133,13 +143,16 @@ func TestStatsCountEachStanding(t *testing.T) {
 		migrated(t, db)
 		drv := db.Driver()
 		stored(t, drv)
-		exec(t, db, "UPDATE jobs SET type = 't'", "UPDATE jobs SET not_before = '2100-01-01T00:00:00.000000Z' WHERE hold = "+jobsql.Scheduled)
+		exec(t, db, "UPDATE jobs SET type = 't'",
+			"UPDATE jobs SET not_before = '2100-01-01T00:00:00.000000Z' WHERE hold = "+jobsql.Scheduled)
 		now := time.Now()
-		stats, err := drv.Stats(t.Context(), driver.StatsQuery{Now: now, Since: now.Add(-time.Hour), Bucket: time.Minute, MaxCount: 100})
+		stats, err := drv.Stats(t.Context(), driver.StatsQuery{Now: now, Since: now.Add(-time.Hour),
+			Bucket: time.Minute, MaxCount: 100})
 		require.NoError(t, err)
 		require.Len(t, stats.Types, 1)
 		s := stats.Types[0]
-		require.Equal(t, []int{1, 1, 1, 1, 1, 1, 2, 1}, []int{s.Ready, s.Moving, s.Scheduled, s.Limited, s.Running, s.Completed, s.Failed, s.Canceled})
+		require.Equal(t, []int{1, 1, 1, 1, 1, 1, 2, 1}, []int{s.Ready, s.Moving, s.Scheduled, s.Limited, s.Running,
+			s.Completed, s.Failed, s.Canceled})
 	})
 }
 
@@ -153,7 +166,8 @@ func TestCheckTables(t *testing.T) {
 		migrated(t, db)
 		require.NoError(t, checker.CheckTables(t.Context()))
 		exec(t, db, "DROP TABLE job_moves")
-		require.ErrorIs(t, checker.CheckTables(t.Context()), driver.ErrNoTables, "the migrations of an earlier version are not all")
+		require.ErrorIs(t, checker.CheckTables(t.Context()), driver.ErrNoTables,
+			"the migrations of an earlier version are not all")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.ErrorIs(t, checker.CheckTables(ctx), context.Canceled)

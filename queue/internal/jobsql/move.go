@@ -161,7 +161,9 @@ func (s *Store) TableRows(ctx context.Context, name driver.Table, after *driver.
 }
 
 // InsertRows implements [driver.MoveTarget].
-func (s *Store) InsertRows(ctx context.Context, tx *driver.WriteTx, name driver.Table, rows driver.Rows) (inserted int, err error) {
+func (s *Store) InsertRows(
+	ctx context.Context, tx *driver.WriteTx, name driver.Table, rows driver.Rows,
+) (inserted int, err error) {
 	if _, err := tableOf(name); err != nil {
 		return 0, err
 	}
@@ -196,7 +198,8 @@ func checkRows(name driver.Table, rows driver.Rows) error {
 		at, isText := values[state].(string)
 		held, isNumber := values[hold].(int64)
 		if !isText || !isNumber {
-			return fmt.Errorf("%w: the state %v with a hold of %v", driver.ErrUnknownStanding, values[state], values[hold])
+			return fmt.Errorf("%w: the state %v with a hold of %v", driver.ErrUnknownStanding, values[state],
+				values[hold])
 		}
 		if _, err := driver.StandingFor(driver.State(at), driver.Hold(held)); err != nil {
 			return err
@@ -271,8 +274,8 @@ func (s *Store) ReleaseHeld(ctx context.Context, tx *driver.WriteTx, jobIDs []st
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	// Also a key that is marked already: as long as this is not committed, a claim may take that mark off and not see the
-	// jobs.
+	// Also a key that is marked already: as long as this is not committed, a claim may take that mark off and not see
+	// the jobs.
 	return s.MarkKeys(ctx, tx, keys)
 }
 

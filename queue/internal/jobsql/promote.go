@@ -7,8 +7,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The next claim takes in what has become due, as if its time had come. A job that was enqueued beside this is due later than
-// this has begun, and stays where it waits: claims find it there and nowhere before.
+// The next claim takes in what has become due, as if its time had come. A job that was enqueued beside this is due
+// later than this has begun, and stays where it waits: claims find it there and nowhere before.
 const promoteScheduled = `
 UPDATE jobs
 SET not_before = $1

@@ -1,7 +1,7 @@
 package jobsql
 
-// SelectFinished selects the types of the jobs that have finished in a state, and when the first of each did. It takes one step
-// of the index jobs_finished for each type, and not for each job.
+// SelectFinished selects the types of the jobs that have finished in a state, and when the first of each did. It takes
+// one step of the index jobs_finished for each type, and not for each job.
 const SelectFinished = `
 WITH RECURSIVE types (type) AS (
   SELECT (

@@ -21,7 +21,8 @@ var whole = driver.Job{
 		LimitKey: "l", UserID: "ada", Tags: []string{"x", "ü"}, ExpiresAt: instantAt(2),
 	},
 	Attempt: 6, Failures: 3, Interruptions: 2, Crashes: 1, WorkerID: "w", TraceParent: "00-1", Result: []byte(`"r"`),
-	LastError: "broken", CreatedAt: instantAt(3), UpdatedAt: instantAt(4), StartedAt: instantAt(5), FinishedAt: instantAt(6),
+	LastError: "broken", CreatedAt: instantAt(3), UpdatedAt: instantAt(4), StartedAt: instantAt(5),
+	FinishedAt: instantAt(6),
 }
 
 func instantAt(minute int) time.Time {
@@ -53,7 +54,8 @@ func TestRowsAreReadByTheNamesOfTheirColumns(t *testing.T) {
 		jobs, err := jobsql.ScanJobs(rows, err, 1)
 		require.NoError(t, err)
 		require.Equal(t, []driver.Job{whole, bare}, jobs, "nothing of a row is left for the next")
-		one, err := jobsql.ScanJob(db.Reader().QueryRowContext(t.Context(), "SELECT "+jobsql.Columns+" FROM jobs WHERE id = '01'"))
+		one, err := jobsql.ScanJob(db.Reader().QueryRowContext(t.Context(), "SELECT "+jobsql.Columns+
+			" FROM jobs WHERE id = '01'"))
 		require.NoError(t, err)
 		require.Equal(t, whole, one)
 	})

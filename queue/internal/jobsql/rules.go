@@ -96,7 +96,7 @@ FROM jobs AS waiting
 WHERE waiting.state = 'queued'
   AND waiting.hold = ` + Limited + `
   AND waiting.limit_key IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM job_admissions WHERE job_admissions.limit_key = waiting.limit_key)
+  AND NOT EXISTS (SELECT 1 FROM job_limit_marks WHERE job_limit_marks.limit_key = waiting.limit_key)
   AND NOT EXISTS (
     SELECT 1
     FROM jobs AS admitted
@@ -124,7 +124,7 @@ func everyState() string {
 func (s *Store) Violations(ctx context.Context) ([]driver.Violation, error) {
 	var found []driver.Violation
 	all := append(slices.Clone(rules),
-		rule{"a limit key with waiting jobs has something running, or is to be looked at", forgottenKeys + s.KeyIsOpen},
+		rule{"a limit key with waiting jobs has something running, or is to be examined", forgottenKeys + s.KeyIsOpen},
 		rule{"claims find each job that waits for a limit key", s.SelectUnfound},
 	)
 	all = append(all, altered(s.Engine)...)

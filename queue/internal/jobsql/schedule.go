@@ -79,7 +79,8 @@ func (s *Store) UpdateSchedule(ctx context.Context, tx *driver.WriteTx, row driv
 
 // writeSchedule reports whether it has written a row.
 func writeSchedule(ctx context.Context, tx *driver.WriteTx, statement string, s *driver.Schedule) (bool, error) {
-	return answers(tx.QueryContext(ctx, statement, s.Name, s.Cron, s.Zone, s.CatchUp, s.Type, string(s.Payload), string(s.Options),
+	return answers(tx.QueryContext(ctx, statement, s.Name, s.Cron, s.Zone, s.CatchUp, s.Type, string(s.Payload),
+		string(s.Options),
 		s.Paused, dbtime.Of(s.NextAt), dbtime.Of(s.LastAt), dbtime.Of(s.CreatedAt), dbtime.Of(s.UpdatedAt)))
 }
 

@@ -34,7 +34,9 @@ type typeReading struct {
 }
 
 // ReadStats reads the statistics. workers are the registered workers.
-func ReadStats(ctx context.Context, db Querier, dialect driver.Dialect, query driver.StatsQuery, workers []driver.Worker) (*driver.Stats, error) {
+func ReadStats(
+	ctx context.Context, db Querier, dialect driver.Dialect, query driver.StatsQuery, workers []driver.Worker,
+) (*driver.Stats, error) {
 	r := reading{
 		db: db, dialect: dialect, StatsQuery: query, since: query.Since,
 		types: map[string]*typeReading{}, workers: map[string]int{},
@@ -252,7 +254,9 @@ func percentiles(sample []time.Duration) driver.Latency {
 	return driver.Latency{Sample: n, P50: rank(50), P95: rank(95), P99: rank(99), Max: sample[n-1]}
 }
 
-func queryRows[T any](ctx context.Context, db Querier, scan func(Scanner) (T, error), statement string, args ...any) ([]T, error) {
+func queryRows[T any](
+	ctx context.Context, db Querier, scan func(Scanner) (T, error), statement string, args ...any,
+) ([]T, error) {
 	rows, err := db.QueryContext(ctx, statement, args...)
 	return Collect(rows, err, scan)
 }

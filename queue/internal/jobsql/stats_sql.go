@@ -1,7 +1,7 @@
 package jobsql
 
-// All of these run on every engine. Each reads a bounded number of rows, however many jobs there are: types and priorities are
-// found by one step in the index each, and counts end at a limit.
+// All of these run on every engine. Each reads a bounded number of rows, however many jobs there are: types and
+// priorities are found by one step in the index each, and counts end at a limit.
 const (
 	// Uses the index jobs_finished.
 	selectFinishedKinds = `
@@ -68,7 +68,8 @@ FROM jobs
 WHERE state = 'running'
 GROUP BY worker_id, type`
 
-	// Newest first, so that what a limit cuts off is the oldest. The end is the text of a group, for each engine its own.
+	// Newest first, so that what a limit cuts off is the oldest. The end is the text of a group, for each engine its
+	// own.
 	selectThroughput = `
 SELECT MIN(finished_at), COUNT(*)
 FROM (

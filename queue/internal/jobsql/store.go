@@ -14,16 +14,16 @@ type Store struct {
 	Engine driver.Dialect
 	// Query runs a statement outside of transactions.
 	Query func(ctx context.Context, query string, args ...any) (Rows, error)
-	// MarkKeys makes claims examine limit keys under which jobs have started to wait, regardless of existing marks. If one of
-	// them is a coalescing key, it also ensures that the limit of such keys exists.
+	// MarkKeys makes claims examine limit keys under which jobs have started to wait, regardless of existing marks. If
+	// one of them is a coalescing key, it also ensures that the limit of such keys exists.
 	MarkKeys func(ctx context.Context, tx *driver.WriteTx, keys []string) error
-	// HoldClaims blocks claims until the transaction ends, so that each sees a limit before or after the change; nil if writes do
-	// so anyway.
+	// HoldClaims blocks claims until the transaction ends, so that each sees a limit before or after the change; nil if
+	// writes do so anyway.
 	HoldClaims func(ctx context.Context, tx *driver.WriteTx) error
 	// OpenKeys makes the next claims examine the limit keys of the target, whose limit has changed.
 	OpenKeys func(ctx context.Context, tx *driver.WriteTx, target driver.Target) error
-	// KeyIsOpen is the condition that claims know the jobs that wait for the limit key waiting.limit_key, although the key is not
-	// in job_admissions.
+	// KeyIsOpen is the condition that claims know the jobs that wait for the limit key waiting.limit_key, although the
+	// key is not in job_limit_marks.
 	KeyIsOpen string
 	// SelectUnfound selects the jobs that wait for a limit key that claims know, and that no claim would find.
 	SelectUnfound string

@@ -22,12 +22,14 @@ type table struct {
 var tables = map[driver.Table]table{
 	driver.TableJobs: {columns: jobColumns, keys: 1, jobID: "id"},
 	// The keys that outlive their jobs. The others move with their jobs, and are free when those have ended.
-	driver.TableKeys: {columns: slices.Concat(of(text, "key", "job_id", "scope", "fingerprint"), of(instant, "expires_at")),
+	driver.TableKeys: {columns: slices.Concat(of(text, "key", "job_id", "scope", "fingerprint"),
+		of(instant, "expires_at")),
 		keys: 1, jobID: "job_id", only: "scope IN ('forever', 'period')"},
 	driver.TableSteps: {columns: slices.Concat(of(text, "job_id", "name"), of(number, "attempt"),
 		of(instant, "started_at", "finished_at"), of(optional, "result_json")), keys: 2, jobID: "job_id"},
 	driver.TableAttempts: {columns: slices.Concat(of(text, "job_id"), of(number, "attempt"),
-		of(text, "worker_id", "kind", "error", "stack"), of(instant, "started_at", "finished_at")), keys: 2, jobID: "job_id"},
+		of(text, "worker_id", "kind", "error", "stack"), of(instant, "started_at", "finished_at")), keys: 2,
+		jobID: "job_id"},
 	driver.TableLogs: {columns: slices.Concat(of(text, "job_id"), of(number, "attempt", "line"), of(instant, "at"),
 		of(text, "level", "message"), of(optional, "attrs_json")), keys: 3, jobID: "job_id"},
 	driver.TableLimits: {columns: slices.Concat(of(text, "kind", "name"), of(truth, "paused"),

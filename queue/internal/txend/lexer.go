@@ -9,8 +9,8 @@ const (
 	other   byte = 'o'
 )
 
-// A lexer splits a text like the engine, as far as needed to ignore the content of quotes and comments. The engine refuses a
-// malformed text as a whole, or from the fault on.
+// A lexer splits a text like the engine, as far as needed to ignore the content of quotes and comments. The engine
+// refuses a malformed text as a whole, or from the fault on.
 type lexer struct {
 	text     string
 	at       int

@@ -1,5 +1,5 @@
-// Package txend recognizes statements that end their transaction. The function given to Write must not run one: Write ends the
-// transaction when the function returns, and writes after such a statement would commit by themselves.
+// Package txend recognizes statements that end their transaction. The function given to Write must not run one: Write
+// ends the transaction when the function returns, and writes after such a statement would commit by themselves.
 package txend
 
 import (
@@ -9,15 +9,16 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Refuse returns an error with advice if one of the statements of the text would end its transaction. undoes reports that the
-// statement is a rollback: then nothing may be committed, even if the error is ignored.
+// Refuse returns an error with advice if one of the statements of the text would end its transaction. undoes reports
+// that the statement is a rollback: then nothing may be committed, even if the error is ignored.
 func Refuse(dialect driver.Dialect, text string) (undoes bool, err error) {
 	word := find(dialect, text)
 	if word == "" {
 		return false, nil
 	}
-	return word == "ROLLBACK" || word == "ABORT", fmt.Errorf("%s: %s would end the transaction, which ends with the function given to Write: return nil "+
-		"to commit, return an error to roll back, or undo a part with SAVEPOINT and ROLLBACK TO", dialect, word)
+	return word == "ROLLBACK" || word == "ABORT",
+		fmt.Errorf("%s: %s would end the transaction, which ends with the function given to Write: return nil "+
+			"to commit, return an error to roll back, or undo a part with SAVEPOINT and ROLLBACK TO", dialect, word)
 }
 
 // find returns the first word of the first statement that ends the transaction, in upper case, or "".
@@ -37,8 +38,8 @@ func find(dialect driver.Dialect, text string) string {
 	}
 }
 
-// harmless reports whether the text is one statement whose first letter begins no statement that ends a transaction. It returns
-// false for some harmless texts.
+// harmless reports whether the text is one statement whose first letter begins no statement that ends a transaction. It
+// returns false for some harmless texts.
 func harmless(text string) bool {
 	text = strings.TrimLeft(text, " \t\r\n\f\v")
 	if text == "" {
@@ -110,8 +111,8 @@ func (s *statement) add(word string, postgres bool) {
 	s.last = word
 }
 
-// opens reports whether the words begin the body of a routine: CREATE TRIGGER … BEGIN of SQLite, CREATE FUNCTION … BEGIN ATOMIC of
-// PostgreSQL.
+// opens reports whether the words begin the body of a routine: CREATE TRIGGER … BEGIN of SQLite, CREATE FUNCTION …
+// BEGIN ATOMIC of PostgreSQL.
 func opens(last, word string, postgres bool) bool {
 	if postgres {
 		return strings.EqualFold(last, "BEGIN") && strings.EqualFold(word, "ATOMIC")
@@ -119,8 +120,8 @@ func opens(last, word string, postgres bool) bool {
 	return strings.EqualFold(word, "BEGIN")
 }
 
-// ends reports whether the statement ends its transaction. COMMIT PREPARED and similar statements cannot run in one, and make it
-// fail.
+// ends reports whether the statement ends its transaction. COMMIT PREPARED and similar statements cannot run in one,
+// and make it fail.
 func (s *statement) ends() bool {
 	switch {
 	case isOne(s.first, "COMMIT", "END", "ABORT"):

@@ -74,26 +74,34 @@ var endingSQLite = map[string]string{
 
 // staying are texts that do not, on either engine.
 var staying = []string{
-	"", " ", ";", "-- COMMIT", "/* COMMIT */", "SELECT 1", "SELECT 1;", "SELECT 1; ", "COMMITTED", "commit_all", "enders()",
-	"ROLLBACK TO s", "ROLLBACK TO SAVEPOINT s", "rollback work to s", "ROLLBACK TRANSACTION TO SAVEPOINT s; SELECT 1", "ROLLBACK/**/TO s",
+	"", " ", ";", "-- COMMIT", "/* COMMIT */", "SELECT 1", "SELECT 1;", "SELECT 1; ", "COMMITTED", "commit_all",
+	"enders()",
+	"ROLLBACK TO s", "ROLLBACK TO SAVEPOINT s", "rollback work to s", "ROLLBACK TRANSACTION TO SAVEPOINT s; SELECT 1",
+	"ROLLBACK/**/TO s",
 	"SAVEPOINT s", "RELEASE s", "BEGIN", "PREPARE p AS SELECT 1", "PREPARE", "EXPLAIN SELECT 1",
-	"INSERT INTO t VALUES ('; COMMIT')", "INSERT INTO t VALUES ('it''s; COMMIT')", `SELECT "; COMMIT"`, `SELECT """; COMMIT"`,
+	"INSERT INTO t VALUES ('; COMMIT')", "INSERT INTO t VALUES ('it''s; COMMIT')", `SELECT "; COMMIT"`,
+	`SELECT """; COMMIT"`,
 	"SELECT 1 /* ; COMMIT */", "SELECT 1 -- ; COMMIT", "SELECT 1; -- ; COMMIT\n SELECT 2",
-	"SELECT CASE WHEN a THEN b END", "SELECT commit FROM t; SELECT end FROM t", "UPDATE t SET rollback = 1; SELECT 1", "SELECT '", "SELECT 1; '; COMMIT", "/* COMMIT",
+	"SELECT CASE WHEN a THEN b END", "SELECT commit FROM t; SELECT end FROM t", "UPDATE t SET rollback = 1; SELECT 1",
+	"SELECT '", "SELECT 1; '; COMMIT", "/* COMMIT",
 }
 
 var stayingPostgres = []string{
-	"DO $$ BEGIN COMMIT; END $$", "DO $a$ BEGIN; $$; ROLLBACK; END $a$; SELECT 1", "SELECT 1; SELECT $x$; COMMIT", "SELECT $é1$; COMMIT; $é1$",
-	`SELECT E'\'; COMMIT; --'`, `SELECT e'\\\'; COMMIT; --'`, "SELECT E'a'\n'\\'; COMMIT; --'", "SELECT E'a' -- x\n '\\'; COMMIT; --'", "SELECT $1$$; COMMIT$$",
+	"DO $$ BEGIN COMMIT; END $$", "DO $a$ BEGIN; $$; ROLLBACK; END $a$; SELECT 1", "SELECT 1; SELECT $x$; COMMIT",
+	"SELECT $é1$; COMMIT; $é1$",
+	`SELECT E'\'; COMMIT; --'`, `SELECT e'\\\'; COMMIT; --'`, "SELECT E'a'\n'\\'; COMMIT; --'",
+	"SELECT E'a' -- x\n '\\'; COMMIT; --'", "SELECT $1$$; COMMIT$$",
 	"SELECT 1; /* /* */ COMMIT */", "SELECT U&'; COMMIT'",
 	"CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT CASE WHEN true THEN 1 END; END",
-	"CREATE OR REPLACE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END; SELECT 1", "create procedure p() begin atomic end; select 1",
+	"CREATE OR REPLACE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END; SELECT 1",
+	"create procedure p() begin atomic end; select 1",
 	"CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$",
 }
 
 var stayingSQLite = []string{
 	"SELECT [; COMMIT]", "SELECT `; COMMIT`", "SELECT 1 -- x\r; COMMIT",
-	"CREATE TRIGGER t AFTER INSERT ON n BEGIN SELECT 1; SELECT end FROM n; END", "CREATE TEMP TRIGGER IF NOT EXISTS t AFTER INSERT ON n BEGIN SELECT CASE 1 WHEN 1 THEN 2 END; END; SELECT 1",
+	"CREATE TRIGGER t AFTER INSERT ON n BEGIN SELECT 1; SELECT end FROM n; END",
+	"CREATE TEMP TRIGGER IF NOT EXISTS t AFTER INSERT ON n BEGIN SELECT CASE 1 WHEN 1 THEN 2 END; END; SELECT 1",
 }
 
 func TestFind(t *testing.T) {
@@ -137,13 +145,15 @@ func FuzzFind(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, dialect := range []driver.Dialect{driver.Postgres, driver.SQLite} {
-			if upper := strings.ToUpper(text); !strings.Contains(upper, "COMMIT") && !strings.Contains(upper, "END") && !strings.Contains(upper, "ABORT") &&
+			if upper := strings.ToUpper(text); !strings.Contains(upper, "COMMIT") && !strings.Contains(upper, "END") &&
+				!strings.Contains(upper, "ABORT") &&
 				!strings.Contains(upper, "ROLLBACK") && !strings.Contains(upper, "PREPARE") {
 				require.Empty(t, find(dialect, text))
 			}
 			for _, quoted := range []string{
 				"'" + strings.ReplaceAll(text, "'", "''") + "'", `"` + strings.ReplaceAll(text, `"`, `""`) + `"`,
-				"/*" + strings.NewReplacer("*", "", "/", "").Replace(text) + "*/", "--" + strings.NewReplacer("\n", "", "\r", "").Replace(text) + "\n",
+				"/*" + strings.NewReplacer("*", "", "/", "").Replace(text) + "*/", "--" +
+					strings.NewReplacer("\n", "", "\r", "").Replace(text) + "\n",
 			} {
 				require.Empty(t, find(dialect, "SELECT 1 "+quoted+";"))
 				require.Equal(t, "COMMIT", find(dialect, "SELECT 1 "+quoted+"; COMMIT"))
@@ -160,7 +170,8 @@ func FuzzFind(f *testing.F) {
 
 func BenchmarkFind(b *testing.B) {
 	for name, text := range map[string]string{
-		"insert": "\nINSERT INTO orders (id) VALUES ($1)", "rollback to": "ROLLBACK TO s", "two": "INSERT INTO orders (id) VALUES (1); UPDATE orders SET id = 2",
+		"insert": "\nINSERT INTO orders (id) VALUES ($1)", "rollback to": "ROLLBACK TO s",
+		"two": "INSERT INTO orders (id) VALUES (1); UPDATE orders SET id = 2",
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
