@@ -92,7 +92,7 @@
 // Files of a forward stay at Gmail until the bytes are built.
 //
 // Only what the ledger has signed is sent, whatever the tables of this package say. A message is composed from an action that the
-// ledger verifies ([OutboxLedger.Vouched]) and from the original as Gmail has it. Its hash is signed in the transaction that
+// ledger verifies ([OutboxLedger.Verified]) and from the original as Gmail has it. Its hash is signed in the transaction that
 // stores it, and a stored message is sent only if its bytes have that hash. A message that is stored while the action has no hash
 // was written by something else, and is replaced. The payload of a job names the action, and nothing else in it counts.
 //

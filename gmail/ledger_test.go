@@ -135,7 +135,7 @@ func (l *testLedger) ActionTx(ctx context.Context, tx queue.Tx, id string) (post
 	return readAction(ctx, tx, id)
 }
 
-func (l *testLedger) Vouched(ctx context.Context, id string) (postroom.Action, bool, error) {
+func (l *testLedger) Verified(ctx context.Context, id string) (postroom.Action, bool, error) {
 	a, err := l.Action(ctx, id)
 	return a, err == nil, err
 }

@@ -21,9 +21,9 @@ type OutboxLedger interface {
 	Action(ctx context.Context, id string) (postroom.Action, error)
 	// ActionTx is Action in the caller's transaction.
 	ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom.Action, error)
-	// Vouched is Action, and also reports whether the action is what was permitted, or what a person is asked about: it may have
+	// Verified is Action, and also reports whether the action is what was permitted, or what a person is asked about: it may have
 	// been altered in the database.
-	Vouched(ctx context.Context, id string) (a postroom.Action, ok bool, err error)
+	Verified(ctx context.Context, id string) (a postroom.Action, ok bool, err error)
 	// SetContent records the hash of what an action sends, in the caller's transaction. An action that already has another hash,
 	// or is final, is an error.
 	SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 string) error
@@ -221,7 +221,7 @@ func (o *Outbox) prepare(ctx context.Context, a postroom.Action, given *Outbound
 func (o *Outbox) compose(
 	ctx context.Context, client *gmailapi.Client, id string, given *OutboundPayload, write writer,
 ) (a postroom.Action, included *original, err error) {
-	a, ok, err := o.Ledger.Vouched(ctx, id)
+	a, ok, err := o.Ledger.Verified(ctx, id)
 	switch {
 	case err != nil:
 		return a, nil, err

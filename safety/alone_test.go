@@ -3,6 +3,7 @@ package safety
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -160,5 +161,28 @@ func TestNoModelGetsFurther(t *testing.T) {
 				require.NotContains(t, strings.Join(append(change.Add, change.Remove...), " "), "SPAM")
 			}
 		}
+	})
+}
+
+// TestTheShareIsOfMessages: several decisions about one message make no more mail.
+func TestTheShareIsOfMessages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, func(c *Config) { c.Policy = Policy{ModelFree: 1, ModelShare: 0.5} })
+		for range 10 {
+			msg := message("a@example.com")
+			for i, action := range []postroom.ActionType{postroom.MarkRead, postroom.Star, postroom.Archive, postroom.None} {
+				dec := rule(action, "")
+				dec.Key = strconv.Itoa(i)
+				d.record(msg, dec)
+			}
+			batch := rule(postroom.Archive, "")
+			batch.Key = postroom.BatchKeyPrefix + "batch-1:1"
+			d.record(message("old@example.com"), batch)
+		}
+		taken := 0
+		for d.record(message("b@example.com"), model(postroom.Trash, 1)).State == postroom.ActionQueued {
+			taken++
+		}
+		require.Equal(t, 9, taken, "nine of the nineteen messages that came")
 	})
 }

@@ -2,7 +2,6 @@ package safety
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,48 +55,8 @@ func TestWhatIsAnnouncedIsKnownToTheNextAttempt(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, d.complete(a.ID, postroom.UndoHint{Irreversible: true, SentMessageID: "18f0"}))
 		require.Nil(t, d.get(a.ID).UndoHint.Announced)
-		require.Empty(t, d.faults(t))
 		_, err = d.announce(d.get(a.ID), nil)
 		require.ErrorIs(t, err, ErrState)
-	})
-}
-
-// TestWhatIsAnnouncedIsNotForgotten: whoever takes it out of the row, or puts back the row, or cuts the log, has nothing done again.
-func TestWhatIsAnnouncedIsNotForgotten(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d := newDesk(t, db, remembering(filepath.Join(t.TempDir(), "log.seen")))
-		for name, forget := range map[string]func(id string){
-			"the column is emptied": func(id string) { d.exec(`UPDATE actions SET undo_hint_json = NULL WHERE id = $1`, id) },
-			"it is put back":        func(id string) { d.restore(id) },
-			"and its entry hidden":  func(id string) { d.restore(id); d.exec(hide, id) },
-		} {
-			a := d.sending()
-			d.save()
-			_, err := d.announce(a, aSend)
-			require.NoError(t, err)
-			forget(a.ID)
-			for table := range columns {
-				d.exec(`DROP TABLE IF EXISTS old_` + table)
-			}
-			_, err = d.announce(a, aSend)
-			require.ErrorIs(t, err, ErrAltered, name)
-			got, err := d.start(a.ID, "job-1")
-			require.NoError(t, err, name)
-			require.Equal(t, postroom.ActionFailed, got.State, name)
-		}
-	})
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d := newDesk(t, db, remembering(filepath.Join(t.TempDir(), "log.seen")))
-		a := d.sending()
-		d.saveAll()
-		_, err := d.announce(a, aSend)
-		require.NoError(t, err)
-		d.cutBack(a.ID)
-		d.restart()
-		_, err = d.announce(a, aSend)
-		require.ErrorIs(t, err, ErrLogCut)
-		_, err = d.start(a.ID, "job-1")
-		require.ErrorIs(t, err, ErrLogCut)
 	})
 }
 
@@ -122,22 +81,22 @@ func TestOnlyWhatTheActionSaysIsAnnounced(t *testing.T) {
 	})
 }
 
-// TestOnlyWhatIsVouchedForIsComposed: parameters that are put back once something was composed of others have done nothing.
-func TestOnlyWhatIsVouchedForIsComposed(t *testing.T) {
+// TestOnlyWhatIsVerifiedIsComposed: parameters that are put back once something was composed of others have done nothing.
+func TestOnlyWhatIsVerifiedIsComposed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, keyed(1))
 		waits := d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "boss@example.com")).ID
 		for _, id := range []string{waits, d.forwarded(), d.sending().ID} {
-			a, ok, err := d.ledger.Vouched(t.Context(), id)
+			a, ok, err := d.ledger.Verified(t.Context(), id)
 			require.NoError(t, err)
 			require.True(t, ok)
 			require.Equal(t, d.get(id), a)
 			d.exec(`UPDATE actions SET parameters_json = '{"to":"mallory@example.com"}' WHERE id = $1`, id)
-			_, ok, err = d.ledger.Vouched(t.Context(), id)
+			_, ok, err = d.ledger.Verified(t.Context(), id)
 			require.NoError(t, err)
 			require.False(t, ok)
 		}
-		_, _, err := d.ledger.Vouched(t.Context(), "nothing")
+		_, _, err := d.ledger.Verified(t.Context(), "nothing")
 		require.ErrorIs(t, err, postroom.ErrNotFound)
 	})
 }

@@ -1,7 +1,6 @@
 package safety
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -36,7 +35,8 @@ type Approval struct {
 	Reasons  []string // why a person is asked
 
 	// Digest is the signature over the request: the action's id, type, account, message and parameters, the hash of what it sends,
-	// if any (see [Ledger.SetContent]), its decision, the reasons and the times. It is checked when the request is approved.
+	// if any (see [Ledger.SetContent]), its decision, the reasons and the times. It is verified when the request is approved.
+	// The approval has a signature of its own, which covers the approver as well and is verified when the action starts.
 	Digest string
 
 	RequestedAt time.Time
@@ -59,13 +59,8 @@ type approvalRow struct {
 	Outcome     Outcome     `db:"approval.outcome"`
 	Approver    string      `db:"approval.approver"`
 	Why         string      `db:"approval.why"`
-	Rev         int         `db:"approval.rev"`
-}
-
-// An openRow is a waiting request with the last entry about it.
-type openRow struct {
-	approvalRow
-	Last lastEntry `db:"last"`
+	Signature   string      `db:"approval.signature"` // over the approval; empty if nobody has approved
+	UsedBy      string      `db:"approval.used_by"`   // the job that has started the action with it
 }
 
 func (r *approvalRow) value() (Approval, error) {
@@ -76,30 +71,29 @@ func (r *approvalRow) value() (Approval, error) {
 	return a, decode("reasons of approval "+a.ID, r.Reasons, &a.Reasons)
 }
 
-// requested returns what the digest of a request covers.
-func (p *permitRow) requested(r *approvalRow) []string {
-	return append(p.permitted("asked for approval"), r.ID, r.Reasons, dbtime.Format(r.RequestedAt.Time), dbtime.Format(r.ExpiresAt.Time))
-}
-
 // ask writes a request for approval of a waiting action and calls [Config.Ask].
 func (l *Ledger) ask(ctx context.Context, tx queue.Tx, p *permitRow, reasons []string) error {
 	a, err := p.value()
 	if err != nil {
 		return err
 	}
-	r := approvalRow{Outcome: OutcomeWaiting, Rev: 1, ActionID: a.ID, RequestedAt: dbtime.Of(queue.Now(tx)), ExpiresAt: dbtime.Of(queue.Now(tx).Add(l.cfg.ApprovalExpiry))}
+	if err := l.keys.load(ctx, tx); err != nil {
+		return err
+	}
+	now := dbtime.Truncate(queue.Now(tx))
+	r := approvalRow{Outcome: OutcomeWaiting, ActionID: a.ID, RequestedAt: dbtime.Of(now), ExpiresAt: dbtime.Of(now.Add(l.cfg.ApprovalExpiry))}
 	if r.ID, err = uuid7.New(); err != nil {
 		return err
 	}
 	if r.Reasons, err = encode("reasons", reasons); err != nil {
 		return err
 	}
-	r.Digest = l.seal(p.requested(&r))
+	r.Digest = l.signRequest(p, &r)
 	_, err = tx.ExecContext(ctx, insertApproval, r.ID, a.ID, r.Reasons, r.Digest, r.RequestedAt, r.ExpiresAt)
 	if err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
 	}
-	if err := l.logApproval(ctx, tx, &r); err != nil {
+	if err := l.auditApproval(ctx, tx, p.AccountID, &r); err != nil {
 		return err
 	}
 	if l.cfg.Ask == nil {
@@ -108,14 +102,16 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, p *permitRow, reasons []s
 	return l.cfg.Ask(ctx, tx, a)
 }
 
+// answered returns the request as it is once it is answered or withdrawn.
+func (r *approvalRow) answered(outcome Outcome, approver, why string, now time.Time) *approvalRow {
+	next := *r
+	next.Outcome, next.Approver, next.Why, next.DecidedAt = outcome, dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(dbtime.Truncate(now))
+	return &next
+}
+
 // close answers or withdraws a request, provided that it still waits as it was read, and calls [Config.OnAnswer].
-func (l *Ledger) close(ctx context.Context, tx queue.Tx, r *openRow, outcome Outcome, approver, why string) (closed bool, err error) {
-	if r == nil {
-		return false, nil
-	}
-	next := r.approvalRow
-	next.Outcome, next.Approver, next.Why, next.DecidedAt = outcome, dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(dbtime.Truncate(queue.Now(tx)))
-	if closed, err := l.storeRequest(ctx, tx, r, &next); err != nil || !closed || l.cfg.OnAnswer == nil {
+func (l *Ledger) close(ctx context.Context, tx queue.Tx, r, next *approvalRow) (closed bool, err error) {
+	if closed, err := l.storeRequest(ctx, tx, r, next); err != nil || !closed || l.cfg.OnAnswer == nil {
 		return closed, err
 	}
 	request, err := next.value()
@@ -125,29 +121,23 @@ func (l *Ledger) close(ctx context.Context, tx queue.Tx, r *openRow, outcome Out
 	return true, l.cfg.OnAnswer(ctx, tx, request)
 }
 
-// storeRequest writes and signs the next version of a request, if it still waits as it was read.
-func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r *openRow, next *approvalRow) (stored bool, err error) {
-	next.Rev = r.Rev + 1
-	var row approvalRow
-	err = dbquery.Get(ctx, tx, &row, updateApproval, next.Digest, string(next.Outcome), next.Approver, next.Why, next.DecidedAt, next.Rev, r.ID, r.Rev)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
-	case err != nil:
+// storeRequest writes the next version of a request, if it is still as it was read.
+func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r, next *approvalRow) (stored bool, err error) {
+	n, err := dbquery.Exec(ctx, tx, updateApproval, next.Digest, string(next.Outcome), next.Approver, next.Why, next.DecidedAt, next.Signature,
+		r.ID, string(r.Outcome), r.Digest, r.Signature)
+	if err != nil {
 		return false, fmt.Errorf("safety: write the request for approval of action %s: %w", r.ActionID, err)
-	case !slices.Equal(row.parts(), next.parts()):
-		return false, fmt.Errorf("safety: the request for approval of action %s: %w at this moment, by something in the database", r.ActionID, ErrAltered)
 	}
-	if err := l.keys.load(ctx, tx); err != nil {
-		return false, err
+	if n == 0 {
+		return false, nil
 	}
-	return true, l.logApproval(ctx, tx, next)
+	return true, l.auditApproval(ctx, tx, "", next)
 }
 
 // Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes at
 // once. The ledger records who approved it and when, and signs that together with the action: nothing else is executed.
 //
-// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid] or [ErrLogCut]; [ErrInvalidDecision] if the action
+// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid] or [ErrRestored]; [ErrInvalidDecision] if the action
 // can no longer be carried out, because its kind is gone or the time of a snooze has passed; or a [*StateError] with the answer
 // that was given, if the action is no longer waiting. It then writes nothing.
 func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver string) (postroom.Action, error) {
@@ -161,14 +151,13 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 	if err := l.checkRequest(ctx, tx, p, r); err != nil {
 		return postroom.Action{}, err
 	}
-	p.ApprovalID, p.Approver, p.DecidedAt = r.ID, dbvalue.Clean(approver), dbtime.Of(dbtime.Truncate(queue.Now(tx)))
-	p.RequestedAt, p.ExpiresAt = r.RequestedAt, r.ExpiresAt
-	seal := l.seal(p.sealed())
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "approve", to: postroom.ActionQueued, seal: &seal})
+	given := r.answered(OutcomeApproved, approver, "", queue.Now(tx))
+	given.Signature = l.signRequest(p, given)
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "approve", to: postroom.ActionQueued, approval: &r.ID})
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	closed, err := l.close(ctx, tx, r, OutcomeApproved, approver, "")
+	closed, err := l.close(ctx, tx, r, given)
 	switch {
 	case err != nil:
 		return postroom.Action{}, err
@@ -187,28 +176,27 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
 	}
-	p, err := l.permitAlone(ctx, tx, actionID)
+	p, err := l.lockPermit(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
 	if p.State == postroom.ActionQueued && p.ApprovalID != "" {
 		return l.tooLate(ctx, tx, actionID, "reject")
 	}
-	altered, err := l.noteSuspect(ctx, tx, p, "reject")
-	if err != nil {
+	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
 		return postroom.Action{}, err
 	}
 	reason := "rejected by " + approver
 	if why != "" {
 		reason += ": " + why
 	}
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason, altered: altered, last: p.Last.rev})
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason})
 	if err != nil {
 		return postroom.Action{}, err
 	}
 	r, err := openRequest(ctx, tx, actionID)
-	if err == nil {
-		_, err = l.close(ctx, tx, r, OutcomeRejected, approver, why)
+	if err == nil && r != nil {
+		_, err = l.close(ctx, tx, r, r.answered(OutcomeRejected, approver, why, queue.Now(tx)))
 	}
 	return a, err
 }
@@ -218,21 +206,19 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 // action was altered in the database, Hold returns [ErrAltered] and writes nothing, because a person would be asked about
 // something else.
 func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
-	p, err := l.permitAlone(ctx, tx, actionID)
+	p, err := l.lockPermit(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if p.State == postroom.ActionQueued {
-		if _, sound, err := l.sound(ctx, tx, p, "hold"); err != nil || !sound {
-			return postroom.Action{}, cmp.Or(err, alteredError("hold", actionID))
-		}
+	if p.State == postroom.ActionQueued && l.verify(p) == signedWrong {
+		return postroom.Action{}, alteredError("hold", actionID)
 	}
 	return l.hold(ctx, tx, p, reason)
 }
 
 func (l *Ledger) hold(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
-	unsealed := ""
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "hold", to: postroom.ActionApprovedPending, seal: &unsealed})
+	none := ""
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "hold", to: postroom.ActionApprovedPending, approval: &none})
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -247,11 +233,14 @@ func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error 
 	if err != nil {
 		return err
 	}
-	reasons, err := l.askedFor(ctx, tx, p, r)
+	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
+		return err
+	}
+	reasons, err := l.askedFor(p, r)
 	if err != nil {
 		return err
 	}
-	closed, err := l.close(ctx, tx, r, OutcomeWithdrawn, "", "renewed")
+	closed, err := l.close(ctx, tx, r, r.answered(OutcomeWithdrawn, "", "renewed", queue.Now(tx)))
 	if err != nil {
 		return err
 	}
@@ -263,54 +252,35 @@ func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error 
 }
 
 // askedFor returns the reasons of a request to renew, if nothing was altered since.
-func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *openRow) ([]string, error) {
-	switch l.requestVouched(p, r) {
-	case signedRight:
-		old, err := r.value()
-		if err != nil {
-			return nil, err
-		}
-		switch log, err := l.wholeSince(ctx, tx, p, r, "renew the approval of"); {
-		case err != nil || log == logWhole:
-			return old.Reasons, err
-		case log == logAccepted:
-			return []string{logWasCut}, nil
-		}
-	case signedByAnotherKey:
-		switch proven, log, err := l.provenSince(ctx, tx, p, r, "renew the approval of"); {
-		case err != nil || log != logBroken:
-			return []string{"it was asked for under another key"}, err
-		case !proven:
-			return nil, unprovenError("renew the approval of", p.ID)
-		}
-	case signedWrong:
+func (l *Ledger) askedFor(p *permitRow, r *approvalRow) ([]string, error) {
+	switch fits := l.verifyRequest(p, r); {
+	case fits == signedWrong:
+		return nil, alteredError("renew the approval of", p.ID)
+	case fits == signedByAnotherKey:
+		return []string{"it was asked for under another key"}, nil
+	case r.restored(p.AcceptedAt):
+		return []string{putBack}, nil
 	}
-	return nil, alteredError("renew the approval of", p.ID)
+	old, err := r.value()
+	return old.Reasons, err
 }
 
-// checkGenuine returns an error if the request is not the one that was made.
-func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow, op string) error {
-	switch l.requestVouched(p, r) {
-	case signedRight:
-		switch log, err := l.wholeSince(ctx, q, p, r, op); {
-		case err != nil || log == logWhole:
-			return err
-		case log == logAccepted:
-			return fmt.Errorf("safety: action %s: %w: %s: ask again, or reject it", p.ID, ErrApprovalVoid, logWasCut)
-		}
-		return fmt.Errorf("safety: action %s: %w: %w: the log is not whole since, and does not tell whether it was answered: reject it", p.ID, ErrApprovalVoid, ErrAltered)
-	case signedByAnotherKey:
-		switch proven, log, err := l.provenSince(ctx, q, p, r, op); {
-		case err != nil:
-			return err
-		case log != logBroken:
-			return fmt.Errorf("safety: action %s: %w: it was made under another key: ask again, or reject it", p.ID, ErrApprovalVoid)
-		case !proven:
-			return fmt.Errorf("safety: action %s: %w: %w", p.ID, ErrApprovalVoid, unprovenError("approve", p.ID))
-		}
-	case signedWrong:
+// restored reports whether the request was made before a person accepted a database that was put back.
+func (r *approvalRow) restored(accepted dbtime.Time) bool {
+	return !accepted.IsZero() && !r.RequestedAt.After(accepted.Time)
+}
+
+// genuine returns an error if the request is not the one that was made, or if the database was put back since.
+func (l *Ledger) genuine(p *permitRow, r *approvalRow) error {
+	switch fits := l.verifyRequest(p, r); {
+	case fits == signedWrong:
+		return fmt.Errorf("safety: action %s: %w: %w: reject it", p.ID, ErrApprovalVoid, ErrAltered)
+	case fits == signedByAnotherKey:
+		return fmt.Errorf("safety: action %s: %w: it was made under another key: ask again, or reject it", p.ID, ErrApprovalVoid)
+	case r.restored(p.AcceptedAt):
+		return fmt.Errorf("safety: action %s: %w: %s: ask again, or reject it", p.ID, ErrApprovalVoid, putBack)
 	}
-	return fmt.Errorf("safety: action %s: %w: %w: reject it", p.ID, ErrApprovalVoid, ErrAltered)
+	return nil
 }
 
 func (l *Ledger) mayAnswer(approver string) error {
@@ -324,11 +294,14 @@ func (l *Ledger) mayAnswer(approver string) error {
 }
 
 // checkRequest returns an error if the action's request cannot be approved now.
-func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r *openRow) error {
+func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
+	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
+		return err
+	}
 	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
 		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired, r.ExpiresAt.Format(time.RFC3339))
 	}
-	if err := l.checkGenuine(ctx, tx, p, r, "approve"); err != nil {
+	if err := l.genuine(p, r); err != nil {
 		return err
 	}
 	a, err := p.value()
@@ -339,8 +312,8 @@ func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r 
 }
 
 // request reads a waiting action and the request for its approval.
-func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (*permitRow, *openRow, error) {
-	p, err := l.permitAlone(ctx, tx, actionID)
+func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (*permitRow, *approvalRow, error) {
+	p, err := l.lockPermit(ctx, tx, actionID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -352,8 +325,8 @@ func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) 
 }
 
 // openRequest returns the waiting request; nil if there is none.
-func openRequest(ctx context.Context, q dbquery.Querier, actionID string) (*openRow, error) {
-	var r openRow
+func openRequest(ctx context.Context, q dbquery.Querier, actionID string) (*approvalRow, error) {
+	var r approvalRow
 	err := dbquery.Get(ctx, q, &r, selectRequest, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, and no request

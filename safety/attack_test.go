@@ -100,7 +100,7 @@ func TestAnApprovalIsNotReplayed(t *testing.T) {
 		require.Equal(t, postroom.ActionFailed, a.State, "it has been carried out")
 
 		first, second := d.forwarded(), d.forwarded()
-		d.exec(`UPDATE actions SET seal = (SELECT seal FROM actions WHERE id = $1) WHERE id = $2`, first, second)
+		d.exec(`UPDATE actions SET approval_id = (SELECT approval_id FROM actions WHERE id = $1) WHERE id = $2`, first, second)
 		a, err = d.start(second, "job-3")
 		require.NoError(t, err)
 		require.Equal(t, postroom.ActionFailed, a.State)

@@ -86,7 +86,6 @@ type breakerRow struct {
 	OpenedAt      dbtime.Time     `db:"breaker.opened_at"` // zero: it has never been open
 	OpenUntil     dbtime.Time     `db:"breaker.open_until"`
 	ClosedAt      dbtime.Time     `db:"breaker.closed_at"` // zero: nobody has closed it
-	BreakerRev    int             `db:"breaker.rev"`
 }
 
 func (r *breakerRow) breaker() OpenBreaker {
@@ -185,16 +184,12 @@ func (l *Ledger) tripAfter(ctx context.Context, tx queue.Tx, a postroom.Action, 
 // trip opens a breaker. Of several concurrent calls, one notifies.
 func (l *Ledger) trip(ctx context.Context, tx queue.Tx, accountID string, source postroom.Source, why string) error {
 	now := queue.Now(tx)
-	var row breakerRow
-	err := dbquery.Get(ctx, tx, &row, openBreaker, accountID, string(source), dbtime.Of(now), dbtime.Of(now.Add(l.gate.policy.Breaker.OpenFor)), why)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err == nil {
-		err = l.logBreaker(ctx, tx, &row)
-	}
+	opened, err := dbquery.Exec(ctx, tx, openBreaker, accountID, string(source), dbtime.Of(now), dbtime.Of(now.Add(l.gate.policy.Breaker.OpenFor)), why)
 	if err != nil {
 		return fmt.Errorf("safety: open the breaker of account %s: %w", accountID, err)
+	}
+	if opened == 0 {
+		return nil
 	}
 	return l.event(ctx, tx, Event{Kind: EventBreakerOpened, AccountID: accountID, Source: source, By: "postroom", Why: why})
 }
@@ -228,9 +223,6 @@ func (l *Ledger) CloseBreakers(ctx context.Context, tx queue.Tx, accountID, by, 
 		return 0, fmt.Errorf("safety: close breakers: %w", err)
 	}
 	for i := range rows {
-		if err := l.logBreaker(ctx, tx, &rows[i]); err != nil {
-			return 0, err
-		}
 		b := rows[i].breaker()
 		e := Event{Kind: EventBreakerClosed, AccountID: b.AccountID, Source: b.Source, By: dbvalue.Clean(by), Why: dbvalue.Clean(why)}
 		if err := l.event(ctx, tx, e); err != nil {

@@ -2,7 +2,6 @@ package safety
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 
@@ -18,10 +17,11 @@ import (
 // The first hash stays: setting the same hash again changes nothing, and another hash is [ErrContentSet]. A final action is a
 // [*StateError].
 func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 string) error {
+	const op = "set the content of"
 	if sum, err := hex.DecodeString(sha256); err != nil || len(sum) != 32 {
 		return fmt.Errorf("safety: content of action %s: %q is not a SHA-256 in hexadecimal", actionID, sha256)
 	}
-	p, err := l.permitAlone(ctx, tx, actionID)
+	p, err := l.lockPermit(ctx, tx, actionID)
 	switch {
 	case err != nil:
 		return err
@@ -29,59 +29,81 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 		return nil
 	case p.Content != "":
 		return fmt.Errorf("safety: action %s: %w: %s", actionID, ErrContentSet, p.Content)
-	}
-	next := p.actionRow
-	next.Content = sha256
-	if p.State.Final() {
-		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
+	case p.State.Final():
+		_, err := l.tooLate(ctx, tx, actionID, op)
 		return err
 	}
-	r, sound, err := l.sound(ctx, tx, p, "set the content of")
+	r, ok, err := l.sound(ctx, tx, p)
 	switch {
 	case err != nil:
 		return err
-	case !sound:
-		return alteredError("set the content of", actionID)
-	case r == nil:
-		next.Seal = sql.NullString{String: l.sealWith(*p, sha256), Valid: true}
+	case !ok:
+		return alteredError(op, actionID)
+	case r == nil && p.ApprovalID != "":
+		r = &p.given.approvalRow
 	}
-	if _, err := l.store(ctx, tx, &p.actionRow, &next, "set the content of", false); err != nil || r == nil {
+	next := p.actionRow
+	next.Content = sha256
+	if _, err := l.store(ctx, tx, &p.actionRow, &next, op); err != nil || r == nil {
 		return err
 	}
 	return l.nameContent(ctx, tx, p, r)
 }
 
-// Vouched returns an action, and reports whether the audit log verifies it: it is what was permitted, or what a person is asked
-// about. Compose content only from the action that Vouched returns, since [Ledger.SetContent] signs any hash.
-func (l *Ledger) Vouched(ctx context.Context, actionID string) (a postroom.Action, ok bool, err error) {
-	err = l.snapshot(ctx, func(tx *snapshot) error {
-		if err := l.keys.load(ctx, tx); err != nil {
-			return err
-		}
-		p, err := readPermit(ctx, tx, actionID)
-		if err != nil {
-			return err
-		}
-		if _, ok, err = l.sound(ctx, tx, &p, "compose"); err == nil && ok {
-			a, err = p.value()
-		}
-		return err
-	})
-	return a, ok && err == nil, err
-}
-
-// sealWith returns the seal of an action with the hash of its content.
-func (l *Ledger) sealWith(p permitRow, sha256 string) string {
-	p.Content = sha256
-	return l.seal(p.sealed())
-}
-
-// nameContent renews the digest of the open request so that it covers the content.
-func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, r *openRow) error {
-	next := r.approvalRow
-	next.Digest = l.seal(p.requested(&next))
+// nameContent signs a request or an approval again so that it covers the content.
+func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
+	next := *r
+	if next.Outcome == OutcomeApproved {
+		next.Signature = l.signRequest(p, &next)
+	} else {
+		next.Digest = l.signRequest(p, &next)
+	}
 	if ok, err := l.storeRequest(ctx, tx, r, &next); err != nil || ok {
 		return err
 	}
 	return fmt.Errorf("safety: content of action %s: its request was answered at this moment: try again", p.ID)
+}
+
+// Announce records that the job of an executing action is about to take an irreversible step, before it does. The announcement is
+// for the job itself: Start returns it to a later attempt in the [postroom.UndoHint] of the action, and the attempt finds out
+// whether the step was taken and does not repeat it. Nil withdraws an announcement: nothing was done.
+//
+// a is the action as the job read it. If its content or its announcement is not what the ledger has, Announce writes nothing and
+// returns [ErrAltered], or an error that says that another attempt was first. Announce returns the updated action.
+func (l *Ledger) Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
+	const op = "announce what is done by"
+	p, err := l.permit(ctx, tx, a.ID)
+	if err != nil {
+		return a, err
+	}
+	if p.State != postroom.ActionExecuting || p.JobID != a.JobID {
+		return l.tooLate(ctx, tx, a.ID, op)
+	}
+	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
+		return a, err
+	}
+	known, err := encodeHint(a.UndoHint)
+	switch {
+	case err != nil:
+		return a, err
+	case l.verify(p) != signedRight || p.Content != a.ContentSHA256:
+		return a, fmt.Errorf("safety: %s action %s: %w", op, a.ID, ErrAltered)
+	case p.UndoHint != known:
+		return a, fmt.Errorf("safety: %s action %s: another attempt has announced it since: look what became of that", op, a.ID)
+	}
+	next := p.actionRow
+	if next.UndoHint, err = encodeHint(announcement(announced)); err != nil {
+		return a, err
+	}
+	if a, err := l.store(ctx, tx, &p.actionRow, &next, op); err != nil {
+		return a, err
+	}
+	return p.value()
+}
+
+func announcement(announced postroom.Parameters) *postroom.UndoHint {
+	if announced == nil {
+		return nil
+	}
+	return &postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Announced: announced}
 }

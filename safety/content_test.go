@@ -61,7 +61,7 @@ func TestContentOfALaterRequest(t *testing.T) {
 		require.NoError(t, d.setContent(id, oneHash))
 		d.now = d.now.Add(8 * 24 * time.Hour)
 		require.NoError(t, d.renew(id))
-		d.exec("UPDATE actions SET content_sha256 = NULL WHERE id = $1", id)
+		d.exec("UPDATE actions SET content_sha256 = '' WHERE id = $1", id)
 		_, err := d.approve(id, "ann")
 		require.ErrorIs(t, err, ErrApprovalVoid, "the new request names the content too")
 	})

@@ -29,15 +29,13 @@ var (
 	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job. errors.As finds the
 	// [*UndoneError], which has the undo.
 	ErrAlreadyUndone = errors.New("the action is already undone or being undone")
-	// ErrAltered reports that the action, its decision, its request for approval or its undo was altered in the database since
-	// the ledger wrote it. [Ledger.VerifyAudit] gives details. Such an action can only be rejected.
+	// ErrAltered reports that the action, its decision or its request for approval is not what was decided or signed. Such an
+	// action can only be rejected.
 	ErrAltered = errors.New("the action was altered in the database")
-	// ErrLogCut reports that the audit log is shorter than it was: entries at its end were removed, or the database was put back;
-	// see [Ledger.AcceptLog]. If it prevents an action from starting, errors.As also finds a [*postroom.HeldError].
-	ErrLogCut = errors.New("the end of the log is gone")
-	// ErrOldState reports that a transaction that the host has begun reads a state of the database from before what the ledger has seen,
-	// as it may at REPEATABLE READ: roll it back, and do all of it again in a new one.
-	ErrOldState = errors.New("the transaction reads an older state of the database: begin it again")
+	// ErrRestored reports that the database is behind what [Config].Checkpoint remembers: it was put back to an earlier state. No
+	// action and no undo starts, and no request is answered, until [Ledger.AcceptRestore]. errors.As also finds a
+	// [*postroom.HeldError].
+	ErrRestored = errors.New("the database was put back to an earlier state")
 	// ErrAmbiguous reports that several ids begin with the prefix.
 	ErrAmbiguous = errors.New("ambiguous id")
 )
@@ -85,10 +83,6 @@ func (e *UndoneError) Is(target error) bool { return target == ErrAlreadyUndone 
 
 func alteredError(op, actionID string) error {
 	return fmt.Errorf("safety: %s action %s: %w: reject it", op, actionID, ErrAltered)
-}
-
-func unprovenError(op, actionID string) error {
-	return fmt.Errorf("safety: %s action %s: %w, or signed with a key that is not known: reject it, or name the key among the old ones", op, actionID, ErrAltered)
 }
 
 func notFound(what, id string) error {

@@ -24,8 +24,8 @@ const (
 	EventResumed       EventKind = "resumed"
 	EventBreakerOpened EventKind = "breaker_opened"
 	EventBreakerClosed EventKind = "breaker_closed"
-	EventSettings      EventKind = "settings"     // Why has them, as JSON
-	EventLogAccepted   EventKind = "log_accepted" // see [Ledger.AcceptLog]
+	EventSettings      EventKind = "settings"         // Why has them, as JSON
+	EventRestored      EventKind = "restore_accepted" // see [Ledger.AcceptRestore]
 )
 
 // An Event is a change of what may be done, with its author, time and reason.
@@ -68,7 +68,7 @@ func (l *Ledger) event(ctx context.Context, tx queue.Tx, e Event) (err error) {
 	if err != nil {
 		return fmt.Errorf("safety: record that it is %s: %w", e.Kind, err)
 	}
-	if err := l.logEvent(ctx, tx, &row); err != nil {
+	if err := l.auditEvent(ctx, tx, &row); err != nil {
 		return err
 	}
 	if l.cfg.Notify == nil {
@@ -100,13 +100,6 @@ func (l *Ledger) RecordSettings(ctx context.Context, tx queue.Tx, by string) err
 		return nil
 	}
 	return l.event(ctx, tx, Event{Kind: EventSettings, By: dbvalue.Clean(by), Why: text, Was: last})
-}
-
-func (l *Ledger) logEvent(ctx context.Context, tx queue.Tx, r *eventRow) error {
-	if err := l.keys.load(ctx, tx); err != nil {
-		return err
-	}
-	return l.log(ctx, tx, l.entry(auditEvent, r.AccountID, r.ID, 1, string(r.Kind), r.parts()))
 }
 
 // Events lists the changes of what may be done, newest first. limit is 1 to 100.

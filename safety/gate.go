@@ -17,7 +17,6 @@ const (
 	OverrideApprovalAlways Override = "approval_always"
 	OverrideRequested      Override = "requested"
 	OverrideRule           Override = "rule_not_stored" // the stored rule differs from the one that matched
-	OverrideUnsigned       Override = "rule_not_signed" // the rule does not match the audit log; see [Ledger.LogRules]
 
 	// These limit how much is done.
 

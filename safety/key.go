@@ -9,12 +9,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
@@ -26,68 +23,66 @@ const minKey = sha256.Size
 // A keyring signs with the configured key, or with the key that [Migrate] made and the database keeps.
 type keyring struct {
 	mu  sync.Mutex
-	key []byte
-	id  string // identifies the key and reveals nothing about it
+	key *key
+	old []*key // verify and do not sign
+}
 
-	signers sync.Pool
+// A key is an HMAC key. Its id identifies it and reveals nothing about it.
+type key struct {
+	id     string
+	secret []byte
+}
 
-	old    []*keyring           // old keys, which verify and do not sign
-	before atomic.Pointer[ends] // where the key began and, for an old key, where it ended
+func newKey(secret []byte) *key {
+	k := &key{secret: secret}
+	k.id = k.mac([]string{"the name of the key"})[:8]
+	return k
 }
 
 func newKeyring(configured []byte, old ...[]byte) *keyring {
 	k := &keyring{}
 	if configured != nil {
-		k.set(configured)
+		k.key = newKey(configured)
 	}
-	for _, key := range old {
-		k.old = append(k.old, newKeyring(key))
+	for _, secret := range old {
+		k.old = append(k.old, newKey(secret))
 	}
 	return k
 }
 
-func (k *keyring) set(key []byte) {
-	k.key = key
-	k.signers.New = func() any { return &signer{hash: hmac.New(sha256.New, key)} }
-	k.id = k.mac([]string{"the name of the key"})[:8]
-}
-
-func (k *keyring) loaded() bool {
+func (k *keyring) current() *key {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.key != nil
+	return k.key
 }
 
-func (k *keyring) setOnce(key []byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.key == nil {
-		k.set(key)
-	}
-}
-
-// load reads the key of the database, unless it is loaded, and where the key began to sign.
+// load reads the key of the database, unless a key is loaded. The lock is not held meanwhile: its holder would wait for the
+// database, which may wait for one who waits for the lock.
 func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
-	if k.loaded() { // not under a lock: its holder would wait for the database, which may wait for one who waits for the lock
-		return k.loadEnds(ctx, q)
+	if k.current() != nil {
+		return nil
 	}
-	var secret string
-	err := dbquery.Get(ctx, q, &secret, selectKey)
+	var text string
+	err := dbquery.Get(ctx, q, &text, selectKey)
 	if err == nil {
-		var key []byte
-		if key, err = hex.DecodeString(secret); err == nil && len(key) < minKey {
+		var secret []byte
+		if secret, err = hex.DecodeString(text); err == nil && len(secret) < minKey {
 			err = errors.New("it is too short")
 		}
 		if err == nil {
-			k.setOnce(key)
-			return k.loadEnds(ctx, q)
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.key = newKey(secret)
+			return nil
 		}
 	}
 	return fmt.Errorf("safety: read the key of the signatures: %w", err)
 }
 
 // sign signs the parts; load must have succeeded.
-func (k *keyring) sign(parts []string) string { return k.id + ":" + k.mac(parts) }
+func (k *keyring) sign(parts []string) string { return k.current().sign(parts) }
+
+func (k *key) sign(parts []string) string { return k.id + ":" + k.mac(parts) }
 
 // A signed is the result of verifying a signature.
 type signed int
@@ -103,9 +98,9 @@ func (k *keyring) check(signature string, parts []string) signed {
 	if !ok {
 		return signedWrong
 	}
-	signer := k
-	if id != k.id {
-		i := slices.IndexFunc(k.old, func(old *keyring) bool { return old.id == id })
+	signer := k.current()
+	if id != signer.id {
+		i := slices.IndexFunc(k.old, func(old *key) bool { return old.id == id })
 		if i < 0 {
 			return signedByAnotherKey
 		}
@@ -118,62 +113,39 @@ func (k *keyring) check(signature string, parts []string) signed {
 }
 
 // mac is an HMAC-SHA256 in hexadecimal. Quoted strings are unambiguous.
-func (k *keyring) mac(parts []string) string {
-	s, _ := k.signers.Get().(*signer)
-	defer k.signers.Put(s)
-	s.text = appendQuoted(s.text[:0], parts)
-	s.hash.Reset()
-	_, _ = s.hash.Write(s.text)
-	return hex.EncodeToString(s.hash.Sum(nil))
-}
-
-// A signer is reused: one message needs a dozen signatures.
-type signer struct {
-	hash hash.Hash // an HMAC with the key
-	text []byte
-}
-
-// appendQuoted appends the parts as fmt prints them with %q, without reflection.
-func appendQuoted(text []byte, parts []string) []byte {
-	text = append(text, '[')
-	for i, part := range parts {
-		if i > 0 {
-			text = append(text, ' ')
-		}
-		text = appendQuote(text, part)
-	}
-	return append(text, ']')
-}
-
-// appendQuote is strconv.AppendQuote without the look-up of whether each character is printable.
-func appendQuote(text []byte, s string) []byte {
-	begin, plain := len(text), 0
-	text = append(text, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c < ' ' || c > '~':
-			return strconv.AppendQuote(text[:begin], s)
-		case c == '"', c == '\\':
-			text = append(append(text, s[plain:i]...), '\\')
-			plain = i
-		}
-	}
-	return append(append(text, s[plain:]...), '"')
+func (k *key) mac(parts []string) string {
+	h := hmac.New(sha256.New, k.secret)
+	_, _ = fmt.Fprintf(h, "%q", parts)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // makeKey makes the key that the database keeps, unless there is one.
 func makeKey(ctx context.Context, db queue.DB) error {
-	var secret string
-	err := dbquery.Get(ctx, db.Reader(), &secret, selectKey)
+	var text string
+	err := dbquery.Get(ctx, db.Reader(), &text, selectKey)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	key := make([]byte, minKey)
-	if _, err := rand.Read(key); err != nil {
+	secret := make([]byte, minKey)
+	if _, err := rand.Read(secret); err != nil {
 		return err
 	}
 	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, insertKey, hex.EncodeToString(key))
+		_, err := tx.ExecContext(ctx, insertKey, hex.EncodeToString(secret))
 		return err
 	})
+}
+
+// DeriveKey returns a key of 32 bytes for a purpose, such as signing the buttons of a message. It is derived from [Config].Key,
+// or from the key that the database keeps. A key reveals nothing about the keys of other purposes.
+func (l *Ledger) DeriveKey(ctx context.Context, purpose string) ([]byte, error) {
+	if purpose == "" {
+		return nil, errors.New("safety: DeriveKey: the purpose is empty")
+	}
+	if err := l.keys.load(ctx, l.cfg.DB.Reader()); err != nil {
+		return nil, err
+	}
+	h := hmac.New(sha256.New, l.keys.current().secret)
+	_, _ = fmt.Fprintf(h, "%q", []string{"a key for", purpose})
+	return h.Sum(nil), nil
 }

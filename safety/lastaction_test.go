@@ -131,7 +131,7 @@ func TestAForwardFailsBesideADeletion(t *testing.T) {
 		_, err := d.start(ids[0], "job-1")
 		require.NoError(t, err)
 		a, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Start(ctx, &meanwhileTx{tx, "INSERT INTO message_turns", func() {
+			return d.ledger.Start(ctx, &meanwhileTx{tx, "INSERT INTO message_locks", func() {
 				failed := make(chan error)
 				go func() { failed <- d.fail(ids[0], "the recipient is refused") }()
 				require.NoError(t, <-failed)

@@ -32,10 +32,6 @@ type Config struct {
 	// looked up, and no safe mode counts.
 	Rules Rules
 
-	// RuleStores are the stores that record their rules with [Ledger.LogRules]. [Ledger.AdoptRules] and [Ledger.VerifyAudit] read
-	// them. Default nil: none.
-	RuleStores []RuleStore
-
 	// Labels lists the labels of an account. A model's decision for a label that does not exist, or that is kept from models,
 	// waits for a person. Default nil: labels are not looked up.
 	Labels Labels
@@ -71,12 +67,12 @@ type Config struct {
 	// file.
 	StopFile string
 
-	// SeenFile is the path of a file in which the ledger keeps how far it has seen the log, so that a later process misses what is gone
-	// from its end: with the end of the log, what was approved and carried out can be made to look as if it still were to be. It also has
-	// the ids of what people have rejected last. Programs on one machine share it. It grows to some megabytes at the most. It belongs where nobody can write who can write to the database, and
-	// stays when the database goes: one that is put back is shorter; see [Ledger.AcceptLog] and [Ledger.Remember]. Default empty: the
-	// ledger remembers until it ends.
-	SeenFile string
+	// Checkpoint remembers outside of the database how far it has come, so that a database that is put back repeats nothing; see
+	// [ErrRestored], [Ledger.Remember] and [CheckpointFile]. Default nil: a database that is put back is not noticed.
+	Checkpoint CheckpointStore
+
+	// Audit is the log of what is decided, permitted and done; *audit.Log implements it. Default nil: no log.
+	Audit AuditLog
 
 	// DryRun records all decisions and carries out nothing. An action that would be queued, or would wait for a person, is
 	// recorded as canceled and stays canceled. An action that was queued before waits until the dry run is over. Default false.
@@ -89,14 +85,12 @@ type Config struct {
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
 
-	// Key signs what is permitted and who approved it, so that nothing else is executed; at least 32 bytes. All programs that
-	// share the database need the same key. Default nil: a random key that Migrate makes and the database keeps. It guards
-	// against faults and against writers of the tables, but not against those who can read the key there.
+	// Key signs requests for approval and approvals, so that nothing else is executed; at least 32 bytes. All programs that share
+	// the database need the same key. Default nil: a random key that Migrate makes and the database keeps.
 	Key []byte
 
-	// OldKeys are replaced keys. They verify what they signed before Key took their place, and sign nothing. An action signed
-	// with a key that is neither here nor in Key cannot be verified: it is not started, continued, renewed or undone. Default
-	// nil: none.
+	// OldKeys are replaced keys. They verify what they signed, and sign nothing. What is signed with a key that is neither here nor
+	// in Key cannot be verified: a person is asked again. Default nil: none.
 	OldKeys [][]byte
 
 	// ApprovalExpiry is the time within which a request can be approved, and after that the time within which the approved
@@ -131,6 +125,8 @@ func (c *Config) validate() error {
 		fields.Optional("safety: Config.Sent", c.Sent),
 		fields.Optional("safety: Config.Refusals", c.Refusals),
 		fields.Optional("safety: Config.Forbids", c.Forbids),
+		fields.Optional("safety: Config.Checkpoint", c.Checkpoint),
+		fields.Optional("safety: Config.Audit", c.Audit),
 		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
 	}
 	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {
@@ -159,9 +155,7 @@ type Ledger struct {
 	gate *Gate
 	keys *keyring
 
-	recent  recentLog
-	lastEnd lastEnd
-	seen    seenLog
+	checkpoint *checkpoint
 }
 
 // NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.
@@ -171,19 +165,19 @@ func NewLedger(cfg Config) (*Ledger, error) {
 	if err := errors.Join(err, policyErr); err != nil {
 		return nil, err
 	}
-	l := &Ledger{cfg: cfg, gate: gate, keys: newKeyring(cfg.Key, cfg.OldKeys...), seen: seenLog{path: cfg.SeenFile}}
-	if _, _, err := l.seen.now(); err != nil {
-		return nil, fmt.Errorf("safety: Config.SeenFile: %w", err)
+	checkpoint, err := newCheckpoint(cfg.Checkpoint)
+	if err != nil {
+		return nil, fmt.Errorf("safety: Config.Checkpoint: %w", err)
 	}
-	return l, nil
+	return &Ledger{cfg: cfg, gate: gate, keys: newKeyring(cfg.Key, cfg.OldKeys...), checkpoint: checkpoint}, nil
 }
 
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, model_counts, audit_entries,
-// audit_lanes, and those that begin with safety_) or brings them up to date, and makes the default key of [Config].Key. Call it
-// at every start; several processes may do so at once.
+// Migrate creates the ledger's tables (decisions, actions, action_links, message_locks, approvals, model_counts, and those that
+// begin with safety_) or brings them up to date, and makes the default key of [Config].Key. Call it at every start; several
+// processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err

@@ -105,33 +105,43 @@ func (l *Ledger) Approvals(ctx context.Context, f Filter) ([]Waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Waiting
-	err = l.snapshot(ctx, func(tx *snapshot) (err error) {
-		list, err = l.readWaiting(ctx, tx, query, args)
-		return err
-	})
+	if err := l.keys.load(ctx, l.cfg.DB.Reader()); err != nil {
+		return nil, err
+	}
+	list, err := l.readWaiting(ctx, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list: %w", err)
 	}
 	return list, nil
 }
 
-func (l *Ledger) readWaiting(ctx context.Context, tx dbquery.Querier, query string, args []any) ([]Waiting, error) {
-	if err := l.keys.load(ctx, tx); err != nil {
+// readWaiting reads waiting actions and verifies what it has read. The keys must be loaded.
+func (l *Ledger) readWaiting(ctx context.Context, query string, args []any) ([]Waiting, error) {
+	db := l.cfg.DB.Reader()
+	held := l.checkpoint.check(ctx, db, l.cfg.Audit)
+	var accepted switchRow
+	if err := dbquery.Get(ctx, db, &accepted, selectSwitch); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
 	var rows []waitingRow
-	if err := dbquery.Select(ctx, tx, &rows, query, args...); err != nil {
+	if err := dbquery.Select(ctx, db, &rows, query, args...); err != nil {
 		return nil, err
 	}
 	list := make([]Waiting, len(rows))
 	for i := range rows {
+		r := &rows[i]
 		var err error
-		if list[i], err = rows[i].value(); err != nil {
+		if list[i], err = r.value(); err != nil {
 			return nil, err
 		}
-		if list[i].Fault, err = l.checkShown(ctx, tx, list[i].Action.ID, &rows[i]); err != nil {
-			return nil, err
+		p := permitRow{actionRow: r.actionRow, decided: decided{r.decisionRow}, switchRow: accepted}
+		switch {
+		case p.State != postroom.ActionApprovedPending:
+			list[i].Fault = &StateError{Op: "check the request about", ActionID: p.ID, State: p.State, JobID: p.JobID}
+		case held != nil:
+			list[i].Fault = held
+		default:
+			list[i].Fault = l.genuine(&p, &r.approvalRow)
 		}
 	}
 	return list, nil

@@ -200,7 +200,7 @@ func TestResolve(t *testing.T) {
 		for _, id := range ids {
 			require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
 				a.ID = id
-				_, _, err := d.ledger.insertActionRow(ctx, tx, a, first{decision: &decisionRow{}})
+				_, _, err := d.ledger.insertAction(ctx, tx, a, &decisionRow{}, 0)
 				return err
 			}))
 		}
@@ -225,7 +225,7 @@ func TestResolveNamesTenCandidates(t *testing.T) {
 	for i := range 12 {
 		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
 			a.ID = fmt.Sprintf("ff%02d", i)
-			_, _, err := d.ledger.insertActionRow(ctx, tx, a, first{decision: &decisionRow{}})
+			_, _, err := d.ledger.insertAction(ctx, tx, a, &decisionRow{}, 0)
 			return err
 		}))
 	}

@@ -135,7 +135,10 @@ func (l *Ledger) insert(
 	}
 	action.AccountID, action.MessageID, action.ProviderMessageID = msg.AccountID, msg.ID, decision.ProviderID
 	action.Type, action.Parameters = d.Action, d.Parameters
-	return l.insertActionRow(ctx, tx, action, first{decision: decision})
+	if action, p, err = l.insertAction(ctx, tx, action, decision, 0); err != nil {
+		return action, nil, err
+	}
+	return action, p, l.auditDecision(ctx, tx, p)
 }
 
 func insertDecisionRow(
@@ -173,16 +176,8 @@ func insertDecisionRow(
 	return &row, n == 1, err
 }
 
-// A first has the values with which the row of an action is inserted.
-type first struct {
-	decision *decisionRow
-	turn     int64  // 0: it has none yet
-	undoes   string // the id of the action that it undoes, whose decision it has
-}
-
-// insertActionRow inserts the action and adds it to the audit log, with its decision unless the decision is another action's. An
-// action that needs no approval is sealed.
-func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, f first) (postroom.Action, *permitRow, error) {
+// insertAction inserts the action of a decision. sequence is 0 for an action that has not started.
+func (l *Ledger) insertAction(ctx context.Context, tx queue.Tx, a postroom.Action, d *decisionRow, sequence int64) (postroom.Action, *permitRow, error) {
 	if a.ID == "" {
 		id, err := uuid7.New()
 		if err != nil {
@@ -198,23 +193,14 @@ func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Ac
 	if err != nil {
 		return a, nil, err
 	}
-	row.Turn, row.Undoes = sql.NullInt64{Int64: f.turn, Valid: f.turn != 0}, f.undoes
-	p := &permitRow{actionRow: row, decided: decided{*f.decision}}
-	switch a.State {
-	case postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionCompleted:
-		p.Seal = sql.NullString{String: l.seal(p.sealed()), Valid: true}
-	}
+	row.Sequence = sql.NullInt64{Int64: sequence, Valid: sequence != 0}
 	_, err = tx.ExecContext(ctx, insertAction, row.ID, row.AccountID, row.MessageID, row.DecisionID, string(row.Type), row.Parameters,
-		string(row.State), row.Error, row.UndoHint, row.JobID, row.Turn, row.CreatedAt, row.UpdatedAt, row.ExecutedAt, p.Seal)
+		string(row.State), row.Error, row.UndoHint, row.JobID, row.Sequence, row.CreatedAt, row.UpdatedAt, row.ExecutedAt)
 	if err != nil {
 		return a, nil, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
 	}
-	entry := l.entryOfAction(&p.actionRow)
-	if f.undoes != "" {
-		return a, p, l.log(ctx, tx, entry)
-	}
-	d := f.decision
-	return a, p, l.log(ctx, tx, l.entry(auditDecision, d.AccountID, d.ID, 1, string(d.Source), d.parts()), entry)
+	l.checkpoint.reach(tx, mark{row.ID, row.Rev})
+	return a, &permitRow{actionRow: row, decided: decided{*d}}, nil
 }
 
 // newActionRow returns the first row of an action.

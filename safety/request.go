@@ -2,8 +2,6 @@ package safety
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -75,24 +73,10 @@ func (l *Ledger) answerRequest(
 	return a, err
 }
 
-// DeriveKey returns a key of 32 bytes for a purpose, such as signing the buttons of a message. It is derived from [Config].Key,
-// or from the key that the database keeps. A key reveals nothing about the keys of other purposes.
-func (l *Ledger) DeriveKey(ctx context.Context, purpose string) ([]byte, error) {
-	if purpose == "" {
-		return nil, errors.New("safety: DeriveKey: the purpose is empty")
-	}
-	if err := l.keys.load(ctx, l.cfg.DB.Reader()); err != nil {
-		return nil, err
-	}
-	h := hmac.New(sha256.New, l.keys.key)
-	_, _ = fmt.Fprintf(h, "%q", []string{"a key for", purpose})
-	return h.Sum(nil), nil
-}
-
 // OpenRequestTx returns the open request for approval of a waiting action, inside a write transaction, as [Config].Ask sees it.
 // Without one the error is [postroom.ErrNotFound].
 func (l *Ledger) OpenRequestTx(ctx context.Context, tx queue.Tx, actionID string) (Approval, error) {
-	r, err := get[openRow, Approval](ctx, tx, selectRequest, actionID)
+	r, err := get[approvalRow, Approval](ctx, tx, selectRequest, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, notFound("open request for approval of action", actionID)
 	}
@@ -100,4 +84,75 @@ func (l *Ledger) OpenRequestTx(ctx context.Context, tx queue.Tx, actionID string
 		return r, fmt.Errorf("safety: read the request for approval of action %s: %w", actionID, err)
 	}
 	return r, nil
+}
+
+// CheckRequest returns nil if the request for approval of a waiting action is what was asked, and its action and decision are
+// unchanged. Otherwise it returns [ErrApprovalVoid], [ErrRestored], or a [*StateError] if the action does not wait. A request must
+// not be shown as genuine unless CheckRequest returns nil, because its text is read from the database and may have been altered
+// there. [Ledger.Approve] makes the same check. CheckRequest may read a later state of the database than the caller;
+// [Ledger.Approvals] and [Ledger.Waiting] return what they have checked.
+func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
+	db := l.cfg.DB.Reader()
+	p, err := l.permit(ctx, db, actionID)
+	if err != nil {
+		return err
+	}
+	r, err := openRequest(ctx, db, actionID)
+	if err != nil {
+		return err
+	}
+	if r == nil || p.State != postroom.ActionApprovedPending {
+		return &StateError{Op: "check the request about", ActionID: actionID, State: p.State, JobID: p.JobID}
+	}
+	if err := l.checkpoint.check(ctx, db, l.cfg.Audit); err != nil {
+		return err
+	}
+	return l.genuine(p, r)
+}
+
+// Waiting returns an action that waits for approval, with its request. An action that does not wait is a [*StateError].
+func (l *Ledger) Waiting(ctx context.Context, actionID string) (w Waiting, err error) {
+	if err := l.keys.load(ctx, l.cfg.DB.Reader()); err != nil {
+		return w, err
+	}
+	list, err := l.readWaiting(ctx, selectWaiting, []any{actionID})
+	if err != nil {
+		return w, fmt.Errorf("safety: read the request about action %s: %w", actionID, err)
+	}
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	a, err := l.Action(ctx, actionID)
+	if err != nil {
+		return w, err
+	}
+	return w, &StateError{Op: "read the request about", ActionID: actionID, State: a.State, JobID: a.JobID}
+}
+
+// Request returns a request for approval, whether it waits or was answered, with its action and its decision, or
+// [postroom.ErrNotFound]. Its Fault is nil if it was asked so, and answered so if it was approved; otherwise it is
+// [ErrApprovalVoid] or [ErrRestored], and nobody must be told what it says.
+func (l *Ledger) Request(ctx context.Context, id string) (w Waiting, err error) {
+	db := l.cfg.DB.Reader()
+	var r approvalRow
+	if err := dbquery.Get(ctx, db, &r, selectApproval, id); errors.Is(err, sql.ErrNoRows) {
+		return w, notFound("request for approval", id)
+	} else if err != nil {
+		return w, fmt.Errorf("safety: read request for approval %s: %w", id, err)
+	}
+	p, err := l.permit(ctx, db, r.ActionID)
+	if err != nil {
+		return w, err
+	}
+	row := waitingRow{entryRow{p.actionRow, p.decisionRow}, r}
+	if w, err = row.value(); err != nil {
+		return w, err
+	}
+	w.Fault = l.checkpoint.check(ctx, db, l.cfg.Audit)
+	unnamed := *p
+	unnamed.Content = "" // it may have been composed after the request was answered
+	if w.Fault == nil && l.verifyRequest(p, &r) != signedRight && l.verifyRequest(&unnamed, &r) != signedRight {
+		w.Fault = fmt.Errorf("safety: request %s: %w: %w, or signed with another key", r.ID, ErrApprovalVoid, ErrAltered)
+	}
+	return w, nil
 }

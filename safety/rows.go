@@ -74,8 +74,8 @@ type actionRow struct {
 	UpdatedAt  dbtime.Time          `db:"action.updated_at"`
 	ExecutedAt dbtime.Time          `db:"action.executed_at"`
 	Rev        int                  `db:"action.rev"`
-	Turn       sql.NullInt64        `db:"action.turn"`
-	Seal       sql.NullString       `db:"action.seal"`
+	Sequence   sql.NullInt64        `db:"action.sequence"`            // its place among the actions of the message, from its start on
+	ApprovalID string               `db:"action.approval_id"`         // of the approval that permits it; empty if none does, or need to
 	ProviderID string               `db:"action.provider_message_id"` // of the decision
 	Undoes     string               `db:"action.undoes"`              // the id of the action that it undoes
 }

@@ -18,7 +18,7 @@ type Rules interface {
 }
 
 // evidence looks up the rule of a decision, and the doubts about a model's decision. If the stored rule differs from the one that
-// matched, does not match the audit log, or specifies another action, a person is asked.
+// matched, or specifies another action, a person is asked.
 func (l *Ledger) evidence(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (Evidence, error) {
 	if d.Source == postroom.SourceModel {
 		doubts, err := l.modelDoubts(ctx, tx, msg, d)
@@ -27,36 +27,17 @@ func (l *Ledger) evidence(ctx context.Context, tx queue.Tx, msg *postroom.Messag
 	if d.Source != postroom.SourceDeterministic || d.RuleID == "" || l.cfg.Rules == nil {
 		return Evidence{}, nil
 	}
-	rule, check, fault, err := l.standsBehind(ctx, tx, d)
-	if err != nil {
-		return Evidence{}, err
+	rule, err := l.cfg.Rules.StoredRule(ctx, tx, d.RuleID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		rule = postroom.StoredRule{}
+	case err != nil:
+		return Evidence{}, fmt.Errorf("safety: look up rule %s: %w", d.RuleID, err)
 	}
-	if fault != "" {
-		return Evidence{Doubts: []Doubt{{check, fmt.Sprintf("rule '%s' decided, and %s", d.RuleName, fault)}}}, nil
+	if fault := l.ruleFault(rule, d); fault != "" {
+		return Evidence{Doubts: []Doubt{{OverrideRule, fmt.Sprintf("rule '%s' decided, and %s", d.RuleName, fault)}}}, nil
 	}
 	return Evidence{SafeMode: rule.SafeMode}, nil
-}
-
-// standsBehind looks up the rule of a decision and compares them. It returns the failed check and its reason; empty if the rule
-// stands behind the decision. On PostgreSQL the rule may change after the look-up and before the audit log is read. Then the two
-// differ, and both are read again.
-func (l *Ledger) standsBehind(ctx context.Context, tx queue.Tx, d postroom.Decision) (rule postroom.StoredRule, check Override, fault string, err error) {
-	for before := (postroom.RuleState{}); ; before = rule.State {
-		rule, err = l.cfg.Rules.StoredRule(ctx, tx, d.RuleID)
-		switch {
-		case errors.Is(err, postroom.ErrNotFound):
-			rule = postroom.StoredRule{}
-		case err != nil:
-			return rule, "", "", fmt.Errorf("safety: look up rule %s: %w", d.RuleID, err)
-		}
-		if fault = l.ruleFault(rule, d); fault != "" || rule.State.Kind == "" {
-			return rule, OverrideRule, fault, nil
-		}
-		fault, err = l.CheckRule(ctx, tx, rule.State)
-		if err != nil || fault == "" || rule.State == before {
-			return rule, OverrideUnsigned, fault, err
-		}
-	}
 }
 
 // ruleFault returns why the stored rule does not stand behind the decision; empty if it does.

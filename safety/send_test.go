@@ -10,7 +10,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
-	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -70,17 +69,6 @@ func TestWhatIsSentIsWhatWasApproved(t *testing.T) {
 		"the message is another once it is composed": {func(m *mailbox) {
 			m.trigger("swap", "INSERT", "outbound_messages", `UPDATE outbound_messages SET payload_json = REPLACE(payload_json, 'bob@', 'mallory@')`)
 		}, 1, postroom.ActionCompleted},
-		"what was announced is taken away": {func(m *mailbox) {
-			m.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Cut: gmailtest.CutAfter})
-			m.trigger("forget", "INSERT", "audit_entries", `UPDATE actions SET undo_hint_json = NULL WHERE state = 'executing'`)
-			m.trigger("forget_row", "UPDATE OF open_until", "outbound_messages", `UPDATE outbound_messages SET open_until = NULL WHERE open_until IS NOT NULL`)
-		}, 1, postroom.ActionFailed},
-		"what was announced is taken away with its entry": {func(m *mailbox) {
-			m.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Cut: gmailtest.CutAfter})
-			m.trigger("forget", "INSERT", "audit_entries", `UPDATE actions SET undo_hint_json = NULL, rev = rev - 1 WHERE state = 'executing' AND undo_hint_json IS NOT NULL;
-DELETE FROM audit_entries WHERE kind = 'action' AND rev > (SELECT rev FROM actions WHERE id = subject_id)`)
-			m.trigger("forget_row", "UPDATE OF open_until", "outbound_messages", `UPDATE outbound_messages SET open_until = NULL WHERE open_until IS NOT NULL`)
-		}, 1, postroom.ActionFailed},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -97,16 +85,13 @@ DELETE FROM audit_entries WHERE kind = 'action' AND rev > (SELECT rev FROM actio
 				a, err := m.ledger.Action(t.Context(), id)
 				require.NoError(t, err)
 				require.Equal(t, tt.ends, a.State, a.Error)
-				audit, err := m.ledger.VerifyAudit(t.Context(), nil)
-				require.NoError(t, err)
-				require.Equal(t, tt.ends == postroom.ActionFailed, len(audit.Faults) > 0, "%v", audit.Faults)
 			})
 		})
 	}
 }
 
-// TestOnlyWhatIsVouchedForIsShown: nobody is shown what was made of an action that was altered.
-func TestOnlyWhatIsVouchedForIsShown(t *testing.T) {
+// TestOnlyWhatIsVerifiedIsShown: nobody is shown what was made of an action that was altered.
+func TestOnlyWhatIsVerifiedIsShown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		m := newMailbox(t, db)
 		id := m.forward()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -43,17 +44,12 @@ func (l *Ledger) sentBefore(ctx context.Context, tx queue.Tx, msg *postroom.Mess
 	return "", nil
 }
 
-// Approver returns the last person who approved the action; empty if nobody has, because the gate let it pass. Start checks that
-// an action that has started is the one that was approved.
-func (l *Ledger) Approver(ctx context.Context, tx queue.Tx, actionID string) (string, error) {
-	answer, err := get[approvalRow, Approval](ctx, tx, selectAnswer, actionID)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return "", nil
-	case err != nil:
+// Approver returns the person who approved the action; empty if nobody has, because the gate let it pass. Start checks that an
+// action that has started is the one that was approved.
+func (l *Ledger) Approver(ctx context.Context, tx queue.Tx, actionID string) (approver string, err error) {
+	err = dbquery.Get(ctx, tx, &approver, selectApprover, actionID)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("safety: who has approved action %s: %w", actionID, err)
-	case answer.Outcome != OutcomeApproved:
-		return "", nil
 	}
-	return answer.Approver, nil
+	return approver, nil
 }

@@ -24,25 +24,17 @@ WHERE rule_id <> ''`
   actions.decision_id AS "action.decision_id", actions.type AS "action.type",
   actions.parameters_json AS "action.parameters_json", actions.state AS "action.state",
   actions.error AS "action.error", actions.undo_hint_json AS "action.undo_hint_json",
-  actions.job_id AS "action.job_id", COALESCE(actions.content_sha256, '') AS "action.content_sha256", actions.created_at AS "action.created_at",
+  actions.job_id AS "action.job_id", actions.content_sha256 AS "action.content_sha256", actions.created_at AS "action.created_at",
   actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at", actions.rev AS "action.rev",
-  actions.turn AS "action.turn", actions.seal AS "action.seal",
+  actions.sequence AS "action.sequence", actions.approval_id AS "action.approval_id",
   (SELECT provider_message_id FROM decisions decided WHERE decided.id = actions.decision_id) AS "action.provider_message_id",
   COALESCE((SELECT MIN(effect_action_id) FROM action_links WHERE cause_action_id = actions.id AND relation = 'undo_of'), '') AS "action.undoes"`
-
-	// The last entry about an action, as lastEntry scans it.
-	lastOfAction = `(SELECT lane || ' ' || entry || ' ' || seen || ' ' || rev || ' ' || digest FROM audit_entries
-    WHERE kind = 'action' AND subject_id = actions.id ORDER BY rev DESC LIMIT 1) AS last`
-
-	// The last entry about a request for approval.
-	lastOfApproval = `(SELECT lane || ' ' || entry || ' ' || seen || ' ' || rev || ' ' || digest FROM audit_entries
-    WHERE kind = 'approval' AND subject_id = approvals.id ORDER BY rev DESC LIMIT 1) AS last`
 
 	approvalColumns = `approvals.id AS "approval.id", approvals.action_id AS "approval.action_id",
   approvals.reasons_json AS "approval.reasons_json", approvals.digest AS "approval.digest",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
-  approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.rev AS "approval.rev"`
+  approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.signature AS "approval.signature", approvals.used_by AS "approval.used_by"`
 
 	// The first decision with a key stays.
 	insertDecision = `
@@ -58,17 +50,12 @@ FROM decisions
 WHERE id = $1`
 
 	insertAction = `
-INSERT INTO actions (id, account_id, message_id, decision_id, type, parameters_json, state, error, undo_hint_json, job_id,
-  turn, created_at, updated_at, executed_at, seal, rev)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1)`
+INSERT INTO actions (id, account_id, message_id, decision_id, type, parameters_json, content_sha256, state, error, undo_hint_json,
+  approval_id, job_id, sequence, created_at, updated_at, executed_at, rev)
+VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8, $9, '', $10, $11, $12, $13, $14, 1)`
 
 	selectAction = `
 SELECT ` + actionColumns + `
-FROM actions
-WHERE id = $1`
-
-	selectLogged = `
-SELECT ` + actionColumns + `, ` + lastOfAction + `
 FROM actions
 WHERE id = $1`
 
@@ -90,36 +77,32 @@ SET state = $1,
   undo_hint_json = $3,
   job_id = $4,
   content_sha256 = $5,
-  turn = $6,
+  sequence = $6,
   executed_at = $7,
   updated_at = $8,
-  seal = $9,
+  approval_id = $9,
   rev = $10
 WHERE id = $11
   AND state = $12
-  AND rev = $13
-RETURNING ` + actionColumns
+  AND rev = $13`
 
-	// An action with all that its seal is over. Of several approvals the last in the log counts: ids follow clocks, which may be set back.
+	// An action with its decision, its approval, and what may hold it.
 	selectPermit = `
-SELECT ` + actionColumns + `, ` + lastOfAction + `, ` + decisionColumns + `,
-  COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.approver, '') AS "approval.approver",
-  approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
-  approvals.decided_at AS "approval.decided_at",
+SELECT ` + actionColumns + `, ` + decisionColumns + `,
+  COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.digest, '') AS "approval.digest", COALESCE(approvals.reasons_json, 'null') AS "approval.reasons_json",
+  COALESCE(approvals.outcome, '') AS "approval.outcome", COALESCE(approvals.approver, '') AS "approval.approver",
+  COALESCE(approvals.signature, '') AS "approval.signature", COALESCE(approvals.used_by, '') AS "approval.used_by", COALESCE(approvals.action_id, '') AS "approval.action_id",
+  approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at", approvals.decided_at AS "approval.decided_at",
+  CASE WHEN decisions.needs_approval <> 0 OR EXISTS (SELECT 1 FROM approvals asked WHERE asked.action_id = actions.id) THEN 1 ELSE 0 END AS asked,
   COALESCE(safety_switch.stopped, 0) AS stopped, COALESCE(safety_switch.undos, 0) AS undos,
   COALESCE(safety_switch.changed_by, '') AS changed_by, COALESCE(safety_switch.why, '') AS why, safety_switch.changed_at AS changed_at,
+  safety_switch.accepted_at AS accepted_at,
   ` + breakerColumns + `
 FROM actions
 JOIN decisions ON decisions.id = actions.decision_id
 LEFT JOIN safety_switch ON safety_switch.id = 1
 LEFT JOIN safety_breakers ON safety_breakers.account_id = actions.account_id AND safety_breakers.source = decisions.source
-LEFT JOIN approvals ON approvals.id = (
-  SELECT given.id
-  FROM approvals given
-  WHERE given.action_id = actions.id
-    AND given.outcome = 'approved'
-  ORDER BY COALESCE((SELECT MAX(seen) FROM audit_entries WHERE kind = 'approval' AND subject_id = given.id), 0) DESC, given.id DESC
-  LIMIT 1)
+LEFT JOIN approvals ON approvals.id = actions.approval_id
 WHERE actions.id = $1`
 
 	lockAction = `
@@ -139,40 +122,40 @@ INSERT INTO safety_keys (id, secret)
 VALUES (1, $1)
 ON CONFLICT (id) DO NOTHING`
 
-	// No row: another action, or a wake-up, has the turn. The signed action rows take precedence over this table: an executing
-	// action has the turn, and the numbers continue from those of the actions. The last parameter is the job of a wake-up.
-	takeTurn = `
-INSERT INTO message_turns (account_id, message_id, turn, action_id, job_id)
-SELECT $1, $2, 1 + COALESCE(MAX(turn), 0), $3, $4
+	// No row: another action, or a wake-up, has the lock. The rows of actions take precedence over this table: an executing action
+	// has the lock, and the sequence continues from those of the actions. The last parameter is the job of a wake-up.
+	lockMessage = `
+INSERT INTO message_locks (account_id, message_id, sequence, action_id, job_id)
+SELECT $1, $2, 1 + COALESCE(MAX(sequence), 0), $3, $4
 FROM actions
 WHERE account_id = $1
   AND message_id = $2
 HAVING COALESCE(MAX(CASE WHEN state = 'executing' AND id <> $3 THEN 1 ELSE 0 END), 0) = 0
 ON CONFLICT (account_id, message_id) DO UPDATE
-SET turn = CASE WHEN excluded.turn > message_turns.turn THEN excluded.turn ELSE message_turns.turn + 1 END,
+SET sequence = CASE WHEN excluded.sequence > message_locks.sequence THEN excluded.sequence ELSE message_locks.sequence + 1 END,
   action_id = excluded.action_id,
   job_id = excluded.job_id
-WHERE message_turns.action_id IS NULL
-RETURNING turn`
+WHERE message_locks.action_id IS NULL
+RETURNING sequence`
 
-	endTurn = `
-UPDATE message_turns
+	unlockMessage = `
+UPDATE message_locks
 SET action_id = NULL,
   job_id = NULL
 WHERE account_id = $1
   AND message_id = $2
   AND action_id = $3`
 
-	selectWakeUpTurn = `
-SELECT turn
-FROM message_turns
+	selectWakeUpLock = `
+SELECT sequence
+FROM message_locks
 WHERE account_id = $1
   AND message_id = $2
   AND action_id = $3
   AND job_id = $4`
 
-	endWakeUpTurn = `
-UPDATE message_turns
+	unlockWakeUp = `
+UPDATE message_locks
 SET action_id = NULL,
   job_id = NULL
 WHERE account_id = $1
@@ -180,13 +163,13 @@ WHERE account_id = $1
   AND action_id = $3
   AND job_id IS NOT NULL`
 
-	selectTurn = `
+	selectLockHolder = `
 SELECT ` + actionColumns + `,
-  COALESCE((SELECT job_id FROM message_turns WHERE account_id = $1 AND message_id = $2 AND action_id = actions.id), '') AS turn_job
+  COALESCE((SELECT job_id FROM message_locks WHERE account_id = $1 AND message_id = $2 AND action_id = actions.id), '') AS lock_job
 FROM actions
 WHERE account_id = $1
   AND message_id = $2
-  AND (state = 'executing' OR id = (SELECT action_id FROM message_turns WHERE account_id = $1 AND message_id = $2))
+  AND (state = 'executing' OR id = (SELECT action_id FROM message_locks WHERE account_id = $1 AND message_id = $2))
 LIMIT 1`
 
 	selectBeforeDeletion = `
@@ -199,23 +182,19 @@ WHERE account_id = $1
 ORDER BY id`
 
 	selectHistory = `
-SELECT ` + actionColumns + `, ` + lastOfAction + `
+SELECT ` + actionColumns + `
 FROM actions
 WHERE actions.account_id = $1
   AND actions.message_id = $2
   AND actions.state = 'completed'
-  AND actions.turn IS NOT NULL
-ORDER BY actions.turn`
+  AND actions.sequence IS NOT NULL
+ORDER BY actions.sequence`
 
 	updateReport = `
 UPDATE actions
-SET report_json = $1,
-  report_rev = report_rev + 1
+SET report_json = $1
 WHERE id = $2
-  AND state = 'executing'
-RETURNING ` + reportColumns
-
-	reportColumns = `id, account_id, report_json, report_rev, created_at`
+  AND state = 'executing'`
 
 	selectReport = `
 SELECT report_json
@@ -224,18 +203,14 @@ WHERE id = $1`
 
 	insertUndoLink = `
 INSERT INTO action_links (cause_action_id, effect_action_id, relation, created_at)
-VALUES ($1, $2, 'undo_of', $3)
-RETURNING ` + linkColumns
-
-	linkColumns = `cause_action_id, effect_action_id, relation, created_at, void_at`
+VALUES ($1, $2, 'undo_of', $3)`
 
 	voidUndoLink = `
 UPDATE action_links
 SET void_at = $1
 WHERE cause_action_id = $2
   AND relation = 'undo_of'
-  AND void_at IS NULL
-RETURNING ` + linkColumns
+  AND void_at IS NULL`
 
 	// The undo of an undo voids it.
 	voidUndone = `
@@ -247,8 +222,7 @@ WHERE relation = 'undo_of'
     SELECT effect_action_id
     FROM action_links
     WHERE cause_action_id = $2
-      AND relation = 'undo_of')
-RETURNING ` + linkColumns
+      AND relation = 'undo_of')`
 
 	selectUndos = `
 SELECT ` + actionColumns + `
@@ -266,7 +240,7 @@ WHERE action_links.effect_action_id = $1
   AND action_links.relation = 'undo_of'
   AND action_links.void_at IS NULL`
 
-	// Only the first of several answers changes a row.
+	// Only the first of several answers changes a row, and only if the request is as it was read.
 	updateApproval = `
 UPDATE approvals
 SET digest = $1,
@@ -274,35 +248,50 @@ SET digest = $1,
   approver = $3,
   why = $4,
   decided_at = $5,
-  rev = $6
+  signature = $6
 WHERE id = $7
-  AND outcome = 'waiting'
-  AND rev = $8
-RETURNING ` + approvalColumns
+  AND outcome = $8
+  AND digest = $9
+  AND signature = $10`
+
+	selectRev = `
+SELECT rev
+FROM actions
+WHERE id = $1`
+
+	// An approval is used once.
+	useApproval = `
+UPDATE approvals
+SET used_by = $1
+WHERE id = $2
+  AND outcome = 'approved'
+  AND used_by = ''`
 
 	selectRequest = `
-SELECT ` + approvalColumns + `, ` + lastOfApproval + `
+SELECT ` + approvalColumns + `
 FROM approvals
 WHERE action_id = $1
   AND outcome = 'waiting'`
 
-	selectLoggedApproval = `
-SELECT ` + approvalColumns + `, ` + lastOfApproval + `
-FROM approvals
-WHERE id = $1`
-
-	// The last answer that a person gave, by the log.
+	// The last answer that a person gave.
 	selectAnswer = `
 SELECT ` + approvalColumns + `
 FROM approvals
 WHERE action_id = $1
   AND outcome IN ('approved', 'rejected')
-ORDER BY COALESCE((SELECT MAX(seen) FROM audit_entries WHERE kind = 'approval' AND subject_id = approvals.id), 0) DESC, id DESC
+ORDER BY decided_at DESC, id DESC
 LIMIT 1`
 
+	selectApprover = `
+SELECT approver
+FROM approvals
+WHERE id = (SELECT approval_id FROM actions WHERE id = $1)
+  AND action_id = $1
+  AND outcome = 'approved'`
+
 	insertApproval = `
-INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why, rev)
-VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '', 1)`
+INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why, signature, used_by)
+VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '', '', '')`
 
 	selectApproval = `
 SELECT ` + approvalColumns + `
@@ -331,6 +320,9 @@ FROM actions
 JOIN decisions ON decisions.id = actions.decision_id
 JOIN approvals ON approvals.action_id = actions.id AND approvals.outcome = 'waiting'
 WHERE `
+
+	selectWaiting = listApprovals + `actions.id = $1
+  AND actions.state = 'approved_pending'`
 
 	newestFirst = `
 ORDER BY actions.id DESC

@@ -5,8 +5,7 @@ import "github.com/postroom-go/postroom"
 const (
 	breakerColumns = `COALESCE(safety_breakers.account_id, '') AS "breaker.account_id", COALESCE(safety_breakers.source, '') AS "breaker.source",
   COALESCE(safety_breakers.why, '') AS "breaker.why", safety_breakers.opened_at AS "breaker.opened_at",
-  safety_breakers.open_until AS "breaker.open_until", safety_breakers.closed_at AS "breaker.closed_at",
-  COALESCE(safety_breakers.rev, 0) AS "breaker.rev"`
+  safety_breakers.open_until AS "breaker.open_until", safety_breakers.closed_at AS "breaker.closed_at"`
 
 	selectSettings = `
 SELECT why
@@ -16,7 +15,7 @@ ORDER BY id DESC
 LIMIT 1`
 
 	selectSwitch = `
-SELECT stopped, undos, changed_by, why, changed_at
+SELECT stopped, undos, changed_by, why, changed_at, accepted_at
 FROM safety_switch
 WHERE id = 1`
 
@@ -40,6 +39,12 @@ SET stopped = 0,
   changed_at = $4
 WHERE id = 1
   AND stopped = 1`
+
+	acceptRestore = `
+INSERT INTO safety_switch (id, stopped, undos, changed_by, why, changed_at, accepted_at)
+VALUES (1, 0, 0, '', '', $1, $1)
+ON CONFLICT (id) DO UPDATE
+SET accepted_at = excluded.accepted_at`
 
 	insertEvent = `
 INSERT INTO safety_events (id, kind, account_id, source, changed_by, why, created_at)
@@ -135,22 +140,19 @@ ORDER BY account_id, source`
 
 	// No row: it is open already.
 	openBreaker = `
-INSERT INTO safety_breakers (account_id, source, opened_at, open_until, why, rev)
-VALUES ($1, $2, $3, $4, $5, 1)
+INSERT INTO safety_breakers (account_id, source, opened_at, open_until, why)
+VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (account_id, source) DO UPDATE
 SET opened_at = excluded.opened_at,
   open_until = excluded.open_until,
   why = excluded.why,
-  closed_at = NULL,
-  rev = safety_breakers.rev + 1
+  closed_at = NULL
 WHERE safety_breakers.closed_at IS NOT NULL
-  OR safety_breakers.open_until <= excluded.opened_at
-RETURNING ` + breakerColumns
+  OR safety_breakers.open_until <= excluded.opened_at`
 
 	closeBreakers = `
 UPDATE safety_breakers
-SET closed_at = $1,
-  rev = rev + 1
+SET closed_at = $1
 WHERE closed_at IS NULL
   AND open_until > $1
   AND ($2 = '' OR account_id = $2)

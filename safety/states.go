@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -38,11 +37,9 @@ type change struct {
 	error string
 	hint  *postroom.UndoHint // nil keeps the action's
 	jobID string             // empty keeps the action's
-	turn  int64              // 0 keeps the action's
-	seal  *string            // nil keeps the action's
 
-	altered bool // the row was altered; the entry about the change verifies nothing
-	last    int  // of an altered row: the last revision in the audit log
+	sequence int64   // 0 keeps the action's
+	approval *string // the id of the approval; nil keeps the action's
 }
 
 // move changes the row of an action, as it was read. If its state does not allow the change, or the row has changed since, it
@@ -61,39 +58,34 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, row *actionRow, c change
 		next.UndoHint = hint
 	}
 	next.JobID = cmp.Or(dbvalue.Clean(c.jobID), row.JobID)
-	if c.turn != 0 {
-		next.Turn = sql.NullInt64{Int64: c.turn, Valid: true}
+	if c.sequence != 0 {
+		next.Sequence = sql.NullInt64{Int64: c.sequence, Valid: true}
 	}
 	if c.to == postroom.ActionExecuting && next.ExecutedAt.IsZero() {
 		next.ExecutedAt = dbtime.Of(dbtime.Truncate(queue.Now(tx)))
 	}
-	if c.seal != nil {
-		next.Seal = sql.NullString{String: *c.seal, Valid: true}
+	if c.approval != nil {
+		next.ApprovalID = *c.approval
 	}
-	next.Rev = max(row.Rev, c.last)
-	if a, err := l.store(ctx, tx, row, &next, c.op, c.altered); err != nil {
+	if a, err := l.store(ctx, tx, row, &next, c.op); err != nil {
 		return a, err
 	}
 	return row.value()
 }
 
-// store writes and signs the next version of an action, if the row is still the one that was read. If the database stores
-// something else, nothing is written.
-func (l *Ledger) store(ctx context.Context, tx queue.Tx, row, next *actionRow, op string, altered bool) (a postroom.Action, err error) {
-	next.UpdatedAt, next.Rev = dbtime.Of(dbtime.Truncate(queue.Now(tx))), next.Rev+1
-	content := sql.NullString{String: next.Content, Valid: next.Content != ""}
-	var stored actionRow
-	err = dbquery.Get(ctx, tx, &stored, updateAction, string(next.State), next.Error, next.UndoHint, next.JobID, content, next.Turn, next.ExecutedAt,
-		next.UpdatedAt, next.Seal, next.Rev, row.ID, string(row.State), row.Rev)
+// store writes the next version of an action, if the row is still the one that was read.
+func (l *Ledger) store(ctx context.Context, tx queue.Tx, row, next *actionRow, op string) (a postroom.Action, err error) {
+	next.UpdatedAt, next.Rev = dbtime.Of(dbtime.Truncate(queue.Now(tx))), row.Rev+1
+	stored, err := dbquery.Exec(ctx, tx, updateAction, string(next.State), next.Error, next.UndoHint, next.JobID, next.Content, next.Sequence,
+		next.ExecutedAt, next.UpdatedAt, next.ApprovalID, next.Rev, row.ID, string(row.State), row.Rev)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return l.overtaken(ctx, tx, row, op)
 	case err != nil:
 		return a, fmt.Errorf("safety: %s action %s: %w", op, row.ID, err)
-	case !slices.Equal(stored.parts(), next.parts()):
-		return a, fmt.Errorf("safety: %s action %s: %w at this moment, by something in the database", op, row.ID, ErrAltered)
+	case stored == 0:
+		return l.overtaken(ctx, tx, row, op)
 	}
-	if err := l.logAction(ctx, tx, next, altered); err != nil {
+	l.checkpoint.reach(tx, mark{next.ID, next.Rev})
+	if err := l.auditAction(ctx, tx, next); err != nil {
 		return a, err
 	}
 	*row = *next
@@ -125,108 +117,21 @@ func (l *Ledger) tooLate(ctx context.Context, q dbquery.Querier, actionID, op st
 	return a, fmt.Errorf("safety: %s action %s: %w", op, actionID, err)
 }
 
-// Start makes a queued action executing, owned by the job. The same job may start it again after a crash; any other job gets a
-// [*StateError]. While another action of the message is executing, the error is a [*postroom.BusyError]. ExecutedAt is set the
-// first time.
-//
-// Start checks that the action matches its last entry in the audit log and the signature over what the gate or a person has
-// permitted, also when it continues an earlier attempt. An action that was altered or put back has failed; so has a started
-// action that is signed with an unknown key. An action whose approval was not used in time, was given under another key, or by a
-// person who is no longer an approver, waits for a person again. Start writes that and returns the action in that state, without
-// an error.
-//
-// A [postroom.Delete] is the last action of its message. While another is queued the error is a [*postroom.BusyError] without a job, and
-// while one waits for a person a [*postroom.HeldError]. If a dangerous one has failed since the deletion was permitted, it waits for a
-// person again.
-//
-// While the action may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError],
-// also for the job that has started the action before: roll the transaction back, and try again later.
-func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
-	if jobID == "" {
-		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
-	}
-	p, err := l.permit(ctx, tx, actionID)
-	if err != nil {
-		return postroom.Action{}, err
-	}
-	if p.State != postroom.ActionQueued && (p.State != postroom.ActionExecuting || p.JobID != jobID) {
-		return l.tooLate(ctx, tx, actionID, "start")
-	}
-	if err := l.mayStart(queue.Now(tx), p); err != nil {
-		return postroom.Action{}, err
-	}
-	if a, withheld, err := l.withhold(ctx, tx, p); withheld || err != nil {
-		return a, err
-	}
-	a, err := p.value()
-	if err != nil || a.State == postroom.ActionExecuting {
-		return a, err
-	}
-	turn, err := l.takeTurn(ctx, tx, a)
-	if err != nil {
-		return a, err
-	}
-	// With the turn, since no other action ends from then on that was executing before.
-	if doubt, err := l.beforeDeletion(ctx, tx, p); err != nil || doubt != "" {
-		if err = errors.Join(err, l.endTurn(ctx, tx, a)); err != nil {
-			return a, err
-		}
-		return l.hold(ctx, tx, p, doubt)
-	}
-	started, err := l.move(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionExecuting, jobID: jobID, turn: turn})
-	if err != nil {
-		return started, errors.Join(err, l.endTurn(ctx, tx, a))
-	}
-	return started, nil
-}
-
-// mayStart returns a [*postroom.HeldError] if the action must wait.
-func (l *Ledger) mayStart(now time.Time, p *permitRow) error {
-	if err := l.heldByStop(&p.switchRow, false); err != nil {
-		return err
-	}
-	if err := p.heldByBreaker(now); err != nil {
-		return err
-	}
-	if p.State == postroom.ActionExecuting {
-		return nil // a started action continues in quiet hours
-	}
-	return l.gate.policy.Quiet.hold(p.Type, now)
-}
-
-// HeldAction returns the [*postroom.HeldError] with which Start would refuse a queued action now; nil if the action may start,
-// has ended, or waits for a person. Show it to the person who approves.
-func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
-	p, err := readPermit(ctx, l.cfg.DB.Reader(), actionID)
-	if err != nil || p.State != postroom.ActionQueued && p.State != postroom.ActionExecuting {
-		return err
-	}
-	if err := l.mayStart(time.Now(), &p); err != nil {
-		return err
-	}
-	if _, err := l.beforeDeletion(ctx, l.cfg.DB.Reader(), &p); errors.Is(err, postroom.ErrHeld) {
-		return err
-	}
-	return l.heldByLog(ctx, &p)
-}
-
 // Complete makes an executing action completed and stores its hint. Completing an undo of an undo makes the original action count
-// as not undone. If the action was altered in the database since it started, it is completed, because its job has done what was
-// started; the audit log records the alteration, and the action cannot be undone.
+// as not undone.
 func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error {
-	a, err := l.endNoted(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
+	a, err := l.endAs(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
 	if err != nil || !IsUndo(a.Type) {
 		return err
 	}
-	err = errors.Join(l.voidLinks(ctx, tx, voidUndone, a.AccountID, actionID), l.endRequest(ctx, tx, a))
-	if err != nil || IsRedo(a.Type) {
+	if err := voidLinks(ctx, tx, voidUndone, actionID); err != nil || IsRedo(a.Type) {
 		return err
 	}
 	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Undos, countUndone, "were undone")
 }
 
 // Fail makes a queued or executing action failed, with the reason for people. If an undo fails, its original can be undone again.
-// If the action is a snooze whose wake-up has the turn of the message, Fail takes the turn from it, and changes nothing else.
+// If the action is a snooze whose wake-up has the lock of the message, Fail takes the lock from it, and changes nothing else.
 func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error {
 	a, err := l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
 	if _, ended := errors.AsType[*StateError](err); ended {
@@ -241,57 +146,47 @@ func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string)
 // Cancel makes an action that is not final canceled, with the reason for people, and withdraws its open request for approval. The
 // job of an executing action gets a [*StateError] when it completes the action; its changes at the provider stay.
 func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error {
-	a, err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason})
-	if err == nil && IsUndo(a.Type) {
-		err = l.endRequest(ctx, tx, a)
-	}
+	_, err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason})
 	if err != nil {
 		return err
 	}
+	return l.withdraw(ctx, tx, actionID, reason)
+}
+
+// withdraw withdraws the open request about an action, if there is one.
+func (l *Ledger) withdraw(ctx context.Context, tx queue.Tx, actionID, why string) error {
 	r, err := openRequest(ctx, tx, actionID)
-	if err == nil {
-		_, err = l.close(ctx, tx, r, OutcomeWithdrawn, "", reason)
+	if err != nil || r == nil {
+		return err
 	}
+	_, err = l.close(ctx, tx, r, r.answered(OutcomeWithdrawn, "", why, queue.Now(tx)))
 	return err
 }
 
+// end is endAs for an undo that has not undone anything: its original can be undone again.
 func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
-	a, err := l.endNoted(ctx, tx, actionID, c)
+	a, err := l.endAs(ctx, tx, actionID, c)
 	if err != nil || !IsUndo(a.Type) {
 		return a, err
 	}
-	return a, l.voidLinks(ctx, tx, voidUndoLink, a.AccountID, actionID)
+	return a, voidLinks(ctx, tx, voidUndoLink, actionID)
 }
 
-// endNoted is finish for an action that may have been altered, which it logs.
-func (l *Ledger) endNoted(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
-	asStarted, err := l.asStarted(ctx, tx, actionID)
+func (l *Ledger) endAs(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
+	row, err := findRow(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if asStarted != nil {
-		return l.finish(ctx, tx, asStarted, c)
-	}
-	p, err := l.permitAlone(ctx, tx, actionID)
-	if err != nil {
-		return postroom.Action{}, err
-	}
-	if CanFollow(p.State, c.to) {
-		if c.altered, err = l.noteSuspect(ctx, tx, p, c.op); err != nil {
-			return postroom.Action{}, err
-		}
-		c.last = p.Last.rev
-	}
-	return l.finish(ctx, tx, &p.actionRow, c)
+	return l.finish(ctx, tx, row, c)
 }
 
-// finish moves an action to a final state, and ends its turn if it had one.
+// finish moves an action to a final state, and ends its lock if it had one.
 func (l *Ledger) finish(ctx context.Context, tx queue.Tx, row *actionRow, c change) (postroom.Action, error) {
 	a, err := l.move(ctx, tx, row, c)
 	if err != nil {
 		return a, err
 	}
-	return a, l.endTurn(ctx, tx, a)
+	return a, l.unlockMessage(ctx, tx, a)
 }
 
 // Action returns one action, or [postroom.ErrNotFound].
@@ -305,14 +200,23 @@ func (l *Ledger) ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom
 }
 
 func findAction(ctx context.Context, q dbquery.Querier, id string) (postroom.Action, error) {
-	a, err := get[actionRow, postroom.Action](ctx, q, selectAction, id)
+	r, err := findRow(ctx, q, id)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	return r.value()
+}
+
+func findRow(ctx context.Context, q dbquery.Querier, id string) (*actionRow, error) {
+	var r actionRow
+	err := dbquery.Get(ctx, q, &r, selectAction, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return a, notFound("action", id)
+		return nil, notFound("action", id)
 	}
 	if err != nil {
-		return a, fmt.Errorf("safety: read action %s: %w", id, err)
+		return nil, fmt.Errorf("safety: read action %s: %w", id, err)
 	}
-	return a, nil
+	return &r, nil
 }
 
 // finishNone completes an action of type none.

@@ -46,6 +46,8 @@ type switchRow struct {
 	By      string      `db:"changed_by"`
 	Why     string      `db:"why"`
 	At      dbtime.Time `db:"changed_at"`
+
+	AcceptedAt dbtime.Time `db:"accepted_at"` // when a person last accepted a database that was put back
 }
 
 // StopOptions are the options of [Ledger.Stop].
@@ -156,5 +158,8 @@ func (l *Ledger) Held(ctx context.Context) error {
 	if err := dbquery.Get(ctx, l.cfg.DB.Reader(), &row, selectSwitch); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("safety: read whether all is stopped: %w", err)
 	}
-	return l.heldByStop(&row, false)
+	if err := l.heldByStop(&row, false); err != nil {
+		return err
+	}
+	return l.checkpoint.check(ctx, l.cfg.DB.Reader(), l.cfg.Audit)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -43,14 +44,13 @@ func undoType(t postroom.ActionType) postroom.ActionType {
 
 // StartUndo records that the job undoes a completed action. It inserts an action of type undo_<type>, or redo_<type> if the
 // original is an undo, executing from the start, and links it to the original. Package undo decides whether the original can be
-// undone. If [Ledger.RequestUndo] has not requested the undo for this job, or the job has already carried it out, the error is
-// [ErrNotRequested], and nothing is written.
+// undone.
 //
 // An action has at most one undo that has not failed, been canceled or been undone itself. If that undo belongs to the same job,
 // StartUndo returns it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and
-// returns an [*UndoneError]. If the action or its undo was altered in the database since it was completed, the error is
-// [ErrAltered]. While another action of the message is executing, StartUndo writes nothing and returns a [*postroom.BusyError];
-// while nothing may start, as with [Ledger.Start], a [*postroom.HeldError].
+// returns an [*UndoneError]. If the action is not what was decided, the error is [ErrAltered]. While another action of the message
+// is executing, StartUndo writes nothing and returns a [*postroom.BusyError]; while nothing may start, as with [Ledger.Start], a
+// [*postroom.HeldError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: the job's id is empty", originalID)
@@ -62,6 +62,9 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if err := l.heldByStop(&p.switchRow, true); err != nil {
 		return postroom.Action{}, err
 	}
+	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
+		return postroom.Action{}, err
+	}
 	original, err := p.value()
 	if err != nil {
 		return original, err
@@ -69,8 +72,8 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
 	}
-	if l.vouched(p) != signedRight {
-		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w: what it has done is not what its row says, or was signed with a key that is not known", originalID, ErrAltered)
+	if !p.coherent() {
+		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w: it is not what was decided", originalID, ErrAltered)
 	}
 	live, err := l.LiveUndoTx(ctx, tx, originalID)
 	switch {
@@ -79,35 +82,13 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	case live == nil:
 		return l.insertUndo(ctx, tx, p, original, jobID)
 	case live.JobID == jobID && live.State == postroom.ActionExecuting:
-		return l.checkUndo(ctx, tx, original, live)
+		return *live, nil
 	}
 	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: *live}
 }
 
-// checkUndo returns the undo that a job continues, or an error if it is not the one that the job has started.
-func (l *Ledger) checkUndo(ctx context.Context, tx queue.Tx, original postroom.Action, live *postroom.Action) (postroom.Action, error) {
-	p, err := l.permit(ctx, tx, live.ID)
-	if err != nil {
-		return postroom.Action{}, err
-	}
-	if l.vouched(p) != signedRight || p.Type != undoType(original.Type) || p.DecisionID != original.DecisionID {
-		return postroom.Action{}, fmt.Errorf("safety: go on with the undo of action %s: %w", original.ID, ErrAltered)
-	}
-	return p.value()
-}
-
 // insertUndo records an undo of the action that p is the permit of.
 func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, original postroom.Action, jobID string) (postroom.Action, error) {
-	if err := l.checkLinks(ctx, tx, original.ID); err != nil {
-		return postroom.Action{}, err
-	}
-	request, err := l.undoRequest(ctx, tx, original.ID, jobID)
-	if err != nil {
-		return postroom.Action{}, err
-	}
-	if !request.open {
-		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w", original.ID, ErrNotRequested)
-	}
 	id, err := uuid7.New()
 	if err != nil {
 		return postroom.Action{}, err
@@ -118,22 +99,39 @@ func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, orig
 		Type:              undoType(original.Type), Parameters: original.Parameters,
 		State: postroom.ActionExecuting, JobID: jobID, ExecutedAt: queue.Now(tx),
 	}
-	turn, err := l.takeTurn(ctx, tx, undo)
+	sequence, err := l.lockMessage(ctx, tx, undo, "")
 	if errors.Is(err, postroom.ErrMessageBusy) {
 		return postroom.Action{}, cmp.Or(l.checkUndone(ctx, tx, original.ID), err)
 	}
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	var link linkRow
-	if err := dbquery.Get(ctx, tx, &link, insertUndoLink, id, original.ID, dbtime.Of(queue.Now(tx))); err != nil {
+	if _, err := tx.ExecContext(ctx, insertUndoLink, id, original.ID, dbtime.Of(queue.Now(tx))); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: link undo of action %s: %w", original.ID, err)
 	}
-	if err := l.log(ctx, tx, l.entryOfLink(original.AccountID, &link)); err != nil {
-		return postroom.Action{}, err
+	undo, inserted, err := l.insertAction(ctx, tx, undo, &p.decisionRow, sequence)
+	if err != nil {
+		return undo, err
 	}
-	undo, _, err = l.insertActionRow(ctx, tx, undo, first{decision: &p.decisionRow, turn: turn, undoes: original.ID})
-	return undo, err
+	return undo, l.auditAction(ctx, tx, &inserted.actionRow)
+}
+
+// voidLinks runs a statement that voids the links of an undo.
+func voidLinks(ctx context.Context, tx queue.Tx, statement, actionID string) error {
+	if _, err := tx.ExecContext(ctx, statement, dbtime.Of(queue.Now(tx)), actionID); err != nil {
+		return fmt.Errorf("safety: void the links of action %s: %w", actionID, err)
+	}
+	return nil
+}
+
+// RequestUndo puts it on record that the job is to undo the action, and who has requested it, which may be empty. It belongs to
+// the transaction that enqueues the job.
+func (l *Ledger) RequestUndo(ctx context.Context, tx queue.Tx, originalID, jobID, by string) error {
+	original, err := findAction(ctx, tx, originalID)
+	if err != nil {
+		return err
+	}
+	return l.auditUndo(ctx, tx, original, jobID, dbvalue.Clean(by))
 }
 
 // checkUndone returns an [*UndoneError] if another transaction has started to undo the action in the meantime.
@@ -178,13 +176,12 @@ func (l *Ledger) Undos(ctx context.Context, originalID string) ([]postroom.Actio
 
 // SetReport stores a report about the execution with an executing action, as JSON.
 func (l *Ledger) SetReport(ctx context.Context, tx queue.Tx, actionID string, report json.RawMessage) error {
-	var row reportRow
-	err := dbquery.Get(ctx, tx, &row, updateReport, string(report), actionID)
+	n, err := dbquery.Exec(ctx, tx, updateReport, string(report), actionID)
 	switch {
-	case err == nil:
-		return l.logReport(ctx, tx, &row)
-	case !errors.Is(err, sql.ErrNoRows):
+	case err != nil:
 		return fmt.Errorf("safety: report about action %s: %w", actionID, err)
+	case n == 1:
+		return nil
 	}
 	_, err = l.tooLate(ctx, tx, actionID, "report about")
 	return err

@@ -12,17 +12,16 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The wake-up of a snooze changes the message as an action does, and therefore takes the turn of the message: no action starts
+// The wake-up of a snooze changes the message as an action does, and therefore takes the lock of the message: no action starts
 // between its look at the message and its change. It is no action of its own, since nobody decides about it. What it has changed is
-// recorded with the snooze, with the number of its turn. A wake-up ends all snoozes that were executed before it.
+// recorded with the snooze, with the number of its lock. A wake-up ends all snoozes that were executed before it.
 
-// StartWakeUp gives the turn of a snoozed message to the job that wakes it, and returns what the audit log says about the snooze.
-// [Ledger.CompleteWakeUp] and [Ledger.StopWakeUp] end the turn. The same job may start again, and keeps its turn. A job whose
-// snooze is over does not get the turn. If an action of the message was altered in the database since it was completed, the other
-// snoozes are unknown, and none is reported.
+// StartWakeUp gives the lock of a snoozed message to the job that wakes it, and returns what the audit log says about the snooze.
+// [Ledger.CompleteWakeUp] and [Ledger.StopWakeUp] end the lock. The same job may start again, and keeps its lock. A job whose
+// snooze is over does not get the lock.
 //
 // While an action of the message is executing, or another job wakes the message, the error is a [*postroom.BusyError], and nothing
-// is written. If that job has ended, [Ledger.Fail] takes the turn from it.
+// is written. If that job has ended, [Ledger.Fail] takes the lock from it.
 func (l *Ledger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (sleep postroom.Sleep, err error) {
 	p, err := l.permit(ctx, tx, snoozeID)
 	switch {
@@ -37,34 +36,34 @@ func (l *Ledger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID s
 	if err != nil {
 		return sleep, err
 	}
-	turn, err := l.wakeUpTurn(ctx, tx, a, jobID)
+	turn, err := l.wakeUpLock(ctx, tx, a, jobID)
 	if errors.Is(err, sql.ErrNoRows) {
-		turn, err = l.takeTurnFor(ctx, tx, a, sql.NullString{String: jobID, Valid: true})
+		turn, err = l.lockMessage(ctx, tx, a, jobID)
 	}
 	if err != nil {
 		return sleep, err
 	}
-	past, err := l.history(ctx, tx, a.AccountID, a.MessageID)
-	if err != nil && !errors.Is(err, ErrAltered) {
+	past, err := history(ctx, tx, a.AccountID, a.MessageID)
+	if err != nil {
 		return sleep, err
 	}
-	sleep = sleepOf(past, snoozeID, p.Turn.Int64)
+	sleep = sleepOf(past, snoozeID, p.Sequence.Int64)
 	sleep.Turn = turn
 	if sleep.Over {
-		return sleep, l.endTurn(ctx, tx, a)
+		return sleep, l.unlockMessage(ctx, tx, a)
 	}
 	return sleep, nil
 }
 
-// Sleep is what [Ledger.StartWakeUp] returns about a snooze, for a job that cannot have the turn of the message. Its Turn is 0.
+// Sleep is what [Ledger.StartWakeUp] returns about a snooze, for a job that cannot have the lock of the message. Its Turn is 0.
 func (l *Ledger) Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, error) {
 	db := l.cfg.DB.Reader()
 	snooze, err := findAction(ctx, db, snoozeID)
 	if err != nil {
 		return postroom.Sleep{}, err
 	}
-	past, err := l.history(ctx, db, snooze.AccountID, snooze.MessageID)
-	if err != nil && !errors.Is(err, ErrAltered) {
+	past, err := history(ctx, db, snooze.AccountID, snooze.MessageID)
+	if err != nil {
 		return postroom.Sleep{}, err
 	}
 	i := slices.IndexFunc(past, func(p Past) bool { return p.ID == snoozeID })
@@ -74,16 +73,16 @@ func (l *Ledger) Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, er
 	return sleepOf(past, snoozeID, past[i].Turn), nil
 }
 
-// wakeUpTurn returns the turn that the wake-up of a snooze has; [sql.ErrNoRows] if it has none.
-func (l *Ledger) wakeUpTurn(ctx context.Context, tx queue.Tx, snooze postroom.Action, jobID string) (turn int64, err error) {
-	err = dbquery.Get(ctx, tx, &turn, selectWakeUpTurn, snooze.AccountID, snooze.MessageID, snooze.ID, jobID)
+// wakeUpLock returns the lock that the wake-up of a snooze has; [sql.ErrNoRows] if it has none.
+func (l *Ledger) wakeUpLock(ctx context.Context, tx queue.Tx, snooze postroom.Action, jobID string) (turn int64, err error) {
+	err = dbquery.Get(ctx, tx, &turn, selectWakeUpLock, snooze.AccountID, snooze.MessageID, snooze.ID, jobID)
 	if err != nil {
-		err = fmt.Errorf("safety: read the turn of the wake-up of action %s: %w", snooze.ID, err)
+		err = fmt.Errorf("safety: read the lock of the wake-up of action %s: %w", snooze.ID, err)
 	}
 	return turn, err
 }
 
-// sleepOf returns what the past of a message says about a snooze and its turn.
+// sleepOf returns what the past of a message says about a snooze and its lock.
 func sleepOf(past []Past, snoozeID string, turn int64) (s postroom.Sleep) {
 	undone, woken := undoneIn(past), int64(0)
 	for i := range past {
@@ -118,10 +117,10 @@ func undoneIn(past []Past) map[string]bool {
 	return undone
 }
 
-// CompleteWakeUp records with a snooze how its job has woken the message, and ends the turn of the job, which must have it. If the
-// snooze has not been completed, or was altered in the database, nothing is recorded, since it cannot be undone.
+// CompleteWakeUp records with a snooze how its job has woken the message, and ends the lock of the job, which must have it. If the
+// snooze has not been completed, nothing is recorded, since it cannot be undone.
 func (l *Ledger) CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error {
-	p, err := l.permitAlone(ctx, tx, snoozeID)
+	p, err := l.lockPermit(ctx, tx, snoozeID)
 	if err != nil {
 		return err
 	}
@@ -129,27 +128,27 @@ func (l *Ledger) CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobI
 	if err != nil {
 		return err
 	}
-	if woken.Turn, err = l.wakeUpTurn(ctx, tx, a, jobID); err != nil {
+	if woken.Turn, err = l.wakeUpLock(ctx, tx, a, jobID); err != nil {
 		return err
 	}
-	if a.State == postroom.ActionCompleted && a.UndoHint != nil && l.vouched(p) == signedRight {
+	if a.State == postroom.ActionCompleted && a.UndoHint != nil {
 		next := p.actionRow
 		a.UndoHint.Woken = &woken
 		if next.UndoHint, err = encodeHint(a.UndoHint); err != nil {
 			return err
 		}
-		if _, err := l.store(ctx, tx, &p.actionRow, &next, "record the wake-up of", false); err != nil {
+		if _, err := l.store(ctx, tx, &p.actionRow, &next, "record the wake-up of"); err != nil {
 			return err
 		}
 	}
-	return l.endTurn(ctx, tx, a)
+	return l.unlockMessage(ctx, tx, a)
 }
 
-// StopWakeUp ends the turn of a job that has not woken the message. It is no error if the job does not have the turn.
+// StopWakeUp ends the lock of a job that has not woken the message. It is no error if the job does not have the lock.
 func (l *Ledger) StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) error {
 	a, err := findAction(ctx, tx, snoozeID)
 	if err == nil {
-		_, err = l.wakeUpTurn(ctx, tx, a, jobID)
+		_, err = l.wakeUpLock(ctx, tx, a, jobID)
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -157,15 +156,15 @@ func (l *Ledger) StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID st
 	case err != nil:
 		return err
 	}
-	return l.endTurn(ctx, tx, a)
+	return l.unlockMessage(ctx, tx, a)
 }
 
-// failWakeUp takes the turn from the wake-up of an action that has ended. If the wake-up has no turn, it returns the error about
+// failWakeUp takes the lock from the wake-up of an action that has ended. If the wake-up has no lock, it returns the error about
 // the action.
 func (l *Ledger) failWakeUp(ctx context.Context, tx queue.Tx, snooze postroom.Action, ended error) error {
-	result, err := tx.ExecContext(ctx, endWakeUpTurn, snooze.AccountID, snooze.MessageID, snooze.ID)
+	result, err := tx.ExecContext(ctx, unlockWakeUp, snooze.AccountID, snooze.MessageID, snooze.ID)
 	if err != nil {
-		return fmt.Errorf("safety: end the turn of the wake-up of action %s: %w", snooze.ID, err)
+		return fmt.Errorf("safety: end the lock of the wake-up of action %s: %w", snooze.ID, err)
 	}
 	n, err := result.RowsAffected()
 	if err == nil && n == 0 {

@@ -283,24 +283,3 @@ func TestTheMessageThatWasDecidedAbout(t *testing.T) {
 	require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id), "the contract")
 	require.Equal(t, []string{"UNREAD"}, h.labels(other), "the offer")
 }
-
-// TestAnAlteredActionOfTheMessage keeps its others from being undone, since nobody knows what the message was before them.
-func TestAnAlteredActionOfTheMessage(t *testing.T) {
-	h := newHouse(t)
-	id, msg := h.letter("an offer")
-	star, archive := h.decide(msg, postroom.Star, ""), h.decide(msg, postroom.Archive, "")
-	h.run()
-	require.NoError(t, h.queue.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE actions SET undo_hint_json = replace(undo_hint_json, 'STARRED', 'TRASH') WHERE id = $1`, star)
-		return err
-	}))
-	_, err := h.undoer.Request(t.Context(), archive)
-	require.NoError(t, err)
-	h.run()
-	undos, err := h.ledger.Undos(t.Context(), archive)
-	require.NoError(t, err)
-	require.Len(t, undos, 1)
-	require.Equal(t, postroom.ActionFailed, undos[0].State)
-	require.Contains(t, undos[0].Error, "altered in the database")
-	require.Equal(t, []string{"STARRED", "UNREAD"}, h.labels(id))
-}

@@ -57,7 +57,7 @@ func TestAnAlteredActionIsNotUndone(t *testing.T) {
 		a := h.acted([]string{"INBOX"}, nil)
 		requested := h.request(a.ID)
 		h.write(func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, `UPDATE actions SET undo_hint_json = '{"inverse_action":"trash","before":{"label_ids":["TRASH"]},"after":{"label_ids":[]}}'`)
+			_, err := tx.ExecContext(ctx, `UPDATE actions SET message_id = 'another'`)
 			return err
 		})
 		h.run()

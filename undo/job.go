@@ -91,7 +91,7 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 	if held, ok := errors.AsType[*postroom.HeldError](err); ok {
 		return undo, queue.Defer(held, attempts.Held(w.Job.Interruptions, held.Until, time.Now()))
 	}
-	if errors.Is(err, safety.ErrAltered) || errors.Is(err, safety.ErrNotRequested) {
+	if errors.Is(err, safety.ErrAltered) {
 		return undo, queue.Fatal(err)
 	}
 	holder, verdict := inTheWay(err, w.Job.Interruptions)
@@ -112,9 +112,6 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 		}
 		return start(ctx, tx)
 	})
-	if errors.Is(err, safety.ErrNotRequested) {
-		err = queue.Fatal(err)
-	}
 	return undo, err
 }
 

@@ -119,15 +119,15 @@ func (u *Undoer) copies(ctx context.Context, accountID string, messageIDs []stri
 // planMessage plans the undos of the action and of all others of its message that the filter selects; nil is of one that is left
 // out. The image is nil for a message that is gone.
 func (u *Undoer) planMessage(ctx context.Context, f safety.Filter, a postroom.Action, image *postroom.Image, planned map[string]*Result) error {
-	past, altered := u.ledger.History(ctx, a.AccountID, a.MessageID)
-	if altered != nil && !errors.Is(altered, safety.ErrAltered) {
-		return altered
+	past, err := u.ledger.History(ctx, a.AccountID, a.MessageID)
+	if err != nil {
+		return err
 	}
 	actions, err := u.selected(ctx, f, a, past)
 	if err != nil {
 		return err
 	}
-	m := &messagePlan{Undoer: u, past: past, altered: altered, image: image}
+	m := &messagePlan{Undoer: u, past: past, image: image}
 	for _, other := range actions {
 		o, err := m.undo(ctx, other)
 		switch {
@@ -161,9 +161,8 @@ func (u *Undoer) selected(ctx context.Context, f safety.Filter, a postroom.Actio
 // A messagePlan is a message in a batch, as the undos planned so far would leave it.
 type messagePlan struct {
 	*Undoer
-	past    []safety.Past
-	altered error           // the history is unknown
-	image   *postroom.Image // nil: gone
+	past  []safety.Past
+	image *postroom.Image // nil: gone
 }
 
 // undo plans the next undo of the message, and makes it.
@@ -176,8 +175,6 @@ func (m *messagePlan) undo(ctx context.Context, a postroom.Action) (Result, erro
 		return refusal(a, err)
 	}
 	switch {
-	case errors.Is(m.altered, safety.ErrAltered):
-		return failedResult(a, m.altered), nil
 	case byHost(a):
 		return resultOf(a, Report{LeftAlone: []Since{}}), nil
 	case m.image == nil:

@@ -95,9 +95,6 @@ func (u *Undoer) putOff(ctx context.Context, original postroom.Action) (ids []st
 		return nil, nil
 	}
 	past, err := u.ledger.History(ctx, original.AccountID, original.MessageID)
-	if errors.Is(err, safety.ErrAltered) {
-		return nil, queue.Fatal(err)
-	}
 	for i := range past {
 		key, ok := scheduledKey(&past[i])
 		if err != nil || !ok || past[i].ID == original.ID {

@@ -194,9 +194,6 @@ func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 // plan returns the report of an undo of the action when the message has the image now.
 func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroom.Image) (Report, error) {
 	past, err := u.ledger.History(ctx, original.AccountID, original.MessageID)
-	if errors.Is(err, safety.ErrAltered) {
-		return Report{}, queue.Fatal(err)
-	}
 	if err != nil {
 		return Report{}, err
 	}

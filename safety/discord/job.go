@@ -166,7 +166,7 @@ func (b *Bot) request(ctx context.Context, action postroom.Action, approval safe
 			return r, err
 		default: // the shown content is the verified one
 			r.action, r.decision, r.approval = w.Action, w.Decision, w.Approval
-			r.altered = errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrLogCut) || errors.Is(w.Fault, safety.ErrState)
+			r.altered = errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrRestored) || errors.Is(w.Fault, safety.ErrState)
 			r.void = w.Fault != nil
 		}
 	}

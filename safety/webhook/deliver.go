@@ -107,7 +107,7 @@ func (s *Sender) deliver(ctx context.Context, w *queue.Work[Event]) error {
 		return queue.Fatal(err)
 	case err != nil:
 		return err
-	case errors.Is(told.Fault, safety.ErrLogCut):
+	case errors.Is(told.Fault, safety.ErrRestored):
 		return told.Fault
 	case told.Fault != nil:
 		return queue.Fatal(told.Fault)

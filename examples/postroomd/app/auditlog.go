@@ -10,10 +10,10 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// rememberInterval is the interval at which the end of the audit log is stored in the seen file.
+// rememberInterval is the interval at which the checkpoint is written.
 const rememberInterval = time.Second
 
-// Remember stores the end of the audit log until ctx is done, and once more then.
+// remember writes the checkpoint until ctx is done, and once more then.
 func (s *Stopper) remember(ctx context.Context) {
 	again := time.NewTicker(rememberInterval)
 	defer again.Stop()
@@ -37,32 +37,29 @@ func (s *Stopper) remember(ctx context.Context) {
 	}
 }
 
-// waitsForSeen is what waits while the seen file cannot be used. Without it, nobody knows whether a rule was put back to what it was.
-const waitsForSeen = "what a person has approved, what cannot be taken back and, if the file cannot be read, what rules decide"
-
 // unremembered says what follows from an error of Remember.
 func unremembered(err error) string {
 	switch {
-	case errors.Is(err, safety.ErrLogCut):
-		return "no action is carried out or taken back, since the end of the log is gone; 'postroomd audit verify' says more"
+	case errors.Is(err, safety.ErrRestored):
+		return "no action is carried out or taken back, since the database was put back; 'postroomd audit accept' goes on"
 	case errors.Is(err, postroom.ErrHeld):
-		return waitsForSeen + " waits; 'postroomd audit verify' says more"
+		return "what cannot be taken back waits, since the checkpoint cannot be used"
 	}
-	return "the end of the log cannot be read; trying again"
+	return "the checkpoint cannot be written; trying again"
 }
 
-// heldByLog explains to people what waits because of the audit log, and why; empty if nothing does. Once Remember has found that the log
-// was cut, no action starts and no undo; while the seen file cannot be used, the others do that were decided before.
-func (s *Stopper) heldByLog(ctx context.Context) (string, error) {
+// heldByRestore explains to people what waits because the database was put back, or because that is not known; empty if nothing
+// does.
+func (s *Stopper) heldByRestore(ctx context.Context) (string, error) {
 	err := s.ledger.Remember(ctx)
 	held, ok := errors.AsType[*postroom.HeldError](err)
 	switch {
 	case !ok:
 		return "", err
-	case errors.Is(err, safety.ErrLogCut):
+	case errors.Is(err, safety.ErrRestored):
 		return "stopped: no action is carried out or taken back: " + held.Reason + " with 'postroomd audit accept'", nil
 	}
-	return "stopped: " + waitsForSeen + ": " + held.Reason, nil
+	return "stopped: what cannot be taken back: " + held.Reason, nil
 }
 
 // recordSettings records the settings that apply to decisions from now on.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/postroom-go/postroom/llm/decide"
-	"github.com/postroom-go/postroom/llm/guidance"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -23,12 +21,15 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/audit"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/webhook"
 	"github.com/postroom-go/postroom/undo"
@@ -50,6 +51,7 @@ type App struct {
 	Mail   *gmail.Store
 	Rules  *rules.Store
 	Ledger *safety.Ledger
+	Audit  *audit.Log
 	record *rulesRecord // of what rules there are: the ledger
 	Gate   *rulesGate   // nil where no file of rules is to be stored first
 
@@ -129,7 +131,7 @@ func (h *App) open(ctx context.Context) (err error) {
 }
 
 func (h *App) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, audit.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
 		}
@@ -167,7 +169,7 @@ func (h *App) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seenFile, err := h.Env.Checkpoint(ctx, h.DB)
+	checkpoint, err := h.checkpoint(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,10 +182,13 @@ func (h *App) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if h.Audit, err = audit.New(h.DB); err != nil {
+		return err
+	}
 	h.Ledger, err = safety.NewLedger(safety.Config{
-		DB: h.DB, Kinds: environment.Kinds, Rules: h.Rules, RuleStores: []safety.RuleStore{h.Rules}, Forbids: h.Models.Guidance, Labels: h.Mail, Sent: h.Mail, Refusals: refusals, Execute: h.execute, Ask: h.askApprovers, OnAnswer: h.notifyApprovers, Notify: h.logEvent,
+		DB: h.DB, Kinds: environment.Kinds, Rules: h.Rules, Forbids: h.Models.Guidance, Labels: h.Mail, Sent: h.Mail, Refusals: refusals, Execute: h.execute, Ask: h.askApprovers, OnAnswer: h.notifyApprovers, Notify: h.logEvent,
 		Policy: policy, Approvers: h.Env.Config.Policy.Approvers, ApprovalExpiry: h.Env.Config.Policy.ApprovalExpiry,
-		Key: key, OldKeys: oldKeys, StopFile: h.Env.StopFile(), SeenFile: seenFile, DryRun: h.Env.Config.Safety.DryRun,
+		Key: key, OldKeys: oldKeys, StopFile: h.Env.StopFile(), Checkpoint: checkpoint, Audit: h.Audit, DryRun: h.Env.Config.Safety.DryRun,
 	})
 	if err != nil {
 		return err
@@ -192,7 +197,7 @@ func (h *App) setUp(ctx context.Context) error {
 	h.Backlog = &Backlog{db: h.DB, queue: h.Queue, mail: h.Mail}
 	h.Stopper = &Stopper{db: h.DB, queue: h.Queue, ledger: h.Ledger, log: h.Log}
 	h.RuleEditor = &RuleEditor{env: h.Env, db: h.DB, queue: h.Queue, mail: h.Mail, rules: h.Rules}
-	return h.adoptRules(ctx)
+	return nil
 }
 
 // An appConfig configures an App that runs jobs. Only the Environment is required.
@@ -241,8 +246,20 @@ func (h *App) work(ctx context.Context) (err error) {
 	return nil
 }
 
+// checkpoint returns the file that is not put back with the database; nil if there is no place for one.
+func (h *App) checkpoint(ctx context.Context) (safety.CheckpointStore, error) {
+	path, err := h.Env.Checkpoint(ctx, h.DB)
+	if err != nil || path == "" {
+		return nil, err
+	}
+	return safety.CheckpointFile(path), nil
+}
+
 func (h *App) Close() error {
 	var errs []error
+	if h.Ledger != nil {
+		_ = h.Ledger.Remember(context.Background()) // what a command has written; a fault was reported, or is at the next start
+	}
 	if h.Server != nil {
 		errs = append(errs, h.Server.Close())
 	}

@@ -63,7 +63,7 @@ func (s *Stopper) StoppedBy(ctx context.Context) (string, error) {
 	if stop != nil {
 		return stop.String(), nil
 	}
-	held, err := s.heldByLog(ctx)
+	held, err := s.heldByRestore(ctx)
 	if err != nil || held != "" {
 		return held, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -19,13 +20,20 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
-	"github.com/postroom-go/postroom/safety"
-	"github.com/postroom-go/postroom/undo"
 )
 
 // What somebody can do who writes to the database, and has no key.
 
 const contract = "From: Boss <boss@example.com>\r\nTo: " + sample.Owner + "\r\nSubject: Contract\r\nMessage-ID: <contract@example.com>\r\n\r\nKeep this for ever.\r\n"
+
+func (m *teatime) exec(statement string) {
+	m.Helper()
+	h := m.open()
+	require.NoError(m, h.DB.Write(m.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, statement)
+		return err
+	}))
+}
 
 // insertJob writes a job into the queue, as anybody can.
 func (m *teatime) insertJob(job queue.NewJob) {
@@ -170,24 +178,6 @@ func overtaking(t *testing.T, gmail string) (url string) {
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
-}
-
-// TestNothingIsDoneAgainByAJob: a person has taken an archive back, and somebody inserts a job that takes that back.
-func TestNothingIsDoneAgainByAJob(t *testing.T) {
-	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
-	runOnce(t, m.where...)
-	r := m.postroomd("undo", m.actions()[0].ID)
-	require.Equal(t, 0, r.status, r.stderr)
-	runOnce(t, m.where...)
-	undone, err := m.open().Ledger.Undos(t.Context(), m.actions()[len(m.actions())-1].ID)
-	require.NoError(t, err)
-	require.Len(t, undone, 1)
-	m.insertJob(undo.JobAction.New(undo.ActionPayload{AccountID: undone[0].AccountID, OriginalActionID: undone[0].ID}, nil))
-	runOnce(t, m.where...)
-	for _, a := range m.actions() {
-		require.False(t, safety.IsRedo(a.Action), a)
-	}
-	m.verified()
 }
 
 // TestNoMessageIsWokenThatDoesNotSleep: somebody inserts a job that puts archived mail back into the inbox, and takes a label off.

@@ -23,7 +23,7 @@ func TestDatabasesThatShareAFolder(t *testing.T) {
 		runOnce(t, m.where...)
 		require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 1}, m.states())
 	}
-	files, err := filepath.Glob(filepath.Join(data, "log.seen-*"))
+	files, err := filepath.Glob(filepath.Join(data, "checkpoint-*"))
 	require.NoError(t, err)
 	require.Len(t, files, 2)
 }

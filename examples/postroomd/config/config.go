@@ -108,7 +108,7 @@ type Policy struct {
 // Safety is the section [safety]: the limits on actions.
 type Safety struct {
 	StopFile Path // empty: the file stop in the folder of the data
-	SeenFile Path // empty: the file log.seen there, or one for a database elsewhere
+	SeenFile Path // the checkpoint; empty: the file checkpoint there, or one for a database elsewhere
 	DryRun   bool
 
 	Recipients []string // addresses, and domains as @example.org

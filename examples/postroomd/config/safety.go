@@ -12,7 +12,7 @@ import (
 // safetySettings are the settings of the limits on actions, and of requests for approval.
 var safetySettings = []setting{
 	{"safety.stop_file", "", `"/run/postroom/stop"`, func(c *Config) any { return &c.Safety.StopFile }, nil},
-	{"safety.seen_file", "", `"/var/lib/postroom/log.seen"`, func(c *Config) any { return &c.Safety.SeenFile }, nil},
+	{"safety.seen_file", "", `"/var/lib/postroom/checkpoint"`, func(c *Config) any { return &c.Safety.SeenFile }, nil},
 	{"safety.dry_run", "", "true", func(c *Config) any { return &c.Safety.DryRun }, nil},
 	{"safety.recipients", "", `["ada@example.org", "@example.org"]`, func(c *Config) any { return &c.Safety.Recipients },
 		func(c *Config) string {

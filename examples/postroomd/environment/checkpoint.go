@@ -13,8 +13,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Checkpoint returns the path of the file in which the ledger keeps how far it has seen the log; empty if there is neither a setting nor a
-// folder. Each database has its own file: compared with another database's log, this one would always seem to be cut.
+// Checkpoint returns the path of the file in which the ledger remembers how far the database has come; empty if there is neither a
+// setting nor a folder. Each database has its own file: another would always seem to be put back.
 func (s *Environment) Checkpoint(ctx context.Context, db queue.DB) (string, error) {
 	database := s.Config.Paths.Database
 	switch {
@@ -26,7 +26,7 @@ func (s *Environment) Checkpoint(ctx context.Context, db queue.DB) (string, erro
 		id, err := postgresID(ctx, string(database), db)
 		return s.Folder.Checkpoint() + "-" + id, err
 	case database != "":
-		return string(database) + ".seen", nil
+		return string(database) + ".checkpoint", nil
 	}
 	return s.Folder.Checkpoint(), nil
 }

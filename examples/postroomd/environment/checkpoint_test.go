@@ -26,8 +26,8 @@ func TestSeenFile(t *testing.T) {
 		require.NoError(t, err)
 		return path
 	}
-	require.Equal(t, "/data/log.seen", at("", "/data", ""))
-	require.Equal(t, "/elsewhere/jobs.db.seen", at("/elsewhere/jobs.db", "/data", ""))
+	require.Equal(t, "/data/checkpoint", at("", "/data", ""))
+	require.Equal(t, "/elsewhere/jobs.db.checkpoint", at("/elsewhere/jobs.db", "/data", ""))
 	require.Equal(t, "/named", at(dsn, "/data", "/named"))
 	require.Empty(t, at(dsn, "", ""))
 	here := at(dsn, "/data", "")

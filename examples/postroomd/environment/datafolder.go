@@ -23,7 +23,7 @@ func (f Folder) Database() string   { return filepath.Join(string(f), "postroom.
 func (f Folder) Gmail() string      { return filepath.Join(string(f), "gmail") }
 func (f Folder) keyFile() string    { return filepath.Join(string(f), "approval.key") }
 func (f Folder) stopFile() string   { return filepath.Join(string(f), "stop") }
-func (f Folder) Checkpoint() string { return filepath.Join(string(f), "log.seen") }
+func (f Folder) Checkpoint() string { return filepath.Join(string(f), "checkpoint") }
 func (f Folder) lockFile() string   { return filepath.Join(string(f), "lock") }
 func (f Folder) Tokens() string     { return filepath.Join(string(f), "tokens") }
 

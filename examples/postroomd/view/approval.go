@@ -32,7 +32,7 @@ const AlteredNote = "ALTERED in the database since it was asked; it may be about
 
 // IsAltered reports whether the request, its action or its decision was altered: its shown content may be false.
 func IsAltered(w safety.Waiting) bool {
-	return errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrLogCut) || errors.Is(w.Fault, safety.ErrState)
+	return errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrRestored) || errors.Is(w.Fault, safety.ErrState)
 }
 
 func PrintApproval(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, names app.LabelNames, altered bool) error {

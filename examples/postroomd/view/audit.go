@@ -3,49 +3,49 @@ package view
 import (
 	"fmt"
 
-	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/safety"
 	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/safety/audit"
 )
 
-// An auditView is what verify prints as JSON.
+// An Audit is what verify prints as JSON.
 type Audit struct {
-	Entries  int64               `json:"entries"`
-	Rows     int64               `json:"rows"`
-	Before   int64               `json:"rows_from_before"`
-	OtherKey int64               `json:"signed_with_another_key"`
-	Heads    []string            `json:"heads"`
-	Faults   []safety.AuditFault `json:"faults"`
+	Entries int64         `json:"entries"`
+	Rows    int64         `json:"rows"`
+	Heads   []string      `json:"heads"`
+	Faults  []audit.Fault `json:"faults"`
 }
 
-func NewAudit(a *safety.Audit) Audit {
-	view := Audit{a.Entries, a.Rows, a.Before, a.OtherKey, []string{}, a.Faults}
-	for _, head := range a.Heads {
-		view.Heads = append(view.Heads, head.String())
-	}
+// NewAudit returns the view of a report.
+func NewAudit(r *audit.Report) Audit {
+	view := Audit{r.Entries, r.Rows, Heads(r.Head), r.Faults}
 	if view.Faults == nil {
-		view.Faults = []safety.AuditFault{}
+		view.Faults = []audit.Fault{}
 	}
 	return view
 }
 
-func PrintAudit(cmd *cobra.Command, a *safety.Audit) error {
+// Heads has the end of the log; it is empty if the log is.
+func Heads(end audit.Head) []string {
+	if end.Entries == 0 {
+		return []string{}
+	}
+	return []string{end.String()}
+}
+
+// PrintAudit prints a report for people.
+func PrintAudit(cmd *cobra.Command, r *audit.Report) error {
 	f := printer.NewFields(cmd.OutOrStdout())
-	f.Add("entries", a.Entries)
-	f.Add("rows", a.Rows)
-	if a.Before > 0 {
-		f.Add("rows from before", fmt.Sprintf("%d, about which the log says nothing", a.Before))
-	}
-	if a.OtherKey > 0 {
-		f.Add("not checked", fmt.Sprintf("%d, which are signed with another key", a.OtherKey))
-	}
-	for _, head := range a.Heads {
+	f.Add("entries", r.Entries)
+	f.Add("rows", r.Rows)
+	for _, head := range Heads(r.Head) {
 		f.Add("head", head)
 	}
-	for _, fault := range a.Faults {
+	for _, fault := range r.Faults {
 		f.Add("fault", fmt.Sprintf("%s %s: %s", fault.Kind, fault.Subject, fault.What))
 	}
-	if len(a.Faults) == 0 {
+	if len(r.Faults) == 0 {
 		f.Add("faults", "none")
 	}
 	return f.Flush()

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/audit"
 	"github.com/postroom-go/postroom/safety/discord"
 )
 
@@ -26,25 +26,25 @@ var errTampered = errors.New("the ledger is not as it was written; see above")
 func auditVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Find out whether anything in the ledger was altered, removed or put back", Args: cobra.NoArgs,
-		Long: `Compare all decisions, actions, approvals and events with the log that was signed when they were written.
+		Long: `Compare all decisions, actions, approvals and events with the log of when they were written.
 
-It prints the ends of the log. Keep them where nobody can write who can write to the database, and give them with --head the next
-time: a database that was put back as a whole to an earlier day does not show otherwise.`,
+It prints the end of the log. Keep it where nobody can write who can write to the database, and give it with --head the next time:
+somebody who can write to the database can write another log.`,
 	}
 	place := command.NewEnvironmentFlags(cmd)
 	texts := cmd.Flags().StringSlice("head", nil, "an end of the log, as it was printed before")
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var heads []safety.AuditHead
+		var known []audit.Head
 		for _, text := range *texts {
-			head, err := safety.ParseAuditHead(text)
+			head, err := audit.ParseHead(text)
 			if err != nil {
 				return usage.Errorf("--head: %w", err)
 			}
-			heads = append(heads, head)
+			known = append(known, head)
 		}
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
-			found, err := h.Ledger.VerifyAudit(ctx, heads)
+			found, err := h.Ledger.VerifyAudit(ctx, known)
 			if err == nil {
 				err = verifyWhitelist(ctx, h, &found)
 			}
@@ -66,13 +66,13 @@ time: a database that was put back as a whole to an earlier day does not show ot
 }
 
 // verifyWhitelist adds a fault if the Discord whitelist was altered.
-func verifyWhitelist(ctx context.Context, h *app.App, found *safety.Audit) error {
+func verifyWhitelist(ctx context.Context, h *app.App, found *audit.Report) error {
 	if !h.Env.AsksDiscord() {
 		return nil
 	}
 	_, err := discord.Whitelist(ctx, h.DB, h.Ledger)
 	if errors.Is(err, discord.ErrWhitelistAltered) {
-		found.Faults = append(found.Faults, safety.AuditFault{Kind: "whitelist", Subject: "discord", What: err.Error()})
+		found.Faults = append(found.Faults, audit.Fault{Kind: "whitelist", Subject: "discord", What: err.Error()})
 		return nil
 	}
 	return err
@@ -80,19 +80,19 @@ func verifyWhitelist(ctx context.Context, h *app.App, found *safety.Audit) error
 
 func auditExport() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "export", Short: "Print the log, an entry a line as JSON, and at last the ends of it", Args: cobra.NoArgs,
+		Use: "export", Short: "Print the log, an entry a line as JSON, and at last the end of it", Args: cobra.NoArgs,
 	}
 	place := command.NewEnvironmentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			out := json.NewEncoder(cmd.OutOrStdout())
-			heads, err := h.Ledger.EachAuditEntry(ctx, func(e safety.AuditEntry) error { return out.Encode(e) })
+			end, err := h.Audit.Each(ctx, func(e *audit.Entry) error { return out.Encode(e) })
 			if err != nil {
 				return err
 			}
 			return out.Encode(struct {
 				Heads []string `json:"heads"`
-			}{view.NewAudit(&safety.Audit{Heads: heads}).Heads})
+			}{view.Heads(end)})
 		})
 	}
 	return cmd

@@ -1,2 +1,0 @@
--- The hash of what the action sends; NULL until that is composed, and for actions that send nothing.
-ALTER TABLE actions ADD COLUMN content_sha256 TEXT;

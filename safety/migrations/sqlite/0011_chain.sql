@@ -1,7 +1,0 @@
--- The last entry about a row, without which nothing goes on from there.
-DROP INDEX audit_entries_started;
-CREATE INDEX audit_entries_actions ON audit_entries (subject_id, rev) WHERE kind = 'action';
-CREATE INDEX audit_entries_approvals ON audit_entries (subject_id, rev) WHERE kind = 'approval';
-
--- Where the log was when a key began to sign.
-CREATE INDEX audit_entries_keys ON audit_entries (subject_id) WHERE kind = 'key';
