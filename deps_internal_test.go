@@ -17,40 +17,54 @@ var internalPackages = map[string]struct {
 }{
 	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd/"}},
 	"internal/dbquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd/"},
+		users: []string{
+			"gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance", "rules",
+			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit",
+		},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
-	"internal/dbvalue": {users: []string{"internal/dbquery", "gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord"}},
+	"internal/dbvalue": {users: []string{
+		"internal/dbquery", "gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety",
+		"safety/discord", "gmail/gmailapi",
+	}},
 	"internal/dbtime": {users: []string{
-		"gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
-		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
+		"gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord",
+		"queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
+		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety"}},
-	"internal/fields":  {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo"}},
+	"internal/fields": {users: []string{
+		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
+		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
+		"rules/rulesfile", "safety/audit",
+	}},
 	"internal/gmailquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules"},
+		users:   []string{"gmail", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules/gmailfilter"},
 		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
 	"internal/mailname": {users: []string{"gmail", "rules", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules", "rules/ruleschat", "safety", "safety/discord", "examples/postroomd/"},
+		users: []string{
+			"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules", "rules/ruleschat",
+			"safety", "safety/discord", "examples/postroomd/", "safety/audit",
+		},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
 	// The words of the root, from a message that package mime has read.
-	"internal/readmail":         {users: []string{"gmail", "rules"}, imports: []string{"", "mime"}},
-	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/"}},
+	"internal/readmail":         {users: []string{"gmail", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
+	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users:   []string{"gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety"},
+		users:   []string{"gmail", "llm", "llm/guidance", "rules", "rules/ruleschat", "safety", "gmail/gmailapi"},
 		imports: []string{"github.com/google/uuid"},
 	},
 
 	// A write that is begun inside another.
-	"queue/internal/within": {users: []string{"queue/postgres", "queue/sqlite"}},
+	"queue/internal/nestedwrite": {users: []string{"queue/postgres", "queue/sqlite"}},
 	// Statements that end a transaction.
 	"queue/internal/txend": {users: []string{"queue/postgres", "queue/sqlite"}, imports: []string{"queue/driver"}},
 	// Transactions of the program's own that were looked at.
-	"queue/internal/joined": {
+	"queue/internal/adopted": {
 		users:   []string{"queue/postgres", "queue/sqlite"},
 		imports: []string{"github.com/jmoiron/sqlx", "queue/driver"},
 	},
@@ -68,6 +82,11 @@ var internalPackages = map[string]struct {
 	"llm/internal/cleantext": {users: []string{"llm", "llm/decide", "llm/guidance"}},
 	// The lexical parts of header fields.
 	"mime/internal/fieldvalue": {users: []string{"mime", "mime/authres"}},
+	// What the parts of rules share.
+	"rules/internal/jsonschema": {users: []string{"rules", "rules/rulesfile"}},
+	"rules/internal/lists":      {users: []string{"rules", "rules/gmailfilter", "rules/sieve", "rules/rulesfile"}},
+	"rules/internal/translate":  {users: []string{"rules/gmailfilter", "rules/sieve"}, imports: []string{"", "rules"}},
+	"rules/internal/yamlscalar": {users: []string{"rules", "rules/rulesfile"}},
 	// The HTTP client, the failures and the rate limits of the providers of models.
 	"llm/internal/provider": {users: []string{"llm/openai", "llm/anthropic", "llm/gemini"}, imports: []string{"llm"}},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
@@ -79,6 +98,9 @@ var internalPackages = map[string]struct {
 	"gmail/gmailtest/internal/wire": {users: []string{"gmail/gmailtest", "gmail/gmailtest/oauth"}},
 
 	// For tests only.
+	"rules/internal/rulestest": {imports: []string{
+		"", "rules", "rules/rulesfile", "github.com/stretchr/testify/require", "pgregory.net/rapid",
+	}},
 	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},
 	"internal/chaos":       {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/costtest":    {imports: []string{"github.com/stretchr/testify/require"}},
