@@ -9,8 +9,9 @@
 // with label names replaced by ids, in the ledger, in the transaction that completes the job. If rules alone decide, a
 // [Classifier] does so in the transaction that stores the message, without that job.
 //
-// A [Rule] comes from a YAML file ([Parse], then [Store.Import]) or from a host's own pages ([Store.Create], [Store.Patch]). Both
-// are checked before they are stored, regular expressions included.
+// A [Rule] comes from a YAML file (package rulesfile, then [Store.ImportFile]) or from a host's own pages ([Store.Create],
+// [Store.Patch]). Both are checked before they are stored, regular expressions included. [RunBacktest] tries rules on existing mail
+// and changes nothing, and [Apply] applies the stored rules to it. Packages gmailfilter and sieve import filters of other kinds.
 //
 // # Conditions
 //
@@ -136,32 +137,11 @@
 // dangerous_override that matches by sender, in its scope or in a leaf, therefore matches only mail whose sender is
 // authenticated; "authentication: required" requires that in any rule, and "not_required" in none.
 //
-// # Files as code
-//
-// [Format] brings a file into its canonical form, and [Schema] describes files to editors. A rules file, or another file beside
-// it, may have tests: each is a message and the expected result of the rules, which [File.Test] checks. An .eml file can replace
-// the message:
-//
-//	tests:
-//	  - name: a newsletter leaves the inbox
-//	    message:
-//	      from: News <news@shop.example>
-//	      headers: {List-Unsubscribe: <https://shop.example/leave>}
-//	    actions: [{action: move, parameters: {label: Newsletters}}]
-//	  - name: a letter stays
-//	    eml: mails/letter.eml
-//	    message: {labels: [INBOX], sender_seen: true}
-//	    now: 2026-01-31T08:00:00Z
-//	    actions: []
-//
-// [RunBacktest] tries rules on existing mail and changes nothing, and [Apply] applies the stored rules to it. [FromGmail],
-// [FromSieve] and [ToGmail] translate filters of other kinds, and list what cannot be translated.
-//
 // # Versions
 //
 // Each change of the stored rules makes a [Version], which records who changed them, when and from where ([Store.As]), and keeps
 // the text of the file if they came from one ([Store.ImportFile]). [Store.Versions] lists them, [Store.Version] returns one with
-// its rules, [Differences] compares two lists of rules, and [Store.Restore] restores one, which makes a version as well.
+// its rules, and [Store.Restore] restores one, which makes a version as well.
 // [Store.RuleAt] returns a rule as it was when a decision was made. A [Patch] with a Revision is refused with [ErrChanged] if the
 // rule has changed since it was read.
 //
