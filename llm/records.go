@@ -51,7 +51,7 @@ func NewRecords(cfg RecordsConfig) (*Records, error) {
 	return &Records{cfg: cfg}, nil
 }
 
-// An Outcome says whether and how a call has ended.
+// A CallState says whether and how a call has ended.
 type CallState string
 
 // The states of calls.

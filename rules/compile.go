@@ -73,6 +73,7 @@ func (k *code) compileNode(c *Condition, path string, depth int, faults *[]*Cond
 	return n
 }
 
+// JoinPath returns the path of a field within a condition.
 func JoinPath(path, part string) string {
 	if path == "" || part == "" {
 		return path + part

@@ -100,6 +100,7 @@ func (e *ConditionError) Error() string {
 	return path + ": " + e.Text()
 }
 
+// Text returns what is wrong, without the place.
 func (e *ConditionError) Text() string {
 	s := e.Err.Error()
 	if e.Detail != "" {

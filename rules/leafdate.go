@@ -153,6 +153,7 @@ func datePartTest(c *Condition) (func(text string) bool, *ConditionError) {
 
 var weekdayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
+// DatePartValue returns the part of a date as text.
 func DatePartValue(part, value string) string {
 	switch part {
 	case "weekday":

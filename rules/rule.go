@@ -27,10 +27,12 @@ const (
 	ScopeSender  Scope = "sender"  // mail from one address
 )
 
+// Scopes returns the names of all scopes.
 func Scopes() []string {
 	return []string{string(ScopeGlobal), string(ScopeAccount), string(ScopeDomain), string(ScopeSender)}
 }
 
+// SafeModes returns the names of all safe modes.
 func SafeModes() []string {
 	return []string{string(postroom.SafeDefault), string(postroom.SafeAlwaysSafe), string(postroom.SafeDangerousOverride)}
 }
@@ -134,7 +136,7 @@ func (r *Rule) compile(k *code, kinds *postroom.Kinds) (node, error) {
 	return root, nil
 }
 
-// A fault is a fault of one field of a rule.
+// A Fault is a fault of one field of a rule.
 type Fault struct {
 	Field  string // as files name it
 	Detail string
@@ -249,6 +251,7 @@ func (r *Rule) scopeFaults() []Fault {
 	return nil
 }
 
+// CheckName reports why a name cannot be that of a rule.
 func CheckName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":

@@ -99,6 +99,7 @@ func (r *Rule) mustProve(k *code, root *node) bool {
 	}
 }
 
+// Order compares two rules by the order in which they are tried.
 func Order(a, b *Rule) int {
 	return cmp.Or(
 		cmp.Compare(a.Priority, b.Priority),

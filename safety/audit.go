@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/postroom-go/postroom"
@@ -133,7 +134,7 @@ func (l *Ledger) VerifyAudit(ctx context.Context, heads []audit.Head) (audit.Rep
 	}
 	v := verifier{l: l, latest: map[[2]string]audit.Entry{}, recorded: map[string]audit.Entry{}}
 	if head, ok := l.checkpoint.auditHead(); ok {
-		heads = append(heads[:len(heads):len(heads)], head)
+		heads = append(slices.Clip(heads), head)
 	}
 	err := v.run(ctx, heads)
 	return v.report, err

@@ -40,7 +40,7 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 	case !ok:
 		return alteredError(op, actionID)
 	case r == nil && p.ApprovalID != "":
-		r = &p.given.approvalRow
+		r = &p.approvalRow
 	}
 	next := p.actionRow
 	next.Content = sha256

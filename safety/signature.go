@@ -134,10 +134,10 @@ func (l *Ledger) verify(p *permitRow) signed {
 	case !p.coherent():
 		return signedWrong
 	case p.ApprovalID != "":
-		if p.given.Outcome != OutcomeApproved {
+		if p.Outcome != OutcomeApproved {
 			return signedWrong
 		}
-		return l.verifyRequest(p, &p.given.approvalRow)
+		return l.verifyRequest(p, &p.approvalRow)
 	case p.Asked != 0 && !IsUndo(p.Type):
 		return signedWrong
 	}

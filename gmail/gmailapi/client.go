@@ -201,12 +201,13 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 	return page, err
 }
 
-// A messageState is Gmail's data about a message, without its content.
+// A MessageState is Gmail's data about a message, without its content.
 type MessageState struct {
 	Image     postroom.Image
 	HistoryID uint64 // of the message's latest change
 }
 
+// State returns the labels and the history id of a message.
 func (c *Client) State(ctx context.Context, id string) (state MessageState, err error) {
 	state.Image, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
 		m, err := c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()

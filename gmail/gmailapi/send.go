@@ -181,13 +181,14 @@ func (c *Client) AddedSince(ctx context.Context, since uint64, label string) (ca
 	}
 }
 
-// A messageHeader has the fields that identify a message.
+// A MessageHeader has the fields that identify a message.
 type MessageHeader struct {
 	MessageID string // without angle brackets
 	threadID  string
 	LabelIDs  []string
 }
 
+// Header returns the header of a message, without its body.
 func (c *Client) Header(ctx context.Context, id string) (h MessageHeader, err error) {
 	err = c.do(ctx, MethodGetMessage, "get header of message "+id, ClassGone, func(ctx context.Context) error {
 		m, err := c.service.Users.Messages.Get(c.user, id).Format("metadata").MetadataHeaders("Message-ID").Context(ctx).Do()

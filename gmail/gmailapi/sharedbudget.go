@@ -195,7 +195,7 @@ func (s *sharedBudget) close(wait time.Duration) {
 		if err := s.lock(ctx, tx); err != nil {
 			return err
 		}
-		_, err := execQuota(ctx, tx, "close quota", sqlCloseQuota, wait.Microseconds(), s.account)
+		err := execQuota(ctx, tx, "close quota", sqlCloseQuota, wait.Microseconds(), s.account)
 		return err
 	})
 }

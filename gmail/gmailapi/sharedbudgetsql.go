@@ -80,7 +80,7 @@ func (s quotaState) counted() (units int) {
 
 // lock locks the account's row until the transaction ends.
 func (s *sharedBudget) lock(ctx context.Context, tx queue.Tx) error {
-	_, err := execQuota(ctx, tx, "quota of account "+s.account, sqlLockQuota, s.account)
+	err := execQuota(ctx, tx, "quota of account "+s.account, sqlLockQuota, s.account)
 	return err
 }
 
@@ -91,15 +91,15 @@ func (s *sharedBudget) read(ctx context.Context, tx queue.Tx, settled []settleme
 	}
 	for _, l := range settled {
 		if l.over {
-			_, err = execQuota(ctx, tx, "settle quota", sqlSettleQuota, l.spent, l.counts.Microseconds(), l.id)
+			err = execQuota(ctx, tx, "settle quota", sqlSettleQuota, l.spent, l.counts.Microseconds(), l.id)
 		} else {
-			_, err = execQuota(ctx, tx, "settle quota", sqlLowerQuota, l.spent, l.id)
+			err = execQuota(ctx, tx, "settle quota", sqlLowerQuota, l.spent, l.id)
 		}
 		if err != nil {
 			return state, err
 		}
 	}
-	if _, err := execQuota(ctx, tx, "forget quota", sqlForgetQuota, s.account); err != nil {
+	if err := execQuota(ctx, tx, "forget quota", sqlForgetQuota, s.account); err != nil {
 		return state, err
 	}
 	var row struct {
@@ -132,19 +132,18 @@ func (s *sharedBudget) count(leases []leaseRow) int {
 // insert records a lease. Until it is settled it counts for as long as its calls may take, and a minute more.
 func (s *sharedBudget) insert(ctx context.Context, tx queue.Tx, id string, units int) error {
 	counts := s.leaseTime() + s.timeout + s.minute
-	if _, err := execQuota(ctx, tx, "lease quota", sqlTakeQuota, id, s.account, s.holder, units, counts.Microseconds()); err != nil {
+	if err := execQuota(ctx, tx, "lease quota", sqlTakeQuota, id, s.account, s.holder, units, counts.Microseconds()); err != nil {
 		return err
 	}
 	ahead := s.minute / time.Duration(s.limit) * time.Duration(units)
-	_, err := execQuota(ctx, tx, "lease quota", sqlMoveArrival, ahead.Microseconds(), s.account)
+	err := execQuota(ctx, tx, "lease quota", sqlMoveArrival, ahead.Microseconds(), s.account)
 	return err
 }
 
 // execQuota runs a statement; what is its name in errors.
-func execQuota(ctx context.Context, tx queue.Tx, what, statement string, args ...any) (int64, error) {
-	changed, err := dbquery.Exec(ctx, tx, statement, args...)
-	if err != nil {
-		return 0, fmt.Errorf("gmail: %s: %w", what, err)
+func execQuota(ctx context.Context, tx queue.Tx, what, statement string, args ...any) error {
+	if _, err := dbquery.Exec(ctx, tx, statement, args...); err != nil {
+		return fmt.Errorf("gmail: %s: %w", what, err)
 	}
-	return changed, nil
+	return nil
 }

@@ -9,12 +9,11 @@ import (
 
 // The delays of a deferred job when Gmail names none.
 const (
-	// Gmail's budgets are counted by the minute.
+	// RateLimitDelay is for Gmail's budgets, which are counted by the minute.
 	RateLimitDelay = 30 * time.Second
-	// Until a person has signed in again, or has resumed the account, asking more often is of no use.
+	// ReauthorizeDelay is for an account that waits for a person, who signs in again or resumes it.
 	ReauthorizeDelay = time.Hour
-	// Until another process takes the job, or this one has access: 1000 times are ten days. The jobs of this package wait as
-	// [attempts.Held] says.
+	// NoAccessDelay is for a process without access to the account: 1,000 of them are ten days.
 	NoAccessDelay = 15 * time.Minute
 )
 
@@ -50,7 +49,7 @@ func (c Class) fatal() bool {
 	return false
 }
 
-// spares: the attempt that met a class like this is not counted as failed.
+// Defers reports whether an attempt that met this class of error is not counted as failed.
 func (c Class) Defers() bool {
 	switch c {
 	case ClassRateLimited, ClassDailyLimit, ClassReauthorize, ClassNoAccess, ClassPaused:
@@ -59,6 +58,7 @@ func (c Class) Defers() bool {
 	return false
 }
 
+// Delay returns how long a job waits after this error: what Gmail has asked for, else the default of the class.
 func (e *Error) Delay() time.Duration {
 	switch {
 	case e.RetryAfter > 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
-// The faults of calls, for tests that import this package alone; package faults describes them.
+// The Fault of calls, for tests that import this package alone; package faults describes them.
 type (
 	Fault = faults.Fault
 	Cut   = faults.Cut

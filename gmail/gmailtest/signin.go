@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
 )
 
-// The access of programs, for tests that import this package alone; package oauth describes it.
+// The OAuth of programs, for tests that import this package alone; package oauth describes it.
 type (
 	OAuth       = oauth.Config
 	OAuthClient = oauth.Client

@@ -102,7 +102,7 @@ func (s *Server) stop(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// The notifications of watches, for tests that import this package alone; package pubsub describes them.
+// The PushTarget of watches, for tests that import this package alone; package pubsub describes them.
 type (
 	PushTarget = pubsub.Target
 	PushFault  = pubsub.Fault

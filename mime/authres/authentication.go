@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An AuthServer is the server whose authentication results are trusted: the server that received the message from outside.
+// A Server is the server whose authentication results are trusted: the server that received the message from outside.
 type Server struct {
 	// ID is the server's authserv-id (RFC 8601, section 2.5), such as "mx.google.com" for Gmail. If it is empty, nothing is
 	// trusted.

@@ -13,7 +13,7 @@ type Results struct {
 	Results []Result
 }
 
-// An AuthResult is the result of one method.
+// A Result is the result of one method.
 type Result struct {
 	Method string // in lower case: "spf", "dkim", "dmarc", "arc" and others
 	Result string // in lower case: "pass", "fail", "softfail", "neutral", "none", "temperror", "permerror" and others
@@ -24,7 +24,7 @@ type Result struct {
 	Properties []Property
 }
 
-// An AuthProperty is a property that a result is about, such as smtp.mailfrom or header.d.
+// A Property is a property that a result is about, such as smtp.mailfrom or header.d.
 type Property struct {
 	Type  string // in lower case: "smtp", "header", "body" or "policy"
 	Name  string // in lower case

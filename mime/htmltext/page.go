@@ -34,7 +34,7 @@ type Page struct {
 	Incomplete bool
 }
 
-// A TextSpan is a part of a text: text[Start:End].
+// A Span is a part of a text: text[Start:End].
 type Span struct{ Start, End int }
 
 // A HiddenText is a text in the source that a person does not see.

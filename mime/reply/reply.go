@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A PassageKind is the kind of a passage of a message's text.
+// A Kind is the kind of a passage of a message's text.
 type Kind string
 
 // The kinds of passages.
@@ -29,7 +29,7 @@ type Passage struct {
 	Text string // whole lines, with their line ends
 }
 
-// A Reply is a text split into passages. Their concatenation is the text.
+// A Passages is a text split into passages. Their concatenation is the text.
 type Passages []Passage
 
 // Written returns the sender's new text: the passages of that kind without surrounding blank lines, separated by an empty line.

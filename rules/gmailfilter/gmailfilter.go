@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// A GmailFilter is one of the filters of a Gmail account.
+// A Filter is one of the filters of a Gmail account.
 type Filter struct {
 	// From, To and Subject are searches in these fields, Query and NegatedQuery searches as in Gmail's own search box.
 	From, To, Subject   string

@@ -44,11 +44,12 @@ type Translation struct {
 // Marshal returns the text of the rules file, with the differences as a comment above each rule.
 func (t *Translation) Marshal() []byte { return marshal(t.File, t.notes) }
 
+// NewTranslation returns a translation that is still empty.
 func NewTranslation() *Translation {
 	return &Translation{File: &File{Rules: []rules.Rule{}}, notes: map[int][]string{}}
 }
 
-// add adds a rule, with its untranslated parts.
+// Add adds a rule, with its untranslated parts.
 func (t *Translation) Add(r rules.Rule, lost []Untranslated) {
 	r.Name = t.unusedName(r.Name)
 	r.Position = len(t.File.Rules) + 1

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// An undecided counts the messages about which nothing is decided yet, by what they wait for.
+// An Undecided counts the messages about which nothing is decided yet, by what they wait for.
 type Undecided struct{ Model, Rules int }
 
 func (b *Backlog) CountUndecided(ctx context.Context) (n Undecided, err error) {
@@ -29,7 +29,7 @@ func (b *Backlog) CountUndecided(ctx context.Context) (n Undecided, err error) {
 	return n, err
 }
 
-// A backlog lists the jobs that wait, and lets them run.
+// A Backlog lists the jobs that wait, and lets them run.
 type Backlog struct {
 	db    queue.DB
 	queue *queue.Queue

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A daemon works on mailboxes until it is stopped.
+// A Daemon works on mailboxes until it is stopped.
 type Daemon struct {
 	app        *App
 	Ready      *Readiness // reached when the accounts are set up
@@ -24,7 +24,7 @@ func NewDaemon(h *App) (*Daemon, error) {
 	return &Daemon{app: h, Ready: new(Readiness), dispatcher: dispatcher}, err
 }
 
-// run works until ctx is done, and returns when the jobs that run have ended.
+// Run works until ctx is done, and returns when the jobs that run have ended.
 func (d *Daemon) Run(ctx context.Context) error {
 	if err := notify(ctx, "READY=1"); err != nil {
 		d.app.Log.Warn("systemd is not told", "error", err)

@@ -38,7 +38,7 @@ import (
 // silent discards log lines: the demo reports in its progress, its summary and its listings.
 var silent = slog.New(slog.DiscardHandler)
 
-// A host wires all packages on one site, for both the demo and run; only its Gmail differs. A command that only reads opens it
+// An App wires all packages on one site, for both the demo and run; only its Gmail differs. A command that only reads opens it
 // without changes. A command that runs jobs also takes the lock and connects to the Gmail.
 type App struct {
 	Env     *environment.Environment
@@ -200,7 +200,7 @@ func (h *App) setUp(ctx context.Context) error {
 	return nil
 }
 
-// An appConfig configures an App that runs jobs. Only the Environment is required.
+// A Config configures an App that runs jobs. Only the Environment is required.
 type Config struct {
 	Environment *environment.Environment
 

@@ -4,7 +4,7 @@ import (
 	"os/user"
 )
 
-// me returns the name of the person at the command line.
+// CurrentUser returns the name of the person at the command line.
 func CurrentUser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// A oneRun sorts the mailboxes until nothing is left to do: it is what the demo does, and run --once.
+// An OneRun sorts the mailboxes until nothing is left to do: it is what the demo does, and run --once.
 type OneRun struct {
 	App      *App
 	Rules    *rulesfile.File // nil: the stored rules stay
@@ -35,7 +35,7 @@ func NewOneRun(h *App, file *rulesfile.File, out *printer.Progress) *OneRun {
 	return &OneRun{App: h, Rules: file, Progress: out}
 }
 
-// run sorts the mailboxes. That one of them cannot be worked on is no error, and stands in the summary.
+// Run sorts the mailboxes. That one of them cannot be worked on is no error, and stands in the summary.
 func (o *OneRun) Run(ctx context.Context) error {
 	accounts, err := o.App.Worked(ctx)
 	if err != nil {

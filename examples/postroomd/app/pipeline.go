@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// A pipeline sorts one mailbox: that of the demo, or those of run.
+// A Pipeline sorts one mailbox: that of the demo, or those of run.
 type Pipeline struct {
 	App       *App
 	Rules     *rulesfile.File // nil: the stored rules stay

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A readiness has the reasons why the daemon is not ready. The zero readiness is for a starting daemon.
+// A Readiness has the reasons why the daemon is not ready. The zero readiness is for a starting daemon.
 type Readiness struct {
 	mu    sync.Mutex
 	state readyState

@@ -18,7 +18,7 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// A ruleEditor changes the rules of mailboxes: those that are stored, and the file that they are read from.
+// A RuleEditor changes the rules of mailboxes: those that are stored, and the file that they are read from.
 type RuleEditor struct {
 	env   *environment.Environment
 	db    queue.DB

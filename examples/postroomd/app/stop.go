@@ -22,7 +22,7 @@ func changing(undos bool) []queue.Target {
 	return targets
 }
 
-// A stopper stops what changes mailboxes, says what is stopped, and lets it go on.
+// A Stopper stops what changes mailboxes, says what is stopped, and lets it go on.
 type Stopper struct {
 	db     queue.DB
 	queue  *queue.Queue

@@ -15,7 +15,7 @@ import (
 // The interval at which the daemon looks for new accounts, and retries setting one up.
 const superviseInterval = 15 * time.Second
 
-// A tender sets up the accounts of a daemon, also those that are added while it runs. It sets them up side by side: one whose mail
+// A Supervisor sets up the accounts of a daemon, also those that are added while it runs. It sets them up side by side: one whose mail
 // server does not answer keeps no other waiting.
 type Supervisor struct {
 	app   *App

@@ -33,7 +33,7 @@ const (
 	exitInterrupted = 130 // the convention of shells for SIGINT
 )
 
-// run runs the command of the arguments, and returns the exit status.
+// Run runs the command of the arguments, and returns the exit status.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand(args)
 	root.SetOut(stdout)

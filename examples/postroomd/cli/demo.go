@@ -171,7 +171,7 @@ func (d *demoRun) run(ctx context.Context) (*view.Summary, error) {
 	if err := d.loadMailbox(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.OneRun.Run(ctx); err != nil {
+	if err := d.Run(ctx); err != nil {
 		return nil, err
 	}
 	return view.NewSummary(ctx, d.OneRun, d.cutShort)

@@ -31,7 +31,7 @@ func ReadRulesFile(path string, options ...rulesfile.ParseOption) (*rulesfile.Fi
 	return file, nil
 }
 
-// ReadRulesFile reads the configured rules; nil if there are none.
+// ReadRules reads the configured rules; nil if there are none.
 func (s *Environment) ReadRules() (*rulesfile.File, error) {
 	if s.Config.Paths.Rules == "" {
 		return nil, nil

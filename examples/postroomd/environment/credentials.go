@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 )
 
-// app is the program as it is registered with Google.
+// OAuthApp is the program as it is registered with Google.
 func (s *Environment) OAuthApp() (auth.App, error) {
 	g := s.Config.Gmail
 	if g.ClientID == "" {

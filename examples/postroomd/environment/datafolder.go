@@ -16,7 +16,7 @@ import (
 	_ "github.com/postroom-go/postroom/queue/sqlite" // the driver of the lock's file
 )
 
-// A folder holds all data of postroomd: the queue and the ledger in one SQLite file, the demo's Gmail in another.
+// A Folder holds all data of postroomd: the queue and the ledger in one SQLite file, the demo's Gmail in another.
 type Folder string
 
 func (f Folder) Database() string   { return filepath.Join(string(f), "postroom.db") }

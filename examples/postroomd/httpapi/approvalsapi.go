@@ -82,7 +82,7 @@ func (a approvalsAPI) one(r *http.Request) (safety.Waiting, error) {
 	return w, err
 }
 
-// An answerBody names the request that was shown.
+// An AnswerBody names the request that was shown.
 type AnswerBody struct {
 	RequestID string `json:"request_id"`
 	Digest    string `json:"digest"`

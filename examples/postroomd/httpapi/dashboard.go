@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
-// show serves the dashboard until it is closed. On a loopback address, anyone who can reach it may do everything that the command
+// ServeDashboard serves the dashboard until it is closed. On a loopback address, anyone who can reach it may do everything that the command
 // line can.
 func ServeDashboard(h *app.App, listener net.Listener, public bool) (*Server, error) {
 	cfg := &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: authorizeRetry(h), Logger: h.Log}

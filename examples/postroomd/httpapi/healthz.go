@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
-// pages returns everything that postroomd serves: health, the dashboard and profiles.
+// NewHandler returns everything that postroomd serves: health, the dashboard and profiles.
 func NewHandler(h *app.App, ready *app.Readiness) (pages http.Handler, onClose func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {

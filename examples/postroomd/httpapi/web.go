@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A web is a server on its own address.
+// A Server is a server on its own address.
 type Server struct {
 	URL    string
 	server *http.Server

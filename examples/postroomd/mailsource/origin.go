@@ -17,7 +17,7 @@ import (
 // Flags are the flags that name a mailbox; at most one is set.
 type Flags struct{ Mbox, Maildir, EML string }
 
-// An origin is the source of the demo's mail. The folder remembers it, so that a second run without flags uses the same mailbox,
+// A Source is the source of the demo's mail. The folder remembers it, so that a second run without flags uses the same mailbox,
 // and an interrupted load continues.
 type Source struct {
 	kind string // sample, mbox, maildir or eml

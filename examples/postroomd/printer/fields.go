@@ -16,7 +16,7 @@ type Fields struct {
 // NewFields makes fields that are printed to w.
 func NewFields(w io.Writer) *Fields { return &Fields{out: w, width: TerminalWidth(w)} }
 
-// add adds a name and a value, which may have several lines.
+// Add adds a name and a value, which may have several lines.
 func (f *Fields) Add(name string, value any) {
 	text := strings.TrimSpace(fmt.Sprint(value))
 	if text == "" {

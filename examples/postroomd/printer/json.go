@@ -22,7 +22,7 @@ func List[T, V any](items []T, view func(T) V) []V {
 	return views
 }
 
-// A jsonList prints an object with a list that is too long for memory.
+// A JSONList prints an object with a list that is too long for memory.
 type JSONList struct {
 	w    io.Writer
 	name string
@@ -46,7 +46,7 @@ func (l *JSONList) Add(item any) error {
 	return err
 }
 
-// end ends the list and the object, which has another value.
+// End ends the list and the object, which has another value.
 func (l *JSONList) End(name string, value any) error {
 	text, err := json.MarshalIndent(value, "  ", "  ")
 	if err != nil {

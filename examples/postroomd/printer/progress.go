@@ -27,7 +27,7 @@ func (p *Progress) Sayf(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// A bar is the progress of one phase.
+// A Bar is the progress of one phase.
 type Bar struct {
 	p     *Progress
 	name  string
@@ -55,7 +55,7 @@ func (p *Progress) Start(name string, total int) *Bar {
 	return b
 }
 
-// set shows how many messages are done.
+// Set shows how many messages are done.
 func (b *Bar) Set(count int) {
 	b.count = count
 	switch {

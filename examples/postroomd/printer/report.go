@@ -12,7 +12,7 @@ const (
 	narrowestValue = 24
 )
 
-// A report is text for people with headings: lines of names and values, wrapped to the width.
+// A Report is text for people with headings: lines of names and values, wrapped to the width.
 type Report struct {
 	out   io.Writer
 	Width int
@@ -36,7 +36,7 @@ func (r *Report) Heading(text string) {
 	r.b.WriteString(strings.Join(wrap(text, r.Width), "\n") + "\n")
 }
 
-// add writes a value after its name; an empty value is left out.
+// Add writes a value after its name; an empty value is left out.
 func (r *Report) Add(name string, value any) { r.column(name, 14, value) }
 
 // column writes a value at a column after its name.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// A table has named columns. If it is wider than the terminal, it has a block for each row.
+// A Table has named columns. If it is wider than the terminal, it has a block for each row.
 type Table struct {
 	out     io.Writer
 	width   int // of the terminal; 0: none
@@ -37,7 +37,7 @@ func TerminalWidth(out io.Writer) int {
 	return width
 }
 
-// row adds a row.
+// Row adds a row.
 func (t *Table) Row(cells ...any) {
 	texts := make([]string, len(cells))
 	for i, c := range cells {

@@ -21,7 +21,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 )
 
-// A telemetry exports traces and metrics by OTLP over HTTP. The zero telemetry exports nothing.
+// A Telemetry exports traces and metrics by OTLP over HTTP. The zero telemetry exports nothing.
 type Telemetry struct {
 	Tracers  trace.TracerProvider
 	Meters   metric.MeterProvider

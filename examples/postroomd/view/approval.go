@@ -91,14 +91,14 @@ func NewShownApproval(w safety.Waiting, p gmail.Preview, sends bool, names app.L
 	return v
 }
 
-// A requestView is a request with the values that an answer to it must name.
+// A Request is a request with the values that an answer to it must name.
 type Request struct {
 	ShownApproval
 	RequestID string `json:"request_id"`
 	Digest    string `json:"digest"`
 }
 
-// An answerView is the outcome of an answer.
+// An Answer is the outcome of an answer.
 type Answer struct {
 	ID    string               `json:"id"`
 	State postroom.ActionState `json:"state"`

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// A costView is the JSON of the command cost. Amounts are in dollars.
+// A Cost is the JSON of the command cost. Amounts are in dollars.
 type Cost struct {
 	Today    Period     `json:"today"`
 	Month    Period     `json:"month"`
@@ -44,7 +44,7 @@ type Forecast struct {
 	Dollars float64 `json:"dollars"`
 }
 
-// A budgetView is a budget of today. Values without a bound are left out.
+// A Budget is a budget of today. Values without a bound are left out.
 type Budget struct {
 	Mailbox     string   `json:"mailbox,omitempty"` // empty: all together
 	Tokens      int64    `json:"tokens,omitempty"`

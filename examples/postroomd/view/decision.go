@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A decisionView is a decision in a list.
+// A Decision is a decision in a list.
 type Decision struct {
 	ID            string              `json:"id"`
 	Message       string              `json:"message_id"` // ours

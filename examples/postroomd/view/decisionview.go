@@ -42,7 +42,7 @@ func (v *Decision) Gate() string {
 	return "passes"
 }
 
-// A wholeDecisionView is a decision with its explanations and its results.
+// A WholeDecision is a decision with its explanations and its results.
 type WholeDecision struct {
 	Decision
 	Explanations postroom.Explanations `json:"explanations"`
@@ -51,7 +51,7 @@ type WholeDecision struct {
 	Actions      []Result              `json:"actions"` // undos included, oldest first
 }
 
-// A resultView is an action, and how to undo it.
+// A Result is an action, and how to undo it.
 type Result struct {
 	Action
 	Undo string `json:"undo"` // in words

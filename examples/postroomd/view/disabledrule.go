@@ -6,7 +6,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 )
 
-// A disabledRule is a rule that the program has disabled, and why.
+// A DisabledRule is a rule that the program has disabled, and why.
 type DisabledRule struct {
 	Rule    string `json:"rule"`
 	Mailbox string `json:"mailbox,omitempty"` // its address; empty for a rule of all mailboxes

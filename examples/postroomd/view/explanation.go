@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// An explanation is the JSON of the command explain.
+// An Explanation is the JSON of the command explain.
 type Explanation struct {
 	Message   Mail             `json:"message"`
 	Rules     []TriedRule      `json:"rules"`           // in the order in which they are tried, as they are now
@@ -37,7 +37,7 @@ type FailedCondition struct {
 	Found     string `json:"found,omitempty"`
 }
 
-// A modelView is the history of model calls about a message, and the current prompt.
+// A Model is the history of model calls about a message, and the current prompt.
 type Model struct {
 	// Instructions are those about the message, with what of them is binding; none when no model is configured.
 	Instructions []Instruction `json:"instructions,omitempty"`

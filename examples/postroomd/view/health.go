@@ -1,6 +1,6 @@
 package view
 
-// A health is the response of /healthz and /readyz.
+// A Health is the response of /healthz and /readyz.
 type Health struct {
 	Status   string `json:"status"` // healthy or unhealthy; of /readyz ready or not ready
 	Version  string `json:"version"`

@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A mailboxRun is what a run that ends says of one mailbox.
+// A MailboxRun is what a run that ends says of one mailbox.
 type MailboxRun struct {
 	Email    string             `json:"email"`
 	State    gmail.AccountState `json:"state"`

@@ -22,7 +22,7 @@ type MailPage struct {
 	UnknownLabels []string `json:"unknown_labels,omitempty"` // that the search names and the mailbox does not have
 }
 
-// A doubtView is a term of a search that is probably mistyped.
+// A Doubt is a term of a search that is probably mistyped.
 type Doubt struct {
 	Term   string `json:"term"`
 	Reason string `json:"reason"` // What is made of it
@@ -37,7 +37,7 @@ func NewMailPage(found gmail.SearchPage, names app.LabelNames) MailPage {
 	}
 }
 
-// A mailView is a message in a list.
+// A Mail is a message in a list.
 type Mail struct {
 	ID          string             `json:"id"` // Gmail's
 	MessageID   string             `json:"message_id"`
@@ -60,7 +60,7 @@ func NewMail(m *postroom.Message, names app.LabelNames) Mail {
 	}
 }
 
-// A wholeMailView is a message with its text and what was done with it.
+// A WholeMail is a message with its text and what was done with it.
 type WholeMail struct {
 	Mail
 	Cc      []postroom.Address    `json:"cc,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// An outageView is a model that is not called, and the reason.
+// An Outage is a model that is not called, and the reason.
 type Outage struct {
 	Model   string    `json:"model"`
 	Mailbox string    `json:"mailbox,omitempty"` // the address of the one whose budget is spent

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/rules/ruleschat"
 )
 
-// A saidView is the model's answer as JSON.
+// A ChatReply is the model's answer as JSON.
 type ChatReply struct {
 	Session  string          `json:"session"`
 	Number   int             `json:"number"` // of the message
@@ -53,7 +53,7 @@ func actionsOr(actions []string) string {
 	return strings.Join(actions, ", ")
 }
 
-// A sessionView is a session as JSON.
+// A ChatSession is a session as JSON.
 type ChatSession struct {
 	ID        string    `json:"id"`
 	For       string    `json:"for"` // the mailbox
@@ -90,7 +90,7 @@ func NewChatSessions(ctx context.Context, h *app.App, limit int) ([]ChatSession,
 	return list, nil
 }
 
-// A chatMessageView is a message of a session as JSON.
+// A ChatMessage is a message of a session as JSON.
 type ChatMessage struct {
 	Number     int       `json:"number"`
 	Role       string    `json:"role"`

@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// A versionView is a version of the rules as JSON.
+// A RulesVersion is a version of the rules as JSON.
 type RulesVersion struct {
 	Version   int64        `json:"version"`
 	For       string       `json:"for"` // a mailbox, or all mail
@@ -49,7 +49,7 @@ func NewRulesVersions(ctx context.Context, h *app.App, accountID string, limit i
 	return printer.List(list, func(v rules.Version) RulesVersion { return newRulesVersion(v, accounts) }), err
 }
 
-// A formerRuleView is the rule of a decision, as it was at that time.
+// A FormerRule is the rule of a decision, as it was at that time.
 type FormerRule struct {
 	Name      string   `json:"name"`
 	Condition string   `json:"condition"`

@@ -19,7 +19,7 @@ import (
 	"github.com/postroom-go/postroom/safety/discord"
 )
 
-// A statusView is the JSON of the command status.
+// A Status is the JSON of the command status.
 type Status struct {
 	Version   string              `json:"version"`
 	Database  string              `json:"database"`
@@ -39,7 +39,7 @@ type Status struct {
 	noMailbox string // What makes the first
 }
 
-// A discordStatus describes requests at Discord; it is left out if Discord is not configured.
+// A DiscordStatus describes requests at Discord; it is left out if Discord is not configured.
 type DiscordStatus struct {
 	Channel string `json:"channel"`
 	People  int    `json:"people"` // who may answer there
@@ -158,7 +158,7 @@ func newAccountStatus(ctx context.Context, h *app.App, a gmail.Account) (Account
 	return of, err
 }
 
-// why is the reason of the state, or why nothing is done here, and what to do about it.
+// Why is the reason of the state, or why nothing is done here, and what to do about it.
 func (a AccountStatus) Why() string {
 	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.signIn, a.Access}, func(s string) bool { return s == "" }), "; ")
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// A stopView reports whether everything is stopped, by whom and since when. A stop by the stop file has no name and no time.
+// A Stop reports whether everything is stopped, by whom and since when. A stop by the stop file has no name and no time.
 type Stop struct {
 	Stopped  bool       `json:"stopped"`
 	By       string     `json:"by,omitempty"`

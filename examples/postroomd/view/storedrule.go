@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// A storedRuleView is a rule as JSON. Patches have the same names.
+// A StoredRule is a rule as JSON. Patches have the same names.
 type StoredRule struct {
 	ID             string               `json:"id"`
 	AccountID      string               `json:"account_id"`

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A summary is the output of the demo and of run --once. Scripts rely on its JSON.
+// A Summary is the output of the demo and of run --once. Scripts rely on its JSON.
 type Summary struct {
 	Messages  int                         `json:"messages"` // that are stored now, broken ones too
 	New       int                         `json:"new"`      // taken in by this run, also what it has deleted since
@@ -47,7 +47,7 @@ type BrokenMessage struct {
 	JobID   string `json:"job_id,omitempty"` // the job that can be retried; none for what Gmail itself refuses
 }
 
-// summarize counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not be read to its end,
+// NewSummary counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not be read to its end,
 // if so.
 func NewSummary(ctx context.Context, o *app.OneRun, cutShort error) (*Summary, error) {
 	s := &Summary{Actions: map[postroom.ActionType]int{}, Rules: map[string]int{}, Models: map[string]int{}, Broken: []BrokenMessage{}}

@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-// An undoTally counts the results of many undos, and keeps a few as examples.
+// An Undos counts the results of many undos, and keeps a few as examples.
 type Undos struct {
 	Planned  bool // they are what would be
 	Names    app.LabelNames
@@ -165,7 +165,7 @@ func (t *Undos) say(g *undoGroup) string {
 	}
 }
 
-// An undoView is the effect of an undo on a message. Labels are by name.
+// An Undo is the effect of an undo on a message. Labels are by name.
 type Undo struct {
 	ID         string      `json:"id"`
 	Action     string      `json:"action"`

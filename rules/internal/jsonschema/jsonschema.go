@@ -1,22 +1,27 @@
 // Package jsonschema builds JSON schemas (draft 7).
 package jsonschema
 
-// A schema is a JSON schema, or a part of one.
+// A Schema is a JSON schema, or a part of one.
 type Schema map[string]any
 
+// Text is the schema of a text.
 func Text(description string) Schema {
 	return Schema{"type": "string", "description": description}
 }
 
+// About returns the schema with a description.
 func (s Schema) About(description string) Schema {
 	s["description"] = description
 	return s
 }
 
+// List is the schema of a list.
 func List(entries Schema) Schema { return Schema{"type": "array", "items": entries} }
 
+// Ref is the schema that is defined under a name.
 func Ref(name string) Schema { return Schema{"$ref": "#/definitions/" + name} }
 
+// Enum is the schema of one of several texts.
 func Enum[T ~string](values ...T) Schema { return Schema{"type": "string", "enum": values} }
 
 // Object has the properties and no others.

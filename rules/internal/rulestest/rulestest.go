@@ -22,14 +22,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func Golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(want), got)
 }
 
-// formatted returns the canonical form of a text, which must be its own canonical form.
+// Formatted returns the canonical form of a text, which must be its own canonical form.
 // Formatted formats a rules file twice, which must be as once.
 func Formatted(t require.TestingT, text string) string {
 	out, err := rulesfile.Format("rules.yaml", []byte(text))

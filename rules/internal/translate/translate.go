@@ -40,6 +40,7 @@ func SizeText(n int64) string {
 	return strconv.FormatInt(n, 10) + "B"
 }
 
+// WithValues returns the condition with these values.
 func WithValues(c rules.Condition, values []string) rules.Condition {
 	if len(values) == 1 {
 		c.Value = values[0]
@@ -59,6 +60,7 @@ func WithParameters(actions []rules.RuleAction) []rules.RuleAction {
 	return actions
 }
 
+// LabelAction returns the action that applies a label.
 func LabelAction(action postroom.ActionType, label string) rules.RuleAction {
 	return rules.RuleAction{Type: action, Parameters: postroom.Parameters{postroom.ParamLabel: label}}
 }

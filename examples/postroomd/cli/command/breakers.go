@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tellBreakers lists the rules or models that breakers have stopped because of their actions or undos.
+// PrintBreakers lists the rules or models that breakers have stopped because of their actions or undos.
 func PrintBreakers(ctx context.Context, h *app.App, cmd *cobra.Command) error {
 	text, err := h.Stopper.OpenBreakers(ctx)
 	if err != nil || text == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// RefuseActions is for rules that are checked by themselves. A configuration that nobody has named and that cannot be read, such as for a
+// RefusedActions returns the option of a rules file that warns of actions that the configuration refuses. It is for rules that are checked by themselves. A configuration that nobody has named and that cannot be read, such as for a
 // variable that is set where postroomd starts, keeps nobody from checking rules.
 func (c *ConfigFlags) RefusedActions(cmd *cobra.Command) (rulesfile.ParseOption, error) {
 	l, err := config.Load(c.source())

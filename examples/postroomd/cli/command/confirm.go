@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// A question must be answered with yes before a command continues. The command has a flag --yes.
+// A Question must be answered with yes before a command continues. The command has a flag --yes.
 type Question struct {
 	Text    string
 	Instead string // What else to write where nobody can be asked; may be empty

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A confirmable is a store whose content people confirm.
+// A Confirmable is a store whose content people confirm.
 type Confirmable struct {
 	What    string // in the plural
 	Faults  func(context.Context) ([]postroom.RuleFault, error)
@@ -32,7 +32,7 @@ func ConfirmCommand(what string, of func(h *app.App) Confirmable) *cobra.Command
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
 		return WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			c := of(h)
-			text, err := faultsText(ctx, h, c)
+			text, err := faultsText(ctx, c)
 			if len(ids) > 0 && err == nil {
 				text, err = confirmAll(ctx, h, c, ids)
 			}
@@ -47,7 +47,7 @@ func ConfirmCommand(what string, of func(h *app.App) Confirmable) *cobra.Command
 }
 
 // faultsText lists the altered rules.
-func faultsText(ctx context.Context, h *app.App, c Confirmable) (string, error) {
+func faultsText(ctx context.Context, c Confirmable) (string, error) {
 	faults, err := c.Faults(ctx)
 	if err != nil || len(faults) == 0 {
 		return "all " + c.What + " are as they were written\n", err

@@ -84,7 +84,7 @@ var ActionStates = []postroom.ActionState{
 	postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending,
 }
 
-// ago returns the time that lies as far back as the value of a flag.
+// Ago returns the time that lies as far back as the value of a flag.
 func Ago(flag, text string, now time.Time) (time.Time, error) {
 	window, err := safety.ParseWindow(text)
 	if err != nil {

@@ -20,7 +20,7 @@ func MailboxFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("mailbox", "", "the address of the mailbox; may be left out where there is one")
 }
 
-// mailbox returns the account of the address, or the only account if no address is given.
+// Mailbox returns the account of the address, or the only account if no address is given.
 func Mailbox(ctx context.Context, h *app.App, address string) (gmail.Account, error) {
 	if address != "" {
 		return Account(ctx, h, address)
@@ -37,7 +37,7 @@ func Mailbox(ctx context.Context, h *app.App, address string) (gmail.Account, er
 	return accounts[0], nil
 }
 
-// account returns the account of a typed address.
+// Account returns the account of a typed address.
 func Account(ctx context.Context, h *app.App, address string) (gmail.Account, error) {
 	a, err := h.Mail.AccountByEmail(ctx, address)
 	if errors.Is(err, postroom.ErrNotFound) {

@@ -74,7 +74,7 @@ func WithReader(cmd *cobra.Command, p *EnvironmentFlags, fn func(ctx context.Con
 	return withApp(cmd, p, app.Open, fn)
 }
 
-// act opens the site for a command that enqueues jobs. For a demo the command runs them itself.
+// WithWriter opens the App for a command that enqueues jobs. For a demo the command runs them itself.
 func WithWriter(cmd *cobra.Command, p *EnvironmentFlags, fn func(ctx context.Context, h *app.App) error) error {
 	return withApp(cmd, p, func(ctx context.Context, s *environment.Environment) (*app.App, error) {
 		if s.Demo {

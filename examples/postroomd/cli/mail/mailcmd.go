@@ -102,7 +102,7 @@ func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 	}
 }
 
-// search fills a page: a page of the store may be short although there is more.
+// Search fills a page: a page of the store may be short although there is more.
 func Search(ctx context.Context, h *app.App, accountID string, s gmail.Search) (gmail.SearchPage, error) {
 	page, err := h.Mail.Search(ctx, accountID, s)
 	if errors.Is(err, gmail.ErrSearchCursor) {
@@ -168,7 +168,7 @@ func mailShow() *cobra.Command {
 	return cmd
 }
 
-// message finds a message by its id at Gmail or by Postroom's id.
+// Find finds a message by its id at Gmail or by Postroom's id.
 func Find(ctx context.Context, h *app.App, account gmail.Account, id string) (*postroom.Message, error) {
 	ours, err := h.Mail.MessageID(ctx, account.ID, id)
 	if errors.Is(err, postroom.ErrNotFound) {

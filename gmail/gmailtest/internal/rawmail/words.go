@@ -11,7 +11,7 @@ import (
 // maxBodySearched bounds the bytes of a message's text whose words are indexed.
 const maxBodySearched = 1 << 20
 
-// A wordList has the words of each field of a message, and the values of has:.
+// A WordList has the words of each field of a message, and the values of has:.
 type WordList struct {
 	Fields map[gmailquery.Field][]string
 	Marks  []string

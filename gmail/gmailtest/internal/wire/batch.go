@@ -18,7 +18,7 @@ import (
 // maxBatchCalls is the maximum number of calls in a batch.
 const maxBatchCalls = 100
 
-// A batchCall is one call of a batch.
+// A BatchCall is one call of a batch.
 type BatchCall struct {
 	*http.Request
 	ContentID string
@@ -29,6 +29,7 @@ func (c BatchCall) AnswerID() string {
 	return "<response-" + strings.TrimPrefix(c.ContentID, "<")
 }
 
+// ReadBatch reads the calls of a batch request.
 func ReadBatch(r *http.Request, limit int64) ([]BatchCall, error) {
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(mediaType, "multipart/") || params["boundary"] == "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A contentRange is the part of a resumable upload in a request: the bytes from first to before end, of total.
+// A ContentRange is the part of a resumable upload in a request: the bytes from first to before end, of total.
 type ContentRange struct {
 	First, End, Total int64 // Total is -1 if unknown
 	IsQuery           bool  // it has no bytes and asks how many the server has

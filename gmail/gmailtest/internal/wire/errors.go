@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An apiError is an error response of Google.
+// An Error is an error response of Google.
 type Error struct {
 	Status     int
 	Reason     string
@@ -23,14 +23,17 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Reason, e.Message) }
 
+// InvalidArgument returns a 400 for an argument that the method does not take.
 func InvalidArgument(format string, args ...any) error {
 	return &Error{Status: http.StatusBadRequest, Reason: "invalidArgument", Message: fmt.Sprintf(format, args...)}
 }
 
+// NotFound returns a 404.
 func NotFound() error {
 	return &Error{Status: http.StatusNotFound, Reason: "notFound", Message: "Requested entity was not found."}
 }
 
+// Unauthenticated returns a 401.
 func Unauthenticated() error {
 	return &Error{
 		Status: http.StatusUnauthorized, Reason: "authError",
@@ -115,6 +118,7 @@ func (e *Error) Reply(query url.Values) Reply {
 	return p
 }
 
+// Domain returns the domain that Google names with this error.
 func (e *Error) Domain() string {
 	switch e.Reason {
 	case "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded", "accessNotConfigured":
@@ -132,10 +136,12 @@ func DefaultReason(status int) string {
 	return "backendError"
 }
 
+// BadContent returns a 400 for a body that cannot be read.
 func BadContent(message string) error {
 	return &Error{Status: http.StatusBadRequest, Reason: "badContent", Message: message}
 }
 
+// TooLarge returns a 413.
 func TooLarge() error {
 	return &Error{Status: http.StatusRequestEntityTooLarge, Reason: "uploadTooLarge", Message: "Request Entity Too Large"}
 }

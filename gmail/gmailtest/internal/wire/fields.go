@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A mask selects fields of a response, like the parameter fields: "id,payload(headers/name,parts/*)". A field with an empty mask
+// A Mask selects fields of a response, like the parameter fields: "id,payload(headers/name,parts/*)". A field with an empty mask
 // is returned whole; "*" is every field. A nil mask selects everything.
 type Mask map[string]Mask
 

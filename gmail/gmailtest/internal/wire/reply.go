@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A reply is a response as it is sent.
+// A Reply is a response as it is sent.
 type Reply struct {
 	Status int
 	Header http.Header
@@ -22,6 +22,7 @@ type Reply struct {
 	Truncated bool // only the first half is sent
 }
 
+// NewReply returns a reply that is written as the request asks for.
 func NewReply(status int, contentType string, body []byte) Reply {
 	header := http.Header{}
 	if contentType != "" {
