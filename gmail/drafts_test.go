@@ -319,7 +319,7 @@ func TestDraftsAreNotChangedLate(t *testing.T) {
 	}
 	costs[gmailapi.MethodCreateDraft], costs[gmailapi.MethodSendDraft] = 100, 100 // the budget of a minute
 	limited, err := gmailapi.NewClient(gmailapi.ClientConfig{
-		HTTPClient: authorized(w), Endpoint: w.server.URL(), Timeout: 5 * time.Second, Limits: gmailapi.Limits{UnitsPerMinute: 100, Burst: 100, Costs: costs},
+		HTTPClient: authorized(w), Endpoint: w.server.URL(), Timeout: 5 * time.Second, Limits: gmailapi.Limits{UnitsPerMinute: 101, Burst: 100, Costs: costs},
 	})
 	require.NoError(t, err)
 	w.client = limited

@@ -8,11 +8,14 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/wire"
 )
 
-// The Fault of calls, for tests that import this package alone; package faults describes them.
+// For tests that import this package alone; package faults describes them.
 type (
+	// Fault is [faults.Fault].
 	Fault = faults.Fault
-	Cut   = faults.Cut
-	Gate  = faults.Gate
+	// Cut is [faults.Cut].
+	Cut = faults.Cut
+	// Gate is [faults.Gate].
+	Gate = faults.Gate
 )
 
 // The times at which a connection is cut.

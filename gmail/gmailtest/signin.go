@@ -11,9 +11,11 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/oauth"
 )
 
-// The OAuth of programs, for tests that import this package alone; package oauth describes it.
+// For tests that import this package alone; package oauth describes them.
 type (
-	OAuth       = oauth.Config
+	// OAuth is [oauth.Config].
+	OAuth = oauth.Config
+	// OAuthClient is [oauth.Client].
 	OAuthClient = oauth.Client
 )
 

@@ -102,11 +102,14 @@ func (s *Server) stop(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// The PushTarget of watches, for tests that import this package alone; package pubsub describes them.
+// For tests that import this package alone; package pubsub describes them.
 type (
+	// PushTarget is [pubsub.Target].
 	PushTarget = pubsub.Target
-	PushFault  = pubsub.Fault
-	Push       = pubsub.Push
+	// PushFault is [pubsub.Fault].
+	PushFault = pubsub.Fault
+	// Push is [pubsub.Push].
+	Push = pubsub.Push
 )
 
 // PushTo adds a target for notifications that are published to its topic from now on. [Server.Issuer] and [Server.KeysURL] verify
