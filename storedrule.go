@@ -13,8 +13,6 @@ type StoredRule struct {
 	Actions []RuleAction
 	// SafeMode is the rule's safe mode; the zero value means default.
 	SafeMode SafeMode
-	// State is the state that the audit log must have of the rule. The zero State is for a store whose changes are not logged.
-	State RuleState
 }
 
 // A RuleAction is one action of a [StoredRule].

@@ -55,7 +55,7 @@ func (e *Engine) decideAt(ctx context.Context, msg *postroom.Message, at time.Ti
 	if err != nil {
 		return nil, err
 	}
-	return doubtful(set.decide(msg, at, f), set.faults, msg.AccountID), nil
+	return set.decide(msg, at, f), nil
 }
 
 // decideByOne is decideAt by the rule of a decision alone, at the version that has decided.

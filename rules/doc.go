@@ -145,14 +145,6 @@
 // [Store.RuleAt] returns a rule as it was when a decision was made. A [Patch] with a Revision is refused with [ErrChanged] if the
 // rule has changed since it was read.
 //
-// # Signed rules
-//
-// With a Log, such as the ledger of package safety, a [Store] records each rule and each version, signed, in the transaction that
-// writes it. [Store.Faults] returns the rules that do not match their record: something else has added, altered, enabled, put
-// back or removed them. While there are any, the [Engine] requests a person's approval for the decisions of rules for their
-// account. An edit that would keep what something else has written is [ErrAltered]; an import replaces it, and [Store.Confirm]
-// accepts it. [Store.Restore] does not accept what was altered in a version.
-//
 // # A whole file
 //
 //	labels: [Newsletters, Receipts]   # created where they do not exist, as are those that actions name

@@ -23,15 +23,11 @@ type edit struct {
 	revision int64
 	source   *string                    // the file that the rules were read from
 	touched  map[string]map[string]bool // ids by account
-
-	suspect   map[string]string // why a stored rule was not as it is on record, by id
-	inspected bool              // suspect has all of them
-	replaces  bool              // the caller replaces the stored rules as a whole
 }
 
 // begin waits for the changes that began before: on PostgreSQL the lock of the row serializes them.
 func (s *Store) begin(ctx context.Context, tx queue.Tx) (*edit, error) {
-	e := &edit{store: s, tx: tx, author: s.author, touched: map[string]map[string]bool{}, suspect: map[string]string{}}
+	e := &edit{store: s, tx: tx, author: s.author, touched: map[string]map[string]bool{}}
 	if _, err := tx.ExecContext(ctx, sqlNextRevision); err != nil {
 		return nil, fmt.Errorf("change rules: %w", err)
 	}
@@ -72,11 +68,8 @@ func (e *edit) touch(ctx context.Context, r *Rule) error {
 		ids = map[string]bool{}
 		e.touched[r.AccountID] = ids
 	}
-	if ids[r.ID] {
-		return nil
-	}
 	ids[r.ID] = true
-	return e.inspect(ctx, r.ID)
+	return nil
 }
 
 // insert stores r under a new id and sets its id, times and revision.
@@ -111,9 +104,6 @@ func (e *edit) update(ctx context.Context, r *Rule) error {
 	if err := e.touch(ctx, r); err != nil {
 		return err
 	}
-	if err := e.mayKeep(r); err != nil {
-		return err
-	}
 	_, err = e.tx.ExecContext(ctx, sqlUpdateRule,
 		stored.Name, stored.Description, stored.Enabled, stored.DisabledReason,
 		stored.Scope, stored.ScopeRef, stored.Priority, stored.Position,
@@ -135,17 +125,16 @@ func (e *edit) remove(ctx context.Context, r *Rule) error {
 	if err := e.touch(ctx, r); err != nil {
 		return err
 	}
-	delete(e.suspect, r.ID)
 	_, err := e.tx.ExecContext(ctx, sqlDeleteRule, r.ID)
 	return wrap("delete", r, err)
 }
 
-// end makes the versions, and records the changed rules in the log.
+// end makes the versions.
 func (e *edit) end(ctx context.Context) error {
 	for _, account := range slices.Sorted(maps.Keys(e.touched)) {
 		if err := e.record(ctx, account, slices.Sorted(maps.Keys(e.touched[account]))); err != nil {
 			return fmt.Errorf("keep the version of the rules: %w", err)
 		}
 	}
-	return e.logEdit(ctx)
+	return nil
 }

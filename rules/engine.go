@@ -92,7 +92,7 @@ func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postro
 	if err != nil {
 		return nil, err
 	}
-	return doubtful(set.decide(msg, time.Now(), f), set.faults, msg.AccountID), nil
+	return set.decide(msg, time.Now(), f), nil
 }
 
 // DecideAlone is [Engine.DecideAll] for a message that is not stored yet. If a rule depends on other messages, which may also be
@@ -102,7 +102,7 @@ func (e *Engine) DecideAlone(ctx context.Context, msg *postroom.Message) (decisi
 	if err != nil || set.asksSenders {
 		return nil, false, err
 	}
-	return doubtful(set.decide(msg, time.Now(), &Facts{Server: e.server}), set.faults, msg.AccountID), true, nil
+	return set.decide(msg, time.Now(), &Facts{Server: e.server}), true, nil
 }
 
 // factsOf returns the facts that the rules of the set need besides the message.
@@ -149,9 +149,7 @@ func (e *Engine) compile(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := newSet(rules, e.store.kinds, e.senders != nil)
-	set.faults, err = e.store.Faults(ctx)
-	return set, err
+	return newSet(rules, e.store.kinds, e.senders != nil), nil
 }
 
 // disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not fail the

@@ -200,7 +200,7 @@ func (e *edit) write(ctx context.Context, v versionRow, by Author, changed []his
 			return err
 		}
 	}
-	return e.logVersion(ctx, v.Number)
+	return nil
 }
 
 // lastVersion returns the newest version of the rules of an account; the zero row if there is none.

@@ -7,7 +7,6 @@ const (
 SELECT version, account_id, author, origin, detail, digest, rules, source, created_at
 FROM rule_versions`
 
-	sqlAllVersions = versionColumns + ` ORDER BY version`
 	sqlVersion     = versionColumns + ` WHERE version = $1`
 	sqlLastVersion = versionColumns + ` WHERE account_id = $1 ORDER BY version DESC LIMIT 1`
 
@@ -41,11 +40,6 @@ FROM rule_history`
 WHERE account_id = $1 AND rule_id = $2
 ORDER BY version DESC
 LIMIT 1`
-
-	sqlAllStates = `
-SELECT account_id, rule_id, rule_version, digest, content
-FROM rule_history
-ORDER BY version`
 
 	// The rules of a version: the last row of each rule up to it.
 	sqlStatesAt = stateColumns + ` AS h

@@ -51,10 +51,6 @@ func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, r
 		}
 		e.touched[accountID] = map[string]bool{}
 	}
-	if err := e.inspectAll(ctx, accountID); err != nil {
-		return done, err
-	}
-	e.replaces = true
 	stored, err := selectRules(ctx, tx, sqlRulesOf, accountID)
 	if err != nil {
 		return done, err
@@ -114,7 +110,7 @@ func (e *edit) put(ctx context.Context, d *Imported, r, old *Rule) error {
 	if same && old.DisabledReason != "" {
 		r.Enabled, r.DisabledReason = old.Enabled, old.DisabledReason
 	}
-	if same && r.Enabled == old.Enabled && r.Position == old.Position && e.suspect[r.ID] == "" {
+	if same && r.Enabled == old.Enabled && r.Position == old.Position {
 		d.Unchanged++
 		return nil
 	}

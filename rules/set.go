@@ -22,8 +22,6 @@ type Set struct {
 
 	asksSenders bool // a rule asks whether the sender has written before
 	searches    *sync.Pool
-
-	faults []postroom.RuleFault // rules that are not as they were written
 }
 
 type compiled struct {

@@ -43,7 +43,6 @@ var (
 type Store struct {
 	db     queue.DB
 	kinds  *postroom.Kinds
-	log    Log // nil: none
 	author Author
 
 	understood *rowsUnderstood
@@ -59,9 +58,6 @@ type StoreConfig struct {
 	// Kinds are the actions that rules may have; a rule with another is not stored, and not evaluated. Default nil: those that
 	// package gmail carries out.
 	Kinds *postroom.Kinds
-	// Log records which rules are stored; usually a *safety.Ledger, whose AdoptRules records the rules stored before. While a
-	// rule does not match its record, a person is asked about the decisions of rules. Default nil: the tables are trusted.
-	Log Log
 }
 
 // NewStore makes a store; a missing field is an error that names it.
@@ -69,10 +65,7 @@ func NewStore(cfg StoreConfig) (*Store, error) {
 	if err := fields.Required("rules: StoreConfig.DB", cfg.DB, giveDB); err != nil {
 		return nil, err
 	}
-	if err := fields.Optional("rules: StoreConfig.Log", cfg.Log); err != nil {
-		return nil, err
-	}
-	return &Store{db: cfg.DB, kinds: cfg.Kinds, log: cfg.Log, understood: new(rowsUnderstood)}, nil
+	return &Store{db: cfg.DB, kinds: cfg.Kinds, understood: new(rowsUnderstood)}, nil
 }
 
 // List returns all rules in the order in which they are tried, disabled ones included.

@@ -38,7 +38,7 @@ func (s *Store) StoredRule(ctx context.Context, tx queue.Tx, id string) (postroo
 	if err != nil {
 		return postroom.StoredRule{}, err
 	}
-	return s.understood.rule(found, s.log != nil)
+	return s.understood.rule(found), nil
 }
 
 // rowsUnderstood caches the decoded rows, by the ids of the rules. A rule decides about many messages, and decoding a row takes
@@ -56,33 +56,27 @@ type rowUnderstood struct {
 // mostUnderstood bounds the rules that are kept: about 2 MB.
 const mostUnderstood = 1000
 
-func (u *rowsUnderstood) rule(r *row, logged bool) (postroom.StoredRule, error) {
+func (u *rowsUnderstood) rule(r *row) postroom.StoredRule {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if before, ok := u.rows[r.ID]; ok && before.row == *r {
-		return before.stored, nil
+		return before.stored
 	}
-	stored, err := r.stored(logged)
-	if err != nil {
-		return stored, err
-	}
+	stored := r.stored()
 	if u.rows == nil || len(u.rows) >= mostUnderstood {
 		u.rows = map[string]rowUnderstood{}
 	}
 	u.rows[r.ID] = rowUnderstood{*r, stored}
-	return stored, nil
+	return stored
 }
 
 // stored is the rule as the gate sees it.
-func (r *row) stored(logged bool) (stored postroom.StoredRule, err error) {
+func (r *row) stored() postroom.StoredRule {
 	rule := r.rule()
 	rule.Normalize()
-	stored = postroom.StoredRule{ID: rule.ID, Name: rule.Name, Version: rule.Version(), Enabled: rule.Enabled, SafeMode: rule.SafeMode}
+	stored := postroom.StoredRule{ID: rule.ID, Name: rule.Name, Version: rule.Version(), Enabled: rule.Enabled, SafeMode: rule.SafeMode}
 	for _, a := range rule.Actions() {
 		stored.Actions = append(stored.Actions, postroom.RuleAction(a))
 	}
-	if logged {
-		stored.State, err = r.state()
-	}
-	return stored, err
+	return stored
 }

@@ -64,9 +64,6 @@ type VersionContent struct {
 	List []Rule
 	// Source is the file that the rules were read from, byte for byte with its comments; empty if there was none.
 	Source string
-	// Altered reports whether the version, or one of its rules, is not as it was on record in the log of [StoreConfig]. Without a log it
-	// is false.
-	Altered bool
 }
 
 // A VersionFilter selects versions.
@@ -116,14 +113,6 @@ func (s *Store) Version(ctx context.Context, number int64) (*VersionContent, err
 	for i := range rows {
 		content.List[i] = rows[i].rule()
 	}
-	genuine, err := s.genuineVersion(ctx, s.db.Reader(), v)
-	for i := 0; i < len(rows) && genuine && err == nil; i++ {
-		genuine, err = s.genuine(ctx, s.db.Reader(), &rows[i])
-	}
-	if err != nil {
-		return nil, fmt.Errorf("compare version %d of the rules with the log: %w", number, err)
-	}
-	content.Altered = !genuine
 	slices.SortFunc(content.List, func(a, b Rule) int { return Order(&a, &b) })
 	return content, nil
 }
@@ -182,8 +171,7 @@ func (s *Store) KnowsSource(ctx context.Context, text string) (bool, error) {
 
 // Restore restores the rules of the version's account: each with its id, its state, and the ids of labels that it had. That makes
 // a version, which Restore returns; if nothing changes, it returns the newest one. Restored rules are not checked: the engine
-// disables one that can no longer be evaluated. A rule that was never recorded in the state of the version is not recorded then
-// either, and requests approval until it is confirmed; see [Store.Confirm].
+// disables one that can no longer be evaluated.
 func (s *Store) Restore(ctx context.Context, tx queue.Tx, number int64) (*Version, error) {
 	e, err := s.begin(ctx, tx)
 	if err != nil {
@@ -194,11 +182,7 @@ func (s *Store) Restore(ctx context.Context, tx queue.Tx, number int64) (*Versio
 		return nil, err
 	}
 	e.by(OriginRestore, fmt.Sprintf("version %d", number))
-	genuine, err := s.genuineVersion(ctx, tx, v)
-	if err != nil {
-		return nil, err
-	}
-	if v.Source.Valid && genuine {
+	if v.Source.Valid {
 		e.source = &v.Source.String
 	}
 	e.touched[v.AccountID] = map[string]bool{} // a version may differ in its source alone
@@ -217,9 +201,6 @@ func (s *Store) Restore(ctx context.Context, tx queue.Tx, number int64) (*Versio
 func (e *edit) restore(ctx context.Context, accountID string, rows []row) error {
 	var current []row
 	if err := dbquery.Select(ctx, e.tx, &current, sqlRulesOf, accountID); err != nil {
-		return err
-	}
-	if err := e.inspectAll(ctx, accountID); err != nil {
 		return err
 	}
 	wanted, stays := map[string]string{}, map[string]bool{}
@@ -251,13 +232,6 @@ func (e *edit) restore(ctx context.Context, accountID string, rows []row) error 
 		r.UpdatedAt.Time, r.Revision = queue.Now(e.tx), e.revision
 		if err := e.touch(ctx, &Rule{ID: r.ID, AccountID: accountID}); err != nil {
 			return err
-		}
-		genuine, err := e.store.genuine(ctx, e.tx, &rows[i])
-		if err != nil {
-			return err
-		}
-		if delete(e.suspect, r.ID); !genuine {
-			e.suspect[r.ID] = "is as an altered version has it"
 		}
 		if err := e.insertRow(ctx, &r); err != nil {
 			return err

@@ -14,11 +14,6 @@
 // [Config].Rules, in the transaction that records the decision. The rule must be stored, enabled and at the version that matched,
 // and must specify this action with these parameters. Its safe mode is read from the store. Otherwise a person is asked.
 //
-// A store that calls [Ledger.LogRules] with each change has its rules in the audit log. Then the rule must also match its last
-// entry in the audit log: if a row was added, altered, enabled or put back without the key, the rule decides nothing without a
-// person. The check costs one statement for each decision of a rule. [Ledger.AdoptRules] adds the rules that were stored before,
-// once.
-//
 // # What a model does alone
 //
 // Without a person, a model's decision leads only to the actions in [Policy].ModelAlone. By default these leave the message in
@@ -52,52 +47,33 @@
 //
 // # Signatures
 //
-// Two signatures protect an action. Both are an HMAC-SHA256 with [Config].Key.
+// A request for approval and an approval are signed, with an HMAC-SHA256 with [Config].Key. The signature covers what is executed
+// and what people are shown of it: the action's account, message, kind and parameters, the hash of the content that it sends, and
+// the whole decision, which includes the provider's id of the message, the sender and the subject. The signature of an approval
+// also covers the approver and the time. So an approval is for what the person was shown, and is used once:
 //
-// The seal covers what is executed and what people are shown of it: the action's account, message, kind and parameters, the hash
-// of the content that it sends, and the whole decision, which includes the provider's id of the message, the sender and the
-// subject. The gate seals each action that it lets pass. Approve seals each action that a person approves, together with the
-// request, the approver, the times and the expiry. The request itself is signed when it is made.
-//
-// The audit log records the progress of the action. Each change adds an entry, which signs the whole row with its state, its job,
-// its turn and the action that it undoes. The ledger continues only from a row that matches its last entry and its seal:
-//
-//   - Start executes and continues no other action. An action that was altered, forged, copied from another, or put back has
-//     failed, with the reason. So an approval is used once; see The audit log about an audit log that was cut.
-//   - Approve does not answer a request that was answered and that waits again because its row was altered.
-//   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the audit log records that and signs
-//     nothing.
-//   - StartUndo and History use what the audit log says was done, in the order in which it was done. Nothing is undone twice,
-//     unless the entries about the undo are altered as well, which VerifyAudit finds. StartUndo undoes what RequestUndo has signed
-//     for its job, once.
-//   - Announce signs an irreversible step with the action, before the job takes it. Start returns the announcement to the next
+//   - Approve and Renew refuse a request whose action, decision or reasons were altered ([ErrAltered]). It can only be rejected.
+//   - Start refuses an action that is not what was decided, or not what a person has approved. It has failed, with the reason.
+//   - Hold refuses such an action as well, because a new request would sign it.
+//   - If an approval was not used in time, or was signed with an unknown key, a person is asked again.
+//   - Announce records an irreversible step with the action, before the job takes it. Start returns the announcement to the next
 //     attempt, which therefore does not repeat the step. Announce refuses a job whose content differs from the action's.
-//   - Permit returns what permits an action. What the ledger records was decided about a stored message, which is not signed. So
-//     before package gmail starts an irreversible action that no person has approved, it decides again about the message at Gmail.
-//   - Hold and Renew refuse an altered action, because a new request would sign it.
-//   - Entries can be removed, or altered so that they seem to be about something else. So the audit log must be whole from the
-//     last change of the action on: before a request is shown as genuine, answered or renewed, before content is composed, and
-//     before an action that a person has approved or that cannot be undone starts or continues. Otherwise the request can only be
-//     rejected, a person is asked again, and an action that had started has failed.
-//   - The signature covers the row that was read, with the ledger's change. If the database stores another row, because of a
-//     trigger or a concurrent transaction, nothing is written.
-//   - If an approval was not used in time, or an action has no signature of a known key, a person is asked again, provided that
-//     the audit log verifies its decision. An action whose decision cannot be verified has failed: a person would be shown
-//     something that was not decided.
-//   - [Config].OldKeys verify what they signed before another key took their place, and permit nothing later. The first entry of
-//     a new key names the ends that the chains had then. End all programs that have the old key before a new one begins: what
-//     they write later counts as altered. Do not reuse a replaced key.
+//   - Permit returns what permits an action. Before package gmail starts an irreversible action that no person has approved, it
+//     decides again about the message at Gmail.
+//   - [Config].OldKeys verify what they signed before another key took their place, and sign nothing.
 //
 // [Ledger.CheckRequest] checks that what is shown is what was asked. The job that executes an action must change the message with
 // [postroom.Action].ProviderMessageID and no other.
 //
 // Of two answers the first stands. The other returns a [*StateError] with the answer that was given.
 //
+// Who can write to the database or read the key is trusted. The signatures detect faults and rows that were altered by accident.
+//
 // # The ledger
 //
 // A [Ledger] stores decisions, the actions that they led to, the links between undos and the actions that they undo, the turns of
-// each message, the requests for approval, the key of the seals, the stop switch, the breakers, the events of both, and the audit
-// log. It also has a row for each account, which is locked while actions without a person are counted. All its writing methods
+// each message, the requests for approval, the key of the signatures, the stop switch, the breakers and the events of both. It
+// also has a row for each account, which is locked while actions without a person are counted. All its writing methods
 // take the caller's transaction, so that a decision, its action and the job that follows are written together or not at all.
 //
 //	              ┌──────────── Hold ───────────┐
@@ -114,8 +90,8 @@
 //     runs again after a crash records nothing twice.
 //   - Approve, Reject and Renew belong to people. Each request is answered once, before its expiry, by someone on the list of
 //     approvers if there is one, and only if the action is still what the request was made for.
-//   - SetContent belongs to the code that composes what an action sends, from the action that Vouched returns. From then on an
-//     approval names the hash of the bytes.
+//   - SetContent belongs to the code that composes what an action sends. From then on an approval names the hash of
+//     the bytes.
 //   - Start, Announce, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same
 //     job may start it again, no other can. If that job ends without it, the next job of the message completes or fails it.
 //   - StartWakeUp, CompleteWakeUp and StopWakeUp belong to the job that wakes a snoozed message.
@@ -128,32 +104,17 @@
 // Each change is one compare-and-set statement. Of two concurrent changes one wins; the other returns a [*StateError] with the
 // state that won, and has written nothing.
 //
-// # The audit log
+// # The audit log and the checkpoint
 //
-// Each row that is written of decisions, actions, the links of undos, approvals, breakers, events and reports, and each change of a rule that [Config].RuleStores hold, is in a log besides, which is a chain of signatures with
-// [Config].Key: [Ledger.VerifyAudit] finds what was altered, removed, added or put back since, and [Ledger.EachAuditEntry] reads the
-// log. What is found to be altered when an action is refused, rejected, canceled or fails is logged as well, since the entry about that end
-// says the same as the row. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no
-// transaction wait. Who has the key can write another log. Who has not can put the database back as it was, or the end of the log with the
-// rows that it is about, and with them an approval that had not been used then. Nothing in the database tells that from a log that has never
-// gone further. So a ledger remembers how far each chain went when it was last seen, how often each rule was put on record, and which actions
-// people have rejected, the newest 10,000 of them, in memory and in [Config].SeenFile: what people have answered, what becomes of an action
-// that cannot be taken back and how rules are changed, from the commit of its own transaction on, and the rest at each [Ledger.Remember]. What a
-// person was seen to reject does not start, whatever the rows and the log say then. A log that does not
-// come after all that was seen is cut ([ErrLogCut]): nothing starts that a person has approved or that cannot be taken back, and nobody is
-// asked, until [Ledger.AcceptLog]; what else there is waits as well where a look at the chain that it adds to tells, or Remember has found it. VerifyAudit compares the
-// log with what was seen, and with an [AuditHead] that is kept elsewhere.
+// With [Config].Audit, each decision, each change of an action, each request and answer, each request of an undo and each event is
+// also in an audit log, a chain of hashes (package audit). [Ledger.VerifyAudit] returns the rows and entries that were altered,
+// removed, added or put back. Who can write to the database can write another log, and only an [audit.Head] that is kept elsewhere
+// shows that.
 //
-// Anyone with the key can write another audit log. Without the key, an attacker can put the database back, or the end of the
-// audit log with the rows that it covers, and so an approval that had not been used then. The database alone cannot distinguish
-// that from an audit log that never went further. So a ledger remembers how far it has seen each chain, and how many entries each
-// rule has, in memory and in [Config].SeenFile. It remembers people's answers, the progress of actions that cannot be undone, and
-// changes of rules from the commit of their own transaction on, and all else at each [Ledger.Remember].
-//
-// An audit log that does not continue all ends that were seen is cut ([ErrLogCut]). Until [Ledger.AcceptLog], no action starts
-// that a person has approved or that cannot be undone, and nobody is asked. Other actions, and undos, wait as well if the chain that
-// they add to shows that it was cut, or if Remember has found it. VerifyAudit compares the audit log with the ends that were seen,
-// and with each [AuditHead] that is kept elsewhere.
+// With [Config].Checkpoint, the ledger remembers outside of the database how far it has come, and each start of an action that
+// cannot be undone. A database that is behind that was put back ([ErrRestored]): no action and no undo starts, and no request is
+// answered, until [Ledger.AcceptRestore]. Afterwards a person is asked again about actions that were approved before, and about
+// those that cannot be undone. [Ledger.Remember] says what is remembered when.
 //
 // # Failures
 //

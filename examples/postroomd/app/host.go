@@ -52,8 +52,7 @@ type App struct {
 	Rules  *rules.Store
 	Ledger *safety.Ledger
 	Audit  *audit.Log
-	record *rulesRecord // of what rules there are: the ledger
-	Gate   *rulesGate   // nil where no file of rules is to be stored first
+	Gate   *rulesGate // nil where no file of rules is to be stored first
 
 	Backlog    *Backlog
 	Models     *Models
@@ -140,8 +139,7 @@ func (h *App) setUp(ctx context.Context) error {
 	if h.Mail, err = gmail.NewStore(gmail.StoreConfig{DB: h.DB}); err != nil {
 		return err
 	}
-	h.record = &rulesRecord{}
-	if h.Rules, err = rules.NewStore(rules.StoreConfig{DB: h.DB, Kinds: environment.Kinds, Log: h.record}); err != nil {
+	if h.Rules, err = rules.NewStore(rules.StoreConfig{DB: h.DB, Kinds: environment.Kinds}); err != nil {
 		return err
 	}
 	h.Rules = h.Rules.As(rules.Author{Name: CurrentUser()})
@@ -193,7 +191,7 @@ func (h *App) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.record.Ledger, h.Models.ledger = h.Ledger, h.Ledger
+	h.Models.ledger = h.Ledger
 	h.Backlog = &Backlog{db: h.DB, queue: h.Queue, mail: h.Mail}
 	h.Stopper = &Stopper{db: h.DB, queue: h.Queue, ledger: h.Ledger, log: h.Log}
 	h.RuleEditor = &RuleEditor{env: h.Env, db: h.DB, queue: h.Queue, mail: h.Mail, rules: h.Rules}

@@ -53,9 +53,6 @@ func (e *RuleEditor) rulesText(ctx context.Context, accountID string) (string, e
 	if err != nil {
 		return "", err
 	}
-	if v.Altered {
-		return "", AlteredVersionError(v)
-	}
 	return e.VersionText(ctx, v)
 }
 
@@ -196,12 +193,6 @@ func (e *RuleEditor) VersionText(ctx context.Context, v *rules.VersionContent) (
 		return labels[i].Name, true
 	})
 	return string(rulesfile.Marshal(rulesfile.FileOf(named.Rules))), nil
-}
-
-// AlteredVersionError is the note about restoring rules that something else has written.
-func AlteredVersionError(v *rules.VersionContent) error {
-	return usage.Errorf("version %d of the rules was altered in the database, and nothing is changed: 'postroomd rules show %d' prints it; "+
-		"take what is right of it into a rules file", v.Number, v.Number)
 }
 
 // CheckOverwrite refuses to lose rules that no version has.

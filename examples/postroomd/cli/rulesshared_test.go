@@ -112,7 +112,6 @@ func (s *sharedDesk) decides(rule string, action postroom.ActionType) {
 		require.False(s, d.NeedsApproval, "%+v", d)
 		require.Empty(s, d.Reasons, "%+v", d)
 	}
-	require.Equal(s, "all rules are as they were written\n", s.command("confirm"))
 }
 
 // stir changes a rule that matches nothing, again and again and through all daemons, until stop is called: whatever reads rules meets

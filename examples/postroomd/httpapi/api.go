@@ -125,7 +125,7 @@ func apiStatus(err error) int {
 		return http.StatusNotFound
 	case is(safety.ErrNotApprover):
 		return http.StatusForbidden
-	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrAltered, rules.ErrNameTaken, guidance.ErrChanged):
+	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrNameTaken, guidance.ErrChanged):
 		return http.StatusConflict
 	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, guidance.ErrInvalid, guidance.ErrSame), errors.As(err, &typed):
 		return http.StatusUnprocessableEntity

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
@@ -27,7 +25,6 @@ type Status struct {
 	Jobs      map[queue.State]int `json:"jobs"`
 	Approvals int                 `json:"approvals"`         // waiting
 	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
-	Altered   map[string]int      `json:"altered,omitempty"` // Rules and directions that something else has written
 	Disabled  []DisabledRule      `json:"disabled_rules,omitempty"`
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *DiscordStatus      `json:"discord,omitempty"`
@@ -88,9 +85,6 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 		}
 		s.Approvals += counts.Approvals
 	}
-	if s.Altered, err = countAltered(ctx, h); err != nil {
-		return nil, err
-	}
 	if s.Disabled, err = newDisabledRules(ctx, h); err != nil {
 		return nil, err
 	}
@@ -107,21 +101,6 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 	waiting, err := h.Backlog.CountUndecided(ctx)
 	s.Undecided, s.Held = waiting.Model, waiting.Rules
 	return s, err
-}
-
-// countAltered counts altered rules and directions, without reading mail or the rest of the audit log.
-func countAltered(ctx context.Context, h *app.App) (map[string]int, error) {
-	counts := make(map[string]int)
-	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.Rules.Faults} {
-		found, err := faults(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) > 0 {
-			counts[what] = len(found)
-		}
-	}
-	return counts, nil
 }
 
 func newDiscordStatus(ctx context.Context, h *app.App) (*DiscordStatus, error) {
@@ -189,9 +168,6 @@ func (s *Status) Print(w io.Writer) error {
 	f.Add("actions", s.Stopped)
 	f.Add("dry run", printer.Unless(!s.DryRun, "nothing is carried out"))
 	f.Add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
-	for _, what := range slices.Sorted(maps.Keys(s.Altered)) {
-		f.Add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
-	}
 	for _, d := range s.Disabled {
 		f.Add("rule disabled", d.String()+"; it decides nothing until it is changed")
 	}

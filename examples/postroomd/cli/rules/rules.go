@@ -16,7 +16,7 @@ func New() *cobra.Command {
 	return command.Group("rules",
 		"Check, format, test, try and translate rules, write them with a model, do them to mail that is there, and go back",
 		rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply(), rulesImport(), rulesExport(),
-		rulesHistory(), rulesShow(), rulesDiff(), rulesRestore(), rulesConfirm(), rulesChat())
+		rulesHistory(), rulesShow(), rulesDiff(), rulesRestore(), rulesChat())
 }
 
 func rulesCheck() *cobra.Command {

@@ -194,9 +194,6 @@ func rulesRestore() *cobra.Command {
 
 // restoreRules restores a version in its mailbox, or, if a file is configured, in all mailboxes that read it.
 func restoreRules(ctx context.Context, h *app.App, out io.Writer, v *rules.VersionContent, overwrite bool) error {
-	if v.Altered {
-		return app.AlteredVersionError(v)
-	}
 	path := string(h.Env.Config.Paths.Rules)
 	text, err := h.RuleEditor.VersionText(ctx, v)
 	if err != nil {
