@@ -36,13 +36,13 @@ var internalPackages = map[string]struct {
 	"internal/fields": {users: []string{
 		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
-		"rules/rulesfile", "safety/audit",
+		"rules/backtest", "rules/rulesfile", "safety/audit",
 	}},
 	"internal/gmailquery": {
 		users:   []string{"gmail", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules/gmailfilter"},
 		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
-	"internal/mailname": {users: []string{"gmail", "rules", "safety"}, imports: []string{"golang.org/x/net/"}},
+	"internal/mailname": {users: []string{"gmail", "rules", "rules/backtest", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
 		users: []string{
 			"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules", "rules/ruleschat",
@@ -86,7 +86,7 @@ var internalPackages = map[string]struct {
 	"rules/internal/jsonschema": {users: []string{"rules", "rules/rulesfile"}},
 	"rules/internal/lists":      {users: []string{"rules", "rules/gmailfilter", "rules/sieve", "rules/rulesfile"}},
 	"rules/internal/translate":  {users: []string{"rules/gmailfilter", "rules/sieve"}, imports: []string{"", "rules"}},
-	"rules/internal/yamlscalar": {users: []string{"rules", "rules/rulesfile"}},
+	"rules/internal/yamlscalar": {users: []string{"rules", "rules/backtest", "rules/rulesfile"}},
 	// The HTTP client, the failures and the rate limits of the providers of models.
 	"llm/internal/provider": {users: []string{"llm/openai", "llm/anthropic", "llm/gemini"}, imports: []string{"llm"}},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
 )
 
 // keyedLedger records a decision once for each message and key, and what it has written only with its transaction.
@@ -66,7 +67,7 @@ func TestApplyRecordsADecisionForEachChange(t *testing.T) {
 		l := newKeyedLedger()
 		l.waitFor = postroom.Delete
 		cfg := rules.ApplyConfig{
-			Engine: newEngine(t, s), Messages: sequence(mail...), Batch: "b-1", Ledger: l, Labels: &mailbox{labels: map[string]string{"shops": "Label_7"}}, DryRun: true,
+			Engine: newEngine(t, s), Messages: rulestest.Sequence(mail...), Batch: "b-1", Ledger: l, Labels: &mailbox{labels: map[string]string{"shops": "Label_7"}}, DryRun: true,
 		}
 		want := rules.Applied{
 			Batch: "b-1", Messages: 250, Matched: 150, Actions: map[string]int{"archive": 25, "apply_label": 25, "delete": 50}, Rules: map[string]int{"shop": 50, "bad": 50},
@@ -114,7 +115,7 @@ func TestADryRunLeavesABrokenRuleAsItIs(t *testing.T) {
 		asks := create(t, db, s, rules.NewRule("asks", rules.Condition{Type: rules.SenderSeen}, postroom.Star, nil)) // nobody knows
 		before, err := s.Revision(t.Context())
 		require.NoError(t, err)
-		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: sequence(mailFrom("a@a.example")), Ledger: newKeyedLedger(), Labels: &mailbox{}, DryRun: true}
+		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(mailFrom("a@a.example")), Ledger: newKeyedLedger(), Labels: &mailbox{}, DryRun: true}
 		done, err := rules.Apply(t.Context(), cfg)
 		require.NoError(t, err)
 		require.Equal(t, map[string]int{"good": 1}, done.Rules)
@@ -144,7 +145,7 @@ func TestApplySaysHowFarItCame(t *testing.T) {
 			mail = append(mail, msg)
 		}
 		l := newKeyedLedger()
-		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: sequence(mail...), Ledger: l, Labels: &mailbox{}, Batch: "x"}
+		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(mail...), Ledger: l, Labels: &mailbox{}, Batch: "x"}
 		l.failAt = "m150"
 		done, err := rules.Apply(t.Context(), cfg)
 		require.ErrorIs(t, err, errLedger)

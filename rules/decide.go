@@ -25,7 +25,7 @@ func (s *Set) DecideAll(msg *postroom.Message, now time.Time) []postroom.Decisio
 
 func (s *Set) decide(msg *postroom.Message, now time.Time, f *Facts) []postroom.Decision {
 	var decisions []postroom.Decision
-	s.each(msg, now, f, func(c *compiled) bool {
+	s.each(msg, now, f, func(_ int, c *compiled) bool {
 		for _, action := range c.rule.Actions() {
 			if !decided(decisions, action) {
 				decisions = append(decisions, c.decision(action, len(decisions)))

@@ -10,8 +10,9 @@
 // [Classifier] does so in the transaction that stores the message, without that job.
 //
 // A [Rule] comes from a YAML file (package rulesfile, then [Store.ImportFile]) or from a host's own pages ([Store.Create],
-// [Store.Patch]). Both are checked before they are stored, regular expressions included. [RunBacktest] tries rules on existing mail
-// and changes nothing, and [Apply] applies the stored rules to it. Packages gmailfilter and sieve import filters of other kinds.
+// [Store.Patch]). Both are checked before they are stored, regular expressions included. Package backtest tries rules on existing
+// mail and changes nothing, and [Apply] applies the stored rules to it. Packages gmailfilter and sieve import filters of other
+// kinds.
 //
 // # Conditions
 //

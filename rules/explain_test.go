@@ -70,7 +70,7 @@ func TestExplainSaysWhatBecameOfEachRule(t *testing.T) {
 func TestExplainAgreesWithTheSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(anyRule(), 1, 8).Draw(t, "rules")
-		msg := anyMessage().Draw(t, "message")
+		msg := rulestest.AnyMessage().Draw(t, "message")
 		for i := range list {
 			list[i].ID = string(rune('a' + i))
 			list[i].Continue = true

@@ -135,7 +135,7 @@ func TestTheIndexFindsRulesThatShareWords(t *testing.T) {
 		}
 		set := rules.NewSet(list, nil)
 		for range 5 {
-			msg := anyMessage().Draw(t, "message")
+			msg := rulestest.AnyMessage().Draw(t, "message")
 			msg.Subject, msg.BodyPlain = text.Draw(t, "subject"), text.Draw(t, "body")
 			want, got := []string{}, []string{}
 			for i := range list {
@@ -148,27 +148,6 @@ func TestTheIndexFindsRulesThatShareWords(t *testing.T) {
 			}
 			require.Equal(t, want, got)
 		}
-	})
-}
-
-func anyMessage() *rapid.Generator[*postroom.Message] {
-	return rapid.Custom(func(t *rapid.T) *postroom.Message {
-		msg := &postroom.Message{
-			AccountID: rapid.SampledFrom([]string{"acc", "other"}).Draw(t, "account"),
-			From:      postroom.Address{Email: rapid.SampledFrom([]string{"", "amy@a.example", "bob@b.example", "cy@xn--bcher-kva.example", "cy@BÜCHER.example"}).Draw(t, "from")},
-			To:        []postroom.Address{{Email: rapid.SampledFrom([]string{"me@home.example", "you@home.example", "me@bücher.example"}).Draw(t, "to")}},
-			Subject:   rapid.SampledFrom([]string{"", "Sale 50", "sale", "Hello"}).Draw(t, "subject"),
-			BodyPlain: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "body"),
-			LabelIDs:  rapid.SliceOfDistinct(rapid.SampledFrom([]string{"INBOX", "UNREAD"}), rapid.ID).Draw(t, "labels"),
-			Size:      rapid.Int64Range(0, 4096).Draw(t, "size"),
-		}
-		if days := rapid.IntRange(0, 5).Draw(t, "days"); days > 0 {
-			msg.ReceivedAt = now.AddDate(0, 0, -days)
-		}
-		if list := rapid.SampledFrom([]string{"", "dev", "ops"}).Draw(t, "list"); list != "" {
-			msg.Headers = []postroom.Header{{Name: "List-Id", Value: list}}
-		}
-		return msg
 	})
 }
 
@@ -193,7 +172,7 @@ func TestAConditionSurvivesJSONAndYAML(t *testing.T) {
 // says the opposite.
 func TestDeMorgan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c, msg := rulestest.AnyCondition(4).Draw(t, "condition"), anyMessage().Draw(t, "message")
+		c, msg := rulestest.AnyCondition(4).Draw(t, "condition"), rulestest.AnyMessage().Draw(t, "message")
 		require.Equal(t, !rulestest.Matches(t, c, msg), rulestest.Matches(t, opposite(c), msg), c.String())
 	})
 }
@@ -220,7 +199,7 @@ func opposite(c rules.Condition) rules.Condition {
 func TestASetDecidesAsTryingEachRuleInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(anyRule(), 0, 12).Draw(t, "rules")
-		msg := anyMessage().Draw(t, "message")
+		msg := rulestest.AnyMessage().Draw(t, "message")
 		for i := range list {
 			list[i].ID = string(rune('a' + i))
 		}

@@ -110,6 +110,18 @@ func Order(a, b *Rule) int {
 // Len returns the number of rules that can match.
 func (s *Set) Len() int { return len(s.rules) }
 
+// Rules returns the rules that can match, in the order in which they are tried. They must not be modified.
+func (s *Set) Rules() []Rule {
+	list := make([]Rule, len(s.rules))
+	for i := range s.rules {
+		list[i] = s.rules[i].rule
+	}
+	return list
+}
+
+// AsksSenders reports whether a rule asks whether the sender has written before; see [Facts].
+func (s *Set) AsksSenders() bool { return s.asksSenders }
+
 // Broken returns the rules that cannot be evaluated.
 func (s *Set) Broken() []Broken { return slices.Clone(s.broken) }
 
@@ -124,12 +136,20 @@ func (s *Set) First(msg *postroom.Message, now time.Time) (Rule, bool) {
 // All yields every rule that matches the message, in order. Ages are measured against now.
 func (s *Set) All(msg *postroom.Message, now time.Time) iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
-		s.each(msg, now, &Facts{Server: GmailServer}, func(c *compiled) bool { return yield(c.rule) })
+		s.each(msg, now, &Facts{Server: GmailServer}, func(_ int, c *compiled) bool { return yield(c.rule) })
+	}
+}
+
+// AllWith is [Set.All] with facts that are not in the message. It yields each rule with its index in [Set.Rules]; the rule must
+// not be modified.
+func (s *Set) AllWith(msg *postroom.Message, now time.Time, f *Facts) iter.Seq2[int, *Rule] {
+	return func(yield func(int, *Rule) bool) {
+		s.each(msg, now, f, func(i int, c *compiled) bool { return yield(i, &c.rule) })
 	}
 }
 
 // each calls yield with the rules that match, in order, until it returns false.
-func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(c *compiled) bool) {
+func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(i int, c *compiled) bool) {
 	found := s.searches.Get().(*search) //nolint:forcetypeassert // the pool holds nothing else
 	defer func() {
 		found.view.release()
@@ -139,7 +159,7 @@ func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(c 
 	v.reset(s.code, msg, now, f)
 	found.start(s.index)
 	for i := found.next(s.index, 0); i >= 0; i = found.next(s.index, i+1) {
-		if c := &s.rules[i]; c.matches(v) && !yield(c) {
+		if c := &s.rules[i]; c.matches(v) && !yield(int(i), c) {
 			return
 		}
 	}

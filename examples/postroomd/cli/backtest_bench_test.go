@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
 )
 
 // storeCopies fills a store with n messages: those of the sample, over and over.
@@ -62,9 +63,9 @@ func BenchmarkBacktest(b *testing.B) {
 	account := storeCopies(b, store, db, messages)
 	file, err := environment.ReadRulesFile("../config/rules.yaml")
 	require.NoError(b, err)
-	cfg := rules.BacktestConfig{Rules: file.Rules, Against: file.Rules, Kinds: environment.Kinds}
+	cfg := backtest.Config{Rules: file.Rules, Against: file.Rules, Kinds: environment.Kinds}
 	for b.Loop() {
-		result, err := rules.RunBacktest(b.Context(), cfg, store.AllMessages(b.Context(), account, gmail.MessageRange{}))
+		result, err := backtest.Run(b.Context(), cfg, store.AllMessages(b.Context(), account, gmail.MessageRange{}))
 		require.NoError(b, err)
 		require.Equal(b, messages, result.Messages)
 		b.ReportMetric(float64(messages)/result.Took.Seconds(), "messages/s")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -108,7 +108,7 @@ func TestRulesAreTriedOnMailThatIsThere(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "report.html")
 	r = postroomd(t, "rules", "backtest", other, "--data", dir, "--json", "--samples", "2", "--html", page)
 	require.Equal(t, 0, r.status, r.stderr)
-	var report rules.Backtest
+	var report backtest.Report
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &report), r.stdout)
 	require.Positive(t, report.Matched)
 	require.Greater(t, report.MatchedBefore, report.Matched)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
 )
 
 const newSenders = "rules: [{name: New, condition: {op: not, children: [{type: sender_seen}]}, action: star}]"
@@ -21,7 +21,7 @@ func TestBacktestsKnowTheSenders(t *testing.T) {
 		from, at, _ := strings.Cut(line, " ")
 		mbox.WriteString("From " + line + "\nFrom: " + from + "\nDate: " + at[:3] + ", 0" + at[9:10] + " Jan 2026 10:00:00 +0000\nSubject: x\n\ntext\n\n")
 	}
-	backtest := func(args ...string) (report rules.Backtest) {
+	backtest := func(args ...string) (report backtest.Report) {
 		t.Helper()
 		r := postroomd(t, append([]string{"rules", "backtest", path, "--json"}, args...)...)
 		require.Equal(t, 0, r.status, r.stderr)

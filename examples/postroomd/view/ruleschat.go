@@ -8,19 +8,19 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 )
 
 // A ChatReply is the model's answer as JSON.
 type ChatReply struct {
-	Session  string          `json:"session"`
-	Number   int             `json:"number"` // of the message
-	Text     string          `json:"text"`
-	Model    string          `json:"model"`
-	Proposed []string        `json:"proposed,omitempty"` // the rules that would change, as the lines of a difference
-	File     string          `json:"file,omitempty"`     // the whole file as it would be
-	Tried    *rules.Backtest `json:"tried,omitempty"`
+	Session  string           `json:"session"`
+	Number   int              `json:"number"` // of the message
+	Text     string           `json:"text"`
+	Model    string           `json:"model"`
+	Proposed []string         `json:"proposed,omitempty"` // the rules that would change, as the lines of a difference
+	File     string           `json:"file,omitempty"`     // the whole file as it would be
+	Tried    *backtest.Report `json:"tried,omitempty"`
 }
 
 func (v *ChatReply) Print(r *printer.Report) {

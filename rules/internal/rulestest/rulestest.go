@@ -3,6 +3,7 @@ package rulestest
 
 import (
 	"flag"
+	"iter"
 	"os"
 	"strings"
 	"testing"
@@ -133,4 +134,37 @@ func WithForward(t testing.TB) *postroom.Kinds {
 	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{forward}})
 	require.NoError(t, err)
 	return kinds
+}
+
+// AnyMessage draws messages.
+func AnyMessage() *rapid.Generator[*postroom.Message] {
+	return rapid.Custom(func(t *rapid.T) *postroom.Message {
+		msg := &postroom.Message{
+			AccountID: rapid.SampledFrom([]string{"acc", "other"}).Draw(t, "account"),
+			From:      postroom.Address{Email: rapid.SampledFrom([]string{"", "amy@a.example", "bob@b.example", "cy@xn--bcher-kva.example", "cy@BÜCHER.example"}).Draw(t, "from")},
+			To:        []postroom.Address{{Email: rapid.SampledFrom([]string{"me@home.example", "you@home.example", "me@bücher.example"}).Draw(t, "to")}},
+			Subject:   rapid.SampledFrom([]string{"", "Sale 50", "sale", "Hello"}).Draw(t, "subject"),
+			BodyPlain: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "body"),
+			LabelIDs:  rapid.SliceOfDistinct(rapid.SampledFrom([]string{"INBOX", "UNREAD"}), rapid.ID).Draw(t, "labels"),
+			Size:      rapid.Int64Range(0, 4096).Draw(t, "size"),
+		}
+		if days := rapid.IntRange(0, 5).Draw(t, "days"); days > 0 {
+			msg.ReceivedAt = Now.AddDate(0, 0, -days)
+		}
+		if list := rapid.SampledFrom([]string{"", "dev", "ops"}).Draw(t, "list"); list != "" {
+			msg.Headers = []postroom.Header{{Name: "List-Id", Value: list}}
+		}
+		return msg
+	})
+}
+
+// Sequence yields messages.
+func Sequence(messages ...*postroom.Message) iter.Seq2[*postroom.Message, error] {
+	return func(yield func(*postroom.Message, error) bool) {
+		for _, m := range messages {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
 }

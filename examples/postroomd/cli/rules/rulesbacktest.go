@@ -23,6 +23,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
 )
 
 // A backtestCommand has the flags of 'rules backtest'.
@@ -144,7 +145,7 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *mails
 	}
 	var senders rules.Senders
 	if asksSenders(file.Rules) || asksSenders(against) {
-		if senders, err = rules.SendersOf(cmd.Context(), all); err != nil {
+		if senders, err = backtest.SendersOf(cmd.Context(), all); err != nil {
 			return err
 		}
 	}
@@ -226,14 +227,14 @@ func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) 
 func (b *backtestCommand) report(
 	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, senders rules.Senders, messages iter.Seq2[*postroom.Message, error],
 ) error {
-	cfg := rules.BacktestConfig{Rules: tried, Against: against, Kinds: environment.Kinds, Samples: b.samples, Senders: senders}
+	cfg := backtest.Config{Rules: tried, Against: against, Kinds: environment.Kinds, Samples: b.samples, Senders: senders}
 	if b.samples == 0 {
 		cfg.Samples = -1
 	}
 	if b.atOnce {
 		cfg.Now = time.Now()
 	}
-	result, err := rules.RunBacktest(ctx, cfg, messages)
+	result, err := backtest.Run(ctx, cfg, messages)
 	if err != nil {
 		return err
 	}
@@ -250,7 +251,7 @@ func (b *backtestCommand) report(
 	return err
 }
 
-func writeReport(path string, result *rules.Backtest) error {
+func writeReport(path string, result *backtest.Report) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return usage.Wrap(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
@@ -175,7 +175,7 @@ func changedRules(before, after *rulesfile.File) []string {
 }
 
 // try shows the effect that the proposal would have had on stored mail, compared with the current rules.
-func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window gmail.MessageRange) (*rules.Backtest, error) {
+func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window gmail.MessageRange) (*backtest.Report, error) {
 	id, err := c.app.RuleEditor.LabelIDs(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
@@ -188,6 +188,6 @@ func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window gmail.
 			f.Rules[i].AccountID = c.account.ID
 		}
 	}
-	cfg := rules.BacktestConfig{Rules: proposed.Rules, Against: current.Rules, Kinds: environment.Kinds, Samples: 3, Senders: c.app.Mail}
-	return rules.RunBacktest(ctx, cfg, c.app.Mail.AllMessages(ctx, c.account.ID, window))
+	cfg := backtest.Config{Rules: proposed.Rules, Against: current.Rules, Kinds: environment.Kinds, Samples: 3, Senders: c.app.Mail}
+	return backtest.Run(ctx, cfg, c.app.Mail.AllMessages(ctx, c.account.ID, window))
 }

@@ -1,11 +1,10 @@
-package rules_test
+package backtest_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,18 +15,9 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
 )
-
-func sequence(messages ...*postroom.Message) iter.Seq2[*postroom.Message, error] {
-	return func(yield func(*postroom.Message, error) bool) {
-		for _, m := range messages {
-			if !yield(m, nil) {
-				return
-			}
-		}
-	}
-}
 
 // oldMail is mail of two weeks, some of it hostile.
 func oldMail() []*postroom.Message {
@@ -51,46 +41,46 @@ func oldMail() []*postroom.Message {
 }
 
 func newSets() (tried, inUse []rules.Rule) {
-	archive := rules.NewRule("Shop <b>", fromDomain("shop.example"), postroom.Archive, nil)
+	archive := rules.NewRule("Shop <b>", rulestest.Leaf(rules.SenderDomain, "shop.example"), postroom.Archive, nil)
 	archive.Continue = true
 	label := rules.NewRule("Early", rulestest.Leaf(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
 	gone := rules.NewRule("Gone", rulestest.Leaf(rules.OlderThan, "1d"), postroom.Delete, nil)
 	broken := rules.NewRule("Broken", rulestest.Leaf(rules.SubjectRegex, "("), postroom.Archive, nil)
-	old := rules.NewRule("Old", fromDomain("shop.example"), postroom.Trash, nil)
+	old := rules.NewRule("Old", rulestest.Leaf(rules.SenderDomain, "shop.example"), postroom.Trash, nil)
 	return []rules.Rule{archive, label, gone, broken}, []rules.Rule{old, label}
 }
 
 func TestBacktest(t *testing.T) {
 	tried, inUse := newSets()
 	progress := 0
-	b, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{
+	b, err := backtest.Run(t.Context(), backtest.Config{
 		Rules: tried, Against: inUse, Samples: 2, Progress: func(n int) { progress = n },
-	}, sequence(oldMail()...))
+	}, rulestest.Sequence(oldMail()...))
 	require.NoError(t, err)
 	require.Equal(t, 15, progress)
 	require.Positive(t, b.Took)
-	rulestest.Golden(t, "testdata/backtest/report.golden", b.String())
+	rulestest.Golden(t, "testdata/report.golden", b.String())
 
 	b.Took = 0
 	asJSON, err := json.MarshalIndent(b, "", "  ")
 	require.NoError(t, err)
-	rulestest.Golden(t, "testdata/backtest/report.json", string(asJSON)+"\n")
+	rulestest.Golden(t, "testdata/report.json", string(asJSON)+"\n")
 
 	var page strings.Builder
 	require.NoError(t, b.WriteHTML(&page))
-	rulestest.Golden(t, "testdata/backtest/report.html", page.String())
+	rulestest.Golden(t, "testdata/report.html", page.String())
 	require.NotContains(t, page.String(), "<script")
 	require.NotContains(t, page.String(), "Shop <b>")
 	require.NotContains(t, page.String(), "\u202e")
 	require.NotRegexp(t, regexp.MustCompile(`(?i)(src|href|url|@import)\s*[=(]`), page.String(), "the page loads nothing")
 
-	now, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried, Now: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Samples: -1}, sequence(oldMail()...))
+	now, err := backtest.Run(t.Context(), backtest.Config{Rules: tried, Now: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Samples: -1}, rulestest.Sequence(oldMail()...))
 	require.NoError(t, err)
 	require.False(t, now.Compared)
 	require.Greater(t, now.Dangerous, 3, "as of now the mail is old")
 	require.Empty(t, now.Rules[0].Samples)
 
-	none, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried, Against: inUse}, sequence())
+	none, err := backtest.Run(t.Context(), backtest.Config{Rules: tried, Against: inUse}, rulestest.Sequence())
 	require.NoError(t, err)
 	require.Zero(t, none.Messages)
 	page.Reset()
@@ -108,13 +98,13 @@ func TestBacktestCountsWhatTheSetDecides(t *testing.T) {
 			list[i].ID, list[i].Continue = list[i].Name, rapid.Bool().Draw(t, "continue")
 		}
 		set := rules.NewSet(list, nil)
-		few := rapid.SliceOfN(anyMessage(), 1, 5).Draw(t, "messages")
+		few := rapid.SliceOfN(rulestest.AnyMessage(), 1, 5).Draw(t, "messages")
 		var messages []*postroom.Message
 		actions, matched := map[string]int{}, 0
 		for i := range rapid.SampledFrom([]int{1, 7, 600}).Draw(t, "count") {
 			msg := few[i%len(few)]
 			messages = append(messages, msg)
-			decisions := set.DecideAll(msg, now)
+			decisions := set.DecideAll(msg, rulestest.Now)
 			if decisions[0].Source == postroom.SourceNone {
 				continue
 			}
@@ -123,7 +113,7 @@ func TestBacktestCountsWhatTheSetDecides(t *testing.T) {
 				actions[string(d.Action)]++
 			}
 		}
-		b, err := rules.RunBacktest(context.Background(), rules.BacktestConfig{Rules: list, Against: list, Now: now}, sequence(messages...))
+		b, err := backtest.Run(context.Background(), backtest.Config{Rules: list, Against: list, Now: rulestest.Now}, rulestest.Sequence(messages...))
 		require.NoError(t, err)
 		require.Equal(t, len(messages), b.Messages)
 		require.Equal(t, matched, b.Matched)
@@ -141,52 +131,52 @@ func TestBacktestCountsWhatTheSetDecides(t *testing.T) {
 func TestBacktestEndsWithItsMail(t *testing.T) {
 	tried, _ := newSets()
 	away := errors.New("the disk is away")
-	_, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried}, func(yield func(*postroom.Message, error) bool) {
-		_ = yield(letter(), nil) && yield(nil, away)
+	_, err := backtest.Run(t.Context(), backtest.Config{Rules: tried}, func(yield func(*postroom.Message, error) bool) {
+		_ = yield(oldMail()[0], nil) && yield(nil, away)
 	})
 	require.ErrorIs(t, err, away)
 	require.ErrorContains(t, err, "message 2")
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = rules.RunBacktest(ctx, rules.BacktestConfig{Rules: tried, Progress: func(int) { cancel() }}, func(yield func(*postroom.Message, error) bool) {
-		for yield(letter(), nil) {
+	_, err = backtest.Run(ctx, backtest.Config{Rules: tried, Progress: func(int) { cancel() }}, func(yield func(*postroom.Message, error) bool) {
+		for yield(oldMail()[0], nil) {
 		}
 	})
 	require.ErrorIs(t, err, context.Canceled)
 
-	for want, cfg := range map[string]rules.BacktestConfig{"BacktestConfig.Rules": {}, "BacktestConfig.Samples": {Rules: tried, Samples: 101}} {
-		_, err = rules.RunBacktest(t.Context(), cfg, sequence())
+	for want, cfg := range map[string]backtest.Config{"Config.Rules": {}, "Config.Samples": {Rules: tried, Samples: 101}} {
+		_, err = backtest.Run(t.Context(), cfg, rulestest.Sequence())
 		require.ErrorContains(t, err, want)
 	}
-	_, err = rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried}, nil)
+	_, err = backtest.Run(t.Context(), backtest.Config{Rules: tried}, nil)
 	require.ErrorContains(t, err, "messages")
 }
 
 // A rule that asks whether the sender has written before sees the mail before each message, and not the mail after it.
 func TestBacktestKnowsTheSendersOfThen(t *testing.T) {
 	unknown := rules.NewRule("Unknown", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil)
-	mail := sequence(oldMail()...)
-	senders, err := rules.SendersOf(t.Context(), mail)
+	mail := rulestest.Sequence(oldMail()...)
+	senders, err := backtest.SendersOf(t.Context(), mail)
 	require.NoError(t, err)
-	b, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: []rules.Rule{unknown}, Against: []rules.Rule{}, Senders: senders}, mail)
+	b, err := backtest.Run(t.Context(), backtest.Config{Rules: []rules.Rule{unknown}, Against: []rules.Rule{}, Senders: senders}, mail)
 	require.NoError(t, err)
 	require.Empty(t, b.Broken)
 	require.Equal(t, 2, b.Matched, "the first letter of each of the two senders")
 	require.Equal(t, []string{"m00", "m01"}, []string{b.Rules[0].Samples[0].ID, b.Rules[0].Samples[1].ID})
 	require.Equal(t, 2, b.Changed)
 
-	before, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: []rules.Rule{}, Against: []rules.Rule{unknown}, Senders: senders}, mail)
+	before, err := backtest.Run(t.Context(), backtest.Config{Rules: []rules.Rule{}, Against: []rules.Rule{unknown}, Senders: senders}, mail)
 	require.NoError(t, err)
 	require.Equal(t, 2, before.MatchedBefore)
 
-	none, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: []rules.Rule{unknown}}, mail)
+	none, err := backtest.Run(t.Context(), backtest.Config{Rules: []rules.Rule{unknown}}, mail)
 	require.NoError(t, err)
 	require.Len(t, none.Broken, 1)
 
 	away := errors.New("the disk is away")
-	_, err = rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: []rules.Rule{unknown}, Senders: brokenSenders{away}}, mail)
+	_, err = backtest.Run(t.Context(), backtest.Config{Rules: []rules.Rule{unknown}, Senders: brokenSenders{away}}, mail)
 	require.ErrorIs(t, err, away)
-	_, err = rules.SendersOf(t.Context(), func(yield func(*postroom.Message, error) bool) { yield(nil, away) })
+	_, err = backtest.SendersOf(t.Context(), func(yield func(*postroom.Message, error) bool) { yield(nil, away) })
 	require.ErrorIs(t, err, away)
 }
 

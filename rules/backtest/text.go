@@ -1,15 +1,16 @@
-package rules
+package backtest
 
 import (
 	"fmt"
-	"github.com/postroom-go/postroom/rules/internal/yamlscalar"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/rules/internal/yamlscalar"
 )
 
 // String formats the backtest for people: what each rule and each action would have done, and what would change. Texts of
 // messages are as their senders wrote them, on one line and without invisible characters.
-func (b *Backtest) String() string {
+func (b *Report) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s%s, %d matched (%s), %d would wait for a person", messages(b.Messages), b.span(), b.Matched, percent(b.Matched, b.Messages), b.Dangerous)
 	if b.Unreadable > 0 {
@@ -41,7 +42,7 @@ func (b *Backtest) String() string {
 	return out.String()
 }
 
-func writeSamples(out *strings.Builder, samples []BacktestSample) {
+func writeSamples(out *strings.Builder, samples []Sample) {
 	for _, s := range samples {
 		fmt.Fprintf(out, "            %s  %s  %s\n", dayOf(s.Received), oneVisibleLine(s.From), oneVisibleLine(s.Subject))
 	}
@@ -55,7 +56,7 @@ func messages(n int) string {
 	return fmt.Sprintf("%d messages", n)
 }
 
-func (b *Backtest) span() string {
+func (b *Report) span() string {
 	if b.First.IsZero() {
 		return ""
 	}

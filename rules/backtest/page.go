@@ -1,4 +1,4 @@
-package rules
+package backtest
 
 import (
 	_ "embed"
@@ -10,51 +10,51 @@ import (
 	"time"
 )
 
-//go:embed backtest.html
-var backtestHTML string
+//go:embed page.html
+var pageHTML string
 
-var backtestPage = template.Must(template.New("backtest").Parse(backtestHTML))
+var pageTemplate = template.Must(template.New("backtest").Parse(pageHTML))
 
 // WriteHTML writes the backtest as one page with charts, which loads nothing and runs no scripts. Text of mail is escaped.
-func (b *Backtest) WriteHTML(w io.Writer) error {
-	return backtestPage.Execute(w, b.page())
+func (b *Report) WriteHTML(w io.Writer) error {
+	return pageTemplate.Execute(w, b.page())
 }
 
-// A backtestView is the data of the page.
-type backtestView struct {
-	*Backtest
+// A pageView is the data of the page.
+type pageView struct {
+	*Report
 	Span, MatchedShare, FirstDay, LastDay string
 
 	Unmatched  int
 	Width      int
-	Bars       []backtestBar
-	RuleRows   []backtestRow
-	ActionRows []backtestRow
-	ChangeRows []backtestRow
+	Bars       []dayBar
+	RuleRows   []row
+	ActionRows []row
+	ChangeRows []row
 }
 
-// A backtestRow is a count with its bar, in percent of the longest.
-type backtestRow struct {
+// A row is a count with its bar, in percent of the longest.
+type row struct {
 	Name, Does    string
 	Before, After string
 	Count         int
 	Share         int
 	BeforeShare   int
-	Samples       []backtestMail
+	Samples       []mail
 }
 
-type backtestMail struct{ Subject, From, Day, Rules string }
+type mail struct{ Subject, From, Day, Rules string }
 
-// A backtestBar is a bar of the chart, for one or more days; the height of the chart is 100.
-type backtestBar struct {
+// A dayBar is a bar of the chart, for one or more days; the height of the chart is 100.
+type dayBar struct {
 	Title             string
 	X                 int
 	All, AllY         int
 	Matched, MatchedY int
 }
 
-func (b *Backtest) page() backtestView {
-	v := backtestView{Backtest: b, Span: messages(b.Messages) + b.span(), MatchedShare: percent(b.Matched, b.Messages), Unmatched: b.Messages - b.Matched}
+func (b *Report) page() pageView {
+	v := pageView{Report: b, Span: messages(b.Messages) + b.span(), MatchedShare: percent(b.Matched, b.Messages), Unmatched: b.Messages - b.Matched}
 	v.Bars, v.Width = b.bars()
 	if len(b.Days) > 0 {
 		v.FirstDay, v.LastDay = b.Days[0].Day, b.Days[len(b.Days)-1].Day
@@ -64,7 +64,7 @@ func (b *Backtest) page() backtestView {
 		most = max(most, r.Matched)
 	}
 	for _, r := range b.Rules {
-		v.RuleRows = append(v.RuleRows, backtestRow{
+		v.RuleRows = append(v.RuleRows, row{
 			Name: oneVisibleLine(r.Name), Does: actionsText(r.Actions), Count: r.Matched, Share: share(r.Matched, most), Samples: mails(r.Samples),
 		})
 	}
@@ -73,12 +73,12 @@ func (b *Backtest) page() backtestView {
 		most = max(most, a.Count, a.Before)
 	}
 	for _, a := range b.Actions {
-		v.ActionRows = append(v.ActionRows, backtestRow{
+		v.ActionRows = append(v.ActionRows, row{
 			Name: oneVisibleLine(a.Action), Count: a.Count, Share: share(a.Count, most), Before: strconv.Itoa(a.Before), BeforeShare: share(a.Before, most),
 		})
 	}
 	for _, c := range b.Changes {
-		v.ChangeRows = append(v.ChangeRows, backtestRow{
+		v.ChangeRows = append(v.ChangeRows, row{
 			Before: actionsText(c.Before), After: actionsText(c.After), Count: c.Count, Share: share(c.Count, b.Changes[0].Count), Samples: mails(c.Samples),
 		})
 	}
@@ -93,10 +93,10 @@ func share(part, whole int) int {
 	return max(1, 100*part/whole)
 }
 
-func mails(samples []BacktestSample) []backtestMail {
-	list := make([]backtestMail, len(samples))
+func mails(samples []Sample) []mail {
+	list := make([]mail, len(samples))
 	for i, s := range samples {
-		list[i] = backtestMail{oneVisibleLine(s.Subject), oneVisibleLine(s.From), strings.TrimSpace(dayOf(s.Received)), oneVisibleLine(strings.Join(s.Rules, ", "))}
+		list[i] = mail{oneVisibleLine(s.Subject), oneVisibleLine(s.From), strings.TrimSpace(dayOf(s.Received)), oneVisibleLine(strings.Join(s.Rules, ", "))}
 	}
 	return list
 }
@@ -104,14 +104,14 @@ func mails(samples []BacktestSample) []backtestMail {
 // maxBars bounds the bars of the chart: with more days, each stands for several.
 const maxBars = 60
 
-func (b *Backtest) bars() (bars []backtestBar, width int) {
+func (b *Report) bars() (bars []dayBar, width int) {
 	if len(b.Days) == 0 {
 		return nil, 0
 	}
 	first, last := parseDay(b.Days[0].Day), parseDay(b.Days[len(b.Days)-1].Day)
 	days := int(last.Sub(first).Hours()/24) + 1
 	each := (days + maxBars - 1) / maxBars
-	sums := make([]BacktestDay, (days+each-1)/each)
+	sums := make([]Day, (days+each-1)/each)
 	for _, day := range b.Days {
 		sum := &sums[int(parseDay(day.Day).Sub(first).Hours()/24)/each]
 		sum.Messages, sum.Matched = sum.Messages+day.Messages, sum.Matched+day.Matched
@@ -121,7 +121,7 @@ func (b *Backtest) bars() (bars []backtestBar, width int) {
 		most = max(most, sum.Messages)
 	}
 	for i, sum := range sums {
-		bar := backtestBar{
+		bar := dayBar{
 			X: i * 10, All: share(sum.Messages, most), Matched: share(sum.Matched, most),
 			Title: fmt.Sprintf("%s: %s, %d matched", first.AddDate(0, 0, i*each).Format(time.DateOnly), messages(sum.Messages), sum.Matched),
 		}
