@@ -18,17 +18,17 @@ var internalPackages = map[string]struct {
 	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd/"}},
 	"internal/dbquery": {
 		users: []string{
-			"gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance", "rules",
+			"gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance", "rules/rulestore",
 			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit",
 		},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
 	"internal/dbvalue": {users: []string{
-		"internal/dbquery", "gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety",
+		"internal/dbquery", "gmail", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety",
 		"safety/discord", "gmail/gmailapi",
 	}},
 	"internal/dbtime": {users: []string{
-		"gmail", "llm", "llm/decide", "llm/guidance", "rules", "rules/ruleschat", "safety", "safety/discord",
+		"gmail", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
 		"queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
 		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit",
 	}},
@@ -36,7 +36,7 @@ var internalPackages = map[string]struct {
 	"internal/fields": {users: []string{
 		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
-		"rules/backtest", "rules/rulesfile", "safety/audit",
+		"rules/backtest", "rules/rulesfile", "rules/rulestore", "safety/audit",
 	}},
 	"internal/gmailquery": {
 		users:   []string{"gmail", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules/gmailfilter"},
@@ -45,7 +45,7 @@ var internalPackages = map[string]struct {
 	"internal/mailname": {users: []string{"gmail", "rules", "rules/backtest", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
 		users: []string{
-			"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules", "rules/ruleschat",
+			"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore", "rules/ruleschat",
 			"safety", "safety/discord", "examples/postroomd/", "safety/audit",
 		},
 		imports: []string{"github.com/jmoiron/sqlx"},
@@ -55,7 +55,7 @@ var internalPackages = map[string]struct {
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users:   []string{"gmail", "llm", "llm/guidance", "rules", "rules/ruleschat", "safety", "gmail/gmailapi"},
+		users:   []string{"gmail", "llm", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat", "safety", "gmail/gmailapi"},
 		imports: []string{"github.com/google/uuid"},
 	},
 
@@ -101,10 +101,13 @@ var internalPackages = map[string]struct {
 	"rules/internal/rulestest": {imports: []string{
 		"", "rules", "rules/rulesfile", "github.com/stretchr/testify/require", "pgregory.net/rapid",
 	}},
+	"rules/internal/storetest": {imports: []string{
+		"queue", "rules", "rules/rulestore", "internal/dbtest", "github.com/stretchr/testify/require",
+	}},
 	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},
 	"internal/chaos":       {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/costtest":    {imports: []string{"github.com/stretchr/testify/require"}},
-	"internal/dbtest": {imports: []string{
+	"internal/dbtest": {users: []string{"rules/internal/storetest"}, imports: []string{
 		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/stretchr/testify/require",
 	}},
 	"internal/forest": {imports: []string{

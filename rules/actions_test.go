@@ -12,7 +12,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
 	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 func fileRules(t *testing.T, text string) []rules.Rule {
@@ -82,11 +84,11 @@ func TestSeveralActionsAndRules(t *testing.T) {
 }
 
 func TestARuleIsStoredWhole(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		r := fileRules(t, severalActions)[0]
 		r.Schedule = rules.Schedule{From: "2026-01-01", Until: "2026-12-31", Times: []string{"22:00-06:00"}, Weekdays: []string{"sat"}, Zone: "Europe/Berlin"}
 		r.Authentication = rules.AuthenticationRequired
-		created := create(t, db, s, r)
+		created := storetest.Create(t, db, s, r)
 		stored, err := s.Get(t.Context(), created.ID)
 		require.NoError(t, err)
 		require.Equal(t, created.Also, stored.Also)
@@ -96,8 +98,8 @@ func TestARuleIsStoredWhole(t *testing.T) {
 		require.Equal(t, created.Version(), stored.Version())
 
 		no, off, anyone := false, rules.Schedule{}, rules.AuthenticationDefault
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
-			stored, err = s.Patch(ctx, tx, created.ID, rules.Patch{
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			stored, err = s.Patch(ctx, tx, created.ID, rulestore.Patch{
 				Continue: &no, Schedule: &off, Authentication: &anyone, Also: &[]rules.RuleAction{{Type: postroom.Star}},
 			})
 			return err
@@ -107,7 +109,7 @@ func TestARuleIsStoredWhole(t *testing.T) {
 		require.NotEqual(t, created.Version(), stored.Version())
 
 		var gate postroom.StoredRule
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			gate, err = s.StoredRule(ctx, tx, created.ID)
 			return err
 		}))
@@ -119,8 +121,8 @@ func TestARuleIsStoredWhole(t *testing.T) {
 
 // A rule that was stored before rules had several actions reads as it was meant.
 func TestARuleOfTheFirstFormIsRead(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO deterministic_rules (id, account_id, name, enabled, scope, priority, position,
 				conditions, action, parameters, safe_mode, created_at, updated_at)
 				VALUES ('r1', '', 'old', 1, 'global', 100, 0, '{"type":"subject_contains","value":"hello"}', 'star', '{}', 'default',
@@ -211,7 +213,7 @@ func TestARuleThatOverridesWantsAVerifiedSender(t *testing.T) {
 		authentication rules.Authentication
 		unverified     bool // whether it matches mail of a sender who is not verified
 	}{
-		"by domain":                   {rules.NewRule("r", fromDomain("example.com"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", false},
+		"by domain":                   {rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", false},
 		"by scope":                    {scoped, postroom.SafeDangerousOverride, "", false},
 		"by a header of the sender's": {rules.NewRule("r", replyTo, postroom.Delete, nil), postroom.SafeDangerousOverride, "", false},
 		"by subject":                  {rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", true},

@@ -74,7 +74,7 @@ func Apply(ctx context.Context, cfg ApplyConfig) (Applied, error) {
 		}
 	}
 	done.Batch = cfg.Batch
-	a := &applier{cfg: cfg, done: &done, classifier: classifier{Config{Labels: cfg.Labels, Ledger: cfg.Ledger, Kinds: cfg.Engine.store.kinds}}}
+	a := &applier{cfg: cfg, done: &done, classifier: classifier{Config{Labels: cfg.Labels, Ledger: cfg.Ledger, Kinds: cfg.Engine.store.Kinds()}}}
 	var err error
 	if a.set, err = cfg.set(ctx); err != nil {
 		return done, fmt.Errorf("apply rules: %w", err)
@@ -134,7 +134,7 @@ func (c *ApplyConfig) set(ctx context.Context) (*Set, error) {
 		}
 	}
 	chosen := slices.DeleteFunc(all, func(r Rule) bool { return !slices.Contains(c.Only, r.Name) })
-	set := newSet(chosen, c.Engine.store.kinds, c.Engine.senders != nil)
+	set := newSet(chosen, c.Engine.store.Kinds(), c.Engine.senders != nil)
 	for _, b := range set.broken {
 		return nil, b.Err
 	}
@@ -172,7 +172,7 @@ func (a *applier) apply(ctx context.Context, messages []*postroom.Message) error
 	}
 	waiting := 0
 	if !a.cfg.DryRun && len(plan) > 0 {
-		err := a.cfg.Engine.store.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		err := a.cfg.Engine.store.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 			waiting, err = a.recordAll(ctx, tx, plan)
 			return err
 		})

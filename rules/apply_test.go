@@ -13,6 +13,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // keyedLedger records a decision once for each message and key, and what it has written only with its transaction.
@@ -46,14 +48,14 @@ func (l *keyedLedger) Refuse(_ context.Context, _ queue.Tx, msg *postroom.Messag
 }
 
 func TestApplyRecordsADecisionForEachChange(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		shop := rules.NewRule("shop", fromDomain("shop.example"), postroom.Archive, nil)
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		shop := rules.NewRule("shop", rulestest.FromDomain("shop.example"), postroom.Archive, nil)
 		shop.Also = []rules.RuleAction{{Type: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shops"}}}
-		create(t, db, s, shop)
-		create(t, db, s, rules.NewRule("lost", fromDomain("lost.example"), postroom.Move, postroom.Parameters{"label": "Gone"}))
-		create(t, db, s, rules.NewRule("bad", fromDomain("bad.example"), postroom.Delete, nil))
-		off := create(t, db, s, rules.NewRule("off", fromDomain("off.example"), postroom.Star, nil))
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, off.ID, false) }))
+		storetest.Create(t, db, s, shop)
+		storetest.Create(t, db, s, rules.NewRule("lost", rulestest.FromDomain("lost.example"), postroom.Move, postroom.Parameters{"label": "Gone"}))
+		storetest.Create(t, db, s, rules.NewRule("bad", rulestest.FromDomain("bad.example"), postroom.Delete, nil))
+		off := storetest.Create(t, db, s, rules.NewRule("off", rulestest.FromDomain("off.example"), postroom.Star, nil))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, off.ID, false) }))
 
 		var mail []*postroom.Message
 		for i := range 250 {
@@ -110,9 +112,9 @@ func TestApplyRecordsADecisionForEachChange(t *testing.T) {
 
 // A dry run writes nothing, and so does not disable a rule that is broken.
 func TestADryRunLeavesABrokenRuleAsItIs(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		create(t, db, s, rules.NewRule("good", fromDomain("a.example"), postroom.Star, nil))
-		asks := create(t, db, s, rules.NewRule("asks", rules.Condition{Type: rules.SenderSeen}, postroom.Star, nil)) // nobody knows
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Create(t, db, s, rules.NewRule("good", rulestest.FromDomain("a.example"), postroom.Star, nil))
+		asks := storetest.Create(t, db, s, rules.NewRule("asks", rules.Condition{Type: rules.SenderSeen}, postroom.Star, nil)) // nobody knows
 		before, err := s.Revision(t.Context())
 		require.NoError(t, err)
 		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(mailFrom("a@a.example")), Ledger: newKeyedLedger(), Labels: &mailbox{}, DryRun: true}
@@ -136,8 +138,8 @@ func TestADryRunLeavesABrokenRuleAsItIs(t *testing.T) {
 }
 
 func TestApplySaysHowFarItCame(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		create(t, db, s, rules.NewRule("all", fromDomain("a.example"), postroom.Star, nil))
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Create(t, db, s, rules.NewRule("all", rulestest.FromDomain("a.example"), postroom.Star, nil))
 		var mail []*postroom.Message
 		for i := range 250 {
 			msg := mailFrom("a@a.example")

@@ -17,7 +17,7 @@ var mixedConditions = []func(i int) rules.Condition{
 	func(i int) rules.Condition {
 		return rulestest.Leaf(rules.SenderEmail, fmt.Sprintf("person%d@firm%d.example", i, i))
 	},
-	func(i int) rules.Condition { return fromDomain(fmt.Sprintf("shop%d.example", i)) },
+	func(i int) rules.Condition { return rulestest.FromDomain(fmt.Sprintf("shop%d.example", i)) },
 	func(i int) rules.Condition {
 		return rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("offer %d for", i))
 	},
@@ -35,7 +35,7 @@ var mixedConditions = []func(i int) rules.Condition{
 		return rules.Condition{Type: rules.Address, Fields: []string{"recipients"}, Part: "detail", Value: fmt.Sprintf("tag%d", i)}
 	},
 	func(i int) rules.Condition {
-		return rules.AllOf(rulestest.Leaf(rules.HasAttachment, ""), rulestest.Leaf(rules.LargerThan, fmt.Sprintf("%dKB", 1000+i)), fromDomain(fmt.Sprintf("files%d.example", i)))
+		return rules.AllOf(rulestest.Leaf(rules.HasAttachment, ""), rulestest.Leaf(rules.LargerThan, fmt.Sprintf("%dKB", 1000+i)), rulestest.FromDomain(fmt.Sprintf("files%d.example", i)))
 	},
 	func(i int) rules.Condition {
 		return rules.AllOf(

@@ -9,6 +9,9 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // decideAtOnce decides about a message that gets its id afterwards, and records that; it reports whether there is something to record.
@@ -33,10 +36,10 @@ func decideAtOnce(t *testing.T, db queue.DB, cfg rules.Config) bool {
 	return true
 }
 
-func withStored(t *testing.T, db queue.DB, s *rules.Store, list ...rules.Rule) (rules.Config, *ledger) {
+func withStored(t *testing.T, db queue.DB, s *rulestore.Store, list ...rules.Rule) (rules.Config, *ledger) {
 	t.Helper()
 	for _, r := range list {
-		create(t, db, s, r)
+		storetest.Create(t, db, s, r)
 	}
 	box, l := &mailbox{labels: map[string]string{"shops": "Label_7"}}, &ledger{refused: map[string]string{}}
 	e, err := rules.NewEngine(rules.EngineConfig{Store: s, Senders: seenAlways{}})
@@ -50,8 +53,8 @@ type seenAlways struct{}
 func (seenAlways) SenderSeen(context.Context, *postroom.Message) (bool, error) { return true, nil }
 
 func TestClassifierDecidesByRulesAtOnce(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.NewRule("shopping", fromDomain("example.com"), postroom.Move, postroom.Parameters{"label": "SHOPS"})
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		r := rules.NewRule("shopping", rulestest.FromDomain("example.com"), postroom.Move, postroom.Parameters{"label": "SHOPS"})
 		r.Also = []rules.RuleAction{{Type: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "None"}}}
 		cfg, l := withStored(t, db, s, r)
 		require.True(t, decideAtOnce(t, db, cfg))
@@ -64,8 +67,8 @@ func TestClassifierDecidesByRulesAtOnce(t *testing.T) {
 func TestClassifierLeavesToTheJobWhatRulesAloneDoNotDecide(t *testing.T) {
 	seen, err := rules.ParseCondition([]byte(`{"type":"sender_seen"}`))
 	require.NoError(t, err)
-	other := rules.NewRule("other", fromDomain("example.net"), postroom.Star, nil)
-	mine := rules.NewRule("mine", fromDomain("example.com"), postroom.Star, nil)
+	other := rules.NewRule("other", rulestest.FromDomain("example.net"), postroom.Star, nil)
+	mine := rules.NewRule("mine", rulestest.FromDomain("example.com"), postroom.Star, nil)
 	model := always(postroom.Decision{Action: postroom.Archive, Confidence: 1, Rationale: "dull", Source: postroom.SourceModel})
 	for name, test := range map[string]struct {
 		list   []rules.Rule
@@ -79,7 +82,7 @@ func TestClassifierLeavesToTheJobWhatRulesAloneDoNotDecide(t *testing.T) {
 		"what decides may want the stored message": {nil, func(c *rules.Config) { c.Rules = byRule(postroom.Star, nil) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+			storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 				cfg, l := withStored(t, db, s, test.list...)
 				test.change(&cfg)
 				require.Equal(t, test.atOnce, decideAtOnce(t, db, cfg))
@@ -90,7 +93,7 @@ func TestClassifierLeavesToTheJobWhatRulesAloneDoNotDecide(t *testing.T) {
 }
 
 func TestClassifierSaysThatThereIsNoModel(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		cfg, l := withStored(t, db, s)
 		require.True(t, decideAtOnce(t, db, cfg))
 		require.Equal(t, "No deterministic rule matched, and no model is configured", l.recorded[0].Rationale)

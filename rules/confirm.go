@@ -65,7 +65,7 @@ func (e *Engine) decideByOne(ctx context.Context, msg *postroom.Message, d *post
 		return nil, err
 	}
 	rule.Enabled = true
-	set := newSet([]Rule{*rule}, e.store.kinds, e.senders != nil)
+	set := newSet([]Rule{*rule}, e.store.Kinds(), e.senders != nil)
 	f, err := e.factsOf(ctx, set, msg)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (e *Engine) sameDecision(again, d *postroom.Decision) bool {
 	if again.RuleID != d.RuleID || again.RuleVersion != d.RuleVersion || again.Action != d.Action || len(again.Parameters) != len(d.Parameters) {
 		return false
 	}
-	labels := e.store.kinds.LabelParameters(d.Action)
+	labels := e.store.Kinds().LabelParameters(d.Action)
 	for name, value := range again.Parameters {
 		other, ok := d.Parameters[name]
 		if !ok || !slices.Contains(labels, name) && !sameJSON(value, other) {

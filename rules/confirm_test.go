@@ -10,15 +10,17 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // TestConfirm: a decision is made again of the same message, at the time when it was made, and not of another.
 func TestConfirm(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		deletes := rules.NewRule("old offers", rules.AllOf(rules.Condition{Type: rules.SubjectContains, Value: "offer"},
 			rules.Condition{Type: "newer_than", Value: "1h"}, rules.Condition{Type: "unread"}), postroom.Delete, postroom.Parameters{"why": "old"})
 		deletes.SafeMode = postroom.SafeDangerousOverride
-		deletes = *create(t, db, s, deletes)
+		deletes = *storetest.Create(t, db, s, deletes)
 		e := newEngine(t, s)
 		now := time.Now().Add(-48 * time.Hour)
 		msg := mailFrom("amy@example.com")
@@ -56,10 +58,10 @@ func TestConfirm(t *testing.T) {
 		require.Empty(t, confirm(batch))
 		keep := rules.NewRule("keep", rules.Condition{Type: rules.SubjectContains, Value: "offer"}, postroom.None, nil)
 		keep.Priority = 1
-		create(t, db, s, keep)
+		storetest.Create(t, db, s, keep)
 		require.Equal(t, not, confirm(as), "another rule would have decided")
 		require.Empty(t, confirm(batch))
-		write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, deletes.ID) })
+		storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, deletes.ID) })
 		require.Empty(t, confirm(batch), "as it was")
 		require.Equal(t, not, confirm(func(msg *postroom.Message, p *postroom.Permit) {
 			batch(msg, p)

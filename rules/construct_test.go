@@ -11,8 +11,10 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // What is missing is an error when the handler is registered, not a panic when the first message comes.
@@ -59,14 +61,9 @@ func TestRegisterPassesOptionsOn(t *testing.T) {
 	require.Equal(t, queue.StateCompleted, c.run().State)
 }
 
-func TestStoreAndEngineNameWhatIsMissing(t *testing.T) {
-	_, err := rules.NewStore(rules.StoreConfig{})
-	require.EqualError(t, err, "rules: StoreConfig.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
-	_, err = rules.NewStore(rules.StoreConfig{DB: (*sqlite.DB)(nil)})
-	require.ErrorContains(t, err, "rules: StoreConfig.DB holds a nil *sqlite.DB")
-	_, err = rules.NewEngine(rules.EngineConfig{})
-	require.EqualError(t, err, "rules: EngineConfig.Store is nil; it is required: give a store made by NewStore")
-	require.ErrorContains(t, rules.Migrate(t.Context(), nil), "rules: Migrate: db is nil")
+func TestEngineNamesWhatIsMissing(t *testing.T) {
+	_, err := rules.NewEngine(rules.EngineConfig{})
+	require.EqualError(t, err, "rules: EngineConfig.Store is nil; it is required: give a store of rules, such as a *rulestore.Store")
 }
 
 // An engine without a logger of its own is heard all the same.
@@ -77,11 +74,11 @@ func TestEngineLogsToTheDefaultLogger(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(previous) })
 
 	db := dbtest.SQLite(t)
-	require.NoError(t, rules.Migrate(t.Context(), db))
-	s, err := rules.NewStore(rules.StoreConfig{DB: db})
+	require.NoError(t, rulestore.Migrate(t.Context(), db))
+	s, err := rulestore.New(rulestore.Config{DB: db})
 	require.NoError(t, err)
-	broken := create(t, db, s, rules.NewRule("broken", fromDomain("example.com"), postroom.Star, nil))
-	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+	broken := storetest.Create(t, db, s, rules.NewRule("broken", rulestest.FromDomain("example.com"), postroom.Star, nil))
+	require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE deterministic_rules SET conditions = '[1]' WHERE id = $1`, broken.ID)
 		return err
 	}))

@@ -9,10 +9,9 @@
 // with label names replaced by ids, in the ledger, in the transaction that completes the job. If rules alone decide, a
 // [Classifier] does so in the transaction that stores the message, without that job.
 //
-// A [Rule] comes from a YAML file (package rulesfile, then [Store.ImportFile]) or from a host's own pages ([Store.Create],
-// [Store.Patch]). Both are checked before they are stored, regular expressions included. Package backtest tries rules on existing
-// mail and changes nothing, and [Apply] applies the stored rules to it. Packages gmailfilter and sieve import filters of other
-// kinds.
+// A [Rule] comes from a YAML file (package rulesfile) or from a host's own pages. Package rulestore checks it, regular expressions
+// included, and keeps it with its versions. Package backtest tries rules on existing mail and changes nothing, and [Apply] applies
+// the stored rules to it. Packages gmailfilter and sieve import filters of other kinds.
 //
 // # Conditions
 //
@@ -137,14 +136,6 @@
 // rule do something dangerous without a person. Anyone can write anything as the sender of a message. A rule with
 // dangerous_override that matches by sender, in its scope or in a leaf, therefore matches only mail whose sender is
 // authenticated; "authentication: required" requires that in any rule, and "not_required" in none.
-//
-// # Versions
-//
-// Each change of the stored rules makes a [Version], which records who changed them, when and from where ([Store.As]), and keeps
-// the text of the file if they came from one ([Store.ImportFile]). [Store.Versions] lists them, [Store.Version] returns one with
-// its rules, and [Store.Restore] restores one, which makes a version as well.
-// [Store.RuleAt] returns a rule as it was when a decision was made. A [Patch] with a Revision is refused with [ErrChanged] if the
-// rule has changed since it was read.
 //
 // # A whole file
 //

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime/authres"
-	"github.com/postroom-go/postroom/queue"
 )
 
 // An Engine decides by the stored rules: the first rule that matches decides. Before each decision it asks the store
@@ -23,7 +21,7 @@ import (
 // The engine disables a stored rule that cannot be evaluated, with the reason, in a write transaction of its own. Such a
 // rule does not keep the others from deciding.
 type Engine struct {
-	store   *Store
+	store   Store
 	log     *slog.Logger
 	server  authres.Server
 	senders Senders
@@ -37,8 +35,8 @@ var _ postroom.Decider = (*Engine)(nil)
 
 // EngineConfig configures an [Engine]. It is copied and checked once, by [NewEngine].
 type EngineConfig struct {
-	// Store holds the rules. Required.
-	Store *Store
+	// Store keeps the rules. Required; *rulestore.Store implements it.
+	Store Store
 	// Logger logs the broken rules that are disabled. Default [slog.Default]; a logger with [slog.DiscardHandler] logs
 	// nothing.
 	Logger *slog.Logger
@@ -58,7 +56,7 @@ type Senders interface {
 
 // NewEngine makes an engine; a missing field is an error that names it.
 func NewEngine(cfg EngineConfig) (*Engine, error) {
-	if err := fields.Required("rules: EngineConfig.Store", cfg.Store, "a store made by NewStore"); err != nil {
+	if err := fields.Required("rules: EngineConfig.Store", cfg.Store, "a store of rules, such as a *rulestore.Store"); err != nil {
 		return nil, err
 	}
 	if err := fields.Optional("rules: EngineConfig.Senders", cfg.Senders); err != nil {
@@ -145,25 +143,18 @@ func (e *Engine) current(ctx context.Context) (*Set, error) {
 
 // compile reads the stored rules and writes nothing: broken ones are left out.
 func (e *Engine) compile(ctx context.Context) (*Set, error) {
-	rules, err := selectRules(ctx, e.store.db.Reader(), sqlEnabled)
+	rules, err := e.store.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return newSet(rules, e.store.kinds, e.senders != nil), nil
+	return newSet(rules, e.store.Kinds(), e.senders != nil), nil
 }
 
 // disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not fail the
 // decision: the rule is out of the set already, and the next load tries again.
 func (e *Engine) disable(ctx context.Context, b Broken) {
-	err := e.store.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return e.store.change(ctx, tx, b.Rule.ID, func(change *edit, r *Rule) error {
-			fault := cmp.Or(r.Validate(e.store.kinds), needsSenders(b.Err))
-			if fault == nil || !r.Enabled {
-				return nil
-			}
-			change.by(OriginProgram, "the rule "+strconv.Quote(r.Name)+" cannot be evaluated")
-			return change.disable(ctx, r, fault.Error())
-		})
+	err := e.store.DisableBroken(ctx, b.Rule.ID, func(r *Rule) error {
+		return cmp.Or(r.Validate(e.store.Kinds()), needsSenders(b.Err))
 	})
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):

@@ -15,13 +15,15 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 func mailFrom(email string) *postroom.Message {
 	return &postroom.Message{ID: "m1", AccountID: "acc", From: postroom.Address{Email: email}, Subject: "Hello"}
 }
 
-func newEngine(t *testing.T, s *rules.Store) *rules.Engine {
+func newEngine(t *testing.T, s *rulestore.Store) *rules.Engine {
 	t.Helper()
 	e, err := rules.NewEngine(rules.EngineConfig{Store: s})
 	require.NoError(t, err)
@@ -37,13 +39,13 @@ func decide(t *testing.T, e *rules.Engine, msg *postroom.Message) postroom.Decis
 }
 
 func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		later := rules.NewRule("later", fromDomain("example.com"), postroom.Star, nil)
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		later := rules.NewRule("later", rulestest.FromDomain("example.com"), postroom.Star, nil)
 		later.Priority = 101
-		create(t, db, s, later)
-		r := rules.NewRule("it's first", fromDomain("example.com"), postroom.Delete, postroom.Parameters{"why": []any{"x"}})
+		storetest.Create(t, db, s, later)
+		r := rules.NewRule("it's first", rulestest.FromDomain("example.com"), postroom.Delete, postroom.Parameters{"why": []any{"x"}})
 		r.SafeMode, r.Authentication = postroom.SafeDangerousOverride, rules.AuthenticationNotRequired
-		created := create(t, db, s, r)
+		created := storetest.Create(t, db, s, r)
 
 		e := newEngine(t, s)
 		d := decide(t, e, mailFrom("amy@example.com"))
@@ -61,8 +63,8 @@ func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
 }
 
 func TestEngineSaysWhenNothingMatches(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		create(t, db, s, rules.NewRule("r", fromDomain("example.com"), postroom.Star, nil))
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Create(t, db, s, rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Star, nil))
 		d := decide(t, newEngine(t, s), mailFrom("amy@example.org"))
 		require.Equal(t, postroom.None, d.Action)
 		require.Equal(t, postroom.SourceNone, d.Source)
@@ -71,22 +73,22 @@ func TestEngineSaysWhenNothingMatches(t *testing.T) {
 }
 
 func TestEngineSeesEachChangeAtTheNextDecision(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		e := newEngine(t, s)
 		msg := mailFrom("amy@example.com")
 		require.Equal(t, postroom.None, decide(t, e, msg).Action)
 
-		id := create(t, db, s, rules.NewRule("r", fromDomain("example.com"), postroom.Star, nil)).ID
+		id := storetest.Create(t, db, s, rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Star, nil)).ID
 		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 
 		archive := postroom.Archive
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
-			_, err := s.Patch(ctx, tx, id, rules.Patch{Action: &archive})
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			_, err := s.Patch(ctx, tx, id, rulestore.Patch{Action: &archive})
 			return err
 		}))
 		require.Equal(t, postroom.Archive, decide(t, e, msg).Action)
 
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }))
 		require.Equal(t, postroom.None, decide(t, e, msg).Action)
 	})
 }
@@ -98,12 +100,12 @@ func TestABrokenRuleIsIsolatedAndDisabled(t *testing.T) {
 		"conditions of another shape": `UPDATE deterministic_rules SET conditions = '[1]' WHERE id = $1`,
 		"parameters of another shape": `UPDATE deterministic_rules SET parameters = '"x"' WHERE id = $1`,
 	}
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		for name, statement := range spoiled {
 			t.Run(name, func(t *testing.T) {
-				broken := create(t, db, s, rules.NewRule("broken "+name, fromDomain("example.com"), postroom.Star, nil))
-				good := create(t, db, s, rules.NewRule("good "+name, fromDomain("example.com"), postroom.Archive, nil))
-				require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+				broken := storetest.Create(t, db, s, rules.NewRule("broken "+name, rulestest.FromDomain("example.com"), postroom.Star, nil))
+				good := storetest.Create(t, db, s, rules.NewRule("good "+name, rulestest.FromDomain("example.com"), postroom.Archive, nil))
+				require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 					_, err := tx.ExecContext(ctx, statement, broken.ID)
 					return err
 				}))
@@ -121,14 +123,14 @@ func TestABrokenRuleIsIsolatedAndDisabled(t *testing.T) {
 				require.Equal(t, good.ID, decide(t, e, mailFrom("amy@example.com")).RuleID)
 				require.Empty(t, log.String(), "it is disabled and told once")
 
-				require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, good.ID) }))
+				require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, good.ID) }))
 			})
 		}
 	})
 }
 
 func TestEngineFailsWhenItCannotReadTheRules(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := newEngine(t, s).Decide(ctx, mailFrom("amy@example.com"))
@@ -148,7 +150,7 @@ func (s *senders) SenderSeen(context.Context, *postroom.Message) (bool, error) {
 }
 
 func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		known := &senders{}
 		e, err := rules.NewEngine(rules.EngineConfig{Store: s, Senders: known})
 		require.NoError(t, err)
@@ -156,7 +158,7 @@ func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
 		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
 		require.Zero(t, known.asked, "no rule asks")
 
-		create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil))
+		storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil))
 		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 		known.seen = true
 		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
@@ -167,8 +169,8 @@ func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
 }
 
 func TestARuleThatAsksForSendersNobodyKnowsIsBroken(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil))
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		r := storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil))
 		e, err := rules.NewEngine(rules.EngineConfig{Store: s, Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		require.Equal(t, postroom.SourceNone, decide(t, e, mailFrom("amy@example.com")).Source)
@@ -180,8 +182,8 @@ func TestARuleThatAsksForSendersNobodyKnowsIsBroken(t *testing.T) {
 }
 
 func TestEngineTakesTheWordOfItsServer(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		create(t, db, s, rules.NewRule("known", rulestest.Leaf(rules.Authenticated, ""), postroom.Star, nil))
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Create(t, db, s, rules.NewRule("known", rulestest.Leaf(rules.Authenticated, ""), postroom.Star, nil))
 		msg := mailFrom("amy@example.com")
 		msg.Headers = []postroom.Header{
 			{Name: "Authentication-Results", Value: "mx.host.example; dmarc=pass header.from=example.com"},

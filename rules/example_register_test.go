@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -18,12 +19,12 @@ func ExampleRegister() {
 	ctx := context.Background()
 	db := must(sqlite.OpenMemory(ctx))
 	defer db.Close()
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rulestore.Migrate, safety.Migrate} {
 		must(0, migrate(ctx, db))
 	}
 	q := must(queue.New(db, nil))
 	mail := must(gmail.NewStore(gmail.StoreConfig{DB: db}))
-	store := must(rules.NewStore(rules.StoreConfig{DB: db}))
+	store := must(rulestore.New(rulestore.Config{DB: db}))
 	ledger := must(safety.NewLedger(safety.Config{
 		DB: db, Rules: store,
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {

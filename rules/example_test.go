@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // A file of rules decides about a message, without a database.
@@ -81,11 +82,11 @@ func ExampleEngine() {
 		return
 	}
 	defer db.Close()
-	if err := rules.Migrate(ctx, db); err != nil {
+	if err := rulestore.Migrate(ctx, db); err != nil {
 		fmt.Println(err)
 		return
 	}
-	store, err := rules.NewStore(rules.StoreConfig{DB: db})
+	store, err := rulestore.New(rulestore.Config{DB: db})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -58,7 +58,7 @@ func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanati
 	if err != nil {
 		return nil, err
 	}
-	set := newSet(all, e.store.kinds, e.senders != nil)
+	set := newSet(all, e.store.Kinds(), e.senders != nil)
 	f, err := e.factsOf(ctx, set, msg)
 	if err != nil {
 		return nil, err

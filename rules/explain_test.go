@@ -13,6 +13,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 const explained = `
@@ -95,10 +97,10 @@ func TestExplainAgreesWithTheSet(t *testing.T) {
 }
 
 func TestEngineExplainsTheStoredRules(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		star := create(t, db, s, rules.NewRule("star", fromDomain("example.com"), postroom.Star, nil))
-		off := create(t, db, s, rules.NewRule("off", fromDomain("example.com"), postroom.Star, nil))
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		star := storetest.Create(t, db, s, rules.NewRule("star", rulestest.FromDomain("example.com"), postroom.Star, nil))
+		off := storetest.Create(t, db, s, rules.NewRule("off", rulestest.FromDomain("example.com"), postroom.Star, nil))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			return s.Disable(ctx, tx, off.ID, "Label 'A' was deleted from Gmail")
 		}))
 		e := newEngine(t, s)
@@ -118,7 +120,7 @@ func TestEngineExplainsTheStoredRules(t *testing.T) {
 		known := &senders{seen: true}
 		e, err = rules.NewEngine(rules.EngineConfig{Store: s, Senders: known})
 		require.NoError(t, err)
-		seen := create(t, db, s, rules.NewRule("seen", rulestest.Leaf(rules.SenderSeen, ""), postroom.Archive, nil))
+		seen := storetest.Create(t, db, s, rules.NewRule("seen", rulestest.Leaf(rules.SenderSeen, ""), postroom.Archive, nil))
 		x, err = e.Explain(t.Context(), mailFrom("amy@example.org"))
 		require.NoError(t, err)
 		found, _ = x.Of(seen.ID)

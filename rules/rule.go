@@ -65,7 +65,7 @@ const (
 
 // A Rule applies its actions to the mail that matches its condition. [NewRule] makes one with the defaults.
 type Rule struct {
-	ID string // given by [Store.Create] and [Store.Import]
+	ID string // given by the store
 
 	// AccountID is the account that the rule belongs to; empty when it belongs to none and applies to all. The deletion of
 	// a label disables only the rules of its account.
@@ -100,7 +100,7 @@ type Rule struct {
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	// Revision is the number of the change that wrote the rule last; see [Patch].
+	// Revision is the number of the change that wrote the rule last; see rulestore.Patch.
 	Revision int64
 
 	Damage error // the part of a stored rule that could not be read
@@ -200,9 +200,9 @@ func ActionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters 
 	return found
 }
 
-// outdated returns an error that matches [ErrInvalidRule] for what the rule says that cannot be done now, such as a snooze until a time
+// CheckTimes returns an error that matches [ErrInvalidRule] for what the rule says that cannot be done now, such as a snooze until a time
 // that has passed. The rule must be valid.
-func (r *Rule) outdated(kinds *postroom.Kinds, now time.Time) error {
+func (r *Rule) CheckTimes(kinds *postroom.Kinds, now time.Time) error {
 	for _, a := range r.Actions() {
 		if err := kinds.Check(a.Type, a.Parameters, now); err != nil {
 			return fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, Fault{"parameters", err.Error(), ""})
@@ -279,14 +279,9 @@ func (r *Rule) Normalize() {
 	}
 }
 
-// belongsTo reports whether the rule belongs to the account.
-func (r *Rule) belongsTo(accountID string) bool {
-	return r.AccountID == accountID || (r.Scope == ScopeAccount && r.ScopeRef == accountID)
-}
-
-// usesLabel reports whether the condition or an action of the rule names the label, by its exact id or by its name, which
+// UsesLabel reports whether the condition or an action of the rule names the label, by its exact id or by its name, which
 // Gmail compares without regard to case.
-func (r *Rule) usesLabel(kinds *postroom.Kinds, label postroom.Label) bool {
+func (r *Rule) UsesLabel(kinds *postroom.Kinds, label postroom.Label) bool {
 	if r.Condition.usesLabel(label.ID, label.Name) {
 		return true
 	}

@@ -44,7 +44,7 @@ func TestScopeDoesNotOutrankPriority(t *testing.T) {
 
 func BenchmarkDecide(b *testing.B) {
 	kinds := []func(i int) rules.Condition{
-		func(i int) rules.Condition { return fromDomain(fmt.Sprintf("shop%d.example", i)) },
+		func(i int) rules.Condition { return rulestest.FromDomain(fmt.Sprintf("shop%d.example", i)) },
 		func(i int) rules.Condition { return rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("offer %d", i)) },
 		func(i int) rules.Condition {
 			return rulestest.Leaf(rules.SubjectRegex, fmt.Sprintf(`(?i)\border %d\b`, i))

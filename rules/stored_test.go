@@ -2,7 +2,6 @@ package rules_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,24 +10,25 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 )
 
 // A desk is a store of rules, and a ledger that looks them up.
 type desk struct {
-	store  *rules.Store
+	store  *rulestore.Store
 	ledger *safety.Ledger
 	queue  *queue.Queue
 	cfg    rules.Config
 }
 
 func newDesk(t *testing.T, db queue.DB) *desk {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, rules.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, rulestore.Migrate, safety.Migrate} {
 		require.NoError(t, migrate(t.Context(), db))
 	}
 	var err error
 	d := &desk{}
-	d.store, err = rules.NewStore(rules.StoreConfig{DB: db})
+	d.store, err = rulestore.New(rulestore.Config{DB: db})
 	require.NoError(t, err)
 	d.queue, err = queue.New(db, nil)
 	require.NoError(t, err)
@@ -152,65 +152,4 @@ func TestARuleThatChangesBeforeTheRecord(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestTheVersionFollowsTheDefinition, and not what changes around it.
-func TestTheVersionFollowsTheDefinition(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d := newDesk(t, db)
-		r := fromAmy(postroom.Archive, nil, postroom.SafeDefault)
-		stored := d.create(t, r)
-		first := stored.Version()
-		again, err := d.store.Get(t.Context(), stored.ID)
-		require.NoError(t, err)
-		require.Equal(t, first, again.Version(), "as it is read")
-		again.Enabled, again.Position, again.DisabledReason = false, 7, "broken"
-		require.Equal(t, first, again.Version())
-		again.Action = postroom.Trash
-		require.NotEqual(t, first, again.Version())
-
-		d.write(t, func(ctx context.Context, tx queue.Tx) error {
-			rule, err := d.store.StoredRule(ctx, tx, stored.ID)
-			require.NoError(t, err)
-			require.Equal(t, postroom.StoredRule{
-				ID: stored.ID, Name: "Amy", Version: first, Enabled: true, SafeMode: postroom.SafeDefault,
-				Actions: []postroom.RuleAction{{Type: postroom.Archive, Parameters: postroom.Parameters{}}},
-			}, rule)
-			_, err = d.store.StoredRule(ctx, tx, "nobody")
-			require.ErrorIs(t, err, postroom.ErrNotFound)
-			return nil
-		})
-	})
-}
-
-// TestAnAlteredColumnIsSeen, whichever it is, though the rule was read before.
-func TestAnAlteredColumnIsSeen(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d := newDesk(t, db)
-		stored := d.create(t, fromAmy(postroom.Archive, nil, postroom.SafeDefault))
-		read := func(ctx context.Context, tx queue.Tx) postroom.StoredRule {
-			rule, err := d.store.StoredRule(ctx, tx, stored.ID)
-			require.NoError(t, err)
-			return rule
-		}
-		var before postroom.StoredRule
-		d.write(t, func(ctx context.Context, tx queue.Tx) error { before = read(ctx, tx); return nil })
-		for _, set := range []string{
-			`name = 'Amy 2'`, `description = 'x'`, `scope = 'sender'`, `scope_ref = 'amy@example.com'`, `priority = 7`, `conditions = '{}'`, `action = 'trash'`,
-			`parameters = '{"x":1}'`, `safe_mode = 'dangerous_override'`, `further_actions = '[{"type":"star"}]'`, `continues = 1`, `authentication = 'none'`,
-		} {
-			undone := errors.New("undone")
-			err := db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-				_, err := tx.ExecContext(ctx, "UPDATE deterministic_rules SET "+set+" WHERE id = $1", stored.ID)
-				require.NoError(t, err, set)
-				require.NotEqual(t, before, read(ctx, tx), set)
-				return undone
-			})
-			require.ErrorIs(t, err, undone)
-			d.write(t, func(ctx context.Context, tx queue.Tx) error {
-				require.Equal(t, before, read(ctx, tx), "after %s was undone", set)
-				return nil
-			})
-		}
-	})
 }

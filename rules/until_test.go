@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -72,41 +70,6 @@ func TestUntilIsCheckedAgainstNow(t *testing.T) {
 		_, err := rulesfile.Parse("r.yaml", strings.NewReader(snoozing(parameters)))
 		require.Error(t, err, parameters)
 	}
-}
-
-// A rule that is saved one by one is checked, and one that has grown old can still be changed elsewhere.
-func TestUntilOfAStoredRule(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		later := func(until string) rules.Rule {
-			return rules.NewRule("later", fromDomain("a.example"), postroom.Snooze, postroom.Parameters{"until": until})
-		}
-		for _, until := range []string{"2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"} {
-			err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
-				_, err := s.Create(ctx, tx, later(until))
-				return err
-			})
-			require.ErrorIs(t, err, rules.ErrInvalidRule)
-			require.ErrorContains(t, err, "parameters: action snooze: "+until)
-		}
-		stored := create(t, db, s, later(inTime(time.Hour)))
-		patch := func(p rules.Patch) error {
-			return write(t, db, func(ctx context.Context, tx queue.Tx) error {
-				_, err := s.Patch(ctx, tx, stored.ID, p)
-				return err
-			})
-		}
-		past := postroom.Parameters{"until": "2020-01-01T00:00:00Z"}
-		require.ErrorContains(t, patch(rules.Patch{Parameters: &past}), "is not in the future")
-		also := []rules.RuleAction{{Type: postroom.Snooze, Parameters: past}}
-		require.ErrorContains(t, patch(rules.Patch{Also: &also}), "is not in the future")
-
-		// The rules of a file are read at each start, whatever has passed since they were written.
-		require.Equal(t, rules.Imported{Changed: 1}, importRules(t, db, s, "", later("2020-01-01T00:00:00Z")))
-		name := "no more"
-		require.NoError(t, patch(rules.Patch{Name: &name}))
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, stored.ID, false) }))
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, stored.ID, true) }))
-	})
 }
 
 // What a rule says that cannot be done any more fails with the reason: nobody is asked, the other decisions stand, and the rule stays.

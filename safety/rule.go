@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Rules looks up rules; *rules.Store implements it.
+// Rules looks up rules; *rulestore.Store implements it.
 type Rules interface {
 	// StoredRule returns the rule as it is stored now, or [postroom.ErrNotFound].
 	StoredRule(ctx context.Context, tx queue.Tx, id string) (postroom.StoredRule, error)

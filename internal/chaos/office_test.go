@@ -23,6 +23,7 @@ import (
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -70,7 +71,7 @@ type office struct {
 	db     database
 	queue  *queue.Queue
 	mail   *gmail.Store
-	rules  *rules.Store
+	rules  *rulestore.Store
 	engine *rules.Engine
 	ledger *safety.Ledger
 	drafts *gmail.Drafts
@@ -95,7 +96,7 @@ func open(ctx context.Context, p place, transport http.RoundTripper) (o *office,
 			err = errors.Join(err, o.db.Close())
 		}
 	}()
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, migrateArrivals} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rulestore.Migrate, safety.Migrate, migrateArrivals} {
 		if err := migrate(ctx, o.db); err != nil {
 			return nil, err
 		}
@@ -122,7 +123,7 @@ func (o *office) openStores(p place, kinds *postroom.Kinds) (err error) {
 	if o.mail, err = gmail.NewStore(gmail.StoreConfig{DB: o.db}); err != nil {
 		return err
 	}
-	if o.rules, err = rules.NewStore(rules.StoreConfig{DB: o.db, Kinds: kinds}); err != nil {
+	if o.rules, err = rulestore.New(rulestore.Config{DB: o.db, Kinds: kinds}); err != nil {
 		return err
 	}
 	o.ledger, err = safety.NewLedger(safety.Config{DB: o.db, Kinds: kinds, Rules: o.rules, Labels: o.mail, Policy: p.policy(), Execute: o.execute})

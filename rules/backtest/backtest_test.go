@@ -41,12 +41,12 @@ func oldMail() []*postroom.Message {
 }
 
 func newSets() (tried, inUse []rules.Rule) {
-	archive := rules.NewRule("Shop <b>", rulestest.Leaf(rules.SenderDomain, "shop.example"), postroom.Archive, nil)
+	archive := rules.NewRule("Shop <b>", rulestest.FromDomain("shop.example"), postroom.Archive, nil)
 	archive.Continue = true
 	label := rules.NewRule("Early", rulestest.Leaf(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
 	gone := rules.NewRule("Gone", rulestest.Leaf(rules.OlderThan, "1d"), postroom.Delete, nil)
 	broken := rules.NewRule("Broken", rulestest.Leaf(rules.SubjectRegex, "("), postroom.Archive, nil)
-	old := rules.NewRule("Old", rulestest.Leaf(rules.SenderDomain, "shop.example"), postroom.Trash, nil)
+	old := rules.NewRule("Old", rulestest.FromDomain("shop.example"), postroom.Trash, nil)
 	return []rules.Rule{archive, label, gone, broken}, []rules.Rule{old, label}
 }
 

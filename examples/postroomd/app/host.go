@@ -28,6 +28,7 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
+	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/audit"
 	"github.com/postroom-go/postroom/safety/discord"
@@ -49,7 +50,7 @@ type App struct {
 	DB     database
 	Queue  *queue.Queue
 	Mail   *gmail.Store
-	Rules  *rules.Store
+	Rules  *rulestore.Store
 	Ledger *safety.Ledger
 	Audit  *audit.Log
 	Gate   *rulesGate // nil where no file of rules is to be stored first
@@ -130,7 +131,7 @@ func (h *App) open(ctx context.Context) (err error) {
 }
 
 func (h *App) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, audit.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rulestore.Migrate, safety.Migrate, audit.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
 		}
@@ -139,10 +140,10 @@ func (h *App) setUp(ctx context.Context) error {
 	if h.Mail, err = gmail.NewStore(gmail.StoreConfig{DB: h.DB}); err != nil {
 		return err
 	}
-	if h.Rules, err = rules.NewStore(rules.StoreConfig{DB: h.DB, Kinds: environment.Kinds}); err != nil {
+	if h.Rules, err = rulestore.New(rulestore.Config{DB: h.DB, Kinds: environment.Kinds}); err != nil {
 		return err
 	}
-	h.Rules = h.Rules.As(rules.Author{Name: CurrentUser()})
+	h.Rules = h.Rules.As(rulestore.Author{Name: CurrentUser()})
 	h.Models = &Models{env: h.Env, log: h.Log, db: h.DB, mail: h.Mail}
 	if err := h.Models.open(); err != nil {
 		return err

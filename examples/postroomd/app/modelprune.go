@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -53,7 +53,7 @@ func (h *App) PruneRules(ctx context.Context, now time.Time) error {
 	for _, r := range decided {
 		inUse[r] = true
 	}
-	_, err = h.Rules.PruneVersions(ctx, rules.VersionPruning{
+	_, err = h.Rules.PruneVersions(ctx, rulestore.VersionPruning{
 		Before: now.Add(-keepRules), Keep: keepVersions,
 		InUse: func(id, version string) bool { return inUse[safety.DecidingRule{ID: id, Version: version}] },
 	})

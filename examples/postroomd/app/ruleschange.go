@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // A RuleEditor changes the rules of mailboxes: those that are stored, and the file that they are read from.
@@ -24,7 +25,7 @@ type RuleEditor struct {
 	db    queue.DB
 	queue *queue.Queue
 	mail  *gmail.Store
-	rules *rules.Store
+	rules *rulestore.Store
 }
 
 // Current returns the configured file, or otherwise a file made of the rules that are stored for the mailbox.
@@ -45,7 +46,7 @@ func (e *RuleEditor) rulesText(ctx context.Context, accountID string) (string, e
 	if path := string(e.env.Config.Paths.Rules); path != "" {
 		return readRulesFile(path)
 	}
-	newest, err := e.rules.Versions(ctx, rules.VersionFilter{Account: &accountID, Limit: 1})
+	newest, err := e.rules.Versions(ctx, rulestore.VersionFilter{Account: &accountID, Limit: 1})
 	if err != nil || len(newest) == 0 {
 		return "", err
 	}
@@ -84,7 +85,7 @@ func (e *RuleEditor) rulesOptions() []rulesfile.ParseOption {
 // file takes no lock: if it has changed by then, it is not overwritten, and nothing changes.
 func (e *RuleEditor) Change(
 	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rulesfile.File, error),
-) (done rules.Imported, err error) {
+) (done rulestore.Imported, err error) {
 	readers, err := e.Readers(ctx, accountID)
 	if err != nil {
 		return done, err
@@ -159,7 +160,7 @@ func (e *RuleEditor) Readers(ctx context.Context, accountID string) ([]rulesRead
 }
 
 // storeRules stores the file as the rules of a mailbox, and creates the labels that it names.
-func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rulesfile.File) (rules.Imported, error) {
+func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rulesfile.File) (rulestore.Imported, error) {
 	own := *file
 	own.Name = what + ": " + file.Name
 	own.Rules = slices.Clone(file.Rules)
@@ -173,7 +174,7 @@ func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesRe
 }
 
 // VersionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one mailbox.
-func (e *RuleEditor) VersionText(ctx context.Context, v *rules.VersionContent) (string, error) {
+func (e *RuleEditor) VersionText(ctx context.Context, v *rulestore.VersionContent) (string, error) {
 	switch {
 	case v.HasSource:
 		return v.Source, nil

@@ -18,8 +18,8 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // A rulesDesk is a mailbox that has been sorted once, with its rules in a file.
@@ -177,7 +177,7 @@ func TestGoingBackIsForAllMailboxes(t *testing.T) {
 		}
 		return h.Mail.SaveLabel(ctx, tx, second, postroom.Label{ID: "Label_77", Name: "Club", Type: postroom.LabelUser})
 	}))
-	first, err := h.Rules.Versions(t.Context(), rules.VersionFilter{Limit: 1})
+	first, err := h.Rules.Versions(t.Context(), rulestore.VersionFilter{Limit: 1})
 	require.NoError(t, err)
 	account := first[0].AccountID
 	require.NoError(t, h.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
@@ -189,7 +189,7 @@ func TestGoingBackIsForAllMailboxes(t *testing.T) {
 		_, err = h.Rules.Import(ctx, tx, account, made.Rules) // a version without a file
 		return err
 	}))
-	byProgram, err := h.Rules.Versions(t.Context(), rules.VersionFilter{Limit: 1})
+	byProgram, err := h.Rules.Versions(t.Context(), rulestore.VersionFilter{Limit: 1})
 	require.NoError(t, err)
 
 	r := d.rules("restore", "1")

@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -125,9 +126,9 @@ func apiStatus(err error) int {
 		return http.StatusNotFound
 	case is(safety.ErrNotApprover):
 		return http.StatusForbidden
-	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrNameTaken, guidance.ErrChanged):
+	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rulestore.ErrChanged, rulestore.ErrNameTaken, guidance.ErrChanged):
 		return http.StatusConflict
-	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, guidance.ErrInvalid, guidance.ErrSame), errors.As(err, &typed):
+	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rulestore.ErrSameRule, guidance.ErrInvalid, guidance.ErrSame), errors.As(err, &typed):
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError

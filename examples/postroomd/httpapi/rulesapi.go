@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // A rulesAPI lists and changes the stored rules. Rules of a file must be changed there: its next reading would revert a change
@@ -57,23 +58,23 @@ func (a rulesAPI) create(r *http.Request) (any, error) {
 	if err := knowsAccounts(r.Context(), a.app, rule.AccountID, accountRef(rule.Scope == rules.ScopeAccount, rule.ScopeRef)); err != nil {
 		return nil, err
 	}
-	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rules.Store) (*rules.Rule, error) {
+	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
 		return store.Create(ctx, tx, rule)
 	})
 }
 
 func (a rulesAPI) patch(r *http.Request) (any, error) {
-	var p rules.Patch
+	var p rulestore.Patch
 	if err := readBody(r, &p); err != nil {
 		return nil, err
 	}
-	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rules.Store) (*rules.Rule, error) {
+	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
 		return store.Patch(ctx, tx, r.PathValue("id"), p)
 	})
 }
 
 func (a rulesAPI) remove(r *http.Request) (any, error) {
-	_, err := a.write(r, func(ctx context.Context, tx queue.Tx, store *rules.Store) (*rules.Rule, error) {
+	_, err := a.write(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
 		return new(rules.Rule), store.Delete(ctx, tx, r.PathValue("id"))
 	})
 	return goneView{r.PathValue("id")}, err
@@ -85,7 +86,7 @@ func (a rulesAPI) swap(r *http.Request) (any, error) {
 	if err := readBody(r, &body); err != nil {
 		return nil, err
 	}
-	_, err := a.write(r, func(ctx context.Context, tx queue.Tx, store *rules.Store) (*rules.Rule, error) {
+	_, err := a.write(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
 		return new(rules.Rule), store.Swap(ctx, tx, r.PathValue("id"), body.With)
 	})
 	if err != nil {
@@ -95,11 +96,11 @@ func (a rulesAPI) swap(r *http.Request) (any, error) {
 }
 
 // write changes the stored rules on behalf of the API.
-func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, *rules.Store) (*rules.Rule, error)) (any, error) {
+func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, *rulestore.Store) (*rules.Rule, error)) (any, error) {
 	if path := a.app.Env.Config.Paths.Rules; path != "" {
 		return nil, apiError{http.StatusConflict, fmt.Errorf("the rules are those of %s, which paths.rules names, and are changed there; without paths.rules they are changed here", path)}
 	}
-	store := a.app.Rules.As(rules.Author{Name: a.app.Env.Config.API.Approver, Origin: rules.OriginAPI})
+	store := a.app.Rules.As(rulestore.Author{Name: a.app.Env.Config.API.Approver, Origin: rulestore.OriginAPI})
 	var changed *rules.Rule
 	accounts, err := a.app.Mail.Accounts(r.Context())
 	if err != nil {

@@ -12,22 +12,23 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // A RulesVersion is a version of the rules as JSON.
 type RulesVersion struct {
-	Version   int64        `json:"version"`
-	For       string       `json:"for"` // a mailbox, or all mail
-	CreatedAt time.Time    `json:"created_at"`
-	By        string       `json:"by,omitempty"`
-	Origin    rules.Origin `json:"origin"`
-	Detail    string       `json:"detail,omitempty"`
-	Rules     int          `json:"rules"`
-	Digest    string       `json:"digest"`
-	HasSource bool         `json:"has_source"`
+	Version   int64            `json:"version"`
+	For       string           `json:"for"` // a mailbox, or all mail
+	CreatedAt time.Time        `json:"created_at"`
+	By        string           `json:"by,omitempty"`
+	Origin    rulestore.Origin `json:"origin"`
+	Detail    string           `json:"detail,omitempty"`
+	Rules     int              `json:"rules"`
+	Digest    string           `json:"digest"`
+	HasSource bool             `json:"has_source"`
 }
 
-func newRulesVersion(v rules.Version, accounts []gmail.Account) RulesVersion {
+func newRulesVersion(v rulestore.Version, accounts []gmail.Account) RulesVersion {
 	about := "all mail"
 	if v.AccountID != "" {
 		about = EmailOf(accounts, v.AccountID)
@@ -37,7 +38,7 @@ func newRulesVersion(v rules.Version, accounts []gmail.Account) RulesVersion {
 
 // NewRulesVersions lists the versions of the rules of an account, or of all if none is given, newest first.
 func NewRulesVersions(ctx context.Context, h *app.App, accountID string, limit int) ([]RulesVersion, error) {
-	filter := rules.VersionFilter{Limit: limit}
+	filter := rulestore.VersionFilter{Limit: limit}
 	if accountID != "" {
 		filter.Account = &accountID
 	}
@@ -46,7 +47,7 @@ func NewRulesVersions(ctx context.Context, h *app.App, accountID string, limit i
 		return nil, err
 	}
 	accounts, err := h.Mail.Accounts(ctx)
-	return printer.List(list, func(v rules.Version) RulesVersion { return newRulesVersion(v, accounts) }), err
+	return printer.List(list, func(v rulestore.Version) RulesVersion { return newRulesVersion(v, accounts) }), err
 }
 
 // A FormerRule is the rule of a decision, as it was at that time.

@@ -58,6 +58,11 @@ func Leaf(kind rules.Kind, value string) rules.Condition {
 	return rules.Condition{Type: kind, Value: value}
 }
 
+// FromDomain makes a leaf that matches mail of a domain.
+func FromDomain(domain string) rules.Condition {
+	return rules.Condition{Type: rules.SenderDomain, Value: domain}
+}
+
 // Header makes a leaf that matches a pattern in a header field.
 func Header(name, pattern string) rules.Condition {
 	return rules.Condition{Type: rules.HeaderMatch, Header: name, Pattern: pattern}

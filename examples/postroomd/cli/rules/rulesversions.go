@@ -20,8 +20,8 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 func rulesHistory() *cobra.Command {
@@ -62,7 +62,7 @@ func rulesHistory() *cobra.Command {
 }
 
 // Version returns the version with the typed id.
-func findVersion(ctx context.Context, h *app.App, text string) (*rules.VersionContent, error) {
+func findVersion(ctx context.Context, h *app.App, text string) (*rulestore.VersionContent, error) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 1 {
 		return nil, usage.Errorf("%q is no version of the rules; give its number, as 'postroomd rules history' lists it", text)
@@ -117,7 +117,7 @@ func rulesDiff() *cobra.Command {
 	return cmd
 }
 
-func versionsToCompare(ctx context.Context, h *app.App, address string, args []string) (before, after *rules.VersionContent, err error) {
+func versionsToCompare(ctx context.Context, h *app.App, address string, args []string) (before, after *rulestore.VersionContent, err error) {
 	var account string
 	if len(args) > 0 {
 		if before, err = findVersion(ctx, h, args[0]); err != nil {
@@ -135,7 +135,7 @@ func versionsToCompare(ctx context.Context, h *app.App, address string, args []s
 		after, err = findVersion(ctx, h, args[1])
 		return before, after, err
 	}
-	newest, err := h.Rules.Versions(ctx, rules.VersionFilter{Account: &account, Limit: 2})
+	newest, err := h.Rules.Versions(ctx, rulestore.VersionFilter{Account: &account, Limit: 2})
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -151,7 +151,7 @@ func versionsToCompare(ctx context.Context, h *app.App, address string, args []s
 	return before, after, err
 }
 
-func printDifferences(out io.Writer, before, after *rules.VersionContent) error {
+func printDifferences(out io.Writer, before, after *rulestore.VersionContent) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- version %d, %s\n+++ version %d, %s\n", before.Number, printer.Clock(before.At), after.Number, printer.Clock(after.At))
 	list := rulesfile.Differences(before.List, after.List)
@@ -193,13 +193,13 @@ func rulesRestore() *cobra.Command {
 }
 
 // restoreRules restores a version in its mailbox, or, if a file is configured, in all mailboxes that read it.
-func restoreRules(ctx context.Context, h *app.App, out io.Writer, v *rules.VersionContent, overwrite bool) error {
+func restoreRules(ctx context.Context, h *app.App, out io.Writer, v *rulestore.VersionContent, overwrite bool) error {
 	path := string(h.Env.Config.Paths.Rules)
 	text, err := h.RuleEditor.VersionText(ctx, v)
 	if err != nil {
 		return err
 	}
-	var made *rules.Version
+	var made *rulestore.Version
 	restore := func(ctx context.Context, tx queue.Tx) (err error) {
 		made, err = h.Rules.Restore(ctx, tx, v.Number)
 		return err
@@ -229,7 +229,7 @@ func restoreRules(ctx context.Context, h *app.App, out io.Writer, v *rules.Versi
 	return printRestored(ctx, h, out, v, made, stale)
 }
 
-func printRestored(ctx context.Context, h *app.App, out io.Writer, v *rules.VersionContent, made *rules.Version, stale bool) error {
+func printRestored(ctx context.Context, h *app.App, out io.Writer, v *rulestore.VersionContent, made *rulestore.Version, stale bool) error {
 	readers, err := h.RuleEditor.Readers(ctx, v.AccountID)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package rules_test
+package rulestore_test
 
 import (
 	"context"
@@ -12,37 +12,39 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
 	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
-func importText(t *testing.T, db queue.DB, s *rules.Store, account, text string) {
+func importText(t *testing.T, db queue.DB, s *rulestore.Store, account, text string) {
 	t.Helper()
 	f, err := rulesfile.Parse("rules.yaml", strings.NewReader(text))
 	require.NoError(t, err)
-	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+	require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 		_, err := s.ImportFile(ctx, tx, account, f.ImportSource())
 		return err
 	}))
 }
 
-func restore(t *testing.T, db queue.DB, s *rules.Store, number int64) *rules.Version {
+func restore(t *testing.T, db queue.DB, s *rulestore.Store, number int64) *rulestore.Version {
 	t.Helper()
-	var v *rules.Version
-	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
+	var v *rulestore.Version
+	require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
 		v, err = s.Restore(ctx, tx, number)
 		return err
 	}))
 	return v
 }
 
-func versions(t *testing.T, s *rules.Store, f rules.VersionFilter) []rules.Version {
+func versions(t *testing.T, s *rulestore.Store, f rulestore.VersionFilter) []rulestore.Version {
 	t.Helper()
 	list, err := s.Versions(t.Context(), f)
 	require.NoError(t, err)
 	return list
 }
 
-func content(t *testing.T, s *rules.Store, number int64) *rules.VersionContent {
+func content(t *testing.T, s *rulestore.Store, number int64) *rulestore.VersionContent {
 	t.Helper()
 	v, err := s.Version(t.Context(), number)
 	require.NoError(t, err)
@@ -52,29 +54,29 @@ func content(t *testing.T, s *rules.Store, number int64) *rules.VersionContent {
 const firstFile = "\uFEFF# mine\r\nrules:\n- name: a   # the first\n  condition: {type: starred}\n  action: archive\n- {name: b, condition: {type: unread}, action: star}\n"
 
 func TestEveryChangeOfRulesMakesAVersion(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		ada := s.As(rules.Author{Name: "ada", Detail: "by hand"})
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		ada := s.As(rulestore.Author{Name: "ada", Detail: "by hand"})
 		importText(t, db, ada, "acc", firstFile)
 		importText(t, db, ada, "acc", firstFile) // nothing has changed
 		commented := firstFile + "# and more\n"
 		importText(t, db, ada, "acc", commented)
-		a, b := byName(t, s, "a"), byName(t, s, "b")
+		a, b := storetest.ByName(t, s, "a"), storetest.ByName(t, s, "b")
 		change := func(fn func(ctx context.Context, tx queue.Tx) error) {
 			t.Helper()
-			require.NoError(t, write(t, db, fn))
+			require.NoError(t, storetest.Write(t, db, fn))
 		}
 		name := "A"
 		change(func(ctx context.Context, tx queue.Tx) error {
-			_, err := ada.Patch(ctx, tx, a.ID, rules.Patch{Name: &name})
+			_, err := ada.Patch(ctx, tx, a.ID, rulestore.Patch{Name: &name})
 			return err
 		})
 		change(func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, b.ID, "it is broken") })
 		change(func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, b.ID, "it is broken") }) // as it was
 		change(func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, a.ID) })
 		change(func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, b.ID, true) })
-		create(t, db, s, rules.NewRule("nobody's", rulestest.OnLabel("L1"), postroom.Archive, nil))
+		storetest.Create(t, db, s, rules.NewRule("nobody's", rulestest.OnLabel("L1"), postroom.Archive, nil))
 
-		list := versions(t, s, rules.VersionFilter{})
+		list := versions(t, s, rulestore.VersionFilter{})
 		require.Len(t, list, 7)
 		var origins, details []string
 		var counts []int
@@ -102,10 +104,10 @@ func TestEveryChangeOfRulesMakesAVersion(t *testing.T) {
 		require.Equal(t, "it is broken", content(t, s, 4).List[1].DisabledReason)
 
 		acc, none := "acc", ""
-		require.Len(t, versions(t, s, rules.VersionFilter{Account: &acc, Limit: 2}), 2)
-		require.EqualValues(t, 7, versions(t, s, rules.VersionFilter{Account: &none})[0].Number)
-		require.EqualValues(t, 2, versions(t, s, rules.VersionFilter{Before: 3})[0].Number)
-		_, err = s.Versions(t.Context(), rules.VersionFilter{Limit: -1})
+		require.Len(t, versions(t, s, rulestore.VersionFilter{Account: &acc, Limit: 2}), 2)
+		require.EqualValues(t, 7, versions(t, s, rulestore.VersionFilter{Account: &none})[0].Number)
+		require.EqualValues(t, 2, versions(t, s, rulestore.VersionFilter{Before: 3})[0].Number)
+		_, err = s.Versions(t.Context(), rulestore.VersionFilter{Limit: -1})
 		require.ErrorContains(t, err, "VersionFilter.Limit is -1")
 		_, err = s.Version(t.Context(), 8)
 		require.ErrorIs(t, err, postroom.ErrNotFound)
@@ -113,17 +115,17 @@ func TestEveryChangeOfRulesMakesAVersion(t *testing.T) {
 }
 
 func TestGoingBackBringsTheRulesBackAsTheyWere(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		importText(t, db, s, "acc", firstFile)
 		before, err := s.List(t.Context())
 		require.NoError(t, err)
-		create(t, db, s, rules.NewRule("another account's", rulestest.OnLabel("L1"), postroom.Archive, nil))
+		storetest.Create(t, db, s, rules.NewRule("another account's", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		// The names change hands, b goes, and c comes.
 		importText(t, db, s, "acc", "rules: [{name: c, condition: {type: starred}, action: star}, {name: a, condition: {type: unread}, action: archive}]")
 
 		v := restore(t, db, s, 1)
 		require.EqualValues(t, 4, v.Number)
-		require.Equal(t, rules.Author{Origin: rules.OriginRestore, Detail: "version 1"}, v.By)
+		require.Equal(t, rulestore.Author{Origin: rulestore.OriginRestore, Detail: "version 1"}, v.By)
 		require.Equal(t, content(t, s, 1).Digest, v.Digest)
 		require.Equal(t, firstFile, content(t, s, 4).Source)
 		after, err := s.List(t.Context())
@@ -136,9 +138,9 @@ func TestGoingBackBringsTheRulesBackAsTheyWere(t *testing.T) {
 		require.Equal(t, before, after[1:], "ids included")
 		require.EqualValues(t, 4, restore(t, db, s, 1).Number, "what is so already makes no version")
 		require.EqualValues(t, 5, restore(t, db, s, 3).Number, "and forward again")
-		require.Equal(t, []string{"another account's", "c", "a"}, names(t, s))
+		require.Equal(t, []string{"another account's", "c", "a"}, storetest.Names(t, s))
 
-		err = write(t, db, func(ctx context.Context, tx queue.Tx) error { _, err := s.Restore(ctx, tx, 99); return err })
+		err = storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { _, err := s.Restore(ctx, tx, 99); return err })
 		require.ErrorIs(t, err, postroom.ErrNotFound)
 		known, err := s.KnowsSource(t.Context(), firstFile)
 		require.NoError(t, err)
@@ -150,15 +152,15 @@ func TestGoingBackBringsTheRulesBackAsTheyWere(t *testing.T) {
 }
 
 func TestTheRuleOfAnOldDecisionCanBeShown(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		made := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		made := storetest.Create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		then := made.Version()
 		action := postroom.Star
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
-			_, err := s.Patch(ctx, tx, made.ID, rules.Patch{Action: &action})
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			_, err := s.Patch(ctx, tx, made.ID, rulestore.Patch{Action: &action})
 			return err
 		}))
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, made.ID) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, made.ID) }))
 		old, err := s.RuleAt(t.Context(), made.ID, then)
 		require.NoError(t, err)
 		require.Equal(t, postroom.Archive, old.Action)
@@ -170,38 +172,38 @@ func TestTheRuleOfAnOldDecisionCanBeShown(t *testing.T) {
 
 // Rules that were stored before versions were kept are the first version.
 func TestRulesFromBeforeAreAVersion(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		one := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
-		create(t, db, s, rules.NewRule("b", rulestest.OnLabel("L1"), postroom.Archive, nil))
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		one := storetest.Create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
+		storetest.Create(t, db, s, rules.NewRule("b", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		for _, table := range []string{"rule_history", "rule_versions"} {
-			require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 				_, err := tx.ExecContext(ctx, "DELETE FROM "+table)
 				return err
 			}))
 		}
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, one.ID) }))
-		list := versions(t, s, rules.VersionFilter{})
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, one.ID) }))
+		list := versions(t, s, rulestore.VersionFilter{})
 		require.Len(t, list, 2)
-		require.Equal(t, rules.OriginFound, list[1].By.Origin)
+		require.Equal(t, rulestore.OriginFound, list[1].By.Origin)
 		require.Equal(t, 2, list[1].Rules)
 		require.Equal(t, 1, list[0].Rules)
 		restore(t, db, s, 1)
-		require.Equal(t, []string{"a", "b"}, names(t, s))
+		require.Equal(t, []string{"a", "b"}, storetest.Names(t, s))
 	})
 }
 
 // A rule that the program cannot read any more is brought back as it was: it is the engine's to disable it.
 func TestBrokenRulesAreBroughtBackToo(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		made := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		made := storetest.Create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, `UPDATE deterministic_rules SET conditions = '{"type":"of the future"}'`)
 			return err
 		}))
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, made.ID, "broken") }))
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, made.ID) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, made.ID, "broken") }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, made.ID) }))
 		restore(t, db, s, 2)
-		back := byName(t, s, "a")
+		back := storetest.ByName(t, s, "a")
 		require.EqualValues(t, "of the future", back.Condition.Type)
 		require.Equal(t, "broken", back.DisabledReason)
 		require.Contains(t, string(rulesfile.Marshal(rulesfile.FileOf(content(t, s, 2).List))), "of the future")
@@ -209,11 +211,11 @@ func TestBrokenRulesAreBroughtBackToo(t *testing.T) {
 }
 
 func TestAPatchForAnOlderRevisionChangesNothing(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		made := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		made := storetest.Create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		patch := func(name string, revision int64) (r *rules.Rule, err error) {
-			err = write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
-				r, err = s.Patch(ctx, tx, made.ID, rules.Patch{Name: &name, Revision: revision})
+			err = storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
+				r, err = s.Patch(ctx, tx, made.ID, rulestore.Patch{Name: &name, Revision: revision})
 				return err
 			})
 			return r, err
@@ -221,9 +223,9 @@ func TestAPatchForAnOlderRevisionChangesNothing(t *testing.T) {
 		first, err := patch("first", made.Revision)
 		require.NoError(t, err)
 		_, err = patch("second", made.Revision)
-		require.ErrorIs(t, err, rules.ErrChanged)
+		require.ErrorIs(t, err, rulestore.ErrChanged)
 		require.ErrorContains(t, err, `rule "first": the rule has been changed meanwhile: the patch is for revision`)
-		require.Equal(t, []string{"first"}, names(t, s))
+		require.Equal(t, []string{"first"}, storetest.Names(t, s))
 		_, err = patch("third", first.Revision)
 		require.NoError(t, err)
 		_, err = patch("whoever", 0)
@@ -234,16 +236,16 @@ func TestAPatchForAnOlderRevisionChangesNothing(t *testing.T) {
 // Of patches that come at once for one revision, one is done.
 func TestConcurrentPatches(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		require.NoError(t, rules.Migrate(t.Context(), db))
-		s, err := rules.NewStore(rules.StoreConfig{DB: db})
+		require.NoError(t, rulestore.Migrate(t.Context(), db))
+		s, err := rulestore.New(rulestore.Config{DB: db})
 		require.NoError(t, err)
-		made := create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
+		made := storetest.Create(t, db, s, rules.NewRule("a", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		answers := make(chan error)
 		for i := range 8 {
 			go func() {
 				priority := i
 				answers <- db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-					_, err := s.Patch(ctx, tx, made.ID, rules.Patch{Priority: &priority, Revision: made.Revision})
+					_, err := s.Patch(ctx, tx, made.ID, rulestore.Patch{Priority: &priority, Revision: made.Revision})
 					return err
 				})
 			}()
@@ -253,45 +255,9 @@ func TestConcurrentPatches(t *testing.T) {
 			if err := <-answers; err == nil {
 				done++
 			} else {
-				require.ErrorIs(t, err, rules.ErrChanged)
+				require.ErrorIs(t, err, rulestore.ErrChanged)
 			}
 		}
 		require.Equal(t, 1, done)
 	})
-}
-
-func TestDifferencesOfRules(t *testing.T) {
-	parse := func(text string) []rules.Rule {
-		f, err := rulesfile.Parse("x.yaml", strings.NewReader(text))
-		require.NoError(t, err)
-		return f.Rules
-	}
-	before := parse(`rules:
-- {name: gone, condition: {type: starred}, action: archive}
-- {name: same, condition: {type: starred}, action: archive}
-- {name: other, condition: {type: sender_domain, values: [a.example, b.example, c.example, d.example, e.example, f.example, g.example, h.example, i.example]}, action: archive, priority: 3}`)
-	after := parse(`rules:
-- {name: new, condition: {type: unread}, action: star}
-- {name: same, condition: {type: starred}, action: archive}
-- {name: other, condition: {type: sender_domain, values: [a.example, c.example, d.example, e.example, f.example, g.example, h.example, i.example, j.example]}, action: trash, priority: 3}`)
-	after[1].DisabledReason = "why\nnot"
-	var all strings.Builder
-	for _, d := range rulesfile.Differences(before, after) {
-		all.WriteString(d.Name + "\n" + d.String())
-	}
-	rulestest.Golden(t, "testdata/difference.golden", all.String())
-	require.Empty(t, rulesfile.Differences(after, after))
-
-	renamed := []rules.Rule{before[0]}
-	renamed[0].ID = "1"
-	was := []rules.Rule{before[1]}
-	was[0].ID = "1"
-	require.Len(t, rulesfile.Differences(was, renamed), 1, "an id that is the same is the same rule")
-
-	lines := make([]string, 3000)
-	for i := range lines {
-		lines[i] = strings.Repeat("x", i%7) + ".example"
-	}
-	large := rulesfile.Difference{Before: strings.Join(lines, "\n"), After: "y\n" + strings.Join(lines, "\nz\n")}
-	require.NotEmpty(t, large.String(), "which is shown as a whole")
 }

@@ -1,4 +1,4 @@
-package rules
+package rulestore
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
 )
 
 // An edit is one change of the stored rules in one transaction. It tracks the rules that it wrote, and its end makes a version of
@@ -43,7 +44,7 @@ func (e *edit) by(origin Origin, detail string) {
 }
 
 // change calls fn with one stored rule, after all changes that began before.
-func (s *Store) change(ctx context.Context, tx queue.Tx, id string, fn func(e *edit, r *Rule) error) error {
+func (s *Store) change(ctx context.Context, tx queue.Tx, id string, fn func(e *edit, r *rules.Rule) error) error {
 	e, err := s.begin(ctx, tx)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (s *Store) change(ctx context.Context, tx queue.Tx, id string, fn func(e *e
 }
 
 // touch is called before a rule is written for the first time.
-func (e *edit) touch(ctx context.Context, r *Rule) error {
+func (e *edit) touch(ctx context.Context, r *rules.Rule) error {
 	ids := e.touched[r.AccountID]
 	if ids == nil {
 		if err := e.keepFirst(ctx, r.AccountID); err != nil {
@@ -73,7 +74,7 @@ func (e *edit) touch(ctx context.Context, r *Rule) error {
 }
 
 // insert stores r under a new id and sets its id, times and revision.
-func (e *edit) insert(ctx context.Context, r *Rule) error {
+func (e *edit) insert(ctx context.Context, r *rules.Rule) error {
 	id, err := uuid7.New()
 	if err != nil {
 		return fmt.Errorf("store rule %q: %w", r.Name, err)
@@ -95,7 +96,7 @@ func (e *edit) insertRow(ctx context.Context, r *row) error {
 	return err
 }
 
-func (e *edit) update(ctx context.Context, r *Rule) error {
+func (e *edit) update(ctx context.Context, r *rules.Rule) error {
 	r.UpdatedAt, r.Revision = queue.Now(e.tx), e.revision
 	stored, err := e.store.checked(ctx, e.tx, r)
 	if err != nil {
@@ -113,7 +114,7 @@ func (e *edit) update(ctx context.Context, r *Rule) error {
 }
 
 // disable writes only the state of the rule: a broken rule can be disabled without being checked or rewritten.
-func (e *edit) disable(ctx context.Context, r *Rule, reason string) error {
+func (e *edit) disable(ctx context.Context, r *rules.Rule, reason string) error {
 	if err := e.touch(ctx, r); err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (e *edit) disable(ctx context.Context, r *Rule, reason string) error {
 	return wrap("disable", r, err)
 }
 
-func (e *edit) remove(ctx context.Context, r *Rule) error {
+func (e *edit) remove(ctx context.Context, r *rules.Rule) error {
 	if err := e.touch(ctx, r); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package rules
+package rulestore
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
 )
 
 // A TextPatch changes a text that may be absent, in three ways: the zero value keeps it, [ClearText] removes it and
@@ -44,18 +45,18 @@ type Patch struct {
 	Name        *string              `json:"name"`
 	Description TextPatch            `json:"description"`
 	Enabled     *bool                `json:"enabled"` // true also clears the reason, unless the patch sets one
-	Scope       *Scope               `json:"scope"`   // global also clears the reference
+	Scope       *rules.Scope         `json:"scope"`   // global also clears the reference
 	ScopeRef    TextPatch            `json:"scope_ref"`
 	Priority    *int                 `json:"priority"`
-	Condition   *Condition           `json:"condition"`
+	Condition   *rules.Condition     `json:"condition"`
 	Action      *postroom.ActionType `json:"action"`
 	Parameters  *postroom.Parameters `json:"parameters"`
-	Also        *[]RuleAction        `json:"further_actions"`
+	Also        *[]rules.RuleAction  `json:"further_actions"`
 	SafeMode    *postroom.SafeMode   `json:"safe_mode"`
 
-	Continue       *bool           `json:"continue"`
-	Schedule       *Schedule       `json:"schedule"`
-	Authentication *Authentication `json:"authentication"`
+	Continue       *bool                 `json:"continue"`
+	Schedule       *rules.Schedule       `json:"schedule"`
+	Authentication *rules.Authentication `json:"authentication"`
 
 	DisabledReason TextPatch `json:"disabled_reason"`
 
@@ -65,9 +66,9 @@ type Patch struct {
 }
 
 // Patch changes a stored rule and returns the changed rule. What it makes the rule do must be possible now, as for [Store.Create].
-func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Rule, error) {
-	var patched *Rule
-	err := s.change(ctx, tx, id, func(e *edit, r *Rule) error {
+func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*rules.Rule, error) {
+	var patched *rules.Rule
+	err := s.change(ctx, tx, id, func(e *edit, r *rules.Rule) error {
 		if p.Revision != 0 && p.Revision != r.Revision {
 			return fmt.Errorf("rule %q: %w: the patch is for revision %d and the rule is at %d; read it again", r.Name, ErrChanged, p.Revision, r.Revision)
 		}
@@ -76,7 +77,7 @@ func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Ru
 		if err := e.update(ctx, r); err != nil || p.Action == nil && p.Parameters == nil && p.Also == nil {
 			return err
 		}
-		return r.outdated(s.kinds, queue.Now(tx))
+		return r.CheckTimes(s.kinds, queue.Now(tx))
 	})
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Ru
 	return patched, nil
 }
 
-func (p *Patch) apply(r *Rule) {
+func (p *Patch) apply(r *rules.Rule) {
 	set(&r.Name, p.Name)
 	set(&r.Enabled, p.Enabled)
 	if r.Enabled && p.Enabled != nil {
@@ -92,7 +93,7 @@ func (p *Patch) apply(r *Rule) {
 	}
 	set(&r.Scope, p.Scope)
 	p.ScopeRef.apply(&r.ScopeRef)
-	if p.Scope != nil && *p.Scope == ScopeGlobal {
+	if p.Scope != nil && *p.Scope == rules.ScopeGlobal {
 		r.ScopeRef = ""
 	}
 	set(&r.Priority, p.Priority)

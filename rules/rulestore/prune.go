@@ -1,4 +1,4 @@
-package rules
+package rulestore
 
 import (
 	"context"
@@ -26,11 +26,11 @@ type VersionPruning struct {
 // kept, since it was in effect until the next. [Store.RuleAt] still returns the rules that are in use.
 func (s *Store) PruneVersions(ctx context.Context, p VersionPruning) (int, error) {
 	give := "a function that knows the rules which decisions refer to; they could not be explained any more"
-	if err := fields.Required("rules: VersionPruning.InUse", p.InUse, give); err != nil {
+	if err := fields.Required("rulestore: VersionPruning.InUse", p.InUse, give); err != nil {
 		return 0, err
 	}
 	if p.Before.IsZero() || p.Keep < 0 {
-		return 0, fmt.Errorf("rules: VersionPruning: Before is %v and Keep is %d; give a time, and a number that is not negative", p.Before, p.Keep)
+		return 0, fmt.Errorf("rulestore: VersionPruning: Before is %v and Keep is %d; give a time, and a number that is not negative", p.Before, p.Keep)
 	}
 	var accounts []string
 	if err := dbquery.Select(ctx, s.db.Reader(), &accounts, sqlVersionedAccounts); err != nil {

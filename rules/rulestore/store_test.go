@@ -1,4 +1,4 @@
-package rules_test
+package rulestore_test
 
 import (
 	"context"
@@ -10,85 +10,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
+	"github.com/postroom-go/postroom/rules/internal/storetest"
 	"github.com/postroom-go/postroom/rules/rulesfile"
+	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
-func fromDomain(domain string) rules.Condition {
-	return rules.Condition{Type: rules.SenderDomain, Value: domain}
-}
-
-// eachStore runs fn on a migrated store on every database.
-func eachStore(t *testing.T, fn func(t *testing.T, db queue.DB, s *rules.Store)) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		require.NoError(t, rules.Migrate(t.Context(), db))
-		require.NoError(t, rules.Migrate(t.Context(), db), "migrating twice does nothing twice")
-		s, err := rules.NewStore(rules.StoreConfig{DB: db})
-		require.NoError(t, err)
-		fn(t, db, s)
-	})
-}
-
-func write(t *testing.T, db queue.DB, fn func(ctx context.Context, tx queue.Tx) error) error {
-	t.Helper()
-	return db.Write(t.Context(), fn)
-}
-
-func create(t *testing.T, db queue.DB, s *rules.Store, r rules.Rule) *rules.Rule {
-	t.Helper()
-	var created *rules.Rule
-	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
-		created, err = s.Create(ctx, tx, r)
-		return err
-	}))
-	return created
-}
-
-func importRules(t *testing.T, db queue.DB, s *rules.Store, accountID string, list ...rules.Rule) rules.Imported {
-	t.Helper()
-	var done rules.Imported
-	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
-		done, err = s.Import(ctx, tx, accountID, list)
-		return err
-	}))
-	return done
-}
-
-func names(t *testing.T, s *rules.Store) []string {
-	t.Helper()
-	list, err := s.List(t.Context())
-	require.NoError(t, err)
-	var found []string
-	for _, r := range list {
-		found = append(found, r.Name)
-	}
-	return found
-}
-
-func byName(t *testing.T, s *rules.Store, name string) rules.Rule {
-	t.Helper()
-	list, err := s.List(t.Context())
-	require.NoError(t, err)
-	for _, r := range list {
-		if r.Name == name {
-			return r
-		}
-	}
-	require.Fail(t, "no such rule", name)
-	return rules.Rule{}
-}
-
 func TestStoreKeepsRules(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.NewRule("Räksmörgås 🍤", rules.AllOf(fromDomain("example.com"), rules.NoneOf(rules.Condition{Type: rules.HeaderMatch, Header: "List-Id", Pattern: `<dev\.`})),
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		r := rules.NewRule("Räksmörgås 🍤", rules.AllOf(rulestest.FromDomain("example.com"), rules.NoneOf(rules.Condition{Type: rules.HeaderMatch, Header: "List-Id", Pattern: `<dev\.`})),
 			postroom.ApplyLabel, postroom.Parameters{"label": "Shops", "n": 1.5, "list": []any{"a", true, nil}})
 		r.Description = "what it is for"
 		r.Scope, r.ScopeRef = rules.ScopeSender, "Amy@Example.COM"
 		r.SafeMode = postroom.SafeDangerousOverride
-		created := create(t, db, s, r)
+		created := storetest.Create(t, db, s, r)
 		require.NotEmpty(t, created.ID)
 		require.Equal(t, "amy@example.com", created.ScopeRef, "references are kept in the form they are compared in")
 
@@ -99,8 +37,8 @@ func TestStoreKeepsRules(t *testing.T) {
 }
 
 func TestStoreFillsInDefaults(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		created := create(t, db, s, rules.NewRule("plain", fromDomain("example.com"), postroom.Archive, nil))
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		created := storetest.Create(t, db, s, rules.NewRule("plain", rulestest.FromDomain("example.com"), postroom.Archive, nil))
 		require.Equal(t, rules.ScopeGlobal, created.Scope)
 		require.Equal(t, 100, created.Priority)
 		require.True(t, created.Enabled)
@@ -110,7 +48,9 @@ func TestStoreFillsInDefaults(t *testing.T) {
 }
 
 func TestStoreRefusesInvalidRules(t *testing.T) {
-	valid := func() rules.Rule { return rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil) }
+	valid := func() rules.Rule {
+		return rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Archive, nil)
+	}
 	cases := map[string]func(*rules.Rule){
 		"no name":                func(r *rules.Rule) { r.Name = " " },
 		"a name of two lines":    func(r *rules.Rule) { r.Name = "a\nb" },
@@ -126,49 +66,49 @@ func TestStoreRefusesInvalidRules(t *testing.T) {
 		"a number that is none":  func(r *rules.Rule) { r.Parameters = postroom.Parameters{"n": math.NaN()} },
 		"a priority out of all":  func(r *rules.Rule) { r.Priority = 1 << 30 },
 	}
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		for name, spoil := range cases {
 			t.Run(name, func(t *testing.T) {
 				r := valid()
 				spoil(&r)
-				err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
+				err := storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 					_, err := s.Create(ctx, tx, r)
 					return err
 				})
 				require.ErrorIs(t, err, rules.ErrInvalidRule)
 			})
 		}
-		require.Empty(t, names(t, s))
+		require.Empty(t, storetest.Names(t, s))
 	})
 }
 
 func TestNamesAreUniqueWithinAnAccount(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil)
-		create(t, db, s, r)
-		err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		r := rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Archive, nil)
+		storetest.Create(t, db, s, r)
+		err := storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := s.Create(ctx, tx, r)
 			return err
 		})
-		require.ErrorIs(t, err, rules.ErrNameTaken)
+		require.ErrorIs(t, err, rulestore.ErrNameTaken)
 
 		r.AccountID = "another"
-		create(t, db, s, r)
+		storetest.Create(t, db, s, r)
 	})
 }
 
 func TestPatchKeepsClearsAndSets(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil)
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		r := rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Archive, nil)
 		r.Description, r.Scope, r.ScopeRef = "why", rules.ScopeDomain, "example.com"
-		id := create(t, db, s, r).ID
-		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, id, "tired") }))
+		id := storetest.Create(t, db, s, r).ID
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, id, "tired") }))
 
 		patch := func(text string) *rules.Rule {
-			var p rules.Patch
+			var p rulestore.Patch
 			require.NoError(t, json.Unmarshal([]byte(text), &p))
 			var patched *rules.Rule
-			require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
+			require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
 				patched, err = s.Patch(ctx, tx, id, p)
 				return err
 			}))
@@ -196,8 +136,8 @@ func TestPatchKeepsClearsAndSets(t *testing.T) {
 
 		require.Empty(t, patch(`{"scope":"global"}`).ScopeRef, "a change to global clears the reference")
 
-		err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
-			_, err := s.Patch(ctx, tx, id, rules.Patch{Condition: &rules.Condition{}})
+		err := storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			_, err := s.Patch(ctx, tx, id, rulestore.Patch{Condition: &rules.Condition{}})
 			return err
 		})
 		require.ErrorIs(t, err, rules.ErrEmptyCondition)
@@ -205,118 +145,118 @@ func TestPatchKeepsClearsAndSets(t *testing.T) {
 }
 
 func TestSwapExchangesPriorities(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		first := rules.NewRule("first", fromDomain("example.com"), postroom.Archive, nil)
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		first := rules.NewRule("first", rulestest.FromDomain("example.com"), postroom.Archive, nil)
 		first.Priority = 1
-		a := create(t, db, s, first).ID
-		b := create(t, db, s, rules.NewRule("second", fromDomain("example.com"), postroom.Star, nil)).ID
+		a := storetest.Create(t, db, s, first).ID
+		b := storetest.Create(t, db, s, rules.NewRule("second", rulestest.FromDomain("example.com"), postroom.Star, nil)).ID
 		swap := func(x, y string) error {
-			return write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Swap(ctx, tx, x, y) })
+			return storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Swap(ctx, tx, x, y) })
 		}
 		require.NoError(t, swap(a, b))
-		require.Equal(t, []string{"second", "first"}, names(t, s))
+		require.Equal(t, []string{"second", "first"}, storetest.Names(t, s))
 
-		require.ErrorIs(t, swap(a, a), rules.ErrSameRule)
+		require.ErrorIs(t, swap(a, a), rulestore.ErrSameRule)
 		require.ErrorIs(t, swap(a, "nobody"), postroom.ErrNotFound)
 		require.ErrorIs(t, swap("nobody", a), postroom.ErrNotFound)
-		require.Equal(t, []string{"second", "first"}, names(t, s), "a swap that fails changes nothing")
+		require.Equal(t, []string{"second", "first"}, storetest.Names(t, s), "a swap that fails changes nothing")
 	})
 }
 
 func TestDeleteRemovesARule(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		id := create(t, db, s, rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil)).ID
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		id := storetest.Create(t, db, s, rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Archive, nil)).ID
 		remove := func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, id) }
-		require.NoError(t, write(t, db, remove))
-		require.ErrorIs(t, write(t, db, remove), postroom.ErrNotFound)
+		require.NoError(t, storetest.Write(t, db, remove))
+		require.ErrorIs(t, storetest.Write(t, db, remove), postroom.ErrNotFound)
 		_, err := s.Get(t.Context(), id)
 		require.ErrorIs(t, err, postroom.ErrNotFound)
 	})
 }
 
 func TestImportMakesTheStoreEqualTheFile(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		a := rules.NewRule("a", fromDomain("a.example"), postroom.Archive, nil)
-		b := rules.NewRule("b", fromDomain("b.example"), postroom.Archive, nil)
-		c := rules.NewRule("c", fromDomain("c.example"), postroom.Archive, nil)
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		a := rules.NewRule("a", rulestest.FromDomain("a.example"), postroom.Archive, nil)
+		b := rules.NewRule("b", rulestest.FromDomain("b.example"), postroom.Archive, nil)
+		c := rules.NewRule("c", rulestest.FromDomain("c.example"), postroom.Archive, nil)
 		a.Position, b.Position, c.Position = 1, 2, 3
-		shared := create(t, db, s, rules.NewRule("shared", fromDomain("a.example"), postroom.Star, nil))
+		shared := storetest.Create(t, db, s, rules.NewRule("shared", rulestest.FromDomain("a.example"), postroom.Star, nil))
 
-		require.Equal(t, rules.Imported{Added: 2}, importRules(t, db, s, "acc", b, c))
-		require.Equal(t, rules.Imported{Unchanged: 2}, importRules(t, db, s, "acc", b, c))
-		id := byName(t, s, "b").ID
+		require.Equal(t, rulestore.Imported{Added: 2}, storetest.Import(t, db, s, "acc", b, c))
+		require.Equal(t, rulestore.Imported{Unchanged: 2}, storetest.Import(t, db, s, "acc", b, c))
+		id := storetest.ByName(t, s, "b").ID
 
 		b.Action, b.Position = postroom.Star, 1
 		a.Position = 2
-		require.Equal(t, rules.Imported{Added: 1, Changed: 1, Removed: 1}, importRules(t, db, s, "acc", b, a))
-		require.Equal(t, []string{"shared", "b", "a"}, names(t, s), "the file's order, new rule or old")
-		require.Equal(t, id, byName(t, s, "b").ID, "a changed rule keeps its id")
-		require.Equal(t, postroom.Star, byName(t, s, "b").Action)
-		require.Equal(t, *shared, byName(t, s, "shared"), "rules of others stay")
+		require.Equal(t, rulestore.Imported{Added: 1, Changed: 1, Removed: 1}, storetest.Import(t, db, s, "acc", b, a))
+		require.Equal(t, []string{"shared", "b", "a"}, storetest.Names(t, s), "the file's order, new rule or old")
+		require.Equal(t, id, storetest.ByName(t, s, "b").ID, "a changed rule keeps its id")
+		require.Equal(t, postroom.Star, storetest.ByName(t, s, "b").Action)
+		require.Equal(t, *shared, storetest.ByName(t, s, "shared"), "rules of others stay")
 	})
 }
 
 // TestImportOfNothing: what a caller forgot to read deletes no rules; what a person wrote does.
 func TestImportOfNothing(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		importRules(t, db, s, "acc", rules.NewRule("kept", fromDomain("a.example"), postroom.Archive, nil))
-		err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Import(t, db, s, "acc", rules.NewRule("kept", rulestest.FromDomain("a.example"), postroom.Archive, nil))
+		err := storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := s.Import(ctx, tx, "acc", nil)
 			return err
 		})
-		require.ErrorIs(t, err, rules.ErrNoRules)
+		require.ErrorIs(t, err, rulestore.ErrNoRules)
 		require.ErrorContains(t, err, `account "acc"`)
-		require.Equal(t, []string{"kept"}, names(t, s))
+		require.Equal(t, []string{"kept"}, storetest.Names(t, s))
 
 		file, err := rulesfile.Parse("empty.yaml", strings.NewReader("rules: []"))
 		require.NoError(t, err)
-		require.Equal(t, rules.Imported{Removed: 1}, importRules(t, db, s, "acc", file.Rules...))
+		require.Equal(t, rulestore.Imported{Removed: 1}, storetest.Import(t, db, s, "acc", file.Rules...))
 	})
 }
 
 func TestImportLeavesADisabledRuleUntilItsDefinitionChanges(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.NewRule("r", fromDomain("a.example"), postroom.Move, postroom.Parameters{"label": "Old"})
-		importRules(t, db, s, "acc", r)
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		r := rules.NewRule("r", rulestest.FromDomain("a.example"), postroom.Move, postroom.Parameters{"label": "Old"})
+		storetest.Import(t, db, s, "acc", r)
 		disableUsing(t, db, s, "acc", postroom.Label{ID: "L1", Name: "old"}, 1)
 
 		r.Position = 7
-		importRules(t, db, s, "acc", r)
-		require.False(t, byName(t, s, "r").Enabled, "to stand elsewhere is no change of what it does")
-		require.Equal(t, "Label 'old' was deleted from Gmail", byName(t, s, "r").DisabledReason)
+		storetest.Import(t, db, s, "acc", r)
+		require.False(t, storetest.ByName(t, s, "r").Enabled, "to stand elsewhere is no change of what it does")
+		require.Equal(t, "Label 'old' was deleted from Gmail", storetest.ByName(t, s, "r").DisabledReason)
 
 		r.Parameters = postroom.Parameters{"label": "New"}
-		importRules(t, db, s, "acc", r)
-		require.True(t, byName(t, s, "r").Enabled)
-		require.Empty(t, byName(t, s, "r").DisabledReason)
+		storetest.Import(t, db, s, "acc", r)
+		require.True(t, storetest.ByName(t, s, "r").Enabled)
+		require.Empty(t, storetest.ByName(t, s, "r").DisabledReason)
 	})
 }
 
 func TestImportChecksAllBeforeItWritesAny(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		importRules(t, db, s, "acc", rules.NewRule("kept", fromDomain("a.example"), postroom.Archive, nil))
-		good := rules.NewRule("good", fromDomain("a.example"), postroom.Archive, nil)
-		others := rules.NewRule("others", fromDomain("a.example"), postroom.Archive, nil)
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Import(t, db, s, "acc", rules.NewRule("kept", rulestest.FromDomain("a.example"), postroom.Archive, nil))
+		good := rules.NewRule("good", rulestest.FromDomain("a.example"), postroom.Archive, nil)
+		others := rules.NewRule("others", rulestest.FromDomain("a.example"), postroom.Archive, nil)
 		others.Scope, others.ScopeRef = rules.ScopeAccount, "other"
 		for name, list := range map[string][]rules.Rule{
 			"an invalid rule": {good, rules.NewRule("bad", rules.Condition{}, postroom.Archive, nil)},
 			"a name twice":    {good, good},
 			"another's mail":  {good, others},
 		} {
-			err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			err := storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 				_, err := s.Import(ctx, tx, "acc", list)
 				require.Error(t, err, name)
 				return nil // even a caller that commits after the error has changed nothing
 			})
 			require.NoError(t, err)
-			require.Equal(t, []string{"kept"}, names(t, s))
+			require.Equal(t, []string{"kept"}, storetest.Names(t, s))
 		}
 	})
 }
 
-func disableUsing(t *testing.T, db queue.DB, s *rules.Store, accountID string, label postroom.Label, want int) {
+func disableUsing(t *testing.T, db queue.DB, s *rulestore.Store, accountID string, label postroom.Label, want int) {
 	t.Helper()
-	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
+	require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 		disabled, err := s.DisableUsingLabel(ctx, tx, accountID, label)
 		require.Len(t, disabled, want)
 		return err
@@ -324,23 +264,23 @@ func disableUsing(t *testing.T, db queue.DB, s *rules.Store, accountID string, l
 }
 
 func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		add := func(name, accountID string, c rules.Condition, action postroom.ActionType, p postroom.Parameters) {
 			r := rules.NewRule(name, c, action, p)
 			r.AccountID = accountID
-			create(t, db, s, r)
+			storetest.Create(t, db, s, r)
 		}
 		shops := postroom.Parameters{"label": "shops"}
-		add("by id in a condition", "acc", rules.AnyOf(fromDomain("x.example"), rules.NoneOf(rulestest.OnLabel("Label_7"))), postroom.Archive, nil)
-		add("by name in a parameter", "acc", fromDomain("x.example"), postroom.ApplyLabel, shops)
-		add("by id in a parameter", "acc", fromDomain("x.example"), postroom.ApplyLabel, postroom.Parameters{"label": "Label_7"})
+		add("by id in a condition", "acc", rules.AnyOf(rulestest.FromDomain("x.example"), rules.NoneOf(rulestest.OnLabel("Label_7"))), postroom.Archive, nil)
+		add("by name in a parameter", "acc", rulestest.FromDomain("x.example"), postroom.ApplyLabel, shops)
+		add("by id in a parameter", "acc", rulestest.FromDomain("x.example"), postroom.ApplyLabel, postroom.Parameters{"label": "Label_7"})
 		add("longer id", "acc", rulestest.OnLabel("Label_77"), postroom.Archive, nil)
 		add("the word in a regex", "acc", rules.Condition{Type: rules.SubjectRegex, Value: "Shops"}, postroom.Archive, nil)
 		add("another account's", "other", rulestest.OnLabel("Label_7"), postroom.ApplyLabel, shops)
 		add("all accounts'", "", rulestest.OnLabel("Label_7"), postroom.ApplyLabel, shops)
 		scoped := rules.NewRule("scoped to the account", rulestest.OnLabel("Label_7"), postroom.Archive, nil)
 		scoped.Scope, scoped.ScopeRef = rules.ScopeAccount, "acc"
-		create(t, db, s, scoped)
+		storetest.Create(t, db, s, scoped)
 
 		disableUsing(t, db, s, "acc", postroom.Label{ID: "Label_7", Name: "Shops"}, 4)
 		disableUsing(t, db, s, "acc", postroom.Label{ID: "Label_7", Name: "Shops"}, 0)
@@ -359,8 +299,8 @@ func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
 }
 
 func TestSetEnabledForgetsTheReason(t *testing.T) {
-	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		id := create(t, db, s, rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil)).ID
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		id := storetest.Create(t, db, s, rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Archive, nil)).ID
 		for _, step := range []struct {
 			do      func(ctx context.Context, tx queue.Tx) error
 			enabled bool
@@ -370,9 +310,17 @@ func TestSetEnabledForgetsTheReason(t *testing.T) {
 			{func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, id, true) }, true, ""},
 			{func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }, false, ""},
 		} {
-			require.NoError(t, write(t, db, step.do))
-			require.Equal(t, step.enabled, byName(t, s, "r").Enabled)
-			require.Equal(t, step.reason, byName(t, s, "r").DisabledReason)
+			require.NoError(t, storetest.Write(t, db, step.do))
+			require.Equal(t, step.enabled, storetest.ByName(t, s, "r").Enabled)
+			require.Equal(t, step.reason, storetest.ByName(t, s, "r").DisabledReason)
 		}
 	})
+}
+
+func TestStoreNamesWhatIsMissing(t *testing.T) {
+	_, err := rulestore.New(rulestore.Config{})
+	require.EqualError(t, err, "rulestore: Config.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
+	_, err = rulestore.New(rulestore.Config{DB: (*sqlite.DB)(nil)})
+	require.ErrorContains(t, err, "rulestore: Config.DB holds a nil *sqlite.DB")
+	require.ErrorContains(t, rulestore.Migrate(t.Context(), nil), "rulestore: Migrate: db is nil")
 }

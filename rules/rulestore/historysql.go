@@ -1,4 +1,4 @@
-package rules
+package rulestore
 
 // The statements of the versions, as those in sql.go.
 

@@ -1,4 +1,4 @@
-package rules
+package rulestore
 
 import (
 	"database/sql"
@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/rules"
 )
 
 // A row is a rule as it is stored.
@@ -36,13 +37,13 @@ type row struct {
 	Revision       int64          `db:"revision"        json:"-"` // a decision's version of the rule is a hash of the rest
 }
 
-func (r *row) rule() Rule {
-	rule := Rule{
+func (r *row) rule() rules.Rule {
+	rule := rules.Rule{
 		ID: r.ID, AccountID: r.AccountID, Name: r.Name, Description: r.Description.String,
 		Enabled: r.Enabled == 1, DisabledReason: r.DisabledReason.String,
-		Scope: Scope(r.Scope), ScopeRef: r.ScopeRef.String, Priority: r.Priority, Position: r.Position,
+		Scope: rules.Scope(r.Scope), ScopeRef: r.ScopeRef.String, Priority: r.Priority, Position: r.Position,
 		Action: postroom.ActionType(r.Action), SafeMode: postroom.SafeMode(r.SafeMode),
-		Continue: r.Continues == 1, Authentication: Authentication(r.Authentication),
+		Continue: r.Continues == 1, Authentication: rules.Authentication(r.Authentication),
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, Revision: r.Revision,
 	}
 	// A column that cannot be read makes this rule broken, and no other.
@@ -65,12 +66,12 @@ func (r *row) rule() Rule {
 	return rule
 }
 
-func toRow(r *Rule) (*row, error) {
+func toRow(r *rules.Rule) (*row, error) {
 	texts := make([]string, 0, 4)
 	for _, field := range []struct {
 		name  string
 		value any
-	}{{"conditions", r.Condition}, {"parameters", r.Parameters}, {"further actions", append([]RuleAction{}, r.Also...)}, {"schedule", r.Schedule}} {
+	}{{"conditions", r.Condition}, {"parameters", r.Parameters}, {"further actions", append([]rules.RuleAction{}, r.Also...)}, {"schedule", r.Schedule}} {
 		text, err := json.Marshal(field.value)
 		if err != nil {
 			return nil, fmt.Errorf("rule %q: %s: %w", r.Name, field.name, err)

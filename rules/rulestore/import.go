@@ -1,43 +1,37 @@
-package rules
+package rulestore
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
 )
 
 // An Imported counts the changes of an import.
 type Imported struct{ Added, Changed, Removed, Unchanged int }
 
-// Import makes the stored rules of an account equal to the given ones, usually [File.Rules]; an empty accountID means the rules
+// Import makes the stored rules of an account equal to the given ones, usually those of a rulesfile.File; an empty accountID means the rules
 // that belong to no account. Rules are matched by name: an existing rule keeps its id, and a rule whose name is not given is
 // deleted. A rule that was disabled with a reason stays disabled until its definition changes.
 //
 // The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; a non-nil
-// empty list, which [Parse] returns for a file without rules, deletes all rules of the account.
-func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules []Rule) (Imported, error) {
-	return s.importFrom(ctx, tx, accountID, rules, nil)
-}
-
-// A Source is rules and the text that they were read from.
-type Source struct {
-	Name  string // of the file
-	Text  string
-	Rules []Rule
+// empty list, which rulesfile.Parse returns for a file without rules, deletes all rules of the account.
+func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, list []rules.Rule) (Imported, error) {
+	return s.importFrom(ctx, tx, accountID, list, nil)
 }
 
 // ImportFile is Import for the rules of a file: the version that it makes keeps the text of the file. A file in which only text
 // such as a comment has changed also makes one.
-func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, from Source) (Imported, error) {
+func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, from rules.Source) (Imported, error) {
 	by := s.author
 	by.Origin, by.Detail = OriginFile, from.Name
 	return s.As(by).importFrom(ctx, tx, accountID, from.Rules, &from.Text)
 }
 
-func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, rules []Rule, source *string) (Imported, error) {
+func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, list []rules.Rule, source *string) (Imported, error) {
 	var done Imported
-	if err := s.checkImport(accountID, rules); err != nil {
+	if err := s.checkImport(accountID, list); err != nil {
 		return done, err
 	}
 	e, err := s.begin(ctx, tx)
@@ -55,11 +49,11 @@ func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, r
 	if err != nil {
 		return done, err
 	}
-	left := make(map[string]*Rule, len(stored))
+	left := make(map[string]*rules.Rule, len(stored))
 	for i := range stored {
 		left[stored[i].Name] = &stored[i]
 	}
-	for _, r := range rules {
+	for _, r := range list {
 		r.AccountID = accountID
 		if err := e.put(ctx, &done, &r, left[r.Name]); err != nil {
 			return done, err
@@ -75,12 +69,12 @@ func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, r
 	return done, e.end(ctx)
 }
 
-func (s *Store) checkImport(accountID string, rules []Rule) error {
-	if rules == nil {
+func (s *Store) checkImport(accountID string, list []rules.Rule) error {
+	if list == nil {
 		return fmt.Errorf("import rules: account %q: %w; to delete all of them, give an empty list that is not nil", accountID, ErrNoRules)
 	}
-	names := make(map[string]bool, len(rules))
-	for _, r := range rules {
+	names := make(map[string]bool, len(list))
+	for _, r := range list {
 		if names[r.Name] {
 			return fmt.Errorf("import rules: %q: %w", r.Name, ErrNameTaken)
 		}
@@ -95,7 +89,7 @@ func (s *Store) checkImport(accountID string, rules []Rule) error {
 }
 
 // put stores r in place of old, or as a new rule if old is nil, and counts it.
-func (e *edit) put(ctx context.Context, d *Imported, r, old *Rule) error {
+func (e *edit) put(ctx context.Context, d *Imported, r, old *rules.Rule) error {
 	if old == nil {
 		d.Added++
 		return e.insert(ctx, r)
@@ -119,7 +113,7 @@ func (e *edit) put(ctx context.Context, d *Imported, r, old *Rule) error {
 }
 
 // sameDefinition reports whether two rules are equal but for their position, whether they are enabled, and their times.
-func sameDefinition(r, old *Rule) (bool, error) {
+func sameDefinition(r, old *rules.Rule) (bool, error) {
 	a, err := toRow(r)
 	if err != nil {
 		return false, err

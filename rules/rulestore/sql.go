@@ -1,4 +1,4 @@
-package rules
+package rulestore
 
 // The statements of the store. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their
 // first appearance.

@@ -1,4 +1,4 @@
-package rules
+package rulestore
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
 )
 
 // An Origin says where a change of rules comes from.
@@ -61,7 +62,7 @@ type Version struct {
 type VersionContent struct {
 	Version
 	// List are the rules in the order in which they are tried, disabled ones included.
-	List []Rule
+	List []rules.Rule
 	// Source is the file that the rules were read from, byte for byte with its comments; empty if there was none.
 	Source string
 }
@@ -85,7 +86,7 @@ const (
 func (s *Store) Versions(ctx context.Context, f VersionFilter) ([]Version, error) {
 	limit := cmp.Or(f.Limit, defaultVersions)
 	if limit < 0 || limit > maxVersions {
-		return nil, fmt.Errorf("rules: VersionFilter.Limit is %d; it must be within 1 and %d, or 0 for %d", f.Limit, maxVersions, defaultVersions)
+		return nil, fmt.Errorf("rulestore: VersionFilter.Limit is %d; it must be within 1 and %d, or 0 for %d", f.Limit, maxVersions, defaultVersions)
 	}
 	before := cmp.Or(f.Before, math.MaxInt64)
 	statement, args := sqlVersions, []any{before, limit}
@@ -109,11 +110,11 @@ func (s *Store) Version(ctx context.Context, number int64) (*VersionContent, err
 	if err != nil {
 		return nil, err
 	}
-	content := &VersionContent{Version: v.version(), Source: v.Source.String, List: make([]Rule, len(rows))}
+	content := &VersionContent{Version: v.version(), Source: v.Source.String, List: make([]rules.Rule, len(rows))}
 	for i := range rows {
 		content.List[i] = rows[i].rule()
 	}
-	slices.SortFunc(content.List, func(a, b Rule) int { return Order(&a, &b) })
+	slices.SortFunc(content.List, func(a, b rules.Rule) int { return rules.Order(&a, &b) })
 	return content, nil
 }
 
@@ -141,9 +142,9 @@ func versionAt(ctx context.Context, q dbquery.Querier, number int64) (*versionRo
 	return &v, rows, nil
 }
 
-// RuleAt returns a rule at the version that a decision names, which is [Rule.Version]; see [postroom.Decision].RuleVersion. A
+// RuleAt returns a rule at the version that a decision names, which is [rules.Rule.Version]; see [postroom.Decision].RuleVersion. A
 // version that was never stored, or was stored before versions existed, is [postroom.ErrNotFound].
-func (s *Store) RuleAt(ctx context.Context, id, version string) (*Rule, error) {
+func (s *Store) RuleAt(ctx context.Context, id, version string) (*rules.Rule, error) {
 	var h historyRow
 	err := dbquery.Get(ctx, s.db.Reader(), &h, sqlStateOfRule, id, version)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -230,7 +231,7 @@ func (e *edit) restore(ctx context.Context, accountID string, rows []row) error 
 			continue
 		}
 		r.UpdatedAt.Time, r.Revision = queue.Now(e.tx), e.revision
-		if err := e.touch(ctx, &Rule{ID: r.ID, AccountID: accountID}); err != nil {
+		if err := e.touch(ctx, &rules.Rule{ID: r.ID, AccountID: accountID}); err != nil {
 			return err
 		}
 		if err := e.insertRow(ctx, &r); err != nil {
