@@ -29,7 +29,7 @@ func compileConfusable(k *code, c *Condition) (leaf, *ConditionError) {
 	return leaf{
 		sender: true,
 		test: func(v *view) bool {
-			for _, site := range v.texts(id) {
+			for _, site := range v.Texts(id) {
 				if !own[site] && skeletons[lookalike.Skeleton(lookalike.UnicodeDomain(site))] {
 					return true
 				}
@@ -51,7 +51,7 @@ func mimeAddress(a postroom.Address) mime.Address { return mime.Address{Name: a.
 func (v *view) found(ids []int32, index int) string {
 	var texts []string
 	for _, id := range ids {
-		texts = append(texts, indexed(v.texts(id), index)...)
+		texts = append(texts, indexed(v.Texts(id), index)...)
 	}
 	return foundTexts(texts)
 }

@@ -107,15 +107,10 @@
 //
 // # The index
 //
-// A [Set] does not try every rule with every message. The compiler finds a trigger for each rule: keys (an address, a domain, the
-// value of a header field), literals (of a text, a wildcard, or a regular expression, one of which every match contains), a
-// header field that must be present, or a leaf that must be true. The trigger of a conjunction is the best one of its parts, that
-// of a disjunction all of them. The best trigger is the rarest: a census of all rules counts what they have in common, such as
-// the word "order", which does not distinguish them. A rule without a trigger, such as a negation, is always tried. For a message
-// the keys are looked up, and the literals of all rules are found in one pass over each text (Aho and Corasick), the body last
-// and only if it still matters. The rules whose trigger is found are then tried exactly, in their order, and equal leaves are
-// tested once. So the set finds the same as trying each rule, at a cost that grows with the message and hardly with the number of
-// rules.
+// A [Set] does not try every rule with every message. An index finds the few rules that may match by what they look for, such as
+// an address, a domain, or a word of the subject; those are then tried exactly, in their order, and equal leaves are tested once.
+// So the set finds the same as trying each rule, at a cost that grows with the message and hardly with the number of rules. A rule
+// with nothing to look for, such as a negation, is always tried.
 //
 // [Engine.Explain] reports the result of each rule: which leaf failed and on which value, whose mail the rule is for, when it is
 // off, and which rule had decided before it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/mailname"
+	"github.com/postroom-go/postroom/internal/readmail"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/mime/htmltext"
@@ -102,6 +103,10 @@ func lowerASCII(s string) string {
 	}
 	return string(lower)
 }
+
+// MessageOf returns a message that package mime has read, for mail that is in no store. Fields that only a provider knows are
+// zero: ids, the account, labels, and the time of receipt.
+func MessageOf(m *mime.Message) *postroom.Message { return readmail.Message(m) }
 
 // DomainOf returns the text after the last @, in the form in which domains are compared; empty when there is no @.
 func DomainOf(email string) string {

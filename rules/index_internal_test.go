@@ -2,86 +2,13 @@ package rules
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom"
 )
-
-// Characters that are equal for one of the matches have one normal form.
-func TestNormalFormIsCoarserThanEachMatch(t *testing.T) {
-	for r := rune(0); r <= unicode.MaxRune; r++ {
-		form := canonical(r)
-		if form != canonical(unicode.ToLower(r)) || form != canonical(unicode.SimpleFold(r)) || form != foldRune(r) {
-			t.Fatalf("%U", r)
-		}
-	}
-}
-
-// said writes the literals of a clue as a formula.
-func said(c clue) string {
-	if c.op == "" {
-		return c.text
-	}
-	parts := make([]string, len(c.parts))
-	for i, part := range c.parts {
-		if parts[i] = said(part); part.op != "" {
-			parts[i] = "(" + parts[i] + ")"
-		}
-	}
-	return strings.Join(parts, map[Op]string{And: " & ", Or: " | "}[c.op])
-}
-
-func TestRequiredLiterals(t *testing.T) {
-	for pattern, want := range map[string]string{
-		`order`:                       "order",
-		`(?i)\bORDER #?\d+ shipped\b`: "order & shipped",
-		`ab+c`:                        "a & b & c",
-		`(abc)+d`:                     "abc & d",
-		`(abc)*`:                      "",
-		`(abc)?de`:                    "de",
-		`(?:cat|dog) food`:            "(cat | dog) & food",
-		`cat|dog`:                     "cat | dog",
-		`cat|dog?|.`:                  "",
-		`cat\d+x|dog`:                 "(cat & x) | dog",
-		`(?i)straße`:                  "stra" + string(canonical('ß')) + "e",
-		`\d{5}`:                       "",
-		`x{2,3}`:                      "x",
-		`x{0,3}y`:                     "y",
-		`a \n b`:                      "a b",
-		` `:                           "",
-		`^$`:                          "",
-		`[ab]cd`:                      "cd",
-	} {
-		require.Equal(t, want, said(regexClue(0, pattern)), pattern)
-	}
-	require.Equal(t, "a & long & b", said(wildcardClue(0, `*a?LONG*b`)))
-	require.Equal(t, `a*b`, said(wildcardClue(0, `a\*b?`)))
-
-	words := func(n int) string {
-		list := make([]string, n)
-		for i := range list {
-			list[i] = string([]rune{'a' + rune(i%8), 'x', 'a' + rune(i/8)}) // no two of which are written as a class
-		}
-		return strings.Join(list, "|")
-	}
-	require.NotEmpty(t, said(regexClue(0, words(maxAlternatives))))
-	require.Empty(t, said(regexClue(0, words(maxAlternatives+1))))
-	require.Equal(t, "order", said(regexClue(0, "(?:"+words(maxAlternatives+1)+") order")))
-}
-
-func TestACensusCountsEachRuleOnce(t *testing.T) {
-	clues := []clue{regexClue(0, "order.*order"), regexClue(0, "order|sale"), regexClue(1, "order")}
-	c := takeCensus(clues)
-	require.EqualValues(t, 2, c[needle{aLiteral, 0, "order"}].rules)
-	require.EqualValues(t, 1, c[needle{aLiteral, 0, "sale"}].rules)
-	require.EqualValues(t, 1, c[needle{aLiteral, 1, "order"}].rules)
-}
 
 // tried is the number of rules that the index has tried with a message that none of them matches.
 func tried(t *testing.T, list []Rule, msg *postroom.Message) int {
@@ -89,11 +16,12 @@ func tried(t *testing.T, list []Rule, msg *postroom.Message) int {
 	set := NewSet(list, nil)
 	require.Empty(t, set.Broken())
 	s := &search{}
-	s.view.reset(set.code, msg, time.Time{}, &Facts{})
-	s.start(set.index)
+	v := &s.view
+	v.reset(set.code, msg, time.Time{}, &Facts{})
+	s.Start(set.index, v)
 	n := 0
-	for i := s.next(set.index, 0); i >= 0; i = s.next(set.index, i+1) {
-		require.False(t, set.rules[i].matches(&s.view), set.rules[i].rule.Name)
+	for i := s.Next(set.index, v, 0); i >= 0; i = s.Next(set.index, v, i+1) {
+		require.False(t, set.rules[i].matches(v), set.rules[i].rule.Name)
 		n++
 	}
 	return n
@@ -153,46 +81,4 @@ func TestTheScopeIsOneClueAmongOthers(t *testing.T) {
 	msg := &postroom.Message{From: postroom.Address{Email: "a@mail.example"}, Subject: "no. x"}
 	require.Zero(t, tried(t, list, msg))
 	require.Zero(t, tried(t, list[:1], &postroom.Message{Subject: "no. 0"}), "one rule alone is found by its scope")
-}
-
-// The automaton finds what looking for each pattern finds.
-func TestAutomatonFindsEachPattern(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.StringMatching(`[abc]{1,6}`)
-		list := rapid.SliceOfNDistinct(word, 1, 40, rapid.ID).Draw(t, "patterns")
-		text := rapid.StringMatching(`[abcd]{0,9}`).Draw(t, "text")
-		want := map[int32]bool{}
-		for i, p := range list {
-			if strings.Contains(text, p) {
-				want[int32(i)] = true
-			}
-		}
-		got := map[int32]bool{}
-		newAutomaton(list).scan([]byte(text), func(p int32) bool {
-			fresh := !got[p]
-			got[p] = true
-			return fresh
-		})
-		require.Equal(t, want, got)
-	})
-}
-
-// So it does when it has more states than rows.
-func TestAutomatonWithManyPatterns(t *testing.T) {
-	var list []string
-	for _, first := range "abcdefghij" {
-		for _, second := range "abcdefghij" {
-			for _, third := range "abcdefghij" {
-				list = append(list, "x"+string([]rune{first, second, third, 'y', first}))
-			}
-		}
-	}
-	a := newAutomaton(list)
-	require.Greater(t, len(a.out), denseStates)
-	found := []string{}
-	a.scan([]byte("..xabxabcyaxjjjyjxaaayxaaaya"), func(p int32) bool {
-		found = append(found, list[p])
-		return true
-	})
-	require.Equal(t, []string{"xabcya", "xjjjyj", "xaaaya"}, found)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/mime/authres"
+	"github.com/postroom-go/postroom/rules/internal/prefilter"
 )
 
 func compileSenderEmail(k *code, c *Condition) (leaf, *ConditionError) {
@@ -53,7 +54,7 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (leaf, *ConditionE
 func eitherLeaf(a, b leaf) leaf {
 	return leaf{
 		test: func(v *view) bool { return a.test(v) || b.test(v) },
-		clue: anyClue([]clue{a.clue, b.clue}), sender: a.sender || b.sender, explain: a.explain,
+		clue: prefilter.Any([]prefilter.Clue{a.clue, b.clue}), sender: a.sender || b.sender, explain: a.explain,
 	}
 }
 

@@ -71,7 +71,7 @@ func (k *code) datesOf(c *Condition) (dateSource, *ConditionError) {
 	id, index := k.source(headerSource(name)), c.Index
 	return func(v *view) []time.Time {
 		var dates []time.Time
-		for _, text := range indexed(v.texts(id), index) {
+		for _, text := range indexed(v.Texts(id), index) {
 			if date, ok := dateIn(text); ok {
 				dates = append(dates, date)
 			}

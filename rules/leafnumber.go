@@ -78,7 +78,7 @@ func compileHeaderCount(k *code, c *Condition) (leaf, *ConditionError) {
 	return countLeaf(c, func(v *view) int {
 		n := 0
 		for _, id := range ids {
-			n += len(v.texts(id))
+			n += len(v.Texts(id))
 		}
 		return n
 	})
@@ -115,7 +115,7 @@ func orderedLeaf(c *Condition, ids []int32, index int, sender bool, order textOr
 		explain: func(v *view) string { return v.found(ids, index) },
 		test: func(v *view) bool {
 			return slices.ContainsFunc(ids, func(id int32) bool {
-				return slices.ContainsFunc(indexed(v.texts(id), index), func(text string) bool {
+				return slices.ContainsFunc(indexed(v.Texts(id), index), func(text string) bool {
 					order, ok := order(text)
 					return ok && compare(order)
 				})

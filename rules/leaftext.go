@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/internal/suggest"
+	"github.com/postroom-go/postroom/rules/internal/prefilter"
 )
 
 // A textTest compares the texts of sources with values.
@@ -95,9 +96,9 @@ func (v *view) anyText(ids []int32, m *matcher, index int) bool {
 	for _, id := range ids {
 		var texts []string
 		if m.folded {
-			texts = v.foldedTexts(id)
+			texts = v.FoldedTexts(id)
 		} else {
-			texts = v.texts(id)
+			texts = v.Texts(id)
 		}
 		if slices.ContainsFunc(indexed(texts, index), m.in) {
 			return true
@@ -216,8 +217,8 @@ func compileHeaderPresent(k *code, c *Condition) (leaf, *ConditionError) {
 	src := headerSource(c.Header)
 	id := k.source(src)
 	return leaf{
-		test:   func(v *view) bool { return len(v.texts(id)) > 0 },
-		clue:   clue{needle: needle{kind: anyText, id: id}},
+		test:   func(v *view) bool { return len(v.Texts(id)) > 0 },
+		clue:   prefilter.Present(id),
 		sender: src.isSender(),
 	}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/postroom-go/postroom/rules/internal/prefilter"
 )
 
 // A Match says how the texts of a message are compared with the values of a leaf.
@@ -27,10 +29,9 @@ type matcher struct {
 	folded bool // values, and the texts to compare, are in the form in which case does not count
 	values []string
 
-	exact    map[string]bool  // of Is
-	patterns []*regexp.Regexp // of Regex
-	many     *automaton       // of Contains with many values: their normal forms
-	ids      [][]int32        // for each pattern of many, the values
+	exact    map[string]bool   // of Is
+	patterns []*regexp.Regexp  // of Regex
+	many     *prefilter.Finder // of Contains with many values, none of which is blank
 }
 
 // manyValues is the number from which on values are looked for in one pass.
@@ -45,26 +46,12 @@ func newMatcher(how Match, values []string, folded bool) *matcher {
 			m.exact[value] = true
 		}
 	case Contains:
-		m.prepareMany()
+		if len(values) >= manyValues {
+			m.many = prefilter.NewFinder(values)
+		}
 	case Wildcard, Regex: // each value is tried
 	}
 	return m
-}
-
-// prepareMany makes an automaton of many values, unless one of them is blank.
-func (m *matcher) prepareMany() {
-	if len(m.values) < manyValues {
-		return
-	}
-	b := newPatterns()
-	for i, value := range m.values {
-		text := normal(value)
-		if text == "" {
-			return
-		}
-		b.add(text, int32(i))
-	}
-	m.many, m.ids = b.build()
 }
 
 // in reports whether one of the values matches the text.
@@ -97,18 +84,7 @@ func (m *matcher) in(text string) bool {
 }
 
 func (m *matcher) anyOfMany(text string) bool {
-	seen, found := newBitset(len(m.ids)), false
-	m.many.scan(appendNormal(nil, text), func(pattern int32) bool {
-		if found || seen.has(pattern) {
-			return false
-		}
-		seen.add(pattern)
-		for _, id := range m.ids[pattern] {
-			found = found || strings.Contains(text, m.values[id])
-		}
-		return true
-	})
-	return found
+	return m.many.Any(text, func(value int32) bool { return strings.Contains(text, m.values[value]) })
 }
 
 // WildcardMatches reports whether the whole text matches the pattern. It backtracks to the last * only, so that its time is
@@ -149,24 +125,3 @@ func literalAt(pattern string, p *int, character string) bool {
 	*p = at + len(character)
 	return true
 }
-
-// patterns collects the patterns of an automaton, each with numbers.
-type patterns struct {
-	ids   map[string]int
-	texts []string
-	lists [][]int32
-}
-
-func newPatterns() *patterns { return &patterns{ids: map[string]int{}} }
-
-func (b *patterns) add(text string, number int32) {
-	id, known := b.ids[text]
-	if !known {
-		id = len(b.texts)
-		b.ids[text], b.texts, b.lists = id, append(b.texts, text), append(b.lists, nil)
-	}
-	b.lists[id] = append(b.lists[id], number)
-}
-
-// build makes the automaton, and the numbers of each pattern.
-func (b *patterns) build() (*automaton, [][]int32) { return newAutomaton(b.texts), b.lists }

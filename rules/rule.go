@@ -311,3 +311,10 @@ func (a RuleAction) InWords() string {
 	}
 	return string(a.Type) + " " + string(text)
 }
+
+// A Source is rules and the text that they were read from.
+type Source struct {
+	Name  string // of the file
+	Text  string
+	Rules []Rule
+}

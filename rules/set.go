@@ -11,13 +11,14 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/mailname"
+	"github.com/postroom-go/postroom/rules/internal/prefilter"
 )
 
 // A Set is a compiled and ordered list of rules. It is immutable and safe for concurrent use.
 type Set struct {
 	code   *code
 	rules  []compiled
-	index  *index
+	index  *prefilter.Index
 	broken []Broken
 
 	asksSenders bool // a rule asks whether the sender has written before
@@ -74,13 +75,13 @@ func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
 
 // makeIndex makes the index, after which the clues are not needed any more.
 func (s *Set) makeIndex() {
-	clues := make([]clue, len(s.rules))
+	clues := make([]prefilter.Clue, len(s.rules))
 	for i := range s.rules {
 		clues[i] = s.code.clueOfRule(&s.rules[i])
 	}
-	s.index = newIndex(s.code, s.code.triggers(clues))
+	s.index = prefilter.New(clues, s.code.sourceKinds())
 	for i := range s.code.atoms {
-		s.code.atoms[i].clue = clue{}
+		s.code.atoms[i].clue = prefilter.Clue{}
 	}
 }
 
@@ -148,6 +149,13 @@ func (s *Set) AllWith(msg *postroom.Message, now time.Time, f *Facts) iter.Seq2[
 	}
 }
 
+// A search finds the rules of a set that match one message. It is used again for the next one.
+type search struct {
+	prefilter.Search
+
+	view view
+}
+
 // each calls yield with the rules that match, in order, until it returns false.
 func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(i int, c *compiled) bool) {
 	found := s.searches.Get().(*search) //nolint:forcetypeassert // the pool holds nothing else
@@ -157,8 +165,8 @@ func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(i 
 	}()
 	v := &found.view
 	v.reset(s.code, msg, now, f)
-	found.start(s.index)
-	for i := found.next(s.index, 0); i >= 0; i = found.next(s.index, i+1) {
+	found.Start(s.index, v)
+	for i := found.Next(s.index, v, 0); i >= 0; i = found.Next(s.index, v, i+1) {
 		if c := &s.rules[i]; c.matches(v) && !yield(int(i), c) {
 			return
 		}

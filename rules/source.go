@@ -121,8 +121,8 @@ type reading struct {
 	foldedN bool
 }
 
-// texts returns the texts of the source in the message.
-func (v *view) texts(id int32) []string {
+// Texts returns the texts of the source in the message.
+func (v *view) Texts(id int32) []string {
 	r := &v.readings[id]
 	if !r.isRead {
 		r.raw, r.isRead = v.read(r.raw[:0], &v.code.sources[id]), true
@@ -130,13 +130,13 @@ func (v *view) texts(id int32) []string {
 	return r.raw
 }
 
-// foldedTexts returns the texts of the source in the form in which case does not count.
-func (v *view) foldedTexts(id int32) []string {
+// FoldedTexts returns the texts of the source in the form in which case does not count.
+func (v *view) FoldedTexts(id int32) []string {
 	r := &v.readings[id]
 	if !r.foldedN {
 		src := &v.code.sources[id]
 		r.folded, r.foldedN = r.folded[:0], true
-		for _, text := range v.texts(id) {
+		for _, text := range v.Texts(id) {
 			r.folded = append(r.folded, src.fold(text))
 		}
 	}

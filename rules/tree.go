@@ -1,14 +1,16 @@
 package rules
 
+import "github.com/postroom-go/postroom/rules/internal/prefilter"
+
 // A predicate reports whether a message matches one leaf.
 type predicate func(v *view) bool
 
 // A leaf is a compiled leaf of a condition.
 type leaf struct {
 	test    predicate
-	clue    clue // until the index has been made
-	sender  bool // it tests the sender
-	history bool // it needs to know the senders of earlier mail
+	clue    prefilter.Clue // until the index has been made
+	sender  bool           // it tests the sender
+	history bool           // it needs to know the senders of earlier mail
 	explain func(v *view) string
 }
 
@@ -56,8 +58,8 @@ const (
 	isTrue
 )
 
-// atom reports whether the message matches the leaf.
-func (v *view) atom(id int32) bool {
+// True reports whether the message matches the leaf.
+func (v *view) True(id int32) bool {
 	if v.results[id] == untested {
 		v.results[id] = isFalse
 		if v.code.atoms[id].test(v) {
@@ -87,7 +89,7 @@ func (n *node) match(v *view) bool {
 	case Not:
 		return !n.children[0].match(v)
 	default:
-		return v.atom(n.atom)
+		return v.True(n.atom)
 	}
 }
 

@@ -1,4 +1,4 @@
-package rules
+package prefilter
 
 import "math/bits"
 
@@ -27,7 +27,7 @@ const (
 	costLiteral = 10 // of longLiteral bytes or more
 	costBody    = 20 // additional cost of a literal in the body, which has to be read
 	costPresent = 40
-	costLabel   = 60
+	costShared  = 60
 	costAtom    = 200
 
 	costDoubled = 4
@@ -54,7 +54,7 @@ type tally struct {
 	last  int32 // the last rule counted
 }
 
-func takeCensus(clues []clue) census {
+func takeCensus(clues []Clue) census {
 	c := census{}
 	for i := range clues {
 		rule := int32(i)
@@ -68,29 +68,35 @@ func takeCensus(clues []clue) census {
 }
 
 // triggers chooses the trigger of each rule.
-func (k *code) triggers(clues []clue) []trigger {
-	c := takeCensus(clues)
+func triggers(clues []Clue, sources []Source) []trigger {
+	c := chooser{takeCensus(clues), sources}
 	chosen := make([]trigger, len(clues))
 	for i := range clues {
-		chosen[i] = k.choose(c, &clues[i])
+		chosen[i] = c.choose(&clues[i])
 	}
 	return chosen
 }
 
+// A chooser chooses triggers.
+type chooser struct {
+	census  census
+	sources []Source
+}
+
 // choose returns the best trigger that a clue leaves open.
-func (k *code) choose(c census, from *clue) trigger {
+func (c *chooser) choose(from *Clue) trigger {
 	var chosen trigger
 	switch from.op {
-	case And:
+	case allOf:
 		for i := range from.parts {
-			if one := k.choose(c, &from.parts[i]); chosen.isZero() || one.cost < chosen.cost {
+			if one := c.choose(&from.parts[i]); chosen.isZero() || one.cost < chosen.cost {
 				chosen = one
 			}
 		}
 		return chosen
-	case Or:
+	case anyOf:
 		for i := range from.parts {
-			one := k.choose(c, &from.parts[i])
+			one := c.choose(&from.parts[i])
 			chosen.either(&one)
 		}
 		return chosen
@@ -108,21 +114,21 @@ func (k *code) choose(c census, from *clue) trigger {
 	case noNeedle:
 		return chosen
 	}
-	chosen.cost = k.cost(c, from.needle)
+	chosen.cost = c.cost(from.needle)
 	return chosen
 }
 
-func (k *code) cost(c census, n needle) int {
-	shared := costDoubled * (bits.Len32(uint32(c[n].rules)) - 1)
+func (c *chooser) cost(n needle) int {
+	shared := costDoubled * (bits.Len32(uint32(c.census[n].rules)) - 1)
 	switch n.kind {
 	case aKey:
-		if from := k.sources[n.id].from; from == fromLabels || from == fromAccount {
-			return costLabel + shared
+		if c.sources[n.id] == Shared {
+			return costShared + shared
 		}
 		return costKey + shared
 	case aLiteral:
 		cost := costLiteral + costDoubled*max(0, longLiteral-len(n.text)) + shared
-		if k.sources[n.id].from == fromBody {
+		if c.sources[n.id] == Body {
 			cost += costBody
 		}
 		return cost

@@ -1,4 +1,4 @@
-package rules
+package prefilter
 
 // An automaton finds many patterns in one pass over a text (Aho and Corasick, 1975). It is immutable and safe for concurrent
 // use. Its states are numbered by their depth: the first ones, in which a scan stays nearly always, have a row with all
@@ -151,19 +151,5 @@ func (a *automaton) scan(text []byte, found func(pattern int32) bool) {
 				break
 			}
 		}
-	}
-}
-
-// A bitset is a set of small numbers.
-type bitset []uint64
-
-func newBitset(size int) bitset { return make(bitset, (size+63)/64) }
-
-func (b bitset) has(i int32) bool { return b[i/64]&(1<<(i%64)) != 0 }
-func (b bitset) add(i int32)      { b[i/64] |= 1 << (i % 64) }
-
-func (b bitset) addAll(list []int32) {
-	for _, i := range list {
-		b.add(i)
 	}
 }
