@@ -31,7 +31,7 @@ type ExportOptions struct {
 // excludes the mail of earlier rules that spare it, as far as Gmail's search can express that. Gmail's filters trust any text in
 // a message, and ask nobody.
 func Export(list []rules.Rule, options *ExportOptions) (filters []Filter, untranslated []rulesfile.Untranslated) {
-	e := &gmailExport{}
+	e := &exporter{}
 	if options != nil {
 		e.ExportOptions = *options
 	}
@@ -58,17 +58,17 @@ func criteriaOf(r *rules.Rule) (f Filter, near []string, err error) {
 		kind := map[rules.Scope]rules.Kind{rules.ScopeDomain: rules.SenderDomain, rules.ScopeSender: rules.SenderEmail}[r.Scope]
 		condition = rules.AllOf(rules.Condition{Type: kind, Value: r.ScopeRef}, condition)
 	}
-	q := &gmailQuery{near: map[string]bool{}}
+	q := &query{near: map[string]bool{}}
 	if f.Query, err = q.of(&condition); err != nil {
 		return Filter{}, nil, err
 	}
 	return f, slices.Sorted(maps.Keys(q.near)), nil
 }
 
-// A gmailQuery writes a condition in the language of Gmail's search.
-type gmailQuery struct{ near map[string]bool }
+// A query writes a condition in the language of Gmail's search.
+type query struct{ near map[string]bool }
 
-func (q *gmailQuery) of(c *rules.Condition) (string, error) {
+func (q *query) of(c *rules.Condition) (string, error) {
 	switch c.Op {
 	case "":
 		return q.leaf(c)
@@ -109,7 +109,7 @@ func negated(query string) string {
 	return "-" + grouped(query)
 }
 
-func (q *gmailQuery) leaf(c *rules.Condition) (string, error) {
+func (q *query) leaf(c *rules.Condition) (string, error) {
 	const inexact = "Gmail looks for whole words in any case and without accents, where the rule is exact"
 	of := func(operator string, values []string) (string, error) {
 		q.near[inexact] = true
@@ -140,7 +140,7 @@ func (q *gmailQuery) leaf(c *rules.Condition) (string, error) {
 			return of("list:", c.Alternatives())
 		}
 	case rules.Address:
-		if operator := gmailField(c); operator != "" {
+		if operator := operatorOf(c); operator != "" {
 			return of(operator, lists.Texts(c.Alternatives(), func(v string) string { return strings.TrimPrefix(v, "*.") }))
 		}
 	case rules.HasAttachment:
@@ -152,8 +152,8 @@ func (q *gmailQuery) leaf(c *rules.Condition) (string, error) {
 	return "", fmt.Errorf("%s: Gmail's search cannot say it", c)
 }
 
-// gmailField returns the operator for whole addresses or domains in one field; empty if there is none.
-func gmailField(c *rules.Condition) string {
+// operatorOf returns the operator for whole addresses or domains in one field; empty if there is none.
+func operatorOf(c *rules.Condition) string {
 	if len(c.Fields) != 1 || c.CaseSensitive {
 		return ""
 	}

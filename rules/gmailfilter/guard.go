@@ -13,29 +13,29 @@ import (
 // maxGmailQuery is the longest search that a filter of Gmail takes.
 const maxGmailQuery = 1500
 
-// A gmailExport makes filters of rules, in their order.
-type gmailExport struct {
+// An exporter makes filters of rules, in their order.
+type exporter struct {
 	ExportOptions
 
 	filters      []Filter
 	untranslated []rulesfile.Untranslated
-	before       []gmailStop
+	before       []stop
 }
 
-// A gmailStop is a rule after which no other is tried.
-type gmailStop struct {
+// A stop is a rule after which no other is tried.
+type stop struct {
 	name  string
 	query string // of its mail; empty if Gmail's search cannot say it
 	does  map[string]bool
 }
 
-func (e *gmailExport) lose(r *rules.Rule, left rulesfile.Leftover, what string) {
+func (e *exporter) lose(r *rules.Rule, left rulesfile.Leftover, what string) {
 	e.untranslated = append(e.untranslated, rulesfile.Untranslated{Of: r.Name, What: what, Left: left})
 }
 
-func (e *gmailExport) rule(r *rules.Rule, last bool) {
+func (e *exporter) rule(r *rules.Rule, last bool) {
 	filter, near, err := criteriaOf(r)
-	if stop := (gmailStop{r.Name, filter.Query, harms(r.Actions())}); r.Enabled && !r.Continue {
+	if stop := (stop{r.Name, filter.Query, harms(r.Actions())}); r.Enabled && !r.Continue {
 		defer func() { e.before = append(e.before, stop) }()
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func (e *gmailExport) rule(r *rules.Rule, last bool) {
 }
 
 // approved are the actions that no person has to approve here.
-func (e *gmailExport) approved(r *rules.Rule) (actions []rules.RuleAction, lost []string) {
+func (e *exporter) approved(r *rules.Rule) (actions []rules.RuleAction, lost []string) {
 	for _, a := range r.Actions() {
 		kind, standard := postroom.StandardKind(a.Type)
 		if standard && kind.Danger == postroom.Dangerous && r.SafeMode != postroom.SafeDangerousOverride {
@@ -87,7 +87,7 @@ func (e *gmailExport) approved(r *rules.Rule) (actions []rules.RuleAction, lost 
 }
 
 // spare excludes from harmful actions the mail of earlier rules that stop and lack these actions.
-func (e *gmailExport) spare(actions []rules.RuleAction, query string, lost []string) ([]rules.RuleAction, string, []string) {
+func (e *exporter) spare(actions []rules.RuleAction, query string, lost []string) ([]rules.RuleAction, string, []string) {
 	harm := harms(actions)
 	var unknown []string
 	spared := query

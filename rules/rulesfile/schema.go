@@ -17,14 +17,14 @@ import (
 //
 //	# yaml-language-server: $schema=rules.schema.json
 func Schema(kinds *postroom.Kinds) []byte {
-	text, err := json.MarshalIndent(fileSchema(kinds), "", "  ")
+	text, err := json.MarshalIndent(schemaOf(kinds), "", "  ")
 	if err != nil {
 		panic(fmt.Sprintf("rules: the schema is no JSON: %v", err)) // it holds texts, numbers, lists and maps only
 	}
 	return append(text, '\n')
 }
 
-func fileSchema(kinds *postroom.Kinds) jsonschema.Schema {
+func schemaOf(kinds *postroom.Kinds) jsonschema.Schema {
 	file := jsonschema.Object(map[string]any{
 		"labels":   jsonschema.Schema{"type": "array", "items": jsonschema.Text("the name of a label"), "description": "labels that are created where they do not exist, as are those that actions name"},
 		"matching": jsonschema.Enum("first", "all").About("first: the first rule that matches decides; all: the rules after it are tried as well, unless it says stop: true"),

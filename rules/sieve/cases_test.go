@@ -18,17 +18,17 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// A sieveCase is a test of Sieve on a message, and whether it is true.
-type sieveCase struct {
-	test *sieveCommand
+// A scriptCase is a test of Sieve on a message, and whether it is true.
+type scriptCase struct {
+	test *command
 	msg  *postroom.Message
 	want bool
 }
 
-// sieveCases reads scripts in the form of Pigeonhole's test suite: test_set "message" gives a message, and in "if TEST { test_fail }"
+// readCases reads scripts in the form of Pigeonhole's test suite: test_set "message" gives a message, and in "if TEST { test_fail }"
 // the test must be false, in "if not TEST { test_fail }" true. Scripts that do what no condition sees, such as to set variables or to
 // change the message, are left out whole.
-func sieveCases(t *testing.T, text string) []sieveCase {
+func readCases(t *testing.T, text string) []scriptCase {
 	t.Helper()
 	commands, err := parseSieve(text)
 	if err != nil {
@@ -37,22 +37,22 @@ func sieveCases(t *testing.T, text string) []sieveCase {
 	if requires(commands, "encoded-character") {
 		decodeCharacters(commands)
 	}
-	r := &sieveCaseReader{t: t, envelope: map[string]string{}}
+	r := &caseReader{t: t, envelope: map[string]string{}}
 	r.set()
 	r.read(commands)
 	return r.cases
 }
 
-type sieveCaseReader struct {
+type caseReader struct {
 	t        *testing.T
 	raw      string
 	msg      *postroom.Message
 	envelope map[string]string
-	cases    []sieveCase
+	cases    []scriptCase
 }
 
 // set makes the message as a server delivers it: with the envelope in the fields on top.
-func (r *sieveCaseReader) set() {
+func (r *caseReader) set() {
 	var top strings.Builder
 	for _, field := range [][2]string{{"envelope.to", "Delivered-To"}, {"envelope.from", "Return-Path"}} {
 		if value, ok := r.envelope[field[0]]; ok {
@@ -62,11 +62,11 @@ func (r *sieveCaseReader) set() {
 			fmt.Fprintf(&top, "%s: %s\n", field[1], value)
 		}
 	}
-	r.msg = sieveMessage(r.t, top.String()+r.raw)
+	r.msg = messageOf(r.t, top.String()+r.raw)
 	r.msg.Size = int64(len(strings.ReplaceAll(r.raw, "\n", "\r\n")))
 }
 
-func (r *sieveCaseReader) read(commands []sieveCommand) {
+func (r *caseReader) read(commands []command) {
 	for i := range commands {
 		c := &commands[i]
 		switch {
@@ -83,13 +83,13 @@ func (r *sieveCaseReader) read(commands []sieveCommand) {
 			if test.name == "not" && len(test.tests) == 1 {
 				test, want = &test.tests[0], true
 			}
-			r.cases = append(r.cases, sieveCase{test, r.msg, want})
+			r.cases = append(r.cases, scriptCase{test, r.msg, want})
 		}
 	}
 }
 
 // inner is the test of a command, or of the not around it.
-func inner(c *sieveCommand) *sieveCommand {
+func inner(c *command) *command {
 	if test := &c.tests[0]; test.name != "not" || len(test.tests) != 1 {
 		return test
 	}
@@ -97,13 +97,13 @@ func inner(c *sieveCommand) *sieveCommand {
 }
 
 // sets reports whether a block chooses between messages; the last one is taken.
-func sets(block []sieveCommand) bool { return len(block) == 1 && block[0].name == "test_set" }
+func sets(block []command) bool { return len(block) == 1 && block[0].name == "test_set" }
 
-func fails(block []sieveCommand) bool {
+func fails(block []command) bool {
 	return len(block) == 1 && block[0].name == "test_fail"
 }
 
-func sieveMessage(t *testing.T, raw string) *postroom.Message {
+func messageOf(t *testing.T, raw string) *postroom.Message {
 	t.Helper()
 	parsed, err := mime.ParseBytes([]byte(strings.ReplaceAll(raw, "\n", "\r\n")), nil)
 	require.NoError(t, err)
@@ -112,8 +112,8 @@ func sieveMessage(t *testing.T, raw string) *postroom.Message {
 }
 
 // run says how the case went: "" if the condition is exactly the test, or why it is not.
-func (c *sieveCase) run() (reason string) {
-	condition, err := sieveCondition(c.test)
+func (c *scriptCase) run() (reason string) {
+	condition, err := conditionOf(c.test)
 	if err != nil {
 		return err.Error()
 	}
@@ -149,12 +149,12 @@ func TestSieveCases(t *testing.T) {
 			continue
 		}
 		if msg == nil {
-			msg = sieveMessage(t, raw.String())
+			msg = messageOf(t, raw.String())
 		}
 		commands, err := parseSieve("if " + test + " {}")
 		require.NoError(t, err, test)
 		decodeCharacters(commands)
-		c := sieveCase{&commands[0].tests[0], msg, want == "true"}
+		c := scriptCase{&commands[0].tests[0], msg, want == "true"}
 		reason := c.run()
 		if want == "never" {
 			require.NotEmpty(t, reason, test)
@@ -169,8 +169,8 @@ func TestSieveCases(t *testing.T) {
 	require.Equal(t, 25, none)
 }
 
-// sieveMatching are the parts of the suite that are about which messages a test matches.
-var sieveMatching = []string{
+// matching are the parts of the suite that are about which messages a test matches.
+var matching = []string{
 	"comparators/", "match-types/", "control-if", "test-", "lexer",
 	"extensions/body/", "extensions/date/", "extensions/encoded-character", "extensions/envelope", "extensions/index/", "extensions/regex/",
 	"extensions/relational/", "extensions/subaddress/basic", "extensions/subaddress/rfc",
@@ -194,10 +194,10 @@ func TestSieveSuite(t *testing.T) {
 			return err
 		}
 		name, _ := filepath.Rel(folder, path)
-		if !slices.ContainsFunc(sieveMatching, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+		if !slices.ContainsFunc(matching, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			return nil
 		}
-		for _, c := range sieveCases(t, string(text)) {
+		for _, c := range readCases(t, string(text)) {
 			total++
 			reason := c.run()
 			if reason == "" {

@@ -9,8 +9,8 @@ import (
 )
 
 // requires reports whether the script requires the extension.
-func requires(commands []sieveCommand, extension string) bool {
-	return slices.ContainsFunc(commands, func(c sieveCommand) bool {
+func requires(commands []command, extension string) bool {
+	return slices.ContainsFunc(commands, func(c command) bool {
 		return c.name == "require" && len(c.args) == 1 && slices.Contains(c.args[0], extension)
 	})
 }
@@ -19,7 +19,7 @@ func requires(commands []sieveCommand, extension string) bool {
 var encodedCharacters = regexp.MustCompile(`(?i)\$\{(hex|unicode):((?:\s*[0-9a-f]+)(?:\s+[0-9a-f]+)*\s*)\}`)
 
 // decodeCharacters replaces encoded characters in all strings of the commands.
-func decodeCharacters(commands []sieveCommand) {
+func decodeCharacters(commands []command) {
 	for i := range commands {
 		for _, list := range commands[i].args {
 			for j := range list {

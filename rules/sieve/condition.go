@@ -16,8 +16,8 @@ func always() rules.Condition {
 }
 func never() rules.Condition { return rules.NoneOf(always()) }
 
-// A sieveMatch is how a test compares: match-type, comparator, index and zone.
-type sieveMatch struct {
+// A match is how a test compares: match-type, comparator, index and zone.
+type match struct {
 	match   rules.Match
 	count   rules.Compare // of :count
 	value   rules.Compare // of :value
@@ -37,8 +37,8 @@ var (
 )
 
 // matching reads the tagged arguments of a test.
-func (c *sieveCommand) matching() (sieveMatch, error) {
-	m := sieveMatch{match: rules.Is}
+func (c *command) matching() (match, error) {
+	m := match{match: rules.Is}
 	used := map[int]bool{}
 	for _, tag := range c.tags {
 		text := ""
@@ -77,7 +77,7 @@ func (c *sieveCommand) matching() (sieveMatch, error) {
 	return m, nil
 }
 
-func (m *sieveMatch) take(tag, text string) error {
+func (m *match) take(tag, text string) error {
 	switch tag {
 	case "is", "contains":
 		m.match = rules.Match(tag)
@@ -118,8 +118,8 @@ func (m *sieveMatch) take(tag, text string) error {
 	return nil
 }
 
-// sieveCondition translates a test.
-func sieveCondition(c *sieveCommand) (rules.Condition, error) {
+// conditionOf translates a test.
+func conditionOf(c *command) (rules.Condition, error) {
 	switch c.name {
 	case "true":
 		return always(), nil
@@ -129,7 +129,7 @@ func sieveCondition(c *sieveCommand) (rules.Condition, error) {
 		if len(c.tests) != 1 {
 			return rules.Condition{}, errors.New("not takes one test")
 		}
-		inner, err := sieveCondition(&c.tests[0])
+		inner, err := conditionOf(&c.tests[0])
 		return rules.NoneOf(inner), err
 	case "allof", "anyof":
 		if len(c.tests) == 0 {
@@ -138,7 +138,7 @@ func sieveCondition(c *sieveCommand) (rules.Condition, error) {
 		list := make([]rules.Condition, len(c.tests))
 		for i := range c.tests {
 			var err error
-			if list[i], err = sieveCondition(&c.tests[i]); err != nil {
+			if list[i], err = conditionOf(&c.tests[i]); err != nil {
 				return rules.Condition{}, err
 			}
 		}
@@ -158,7 +158,7 @@ func sieveCondition(c *sieveCommand) (rules.Condition, error) {
 	return condition, nil
 }
 
-func (m *sieveMatch) leaf(c *sieveCommand) (rules.Condition, error) {
+func (m *match) leaf(c *command) (rules.Condition, error) {
 	switch c.name {
 	case "size":
 		return c.sizeCondition()
@@ -201,7 +201,7 @@ func (m *sieveMatch) leaf(c *sieveCommand) (rules.Condition, error) {
 	return rules.Condition{}, errors.New("it has no condition")
 }
 
-func (c *sieveCommand) sizeCondition() (rules.Condition, error) {
+func (c *command) sizeCondition() (rules.Condition, error) {
 	if len(c.tags) != 1 || len(c.nums) != 1 {
 		return rules.Condition{}, errors.New("it takes :over or :under, and a number")
 	}
@@ -218,7 +218,7 @@ func present(headers []string) []rules.Condition {
 }
 
 // texts compares with texts. The empty text, which everything contains, is no value of a condition, but a regular expression is.
-func (m *sieveMatch) texts(c rules.Condition, values []string) (rules.Condition, error) {
+func (m *match) texts(c rules.Condition, values []string) (rules.Condition, error) {
 	if len(values) == 0 {
 		return c, errors.New("there is nothing to compare with")
 	}
@@ -244,7 +244,7 @@ func (m *sieveMatch) texts(c rules.Condition, values []string) (rules.Condition,
 }
 
 // someTexts compares with texts that are not empty.
-func (m *sieveMatch) someTexts(c rules.Condition, values []string) (rules.Condition, error) {
+func (m *match) someTexts(c rules.Condition, values []string) (rules.Condition, error) {
 	if m.match != rules.Is || c.Type == rules.Body {
 		c.Match = m.match
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // constant compares texts that the script itself has (RFC 5229, section 5): the test is always true, or never.
-func (m *sieveMatch) constant(sources, keys []string) (rules.Condition, error) {
+func (m *match) constant(sources, keys []string) (rules.Condition, error) {
 	if m.index != 0 || m.part != "" || m.zone != "" || m.raw {
 		return rules.Condition{}, errors.New("it takes no such argument")
 	}
@@ -34,7 +34,7 @@ func (m *sieveMatch) constant(sources, keys []string) (rules.Condition, error) {
 	return never(), nil
 }
 
-func (m *sieveMatch) constantMatches(source, key string) (bool, error) {
+func (m *match) constantMatches(source, key string) (bool, error) {
 	if m.match == rules.Regex && m.count == "" && m.value == "" {
 		if !m.exact {
 			key = "(?i)" + key
@@ -81,7 +81,7 @@ func satisfied(c rules.Compare, order int) (bool, error) {
 	return false, fmt.Errorf("the comparison %q is none of gt, ge, lt, le, eq and ne", string(c))
 }
 
-// sieveVariable is the name or the number of a variable (RFC 5229, section 3). Anything else is text.
-var sieveVariable = regexp.MustCompile(`(?i)\$\{(?:[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)*|[0-9]+(?:\.[0-9]+)*)\}`)
+// variable is the name or the number of a variable (RFC 5229, section 3). Anything else is text.
+var variable = regexp.MustCompile(`(?i)\$\{(?:[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)*|[0-9]+(?:\.[0-9]+)*)\}`)
 
-func hasVariable(text string) bool { return sieveVariable.MatchString(text) }
+func hasVariable(text string) bool { return variable.MatchString(text) }

@@ -11,29 +11,29 @@ import (
 // Sieve stores several: it has the flags of the action that stores it last, as copies in one folder do.
 
 // marks finds out when the runs that set a flag leave the message with it.
-func (s *sieveImport) marks() {
-	var items []sieveFlags
+func (s *importer) marks() {
+	var items []flagChange
 	for _, r := range s.runs {
 		items = append(items, r.flags...)
 	}
 	for _, flag := range []string{`\seen`, `\flagged`} {
-		f := &sieveFlag{s, flag, items}
-		if !slices.ContainsFunc(items, func(i sieveFlags) bool { return i.sets(flag) == 1 }) {
+		f := &mailFlag{s, flag, items}
+		if !slices.ContainsFunc(items, func(i flagChange) bool { return i.sets(flag) == 1 }) {
 			continue
 		}
 		f.noteCopies()
 		for i := range items {
 			r := items[i].run
 			action := rules.RuleAction{Type: markFlags[flag]}
-			if items[i].sets(flag) == 1 && r.unknown == "" && !slices.ContainsFunc(s.marked[r], func(o sieveOutcome) bool { return o.actions[0].Type == action.Type }) {
-				s.marked[r] = append(s.marked[r], sieveOutcome{f.mark(r), []rules.RuleAction{action}})
+			if items[i].sets(flag) == 1 && r.unknown == "" && !slices.ContainsFunc(s.marked[r], func(o outcome) bool { return o.actions[0].Type == action.Type }) {
+				s.marked[r] = append(s.marked[r], outcome{f.mark(r), []rules.RuleAction{action}})
 			}
 		}
 	}
 }
 
 // mark returns when the message has the flag in a script in which the run is reached.
-func (f *sieveFlag) mark(r *sieveRun) rules.Condition {
+func (f *mailFlag) mark(r *execution) rules.Condition {
 	final := f.final(r)
 	if hasUnknown(final) {
 		r.note(fmt.Sprintf("%s: it depends on a test that has no condition", markFlags[f.flag]))
@@ -43,7 +43,7 @@ func (f *sieveFlag) mark(r *sieveRun) rules.Condition {
 
 // sets returns 1 if the flag is set by it, -1 if it is taken away, and 0 if it stays as it is. A store with flags of its own has
 // them.
-func (i sieveFlags) sets(flag string) int {
+func (i flagChange) sets(flag string) int {
 	named := slices.Contains(i.flags, flag)
 	switch {
 	case i.how == "removeflag" && named:
@@ -56,48 +56,48 @@ func (i sieveFlags) sets(flag string) int {
 	return 0
 }
 
-func (i sieveFlags) stores() bool { return i.how == "store" || i.how == "own" }
+func (i flagChange) stores() bool { return i.how == "store" || i.how == "own" }
 
-// A sieveFlag is one flag of a script.
-type sieveFlag struct {
-	s     *sieveImport
+// A mailFlag is one flag of a script.
+type mailFlag struct {
+	s     *importer
 	flag  string
-	items []sieveFlags
+	items []flagChange
 }
 
 // value returns when the flag is set before an item, in a script in which the given runs are reached.
-func (f *sieveFlag) value(before int, given ...*sieveRun) rules.Condition {
+func (f *mailFlag) value(before int, given ...*execution) rules.Condition {
 	if f.s.tooMuch() {
-		return sieveUnknown
+		return unknownCondition
 	}
-	value := sieveFalse
+	value := falseCondition
 	for i := range f.items[:before] {
 		item := &f.items[i]
 		if sets := item.sets(f.flag); sets != 0 && !item.stores() {
-			value = whether(f.s.reach(item.run, given...), map[int]rules.Condition{1: sieveTrue, -1: sieveFalse}[sets], value)
+			value = whether(f.s.reach(item.run, given...), map[int]rules.Condition{1: trueCondition, -1: falseCondition}[sets], value)
 		}
 	}
 	return value
 }
 
 // stored says when the message has the flag by the item that stores it.
-func (f *sieveFlag) stored(i int, given ...*sieveRun) rules.Condition {
+func (f *mailFlag) stored(i int, given ...*execution) rules.Condition {
 	switch item := &f.items[i]; {
 	case item.how == "own" && item.sets(f.flag) == 1:
-		return sieveTrue
+		return trueCondition
 	case item.how == "own":
-		return sieveFalse
+		return falseCondition
 	default:
 		return f.value(i, append(slices.Clone(given), item.run)...)
 	}
 }
 
 // final says when the message has the flag in the end.
-func (f *sieveFlag) final(given ...*sieveRun) rules.Condition {
+func (f *mailFlag) final(given ...*execution) rules.Condition {
 	if f.s.tooMuch() {
-		return sieveUnknown
+		return unknownCondition
 	}
-	final := sieveFalse
+	final := falseCondition
 	for i := range f.items {
 		if f.items[i].stores() {
 			final = whether(f.s.reach(f.items[i].run, given...), f.stored(i, given...), final)
@@ -107,9 +107,9 @@ func (f *sieveFlag) final(given ...*sieveRun) rules.Condition {
 }
 
 // implicit says when the implicit keep is in force at the end (RFC 5228, section 2.10.2).
-func (s *sieveImport) implicit(given ...*sieveRun) rules.Condition {
+func (s *importer) implicit(given ...*execution) rules.Condition {
 	if s.tooMuch() {
-		return sieveUnknown
+		return unknownCondition
 	}
 	var canceled []rules.Condition
 	for _, r := range s.runs {
@@ -121,7 +121,7 @@ func (s *sieveImport) implicit(given ...*sieveRun) rules.Condition {
 }
 
 // noteCopies notes where two actions may store the message with different flags.
-func (f *sieveFlag) noteCopies() {
+func (f *mailFlag) noteCopies() {
 	const what = "at Gmail a message is in all places with the same flags: those of what stores it last"
 	for i := range f.items {
 		a := &f.items[i]

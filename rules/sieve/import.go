@@ -31,29 +31,29 @@ func Import(script string, kinds *postroom.Kinds) (*rulesfile.Translation, error
 	if requires(commands, "encoded-character") {
 		decodeCharacters(commands)
 	}
-	s := &sieveImport{translation: rulesfile.NewTranslation(), kinds: kinds, marked: map[*sieveRun][]sieveOutcome{}}
+	s := &importer{translation: rulesfile.NewTranslation(), kinds: kinds, marked: map[*execution][]outcome{}}
 	if err := s.translate(commands); err != nil {
 		return nil, fmt.Errorf("translate the Sieve script: %w", err)
 	}
 	return s.translation, nil
 }
 
-// maxSieveRules bounds the number of rules from a script of nested elsifs.
-const maxSieveRules = 10_000
+// maxRules bounds the number of rules from a script of nested elsifs.
+const maxRules = 10_000
 
-// A sieveImport makes rules of a script: first the runs, then their effects on each other, then the rules.
-type sieveImport struct {
+// An importer makes rules of a script: first the runs, then their effects on each other, then the rules.
+type importer struct {
 	translation *rulesfile.Translation
 	kinds       *postroom.Kinds
 
-	runs         []*sieveRun
+	runs         []*execution
 	chains       int
-	terms, steps int // see maxSieveTerms
+	terms, steps int // see maxTerms
 
-	marked map[*sieveRun][]sieveOutcome
+	marked map[*execution][]outcome
 }
 
-func (s *sieveImport) translate(commands []sieveCommand) error {
+func (s *importer) translate(commands []command) error {
 	if err := s.block(commands, nil, ""); err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (s *sieveImport) translate(commands []sieveCommand) error {
 }
 
 // block reads commands in the blocks around them. If the tests of these cannot be translated, unknown says why.
-func (s *sieveImport) block(commands []sieveCommand, path []sieveStep, unknown string) error {
-	var run *sieveRun
+func (s *importer) block(commands []command, path []step, unknown string) error {
+	var run *execution
 	for i := 0; i < len(commands); i++ {
 		c := &commands[i]
 		switch c.name {
@@ -87,13 +87,13 @@ func (s *sieveImport) block(commands []sieveCommand, path []sieveStep, unknown s
 			i += chain - 1
 			continue
 		case "elsif", "else":
-			return &sieveError{c.line, c.name + " stands behind no if"}
+			return &syntaxError{c.line, c.name + " stands behind no if"}
 		}
 		if run == nil {
-			if len(s.runs) == maxSieveRules {
+			if len(s.runs) == maxRules {
 				return errTooManyRules
 			}
-			run = &sieveRun{at: len(s.runs), path: path, unknown: unknown}
+			run = &execution{at: len(s.runs), path: path, unknown: unknown}
 			s.runs = append(s.runs, run)
 		}
 		if run.add(c); run.stop {
@@ -103,24 +103,24 @@ func (s *sieveImport) block(commands []sieveCommand, path []sieveStep, unknown s
 	return nil
 }
 
-// sieveDepth is the depth of the script's tests in the conditions of its rules.
-const sieveDepth = 10
+// maxDepth is the depth of the script's tests in the conditions of its rules.
+const maxDepth = 10
 
-var errTooManyRules = fmt.Errorf("it becomes more than %d rules", maxSieveRules)
+var errTooManyRules = fmt.Errorf("it becomes more than %d rules", maxRules)
 
 // branches reads an if with its elsifs and else: each branch under its test, and under the negations of those before.
-func (s *sieveImport) branches(chain []sieveCommand, path []sieveStep, unknown string) error {
+func (s *importer) branches(chain []command, path []step, unknown string) error {
 	s.chains++
 	number := s.chains
 	var before []rules.Condition
 	for i := range chain {
 		c := &chain[i]
 		if c.block == nil || (c.name == "else") != (len(c.tests) == 0) || len(c.tests) > 1 || c.name == "else" && i < len(chain)-1 {
-			return &sieveError{c.line, c.name + " is not written as the grammar has it: if TEST { … }"}
+			return &syntaxError{c.line, c.name + " is not written as the grammar has it: if TEST { … }"}
 		}
-		step := sieveStep{number, i, slices.Clone(before)}
+		step := step{number, i, slices.Clone(before)}
 		if c.name != "else" {
-			condition, why := sieveTest(&c.tests[0])
+			condition, why := testOf(&c.tests[0])
 			unknown = cmp.Or(unknown, why)
 			step.tests, before = append(step.tests, condition), append(before, opposite(condition))
 		}
@@ -131,23 +131,23 @@ func (s *sieveImport) branches(chain []sieveCommand, path []sieveStep, unknown s
 	return nil
 }
 
-// sieveTest translates a test. If it has no condition, why is the reason.
-func sieveTest(test *sieveCommand) (condition rules.Condition, why string) {
-	condition, err := sieveCondition(test)
+// testOf translates a test. If it has no condition, why is the reason.
+func testOf(test *command) (condition rules.Condition, why string) {
+	condition, err := conditionOf(test)
 	if err == nil {
 		err = condition.Validate()
 	}
-	if err == nil && depthOf(&condition) > rules.MaxDepth-sieveDepth {
+	if err == nil && depthOf(&condition) > rules.MaxDepth-maxDepth {
 		err = rules.ErrTooDeep
 	}
 	if err != nil {
-		return sieveUnknown, strings.ReplaceAll(err.Error(), "\n", "; ")
+		return unknownCondition, strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	return condition, ""
 }
 
 // sure says when no stop that is not translated comes before the run.
-func (s *sieveImport) sure(r *sieveRun) rules.Condition {
+func (s *importer) sure(r *execution) rules.Condition {
 	var stops []rules.Condition
 	for _, x := range s.runs[:r.at] {
 		s.steps++
@@ -158,21 +158,21 @@ func (s *sieveImport) sure(r *sieveRun) rules.Condition {
 	return opposite(bound(anyOf(stops...), true))
 }
 
-// A sieveOutcome is one of the outcomes of a run, under a formula.
-type sieveOutcome struct {
+// An outcome is one of the outcomes of a run, under a formula.
+type outcome struct {
 	when    rules.Condition
 	actions []rules.RuleAction
 }
 
 // outcomes returns the outcomes of the run for the message: it leaves the inbox unless the script keeps it, and is thrown away
 // unless the script keeps or files it (RFC 5228, section 4.4). They exclude each other.
-func (s *sieveImport) outcomes(r *sieveRun) []sieveOutcome {
+func (s *importer) outcomes(r *execution) []outcome {
 	if !r.filed && !r.discard && !r.trash && !r.copies {
 		return nil
 	}
-	sure, kept := s.sure(r), s.others(r, func(x *sieveRun) bool { return x.keep })
+	sure, kept := s.sure(r), s.others(r, func(x *execution) bool { return x.keep })
 	if r.keep {
-		kept = sieveTrue
+		kept = trueCondition
 	}
 	if !isCertain(sure) {
 		r.note("a stop before it has no condition: where it may come, this only marks the message")
@@ -185,14 +185,14 @@ func (s *sieveImport) outcomes(r *sieveRun) []sieveOutcome {
 		if len(r.labels) == 0 {
 			return nil
 		}
-		return []sieveOutcome{{leaves, r.filing(r.labels, true)}, {opposite(leaves), r.filing(r.labels, false)}}
+		return []outcome{{leaves, r.filing(r.labels, true)}, {opposite(leaves), r.filing(r.labels, false)}}
 	}
 	if !r.discard && !r.trash {
 		return nil
 	}
-	filed, copied := s.others(r, func(x *sieveRun) bool { return x.filed }), s.others(r, func(x *sieveRun) bool { return x.copies })
+	filed, copied := s.others(r, func(x *execution) bool { return x.filed }), s.others(r, func(x *execution) bool { return x.copies })
 	if r.copies {
-		copied = sieveTrue
+		copied = trueCondition
 	}
 	if hasUnknown(anyOf(kept, filed, copied)) {
 		r.note("whether the script keeps or files it as well cannot be told: then it is not thrown away")
@@ -202,11 +202,11 @@ func (s *sieveImport) outcomes(r *sieveRun) []sieveOutcome {
 		r.note("what is discarded goes to the trash, where it can be found again")
 	}
 	archived := allOf(leaves, bound(copied, false))
-	return []sieveOutcome{{gone, []rules.RuleAction{{Type: postroom.Trash}}}, {archived, []rules.RuleAction{{Type: postroom.Archive}}}}
+	return []outcome{{gone, []rules.RuleAction{{Type: postroom.Trash}}}, {archived, []rules.RuleAction{{Type: postroom.Archive}}}}
 }
 
 // rules makes the rules of a run.
-func (s *sieveImport) rules(r *sieveRun) error {
+func (s *importer) rules(r *execution) error {
 	of := fmt.Sprintf("line %d", r.line)
 	leaveOut := func(what string) {
 		s.translation.Untranslated = append(s.translation.Untranslated, rulesfile.Untranslated{Of: of, What: what, Left: rulesfile.Skipped})
@@ -223,7 +223,7 @@ func (s *sieveImport) rules(r *sieveRun) error {
 		condition = always()
 	}
 	var always []rules.RuleAction
-	split := func(outcomes []sieveOutcome) (sometimes []sieveOutcome) {
+	split := func(outcomes []outcome) (sometimes []outcome) {
 		for _, o := range outcomes {
 			o.actions = s.possible(r, o.actions)
 			switch {
@@ -252,7 +252,7 @@ func (s *sieveImport) rules(r *sieveRun) error {
 }
 
 // forwards are the redirects of the run.
-func (s *sieveImport) forwards(r *sieveRun) (list []rules.RuleAction) {
+func (s *importer) forwards(r *execution) (list []rules.RuleAction) {
 	if len(r.forward) > 0 && !isCertain(s.sure(r)) {
 		r.lost = append(r.lost, "redirect: a stop before it has no condition")
 		return nil
@@ -264,7 +264,7 @@ func (s *sieveImport) forwards(r *sieveRun) (list []rules.RuleAction) {
 }
 
 // possible returns the actions that rules may have.
-func (s *sieveImport) possible(r *sieveRun, actions []rules.RuleAction) []rules.RuleAction {
+func (s *importer) possible(r *execution, actions []rules.RuleAction) []rules.RuleAction {
 	return slices.DeleteFunc(actions, func(a rules.RuleAction) bool {
 		err := translate.Translatable(a, s.kinds)
 		if err != nil && !slices.Contains(r.lost, err.Error()) {
@@ -276,7 +276,7 @@ func (s *sieveImport) possible(r *sieveRun, actions []rules.RuleAction) []rules.
 
 // emitRun makes a rule for each outcome of a run, and one for the actions of all outcomes. A run that stops does so in all of
 // them.
-func (s *sieveImport) emitRun(of string, r *sieveRun, condition rules.Condition, sometimes []sieveOutcome, always []rules.RuleAction) error {
+func (s *importer) emitRun(of string, r *execution, condition rules.Condition, sometimes []outcome, always []rules.RuleAction) error {
 	notes := r.notes(of)
 	emit := func(when rules.Condition, actions []rules.RuleAction) error {
 		err := s.emit(of, when, actions, r.stop, notes)
@@ -309,7 +309,7 @@ func (s *sieveImport) emitRun(of string, r *sieveRun, condition rules.Condition,
 	return nil
 }
 
-func (r *sieveRun) notes(of string) (notes []rulesfile.Untranslated) {
+func (r *execution) notes(of string) (notes []rulesfile.Untranslated) {
 	for _, what := range r.lost {
 		notes = append(notes, rulesfile.Untranslated{Of: of, What: what, Left: rulesfile.Partial})
 	}
@@ -320,8 +320,8 @@ func (r *sieveRun) notes(of string) (notes []rulesfile.Untranslated) {
 }
 
 // emit adds a rule.
-func (s *sieveImport) emit(of string, condition rules.Condition, actions []rules.RuleAction, stop bool, notes []rulesfile.Untranslated) error {
-	if len(s.translation.File.Rules) == maxSieveRules {
+func (s *importer) emit(of string, condition rules.Condition, actions []rules.RuleAction, stop bool, notes []rulesfile.Untranslated) error {
+	if len(s.translation.File.Rules) == maxRules {
 		return errTooManyRules
 	}
 	if isCertain(condition) {

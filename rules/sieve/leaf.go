@@ -23,7 +23,7 @@ func headerNames(names []string) (possible []string, all bool) {
 	return possible, len(possible) == len(names)
 }
 
-func (m *sieveMatch) headerCondition(headers, values []string) (rules.Condition, error) {
+func (m *match) headerCondition(headers, values []string) (rules.Condition, error) {
 	headers, _ = headerNames(headers)
 	if len(headers) == 0 && m.count == "" {
 		return never(), nil
@@ -53,10 +53,10 @@ func (m *sieveMatch) headerCondition(headers, values []string) (rules.Condition,
 }
 
 // compares reports whether texts are compared by their order or as numbers.
-func (m *sieveMatch) compares() bool { return m.count != "" || m.value != "" || m.numeric }
+func (m *match) compares() bool { return m.count != "" || m.value != "" || m.numeric }
 
 // oneOrNone compares a count that is 1 where the condition is true, and 0 where it is not.
-func (m *sieveMatch) oneOrNone(some rules.Condition, values []string) (rules.Condition, error) {
+func (m *match) oneOrNone(some rules.Condition, values []string) (rules.Condition, error) {
 	var holds [2]bool
 	for n := range holds {
 		for _, value := range values {
@@ -82,7 +82,7 @@ func (m *sieveMatch) oneOrNone(some rules.Condition, values []string) (rules.Con
 }
 
 // ordered compares as numbers, or by the order of characters. Nothing but equality is defined for numbers without :value.
-func (m *sieveMatch) ordered(c rules.Condition, order, digits rules.Kind, values []string) (rules.Condition, error) {
+func (m *match) ordered(c rules.Condition, order, digits rules.Kind, values []string) (rules.Condition, error) {
 	compare := m.value
 	if compare == "" {
 		compare = rules.Equal
@@ -138,7 +138,7 @@ func compareEach(c rules.Condition, compare rules.Compare, values []string) (rul
 }
 
 // addressCondition compares addresses of header fields, or of the envelope, whose fields have the prefix.
-func (m *sieveMatch) addressCondition(headers, values []string, prefix string) (rules.Condition, error) {
+func (m *match) addressCondition(headers, values []string, prefix string) (rules.Condition, error) {
 	fields := make([]string, len(headers))
 	for i, name := range headers {
 		fields[i] = prefix + strings.ReplaceAll(strings.ToLower(name), "-", "_")
@@ -169,7 +169,7 @@ func (m *sieveMatch) addressCondition(headers, values []string, prefix string) (
 }
 
 // eachOfEnvelope compares each field with each value by itself, since the empty sender is no address.
-func (m *sieveMatch) eachOfEnvelope(headers, values []string) (rules.Condition, error) {
+func (m *match) eachOfEnvelope(headers, values []string) (rules.Condition, error) {
 	var list []rules.Condition
 	for _, header := range headers {
 		for _, value := range values {
@@ -184,7 +184,7 @@ func (m *sieveMatch) eachOfEnvelope(headers, values []string) (rules.Condition, 
 }
 
 // emptyEnvelope compares the sender of the envelope with the empty text, which is the null sender <> of reports, whatever the part.
-func (m *sieveMatch) emptyEnvelope() (rules.Condition, error) {
+func (m *match) emptyEnvelope() (rules.Condition, error) {
 	if m.compares() || m.match == rules.Regex {
 		return rules.Condition{}, errors.New("a comparison of this envelope with the empty text has no condition")
 	}
@@ -199,7 +199,7 @@ var dateWidths = map[string]int{
 	"year": 4, "month": 2, "day": 2, "julian": 5, "hour": 2, "minute": 2, "second": 2, "weekday": 1,
 }
 
-func (m *sieveMatch) dateCondition(c rules.Condition, part string, values []string) (rules.Condition, error) {
+func (m *match) dateCondition(c rules.Condition, part string, values []string) (rules.Condition, error) {
 	c.Part, c.Zone = strings.ToLower(part), m.zone
 	if c.Zone == "" && part != "zone" {
 		// RFC 5260 uses the zone of the server that runs the script, which is unknown here.
@@ -220,7 +220,7 @@ func (m *sieveMatch) dateCondition(c rules.Condition, part string, values []stri
 }
 
 // dateTexts compares a part of a date as text. A condition accepts 9 for 09 and mon for 1, which Sieve does not.
-func (m *sieveMatch) dateTexts(c rules.Condition, values []string) (rules.Condition, error) {
+func (m *match) dateTexts(c rules.Condition, values []string) (rules.Condition, error) {
 	as := *m
 	as.exact = m.exact && (c.Part == "std11" || c.Part == "iso8601") // the others have no letters
 	if m.match != rules.Is || len(values) == 0 {
@@ -234,7 +234,7 @@ func (m *sieveMatch) dateTexts(c rules.Condition, values []string) (rules.Condit
 }
 
 // orderedDate compares parts of one width as texts, and those that are numbers as such.
-func (m *sieveMatch) orderedDate(c rules.Condition, values []string) (rules.Condition, error) {
+func (m *match) orderedDate(c rules.Condition, values []string) (rules.Condition, error) {
 	if m.value == "" && m.match != rules.Is {
 		return c, fmt.Errorf(":%s has no meaning for numbers", m.match)
 	}

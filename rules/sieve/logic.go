@@ -13,9 +13,9 @@ import (
 const unknownTest rules.Kind = "unknown"
 
 var (
-	sieveTrue    = rules.Condition{Op: rules.And}
-	sieveFalse   = rules.Condition{Op: rules.Or}
-	sieveUnknown = rules.Condition{Type: unknownTest}
+	trueCondition    = rules.Condition{Op: rules.And}
+	falseCondition   = rules.Condition{Op: rules.Or}
+	unknownCondition = rules.Condition{Type: unknownTest}
 )
 
 func isCertain(c rules.Condition) bool    { return c.Op == rules.And && len(c.Children) == 0 }
@@ -36,7 +36,7 @@ func joinFormulas(op rules.Op, list []rules.Condition) rules.Condition {
 			parts = c.Children
 		}
 		for _, part := range parts {
-			if len(children) > maxSieveTwice || !slices.ContainsFunc(children, func(known rules.Condition) bool { return reflect.DeepEqual(known, part) }) {
+			if len(children) > maxTwice || !slices.ContainsFunc(children, func(known rules.Condition) bool { return reflect.DeepEqual(known, part) }) {
 				children = append(children, part)
 			}
 		}
@@ -47,9 +47,9 @@ func joinFormulas(op rules.Op, list []rules.Condition) rules.Condition {
 func opposite(c rules.Condition) rules.Condition {
 	switch {
 	case isCertain(c):
-		return sieveFalse
+		return falseCondition
 	case isImpossible(c):
-		return sieveTrue
+		return trueCondition
 	case c.Op == rules.Not:
 		return c.Children[0]
 	}
@@ -73,9 +73,9 @@ func whether(c, then, otherwise rules.Condition) rules.Condition {
 func bound(c rules.Condition, to bool) rules.Condition {
 	switch {
 	case c.Type == unknownTest && to:
-		return sieveTrue
+		return trueCondition
 	case c.Type == unknownTest:
-		return sieveFalse
+		return falseCondition
 	case c.Op == "":
 		return c
 	case c.Op == rules.Not:
@@ -100,27 +100,27 @@ func hasUnknown(c rules.Condition) bool {
 	return c.Type == unknownTest || slices.ContainsFunc(c.Children, hasUnknown)
 }
 
-// maxSieveTerms and maxSieveSteps bound the terms and steps for the effects of runs on each other. Anything beyond is unknown.
+// maxTerms and maxSteps bound the terms and steps for the effects of runs on each other. Anything beyond is unknown.
 const (
-	maxSieveTerms = 5_000
-	maxSieveSteps = 2_000_000
-	maxSieveTwice = 64 // terms among which one that is said twice is looked for
+	maxTerms = 5_000
+	maxSteps = 2_000_000
+	maxTwice = 64 // terms among which one that is said twice is looked for
 )
 
-func (s *sieveImport) tooMuch() bool { return s.terms > maxSieveTerms || s.steps > maxSieveSteps }
+func (s *importer) tooMuch() bool { return s.terms > maxTerms || s.steps > maxSteps }
 
 // reach returns when a run is reached in a script in which the given runs are.
-func (s *sieveImport) reach(x *sieveRun, given ...*sieveRun) rules.Condition {
+func (s *importer) reach(x *execution, given ...*execution) rules.Condition {
 	known, last := 0, -1
 	for _, g := range given {
 		common, exclusive := x.common(g)
 		if exclusive || g.at < x.at && g.stop || g.at > x.at && x.stop {
-			return sieveFalse
+			return falseCondition
 		}
 		known, last = max(known, common), max(last, g.at)
 	}
 	if s.tooMuch() {
-		return sieveUnknown
+		return unknownCondition
 	}
 	terms := x.tests(known)
 	for i := last + 1; i < x.at; i++ { // a stop before one that is given has not come
@@ -134,12 +134,12 @@ func (s *sieveImport) reach(x *sieveRun, given ...*sieveRun) rules.Condition {
 }
 
 // amid returns when the run's own tests hold if the others are reached.
-func (r *sieveRun) amid(x *sieveRun, given []*sieveRun) rules.Condition {
+func (r *execution) amid(x *execution, given []*execution) rules.Condition {
 	known := 0
-	for _, g := range append([]*sieveRun{x}, given...) {
+	for _, g := range append([]*execution{x}, given...) {
 		common, exclusive := r.common(g)
 		if exclusive {
-			return sieveFalse
+			return falseCondition
 		}
 		known = max(known, common)
 	}
@@ -147,7 +147,7 @@ func (r *sieveRun) amid(x *sieveRun, given []*sieveRun) rules.Condition {
 }
 
 // tests returns the tests of the run without the first steps.
-func (r *sieveRun) tests(from int) []rules.Condition {
+func (r *execution) tests(from int) []rules.Condition {
 	var list []rules.Condition
 	for _, step := range r.path[from:] {
 		list = append(list, step.tests...)
@@ -156,7 +156,7 @@ func (r *sieveRun) tests(from int) []rules.Condition {
 }
 
 // common returns how many steps two runs share, and whether they never go together.
-func (r *sieveRun) common(other *sieveRun) (steps int, exclusive bool) {
+func (r *execution) common(other *execution) (steps int, exclusive bool) {
 	for steps < len(r.path) && steps < len(other.path) {
 		a, b := &r.path[steps], &other.path[steps]
 		if a.chain != b.chain {
@@ -171,9 +171,9 @@ func (r *sieveRun) common(other *sieveRun) (steps int, exclusive bool) {
 }
 
 // others says when one of the runs other than r is reached where r is.
-func (s *sieveImport) others(r *sieveRun, which func(*sieveRun) bool) rules.Condition {
+func (s *importer) others(r *execution, which func(*execution) bool) rules.Condition {
 	if s.tooMuch() {
-		return sieveUnknown
+		return unknownCondition
 	}
 	var list []rules.Condition
 	for _, x := range s.runs {

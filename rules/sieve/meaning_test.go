@@ -17,20 +17,20 @@ import (
 	"github.com/postroom-go/postroom/rules/sieve"
 )
 
-// A sieveLine is a command of a small language of scripts, which this file evaluates by itself.
-type sieveLine struct {
+// A scriptLine is a command of a small language of scripts, which this file evaluates by itself.
+type scriptLine struct {
 	command  string // keep, discard, stop, fileinto, copy, redirect, forward (redirect :copy), setflag, addflag, removeflag, or if
 	arg      string
 	own      []string // of :flags, if it is not nil
-	branches []sieveBranch
+	branches []scriptBranch
 }
 
-type sieveBranch struct {
+type scriptBranch struct {
 	test  string // the name of a header field, in lower case if rules have no condition for it; empty for else
-	block []sieveLine
+	block []scriptLine
 }
 
-func (l *sieveLine) write(w *strings.Builder) {
+func (l *scriptLine) write(w *strings.Builder) {
 	flags := ""
 	if l.own != nil {
 		flags = fmt.Sprintf(":flags %q ", strings.Join(l.own, " "))
@@ -71,9 +71,9 @@ type fate struct {
 	labels, forwarded             string
 }
 
-// A sieveState evaluates a script as RFC 5228, 3894 and 5232 say, but for what Gmail has only one message for: the flags are those of
+// A scriptState evaluates a script as RFC 5228, 3894 and 5232 say, but for what Gmail has only one message for: the flags are those of
 // what stores it last, and what is redirected stays.
-type sieveState struct {
+type scriptState struct {
 	truth     map[string]bool
 	canceled  bool // the implicit keep is
 	inbox     bool
@@ -83,7 +83,7 @@ type sieveState struct {
 	forwarded map[string]bool
 }
 
-func (s *sieveState) store(l *sieveLine) {
+func (s *scriptState) store(l *scriptLine) {
 	s.stored = maps.Clone(s.flags)
 	if l.own != nil {
 		s.stored = setOf(l.own...)
@@ -99,7 +99,7 @@ func setOf(list ...string) map[string]bool {
 }
 
 // do reports whether the script goes on.
-func (s *sieveState) do(block []sieveLine) bool {
+func (s *scriptState) do(block []scriptLine) bool {
 	for i := range block {
 		l := &block[i]
 		switch l.command {
@@ -136,8 +136,8 @@ func (s *sieveState) do(block []sieveLine) bool {
 	return true
 }
 
-func fateBySieve(script []sieveLine, truth map[string]bool) fate {
-	s := &sieveState{truth: truth, flags: map[string]bool{}, labels: map[string]bool{}, forwarded: map[string]bool{}}
+func fateBySieve(script []scriptLine, truth map[string]bool) fate {
+	s := &scriptState{truth: truth, flags: map[string]bool{}, labels: map[string]bool{}, forwarded: map[string]bool{}}
 	s.do(script)
 	if !s.canceled {
 		s.inbox, s.stored = true, s.flags
@@ -196,13 +196,13 @@ func fateOf(t require.TestingT, set *rules.Set, msg *postroom.Message) fate {
 	return f
 }
 
-func drawScript(t *rapid.T, tests []string, depth int) []sieveLine {
+func drawScript(t *rapid.T, tests []string, depth int) []scriptLine {
 	commands := []string{"keep", "discard", "stop", "fileinto", "copy", "redirect", "forward", "setflag", "addflag", "removeflag", "fileinto", "discard"}
 	if depth > 0 {
 		commands = append(commands, "if", "if", "if", "if", "if", "if", "if", "if", "if", "if", "if", "if")
 	}
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) sieveLine {
-		l := sieveLine{command: rapid.SampledFrom(commands).Draw(t, "command")}
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scriptLine {
+		l := scriptLine{command: rapid.SampledFrom(commands).Draw(t, "command")}
 		flag := rapid.SampledFrom([]string{`\Seen`, `\Flagged`})
 		switch l.command {
 		case "fileinto":
@@ -216,7 +216,7 @@ func drawScript(t *rapid.T, tests []string, depth int) []sieveLine {
 		case "if":
 			n := rapid.IntRange(1, 3).Draw(t, "branches")
 			for i := range n {
-				b := sieveBranch{test: rapid.SampledFrom(tests).Draw(t, "test"), block: drawScript(t, tests, depth-1)}
+				b := scriptBranch{test: rapid.SampledFrom(tests).Draw(t, "test"), block: drawScript(t, tests, depth-1)}
 				if i > 0 && i == n-1 && rapid.Bool().Draw(t, "else") {
 					b.test = ""
 				}
@@ -230,7 +230,7 @@ func drawScript(t *rapid.T, tests []string, depth int) []sieveLine {
 	}), 0, 3).Draw(t, "block")
 }
 
-func rulesOfScript(t *rapid.T, script []sieveLine, kinds *postroom.Kinds) (*rules.Set, string, *rulesfile.Translation) {
+func rulesOfScript(t *rapid.T, script []scriptLine, kinds *postroom.Kinds) (*rules.Set, string, *rulesfile.Translation) {
 	var text strings.Builder
 	for i := range script {
 		script[i].write(&text)

@@ -9,11 +9,11 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/translate"
 )
 
-// A sieveRun is actions in a row, under the same tests.
-type sieveRun struct {
+// An execution is actions in a row, under the same tests.
+type execution struct {
 	at      int // its place among the runs
 	line    int
-	path    []sieveStep
+	path    []step
 	unknown string // why its tests have no condition; empty if they have one
 
 	keep    bool // keep, or filed into the inbox
@@ -24,21 +24,21 @@ type sieveRun struct {
 	labels  []string
 	copied  []string // of fileinto :copy
 	copies  bool     // filed as a copy, wherever
-	flags   []sieveFlags
+	flags   []flagChange
 	forward []string
 	lost    []string
 	near    []string // the inexact parts
 }
 
-// A sieveStep is a branch of an if that a run is in. Branches of one chain never go together.
-type sieveStep struct {
+// A step is a branch of an if that a run is in. Branches of one chain never go together.
+type step struct {
 	chain, branch int
 	tests         []rules.Condition // the test of the branch, and the negations of those before
 }
 
-// A sieveFlags is the effect of a command on flags (RFC 5232): it changes the script's, or stores the message with them.
-type sieveFlags struct {
-	run   *sieveRun
+// A flagChange is the effect of a command on flags (RFC 5232): it changes the script's, or stores the message with them.
+type flagChange struct {
+	run   *execution
 	how   string   // addflag, setflag, removeflag, store, or own for a store with :flags
 	flags []string // in lower case
 }
@@ -48,8 +48,8 @@ var folders = map[string]postroom.ActionType{
 	"inbox": postroom.None, "trash": postroom.Trash, "deleted items": postroom.Trash, "deleted messages": postroom.Trash, "archive": postroom.Archive, "archives": postroom.Archive,
 }
 
-// sieveFolder returns the label of a folder, or Gmail's equivalent action.
-func sieveFolder(folder string) (label string, special postroom.ActionType) {
+// folderAction returns the label of a folder, or Gmail's equivalent action.
+func folderAction(folder string) (label string, special postroom.ActionType) {
 	name := strings.TrimPrefix(strings.TrimPrefix(folder, "INBOX."), "INBOX/")
 	return name, folders[strings.ToLower(name)]
 }
@@ -59,14 +59,14 @@ func isSpamFolder(name string) bool {
 }
 
 // add takes one action into the run.
-func (r *sieveRun) add(c *sieveCommand) {
+func (r *execution) add(c *command) {
 	if r.line == 0 {
 		r.line = c.line
 	}
 	tagged := func(name string) bool {
-		return slices.ContainsFunc(c.tags, func(t sieveTag) bool { return t.name == name })
+		return slices.ContainsFunc(c.tags, func(t tag) bool { return t.name == name })
 	}
-	args, store := c.args, sieveFlags{run: r, how: "store"}
+	args, store := c.args, flagChange{run: r, how: "store"}
 	if tagged("flags") && len(args) > 0 { // the tag comes first, and the flags follow it
 		store.how, store.flags = "own", r.known(args[0])
 		args = args[1:]
@@ -91,7 +91,7 @@ func (r *sieveRun) add(c *sieveCommand) {
 			r.note("the forwarded message also stays in the mailbox")
 		}
 	case (c.name == "addflag" || c.name == "setflag" || c.name == "removeflag") && len(args) == 1:
-		change := sieveFlags{run: r, how: c.name}
+		change := flagChange{run: r, how: c.name}
 		if c.name == "removeflag" {
 			change.flags = strings.Fields(strings.ToLower(strings.Join(args[0], " ")))
 		} else {
@@ -107,8 +107,8 @@ func (r *sieveRun) add(c *sieveCommand) {
 
 // file files the message into a folder. If the folder cannot be translated, the message still counts as filed, so that it is not
 // discarded.
-func (r *sieveRun) file(folder string, isCopy bool) {
-	name, special := sieveFolder(folder)
+func (r *execution) file(folder string, isCopy bool) {
+	name, special := folderAction(folder)
 	switch {
 	case special == postroom.None:
 		r.keep = true
@@ -143,7 +143,7 @@ func (r *sieveRun) file(folder string, isCopy bool) {
 var markFlags = map[string]postroom.ActionType{`\seen`: postroom.MarkRead, `\flagged`: postroom.Star}
 
 // known returns the flags that rules support; one string may have several.
-func (r *sieveRun) known(flags []string) []string {
+func (r *execution) known(flags []string) []string {
 	var known []string
 	for flag := range strings.FieldsSeq(strings.Join(flags, " ")) {
 		if _, ok := markFlags[strings.ToLower(flag)]; !ok {
@@ -156,17 +156,17 @@ func (r *sieveRun) known(flags []string) []string {
 }
 
 // note records an inexact part of the run, once.
-func (r *sieveRun) note(what string) {
+func (r *execution) note(what string) {
 	if !slices.Contains(r.near, what) {
 		r.near = append(r.near, what)
 	}
 }
 
 // filing are the actions for the folders: it leaves the inbox for them, or is only marked.
-func (r *sieveRun) filing(folders []string, leaves bool) []rules.RuleAction {
+func (r *execution) filing(folders []string, leaves bool) []rules.RuleAction {
 	var list []rules.RuleAction
 	for _, folder := range folders {
-		name, special := sieveFolder(folder)
+		name, special := folderAction(folder)
 		switch {
 		case special == postroom.Archive && leaves:
 			list = append(list, rules.RuleAction{Type: postroom.Archive})

@@ -10,51 +10,51 @@ import (
 
 // Sieve (RFC 5228) as it is written: commands and tests with arguments, whatever their names mean. Section 8 has the grammar.
 
-// A sieveCommand is a command, or a test: they are written alike.
-type sieveCommand struct {
+// A command is a command, or a test: they are written alike.
+type command struct {
 	name  string // in lower case
 	line  int
-	tags  []sieveTag
+	tags  []tag
 	args  [][]string // strings and lists of strings that belong to no tag
 	nums  []int64    // numbers that belong to no tag
-	tests []sieveCommand
-	block []sieveCommand
+	tests []command
+	block []command
 }
 
-// A sieveTag is a tagged argument. Only the command knows which tags take a value, so the argument after a tag is kept with it as
+// A tag is a tagged argument. Only the command knows which tags take a value, so the argument after a tag is kept with it as
 // well.
-type sieveTag struct {
+type tag struct {
 	name string // in lower case, without the colon
 	args int    // how many of args stood before it
 	nums int    // how many of nums did
 }
 
-// maxSieveNesting bounds tests and blocks within each other.
-const maxSieveNesting = 32
+// maxNesting bounds tests and blocks within each other.
+const maxNesting = 32
 
-// A sieveParser reads a script.
-type sieveParser struct {
+// A parser reads a script.
+type parser struct {
 	text string
 	at   int
 	line int
 }
 
-type sieveError struct {
+type syntaxError struct {
 	line int
 	what string
 }
 
-func (e *sieveError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.what) }
+func (e *syntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.what) }
 
-func (p *sieveParser) fail(format string, args ...any) error {
-	return &sieveError{p.line, fmt.Sprintf(format, args...)}
+func (p *parser) fail(format string, args ...any) error {
+	return &syntaxError{p.line, fmt.Sprintf(format, args...)}
 }
 
-func parseSieve(text string) ([]sieveCommand, error) {
+func parseSieve(text string) ([]command, error) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return nil, errors.New("the script is not text in UTF-8")
 	}
-	p := &sieveParser{text: strings.ReplaceAll(text, "\r\n", "\n"), line: 1}
+	p := &parser{text: strings.ReplaceAll(text, "\r\n", "\n"), line: 1}
 	commands, err := p.commands(1)
 	if err == nil && p.at < len(p.text) {
 		err = p.fail("%q stands where a command belongs", p.text[p.at:p.at+1])
@@ -63,7 +63,7 @@ func parseSieve(text string) ([]sieveCommand, error) {
 }
 
 // space skips blanks and comments.
-func (p *sieveParser) space() error {
+func (p *parser) space() error {
 	for p.at < len(p.text) {
 		switch rest := p.text[p.at:]; {
 		case rest[0] == '\n':
@@ -92,15 +92,15 @@ func (p *sieveParser) space() error {
 }
 
 // peek returns the next character behind blanks and comments; 0 at the end.
-func (p *sieveParser) peek() (byte, error) {
+func (p *parser) peek() (byte, error) {
 	if err := p.space(); err != nil || p.at == len(p.text) {
 		return 0, err
 	}
 	return p.text[p.at], nil
 }
 
-func (p *sieveParser) commands(depth int) ([]sieveCommand, error) {
-	var list []sieveCommand
+func (p *parser) commands(depth int) ([]command, error) {
+	var list []command
 	for {
 		c, err := p.peek()
 		if err != nil || c == 0 || !isSieveLetter(c) {
@@ -116,7 +116,7 @@ func (p *sieveParser) commands(depth int) ([]sieveCommand, error) {
 
 func isSieveLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 
-func (p *sieveParser) identifier() string {
+func (p *parser) identifier() string {
 	from := p.at
 	for p.at < len(p.text) && (isSieveLetter(p.text[p.at]) || p.at > from && p.text[p.at] >= '0' && p.text[p.at] <= '9') {
 		p.at++
@@ -125,10 +125,10 @@ func (p *sieveParser) identifier() string {
 }
 
 // command reads a command with its terminator, or a test.
-func (p *sieveParser) command(depth int, isTest bool) (sieveCommand, error) {
-	c := sieveCommand{line: p.line}
-	if depth > maxSieveNesting {
-		return c, p.fail("blocks and tests are nested more than %d deep", maxSieveNesting)
+func (p *parser) command(depth int, isTest bool) (command, error) {
+	c := command{line: p.line}
+	if depth > maxNesting {
+		return c, p.fail("blocks and tests are nested more than %d deep", maxNesting)
 	}
 	if c.name = p.identifier(); c.name == "" {
 		return c, p.fail("a name is missing")
@@ -148,7 +148,7 @@ func (p *sieveParser) command(depth int, isTest bool) (sieveCommand, error) {
 			return c, err
 		}
 		if c.block == nil {
-			c.block = []sieveCommand{}
+			c.block = []command{}
 		}
 		if next, err = p.peek(); err != nil || next != '}' {
 			return c, errors.Join(err, p.fail("a block is not closed; write }"))
@@ -159,7 +159,7 @@ func (p *sieveParser) command(depth int, isTest bool) (sieveCommand, error) {
 	return c, p.fail("%s is not ended; write ; behind it", c.name)
 }
 
-func (p *sieveParser) arguments(c *sieveCommand, depth int) error {
+func (p *parser) arguments(c *command, depth int) error {
 	for {
 		next, err := p.peek()
 		switch {
@@ -167,7 +167,7 @@ func (p *sieveParser) arguments(c *sieveCommand, depth int) error {
 			return err
 		case next == ':':
 			p.at++
-			c.tags = append(c.tags, sieveTag{p.identifier(), len(c.args), len(c.nums)})
+			c.tags = append(c.tags, tag{p.identifier(), len(c.args), len(c.nums)})
 		case next >= '0' && next <= '9':
 			n, err := p.number()
 			if err != nil {
@@ -194,7 +194,7 @@ func (p *sieveParser) arguments(c *sieveCommand, depth int) error {
 }
 
 // tests reads the rest of a list of tests.
-func (p *sieveParser) tests(c *sieveCommand, depth int) error {
+func (p *parser) tests(c *command, depth int) error {
 	for {
 		if _, err := p.peek(); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (p *sieveParser) tests(c *sieveCommand, depth int) error {
 	}
 }
 
-func (p *sieveParser) number() (int64, error) {
+func (p *parser) number() (int64, error) {
 	from := p.at
 	for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' {
 		p.at++
@@ -238,7 +238,7 @@ func (p *sieveParser) number() (int64, error) {
 }
 
 // atMultiline reports whether a text: of several lines begins here.
-func (p *sieveParser) atMultiline() bool {
+func (p *parser) atMultiline() bool {
 	rest := p.text[p.at:]
 	if len(rest) < 5 || !strings.EqualFold(rest[:5], "text:") {
 		return false
@@ -249,7 +249,7 @@ func (p *sieveParser) atMultiline() bool {
 }
 
 // strings reads a string or a list of strings.
-func (p *sieveParser) strings() ([]string, error) {
+func (p *parser) strings() ([]string, error) {
 	if p.text[p.at] != '[' {
 		text, err := p.string()
 		return []string{text}, err
@@ -285,7 +285,7 @@ func (p *sieveParser) strings() ([]string, error) {
 	}
 }
 
-func (p *sieveParser) string() (string, error) {
+func (p *parser) string() (string, error) {
 	if p.text[p.at] != '"' {
 		return p.multiline()
 	}
@@ -306,11 +306,11 @@ func (p *sieveParser) string() (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", &sieveError{begun, `a string is not closed; write "`}
+	return "", &syntaxError{begun, `a string is not closed; write "`}
 }
 
 // multiline reads the lines up to the one with a dot alone; a dot at the beginning of a line is doubled.
-func (p *sieveParser) multiline() (string, error) {
+func (p *parser) multiline() (string, error) {
 	begun := p.line
 	p.at += strings.IndexByte(p.text[p.at:], '\n') + 1
 	p.line++
@@ -324,8 +324,8 @@ func (p *sieveParser) multiline() (string, error) {
 		}
 		b.WriteString(strings.TrimPrefix(line, ".") + "\n")
 		if strings.HasPrefix(line, ".") && !strings.HasPrefix(line, "..") {
-			return "", &sieveError{p.line - 1, "a line of a text: begins with one dot; write two"}
+			return "", &syntaxError{p.line - 1, "a line of a text: begins with one dot; write two"}
 		}
 	}
-	return "", &sieveError{begun, "a text: is not closed; write a dot on a line of its own"}
+	return "", &syntaxError{begun, "a text: is not closed; write a dot on a line of its own"}
 }
