@@ -1,5 +1,98 @@
 package htmltext
 
+// A boxPlace is the displacement of a box by styles.
+type boxPlace struct {
+	x, y float32
+	// isUnknown reports that a style may move the box or change its size: one that is not read, or one that moves a box that is
+	// out of sight.
+	isUnknown bool
+}
+
+func (p *boxPlace) isAway() bool { return p.x <= -farAway || p.y <= -farAway || p.x >= farRight }
+
+const (
+	ofOffsets = 1<<propLeft | 1<<propTop | 1<<propRight | 1<<propBottom | 1<<propPosition
+	mayMove   = ofOffsets | 1<<propMarginLeft | 1<<propMarginTop | resizes
+)
+
+// isOutOfFlow reports whether the position of the element is absolute or fixed.
+func (c *cascade) isOutOfFlow() bool {
+	return c.is(propPosition, wordAbsolute) || c.is(propPosition, wordFixed)
+}
+
+// isContaining reports whether absolute positions within the element count from it.
+func (c *cascade) isContaining() bool {
+	return c.isOutOfFlow() || c.is(propPosition, wordRelative) || c.is(propPosition, wordSticky)
+}
+
+// applyPlace moves the box. A box out of the flow counts from the page, or from a surrounding box: where that makes a difference,
+// its place is unknown.
+func (c *cascade) applyPlace(s *textStyle) {
+	if c.has&mayMove == 0 {
+		return
+	}
+	before, alone := s.at, s.at
+	left, top := c.distance(propMarginLeft, s), float32(0)
+	if s.display != wordInline {
+		top = c.distance(propMarginTop, s)
+	}
+	c.isMoved = c.isMoved || left < 0 || top < 0
+	if c.isContaining() && !c.is(propPosition, wordSticky) {
+		x, hasX := c.offset(propLeft, propRight, s)
+		y, hasY := c.offset(propTop, propBottom, s)
+		c.isMoved = c.isMoved || c.isOutOfFlow() || x != 0 || y != 0
+		left, top = left+x, top+y
+		if hasX && c.isOutOfFlow() {
+			alone.x = 0
+		}
+		if hasY && c.isOutOfFlow() {
+			alone.y = 0
+		}
+	}
+	s.at.x, s.at.y = s.at.x+left, s.at.y+top
+	alone.x, alone.y = alone.x+left, alone.y+top
+	isDoubtful := c.doubts&(resizes|1<<propPosition) != 0
+	c.isMoved = c.isMoved || isDoubtful
+	if isDoubtful || s.at != before && c.is(propDisplay, wordDoubt) || before.isAway() && !s.at.isAway() || s.at.isAway() != alone.isAway() {
+		s.at.isUnknown = true
+	}
+}
+
+// offset returns how far a box is moved along one axis by the distance from its near edge, or else from the far one. How far the
+// edges are apart is unknown for a box out of the flow.
+func (c *cascade) offset(near, far cssProp, s *textStyle) (by float32, said bool) {
+	if c.states(near) {
+		return c.distance(near, s), true
+	}
+	if !c.states(far) {
+		return 0, false
+	}
+	by = c.distance(far, s)
+	isKnown := !c.isOutOfFlow() || by >= farRight || by < 0 && far == propRight
+	if !isKnown {
+		return 0, true
+	}
+	return -by, true
+}
+
+// states reports whether a distance is said.
+func (c *cascade) states(prop cssProp) bool {
+	v, ok := c.get(prop)
+	return ok && v.word == 0 || v.word == wordDoubt
+}
+
+// distance returns an explicit distance in pixels of the page. One that is not read makes the place unknown.
+func (c *cascade) distance(prop cssProp, s *textStyle) float32 {
+	v, ok := c.get(prop)
+	if v.word == wordDoubt {
+		s.at.isUnknown, c.isMoved = true, true
+	}
+	if !ok || v.word != 0 {
+		return 0
+	}
+	return v.inPixels(s.fontSize, windowWidth)
+}
+
 // A boxEscape is the content of a clipping box that is visible nevertheless.
 type boxEscape uint8
 
@@ -9,7 +102,7 @@ const (
 	escapesAbsolute           // and content positioned in an enclosing box
 )
 
-// applyBox finds causes that hide everything in the element: opacity, rotation and clipping.
+// applyBox finds causes that hide everything in the element: opacity and clipping.
 func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
 	if s.display == wordContents || s.display == wordNone {
 		return
@@ -20,48 +113,30 @@ func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
 		}
 		c.escapeFrom(s)
 	}
-	if why := c.hidesAll(s, traits); why != notHidden {
+	if s.opacity < minOpacity {
 		s.escape = escapesNone
 		if s.boxed == notHidden {
-			s.boxed = why
+			s.boxed = hiddenByOpacity
 		}
 		return
 	}
-	if s.boxed != notHidden || !c.cutsOff(s, traits) {
+	if s.boxed != notHidden || s.at.isUnknown || !c.cutsOff(s, traits) {
 		return
 	}
-	s.boxed = hiddenByClipping
-	switch {
-	case c.isAround():
-		s.escape = escapesNone
-	case c.isContaining():
+	s.boxed, s.escape = hiddenByClipping, escapesAbsolute
+	if c.isContaining() {
 		s.escape = escapesFixed
-	default:
-		s.escape = escapesAbsolute
 	}
 }
 
 // escapeFrom takes the element out of a clipping box, if its position allows that.
 func (c *cascade) escapeFrom(s *textStyle) {
 	switch {
-	case c.is(propPosition, wordFixed), c.is(propPosition, wordAbsolute) && s.escape == escapesAbsolute:
+	case c.is(propPosition, wordFixed), c.is(propPosition, wordAbsolute) && s.escape == escapesAbsolute, c.is(propPosition, wordDoubt):
 		s.boxed, s.escape = notHidden, escapesNone
-	case c.isAround():
-		s.escape = escapesNone
 	case c.isContaining():
 		s.escape = escapesFixed
 	}
-}
-
-// isAround reports whether all positions within the element are relative to it, including fixed ones.
-func (c *cascade) isAround() bool {
-	if c.is(propFilter, wordUnknown) || c.is(propFilter, wordLetters) || c.is(propBackdrop, wordUnknown) || c.is(propPerspective, wordUnknown) {
-		return true
-	}
-	if v, ok := c.get(propContain); ok && int(v.number)&containsPaint != 0 {
-		return true
-	}
-	return c.has&(1<<propTransform|1<<propRotate|1<<propScale|1<<propTranslate) != 0
 }
 
 // isSized reports whether an element's box takes a size. Boxes of tables, of their parts and of the page grow with their content,
@@ -71,54 +146,22 @@ func (c *cascade) isSized(s *textStyle, traits elementTraits) bool {
 		s.display == wordBlock && (traits&container != 0 || traits&(block|tableContent) == 0 || c.has&(1<<propDisplay) != 0)
 }
 
-// hidesAll returns the cause that hides everything in the element, wherever it stands.
-func (c *cascade) hidesAll(s *textStyle, traits elementTraits) hiding {
-	switch {
-	case s.opacity < minOpacity || c.is(propFilter, wordHidden):
-		return hiddenByOpacity
-	case c.is(propContentVisibility, wordHidden) && c.isSized(s, traits):
-		return hiddenByVisibility
-	case c.is(propClip, wordHidden), c.is(propClip, wordAbsolute) && c.isOutOfFlow():
-		return hiddenByClipping
-	case c.is(propContent, wordHidden), s.display != wordInline && c.has&ofMoves != 0 && c.isTurnedAway():
-		return hiddenByClipping
-	}
-	if c.is(propClip, wordDoubt) {
-		c.unsure = true
-	}
-	return notHidden
-}
-
-// isTurnedAway reports whether the element stands on its edge, or shows a back that is hidden. If boxes keep their depth, that
-// depends on the enclosing and the enclosed ones.
-func (c *cascade) isTurnedAway() bool {
-	isAway := false
-	for _, prop := range [...]cssProp{propTransform, propRotate} {
-		isAway = isAway || c.is(prop, wordHidden) || c.is(prop, wordBehind) && c.is(propBackface, wordHidden)
-	}
-	if isAway && c.is(propTransformStyle, wordUnknown) {
-		c.unsure, isAway = true, false
-	}
-	return isAway
-}
+const ofSize = 1<<propHeight | 1<<propWidth | 1<<propMaxHeight | 1<<propMaxWidth | 1<<propMinHeight | 1<<propMinWidth |
+	1<<propPaddingBottom | 1<<propLineHeight
 
 // cutsOff reports whether the box of an element clips everything in it.
 func (c *cascade) cutsOff(s *textStyle, traits elementTraits) bool {
-	if c.has&(1<<propOverflow|1<<propContain) == 0 || !c.isSized(s, traits) {
+	if !c.is(propOverflow, wordHidden) || !c.isSized(s, traits) {
 		return false
 	}
-	kinds := 0
-	if v, ok := c.get(propContain); ok {
-		kinds = int(v.number)
-	}
-	cuts := c.is(propOverflow, wordHidden) || kinds&containsPaint != 0
-	if !cuts {
+	if c.doubts&(ofSize|1<<propDisplay) != 0 {
+		c.unsure = true
 		return false
 	}
-	if kinds&containsWidth != 0 || c.isPadded(s) {
+	if c.isPadded(s) {
 		c.unsure = true
 	}
-	return c.isFlat(s, kinds) || c.isPushedOut(s)
+	return c.isFlat(s) || c.isPushedOut(s)
 }
 
 // isPadded reports whether the padding may fill all of a box whose size includes it.
@@ -157,9 +200,8 @@ func (c *cascade) size(prop cssProp, s *textStyle) (size float32, said bool) {
 	return v.inPixels(s.fontSize, 0), true
 }
 
-// isFlat reports whether the element's box has practically no height or width. If the size does not depend on the content, the
-// box has no height of its own.
-func (c *cascade) isFlat(s *textStyle, kinds int) bool {
+// isFlat reports whether the element's box has practically no height or width.
+func (c *cascade) isFlat(s *textStyle) bool {
 	flat := func(of, highest, least cssProp) bool {
 		if v, ok := c.size(least, s); ok && v > minFontSize {
 			return false
@@ -175,8 +217,7 @@ func (c *cascade) isFlat(s *textStyle, kinds int) bool {
 		return false // overflowing content is visible there
 	}
 	_, hasHeight := c.size(propHeight, s)
-	if kinds&containsSize != 0 && c.has&(1<<propHeight|1<<propMinHeight) == 0 {
-		return true
-	}
-	return flat(propHeight, propMaxHeight, propMinHeight) || !hasHeight && s.lineHeight >= 0 && s.lineHeight <= minFontSize
+	return flat(propHeight, propMaxHeight, propMinHeight) || !hasHeight && s.hasFlatLines()
 }
+
+func (s *textStyle) hasFlatLines() bool { return s.lineHeight >= 0 && s.lineHeight <= minFontSize }

@@ -30,6 +30,9 @@ func TestBrowserSeesTheSame(t *testing.T) {
 	for name, c := range hiddenTexts {
 		pages["hidden: "+name] = c.html + afterHidden
 	}
+	for name, html := range unreadTexts {
+		pages["unread: "+name] = html + afterHidden
+	}
 	for name, html := range seenTexts {
 		pages["seen: "+name] = html
 	}

@@ -4,25 +4,13 @@ package htmltext
 type cssProp uint8
 
 const (
-	propBackdrop cssProp = iota // a filter of the backdrop
-	propBackface
-	propBackground // its color
-	propBackgroundClip
+	propBackground cssProp = iota // its color
 	propBackgroundImage
-	propBlend
 	propBottom
-	propBoxShadow
 	propBoxSizing
-	propClip
 	propColor
-	propColorScheme
-	propContain
-	propContent
-	propContentVisibility
-	propDirection
 	propDisplay
 	propFillColor
-	propFilter
 	propFloat
 	propFontSize
 	propHeight
@@ -31,7 +19,6 @@ const (
 	propLineHeight
 	propMarginLeft
 	propMarginTop
-	propMask
 	propMaxHeight
 	propMaxWidth
 	propMinHeight
@@ -41,30 +28,40 @@ const (
 	propPaddingBottom
 	propPaddingLeft
 	propPaddingTop
-	propPerspective
 	propPosition
 	propRight
+	propTextIndent
+	propTop
+	propVisibility
+	propWhiteSpace
+	propWidth
+
+	// These are not emulated; see [unread].
+	propBackdrop
+	propBackgroundClip
+	propBlend
+	propBoxShadow
+	propClip
+	propClipPath
+	propColorScheme
+	propContain
+	propContent
+	propContentVisibility
+	propFilter
+	propMask
 	propRotate
 	propScale
 	propShadow // of text
 	propStroke
-	propStrokeColor
-	propTextIndent
-	propTop
 	propTransform
-	propTransformStyle
 	propTranslate
 	propUnicodeBidi
-	propVisibility
-	propWhiteSpace
-	propWidth
 	propZoom
 	propCount
 
 	// Shorthands that set others.
 	propAll
 	propBackgroundAll
-	propClipPath
 	propFont
 	propInset
 	propInsetBlock
@@ -73,39 +70,33 @@ const (
 	propMarginBlock
 	propMarginInline
 	propPadding
-	propStrokeAll
-
-	propVariable // a custom property of the page
 )
 
 // The sides are those of the page for text that runs from left to right.
 var propsByName = map[string]cssProp{
-	"all": propAll, "block-size": propHeight, "content": propContent, "inline-size": propWidth, "inset-block": propInsetBlock,
+	"all": propAll, "backdrop-filter": propBackdrop, "background": propBackgroundAll, "background-clip": propBackgroundClip,
+	"background-color": propBackground, "background-image": propBackgroundImage, "block-size": propHeight, "bottom": propBottom,
+	"box-shadow": propBoxShadow, "box-sizing": propBoxSizing, "clip": propClip, "clip-path": propClipPath, "color": propColor,
+	"color-scheme": propColorScheme, "contain": propContain, "content": propContent, "content-visibility": propContentVisibility,
+	"display": propDisplay, "filter": propFilter, "float": propFloat, "font": propFont, "font-size": propFontSize,
+	"height": propHeight, "inline-size": propWidth, "inset": propInset, "inset-block": propInsetBlock,
 	"inset-block-end": propBottom, "inset-block-start": propTop, "inset-inline": propInsetInline, "inset-inline-end": propRight,
-	"inset-inline-start": propLeft, "margin-block": propMarginBlock, "margin-block-start": propMarginTop,
-	"margin-inline": propMarginInline, "margin-inline-start": propMarginLeft, "max-block-size": propMaxHeight,
-	"max-inline-size": propMaxWidth, "min-block-size": propMinHeight, "min-inline-size": propMinWidth, "overflow-block": propOverflow,
-	"overflow-inline": propOverflow, "padding-block-end": propPaddingBottom, "rotate": propRotate, "scale": propScale,
-	"translate": propTranslate, "-webkit-clip-path": propClipPath, "-webkit-filter": propFilter, "-webkit-opacity": propOpacity,
-	"-webkit-transform": propTransform, "zoom": propZoom, "letter-spacing": propLetterSpacing, "mask": propMask, "mask-image": propMask,
-	"-webkit-mask": propMask, "-webkit-mask-image": propMask,
-	"background": propBackgroundAll, "background-color": propBackground, "background-image": propBackgroundImage,
-	"bottom": propBottom, "clip": propClip, "clip-path": propClipPath, "color": propColor,
-	"content-visibility": propContentVisibility, "display": propDisplay, "-webkit-text-fill-color": propFillColor,
-	"filter": propFilter, "float": propFloat, "font": propFont, "font-size": propFontSize, "height": propHeight,
-	"inset": propInset, "left": propLeft, "line-height": propLineHeight, "margin": propMargin, "margin-left": propMarginLeft,
-	"margin-top": propMarginTop, "max-height": propMaxHeight, "max-width": propMaxWidth, "min-height": propMinHeight,
-	"min-width": propMinWidth, "opacity": propOpacity, "overflow": propOverflow, "overflow-x": propOverflow,
-	"overflow-y": propOverflow, "padding": propPadding, "padding-bottom": propPaddingBottom, "position": propPosition, "right": propRight, "text-indent": propTextIndent, "top": propTop,
-	"backdrop-filter": propBackdrop, "-webkit-backdrop-filter": propBackdrop, "backface-visibility": propBackface,
-	"-webkit-backface-visibility": propBackface, "background-clip": propBackgroundClip, "-webkit-background-clip": propBackgroundClip,
-	"mix-blend-mode": propBlend, "box-shadow": propBoxShadow, "-webkit-box-shadow": propBoxShadow, "box-sizing": propBoxSizing,
-	"-webkit-box-sizing": propBoxSizing, "color-scheme": propColorScheme, "contain": propContain, "direction": propDirection,
-	"padding-left": propPaddingLeft, "padding-top": propPaddingTop, "perspective": propPerspective,
-	"-webkit-perspective": propPerspective, "text-shadow": propShadow, "-webkit-text-stroke": propStrokeAll,
-	"-webkit-text-stroke-color": propStrokeColor, "-webkit-text-stroke-width": propStroke, "transform-style": propTransformStyle,
-	"-webkit-transform-style": propTransformStyle, "unicode-bidi": propUnicodeBidi,
-	"transform": propTransform, "visibility": propVisibility, "white-space": propWhiteSpace, "width": propWidth,
+	"inset-inline-start": propLeft, "left": propLeft, "letter-spacing": propLetterSpacing, "line-height": propLineHeight,
+	"margin": propMargin, "margin-block": propMarginBlock, "margin-block-start": propMarginTop, "margin-inline": propMarginInline,
+	"margin-inline-start": propMarginLeft, "margin-left": propMarginLeft, "margin-top": propMarginTop, "mask": propMask,
+	"mask-image": propMask, "max-block-size": propMaxHeight, "max-height": propMaxHeight, "max-inline-size": propMaxWidth,
+	"max-width": propMaxWidth, "min-block-size": propMinHeight, "min-height": propMinHeight, "min-inline-size": propMinWidth,
+	"min-width": propMinWidth, "mix-blend-mode": propBlend, "opacity": propOpacity, "overflow": propOverflow,
+	"overflow-block": propOverflow, "overflow-inline": propOverflow, "overflow-x": propOverflow, "overflow-y": propOverflow,
+	"padding": propPadding, "padding-block-end": propPaddingBottom, "padding-bottom": propPaddingBottom,
+	"padding-left": propPaddingLeft, "padding-top": propPaddingTop, "position": propPosition, "right": propRight,
+	"rotate": propRotate, "scale": propScale, "text-indent": propTextIndent, "text-shadow": propShadow, "top": propTop,
+	"transform": propTransform, "translate": propTranslate, "unicode-bidi": propUnicodeBidi, "visibility": propVisibility,
+	"white-space": propWhiteSpace, "width": propWidth, "zoom": propZoom,
+	"-webkit-backdrop-filter": propBackdrop, "-webkit-background-clip": propBackgroundClip, "-webkit-box-shadow": propBoxShadow,
+	"-webkit-box-sizing": propBoxSizing, "-webkit-clip-path": propClipPath, "-webkit-filter": propFilter, "-webkit-mask": propMask,
+	"-webkit-mask-image": propMask, "-webkit-opacity": propOpacity, "-webkit-text-fill-color": propFillColor,
+	"-webkit-text-stroke": propStroke, "-webkit-text-stroke-width": propStroke, "-webkit-transform": propTransform,
 }
 
 var propNames = func() (names nameTable) {
@@ -134,21 +125,12 @@ const (
 	wordFixed
 	wordRelative
 	wordSticky
-	wordDoubt     // a value that is not understood; see declParser.doubt
-	wordBehind    // rotated so that its back is visible
+	wordDoubt     // a value that is not emulated; see unread.go
 	wordCurrent   // the color of the text
-	wordLetters   // within the letters alone
-	wordDark      // for dark color schemes
-	wordReversed  // from right to left
-	wordOverride  // regardless of the letters
 	wordKeep      // blanks and lines as they are
 	wordKeepLines // lines as they are
 	wordNoWrap    // lines are not broken
-
-	// What a property goes back to; see cascade.restore.
-	wordUnset
-	wordRevert
-	wordRevertLayer
+	wordUnset     // inherited, or else initial
 )
 
 // A cssUnit is the unit of a number.
@@ -174,7 +156,4 @@ type cssDecl struct {
 	prop      cssProp
 	important bool
 	value     cssValue
-	// text is 1 + the index, among the texts, of a value with variables. For a variable it is the index of its name, which its
-	// value follows.
-	text int32
 }

@@ -11,11 +11,6 @@ type declParser struct {
 	important bool
 	first     int // of this block
 	out       []cssDecl
-	texts     []string
-	textRoom  int // how many more texts may be kept
-
-	asksVariables, asksLayerBelow bool
-	keepsContent                  bool // texts that are generated are kept
 }
 
 // parse appends the declarations of a block or a style attribute that matter and are valid.
@@ -93,36 +88,17 @@ func (p *declParser) declaration(text string) {
 		p.important = true
 		value = trimCSS(value[:bang])
 	}
-	written := value
-	value = lowerCSS(value)
-	switch {
-	case prop == propVariable:
-		p.keepText(prop, unescapeCSS(name), written)
-	case prop == propContent && p.keepsContent && strings.ContainsAny(value, "\"'(") && !hasVariable(value):
-		p.content(written, value)
+	switch value = lowerCSS(value); {
 	case hasVariable(value):
-		p.keepText(prop, written)
+		p.global(prop, cssValue{word: wordDoubt})
 	case value != "":
 		p.property(prop, value)
 	}
 }
 
-// keepText stores a value that depends on the variables of an element.
-func (p *declParser) keepText(prop cssProp, texts ...string) {
-	p.asksVariables = true
-	if p.textRoom -= len(texts); p.textRoom < 0 {
-		return
-	}
-	p.out = append(p.out, cssDecl{prop: prop, important: p.important, text: int32(len(p.texts) + 1)})
-	p.texts = append(p.texts, texts...)
-}
-
 func propOf(name string) (cssProp, bool) {
 	if strings.IndexByte(name, '\\') >= 0 {
 		name = unescapeCSS(name)
-	}
-	if strings.HasPrefix(name, "--") {
-		return propVariable, true
 	}
 	prop, ok := propNames.find(name)
 	return cssProp(prop), ok
@@ -150,11 +126,11 @@ func (p *declParser) property(prop cssProp, value string) {
 	}
 	switch prop {
 	case propAll: // takes words only
-	case propColor, propFillColor, propBackground, propStrokeColor:
+	case propColor, propFillColor, propBackground:
 		p.color(prop, value)
 	case propBackgroundAll:
 		p.background(value)
-	case propBackgroundImage, propMask:
+	case propBackgroundImage:
 		p.set(prop, cssValue{word: imageWord(value)})
 	case propFont:
 		p.font(value)
@@ -167,58 +143,32 @@ func (p *declParser) property(prop cssProp, value string) {
 	case propMargin, propPadding, propInset, propInsetBlock, propInsetInline, propMarginBlock, propMarginInline:
 		p.sides(prop, value)
 	case propOpacity:
-		if v, ok := opacityValue(value); ok {
-			p.set(prop, v)
+		if v, ok := parseChannel(value, 1); ok {
+			p.set(prop, cssValue{number: float32(v)})
 		} else {
 			p.doubt(prop, value)
 		}
-	case propClip, propClipPath, propContent, propFilter:
-		word := shapeWord(prop, value)
-		if prop == propContent && word == wordNone && strings.ContainsAny(value, "\"'") {
-			word = wordDoubt // only sheets generate texts
-		}
-		p.set(propClipOf(prop), cssValue{word: word})
-	case propTransform, propRotate, propScale, propTranslate:
-		p.set(prop, transformValue(prop, value))
-	case propZoom:
-		if v, ok := zoomValue(value); ok {
-			p.set(prop, v)
-		} else {
-			p.doubt(prop, value)
-		}
-	case propBackdrop, propBackgroundClip, propBlend, propBoxShadow, propColorScheme, propContain, propPerspective, propShadow,
-		propStroke, propStrokeAll:
-		p.paint(prop, value)
 	default:
-		p.wordOrLength(prop, value)
+		if prop >= propBackdrop {
+			p.unread(prop, value)
+		} else {
+			p.wordOrLength(prop, value)
+		}
 	}
 }
 
-// propClipOf maps clip-path to clip: either hides alike.
-func propClipOf(prop cssProp) cssProp {
-	if prop == propClipPath {
-		return propClip
-	}
-	return prop
-}
-
+// globalWords are the values of all properties. What revert goes back to is not kept.
 var globalWords = map[string]cssWord{
-	"inherit": wordInherit, "initial": wordInitial, "unset": wordUnset, "revert": wordRevert, "revert-layer": wordRevertLayer,
+	"inherit": wordInherit, "initial": wordInitial, "unset": wordUnset, "revert": wordDoubt, "revert-layer": wordDoubt,
 }
 
-// global sets a property, or all properties of a shorthand, to the inherited or the initial value.
+// global sets a property, or all properties of a shorthand, to a word that all of them take.
 func (p *declParser) global(prop cssProp, v cssValue) {
-	if v.word == wordRevertLayer {
-		p.asksLayerBelow = true
-	}
 	switch prop {
 	case propBackgroundAll:
 		p.set(propBackground, v)
 		p.set(propBackgroundImage, v)
 		p.set(propBackgroundClip, v)
-	case propStrokeAll:
-		p.set(propStroke, v)
-		p.set(propStrokeColor, v)
 	case propFont:
 		p.set(propFontSize, v)
 		p.set(propLineHeight, v)
@@ -238,28 +188,24 @@ func (p *declParser) global(prop cssProp, v cssValue) {
 			p.set(side, v)
 		}
 	default:
-		p.set(propClipOf(prop), v)
+		p.set(prop, v)
 	}
 }
 
-// opacityValue reads a number or a percentage.
-func opacityValue(value string) (cssValue, bool) {
-	if isMath(value) {
-		v, ok := computed(value)
-		v.number = max(0, min(v.number, 1))
-		return cssValue{number: v.number}, ok && (v.unit == unitNumber || v.unit == unitPercent)
+// color parses a color. In quirks mode it may be a bare number of six or three hexadecimal digits.
+func (p *declParser) color(prop cssProp, value string) {
+	v, ok := colorValue(value)
+	if !ok && p.quirks && (len(value) == 6 || len(value) == 3) {
+		v.color, ok = parseHexColor(value)
 	}
-	v, ok := parseChannel(value, 1)
-	return cssValue{number: float32(v)}, ok
+	if ok {
+		p.set(prop, v)
+	} else {
+		p.doubt(prop, value)
+	}
 }
 
 func colorValue(value string) (cssValue, bool) {
-	if light, ok := strings.CutPrefix(value, "light-dark("); ok {
-		for value = range splitSelectors(light) {
-			break
-		}
-		value = trimCSS(value)
-	}
 	if value == "currentcolor" {
 		return cssValue{word: wordCurrent}, true
 	}
@@ -288,8 +234,8 @@ func (p *declParser) background(value string) {
 		if c, ok := colorValue(part); ok {
 			color = c
 		} else if part == "text" {
-			clip.word = wordLetters
-		} else if isUnknownFunction(part) && imageWord(part) == wordNone && !isMath(part) {
+			clip.word = wordDoubt
+		} else if isUnknownFunction(part) && imageWord(part) == wordNone {
 			color = cssValue{word: wordDoubt}
 		}
 	}

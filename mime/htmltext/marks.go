@@ -25,7 +25,7 @@ func ReadMarked(source string, judge func(Element) (kind, rest string)) (text st
 	r := newReader(source)
 	r.marker = &elementMarker{judge: judge}
 	r.read()
-	text, skipped := r.text()
+	text, skipped := r.out.text()
 	marks = r.marker.marks
 	for i := range marks {
 		marks[i].Offset = max(0, marks[i].Offset-skipped)
@@ -89,8 +89,8 @@ func (m *elementMarker) end(r *reader, tag tagName) {
 
 // mark ends the line, and records the kind of the next.
 func (m *elementMarker) mark(r *reader, kind string) {
-	r.breakLine(1)
+	r.out.breakLine(1)
 	if len(m.marks) < maxMarks {
-		m.marks = append(m.marks, Mark{r.seen.out.Len(), kind})
+		m.marks = append(m.marks, Mark{r.out.seen.out.Len(), kind})
 	}
 }

@@ -7,18 +7,11 @@ type identity struct {
 	tag             tagName
 	name, id, class string
 	attrs           string // as written
-	place           place
+	before          probes
+	isFirst         bool // among the children of its parent, if the sheet needs that
 }
 
-// A place is the position of an element among the children of its parent. Only the positions that the sheet needs are known.
-type place struct {
-	index, typeIndex     int32 // counted from 1; the second among those of the same name
-	fromEnd, typeFromEnd int32 // counted from the last, which is 1; 0 where that is not known
-	element              int32 // its index among the elements of the page, from 1
-	probes               probes
-}
-
-// probes are those that elements before another match, in bits.
+// probes are those that the element right before another, and all elements before it in their parent, match, in bits.
 type probes struct{ next, all uint64 }
 
 // A truth is the result of a test on an element.
@@ -37,29 +30,26 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// A cssMatch is a selector that matches; unsure means that it may match.
-type cssMatch struct {
-	selector int32
-	unsure   bool
-}
-
 // A matcher finds the rules of a sheet that apply to an element.
 type matcher struct {
-	sheet   *cssSheet
-	shape   *pageShape // nil during the survey, and if no selector needs it
-	survey  *pageShape // the result of the survey
-	matched []cssMatch
-	parts   []cssMatch // selectors of parts of the element
-	probes  uint64     // that the element matches
-	doubts  uint64     // probes that were ever unsure
-	unsure  bool       // the match that is looked for
+	sheet *cssSheet
+	// matched are the selectors that match, the weakest first; unsure are those that may match, or whose rules may apply, or that
+	// are about the first line or letter; generated are those of ::before and ::after.
+	matched, unsure, generated []int32
+
+	probes  uint64 // that the element matches
+	doubts  uint64 // probes that were ever unsure
+	isClear bool   // the match that is looked for is not unsure
 	// budget is the number of tests that are left. It is far more than pages need, and bounds the cost of hostile ones.
 	budget int
 }
 
-// find collects the selectors that match the element, the weakest first.
-func (m *matcher) find(element *identity, ancestors []node) []cssMatch {
-	m.matched, m.parts, m.probes = m.matched[:0], m.parts[:0], 0
+// find collects the selectors that match the element.
+func (m *matcher) find(element *identity, ancestors []node) {
+	m.matched, m.unsure, m.generated, m.probes = m.matched[:0], m.unsure[:0], m.generated[:0], 0
+	if len(m.sheet.selectors) == 0 || m.budget < 0 {
+		return
+	}
 	m.look('<', element.nameLower(), element, ancestors)
 	if element.id != "" {
 		m.look('#', element.id, element, ancestors)
@@ -73,10 +63,9 @@ func (m *matcher) find(element *identity, ancestors []node) []cssMatch {
 	for _, i := range m.sheet.universal {
 		m.try(i, element, ancestors)
 	}
-	if len(m.matched) > 1 && m.survey == nil { // the survey's are of no rule, and in no order
+	if len(m.matched) > 1 {
 		m.sheet.sort(m.matched)
 	}
-	return m.matched
 }
 
 // nextWord cuts the first word off.
@@ -103,26 +92,24 @@ func (m *matcher) look(mark byte, name string, element *identity, ancestors []no
 
 func (m *matcher) try(i int32, element *identity, ancestors []node) {
 	selector := &m.sheet.selectors[i]
-	if (selector.rule == isRelation) != (m.survey != nil) && selector.rule != isProbe {
-		return
-	}
-	m.unsure = false
+	m.isClear = true
 	if m.match(m.tests(selector), element, ancestors) != matchYes {
 		return
 	}
-	if selector.rule == isProbe {
+	switch {
+	case selector.rule == isProbe:
 		bit := uint64(1) << (selector.probe - 1)
 		m.probes |= bit
-		if m.unsure {
+		if !m.isClear {
 			m.doubts |= bit
 		}
-		return
+	case selector.part == partGenerated:
+		m.generated = append(m.generated, i)
+	case !m.isClear || selector.part == partFirst || m.sheet.rules[selector.rule].unsure:
+		m.unsure = append(m.unsure, i)
+	default:
+		m.matched = append(m.matched, i)
 	}
-	if selector.part != 0 {
-		m.parts = append(m.parts, cssMatch{i, m.unsure})
-		return
-	}
-	m.matched = append(m.matched, cssMatch{i, m.unsure})
 }
 
 func (m *matcher) tests(selector *cssSelector) []cssSimple {
@@ -148,12 +135,9 @@ func (m *matcher) match(tests []cssSimple, element *identity, ancestors []node) 
 		if m.budget < 0 {
 			return matchNo
 		}
-		if test.kind == simpleAnchor {
-			return m.relate(test, element)
-		}
 		switch found := m.holds(test, element, ancestors); {
 		case found == unsure:
-			m.unsure = true
+			m.isClear = false
 		case (found == yes) == test.negated:
 			return matchNo
 		}
@@ -199,20 +183,12 @@ func (m *matcher) holds(test *cssSimple, element *identity, ancestors []node) tr
 		m.budget -= len(element.attrs) >> 3
 		value, ok := element.attribute(test.name)
 		return truthOf(ok && test.compares(value))
-	case simpleNth:
-		return m.sheet.nths[test.n].includes(element.place)
-	case simpleState:
-		return m.state(test.op, element, ancestors)
-	case simpleLang:
-		return m.speaks(test.value, element, ancestors)
+	case simpleFirst:
+		return truthOf(element.isFirst)
 	case simpleList:
 		return m.any(m.sheet.lists[test.n], element, ancestors)
 	case simpleBefore:
 		return m.isBefore(test, element)
-	case simpleEmpty:
-		return m.shape.isEmpty(element)
-	case simpleHas:
-		return m.shape.has(element, test.n)
 	default:
 		return unsure
 	}
@@ -220,18 +196,17 @@ func (m *matcher) holds(test *cssSimple, element *identity, ancestors []node) tr
 
 // any reports whether one of the selectors of a list matches.
 func (m *matcher) any(list cssList, element *identity, ancestors []node) truth {
-	around, found := m.unsure, no
+	around, found := m.isClear, no
 	for i := list.first; i < list.first+list.count && found != yes && m.budget >= 0; i++ {
-		m.unsure = false
+		m.isClear = true
 		if m.match(m.tests(&m.sheet.nested[i]), element, ancestors) != matchYes {
 			continue
 		}
-		found = yes
-		if m.unsure {
-			found = unsure
+		if found = unsure; m.isClear {
+			found = yes
 		}
 	}
-	m.unsure = around
+	m.isClear = around
 	return found
 }
 
@@ -240,9 +215,9 @@ func (m *matcher) isBefore(test *cssSimple, element *identity) truth {
 	if m.doubts&bit != 0 {
 		return unsure
 	}
-	before := element.place.probes.all
+	before := element.before.all
 	if test.op == '+' {
-		before = element.place.probes.next
+		before = element.before.next
 	}
 	return truthOf(before&bit != 0)
 }

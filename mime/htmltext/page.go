@@ -1,10 +1,5 @@
 package htmltext
 
-import (
-	"slices"
-	"strings"
-)
-
 // A Page is the text of an HTML page: the visible text, and separately the text that only its source has.
 type Page struct {
 	// Text is the visible text. Blocks are lines, with an empty line where browsers leave one. Items of lists begin with a dash
@@ -17,8 +12,8 @@ type Page struct {
 	Hidden []HiddenText
 
 	// Doubtful has the texts within Text that some mail clients show and others do not, with a blank after each: text in a tiny
-	// font compared with the surrounding one, with overlapping letters, behind a mask, or in a closed details element. It ends
-	// after about 4 KiB. Text that only Outlook hides, by mso-hide, is not included.
+	// font compared with the surrounding one, with overlapping letters, or in a closed details element. It ends after about
+	// 4 KiB. Text that only Outlook hides, by mso-hide, is not included.
 	Doubtful string
 
 	// Alternative are the positions in Text of the alternative texts of pictures, in order. A person who sees the picture does
@@ -28,9 +23,8 @@ type Page struct {
 	// Links are the links in the order of the source; at most 1000.
 	Links []Link
 
-	// Incomplete reports that Text may have hidden text, or lack text that styles generate. The style sheets were too large or
-	// too complex to be applied completely, a rule that hides text depends on something that is not read, or a style of the text
-	// is not understood; see [Read]. Hardly any honest page is Incomplete.
+	// Incomplete reports that Text may have hidden text, or lack text that styles generate: a style of the text is not emulated,
+	// or the style sheets were too large to be applied completely; see [Read]. Hardly any honest page is Incomplete.
 	Incomplete bool
 }
 
@@ -51,7 +45,7 @@ type HiddenBy string
 const (
 	// HiddenByDisplay: display: none, or the attribute hidden.
 	HiddenByDisplay HiddenBy = "display"
-	// HiddenByVisibility: visibility: hidden or collapse, or content-visibility: hidden.
+	// HiddenByVisibility: visibility: hidden or collapse.
 	HiddenByVisibility HiddenBy = "visibility"
 	// HiddenByOpacity: an opacity of less than a tenth, combined with that of all enclosing elements.
 	HiddenByOpacity HiddenBy = "opacity"
@@ -62,7 +56,7 @@ const (
 	HiddenByColor HiddenBy = "color"
 	// HiddenByPosition: a position to the left of the page, above it, or far to the right.
 	HiddenByPosition HiddenBy = "position"
-	// HiddenByClipping: a clipping box without height or width, a clip path, or a scale of 0.
+	// HiddenByClipping: a clipping box without height or width.
 	HiddenByClipping HiddenBy = "clipping"
 	// HiddenByCharacter: characters without width, soft hyphens, marks of direction, fillers, and tags (as the ASCII that they
 	// spell) within visible text. Joiners and selectors that the text's script needs do not count.
@@ -116,16 +110,8 @@ const (
 // own style sheets and the styles of its elements like a browser in a window of 1280 by 800 pixels, with scripts turned off. It
 // does not load pictures and external style sheets.
 //
-// A rule that cannot be judged may reveal text but does not hide any: the text counts as visible, and the reading is Incomplete.
-// Such rules are those of @container, of @scope with a limit, and under @supports for unknown properties. They are also those
-// with selectors for :valid and other states that depend on user input, for :checked of radio buttons in a group, for :nth-child
-// with "of", for more than 64 different elements before "+" or "~", or for more than 31 different :has. Animations are not run,
-// and styles for :hover, :focus, :target and :visited are not applied.
-//
-// A style that cannot be judged does not hide text either: an unknown function of colors, lengths, shapes or moves; a filter that
-// changes colors; a color like the background's if a shadow, an outline of the letters, or a box that is moved under them may
-// reveal it; and a box that is moved out of sight and back. Text that ::before and ::after generate from strings is part of the
-// text. Letters that a style forces from right to left, as bdo does, are returned in their visible order.
+// What is not emulated does not hide text, and makes the reading Incomplete where it could; see the limits of the package.
+// Animations are not run, and styles for :hover, :focus, :target and :visited are not applied.
 //
 // The options of a select and the content of a closed details element count as visible: a person opens them with a click, and
 // mail clients that do not know the elements show their content. The latter is Doubtful.
@@ -140,46 +126,3 @@ func Read(source string) Page {
 
 // Text returns the visible text of HTML: the Text of [Read].
 func Text(source string) string { return Read(source).Text }
-
-// text returns the visible text, without the breaks around it, and the number of bytes of the leading breaks.
-func (r *reader) text() (text string, skipped int) {
-	all := strings.TrimRight(r.seen.written(), " \n\t")
-	text = strings.TrimLeft(all, "\n")
-	return text, len(all) - len(text)
-}
-
-// result trims the text and adjusts the positions of links.
-func (r *reader) result() Page {
-	text, skipped := r.text()
-	for i := range r.links {
-		l := &r.links[i]
-		l.Start, l.End = max(0, l.Start-skipped), max(0, l.End-skipped)
-		l.End = min(l.End, len(text))
-		l.Start = min(l.Start, l.End)
-	}
-	for i := range r.alternative {
-		a := &r.alternative[i]
-		a.Start, a.End = max(0, a.Start-skipped), min(max(0, a.End-skipped), len(text))
-		a.Start = min(a.Start, a.End)
-	}
-	return Page{
-		Text: text, Hidden: r.hiddenTexts(), Doubtful: string(r.doubtful), Alternative: r.alternative, Links: r.links,
-		Incomplete: r.sheet.overfull || r.cascade.doubtful || r.matcher.budget < 0,
-	}
-}
-
-func (r *reader) hiddenTexts() []HiddenText {
-	if len(r.pieces) == 0 {
-		return nil
-	}
-	lost := r.lost.written()
-	texts := make([]HiddenText, len(r.pieces))
-	for i, p := range r.pieces {
-		end := len(lost)
-		if i+1 < len(r.pieces) {
-			end = r.pieces[i+1].begin
-		}
-		texts[i] = HiddenText{Text: strings.TrimRight(lost[p.begin:end], "\n"), By: hidings[p.by], Offset: p.offset}
-	}
-	return slices.Clip(texts)
-}

@@ -86,10 +86,8 @@ var hiddenTexts = map[string]struct {
 	"dialog":                    {"<dialog>lost</dialog>", htmltext.HiddenByDisplay},
 	"visibility":                {"<p style='visibility:hidden'>lost</p>", htmltext.HiddenByVisibility},
 	"visibility, collapse":      {"<p style='visibility:collapse'>lost</p>", htmltext.HiddenByVisibility},
-	"content-visibility":        {"<p style='content-visibility:hidden'>lost</p>", htmltext.HiddenByVisibility},
 	"opacity":                   {"<p style='opacity:.01'>lost</p>", htmltext.HiddenByOpacity},
 	"opacity, product":          {"<p style='opacity:30%'><b style='opacity:.3'>lost</b></p>", htmltext.HiddenByOpacity},
-	"filter":                    {"<p style='filter:opacity(0)'>lost</p>", htmltext.HiddenByOpacity},
 	"size":                      {"<p style='font-size:0'>lost</p>", htmltext.HiddenBySize},
 	"size, shorthand":           {"<p style='font:bold 0px/1.2 Arial'>lost</p>", htmltext.HiddenBySize},
 	"size, a pixel":             {"<p style='font-size:1px'>lost</p>", htmltext.HiddenBySize},
@@ -118,24 +116,9 @@ var hiddenTexts = map[string]struct {
 	"clipping, width":           {"<span style='display:inline-block;width:0;overflow:hidden'>lost</span>", htmltext.HiddenByClipping},
 	"clipping, line":            {"<div style='line-height:0;overflow:hidden'>lost</div>", htmltext.HiddenByClipping},
 	"clipping, floating":        {"<b style='float:left;width:1px;height:1px;overflow:hidden'>lost</b>", htmltext.HiddenByClipping},
-	"size, computed":            {"<p style='font-size:calc(2px - (1px + 1px))'>lost</p>", htmltext.HiddenBySize},
-	"size, the least":           {"<p style='font-size:min(12px, 0em)'>lost</p>", htmltext.HiddenBySize},
-	"size, clamped":             {"<p style='font-size:clamp(0px, 1px/2, 9px)'>lost</p>", htmltext.HiddenBySize},
-	"opacity, computed":         {"<p style='opacity:calc(1 - 1)'>lost</p>", htmltext.HiddenByOpacity},
-	"color, light or dark":      {"<p style='color:light-dark(white, black)'>lost</p>", htmltext.HiddenByColor},
-	"clipping, computed":        {"<div style='height:calc(2*0px);overflow:hidden'>lost</div>", htmltext.HiddenByClipping},
-	"turned away":               {"<div style='transform:rotateY(90deg)'>lost</div>", htmltext.HiddenByClipping},
-	"hidden until found":        {"<div hidden=until-found>lost</div>", htmltext.HiddenByVisibility},
 	"color of a page to come":   {"lost<body style='color:white'></body>", htmltext.HiddenByColor},
-	"sheet, wide windows":       {noQuirks + "@media (width >= 600px){p{display:none}}</style><p>lost</p>", htmltext.HiddenByDisplay},
-	"sheet, windows between":    {noQuirks + "@media (600px<width<=1280px){p{display:none}}</style><p>lost</p>", htmltext.HiddenByDisplay},
 	"indent of a block within":  {"<div style='text-indent:-9999px'><br><p>lost</p></div>", htmltext.HiddenByPosition},
-	"clip, a pixel":             {"<b style='position:absolute;clip:rect(1px,1px,1px,1px)'>lost</b>", htmltext.HiddenByClipping},
 	"picture, text in it":       {"<svg>lost</svg>", htmltext.HiddenByElement},
-	"clip":                      {"<b style='position:absolute;clip:rect(0,0,0,0)'>lost</b>", htmltext.HiddenByClipping},
-	"clip, blanks":              {"<b style='position:absolute;clip:rect(0 0 0 0)'>lost</b>", htmltext.HiddenByClipping},
-	"clip-path":                 {"<b style='clip-path:inset(50%)'>lost</b>", htmltext.HiddenByClipping},
-	"scale":                     {"<div style='transform:scale(0)'>lost</div>", htmltext.HiddenByClipping},
 	"title":                     {"<title>lost</title>", htmltext.HiddenByElement},
 	"template":                  {"<template><p>lost</template>", htmltext.HiddenByElement},
 	"iframe":                    {"<iframe>lost</iframe>", htmltext.HiddenByElement},
@@ -188,6 +171,60 @@ func TestHiddenText(t *testing.T) {
 			require.Equal(t, "lost", strings.ReplaceAll(page.Hidden[0].Text, "\n\n", ""))
 			require.Contains(t, c.html[page.Hidden[0].Offset:], c.html[page.Hidden[0].Offset:][:2])
 			require.False(t, page.Incomplete)
+		})
+	}
+}
+
+// unreadTexts are pages that hide the text "lost" by styles that are not emulated.
+var unreadTexts = map[string]string{
+	"content-visibility":         "<p style='content-visibility:hidden'>lost</p>",
+	"filter":                     "<p style='filter:opacity(0)'>lost</p>",
+	"size, computed":             "<p style='font-size:calc(2px - (1px + 1px))'>lost</p>",
+	"size, the least":            "<p style='font-size:min(12px, 0em)'>lost</p>",
+	"size, clamped":              "<p style='font-size:clamp(0px, 1px/2, 9px)'>lost</p>",
+	"opacity, computed":          "<p style='opacity:calc(1 - 1)'>lost</p>",
+	"color, light or dark":       "<p style='color:light-dark(white, black)'>lost</p>",
+	"clipping, computed":         "<div style='height:calc(2*0px);overflow:hidden'>lost</div>",
+	"turned away":                "<div style='transform:rotateY(90deg)'>lost</div>",
+	"hidden until found":         "<div hidden=until-found>lost</div>",
+	"sheet, wide windows":        noQuirks + "@media (width >= 600px){p{display:none}}</style><p>lost</p>",
+	"sheet, windows between":     noQuirks + "@media (600px<width<=1280px){p{display:none}}</style><p>lost</p>",
+	"clip, a pixel":              "<b style='position:absolute;clip:rect(1px,1px,1px,1px)'>lost</b>",
+	"clip":                       "<b style='position:absolute;clip:rect(0,0,0,0)'>lost</b>",
+	"clip, blanks":               "<b style='position:absolute;clip:rect(0 0 0 0)'>lost</b>",
+	"clip-path":                  "<b style='clip-path:inset(50%)'>lost</b>",
+	"scale":                      "<div style='transform:scale(0)'>lost</div>",
+	"rotated about the page":     "<div style='transform:rotate3d(1,0,0,90deg)'>lost</div>",
+	"rotate":                     "<div style='rotate:y 90deg'>lost</div>",
+	"zoom":                       "<div style='zoom:.01'>lost</div>",
+	"color of another space":     "<p style='color:oklch(1 0 0)'>lost</p>",
+	"variable":                   "<p style='--x:none;display:var(--x)'>lost</p>",
+	"variable of a shorthand":    "<p style='font:var(--x,0/0 a)'>lost</p>",
+	"containment":                "<div style='contain:strict'>lost</div>",
+	"picture in its place":       "<div style='content:url(x)'>lost</div>",
+	"mask":                       "<div style='mask:linear-gradient(transparent,transparent)'>lost</div>",
+	"sheet, layer":               noQuirks + "@layer b,a;@layer a{p{display:none}}@layer b{p{display:block}}</style><p>lost</p>",
+	"sheet, supported":           noQuirks + "@supports (display:grid){p{color:white}}</style><p>lost</p>",
+	"sheet, rule in a rule":      noQuirks + "div{> p{display:none}}</style><div><p>lost</p></div>",
+	"sheet, rule about its rule": noQuirks + "p{&.a{display:none}}</style><p class=a>lost</p>",
+	"sheet, scope":               noQuirks + "@scope (div){:scope{display:none}}</style><div>lost</div>",
+	"sheet, place":               noQuirks + "p:nth-child(1){display:none}</style><p>lost</p>",
+	"sheet, state":               noQuirks + "input:checked + p{display:none}</style><input type=checkbox checked><p>lost</p>",
+	"sheet, content":             noQuirks + "p:has(b){display:none}</style><p><b></b>lost</p>",
+	"sheet, letters, and ground": noQuirks + "@supports (top:0){div{color:#123456}}p{background:#123456}</style><div><p>lost</p></div>",
+	"sheet, ground, and letters": noQuirks + "@supports (top:0){div{background:#123456}}p{color:#123456}</style><div><p>lost</p></div>",
+	"sheet, two rules":           noQuirks + "@supports (top:0){p{color:#123456}div{background:#123456}}</style><div><p>lost</p></div>",
+}
+
+// TestUnreadStylesAskAPerson: text that a style may hide that is not emulated counts as visible, and the reading is incomplete.
+func TestUnreadStylesAskAPerson(t *testing.T) {
+	for name, html := range unreadTexts {
+		t.Run(name, func(t *testing.T) {
+			page := htmltext.Read(html + afterHidden)
+			require.Contains(t, page.Text, "lost")
+			require.Contains(t, page.Text, "seen")
+			require.True(t, page.Incomplete)
+			require.False(t, htmltext.Read(strings.Replace(html, "lost", "<br>", 1)).Incomplete, "no text is in doubt")
 		})
 	}
 }

@@ -2,89 +2,40 @@ package htmltext
 
 import "strings"
 
-// A reader reads a page in one pass. The scanner yields tags and texts, the stack of open elements gives their context, and
-// each element's style determines whether its text is visible.
+// A reader reads a page in one pass. The scanner yields tags and texts, the tree of open elements gives their context, and each
+// element's style determines whether its text is visible.
 type reader struct {
-	scanner scanner
-	quirks  bool // the page has no proper doctype, and is shown as in browsers of the nineties
-	sheet   cssSheet
-	matcher matcher
-	cascade cascade
-	// inline and inlineTexts are those of a style attribute, and inlineAsks reports that it uses variables. They are reused.
-	inline      []cssDecl
-	inlineTexts []string
-	inlineAsks  bool
-	frames      []variableFrame
-	vars        int32     // 1 + the place of the last frame of the element that is styled
-	replaced    []cssDecl // with variables; for reuse
-	set         attrSet   // of an element that is styled anew
-	decoded     []byte    // a text with its references decoded; for reuse
-	references  referenceCache
-
-	stack   []node
-	open    [tagCount]uint16 // how many of each element are in the stack
-	formats []openFormat
-	serial  int32
-	links   []Link
+	tree
+	scanner    scanner
+	decoded    []byte // a text with its references decoded; for reuse
+	references referenceCache
 	// dropNewline reports that a following line break is part of the previous tag.
 	dropNewline bool
+	formOpen    bool
 	marker      *elementMarker // nil if no elements are marked
-	isDark      bool           // the page asks for a dark window
-	isReversed  bool           // the text before ran from right to left
-
-	// The texts that are generated before the content of elements (next), and after that of the open elements; the bytes of them
-	// that may still be written; and whether a painted box may lie over others.
-	before, after []generatedText
-	generateRoom  int
-	overlaps      bool
-	partMatches   []cssMatch
-	formOpen      bool
-	inBody        bool // an element has come that does not belong to the head
-	elements      int32
-	types         []typeCount
-	linkColor     rgba
-
-	seen, lost textWriter
-	doubtful   []byte
-
-	alternative []Span
-	pieces      []hiddenPiece
-	pieceOpen   bool // the last piece goes on
-}
-
-type hiddenPiece struct {
-	by            hiding
-	offset, begin int
 }
 
 func newReader(source string) *reader {
-	r := &reader{scanner: scanner{source: source}, linkColor: linkColor}
-	r.quirks = isQuirky(source)
-	r.sheet = cssSheet{quirks: r.quirks, room: max(1024, len(source)/64)}
-	lastPage, lastStyle, lastMeta := lastTags(source)
+	r := &reader{scanner: scanner{source: source}}
+	r.out = newOutput(len(source))
+	st := &r.styler
+	st.page, st.linkColor = pageStyle, linkColor
+	st.quirks = isQuirky(source)
+	st.sheet = cssSheet{quirks: st.quirks, room: max(1024, len(source)/64)}
+	lastPage, lastStyle := lastTags(source)
 	r.readSheets(lastStyle)
-	r.matcher = matcher{sheet: &r.sheet, budget: 100_000 + 4*len(source)}
-	r.seen, r.lost = newTextWriter(len(source)/4+64), newTextWriter(0)
-	r.seen.expected, r.lost.expected = len(source), len(source)
-	r.seen.room = len(source)/8 + 256
-	if r.sheet.asks&asksAhead != 0 {
-		r.matcher.shape = surveyPage(r)
-	} else {
-		r.stack = make([]node, 0, 24)
-	}
-	if lastMeta >= 0 {
-		r.readScheme(lastMeta)
-	}
-	r.generateRoom = 256 + len(source)/8
+	st.matcher = matcher{sheet: &st.sheet, budget: 100_000 + 4*len(source)}
+	r.stack = make([]node, 0, 24)
 	r.begin()
 	r.readPage(lastPage)
-	if r.sheet.hasParts {
-		r.addPageParts()
-	}
-	if r.stack[0].style.isDark && r.linkColor == linkColor {
-		r.linkColor = darkLinkColor
-	}
 	return r
+}
+
+// result returns what was read.
+func (r *reader) result() Page {
+	st := &r.styler
+	r.out.incomplete = r.out.incomplete || st.sheet.overfull || st.matcher.budget < 0 || st.generates || st.overlaps && r.out.lostOnPage
+	return r.out.page()
 }
 
 // begin opens the page.
@@ -127,7 +78,7 @@ func (r *reader) readSheets(last int) {
 	if last < 0 {
 		return
 	}
-	templates := 0
+	sheet, templates := &r.styler.sheet, 0
 	for s := (scanner{source: r.scanner.source}); s.pos <= last; {
 		token := s.next()
 		switch {
@@ -138,29 +89,27 @@ func (r *reader) readSheets(last int) {
 		case token == endToken && s.tag == tagTemplate:
 			templates = max(0, templates-1)
 		case token == startToken && s.tag == tagStyle && templates == 0:
-			kind, media := s.set.get(attrType), lowerCSS(s.set.get(attrMedia))
-			if s.next() == textToken && (kind == "" || strings.EqualFold(kind, "text/css")) && mediaApplies(media) {
-				r.sheet.add(s.text)
+			kind, applies := s.set.get(attrType), mediaApplies(lowerCSS(s.set.get(attrMedia)))
+			if s.next() == textToken && (kind == "" || strings.EqualFold(kind, "text/css")) && applies != no {
+				sheet.add(s.text, ruleContext{unsure: applies == unsure})
 			}
 		case token == startToken && s.tag == tagLink && templates == 0:
-			r.readLinkedSheet(&s)
+			// No sheet is loaded, nor is one within an address read.
+			self, address := identity{attrs: s.attrs}, lowerASCII(strings.TrimSpace(s.set.get(attrHref)))
+			rel, _ := self.attribute("rel")
+			sheet.overfull = sheet.overfull || strings.HasPrefix(address, "data:") && strings.Contains(lowerASCII(rel), "stylesheet")
 		}
 	}
-	if len(r.sheet.selectors) == 0 {
-		r.sheet.asks = 0 // the selector with the test was invalid
-		return
-	}
-	r.sheet.index()
+	sheet.index()
 }
 
-// lastTags are the offsets of the last tags that look like those of html or body, of style or link, and of meta; negative if
-// there is none.
-func lastTags(source string) (page, style, meta int) {
-	page, style, meta = -1, -1, -1
+// lastTags are the offsets of the last tags that look like those of html or body, and of style or link; negative if there is none.
+func lastTags(source string) (page, style int) {
+	page, style = -1, -1
 	for i := 0; ; i++ {
 		next := strings.IndexByte(source[i:], '<')
 		if next < 0 || i+next+1 == len(source) {
-			return page, style, meta
+			return page, style
 		}
 		i += next
 		switch rest := source[i+1:]; rest[0] | 0x20 {
@@ -180,10 +129,6 @@ func lastTags(source string) (page, style, meta int) {
 			if isTagAt(rest, "link") {
 				style = i
 			}
-		case 'm':
-			if isTagAt(rest, "meta") {
-				meta = i
-			}
 		}
 	}
 }
@@ -191,15 +136,9 @@ func lastTags(source string) (page, style, meta int) {
 func (r *reader) read() {
 	s := &r.scanner
 	for {
-		if len(r.before) > 0 {
-			r.generateBefore()
-		}
 		switch s.next() {
 		case endOfPage:
 			r.popTo(0)
-			for i := len(r.stack) - 1; i >= 0; i-- {
-				r.generateAfter(&r.stack[i])
-			}
 			return
 		case textToken:
 			r.textNode(s.text, s.at)
@@ -215,7 +154,7 @@ func (r *reader) read() {
 				r.marker.end(r, tag)
 			}
 		case commentToken:
-			r.comment(s.text, s.at)
+			r.out.comment(s.text, s.at)
 		}
 	}
 }

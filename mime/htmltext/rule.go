@@ -2,42 +2,42 @@ package htmltext
 
 import "strings"
 
-// rule stores a rule, and the rules within its block (CSS Nesting).
+// rule stores a rule. It is not computed which elements the rules within its block apply to: any that their own selectors match
+// may be.
 func (s *cssSheet) rule(prelude, content string, at ruleContext) {
-	if strings.IndexByte(content, '{') < 0 {
-		s.declarations(prelude, content, at)
-		return
-	}
-	inner := at
-	inner.depth++
-	if inner.parent = s.parent(prelude, at); inner.parent >= 0 && inner.depth <= maxNesting {
-		s.block(prelude, content, at, inner)
-	}
-}
-
-// block reads declarations for a selector, and the rules between them.
-func (s *cssSheet) block(prelude, content string, at, inner ruleContext) {
 	begin, i := 0, 0
-	for i < len(content) {
-		rest := content[i:]
-		end := itemEnd(rest)
-		if end == len(rest) || rest[end] == ';' {
-			i += min(end+1, len(rest))
+	for last := strings.LastIndexByte(content, '{'); i <= last; {
+		end := i + itemEnd(content[i:])
+		if end == len(content) || content[end] == ';' {
+			i = end + 1
 			continue
 		}
-		nested := trimCSS(rest[:end])
-		length := blockLength(rest[end:])
 		s.declarations(prelude, content[begin:i], at)
-		block := strings.TrimSuffix(rest[end+1:end+length], "}")
-		i += end + length
+		length := blockLength(content[end:])
+		s.nestedRule(prelude, trimCSS(content[i:end]), strings.TrimSuffix(content[end+1:end+length], "}"), at)
+		i = end + length
 		begin = i
-		if !strings.HasPrefix(nested, "@") {
-			s.rule(nested, block, inner)
-		} else if within, ok := s.atRule(nested, inner); ok {
-			s.block("&", block, within, within)
-		}
 	}
 	s.declarations(prelude, content[begin:], at)
+}
+
+// nestedRule reads a rule, or an at-rule, within the block of a rule.
+func (s *cssSheet) nestedRule(around, prelude, content string, at ruleContext) {
+	at.unsure = true
+	if at.depth++; at.depth > maxNesting {
+		s.overfull = true
+		return
+	}
+	switch {
+	case strings.HasPrefix(prelude, "@"):
+		if within, ok := s.atRule(prelude, at); ok {
+			s.rule(around, content, within)
+		}
+	case prelude == "" || strings.IndexByte(prelude, '&') >= 0 || strings.IndexByte(">+~", prelude[0]) >= 0:
+		s.rule("*", content, at)
+	default:
+		s.rule(prelude, content, at)
+	}
 }
 
 // itemEnd returns the offset of the end of a declaration or of the part before a block. The value of a variable may contain a
@@ -67,17 +67,14 @@ func (s *cssSheet) declarations(prelude, content string, at ruleContext) {
 		return
 	}
 	before := s.mark()
-	p := declParser{quirks: s.quirks, first: len(s.decls), out: s.decls, texts: s.texts, textRoom: s.room, keepsContent: true}
+	p := declParser{quirks: s.quirks, first: len(s.decls), out: s.decls}
 	p.parse(content)
-	s.decls, s.texts = p.out, p.texts
-	s.room = min(s.room, p.textRoom)
-	s.overfull = s.overfull || p.textRoom < 0
-	if len(s.decls) == before.decls {
+	if s.decls = p.out; len(s.decls) == before.decls {
 		return
 	}
 	number := int32(len(s.rules))
 	for text := range splitSelectors(prelude) {
-		p := selectorParser{sheet: s, text: text, parsed: s.scratch[:0], parent: at.parent}
+		p := selectorParser{sheet: s, text: text, parsed: s.scratch[:0]}
 		fault := p.parse()
 		s.scratch = p.parsed
 		switch fault {
@@ -95,30 +92,20 @@ func (s *cssSheet) declarations(prelude, content string, at ruleContext) {
 		s.reset(before)
 		return
 	}
-	if p.asksVariables {
-		s.asks |= asksVariables
-	}
-	if p.asksLayerBelow {
-		s.asks |= asksLayerBelow
-	}
 	s.rules = append(s.rules, cssRule{
-		first: int32(before.decls), count: int32(len(s.decls) - before.decls), layer: at.layer, unsure: at.unsure || s.foreign,
+		first: int32(before.decls), count: int32(len(s.decls) - before.decls), unsure: at.unsure || s.foreign,
 	})
 }
 
 // A sheetMark is the amount of everything in a sheet.
-type sheetMark struct{ decls, texts, selectors, simples, nths, nested, lists, relations, probes int }
+type sheetMark struct{ decls, selectors, simples, probes, nested, lists int }
 
 func (s *cssSheet) mark() sheetMark {
-	return sheetMark{
-		len(s.decls), len(s.texts), len(s.selectors), len(s.simples), len(s.nths), len(s.nested), len(s.lists), len(s.relations),
-		len(s.probes),
-	}
+	return sheetMark{len(s.decls), len(s.selectors), len(s.simples), len(s.probes), len(s.nested), len(s.lists)}
 }
 
 // reset drops everything that was read since the mark.
 func (s *cssSheet) reset(m sheetMark) {
-	s.decls, s.texts, s.selectors, s.simples = s.decls[:m.decls], s.texts[:m.texts], s.selectors[:m.selectors], s.simples[:m.simples]
-	s.nths, s.nested, s.lists = s.nths[:m.nths], s.nested[:m.nested], s.lists[:m.lists]
-	s.relations, s.probes = s.relations[:m.relations], s.probes[:m.probes]
+	s.decls, s.selectors, s.simples = s.decls[:m.decls], s.selectors[:m.selectors], s.simples[:m.simples]
+	s.probes, s.nested, s.lists = s.probes[:m.probes], s.nested[:m.nested], s.lists[:m.lists]
 }

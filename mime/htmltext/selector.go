@@ -5,10 +5,10 @@ import "strings"
 // A cssSimple is one test of a selector on one element, or the step from its element to that of the next tests.
 type cssSimple struct {
 	kind        simpleKind
-	op          byte // of an attribute: 0, or the character before "="; of simpleBefore and simpleAnchor: the combinator; of a state: which
+	op          byte // of an attribute: 0, or the character before "="; of simpleBefore: the combinator
 	negated     bool
 	fold        bool  // the value is in lower case, and an attribute's is compared without regard to case
-	n           int32 // index of the test's subject: among the lists, the counts, the probes or the relations of the sheet
+	n           int32 // the number of the probe of simpleBefore, or of the list of simpleList
 	name, value string
 }
 
@@ -21,14 +21,9 @@ const (
 	simpleAttr
 	simpleRoot
 	simpleLink
-	simpleLang
-	simpleState
-	simpleNth    // the place among the children of the parent
-	simpleEmpty  // it contains no element and no text
+	simpleFirst  // it is the first child of its parent
 	simpleList   // one of the selectors of a list matches
-	simpleHas    // the argument of :has stands in it or after it
 	simpleBefore // the match of a probe stands before it in its parent
-	simpleAnchor // the subject of :has
 	simpleUnsure // a test that is not evaluated
 	toAncestor
 	toParent
@@ -40,18 +35,21 @@ func (s *cssSimple) isStep() bool { return s.kind >= toAncestor }
 // A cssSelector is one of the selectors of a rule: tests from its subject to the outermost element.
 type cssSelector struct {
 	first, count int32 // in cssSheet.simples
-	rule         int32 // or one of those below
+	rule         int32 // or isProbe
 	next         int32 // the next selector in the same bucket
 	specificity  uint32
 	probe        uint8 // 1 + its number, where rule is isProbe
 	part         elementPart
 }
 
-// The values of rule for selectors that only other selectors use.
-const (
-	isProbe    = -1 // the part of a selector before "+" or "~"
-	isRelation = -2 // the argument of :has
-)
+// isProbe is the value of rule for the part of a selector before "+" or "~", which only other selectors use.
+const isProbe = -1
+
+// A cssProbe is such a part.
+type cssProbe struct {
+	text     string
+	selector cssSelector
+}
 
 // A cssList is a list of selectors within another, as that of :is.
 type cssList struct {
@@ -70,10 +68,9 @@ const (
 )
 
 const (
-	// maxTests bounds the tests of a selector.
-	maxTests = 64
-	// maxSelectorDepth bounds the nesting of selector lists. Deeper ones are tests that are not evaluated.
-	maxSelectorDepth = 4
+	maxTests  = 64 // of a selector
+	maxProbes = 64 // of a page; tests of more are not evaluated
+	maxLists  = 4  // within each other
 )
 
 // A selectorParser reads one selector from left to right.
@@ -84,10 +81,8 @@ type selectorParser struct {
 	parsed   []cssSimple // in the order of the text
 	selector cssSelector
 	never    bool
-	parent   int32 // the list that & stands for; negative for none
-	depth    int   // of lists within each other
-	relation bool  // the argument of :has
-	anyTest  bool  // the compound holds something
+	anyTest  bool // the compound holds something
+	depth    int  // of lists within each other
 }
 
 func (p *selectorParser) parse() selectorFault {
@@ -95,7 +90,6 @@ func (p *selectorParser) parse() selectorFault {
 	if p.text == "" {
 		return selectorInvalid
 	}
-	p.begin()
 	for p.pos < len(p.text) {
 		if len(p.parsed) == maxTests {
 			return selectorTooLong
@@ -114,35 +108,6 @@ func (p *selectorParser) parse() selectorFault {
 	}
 }
 
-// begin adds the implied test before a selector in the block of a rule, and before the argument of :has.
-func (p *selectorParser) begin() {
-	isRelative := p.depth == 0 && p.parent >= 0
-	startsAtStep := strings.IndexByte(">+~", p.text[0]) >= 0
-	switch {
-	case p.relation:
-		mark := byte(' ')
-		if startsAtStep {
-			mark = p.text[0]
-			p.pos++
-		}
-		p.parsed = append(p.parsed, cssSimple{kind: simpleAnchor, op: mark, n: int32(len(p.sheet.relations))})
-		switch mark {
-		case ' ':
-			p.parsed = append(p.parsed, cssSimple{kind: toAncestor})
-		case '>':
-			p.parsed = append(p.parsed, cssSimple{kind: toParent})
-		}
-		for p.pos < len(p.text) && isSpaceByte(p.text[p.pos]) {
-			p.pos++
-		}
-	case isRelative && startsAtStep:
-		p.nesting()
-	case isRelative && strings.IndexByte(p.text, '&') < 0:
-		p.nesting()
-		p.step(' ')
-	}
-}
-
 // part reads a combinator or a simple selector. It returns false if there is neither.
 func (p *selectorParser) part() bool {
 	p.never = p.never || p.selector.part != 0 // nothing may follow a part of an element
@@ -155,9 +120,9 @@ func (p *selectorParser) part() bool {
 	switch c {
 	case '*', '|':
 		return isFirst && p.universal()
-	case '&':
+	case '&': // outside of rules, the element of the page
 		p.pos++
-		p.nesting()
+		p.parsed = append(p.parsed, cssSimple{kind: simpleRoot})
 		return true
 	case '.', '#':
 		p.pos++
@@ -187,17 +152,6 @@ func (p *selectorParser) universal() bool {
 		p.pos++
 	}
 	return p.pos == len(p.text) || p.text[p.pos] != '|'
-}
-
-// nesting adds the element of the enclosing rule; outside of rules it is that of the page.
-func (p *selectorParser) nesting() {
-	p.anyTest = true
-	if p.parent < 0 {
-		p.parsed = append(p.parsed, cssSimple{kind: simpleRoot})
-		return
-	}
-	p.selector.specificity += p.sheet.lists[p.parent].specificity
-	p.parsed = append(p.parsed, cssSimple{kind: simpleList, n: p.parent})
 }
 
 func (p *selectorParser) combinator() bool {
@@ -239,13 +193,32 @@ func (p *selectorParser) step(mark byte) {
 // before turns the selector so far into a probe: its matches are remembered for later siblings.
 func (p *selectorParser) before(mark byte, text string) {
 	test := cssSimple{kind: simpleUnsure}
-	if !p.relation {
-		if n, ok := p.sheet.probe(text, p); ok {
-			test = cssSimple{kind: simpleBefore, op: mark, n: n}
-		}
+	if n, ok := p.sheet.probe(text, p); ok {
+		test = cssSimple{kind: simpleBefore, op: mark, n: n}
 	}
 	p.parsed = append(p.parsed[:0], test)
 	p.anyTest = false
+}
+
+// probe returns the number of what a parser has read, as a probe. Many selectors begin with the same one.
+func (s *cssSheet) probe(text string, p *selectorParser) (n int32, ok bool) {
+	for i := range s.probes {
+		if s.probes[i].text == text {
+			return int32(i), true
+		}
+	}
+	n = int32(len(s.probes))
+	if n == maxProbes {
+		return 0, false
+	}
+	var kept []cssSelector
+	if p.never || !s.keep(p, &kept) {
+		return 0, false
+	}
+	s.asksBefore = true
+	kept[0].rule, kept[0].probe = isProbe, uint8(n+1)
+	s.probes = append(s.probes, cssProbe{text, kept[0]})
+	return n, true
 }
 
 func (p *selectorParser) named(mark byte) bool {

@@ -9,7 +9,6 @@ import (
 type cssSheet struct {
 	quirks    bool
 	decls     []cssDecl
-	texts     []string // of declarations that hold variables
 	rules     []cssRule
 	selectors []cssSelector
 	simples   []cssSimple
@@ -17,44 +16,31 @@ type cssSheet struct {
 	// buckets hold the first selector for each hash of an id, class or element name; -1 for none.
 	buckets   []int32
 	universal []int32
-	asks      sheetAsks
-	nths      []cssNth
+	probes    []cssProbe
 	nested    []cssSelector // of lists
 	lists     []cssList
-	relations []cssList // the arguments of :has
-	probes    []cssProbe
-	layers    []cssLayer
+	// asksBefore reports that selectors need the elements before another in its parent.
+	asksBefore bool
 	// foreign reports that element names are not those of HTML.
 	foreign bool
-	// room is the number of tests that may still be stored. Sheets with more are cut, and overfull reports that.
+	// room is the number of tests that may still be stored. Sheets with more are cut, and overfull reports that, or that a sheet
+	// is not read.
 	room     int
 	overfull bool
-	hasParts bool // selectors name parts of elements
-	imports  int  // sheets in addresses
 }
-
-// sheetAsks are the facts that selectors need beyond an element and its ancestors.
-type sheetAsks uint8
-
-const (
-	asksPlace  sheetAsks = 1 << iota // its place among the children of its parent
-	asksTypes                        // and among those of the same type
-	asksBefore                       // its previous siblings
-	asksAhead                        // its content and its following siblings
-	asksVariables
-	asksLayerBelow // for the values of the layer below
-)
 
 type cssRule struct {
 	first, count int32
-	layer        int32
 	unsure       bool // it is not known whether the rule applies
+}
+
+func (s *cssSheet) declsOf(selector int32) []cssDecl {
+	rule := &s.rules[s.selectors[selector].rule]
+	return s.decls[rule.first : rule.first+rule.count]
 }
 
 // A ruleContext is the context of a rule.
 type ruleContext struct {
-	parent int32 // the list of selectors of the rule around; negative for none
-	layer  int32
 	depth  int
 	unsure bool
 }
@@ -63,7 +49,7 @@ type ruleContext struct {
 const maxNesting = 8
 
 // add reads a sheet.
-func (s *cssSheet) add(text string) {
+func (s *cssSheet) add(text string, at ruleContext) {
 	if strings.Contains(text, "/*") {
 		text = removeCSSComments(text)
 	}
@@ -72,7 +58,7 @@ func (s *cssSheet) add(text string) {
 		s.selectors = make([]cssSelector, 0, 8+len(text)/128)
 		s.simples = make([]cssSimple, 0, 8+len(text)/128)
 	}
-	s.read(text, ruleContext{parent: -1})
+	s.read(text, at)
 }
 
 func (s *cssSheet) read(text string, at ruleContext) {
@@ -87,7 +73,7 @@ func (s *cssSheet) read(text string, at ruleContext) {
 			return
 		}
 		if text[end] == ';' { // such as @import and @charset, which have no rules
-			s.statement(prelude, at)
+			s.statement(prelude)
 			text = text[end+1:]
 			continue
 		}
@@ -102,58 +88,38 @@ func (s *cssSheet) read(text string, at ruleContext) {
 	}
 }
 
-// statement reads an at-rule without a block. Only those that set the order of layers, and the namespace, matter.
-func (s *cssSheet) statement(prelude string, at ruleContext) {
+// statement reads an at-rule without a block. Layers without rules, and sheets that are loaded, do not matter.
+func (s *cssSheet) statement(prelude string) {
 	lower := lowerASCII(prelude)
 	if space, ok := strings.CutPrefix(lower, "@namespace"); ok {
 		s.foreign = s.foreign || !strings.Contains(space, "xhtml")
 	}
 	if strings.HasPrefix(lower, "@import") {
-		s.importSheet(prelude[len("@import"):], at)
-	}
-	if names, ok := strings.CutPrefix(lower, "@layer"); ok {
-		for name := range strings.SplitSeq(prelude[len(prelude)-len(names):], ",") {
-			s.layer(trimCSS(name), at.layer)
-		}
+		address := lowerCSS(strings.TrimLeft(prelude[len("@import"):], " \t\r\n\f"))
+		s.overfull = s.overfull || strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(address, "url("), "\"' \t\r\n\f"), "data:")
 	}
 }
 
-// atRule returns the context of the rules in the block of an at-rule, if they apply.
+// atRule returns the context of the rules in the block of an at-rule, if they may apply.
 func (s *cssSheet) atRule(prelude string, at ruleContext) (inner ruleContext, ok bool) {
 	end := 1
 	for end < len(prelude) && (isLetter(prelude[end]) || prelude[end] == '-') {
 		end++
 	}
 	at.depth++
-	name, condition := lowerASCII(prelude[1:end]), trimCSS(prelude[end:])
 	applies := no
-	switch name {
+	switch lowerASCII(prelude[1:end]) {
 	case "media":
-		applies = truthOf(mediaApplies(lowerCSS(condition)))
-	case "supports":
-		applies = isSupported(condition)
-	case "layer":
-		at.layer = s.layer(condition, at.layer)
-		applies = yes
-	case "container": // depends on how the page is laid out
+		applies = mediaApplies(lowerCSS(trimCSS(prelude[end:])))
+	case "supports", "layer", "container", "scope", "starting-style":
 		applies = unsure
-	case "scope":
-		return s.scope(condition, at)
 	}
 	at.unsure = at.unsure || applies == unsure
-	return at, applies != no && at.depth <= maxNesting // @font-face, @keyframes, @page and others have no rules for elements
-}
-
-// scope reads the root of @scope. Rules with a limit below it may match less than they seem to.
-func (s *cssSheet) scope(condition string, at ruleContext) (inner ruleContext, ok bool) {
-	if condition == "" || condition[0] != '(' {
-		at.unsure = true
-		return at, at.depth <= maxNesting
+	if at.depth > maxNesting {
+		s.overfull = true
+		return at, false
 	}
-	length := bracketLength(condition)
-	at.unsure = at.unsure || trimCSS(condition[length:]) != ""
-	at.parent = s.parent(strings.TrimSuffix(condition[1:length], ")"), at)
-	return at, at.parent >= 0 && at.depth <= maxNesting
+	return at, applies != no // @font-face, @keyframes, @page and others have no rules for elements
 }
 
 func trimSheet(text string) string {
@@ -266,12 +232,6 @@ func (s *cssSheet) index() {
 	for i := range s.probes {
 		s.selectors = append(s.selectors, s.probes[i].selector)
 	}
-	for _, list := range s.relations {
-		for _, selector := range s.nested[list.first : list.first+list.count] {
-			selector.rule = isRelation
-			s.selectors = append(s.selectors, selector)
-		}
-	}
 	size := 16
 	for size < len(s.selectors) {
 		size *= 2
@@ -291,7 +251,6 @@ func (s *cssSheet) index() {
 		selector.next = s.buckets[bucket]
 		s.buckets[bucket] = int32(i)
 	}
-	s.orderLayers()
 }
 
 // key returns the test on the element itself that the fewest elements pass.
@@ -322,16 +281,13 @@ func (s *cssSheet) bucket(mark byte, name string) uint32 {
 	return (h ^ h>>15) & uint32(len(s.buckets)-1)
 }
 
-// sort orders the matches as the cascade does: by layer, by specificity, then by position.
-func (s *cssSheet) sort(matched []cssMatch) {
-	slices.SortFunc(matched, func(a, b cssMatch) int {
-		x, y := &s.selectors[a.selector], &s.selectors[b.selector]
-		if d := s.rank(x) - s.rank(y); d != 0 {
-			return int(d)
-		}
+// sort orders the matches as the cascade does: by specificity, then by position.
+func (s *cssSheet) sort(matched []int32) {
+	slices.SortFunc(matched, func(a, b int32) int {
+		x, y := &s.selectors[a], &s.selectors[b]
 		if x.specificity != y.specificity {
 			return int(x.specificity) - int(y.specificity)
 		}
-		return int(a.selector - b.selector)
+		return int(a - b)
 	})
 }

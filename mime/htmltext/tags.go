@@ -1,9 +1,6 @@
 package htmltext
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // startTag opens an element, after closing those that it ends (WHATWG HTML, section 13.2.6).
 func (r *reader) startTag() {
@@ -50,18 +47,6 @@ func (r *reader) startFormat(self identity, set *attrSet) {
 	if self.tag == tagA {
 		r.startLink(node, set)
 	}
-}
-
-// startLink remembers a link, whose text begins with what is written next.
-func (r *reader) startLink(node *node, set *attrSet) {
-	if set.has&(1<<attrHref) == 0 || len(r.links) == maxPageLinks {
-		return
-	}
-	if r.links == nil {
-		r.links = make([]Link, 0, 8)
-	}
-	r.links = append(r.links, Link{URL: strings.TrimSpace(set.get(attrHref)), Start: -1})
-	node.link = len(r.links)
 }
 
 // startSpecial opens an element with special rules.
@@ -135,19 +120,34 @@ func (r *reader) voidElement(self identity) {
 		r.lineEnd(self)
 	case tagHr:
 		if style := r.style(&self, &r.scanner.set, r.parent(false)); style.boxed == notHidden && !style.invisible {
-			r.breakLine(1)
-			r.pieceOpen = false
-			if r.matcher.survey == nil {
-				r.seen.text("---", wordNone)
-			}
-			r.breakLine(1)
+			r.out.breakLine(1)
+			r.out.pieceOpen = false
+			r.out.seen.text("---", wordNone)
+			r.out.breakLine(1)
 		}
 	case tagImg, tagImage:
 		r.image(self)
 	case tagInput:
 		r.input(self)
+	case tagMeta:
+		r.meta(self)
 	default:
 		r.pass(self, &r.scanner.set)
+	}
+}
+
+// meta reads whether the page is for dark windows, in which colors are others.
+func (r *reader) meta(self identity) {
+	r.pass(self, &r.scanner.set)
+	name, _ := self.attribute("name")
+	scheme, _ := self.attribute("content")
+	if !strings.EqualFold(trimCSS(name), "color-scheme") || !isDarkScheme(lowerASCII(scheme)) {
+		return
+	}
+	r.out.incomplete = true
+	r.styler.page.anyColor, r.styler.page.anyBackground = true, true
+	for i := range r.stack {
+		r.restyle(i)
 	}
 }
 
@@ -157,16 +157,8 @@ func (r *reader) lineEnd(self identity) {
 	if style.display == wordNone || style.boxed == hiddenByDisplay || style.boxed == hiddenByElement {
 		return
 	}
-	r.breakLine(min(r.seen.breaks+1, 2))
+	r.out.breakLine(min(r.out.seen.breaks+1, 2))
 	r.firstLineEnds()
-}
-
-// firstLineEnds brings the following text of the open elements back into sight, except in blocks of their own.
-func (r *reader) firstLineEnds() {
-	for i := len(r.stack) - 1; i > 0 && r.stack[i].style.shift <= -farAway; i-- {
-		r.stack[i].style.shift = 0
-		r.stack[i].style.judge()
-	}
 }
 
 // page reads the attributes of html and body elements. Repeated ones add missing attributes.
@@ -182,47 +174,19 @@ func (r *reader) page(self identity, set *attrSet) {
 	if node.self.attrs != "" || self.attrs == "" {
 		return
 	}
-	self.place = node.self.place
+	self.before, self.isFirst = node.self.before, node.self.isFirst
 	node.self = self
 	if link, ok := parseLegacyColor(set.get(attrLink)); ok && i == 1 {
-		r.linkColor = link
+		r.styler.linkColor = link
 	}
 	for ; i < len(r.stack); i++ {
 		r.restyle(i)
 	}
 }
 
-// closeItem closes the item of a list or the term that a new one ends.
-func (r *reader) closeItem(tag tagName) {
-	for i := len(r.stack) - 1; i > 1; i-- {
-		t := r.stack[i].self.tag
-		if t == tag || tag != tagLi && (t == tagDd || t == tagDt) {
-			r.popTo(i)
-			break
-		}
-		if elements[t].is(special) && t != tagAddress && t != tagDiv && t != tagP {
-			break
-		}
-	}
-	r.closeElement(tagP, inButtonScope)
-}
-
-// tableContext returns the index of the innermost table or part of one; negative outside of tables.
-func (r *reader) tableContext() int {
-	for i := len(r.stack) - 1; i > 1; i-- {
-		switch t := r.stack[i].self.tag; {
-		case t == tagTable || elements[t].is(tableContent):
-			return i
-		case t == tagTemplate || t == tagSVG:
-			return -1
-		}
-	}
-	return -1
-}
-
 // startTable closes a table that the new one stands directly in.
 func (r *reader) startTable() {
-	if !r.quirks {
+	if !r.styler.quirks {
 		r.closeElement(tagP, inButtonScope)
 	}
 	if context := r.tableContext(); context >= 0 && elements[r.stack[context].self.tag].is(clearsTable) {
@@ -262,27 +226,6 @@ func (r *reader) tablePart(self identity, set *attrSet) {
 	r.breakAround(node)
 	if elements[self.tag].is(marksFormats) {
 		r.addFormat(openFormat{})
-	}
-}
-
-// clearTo closes all elements up to the innermost part of a table that may contain the next one: a row, a group of rows, or the
-// table.
-func (r *reader) clearTo(part tagName) {
-	for i := len(r.stack) - 1; i > 1; i-- {
-		t := r.stack[i].self.tag
-		isGroup := t == tagTbody || t == tagThead || t == tagTfoot
-		if t == tagTable || t == tagTemplate || isGroup && part != tagTable || t == tagTr && part == tagTr {
-			r.popTo(i + 1)
-			return
-		}
-	}
-}
-
-// imply opens an omitted element, if the innermost is one of its possible parents.
-func (r *reader) imply(tag tagName, in ...tagName) {
-	if slices.Contains(in, r.top().self.tag) {
-		r.set.has = 0
-		r.push(identity{tag: tag, name: elements[tag].name}, &r.set)
 	}
 }
 
@@ -338,7 +281,7 @@ func (r *reader) endTag(tag tagName, name string) {
 		if !r.closeElement(tagP, inButtonScope) {
 			r.scanner.set.has = 0
 			r.pass(identity{tag: tagP, name: "p"}, &r.scanner.set)
-			r.breakLine(2)
+			r.out.breakLine(2)
 		}
 	case traits&heading != 0:
 		r.endHeading()
@@ -354,19 +297,6 @@ func (r *reader) endTag(tag tagName, name string) {
 		r.closeElement(tag, inScope)
 	case traits&void == 0:
 		r.endOther(tag, name)
-	}
-}
-
-func (r *reader) endHeading() {
-	for i := len(r.stack) - 1; i > 1; i-- {
-		t := r.stack[i].self.tag
-		if elements[t].is(heading) {
-			r.popTo(i)
-			return
-		}
-		if inScope(t) {
-			return
-		}
 	}
 }
 
@@ -389,22 +319,5 @@ func (r *reader) endForm() {
 	r.stack = append(r.stack[:i], r.stack[i+1:]...)
 	for ; i < len(r.stack); i++ {
 		r.restyle(i)
-	}
-}
-
-// endOther closes an element without rules, unless a special one is open in it.
-func (r *reader) endOther(tag tagName, name string) {
-	if r.open[tag] == 0 {
-		return
-	}
-	for i := len(r.stack) - 1; i > 1; i-- {
-		self := &r.stack[i].self
-		if self.tag == tag && (tag != 0 || strings.EqualFold(self.name, name)) {
-			r.popTo(i)
-			return
-		}
-		if elements[self.tag].is(special) {
-			return
-		}
 	}
 }

@@ -1,48 +1,49 @@
 package htmltext
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A node is an open element.
 type node struct {
-	self  identity
-	style textStyle
-	// Facts about earlier children, if a sheet needs them.
-	probes   probes
-	children int32
-	last     int32 // the number of the last
-	types    int32 // 1 + the place of what counts their names; 0 for none
-	serial   int32 // not 0: the element is in the list of formats
-	number   int   // of the next item of an ordered list
-	link     int   // 1 + its place among the links; 0 for none
-	after    int   // 1 + the place of the text that is generated at its end; 0 for none
+	self     identity
+	style    textStyle
+	probes   probes // of the children so far, if a sheet needs them
+	hasChild bool   // likewise
+	serial   int32  // not 0: the element is in the list of formats
+	number   int    // of the next item of an ordered list
+	link     int    // 1 + its place among the links; 0 for none
 }
 
-// An openFormat is an element that continues after the element that it was opened in (WHATWG HTML, section 13.2.4.3), or a marker
-// that none continues across.
-type openFormat struct {
-	self   identity // the tag is 0 for a mark
-	serial int32
-	isOpen bool
+// A tree is the open elements of a page, as browsers build them from the tags. There is no other tree: each element is styled when
+// it is opened, and its texts go to the output.
+type tree struct {
+	styler  styler
+	out     output
+	stack   []node
+	open    [tagCount]uint16 // how many of each element are in the stack
+	formats []openFormat
+	serial  int32
+	set     attrSet // of an element that is styled anew
+	inBody  bool    // an element has come that does not belong to the head
 }
 
 // Deeper elements become siblings, as in browsers.
 const maxOpen = 512
 
-// maxFormats bounds the formats that continue within a cell or another marker.
-const maxFormats = 64
-
 // top returns the innermost open element.
-func (r *reader) top() *node { return &r.stack[len(r.stack)-1] }
+func (t *tree) top() *node { return &t.stack[len(t.stack)-1] }
 
 // parent returns the index of the parent for the next text or element. Content that does not belong into a table, and is not in a
 // cell, stands before the table.
-func (r *reader) parent(inTable bool) int {
-	last := len(r.stack) - 1
-	if inTable || !elements[r.stack[last].self.tag].is(clearsTable) {
+func (t *tree) parent(inTable bool) int {
+	last := len(t.stack) - 1
+	if inTable || !elements[t.stack[last].self.tag].is(clearsTable) {
 		return last
 	}
 	for i := last; i > 0; i-- {
-		if r.stack[i].self.tag == tagTable {
+		if t.stack[i].self.tag == tagTable {
 			return i - 1
 		}
 	}
@@ -50,124 +51,136 @@ func (r *reader) parent(inTable bool) int {
 }
 
 // push opens an element.
-func (r *reader) push(self identity, set *attrSet) *node {
-	if len(r.stack) == maxOpen {
-		r.pop()
+func (t *tree) push(self identity, set *attrSet) *node {
+	if len(t.stack) == maxOpen {
+		t.pop()
 	}
-	parent := len(r.stack) - 1
+	parent := len(t.stack) - 1
 	if parent >= 0 {
-		parent = r.parent(elements[self.tag].is(tableContent))
+		parent = t.parent(elements[self.tag].is(tableContent))
 	}
-	r.stack = append(r.stack, node{self: self})
-	node := r.top()
-	if parent < 0 {
-		r.enterRoot(&node.self)
-		node.style = r.styleIn(&node.self, set, nil)
-	} else {
-		node.style = r.style(&node.self, set, parent)
-	}
-	r.open[self.tag]++
-	if len(r.matcher.parts) > 0 && len(r.stack) > 2 {
-		r.addParts(node)
-	}
+	t.stack = append(t.stack, node{self: self})
+	node := t.top()
+	node.style = t.style(&node.self, set, parent)
+	t.open[self.tag]++
 	return node
 }
 
-// style gives an element its position in the parent, and computes its style.
-func (r *reader) style(self *identity, set *attrSet, parent int) textStyle {
-	r.enter(parent, self)
-	style := r.styleIn(self, set, r.stack[:parent+1])
-	if self.place.index > 0 {
-		r.leave(parent)
+// style computes the style of an element in a parent.
+func (t *tree) style(self *identity, set *attrSet, parent int) textStyle {
+	isChild := t.enter(parent, self)
+	style := t.computed(self, set, t.stack[:parent+1])
+	if isChild {
+		node := &t.stack[parent]
+		node.probes.next = t.styler.matcher.probes
+		node.probes.all |= t.styler.matcher.probes
 	}
 	return style
 }
 
+// enter notes the elements before an element in its parent, if the sheet needs them. Elements of the head are not children of the
+// page's body. It reports whether following elements need the new one.
+func (t *tree) enter(parent int, self *identity) bool {
+	if !t.styler.sheet.asksBefore || parent < 0 || !t.inBody && t.isOfHead(self) {
+		self.before, self.isFirst = probes{}, parent < 0
+		return false
+	}
+	node := &t.stack[parent]
+	self.before, self.isFirst = node.probes, !node.hasChild
+	node.hasChild = true
+	return true
+}
+
+// isOfHead reports whether an element belongs to the head: no element outside of it has come before. Any other begins the body.
+func (t *tree) isOfHead(self *identity) bool {
+	switch self.tag {
+	case tagBase, tagBasefont, tagBgsound, tagLink, tagMeta, tagNoframes, tagScript, tagStyle, tagTemplate, tagTitle:
+		return true
+	case 0:
+		if strings.EqualFold(self.name, "noscript") {
+			return true
+		}
+	}
+	t.inBody = len(t.stack) > 1
+	return false
+}
+
 // pass records an element without text of its own for its following siblings.
-func (r *reader) pass(self identity, set *attrSet) {
-	if r.sheet.asks != 0 {
-		r.style(&self, set, r.parent(false))
+func (t *tree) pass(self identity, set *attrSet) {
+	if t.styler.sheet.asksBefore {
+		t.style(&self, set, t.parent(false))
 	}
 }
 
 // pop closes the innermost element.
-func (r *reader) pop() {
-	node := r.top()
+func (t *tree) pop() {
+	node := t.top()
 	if node.serial != 0 {
-		for i := range r.formats {
-			if r.formats[i].serial == node.serial {
-				r.formats[i].isOpen = false
+		for i := range t.formats {
+			if t.formats[i].serial == node.serial {
+				t.formats[i].isOpen = false
 			}
 		}
 	}
-	r.close(node)
-	r.open[node.self.tag]--
+	t.close(node)
+	t.open[node.self.tag]--
 	display := node.style.display
-	r.stack = r.stack[:len(r.stack)-1]
+	t.stack = t.stack[:len(t.stack)-1]
 	if display == wordBlock || display == wordTable {
-		r.firstLineEnds()
+		t.firstLineEnds()
 	}
 }
 
 // close ends the line that a block stands on, and the link.
-func (r *reader) close(node *node) {
-	if node.after > 0 {
-		r.generateAfter(node)
-	}
+func (t *tree) close(node *node) {
 	if node.link > 0 {
-		r.endLink(&r.links[node.link-1])
+		t.out.endLink(node.link)
 	}
 	if node.self.tag == tagLi {
-		r.seen.bullet.due = false
+		t.out.seen.bullet.due = false
 	}
-	r.breakAround(node)
-}
-
-func (r *reader) endLink(l *Link) {
-	if l.End = r.seen.out.Len(); l.Start < 0 {
-		l.Start = l.End
-	}
+	t.breakAround(node)
 }
 
 // breakAround breaks the line before and after a block.
-func (r *reader) breakAround(node *node) {
+func (t *tree) breakAround(node *node) {
 	if node.style.display == wordNone || node.style.boxed == hiddenByDisplay || node.style.boxed == hiddenByElement {
 		return
 	}
 	traits := elements[node.self.tag].traits
 	switch {
 	case traits&cell == cell && node.style.display == wordBlock && node.self.tag != tagCaption:
-		r.seen.blank = true
-		if r.pieceOpen {
-			r.lost.blank = true
+		t.out.seen.blank = true
+		if t.out.pieceOpen {
+			t.out.lost.blank = true
 		}
 	case node.style.display == wordTable && traits&tableContent == 0:
-		r.breakLine(1)
+		t.out.breakLine(1)
 	case node.style.display == wordBlock && traits&apart != 0:
-		r.breakLine(2)
+		t.out.breakLine(2)
 	case node.style.display == wordBlock && traits&(special|tableContent) != special|tableContent, traits&tableRow == tableRow:
-		r.breakLine(1)
+		t.out.breakLine(1)
 	}
 }
 
 // popTo closes elements until n are left; the page itself stays.
-func (r *reader) popTo(n int) {
-	for len(r.stack) > max(n, 2) {
-		r.pop()
+func (t *tree) popTo(n int) {
+	for len(t.stack) > max(n, 2) {
+		t.pop()
 	}
 }
 
 // find returns the index of the innermost element with the tag, within the scope that the limits bound; negative if there is
 // none.
-func (r *reader) find(tag tagName, limits func(tagName) bool) int {
-	if r.open[tag] == 0 {
+func (t *tree) find(tag tagName, limits func(tagName) bool) int {
+	if t.open[tag] == 0 {
 		return -1
 	}
-	for i := len(r.stack) - 1; i > 0; i-- {
-		switch t := r.stack[i].self.tag; {
-		case t == tag:
+	for i := len(t.stack) - 1; i > 0; i-- {
+		switch found := t.stack[i].self.tag; {
+		case found == tag:
 			return i
-		case limits(t):
+		case limits(found):
 			return -1
 		}
 	}
@@ -180,157 +193,125 @@ func inListScope(t tagName) bool   { return inScope(t) || t == tagOl || t == tag
 func inTableScope(t tagName) bool  { return t == tagTable || t == tagTemplate }
 
 // closeElement closes the innermost element with the tag in the scope, and all within it. It reports whether there was one.
-func (r *reader) closeElement(tag tagName, limits func(tagName) bool) bool {
-	i := r.find(tag, limits)
+func (t *tree) closeElement(tag tagName, limits func(tagName) bool) bool {
+	i := t.find(tag, limits)
 	if i < 0 {
 		return false
 	}
-	r.popTo(i)
+	t.popTo(i)
 	if elements[tag].is(marksFormats) {
-		r.clearFormats()
+		t.clearFormats()
 	}
 	return true
 }
 
-// clearFormats removes formats up to the last marker, and the marker.
-func (r *reader) clearFormats() {
-	for len(r.formats) > 0 {
-		last := r.formats[len(r.formats)-1]
-		r.formats = r.formats[:len(r.formats)-1]
-		if last.self.tag == 0 {
+// restyle computes the style of an open element again after the surrounding ones have changed.
+func (t *tree) restyle(i int) {
+	node := &t.stack[i]
+	t.styler.matcher.budget -= 4 + len(node.self.attrs)
+	if t.styler.matcher.budget < 0 {
+		return
+	}
+	t.set.read(node.self.attrs)
+	node.style = t.computed(&node.self, &t.set, t.stack[:i])
+}
+
+func (t *tree) computed(self *identity, set *attrSet, ancestors []node) textStyle {
+	style := t.styler.style(self, set, ancestors)
+	t.out.overlaps = t.styler.overlaps
+	return style
+}
+
+// startLink remembers a link, whose text begins with what is written next.
+func (t *tree) startLink(node *node, set *attrSet) {
+	if set.has&(1<<attrHref) != 0 {
+		node.link = t.out.startLink(strings.TrimSpace(set.get(attrHref)))
+	}
+}
+
+// firstLineEnds brings the following text of the open elements back into sight, except in blocks of their own.
+func (t *tree) firstLineEnds() {
+	for i := len(t.stack) - 1; i > 0 && t.stack[i].style.shift <= -farAway; i-- {
+		t.stack[i].style.shift = 0
+		t.stack[i].style.judge()
+	}
+}
+
+// closeItem closes the item of a list or the term that a new one ends.
+func (t *tree) closeItem(tag tagName) {
+	for i := len(t.stack) - 1; i > 1; i-- {
+		found := t.stack[i].self.tag
+		if found == tag || tag != tagLi && (found == tagDd || found == tagDt) {
+			t.popTo(i)
+			break
+		}
+		if elements[found].is(special) && found != tagAddress && found != tagDiv && found != tagP {
+			break
+		}
+	}
+	t.closeElement(tagP, inButtonScope)
+}
+
+// tableContext returns the index of the innermost table or part of one; negative outside of tables.
+func (t *tree) tableContext() int {
+	for i := len(t.stack) - 1; i > 1; i-- {
+		switch found := t.stack[i].self.tag; {
+		case found == tagTable || elements[found].is(tableContent):
+			return i
+		case found == tagTemplate || found == tagSVG:
+			return -1
+		}
+	}
+	return -1
+}
+
+// clearTo closes all elements up to the innermost part of a table that may contain the next one: a row, a group of rows, or the
+// table.
+func (t *tree) clearTo(part tagName) {
+	for i := len(t.stack) - 1; i > 1; i-- {
+		found := t.stack[i].self.tag
+		isGroup := found == tagTbody || found == tagThead || found == tagTfoot
+		if found == tagTable || found == tagTemplate || isGroup && part != tagTable || found == tagTr && part == tagTr {
+			t.popTo(i + 1)
 			return
 		}
 	}
 }
 
-// format opens an element that continues after those that it is closed in.
-func (r *reader) format(self identity, set *attrSet) *node {
-	node := r.push(self, set)
-	r.serial++
-	node.serial = r.serial
-	same, first := 0, 0
-	for i := len(r.formats) - 1; i >= 0 && r.formats[i].self.tag != 0; i-- {
-		if f := &r.formats[i].self; f.tag == self.tag && f.attrs == self.attrs {
-			same, first = same+1, i
+// imply opens an omitted element, if the innermost is one of its possible parents.
+func (t *tree) imply(tag tagName, in ...tagName) {
+	if slices.Contains(in, t.top().self.tag) {
+		t.set.has = 0
+		t.push(identity{tag: tag, name: elements[tag].name}, &t.set)
+	}
+}
+
+func (t *tree) endHeading() {
+	for i := len(t.stack) - 1; i > 1; i-- {
+		found := t.stack[i].self.tag
+		if elements[found].is(heading) {
+			t.popTo(i)
+			return
 		}
-	}
-	if same >= 3 { // the standard's "Noah's Ark": of equal ones, three continue
-		r.formats = slices.Delete(r.formats, first, first+1)
-	} else if begin := len(r.formats) - maxFormats; begin >= 0 && !slices.ContainsFunc(r.formats[begin:], isMark) {
-		r.formats = slices.Delete(r.formats, begin, begin+1)
-	}
-	r.addFormat(openFormat{self: self, serial: r.serial, isOpen: true})
-	return node
-}
-
-func isMark(f openFormat) bool { return f.self.tag == 0 }
-
-// addFormat adds a format or a marker. If there are more than the open elements and continuing formats can make, the older half
-// is removed.
-func (r *reader) addFormat(f openFormat) {
-	if len(r.formats) == maxOpen+maxFormats {
-		r.formats = slices.Delete(r.formats, 0, len(r.formats)/2)
-	}
-	r.formats = append(r.formats, f)
-}
-
-// anyToReopen reports whether formats were closed with an enclosing element, and continue.
-func (r *reader) anyToReopen() bool {
-	last := len(r.formats) - 1
-	return last >= 0 && r.formats[last].self.tag != 0 && !r.formats[last].isOpen
-}
-
-// reopenFormats opens the formats that continue.
-func (r *reader) reopenFormats() {
-	if !r.anyToReopen() {
-		return
-	}
-	first := len(r.formats) - 1
-	for first > 0 && r.formats[first-1].self.tag != 0 && !r.formats[first-1].isOpen {
-		first--
-	}
-	for i := first; i < len(r.formats); i++ {
-		f := &r.formats[i]
-		r.set.read(f.self.attrs)
-		r.matcher.budget -= len(f.self.attrs)
-		node := r.push(f.self, &r.set)
-		r.serial++
-		node.serial, f.serial, f.isOpen = r.serial, r.serial, true
-		if f.self.tag == tagA {
-			r.startLink(node, &r.set)
+		if inScope(found) {
+			return
 		}
 	}
 }
 
-// endFormat ends a formatting element: the standard's adoption agency. Blocks that were opened within it stay open, without it.
-func (r *reader) endFormat(tag tagName, name string) {
-	format := len(r.formats) - 1
-	for format >= 0 && r.formats[format].self.tag != tag && r.formats[format].self.tag != 0 {
-		format--
-	}
-	if format < 0 || r.formats[format].self.tag == 0 {
-		r.endOther(tag, name)
+// endOther closes an element without rules, unless a special one is open in it.
+func (t *tree) endOther(tag tagName, name string) {
+	if t.open[tag] == 0 {
 		return
 	}
-	f := r.formats[format]
-	r.formats = slices.Delete(r.formats, format, format+1)
-	if !f.isOpen {
-		return
-	}
-	i := len(r.stack) - 1
-	for r.stack[i].serial != f.serial {
-		if inScope(r.stack[i].self.tag) {
-			return // the element is outside of a cell or the like
+	for i := len(t.stack) - 1; i > 1; i-- {
+		self := &t.stack[i].self
+		if self.tag == tag && (tag != 0 || strings.EqualFold(self.name, name)) {
+			t.popTo(i)
+			return
 		}
-		i--
-	}
-	if r.stack[i].link > 0 {
-		r.endLink(&r.links[r.stack[i].link-1])
-		r.stack[i].link = 0
-	}
-	r.takeOut(i)
-}
-
-// takeOut removes the element at i from the stack, together with the elements in it up to the innermost block, unless they are
-// formats. The remaining ones are styled again.
-func (r *reader) takeOut(i int) {
-	lastBlock := len(r.stack) - 1
-	for lastBlock > i && !elements[r.stack[lastBlock].self.tag].is(special) {
-		lastBlock--
-	}
-	if lastBlock == i {
-		r.popTo(i)
-		return
-	}
-	r.popTo(lastBlock + 1)
-	kept := i
-	for j := i; j <= lastBlock; j++ {
-		node := &r.stack[j]
-		if j == i || !elements[node.self.tag].is(special) && node.serial == 0 {
-			r.open[node.self.tag]--
-			r.cascade.doubtful = r.cascade.doubtful || node.after > 0
-			continue
+		if elements[self.tag].is(special) {
+			return
 		}
-		r.stack[kept] = *node
-		kept++
 	}
-	r.stack = r.stack[:kept]
-	r.enter(i-1, &r.stack[i].self) // it follows the element that has ended
-	for j := i; j < kept; j++ {
-		r.restyle(j)
-	}
-}
-
-// restyle computes the style of an open element again after the surrounding ones have changed.
-func (r *reader) restyle(i int) {
-	node := &r.stack[i]
-	if r.matcher.survey != nil {
-		return
-	}
-	r.matcher.budget -= 4 + len(node.self.attrs)
-	if r.matcher.budget < 0 {
-		return
-	}
-	r.set.read(node.self.attrs)
-	node.style = r.styleIn(&node.self, &r.set, r.stack[:i])
 }
