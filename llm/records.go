@@ -77,7 +77,7 @@ type Call struct {
 	RequestID string
 	At        time.Time
 	About     string // as in the request
-	Prompt    string // the hash of the first prompt, see [Prompt]; equal for the corrections of an answer
+	Prompt    string // the hash of the first prompt, see [Request.PromptHash]; equal for the corrections of an answer
 	Answer    string // the text and the tool calls, cut to 8000 characters; empty without an answer
 }
 

@@ -32,7 +32,7 @@ type Unsubscribe struct {
 	//
 	// RFC 8058, section 4, requires a valid DKIM signature that covers both fields. The List is not checked for one: SignedBy
 	// holds the domains of the signatures that claim to cover them. Compare them with the "dkim" results of
-	// [Header.Authentication].
+	// authres.Read.
 	OneClick *url.URL
 	SignedBy []string
 	// Web are the http and https links, including OneClick. A person opens them; a GET must not count as consent.

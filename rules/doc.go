@@ -99,11 +99,11 @@
 // subdomain is a different domain. International domains may be written in Unicode or in ASCII, in rules and in messages: they
 // are compared in ASCII (RFC 5890), which contains, wildcard and regex also see. subject_contains and body_contains ignore case
 // according to Unicode. Regular expressions are Go's (RE2), match anywhere in the text and are case-sensitive unless they begin
-// with (?i). The body's text is what a person sees of the message, as [mime.ReadBody] reads it: that of the HTML part, without
+// with (?i). The body's text is what a person sees of the message, as [htmltext.ReadBody] reads it: that of the HTML part, without
 // text that styles hide, or the plain part if there is no other. For body_contains the end of a line equals a space. 1 KB is 1024
 // bytes, 1y is 365 days. If a message lacks something, such as a sender, a subject or a known size, no leaf about it matches.
 //
-// Messages carry label ids. A file may write a label's name instead, which [File.ResolveLabels] turns into the id.
+// Messages carry label ids. A file may write a label's name instead, which rulesfile.File.ResolveLabels turns into the id.
 //
 // # The index
 //

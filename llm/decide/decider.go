@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
 )
 
-// Config configures a [Decider]. It is copied and checked once, by [NewDecider].
+// Config configures a [Decider]. It is copied and checked once, by [New].
 type Config struct {
 	// Client calls the model. Required.
 	Client llm.Client
@@ -46,7 +46,7 @@ const (
 	maxReason = 2000     // characters of a reason, in records and in the reply to the model
 )
 
-// A Decider decides by a language model. It is safe for concurrent use. [NewDecider] makes one; the zero Decider is
+// A Decider decides by a language model. It is safe for concurrent use. [New] makes one; the zero Decider is
 // unusable.
 type Decider struct {
 	cfg     Config

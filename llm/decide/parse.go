@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// The faults of a model's answer; each error of [ParseDecision] wraps one of these.
+// The faults of a model's answer; each error of [Parse] wraps one of these.
 var (
 	// ErrNoToolCall reports that the model called no tool and wrote no JSON.
 	ErrNoToolCall = errors.New("the answer calls no tool")

@@ -55,7 +55,7 @@ When you are not sure, choose the action none or set needs_approval.`
 type Prompt struct {
 	// Layers are its parts in order, empty ones left out.
 	Layers []Layer
-	// Hash is equal for prompts that differ only in the random mark around the mail; it is also [Call].Prompt.
+	// Hash is equal for prompts that differ only in the random mark around the mail; it is also [llm.Call].Prompt.
 	Hash string
 	// offered are the actions that the model may choose from.
 	offered []postroom.Kind

@@ -31,7 +31,7 @@ type Findings struct {
 // servers are left out. So are results that name the server but stand where the sender could have written them:
 //
 //   - All results above the Received field of the server count.
-//   - With [AuthServer.Below], if there are none above, the first results field below the Received field counts. Only
+//   - With [Server.Below], if there are none above, the first results field below the Received field counts. Only
 //     Received-SPF, Return-Path and the fields of ARC may stand in between.
 //   - Everything further down is ignored, and so is everything below a Received field from outside that is not the server's.
 //
@@ -198,7 +198,7 @@ func (a Findings) aligns(domain string) bool {
 	return false
 }
 
-// VerifiedFrom returns the address in From and true if [Authentication.Verifies] reports that the server verified its domain. It
+// VerifiedFrom returns the address in From and true if [Findings.Verifies] reports that the server verified its domain. It
 // returns false otherwise, and for a message with several addresses in From.
 func VerifiedFrom(m *mime.Message, server Server) (mime.Address, bool) {
 	fields := 0

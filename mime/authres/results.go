@@ -6,7 +6,7 @@ import (
 )
 
 // Results is one server's report on the authentication of a message: the value of an Authentication-Results field (RFC 8601,
-// section 2.2). Anyone can write such a field; [Header.Authentication] returns those that can be trusted.
+// section 2.2). Anyone can write such a field; [Read] returns those that can be trusted.
 type Results struct {
 	// ServID names the reporting server in lower case.
 	ServID  string

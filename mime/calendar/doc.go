@@ -9,7 +9,7 @@
 // itself describes. A program must import time/tzdata if the system has no time zone database.
 //
 // Everything is the sender's claim, and no more reliable than the mail. Accept an answer or a cancellation only if the mail's
-// sender is verified ([authres.VerifiedFrom]) and is the attendee or the organizer.
+// sender is verified (authres.VerifiedFrom) and is the attendee or the organizer.
 //
 // Reading is bounded by constants: 1 MiB of text, 1,000 events, 32 KiB a line. Anything that cannot be read is left out.
 //

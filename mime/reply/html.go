@@ -9,7 +9,7 @@ import (
 
 // SplitHTML splits the text of an HTML message. Except for blank lines, the concatenated passages are the text that
 // [htmltext.Text] returns. It uses the marks of mail programs in HTML (Gmail, Outlook, Apple Mail, Thunderbird, Yahoo, Proton),
-// and otherwise works like [SplitReply]. Time is linear in the size of the input, and allocations stay under six times its size
+// and otherwise works like [Split]. Time is linear in the size of the input, and allocations stay under six times its size
 // plus 24 MiB.
 func SplitHTML(source string) Passages {
 	judge := pageJudge{source: source}

@@ -85,8 +85,8 @@ func Split(text string) Passages {
 	return s.split()
 }
 
-// Read splits the text of the message like [SplitReply]. If the message has only HTML, it splits the text of the HTML with the
-// help of the marks of mail programs, like [SplitReplyHTML].
+// Read splits the text of the message like [Split]. If the message has only HTML, it splits the text of the HTML with the
+// help of the marks of mail programs, like [SplitHTML].
 func Read(m *mime.Message) Passages {
 	if strings.TrimSpace(m.Text) == "" {
 		return SplitHTML(m.HTML)

@@ -45,7 +45,7 @@
 // # Transactions of the program's own
 //
 // A program may begin transactions on its own pool to the same file and pass them to methods such as
-// [queue.Queue.EnqueueTx]. While such a transaction has written, nobody else can write, including the queue's own
+// queue.Queue.EnqueueTx. While such a transaction has written, nobody else can write, including the queue's own
 // writer: keep it short. The pool must be opened with github.com/mattn/go-sqlite3 and the options that [OpenDB] lists.
 // OpenDB uses the pool for everything that the queue does:
 //

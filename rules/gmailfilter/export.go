@@ -18,7 +18,7 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// ExportOptions are the options of [ToGmail].
+// ExportOptions are the options of [Export].
 type ExportOptions struct {
 	// Unguarded also makes filters of rules that match only mail whose sender is authenticated, and of actions that a person has
 	// to approve. At Gmail they are not checked. The loss is listed. Default false: they have no filter.

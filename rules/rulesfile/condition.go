@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// conditionPlaces maps the paths of [ConditionError] to the positions of the parts of one condition in the file.
+// conditionPlaces maps the paths of [rules.ConditionError] to the positions of the parts of one condition in the file.
 type conditionPlaces map[string]position
 
 // find is the place of the part at path, or of the nearest part around it.
@@ -30,7 +30,7 @@ var conditionKeys = []string{
 	"values_from", "pattern", "zone",
 }
 
-// condition reads the tree as it is written, noting places; [Condition.Validate] checks it.
+// condition reads the tree as it is written, noting places; [rules.Condition.Validate] checks it.
 func (p *fileParser) condition(n ast.Node, path string, places conditionPlaces, depth int) rules.Condition {
 	places[path] = positionOf(n)
 	var c rules.Condition

@@ -175,7 +175,7 @@ func (p *fileParser) actions(n ast.Node, m *mapping, r *rules.Rule) {
 	}
 }
 
-// schedule reads when the rule applies; [Schedule] checks it.
+// schedule reads when the rule applies; [rules.Schedule] checks it.
 func (p *fileParser) schedule(n ast.Node) rules.Schedule {
 	var s rules.Schedule
 	m := p.mapping(n, "a schedule", scheduleKeys)
