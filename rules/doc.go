@@ -131,39 +131,4 @@
 // rule do something dangerous without a person. Anyone can write anything as the sender of a message. A rule with
 // dangerous_override that matches by sender, in its scope or in a leaf, therefore matches only mail whose sender is
 // authenticated; "authentication: required" requires that in any rule, and "not_required" in none.
-//
-// # A whole file
-//
-//	labels: [Newsletters, Receipts]   # created where they do not exist, as are those that actions name
-//	rules:
-//	  - name: Newsletters
-//	    description: Anything one can unsubscribe from, but not what the team sends.
-//	    priority: 50                  # default 100
-//	    condition:
-//	      op: and
-//	      children:
-//	        - {type: header_present, header: List-Unsubscribe}
-//	        - op: not
-//	          children: [{type: sender_domain, value: team.example}]
-//	    action: move
-//	    parameters: {label: Newsletters}
-//	  - name: Receipts
-//	    condition: {type: subject_regex, value: '(?i)\b(receipt|invoice)\b'}
-//	    action: apply_label
-//	    parameters: {label: Receipts}
-//	  - name: Old promotions
-//	    enabled: true
-//	    scope: domain                 # default global
-//	    scope_ref: shop.example
-//	    condition: {type: older_than, value: 30d}
-//	    action: delete                # dangerous: waits for a person
-//	    safe_mode: default            # dangerous_override would not wait
-//	  - name: Night shift
-//	    schedule: {from: 2026-01-01, times: ['22:00-06:00'], weekdays: [fri, sat], zone: Europe/Berlin}
-//	    condition: {type: address, fields: [recipients], part: detail, values: [alerts, pager]}
-//	    actions:
-//	      - {action: mark_read}
-//	      - {action: apply_label, parameters: {label: Receipts}}
-//	    stop: false                   # the rules after it are tried, too
-//	    authentication: required
 package rules

@@ -8,15 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
-	"github.com/postroom-go/postroom/rules/rulesfile"
 )
-
-func TestTheFileInTheDocumentationIsOne(t *testing.T) {
-	file, err := rulesfile.Parse("doc.yaml", strings.NewReader(rulestest.Doc(t, "doc.go", "A whole file")))
-	require.NoError(t, err)
-	require.Empty(t, file.Warnings)
-	require.Len(t, file.Rules, 4)
-}
 
 func TestTheTableInTheDocumentationHasEachType(t *testing.T) {
 	table := strings.ReplaceAll(rulestest.Doc(t, "doc.go", "Conditions"), "to, cc ", "to \ncc ")

@@ -42,7 +42,7 @@ func TestSchemaTakesFilesThatAreValid(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, againstSchema(t, schema, string(data)), path)
 	}
-	require.NoError(t, againstSchema(t, schema, rulestest.Doc(t, "../doc.go", "A whole file")))
+	require.NoError(t, againstSchema(t, schema, rulestest.Doc(t, "doc.go", "A whole file")))
 	require.NoError(t, againstSchema(t, schema, whole))
 }
 

@@ -1,4 +1,4 @@
-package rules_test
+package rulesfile_test
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package rules_test
+package rulesfile_test
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -70,22 +68,4 @@ func TestUntilIsCheckedAgainstNow(t *testing.T) {
 		_, err := rulesfile.Parse("r.yaml", strings.NewReader(snoozing(parameters)))
 		require.Error(t, err, parameters)
 	}
-}
-
-// What a rule says that cannot be done any more fails with the reason: nobody is asked, the other decisions stand, and the rule stays.
-func TestWhatHasPassedIsAFailedDecision(t *testing.T) {
-	c := newClassification(t)
-	c.cfg.Rules = byRule(postroom.Snooze, postroom.Parameters{"until": "2020-01-01T00:00:00Z"})
-	require.Equal(t, queue.StateCompleted, c.run().State)
-	require.Empty(t, c.ledger.recorded)
-	require.Equal(t, map[string]string{
-		"Matched": "action snooze: 2020-01-01T00:00:00Z is not in the future: rule 'shopping' says so; correct its parameters, or disable it",
-	}, c.ledger.refused)
-
-	c = newClassification(t)
-	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Snooze, Parameters: postroom.Parameters{"until": "2020-01-01T00:00:00Z"}, Rationale: "Later"})
-	require.Equal(t, queue.StateCompleted, c.run().State)
-	require.Empty(t, c.ledger.refused)
-	require.Len(t, c.ledger.recorded, 1)
-	require.True(t, c.ledger.recorded[0].NeedsApproval, "what a model got wrong a person looks at")
 }
