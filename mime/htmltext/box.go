@@ -146,22 +146,21 @@ func (c *cascade) isSized(s *textStyle, traits elementTraits) bool {
 		s.display == wordBlock && (traits&container != 0 || traits&(block|tableContent) == 0 || c.has&(1<<propDisplay) != 0)
 }
 
-const ofSize = 1<<propHeight | 1<<propWidth | 1<<propMaxHeight | 1<<propMaxWidth | 1<<propMinHeight | 1<<propMinWidth |
-	1<<propPaddingBottom | 1<<propLineHeight
+const (
+	mayFlatten = 1<<propHeight | 1<<propWidth | 1<<propMaxHeight | 1<<propMaxWidth | 1<<propDisplay
+	mayGrow    = 1<<propMinHeight | 1<<propMinWidth | 1<<propPaddingBottom | 1<<propLineHeight | 1<<propDisplay
+)
 
 // cutsOff reports whether the box of an element clips everything in it.
 func (c *cascade) cutsOff(s *textStyle, traits elementTraits) bool {
 	if !c.is(propOverflow, wordHidden) || !c.isSized(s, traits) {
 		return false
 	}
-	if c.doubts&(ofSize|1<<propDisplay) != 0 {
-		c.unsure = true
-		return false
-	}
-	if c.isPadded(s) {
+	isCut := c.isFlat(s) || c.isPushedOut(s)
+	if c.isPadded(s) || isCut && c.doubts&mayGrow != 0 || c.doubts&mayFlatten != 0 {
 		c.unsure = true
 	}
-	return c.isFlat(s) || c.isPushedOut(s)
+	return isCut && c.doubts&mayGrow == 0
 }
 
 // isPadded reports whether the padding may fill all of a box whose size includes it.
@@ -193,8 +192,8 @@ func (c *cascade) isPushedOut(s *textStyle) bool {
 
 // size returns an explicit size in pixels.
 func (c *cascade) size(prop cssProp, s *textStyle) (size float32, said bool) {
-	v, ok := c.get(prop)
-	if !ok || v.word != 0 || v.unit == unitPercent {
+	v := c.values[prop]
+	if c.has&(1<<prop) == 0 || v.word != 0 || v.unit == unitPercent {
 		return 0, false
 	}
 	return v.inPixels(s.fontSize, 0), true

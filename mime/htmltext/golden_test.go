@@ -38,6 +38,17 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
+// TestMailIsReadCompletely: nothing that honest mail of today uses makes a reading incomplete or doubtful.
+func TestMailIsReadCompletely(t *testing.T) {
+	for _, name := range []string{"campaign", "newsletter", "reply", "word"} {
+		source, err := os.ReadFile("testdata/pages/" + name + ".html")
+		require.NoError(t, err)
+		page := htmltext.Read(string(source))
+		require.False(t, page.Incomplete, name)
+		require.Empty(t, page.Doubtful, name)
+	}
+}
+
 // describe writes a reading down for people.
 func describe(page htmltext.Page) string {
 	var out strings.Builder
