@@ -15,11 +15,13 @@ import (
 // An Undecided counts the messages about which nothing is decided yet, by what they wait for.
 type Undecided struct{ Model, Rules int }
 
+// CountUndecided counts the messages that wait. A job that looks whether it still has to wait, as one does now and then, counts too.
 func (b *Backlog) CountUndecided(ctx context.Context) (n Undecided, err error) {
 	now := time.Now()
-	_, err = b.deferred(ctx, func(j *queue.Job) bool {
+	filter := queue.Filter{Types: []string{string(rules.JobClassify)}, States: []queue.State{queue.StateQueued, queue.StateRunning}}
+	_, err = b.jobsOf(ctx, filter, func(j *queue.Job) bool {
 		switch {
-		case WaitsForRules(j, now):
+		case j.Interruptions > 0 && lacksRules(j):
 			n.Rules++
 		case waitsForModel(j, now):
 			n.Model++

@@ -133,8 +133,10 @@ func (h *App) isGated(j *queue.Job, now time.Time) bool {
 
 // WaitsForRules reports whether a job has been given back because the rules of the file were not stored.
 func WaitsForRules(j *queue.Job, now time.Time) bool {
-	return isGivenBack(j, now) && strings.HasPrefix(j.LastError, ErrRulesNotStored.Error())
+	return isGivenBack(j, now) && lacksRules(j)
 }
+
+func lacksRules(j *queue.Job) bool { return strings.HasPrefix(j.LastError, ErrRulesNotStored.Error()) }
 
 // holdUntilRules makes the App decide nothing about the mail of an account until the rules of a file are stored for it.
 func (h *App) holdUntilRules() { h.Gate = NewRulesGate() }
