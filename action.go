@@ -68,7 +68,7 @@ func (p Parameters) Text(name string) (string, bool) {
 // An ActionState is the state of an action in the ledger.
 type ActionState string
 
-// The states of an action. It starts queued, executing or approved_pending; completed, failed, canceled and rejected
+// The states of an action. It starts queued, executing or pending_approval; completed, failed, canceled and rejected
 // are final.
 const (
 	ActionQueued          ActionState = "queued"
@@ -77,8 +77,16 @@ const (
 	ActionFailed          ActionState = "failed"
 	ActionCanceled        ActionState = "canceled"
 	ActionRejected        ActionState = "rejected"
-	ActionApprovedPending ActionState = "approved_pending"
+	ActionPendingApproval ActionState = "pending_approval"
 )
+
+// Words returns the state as a person reads it.
+func (s ActionState) Words() string {
+	if s == ActionPendingApproval {
+		return "waits for approval"
+	}
+	return string(s)
+}
 
 // Final reports whether s is a final state, which no other follows.
 func (s ActionState) Final() bool {

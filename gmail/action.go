@@ -94,7 +94,7 @@ func (j *jobs) startAction(ctx context.Context, w *queue.Attempt, p ActionPayloa
 		return action, whileHeld(w.Job.Interruptions, err)
 	}
 	switch action.State {
-	case postroom.ActionCompleted, postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending:
+	case postroom.ActionCompleted, postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionPendingApproval:
 		return action, nil
 	case postroom.ActionFailed:
 		return action, queue.Fatal(err)
@@ -118,7 +118,7 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, 
 			return err
 		}
 		switch {
-		case action.State == postroom.ActionApprovedPending: // the key of the job is free for the one that follows the approval
+		case action.State == postroom.ActionPendingApproval: // the key of the job is free for the one that follows the approval
 			return w.CompleteTx(ctx, tx)
 		case action.State == postroom.ActionExecuting && action.AccountID != p.AccountID:
 			return queue.Fatal(fmt.Errorf("gmail: action %s is of account %s, not of %s", action.ID, action.AccountID, p.AccountID))

@@ -306,7 +306,7 @@ func TestActionThatIsNotToBeDone(t *testing.T) {
 		{postroom.ActionCanceled, queue.StateCompleted},
 		{postroom.ActionRejected, queue.StateCompleted},
 		{postroom.ActionCompleted, queue.StateCompleted},
-		{postroom.ActionApprovedPending, queue.StateCompleted},
+		{postroom.ActionPendingApproval, queue.StateCompleted},
 		{postroom.ActionFailed, queue.StateFailed},
 		{postroom.ActionExecuting, queue.StateFailed}, // by another job
 	}

@@ -178,7 +178,7 @@ func (l *testLedger) Permit(ctx context.Context, id string) (postroom.Permit, er
 
 func (l *testLedger) Hold(ctx context.Context, tx queue.Tx, id, reason string) (postroom.Action, error) {
 	return l.change(ctx, tx, id, postroom.ActionQueued, func(a *postroom.Action) {
-		a.State, a.Error = postroom.ActionApprovedPending, reason
+		a.State, a.Error = postroom.ActionPendingApproval, reason
 	})
 }
 

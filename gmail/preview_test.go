@@ -21,7 +21,7 @@ import (
 // waiting adds an action that waits for approval.
 func (w *world) waiting(a postroom.Action) postroom.Action {
 	w.t.Helper()
-	return w.put(w.queued(a), func(a *postroom.Action) { a.State = postroom.ActionApprovedPending })
+	return w.put(w.queued(a), func(a *postroom.Action) { a.State = postroom.ActionPendingApproval })
 }
 
 // What a person sees before the approval is what is sent, byte for byte.

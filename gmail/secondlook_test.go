@@ -39,7 +39,7 @@ func TestWhatCannotBeTakenBackIsDecidedAboutAgain(t *testing.T) {
 			id := w.queued(a)
 			first := w.run(NewActionJob(w.account, id))
 			done := w.action(id)
-			require.Equal(t, postroom.ActionApprovedPending, done.State)
+			require.Equal(t, postroom.ActionPendingApproval, done.State)
 			require.Equal(t, `the message at Gmail, from `+asked[0].From.String()+` with the subject "Tea?", is not what was decided about: no rule matches`, done.Error)
 			require.Equal(t, queue.StateCompleted, w.job(first).State, "the key is free")
 		}
@@ -77,11 +77,11 @@ func TestWhatNobodyCanDecideAboutAgainWaits(t *testing.T) {
 	message, m := w.letter(question)
 	w.ledger.alone = true
 	done, _ := w.carryOut(postroom.Action{MessageID: message, Type: postroom.Delete, ProviderMessageID: m.ID})
-	require.Equal(t, postroom.ActionApprovedPending, done.State)
+	require.Equal(t, postroom.ActionPendingApproval, done.State)
 	require.Contains(t, done.Error, "nothing is configured that decides about the message at Gmail again")
 	w.alone(func(*postroom.Message, postroom.Permit) (string, error) { return "", nil })
 	done, _ = w.carryOut(postroom.Action{MessageID: message, Type: postroom.Delete})
-	require.Equal(t, postroom.ActionApprovedPending, done.State)
+	require.Equal(t, postroom.ActionPendingApproval, done.State)
 	require.Contains(t, done.Error, "the decision does not say which message at Gmail it is about")
 	w.cfg.Confirm = nil
 	done, _ = w.carryOut(postroom.Action{MessageID: message, Type: postroom.Trash, ProviderMessageID: m.ID})
@@ -133,5 +133,5 @@ func TestWhatADeadActionHasLeftIsHeldAllTheSame(t *testing.T) {
 	id := w.queued(postroom.Action{MessageID: message, Type: postroom.Delete, ProviderMessageID: m.ID})
 	job := w.job(w.run(NewActionJob(w.account, id)))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
-	require.Equal(t, postroom.ActionApprovedPending, w.action(id).State)
+	require.Equal(t, postroom.ActionPendingApproval, w.action(id).State)
 }

@@ -152,8 +152,8 @@ type applier struct {
 
 // A planned decision about a message is recorded, or refused if refusal says why it cannot be carried out.
 type planned struct {
-	msg      *postroom.Message
 	decision postroom.Decision
+	record   recording
 	refusal  string
 }
 
@@ -173,7 +173,7 @@ func (a *applier) apply(ctx context.Context, messages []*postroom.Message) error
 	waiting := 0
 	if !a.cfg.DryRun && len(plan) > 0 {
 		err := a.cfg.Engine.store.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-			waiting, err = a.recordAll(ctx, tx, plan)
+			waiting, err = recordAll(ctx, tx, plan)
 			return err
 		})
 		if err != nil {
@@ -206,7 +206,7 @@ func (a *applier) plan(ctx context.Context, msg *postroom.Message, alreadySo *in
 		case refusal == "" && a.changesNothing(msg, &d):
 			*alreadySo++
 		default:
-			plan = append(plan, planned{msg, d, refusal})
+			plan = append(plan, planned{d, a.recording(msg, d, refusal), refusal})
 		}
 	}
 	return plan, nil
@@ -225,19 +225,13 @@ func (a *applier) changesNothing(msg *postroom.Message, d *postroom.Decision) bo
 	return image.Apply(kind.Effect(d.Parameters).Change).ChangeFrom(image).IsZero()
 }
 
-func (a *applier) recordAll(ctx context.Context, tx queue.Tx, plan []planned) (waiting int, err error) {
+func recordAll(ctx context.Context, tx queue.Tx, plan []planned) (waiting int, err error) {
 	for _, p := range plan {
-		if p.refusal != "" {
-			if _, err := a.cfg.Ledger.Refuse(ctx, tx, p.msg, p.decision, p.refusal); err != nil {
-				return 0, err
-			}
-			continue
-		}
-		action, err := a.cfg.Ledger.Record(ctx, tx, p.msg, p.decision)
+		action, err := p.record(ctx, tx)
 		if err != nil {
 			return 0, err
 		}
-		if action.State == postroom.ActionApprovedPending {
+		if action.State == postroom.ActionPendingApproval {
 			waiting++
 		}
 	}

@@ -31,15 +31,17 @@ func newKeyedLedger() *keyedLedger {
 
 var errLedger = errors.New("the ledger is away")
 
-func (l *keyedLedger) Record(_ context.Context, _ queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
-	if msg.ID == l.failAt {
-		return postroom.Action{}, errLedger
+func (l *keyedLedger) Record(msg *postroom.Message, d postroom.Decision) func(context.Context, queue.Tx) (postroom.Action, error) {
+	return func(context.Context, queue.Tx) (postroom.Action, error) {
+		if msg.ID == l.failAt {
+			return postroom.Action{}, errLedger
+		}
+		l.decisions[msg.ID+" "+d.Key] = d
+		if d.Action == l.waitFor {
+			return postroom.Action{State: postroom.ActionPendingApproval}, nil
+		}
+		return postroom.Action{State: postroom.ActionQueued}, nil
 	}
-	l.decisions[msg.ID+" "+d.Key] = d
-	if d.Action == l.waitFor {
-		return postroom.Action{State: postroom.ActionApprovedPending}, nil
-	}
-	return postroom.Action{State: postroom.ActionQueued}, nil
 }
 
 func (l *keyedLedger) Refuse(_ context.Context, _ queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {

@@ -43,8 +43,9 @@ type Labels interface {
 
 // A Ledger records decisions and their consequences, in the given transaction.
 type Ledger interface {
-	// Record stores the decision and its action, and enqueues the job that executes it or requests approval.
-	Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error)
+	// Record returns the function that stores the decision and its action, and enqueues the job that executes it or requests
+	// approval. It is called before the transaction, since it may read the message.
+	Record(msg *postroom.Message, d postroom.Decision) func(ctx context.Context, tx queue.Tx) (postroom.Action, error)
 	// Refuse stores the decision with a failed action and the reason, and enqueues no job that executes it.
 	Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
 }
@@ -76,16 +77,18 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 func (c *classifier) prepare(
 	ctx context.Context, msg *postroom.Message, decisions []postroom.Decision,
 ) (record func(ctx context.Context, tx queue.Tx) error, err error) {
-	refusals := make([]string, len(decisions))
-	for i := range decisions {
-		decisions[i] = c.usable(decisions[i])
-		if refusals[i], err = c.refusal(ctx, msg, &decisions[i]); err != nil {
+	records := make([]recording, len(decisions))
+	for i, d := range decisions {
+		d = c.usable(d)
+		refusal, err := c.refusal(ctx, msg, &d)
+		if err != nil {
 			return nil, err
 		}
+		records[i] = c.recording(msg, d, refusal)
 	}
 	return func(ctx context.Context, tx queue.Tx) error {
-		for i, decision := range decisions {
-			if err := c.record(ctx, tx, msg, decision, refusals[i]); err != nil {
+		for _, record := range records {
+			if _, err := record(ctx, tx); err != nil {
 				return err
 			}
 		}
@@ -93,15 +96,17 @@ func (c *classifier) prepare(
 	}, nil
 }
 
-// record records a decision, or the reason for which it cannot be executed.
-func (c *classifier) record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, refusal string) error {
-	var err error
-	if refusal != "" {
-		_, err = c.cfg.Ledger.Refuse(ctx, tx, msg, d, refusal)
-	} else {
-		_, err = c.cfg.Ledger.Record(ctx, tx, msg, d)
+// A recording records a decision in a transaction.
+type recording func(ctx context.Context, tx queue.Tx) (postroom.Action, error)
+
+// recording records a decision, or the reason for which it cannot be executed.
+func (c *classifier) recording(msg *postroom.Message, d postroom.Decision, refusal string) recording {
+	if refusal == "" {
+		return c.cfg.Ledger.Record(msg, d)
 	}
-	return err
+	return func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		return c.cfg.Ledger.Refuse(ctx, tx, msg, d, refusal)
+	}
 }
 
 // An allDecider may make several decisions about one message, as [Engine] does.

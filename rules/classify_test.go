@@ -46,12 +46,14 @@ type ledger struct {
 
 const createLedger = `CREATE TABLE IF NOT EXISTS test_ledger (message_id TEXT PRIMARY KEY)`
 
-func (l *ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
-	if err := l.write(ctx, tx, msg, d); err != nil {
-		return postroom.Action{}, err
+func (l *ledger) Record(msg *postroom.Message, d postroom.Decision) func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+	return func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		if err := l.write(ctx, tx, msg, d); err != nil {
+			return postroom.Action{}, err
+		}
+		l.recorded = append(l.recorded, d)
+		return postroom.Action{}, nil
 	}
-	l.recorded = append(l.recorded, d)
-	return postroom.Action{}, nil
 }
 
 func (l *ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {

@@ -87,7 +87,7 @@ func TestALyingFallback(t *testing.T) {
 			RuleID: stored.ID, RuleName: "Ben", RuleVersion: stored.Version(), SafeMode: postroom.SafeDangerousOverride, Key: "another",
 		})
 		e := d.classify(t)
-		require.Equal(t, postroom.ActionApprovedPending, e.Action.State)
+		require.Equal(t, postroom.ActionPendingApproval, e.Action.State)
 		require.Equal(t, postroom.SourceModel, e.Decision.Decision.Source)
 		require.Empty(t, e.Decision.Decision.RuleID)
 		require.Empty(t, e.Decision.Decision.RuleVersion)
@@ -102,7 +102,7 @@ func TestAFallbackThatSaysNobodyDecided(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db)
 		d.cfg.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 0.1, Rationale: "dull", Source: postroom.SourceNone})
-		require.Equal(t, postroom.ActionApprovedPending, d.classify(t).Action.State)
+		require.Equal(t, postroom.ActionPendingApproval, d.classify(t).Action.State)
 	})
 }
 
@@ -147,7 +147,7 @@ func TestARuleThatChangesBeforeTheRecord(t *testing.T) {
 					return decision, err
 				})
 				e := d.classify(t)
-				require.Equal(t, postroom.ActionApprovedPending, e.Action.State)
+				require.Equal(t, postroom.ActionPendingApproval, e.Action.State)
 				require.Contains(t, e.Decision.Verdict.Overrides, safety.OverrideRule)
 			})
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/injection"
 )
 
 // modelAlone are the kinds that a model may carry out alone by default: all leave the message in the mailbox and can be undone
@@ -22,8 +23,10 @@ var modelAlone = []postroom.ActionType{
 	postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash, postroom.Restore,
 }
 
-// modelDoubts are the reasons to ask a person about a model's decision.
-func (l *Ledger) modelDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
+// modelDoubts are the reasons to ask a person about a model's decision. found are the indicators of an attack in the message.
+func (l *Ledger) modelDoubts(
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, found []injection.Indicator,
+) ([]Doubt, error) {
 	if d.Action == postroom.None || l.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx)) != nil {
 		return nil, nil //nolint:nilerr // what cannot be carried out does nothing
 	}
@@ -35,7 +38,9 @@ func (l *Ledger) modelDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Mes
 	if msg == nil {
 		return doubts, nil
 	}
-	doubts = append(doubts, Signs(msg)...)
+	for _, i := range found {
+		doubts = append(doubts, Doubt{Override(i.Kind), i.Reason})
+	}
 	if len(doubts) > 0 || !slices.Contains(l.gate.hiding(), d.Action) {
 		return doubts, nil // a decision that waits anyway does not use up the share
 	}

@@ -51,7 +51,7 @@ func TestWhatAModelDoesAlone(t *testing.T) {
 			"trash by a rule's own": {with(rule(postroom.ApplyLabel, ""), "label", "TRASH"), false},
 		} {
 			a := d.record(message("a@example.com"), tc.decision)
-			require.Equal(t, tc.waits, a.State == postroom.ActionApprovedPending, name)
+			require.Equal(t, tc.waits, a.State == postroom.ActionPendingApproval, name)
 			require.Equal(t, tc.waits, slices.Contains(d.checks(a), OverrideModel), name)
 		}
 	})
@@ -65,7 +65,7 @@ func with(d postroom.Decision, parameter, value string) postroom.Decision {
 func TestThePolicyListsWhatAModelDoesAlone(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Policy.ModelAlone = []postroom.ActionType{postroom.CreateTask} })
 	require.Equal(t, postroom.ActionQueued, d.record(message("a@example.com"), model(postroom.CreateTask, 1, "title", "pay")).State)
-	require.Equal(t, postroom.ActionApprovedPending, d.record(message("a@example.com"), model(postroom.Archive, 1)).State)
+	require.Equal(t, postroom.ActionPendingApproval, d.record(message("a@example.com"), model(postroom.Archive, 1)).State)
 	require.Equal(t, postroom.ActionCompleted, d.record(message("a@example.com"), model(postroom.None, 1)).State)
 
 	for want, p := range map[string]Policy{
@@ -102,7 +102,7 @@ func TestTheShareOfADay(t *testing.T) {
 			decide(rule(postroom.Star, ""))
 		}
 		require.Equal(t, postroom.ActionQueued, decide(model(postroom.Move, 1, "label", "Label_7")), "3 of 16")
-		require.Equal(t, postroom.ActionApprovedPending, decide(model(postroom.Snooze, 1, "until", d.now.Add(time.Hour).Format(time.RFC3339))), "4 of 17")
+		require.Equal(t, postroom.ActionPendingApproval, decide(model(postroom.Snooze, 1, "until", d.now.Add(time.Hour).Format(time.RFC3339))), "4 of 17")
 		d.now = d.now.Add(24*time.Hour + time.Minute)
 		require.Equal(t, postroom.ActionQueued, decide(model(postroom.Trash, 1)), "another day")
 	})

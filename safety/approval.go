@@ -218,7 +218,7 @@ func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string)
 
 func (l *Ledger) hold(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
 	none := ""
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "hold", to: postroom.ActionApprovedPending, approval: &none})
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "hold", to: postroom.ActionPendingApproval, approval: &none})
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -318,7 +318,7 @@ func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) 
 		return nil, nil, err
 	}
 	r, err := openRequest(ctx, tx, actionID)
-	if err == nil && (r == nil || p.State != postroom.ActionApprovedPending) {
+	if err == nil && (r == nil || p.State != postroom.ActionPendingApproval) {
 		_, err = l.tooLate(ctx, tx, actionID, op)
 	}
 	return p, r, err

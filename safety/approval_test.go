@@ -87,7 +87,7 @@ func TestApproversList(t *testing.T) {
 			_, err = d.reject(id, who, "no")
 			require.ErrorIs(t, err, ErrNotApprover, "%q", who)
 		}
-		require.Equal(t, postroom.ActionApprovedPending, d.get(id).State)
+		require.Equal(t, postroom.ActionPendingApproval, d.get(id).State)
 		_, err := d.approve(id, "ann")
 		require.NoError(t, err)
 	})
@@ -100,7 +100,7 @@ func TestExpiredApproval(t *testing.T) {
 		d.now = dbtime.Truncate(d.now).Add(time.Hour)
 		_, err := d.approve(id, "ann")
 		require.ErrorIs(t, err, ErrApprovalExpired)
-		require.Equal(t, postroom.ActionApprovedPending, d.get(id).State)
+		require.Equal(t, postroom.ActionPendingApproval, d.get(id).State)
 		require.Empty(t, d.executed)
 
 		require.NoError(t, d.renew(id))
@@ -193,7 +193,7 @@ func TestApprovedNoneNeedsNoExecution(t *testing.T) {
 		d := newDesk(t, db, nil)
 		unsure := model(postroom.None, 0.2)
 		id := d.record(message("a@example.com"), unsure).ID
-		require.Equal(t, postroom.ActionApprovedPending, d.get(id).State)
+		require.Equal(t, postroom.ActionPendingApproval, d.get(id).State)
 		a, err := d.approve(id, "ann")
 		require.NoError(t, err)
 		require.Equal(t, postroom.ActionCompleted, a.State)

@@ -28,7 +28,7 @@ func TestAnExpiryIsNotExtended(t *testing.T) {
 		d.exec(extend, late)
 		_, err = d.approve(late, "ann")
 		require.ErrorIs(t, err, ErrApprovalVoid)
-		require.Equal(t, postroom.ActionApprovedPending, d.get(late).State)
+		require.Equal(t, postroom.ActionPendingApproval, d.get(late).State)
 
 		d.exec(extend, approved)
 		a, err := d.start(approved, "job-1")
@@ -58,7 +58,7 @@ func TestOnlyApproversApprove(t *testing.T) {
 		later.now = d.now
 		a, err = later.start(id, "job-1")
 		require.NoError(t, err)
-		require.Equal(t, postroom.ActionApprovedPending, a.State)
+		require.Equal(t, postroom.ActionPendingApproval, a.State)
 		requests, err := later.ledger.ApprovalsOf(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, []string{"the approval was given by bob, who may no longer approve"}, requests[1].Reasons)

@@ -89,7 +89,7 @@ func TestTheAuditLogOfManyAtOnce(t *testing.T) {
 				for range 10 {
 					d.completed()
 					_ = d.write(func(ctx context.Context, tx queue.Tx) error {
-						_, err := d.ledger.Record(ctx, tx, message("a@example.com"), rule(postroom.Archive, ""))
+						_, err := d.ledger.Record(message("a@example.com"), rule(postroom.Archive, ""))(ctx, tx)
 						return errors.Join(err, errors.New("rolled back"))
 					})
 				}

@@ -84,7 +84,7 @@ func TestTheBreakerOpensOnUnusualRates(t *testing.T) {
 		for range 3 {
 			require.Equal(t, postroom.ActionQueued, star().State, "what was before does not count any more")
 		}
-		require.Equal(t, postroom.ActionApprovedPending, star().State)
+		require.Equal(t, postroom.ActionPendingApproval, star().State)
 		require.Len(t, *told, 3)
 		d.now = d.now.Add(2 * time.Hour)
 		require.Equal(t, postroom.ActionQueued, star().State, "it closes by itself")
@@ -104,7 +104,7 @@ func TestTheBreakerOpensOnFailuresAndUndos(t *testing.T) {
 			require.NoError(t, d.fail(a.ID, "Gmail says no"))
 		}
 		require.Equal(t, "2 actions of rules failed within 1h0m0s", (*told)[0].Why)
-		require.Equal(t, postroom.ActionApprovedPending, d.record(message("a@example.com"), rule(postroom.Archive, "")).State)
+		require.Equal(t, postroom.ActionPendingApproval, d.record(message("a@example.com"), rule(postroom.Archive, "")).State)
 		_, err := d.closeBreakers("ann")
 		require.NoError(t, err)
 		d.now = d.now.Add(time.Millisecond)

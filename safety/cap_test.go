@@ -28,7 +28,7 @@ func TestCaps(t *testing.T) {
 		decide := func(dec postroom.Decision) bool {
 			a := d.record(message("a@example.com"), dec)
 			waits := slices.Contains(d.checks(a), OverrideCap)
-			require.Equal(t, waits, a.State == postroom.ActionApprovedPending)
+			require.Equal(t, waits, a.State == postroom.ActionPendingApproval)
 			return waits
 		}
 		require.False(t, decide(rule(postroom.Trash, "")))

@@ -114,7 +114,7 @@ func TestARestoredBackupRepeatsNothing(t *testing.T) {
 				require.Equal(t, postroom.ActionFailed, a.State)
 				a, err = d.start(sent, "job-1")
 				require.NoError(t, err)
-				require.Equal(t, postroom.ActionApprovedPending, a.State)
+				require.Equal(t, postroom.ActionPendingApproval, a.State)
 				w, err := d.ledger.Waiting(t.Context(), sent)
 				require.NoError(t, err)
 				require.Contains(t, w.Approval.Reasons[0], "does not tell whether it was carried out")

@@ -78,7 +78,7 @@
 //
 //	              ┌──────────── Hold ───────────┐
 //	              ▼                             │
-//	Record → approved_pending ── Approve ──→ queued ── Start ──→ executing ── Complete ──→ completed
+//	Record → pending_approval ── Approve ──→ queued ── Start ──→ executing ── Complete ──→ completed
 //	              │                             │                    │
 //	              ├── Cancel → canceled ←───────┼────────────────────┤
 //	              └── Reject → rejected ←───────┤                    │

@@ -54,9 +54,9 @@ func ExampleLedger() {
 	var action postroom.Action
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		msg := &postroom.Message{ID: "message-1", AccountID: "account-1", Subject: "You have won"}
-		action, err = ledger.Record(ctx, tx, msg, postroom.Decision{
+		action, err = ledger.Record(msg, postroom.Decision{
 			Action: postroom.Delete, Confidence: 1, Rationale: "spam", Source: postroom.SourceModel,
-		})
+		})(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -76,7 +76,7 @@ func ExampleLedger() {
 		log.Fatal(err)
 	}
 	// Output:
-	// approved_pending
+	// pending_approval
 	// enqueue the job that does: delete
 	// queued
 }

@@ -80,7 +80,7 @@ func (f Filter) withDefaults(kinds *postroom.Kinds) (Filter, error) {
 	return f, nil
 }
 
-const stateNames = "queued, executing, approved_pending, completed, failed, canceled and rejected"
+const stateNames = "queued, executing, pending_approval, completed, failed, canceled and rejected"
 
 // build appends the filter's clauses to a listing and numbers its parameters.
 func (f Filter) build(listing string) (query string, args []any, err error) {

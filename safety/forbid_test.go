@@ -58,7 +58,7 @@ func TestForbidsThatCannotBeReadRecordNothing(t *testing.T) {
 	forbids := &veto{err: errors.New("closed")}
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Forbids = forbids })
 	err := d.write(func(ctx context.Context, tx queue.Tx) error {
-		_, err := d.ledger.Record(ctx, tx, message("ann@example.com"), model(postroom.Archive, 1))
+		_, err := d.ledger.Record(message("ann@example.com"), model(postroom.Archive, 1))(ctx, tx)
 		return err
 	})
 	require.ErrorIs(t, err, forbids.err)

@@ -49,7 +49,7 @@ func TestAnObedientModelDoesNothingForbidden(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, says, string(decision.Action))
 			write(func(ctx context.Context, tx queue.Tx) error {
-				action, err := ledger.Record(ctx, tx, msg, decision)
+				action, err := ledger.Record(msg, decision)(ctx, tx)
 				states[msg.ID] = action.State
 				if action.State == postroom.ActionCanceled {
 					require.Contains(t, action.Error, "no "+says+" for mail of mallory@evil.example")

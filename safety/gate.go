@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety/injection"
 )
 
 // An Override names a check that requires approval.
@@ -27,11 +28,11 @@ const (
 
 	// These apply to a model's decisions.
 
-	OverrideModel   Override = "not_alone"       // no model does that alone
-	OverrideShare   Override = "daily_share"     // models have used up their share of the day; see ModelShare of [Policy]
-	OverrideHidden  Override = "hidden_text"     // the message has text that its reader does not see
-	OverrideSender  Override = "doubtful_sender" // the sender is not who it seems to be
-	OverrideMachine Override = "machine_talk"    // the message gives instructions to a machine
+	OverrideModel   Override = "not_alone"   // no model does that alone
+	OverrideShare   Override = "daily_share" // models have used up their share of the day; see ModelShare of [Policy]
+	OverrideHidden           = Override(injection.HiddenText)
+	OverrideSender           = Override(injection.DoubtfulSender)
+	OverrideMachine          = Override(injection.MachineTalk)
 
 	OverrideRecipient Override = "new_recipient" // only the model names the recipient; see Recipients of [Policy]
 	OverrideLabel     Override = "unknown_label" // the account does not have the label, or keeps it from models; see Labels of [Config]

@@ -95,9 +95,9 @@ func (m *mailbox) run() {
 // deletion is the first message's, wanted by a model at the time.
 func (m *mailbox) deletion(at time.Time) (id string) {
 	m.write(func(ctx context.Context, tx queue.Tx) error {
-		a, err := m.ledger.Record(ctx, driver.NewWriteTx(tx, m.db.Dialect(), at), m.messages[0], postroom.Decision{
+		a, err := m.ledger.Record(m.messages[0], postroom.Decision{
 			Action: postroom.Delete, Confidence: 1, Rationale: "an offer", Source: postroom.SourceModel, Key: uuid.NewString(),
-		})
+		})(ctx, driver.NewWriteTx(tx, m.db.Dialect(), at))
 		id = a.ID
 		return err
 	})
@@ -152,7 +152,7 @@ func TestALateApprovalIsAskedForAgain(t *testing.T) {
 		id := m.deletion(time.Now().Add(-9 * day))
 		m.approve(id, time.Now().Add(-8*day))
 		m.run()
-		require.Equal(t, postroom.ActionApprovedPending, m.state(id))
+		require.Equal(t, postroom.ActionPendingApproval, m.state(id))
 		require.Equal(t, 2, m.left())
 		m.approve(id, time.Now())
 		m.run()

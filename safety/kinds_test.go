@@ -18,7 +18,7 @@ func TestWhatNobodyCarriesOutIsRefusedAtOnce(t *testing.T) {
 		d := newDesk(t, db, func(c *Config) { c.Kinds = nil })
 		for _, a := range []postroom.ActionType{postroom.Forward, postroom.AutoReply, postroom.Escalate, postroom.AddNote, postroom.CreateTask} {
 			err := d.write(func(ctx context.Context, tx queue.Tx) error {
-				_, err := d.ledger.Record(ctx, tx, message("a@example.com"), model(a, 1))
+				_, err := d.ledger.Record(message("a@example.com"), model(a, 1))(ctx, tx)
 				return err
 			})
 			require.ErrorIs(t, err, ErrInvalidDecision)
@@ -48,7 +48,7 @@ func TestApprovalOfWhatIsNotCarriedOutAnyMore(t *testing.T) {
 		d.ledger.cfg.Kinds = nil
 		_, err = d.approve(unsupported, "ann")
 		require.ErrorIs(t, err, postroom.ErrNotCarriedOut)
-		require.Equal(t, postroom.ActionApprovedPending, d.get(unsupported).State)
+		require.Equal(t, postroom.ActionPendingApproval, d.get(unsupported).State)
 		require.Empty(t, d.executed)
 	})
 }

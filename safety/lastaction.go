@@ -33,7 +33,7 @@ func (l *Ledger) beforeDeletion(ctx context.Context, q dbquery.Querier, p *permi
 		switch o := &others[i]; {
 		case o.State == postroom.ActionQueued:
 			return "", &postroom.BusyError{MessageID: o.MessageID, ActionID: o.ID}
-		case o.State == postroom.ActionApprovedPending:
+		case o.State == postroom.ActionPendingApproval:
 			waits = held(fmt.Sprintf("action %s (%s) of the same message waits for a person, and cannot be carried out once the message is deleted", o.ID, o.Type), time.Time{})
 		case !IsUndo(o.Type) && l.dangerous(o.Type):
 			doubt = fmt.Sprintf("action %s (%s) of the same message has failed, and cannot be tried again once the message is deleted: %s", o.ID, o.Type, o.Error)

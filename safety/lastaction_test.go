@@ -26,7 +26,7 @@ func (d *desk) beside(types ...postroom.ActionType) (ids []string) {
 			dec.Parameters = postroom.Parameters{"to": "b@example.com"}
 		}
 		a := d.record(msg, dec)
-		if a.State == postroom.ActionApprovedPending {
+		if a.State == postroom.ActionPendingApproval {
 			_, err := d.approve(a.ID, "ann")
 			require.NoError(d.t, err)
 		}
@@ -79,7 +79,7 @@ func TestADeletionWaitsForTheAnswerOfAPerson(t *testing.T) {
 		dec := rule(postroom.Forward, "")
 		dec.Key, dec.Parameters = uuid.NewString(), postroom.Parameters{"to": "b@example.com"}
 		forward := d.record(&postroom.Message{ID: d.get(deletion).MessageID, AccountID: "account-1", From: postroom.Address{Email: "a@example.com"}}, dec)
-		require.Equal(t, postroom.ActionApprovedPending, forward.State)
+		require.Equal(t, postroom.ActionPendingApproval, forward.State)
 		_, err := d.start(deletion, "job-1")
 		require.ErrorIs(t, err, postroom.ErrHeld)
 		require.ErrorContains(t, err, "action "+forward.ID+" (forward) of the same message waits for a person")
@@ -106,7 +106,7 @@ func TestADeletionWaitsAgainIfAForwardHasFailed(t *testing.T) {
 		}
 		a, err := d.start(ids[2], "job-2")
 		require.NoError(t, err)
-		require.Equal(t, postroom.ActionApprovedPending, a.State)
+		require.Equal(t, postroom.ActionPendingApproval, a.State)
 		r, err := d.ledger.Waiting(t.Context(), a.ID)
 		require.NoError(t, err)
 		require.Equal(t, []string{"action " + ids[0] + " (forward) of the same message has failed, and cannot be tried again once the message is deleted: the recipient is refused"}, r.Approval.Reasons)
@@ -139,7 +139,7 @@ func TestAForwardFailsBesideADeletion(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, postroom.ActionFailed, d.get(ids[0]).State)
-		require.Equal(t, postroom.ActionApprovedPending, a.State)
+		require.Equal(t, postroom.ActionPendingApproval, a.State)
 	})
 }
 

@@ -96,10 +96,10 @@ func (r *waitingRow) value() (w Waiting, err error) {
 }
 
 // Approvals lists the actions that wait for approval, newest first, those with expired requests included. Filter.States must
-// be empty: all of them are approved_pending.
+// be empty: all of them are pending_approval.
 func (l *Ledger) Approvals(ctx context.Context, f Filter) ([]Waiting, error) {
 	if len(f.States) > 0 {
-		return nil, errors.New("safety: Filter.States must be empty: all approvals wait in state approved_pending")
+		return nil, errors.New("safety: Filter.States must be empty: all approvals wait in state pending_approval")
 	}
 	query, args, err := l.listing(f, listApprovals)
 	if err != nil {
@@ -136,7 +136,7 @@ func (l *Ledger) readWaiting(ctx context.Context, query string, args []any) ([]W
 		}
 		p := permitRow{actionRow: r.actionRow, decided: decided{r.decisionRow}, switchRow: accepted}
 		switch {
-		case p.State != postroom.ActionApprovedPending:
+		case p.State != postroom.ActionPendingApproval:
 			list[i].Fault = &StateError{Op: "check the request about", ActionID: p.ID, State: p.State, JobID: p.JobID}
 		case held != nil:
 			list[i].Fault = held

@@ -48,7 +48,7 @@ func TestActionsFilter(t *testing.T) {
 			"message":                    {Filter{MessageID: message.MessageID}, "archive"},
 			"type":                       {Filter{Types: []postroom.ActionType{postroom.Star, postroom.Archive}}, "lookalike archive"},
 			"undo type":                  {Filter{Types: []postroom.ActionType{"undo_star"}}, ""},
-			"state":                      {Filter{States: []postroom.ActionState{postroom.ActionApprovedPending}}, "wildcard lookalike"},
+			"state":                      {Filter{States: []postroom.ActionState{postroom.ActionPendingApproval}}, "wildcard lookalike"},
 			"two states":                 {Filter{States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionCompleted}}, "nobody subdomain archive"},
 			"source":                     {Filter{Sources: []postroom.Source{postroom.SourceNone}}, "nobody"},
 			"since":                      {Filter{Since: now.Add(-7 * day)}, "nobody wildcard lookalike subdomain"},
@@ -108,7 +108,7 @@ func TestFilterNamesTheBadField(t *testing.T) {
 			require.Error(t, err)
 		})
 	}
-	_, err := d.ledger.Approvals(t.Context(), Filter{States: []postroom.ActionState{postroom.ActionApprovedPending}})
+	_, err := d.ledger.Approvals(t.Context(), Filter{States: []postroom.ActionState{postroom.ActionPendingApproval}})
 	require.ErrorContains(t, err, "must be empty")
 }
 
@@ -177,7 +177,7 @@ func TestSummary(t *testing.T) {
 		require.Equal(t, Summary{
 			Actions: map[postroom.ActionType]int{postroom.Archive: 2, postroom.Delete: 1, postroom.None: 1, "undo_archive": 1},
 			States: map[postroom.ActionState]int{
-				postroom.ActionCompleted: 2, postroom.ActionQueued: 1, postroom.ActionApprovedPending: 1, postroom.ActionExecuting: 1,
+				postroom.ActionCompleted: 2, postroom.ActionQueued: 1, postroom.ActionPendingApproval: 1, postroom.ActionExecuting: 1,
 			},
 			Rules:     map[string]int{"Receipts": 2},
 			Models:    map[string]int{model(postroom.Delete, 1).Model: 1},

@@ -93,7 +93,7 @@ func (d *desk) write(fn func(ctx context.Context, tx queue.Tx) error) error {
 func (d *desk) record(msg *postroom.Message, dec postroom.Decision) postroom.Action {
 	var a postroom.Action
 	require.NoError(d.t, d.write(func(ctx context.Context, tx queue.Tx) (err error) {
-		a, err = d.ledger.Record(ctx, tx, msg, dec)
+		a, err = d.ledger.Record(msg, dec)(ctx, tx)
 		return err
 	}))
 	return a

@@ -181,7 +181,7 @@ func TestAModelThatObeysTheMail(t *testing.T) {
 
 	summary, err := ledger.Summary(t.Context(), "")
 	require.NoError(t, err)
-	require.Equal(t, len(p.mails), summary.States[postroom.ActionQueued]+summary.States[postroom.ActionApprovedPending]+summary.States[postroom.ActionCompleted]+summary.States[postroom.ActionFailed])
+	require.Equal(t, len(p.mails), summary.States[postroom.ActionQueued]+summary.States[postroom.ActionPendingApproval]+summary.States[postroom.ActionCompleted]+summary.States[postroom.ActionFailed])
 	for _, tried := range []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply, postroom.Escalate, postroom.Trash, postroom.Move} {
 		require.Positive(t, summary.Actions[tried], "the model has tried %s", tried)
 	}

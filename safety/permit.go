@@ -56,7 +56,7 @@ func (l *Ledger) Verified(ctx context.Context, actionID string) (a postroom.Acti
 // sound reports whether an action that has not ended is what was permitted, or what a person was asked about. It returns the open
 // request of a waiting action.
 func (l *Ledger) sound(ctx context.Context, q dbquery.Querier, p *permitRow) (r *approvalRow, ok bool, err error) {
-	if p.State != postroom.ActionApprovedPending {
+	if p.State != postroom.ActionPendingApproval {
 		return nil, l.verify(p) == signedRight, nil
 	}
 	r, err = openRequest(ctx, q, p.ID)

@@ -29,7 +29,7 @@ func TestPermit(t *testing.T) {
 			archive := rule(postroom.Archive, "")
 			archive.Key = before[0] + d.now.String()
 			a := d.record(msg, archive)
-			if a.State == postroom.ActionApprovedPending { // the shelf does not have the rule
+			if a.State == postroom.ActionPendingApproval { // the shelf does not have the rule
 				_, err := d.approve(a.ID, "ann")
 				require.NoError(t, err)
 			}

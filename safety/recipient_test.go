@@ -65,7 +65,7 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 		}
 	}
 	_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-		return d.ledger.Record(ctx, tx, msg(), model("tell", 1, "whom", "everybody"))
+		return d.ledger.Record(msg(), model("tell", 1, "whom", "everybody"))(ctx, tx)
 	})
 	require.ErrorIs(t, err, ErrInvalidDecision, "nobody is asked about what no message can be sent to")
 	require.ErrorContains(t, err, `not "everybody"`)
@@ -82,7 +82,7 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 func TestADangerousActionWaitsForAKnownRecipient(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Policy.Recipients = []string{"boss@example.com"} })
 	known := d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "boss@example.com"))
-	require.Equal(t, postroom.ActionApprovedPending, known.State)
+	require.Equal(t, postroom.ActionPendingApproval, known.State)
 	require.NotContains(t, d.checks(known), OverrideRecipient)
 	require.Contains(t, d.checks(d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "eve@evil.example"))), OverrideRecipient)
 	byRule := rule(postroom.Forward, "")
@@ -100,11 +100,11 @@ func TestTheLabelsOfAModel(t *testing.T) {
 	for label, waits := range map[string]bool{"Label_1": false, "STARRED": false, "Label_2": true, "Label_3": true} {
 		a := d.record(message("a@example.com"), model(postroom.ApplyLabel, 1, "label", label))
 		require.Equal(t, waits, slices.Contains(d.checks(a), OverrideLabel), label)
-		require.Equal(t, waits, a.State == postroom.ActionApprovedPending, label)
+		require.Equal(t, waits, a.State == postroom.ActionPendingApproval, label)
 		require.Equal(t, postroom.ActionQueued, d.record(message("a@example.com"), with(rule(postroom.ApplyLabel, ""), "label", label)).State)
 	}
 	labels = nil
-	_, err := d.ledger.Record(t.Context(), nil, message("a@example.com"), model(postroom.ApplyLabel, 1, "label", "Label_1"))
+	_, err := d.ledger.Record(message("a@example.com"), model(postroom.ApplyLabel, 1, "label", "Label_1"))(t.Context(), nil)
 	require.ErrorContains(t, err, "the drawer is stuck")
 
 	_, err = NewLedger(Config{DB: d.db, Execute: d.ledger.cfg.Execute, Labels: (*drawer)(nil)})

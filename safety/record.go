@@ -14,26 +14,41 @@ import (
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/injection"
 )
 
-// Record records a decision about a message. The gate judges it. The decision, its action and what follows (a job or a request
-// for approval) are written in the caller's transaction. A label parameter must be the id of a label.
+// Record returns the function that records a decision about a message in a transaction. The gate judges the decision. The
+// decision, its action and what follows (a job or a request for approval) are written together. A label parameter must be the id
+// of a label. If the decision is a model's, Record reads the message (see [injection.Indicators]): call Record before the
+// transaction, and the function in it.
 //
-// The action is approved_pending if the gate requires approval, completed if there is nothing to do ([postroom.None]), canceled if
+// The action is pending_approval if the gate requires approval, completed if there is nothing to do ([postroom.None]), canceled if
 // it is a model's and forbidden to models ([Config].Forbids) or would only send what was sent before ([Config].Sent), canceled or
 // failed if it would be refused ([Config].Refusals), and otherwise queued and passed to [Config.Execute].
 //
-// Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns the
-// action of that decision in its present state.
+// The function is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns
+// the action of that decision in its present state.
 //
 // The Source of the decision and its rule must be what the caller knows, not what the decider says.
 //
 // A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to record it.
-func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
+func (l *Ledger) Record(msg *postroom.Message, d postroom.Decision) func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+	var found []injection.Indicator
+	if msg != nil && d.Source == postroom.SourceModel && d.Action != postroom.None {
+		found = injection.Indicators(msg)
+	}
+	return func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		return l.record(ctx, tx, msg, d, found)
+	}
+}
+
+func (l *Ledger) record(
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, found []injection.Indicator,
+) (postroom.Action, error) {
 	if err := d.Validate(l.cfg.Kinds, queue.Now(tx)); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: record: %w: %w", ErrInvalidDecision, err)
 	}
-	evidence, err := l.evidence(ctx, tx, msg, d)
+	evidence, err := l.evidence(ctx, tx, msg, d, found)
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -54,7 +69,7 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	case l.cfg.DryRun:
 		action.State, action.Error = postroom.ActionCanceled, dryRun(verdict)
 	case verdict.RequiresApproval:
-		action.State = postroom.ActionApprovedPending
+		action.State = postroom.ActionPendingApproval
 	}
 	action, p, err := l.insert(ctx, tx, msg, d, verdict, action)
 	if err != nil || p == nil {
@@ -63,7 +78,7 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	switch action.State {
 	case postroom.ActionQueued:
 		err = l.cfg.Execute(ctx, tx, action)
-	case postroom.ActionApprovedPending:
+	case postroom.ActionPendingApproval:
 		err = l.ask(ctx, tx, p, verdict.Reasons)
 	}
 	return action, err
@@ -77,7 +92,7 @@ func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
 	}
 	action := postroom.Action{State: postroom.ActionFailed, Error: dbvalue.Clean(reason)}
-	evidence, err := l.evidence(ctx, tx, msg, d)
+	evidence, err := l.evidence(ctx, tx, msg, d, nil)
 	if err != nil {
 		return action, err
 	}

@@ -48,7 +48,7 @@ func TestConfigNamesTheBadField(t *testing.T) {
 func TestRecordWantsAMessage(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), nil)
 	require.ErrorContains(t, d.write(func(ctx context.Context, tx queue.Tx) error {
-		_, err := d.ledger.Record(ctx, tx, nil, rule(postroom.Archive, ""))
+		_, err := d.ledger.Record(nil, rule(postroom.Archive, ""))(ctx, tx)
 		return err
 	}), "the message is nil")
 }
@@ -89,7 +89,7 @@ func TestRecordWaitsForAPerson(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
 		a := d.record(message("a@example.com"), model(postroom.Delete, 1))
-		require.Equal(t, postroom.ActionApprovedPending, a.State)
+		require.Equal(t, postroom.ActionPendingApproval, a.State)
 		require.Empty(t, d.executed)
 		require.Equal(t, []string{a.ID}, d.asked)
 
@@ -165,7 +165,7 @@ func TestRecordWritesAllOrNothing(t *testing.T) {
 		})
 		for _, dec := range []postroom.Decision{rule(postroom.Archive, ""), model(postroom.Delete, 1)} {
 			_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-				return d.ledger.Record(ctx, tx, message("a@example.com"), dec)
+				return d.ledger.Record(message("a@example.com"), dec)(ctx, tx)
 			})
 			require.ErrorIs(t, err, broken)
 		}
@@ -181,20 +181,20 @@ func TestRecordRefusesWhatBreaksTheContract(t *testing.T) {
 		d := newDesk(t, db, nil)
 		bad := model("erase", 7)
 		_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(ctx, tx, message("a@example.com"), bad)
+			return d.ledger.Record(message("a@example.com"), bad)(ctx, tx)
 		})
 		require.ErrorIs(t, err, ErrInvalidDecision)
 
 		noSource := model(postroom.Archive, 1)
 		noSource.Source = "somebody"
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(ctx, tx, message("a@example.com"), noSource)
+			return d.ledger.Record(message("a@example.com"), noSource)(ctx, tx)
 		})
 		require.ErrorIs(t, err, ErrInvalidDecision)
 		require.ErrorContains(t, err, `"somebody"`)
 
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(ctx, tx, &postroom.Message{ID: "m"}, model(postroom.Archive, 1))
+			return d.ledger.Record(&postroom.Message{ID: "m"}, model(postroom.Archive, 1))(ctx, tx)
 		})
 		require.ErrorContains(t, err, "both ids are needed")
 	})

@@ -58,7 +58,7 @@ func TestWhatWouldBeRefused(t *testing.T) {
 		require.Empty(t, d.waiting(t), "nobody is asked")
 		require.Empty(t, d.executed)
 		a = d.record(message("ann@example.com"), answer)
-		require.Equal(t, postroom.ActionApprovedPending, a.State, "a person is asked about others")
+		require.Equal(t, postroom.ActionPendingApproval, a.State, "a person is asked about others")
 
 		door.why = ""
 		done := d.record(message("a@example.com"), forever)
@@ -72,7 +72,7 @@ func TestWhatWouldBeRefused(t *testing.T) {
 
 		door.err = errors.New("disk full")
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(ctx, tx, message("a@example.com"), forever)
+			return d.ledger.Record(message("a@example.com"), forever)(ctx, tx)
 		})
 		require.ErrorIs(t, err, door.err)
 		_, err = d.approve(a.ID, "ann")
@@ -86,12 +86,12 @@ func TestNobodyApprovesWhatWouldBeRefused(t *testing.T) {
 	door := &porter{}
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Refusals = door })
 	a := d.record(message("a@example.com"), rule(postroom.Delete, ""))
-	require.Equal(t, postroom.ActionApprovedPending, a.State)
+	require.Equal(t, postroom.ActionPendingApproval, a.State)
 	door.why = "the mailbox may not delete; sign in again"
 	_, err := d.approve(a.ID, "ann")
 	require.ErrorIs(t, err, ErrInvalidDecision)
 	require.EqualError(t, err, "safety: action "+a.ID+": invalid decision: it cannot be carried out: the mailbox may not delete; sign in again")
-	require.Equal(t, postroom.ActionApprovedPending, d.get(a.ID).State)
+	require.Equal(t, postroom.ActionPendingApproval, d.get(a.ID).State)
 	door.why = ""
 	_, err = d.approve(a.ID, "ann")
 	require.NoError(t, err)

@@ -56,7 +56,7 @@ func (l *Ledger) answerRequest(
 	}
 	if r.Outcome != OutcomeWaiting {
 		a, err := l.tooLate(ctx, tx, r.ActionID, "answer the request about")
-		if a.State == postroom.ActionApprovedPending {
+		if a.State == postroom.ActionPendingApproval {
 			err = fmt.Errorf("safety: request %s: %w: it was withdrawn, and another one waits", r.ID, ErrApprovalVoid)
 		}
 		return a, err
@@ -101,7 +101,7 @@ func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 	if err != nil {
 		return err
 	}
-	if r == nil || p.State != postroom.ActionApprovedPending {
+	if r == nil || p.State != postroom.ActionPendingApproval {
 		return &StateError{Op: "check the request about", ActionID: actionID, State: p.State, JobID: p.JobID}
 	}
 	if err := l.checkpoint.check(ctx, db, l.cfg.Audit); err != nil {

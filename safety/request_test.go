@@ -80,7 +80,7 @@ func TestAnAnswerThatCannotBeFollowedIsNotGiven(t *testing.T) {
 		_, err = d.reject(id, "ann", "")
 		require.ErrorIs(t, err, full)
 		require.ErrorIs(t, d.cancel(id, ""), full)
-		require.Equal(t, postroom.ActionApprovedPending, d.get(id).State)
+		require.Equal(t, postroom.ActionPendingApproval, d.get(id).State)
 		require.Len(t, d.waiting(t), 1)
 	})
 }

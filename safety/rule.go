@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/injection"
 )
 
 // Rules looks up rules; *rulestore.Store implements it.
@@ -19,9 +20,11 @@ type Rules interface {
 
 // evidence looks up the rule of a decision, and the doubts about a model's decision. If the stored rule differs from the one that
 // matched, or specifies another action, a person is asked.
-func (l *Ledger) evidence(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (Evidence, error) {
+func (l *Ledger) evidence(
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, found []injection.Indicator,
+) (Evidence, error) {
 	if d.Source == postroom.SourceModel {
-		doubts, err := l.modelDoubts(ctx, tx, msg, d)
+		doubts, err := l.modelDoubts(ctx, tx, msg, d, found)
 		return Evidence{Doubts: doubts}, err
 	}
 	if d.Source != postroom.SourceDeterministic || d.RuleID == "" || l.cfg.Rules == nil {

@@ -91,7 +91,7 @@ func TestTheStoredRuleDecidesWhatIsReleased(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {
 				d := newDesk(t, db, func(c *Config) { c.Rules = tc.rules })
 				a := d.record(message("a@example.com"), tc.decision)
-				require.Equal(t, tc.waits, a.State == postroom.ActionApprovedPending, "%s", a.State)
+				require.Equal(t, tc.waits, a.State == postroom.ActionPendingApproval, "%s", a.State)
 				rec, err := d.ledger.Decision(t.Context(), a.DecisionID)
 				require.NoError(t, err)
 				require.Equal(t, tc.decision.RuleVersion, rec.Decision.RuleVersion)
@@ -112,7 +112,7 @@ func TestARuleStoreThatFailsRecordsNothing(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Rules = brokenShelf{broken} })
 	for _, record := range []func(ctx context.Context, tx queue.Tx) (postroom.Action, error){
 		func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(ctx, tx, message("a@example.com"), rule(postroom.Archive, ""))
+			return d.ledger.Record(message("a@example.com"), rule(postroom.Archive, ""))(ctx, tx)
 		},
 		func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 			return d.ledger.Refuse(ctx, tx, message("a@example.com"), rule(postroom.Archive, ""), "no")

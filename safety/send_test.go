@@ -17,10 +17,10 @@ import (
 // forward is of the first message, to bob, wanted by a model; its job does not run yet.
 func (m *mailbox) forward() (id string) {
 	m.write(func(ctx context.Context, tx queue.Tx) error {
-		a, err := m.ledger.Record(ctx, tx, m.messages[0], postroom.Decision{
+		a, err := m.ledger.Record(m.messages[0], postroom.Decision{
 			Action: postroom.Forward, Parameters: postroom.Parameters{"to": "bob@example.com"}, Confidence: 1, Rationale: "an offer",
 			Source: postroom.SourceModel, Key: uuid.NewString(),
-		})
+		})(ctx, tx)
 		id = a.ID
 		return err
 	})

@@ -50,7 +50,7 @@ func TestWhatWasSentBefore(t *testing.T) {
 
 		sent.all = false
 		a := d.record(message("a@example.com"), forward)
-		require.Equal(t, postroom.ActionApprovedPending, a.State, "something is left to send, or it is not sure")
+		require.Equal(t, postroom.ActionPendingApproval, a.State, "something is left to send, or it is not sure")
 		require.Equal(t, []Override{OverrideSent}, d.checks(a))
 		require.Equal(t, []string{"it was sent on Monday"}, d.waiting(t)[0].Approval.Reasons)
 
@@ -77,7 +77,7 @@ func TestWhatWasSentBefore(t *testing.T) {
 
 		sent.err = errors.New("disk full")
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(ctx, tx, message("a@example.com"), forward)
+			return d.ledger.Record(message("a@example.com"), forward)(ctx, tx)
 		})
 		require.ErrorIs(t, err, sent.err)
 	})

@@ -175,7 +175,7 @@ func TestForgedRequests(t *testing.T) {
 			d.exec(forge, id)
 			_, err := d.approve(id, "ann")
 			require.ErrorIs(t, err, ErrApprovalVoid, forge)
-			require.Equal(t, postroom.ActionApprovedPending, d.get(id).State)
+			require.Equal(t, postroom.ActionPendingApproval, d.get(id).State)
 		}
 		require.Empty(t, d.executed)
 	})
@@ -192,7 +192,7 @@ func TestAnApprovalIsUsedInTime(t *testing.T) {
 		d.now = d.now.Add(time.Hour)
 		a, err := d.start(id, "job-1")
 		require.NoError(t, err)
-		require.Equal(t, postroom.ActionApprovedPending, a.State)
+		require.Equal(t, postroom.ActionPendingApproval, a.State)
 		require.Contains(t, d.waiting(t)[0].Approval.Reasons[0], "the approval by ann was given on ")
 
 		_, err = d.approve(id, "bob")
@@ -240,7 +240,7 @@ func TestAnotherKey(t *testing.T) {
 		require.Equal(t, postroom.ActionExecuting, a.State, "it was approved under the new key")
 		a, err = d.start(approved, "job-1")
 		require.NoError(t, err)
-		require.Equal(t, postroom.ActionApprovedPending, a.State)
+		require.Equal(t, postroom.ActionPendingApproval, a.State)
 		_, err = d.approve(approved, "ann")
 		require.NoError(t, err)
 		a, err = d.start(begun, "job-1")

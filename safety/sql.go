@@ -178,7 +178,7 @@ FROM actions
 WHERE account_id = $1
   AND message_id = $2
   AND type <> 'delete'
-  AND (state IN ('queued', 'approved_pending') OR state = 'failed' AND updated_at >= $3)
+  AND (state IN ('queued', 'pending_approval') OR state = 'failed' AND updated_at >= $3)
 ORDER BY id`
 
 	selectHistory = `
@@ -322,7 +322,7 @@ JOIN approvals ON approvals.action_id = actions.id AND approvals.outcome = 'wait
 WHERE `
 
 	selectWaiting = listApprovals + `actions.id = $1
-  AND actions.state = 'approved_pending'`
+  AND actions.state = 'pending_approval'`
 
 	newestFirst = `
 ORDER BY actions.id DESC

@@ -18,13 +18,13 @@ import (
 // before is the state machine: the states that each state may follow, at most three. Record, Refuse and StartUndo write the
 // first state.
 var before = map[postroom.ActionState][]postroom.ActionState{
-	postroom.ActionQueued:          {postroom.ActionApprovedPending},
+	postroom.ActionQueued:          {postroom.ActionPendingApproval},
 	postroom.ActionExecuting:       {postroom.ActionQueued},
-	postroom.ActionApprovedPending: {postroom.ActionQueued},
+	postroom.ActionPendingApproval: {postroom.ActionQueued},
 	postroom.ActionCompleted:       {postroom.ActionExecuting},
 	postroom.ActionFailed:          {postroom.ActionQueued, postroom.ActionExecuting},
-	postroom.ActionCanceled:        {postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionApprovedPending},
-	postroom.ActionRejected:        {postroom.ActionQueued, postroom.ActionApprovedPending},
+	postroom.ActionCanceled:        {postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionPendingApproval},
+	postroom.ActionRejected:        {postroom.ActionQueued, postroom.ActionPendingApproval},
 }
 
 // CanFollow reports whether an action may change from state from to state to.

@@ -19,11 +19,11 @@ import (
 func TestStateMachine(t *testing.T) {
 	allowed := map[postroom.ActionState][]postroom.ActionState{
 		postroom.ActionQueued: {
-			postroom.ActionExecuting, postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending,
+			postroom.ActionExecuting, postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionPendingApproval,
 			postroom.ActionFailed,
 		},
 		postroom.ActionExecuting:       {postroom.ActionCompleted, postroom.ActionFailed, postroom.ActionCanceled},
-		postroom.ActionApprovedPending: {postroom.ActionQueued, postroom.ActionCanceled, postroom.ActionRejected},
+		postroom.ActionPendingApproval: {postroom.ActionQueued, postroom.ActionCanceled, postroom.ActionRejected},
 	}
 	for from := range before {
 		var reachable []postroom.ActionState
@@ -114,7 +114,7 @@ func TestStatesAgainstAModel(t *testing.T) {
 				m.ids = append(m.ids, d.record(message("a@example.com"), rule(postroom.Archive, "")).ID)
 				m.states[m.ids[len(m.ids)-1]] = postroom.ActionQueued
 				m.ids = append(m.ids, d.record(message("a@example.com"), model(postroom.Delete, 1)).ID)
-				m.states[m.ids[len(m.ids)-1]] = postroom.ActionApprovedPending
+				m.states[m.ids[len(m.ids)-1]] = postroom.ActionPendingApproval
 			}
 			t.Repeat(map[string]func(*rapid.T){
 				"start":    m.start,
@@ -129,14 +129,14 @@ func TestStatesAgainstAModel(t *testing.T) {
 					return err
 				}),
 				"reject": m.change("reject", postroom.ActionRejected, func(id string) error {
-					waits := m.states[id] == postroom.ActionApprovedPending
+					waits := m.states[id] == postroom.ActionPendingApproval
 					_, err := d.reject(id, "ann", "no")
 					if err == nil && waits {
 						m.answers[id] = OutcomeRejected
 					}
 					return err
 				}),
-				"hold": m.change("hold", postroom.ActionApprovedPending, func(id string) error {
+				"hold": m.change("hold", postroom.ActionPendingApproval, func(id string) error {
 					_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 						return d.ledger.Hold(ctx, tx, id, "wait")
 					})
@@ -227,7 +227,7 @@ func (m *machine) compare(t *rapid.T, id string) {
 			waiting++
 		}
 	}
-	if m.states[id] == postroom.ActionApprovedPending {
+	if m.states[id] == postroom.ActionPendingApproval {
 		require.Equal(t, 1, waiting)
 	} else {
 		require.Zero(t, waiting)

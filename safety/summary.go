@@ -32,7 +32,7 @@ func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error)
 		s.Actions[postroom.ActionType(g.A)] += g.N
 		s.States[postroom.ActionState(g.B)] += g.N
 	}
-	s.Approvals = s.States[postroom.ActionApprovedPending]
+	s.Approvals = s.States[postroom.ActionPendingApproval]
 
 	decisions, err := l.count(ctx, countDecisions, accountID)
 	for _, g := range decisions {

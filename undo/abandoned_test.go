@@ -34,10 +34,10 @@ func (h *house) abandonedForward(msg *postroom.Message, cut gmailtest.Cut) (acti
 	h.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Cut: cut},
 		gmailtest.Fault{Method: gmailtest.MessagesList, Status: http.StatusServiceUnavailable, Times: -1})
 	require.NoError(h, h.queue.DB().Write(h.Context(), func(ctx context.Context, tx queue.Tx) error {
-		a, err := h.ledger.Record(ctx, tx, msg, postroom.Decision{
+		a, err := h.ledger.Record(msg, postroom.Decision{
 			Action: postroom.Forward, Parameters: postroom.Parameters{"to": "zoe@example.com"}, Confidence: 1, Rationale: "test",
 			Source: postroom.SourceDeterministic, RuleID: "rule-1",
-		})
+		})(ctx, tx)
 		if err == nil {
 			actionID = a.ID
 			_, err = h.ledger.Approve(ctx, tx, a.ID, "ann")

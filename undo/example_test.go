@@ -85,9 +85,9 @@ func archive(ctx context.Context, db *sqlite.DB, ledger *safety.Ledger, box *mai
 	before, after := postroom.NewImage([]string{"INBOX"}), postroom.NewImage(nil)
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		msg := &postroom.Message{ID: "message-1", AccountID: "account-1"}
-		action, err := ledger.Record(ctx, tx, msg, postroom.Decision{
+		action, err := ledger.Record(msg, postroom.Decision{
 			Action: postroom.Archive, Confidence: 1, Rationale: "a newsletter", Source: postroom.SourceDeterministic,
-		})
+		})(ctx, tx)
 		if err != nil {
 			return err
 		}

@@ -66,11 +66,11 @@ func (h *fixture) record(action postroom.ActionType) postroom.Action {
 	var a postroom.Action
 	h.write(func(ctx context.Context, tx queue.Tx) (err error) {
 		msg := &postroom.Message{ID: uuid.NewString(), AccountID: account}
-		a, err = h.ledger.Record(ctx, tx, msg, postroom.Decision{
+		a, err = h.ledger.Record(msg, postroom.Decision{
 			Action: action, Parameters: postroom.Parameters{"label": "Label_1", "amount": 1, "units": "days"}, Confidence: 1, Rationale: "test",
 			Source: postroom.SourceDeterministic, RuleID: "rule-1",
-		})
-		if err == nil && a.State == postroom.ActionApprovedPending {
+		})(ctx, tx)
+		if err == nil && a.State == postroom.ActionPendingApproval {
 			a, err = h.ledger.Approve(ctx, tx, a.ID, "ann")
 		}
 		return err

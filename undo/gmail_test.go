@@ -128,8 +128,8 @@ func (h *house) decideBy(rule string, msg *postroom.Message, action postroom.Act
 		case label != "":
 			d.Parameters = postroom.Parameters{postroom.ParamLabel: label}
 		}
-		a, err := h.ledger.Record(ctx, tx, msg, d)
-		if err == nil && a.State == postroom.ActionApprovedPending {
+		a, err := h.ledger.Record(msg, d)(ctx, tx)
+		if err == nil && a.State == postroom.ActionPendingApproval {
 			_, err = h.ledger.Approve(ctx, tx, a.ID, "ann")
 		}
 		actionID = a.ID

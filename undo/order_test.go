@@ -17,9 +17,9 @@ import (
 func (h *fixture) act(messageID string, change postroom.LabelChange) postroom.Action {
 	var a postroom.Action
 	h.write(func(ctx context.Context, tx queue.Tx) (err error) {
-		a, err = h.ledger.Record(ctx, tx, &postroom.Message{ID: messageID, AccountID: account}, postroom.Decision{
+		a, err = h.ledger.Record(&postroom.Message{ID: messageID, AccountID: account}, postroom.Decision{
 			Action: postroom.Archive, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, Key: uuid.NewString(),
-		})
+		})(ctx, tx)
 		return err
 	})
 	before := h.box.image(messageID)
@@ -109,9 +109,9 @@ func TestAnUndoWaitsForAnotherAction(t *testing.T) {
 				job, err := h.queue.Enqueue(t.Context(), other.New(1, nil))
 				require.NoError(t, err)
 				h.write(func(ctx context.Context, tx queue.Tx) error {
-					a, err := h.ledger.Record(ctx, tx, &postroom.Message{ID: original.MessageID, AccountID: account}, postroom.Decision{
+					a, err := h.ledger.Record(&postroom.Message{ID: original.MessageID, AccountID: account}, postroom.Decision{
 						Action: postroom.Star, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, Key: "second",
-					})
+					})(ctx, tx)
 					if err != nil {
 						return err
 					}

@@ -26,10 +26,10 @@ func eachHouse(t *testing.T, fn func(t *testing.T, h *house)) {
 func (h *house) snoozes(msg *postroom.Message, days int) (actionID string) {
 	h.Helper()
 	require.NoError(h, h.queue.DB().Write(h.Context(), func(ctx context.Context, tx queue.Tx) error {
-		a, err := h.ledger.Record(ctx, tx, msg, postroom.Decision{
+		a, err := h.ledger.Record(msg, postroom.Decision{
 			Action: postroom.Snooze, Parameters: postroom.Parameters{"amount": days, "units": "days"}, Confidence: 1, Rationale: "test",
 			Source: postroom.SourceDeterministic, RuleID: "rule-1", Key: uuid.NewString(),
-		})
+		})(ctx, tx)
 		actionID = a.ID
 		return err
 	}))

@@ -67,10 +67,10 @@ func TestAWakeUpThatWasPutOffAndDoneAgain(t *testing.T) {
 	_, msg := h.letter("again")
 	var first string
 	require.NoError(t, h.queue.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		a, err := h.ledger.Record(ctx, tx, msg, postroom.Decision{
+		a, err := h.ledger.Record(msg, postroom.Decision{
 			Action: postroom.Snooze, Parameters: postroom.Parameters{"until": time.Now().Add(2 * time.Second).Format(time.RFC3339Nano)},
 			Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, RuleID: "rule-1", Key: uuid.NewString(),
-		})
+		})(ctx, tx)
 		first = a.ID
 		return err
 	}))

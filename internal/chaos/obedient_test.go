@@ -168,7 +168,7 @@ func (o *obedient) check(before map[string][]string) {
 	for _, a := range o.everyAction() {
 		tried[a.Type]++
 		if a.State != postroom.ActionCompleted || a.Type == postroom.None {
-			require.Contains(o, []postroom.ActionState{postroom.ActionApprovedPending, postroom.ActionCompleted, postroom.ActionFailed}, a.State)
+			require.Contains(o, []postroom.ActionState{postroom.ActionPendingApproval, postroom.ActionCompleted, postroom.ActionFailed}, a.State)
 			continue
 		}
 		kind, _ := o.office.gmail.Kinds.Kind(a.Type)

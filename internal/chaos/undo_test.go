@@ -95,11 +95,11 @@ func (u *undoing) actOnce() {
 			parameters[postroom.ParamLabel] = id
 		}
 		require.NoError(u, u.office.db.Write(u.Context(), func(ctx context.Context, tx queue.Tx) error {
-			a, err := u.office.ledger.Record(ctx, tx, u.ours[msg.id], postroom.Decision{
+			a, err := u.office.ledger.Record(u.ours[msg.id], postroom.Decision{
 				Action: action.action, Parameters: parameters, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic,
 				RuleID: "rule-1", Key: uuid.NewString(),
-			})
-			if err == nil && a.State == postroom.ActionApprovedPending {
+			})(ctx, tx)
+			if err == nil && a.State == postroom.ActionPendingApproval {
 				_, err = u.office.ledger.Approve(ctx, tx, a.ID, "ann")
 			}
 			u.actions = append(u.actions, a.ID)

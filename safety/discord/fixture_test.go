@@ -134,10 +134,10 @@ func (f *fixture) ask(at time.Time, change func(*postroom.Message, *postroom.Dec
 	}
 	var a postroom.Action
 	f.write(at, func(ctx context.Context, tx queue.Tx) (err error) {
-		a, err = f.ledger.Record(ctx, tx, msg, d)
+		a, err = f.ledger.Record(msg, d)(ctx, tx)
 		return err
 	})
-	require.Equal(f.t, postroom.ActionApprovedPending, a.State)
+	require.Equal(f.t, postroom.ActionPendingApproval, a.State)
 	return a
 }
 

@@ -130,7 +130,7 @@ func (b *Bot) requests(ctx context.Context, actionID string) ([]request, error) 
 		return nil, err
 	}
 	var content Content
-	if action.State == postroom.ActionApprovedPending {
+	if action.State == postroom.ActionPendingApproval {
 		if content, err = b.cfg.Compose(ctx, action); err != nil {
 			return nil, err
 		}

@@ -87,7 +87,7 @@ func TestAnExpiredRequestSaysSo(t *testing.T) {
 		require.Contains(t, m.Text(), "Expired")
 		require.Contains(t, m.Text(), "Nobody answered until")
 		require.Empty(t, labels(m))
-		require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
+		require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
 	})
 }
 

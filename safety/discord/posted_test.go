@@ -20,7 +20,7 @@ func TestWhatIsPostedIsWhatWasAsked(t *testing.T) {
 	for name, tt := range map[string]struct{ alter, right []string }{
 		"another mail, of an action that does not wait": {
 			[]string{otherState, `UPDATE decisions SET subject = 'Lottery', sender = 'spam@example.com'`},
-			[]string{`UPDATE actions SET state = 'approved_pending'`, `UPDATE decisions SET subject = 'Hello', sender = 'a@example.com'`},
+			[]string{`UPDATE actions SET state = 'pending_approval'`, `UPDATE decisions SET subject = 'Hello', sender = 'a@example.com'`},
 		},
 		"other reasons, under a key that is not known": {
 			[]string{`CREATE TABLE asked AS SELECT * FROM approvals`,

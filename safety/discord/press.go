@@ -182,7 +182,7 @@ func (b *Bot) show(ctx context.Context, approval safety.Approval) (reply, error)
 		return reply{}, err
 	}
 	var content Content
-	if action.State == postroom.ActionApprovedPending {
+	if action.State == postroom.ActionPendingApproval {
 		if content, err = b.cfg.Compose(ctx, action); err != nil {
 			return reply{}, err
 		}
@@ -197,7 +197,7 @@ func (b *Bot) approve(ctx context.Context, request safety.Approval, person Perso
 	if err != nil {
 		return reply{}, err
 	}
-	if action.State == postroom.ActionApprovedPending {
+	if action.State == postroom.ActionPendingApproval {
 		content, err := b.cfg.Compose(ctx, action)
 		if err != nil {
 			return reply{}, err

@@ -79,7 +79,7 @@ func testUnlisted(t *testing.T, f *fixture) {
 	for _, label := range []string{"Approve", "Reject", "Show"} {
 		require.Equal(t, unlisted, f.press(discordtest.Press{MessageID: m.ID, Label: label, User: mallory}))
 	}
-	require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
+	require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
 	// Who is taken off the list may no longer press what they saw while they were on it.
 	list, err := discord.Whitelist(t.Context(), f.db, f.ledger)
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func testUnlisted(t *testing.T, f *fixture) {
 	set(list[:1])
 	defer set(list)
 	require.Equal(t, unlisted, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ben}))
-	require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
+	require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
 }
 
 func testForged(t *testing.T, f *fixture) {
@@ -112,8 +112,8 @@ func testForged(t *testing.T, f *fixture) {
 		require.Equal(t, stale, f.press(p), name)
 	}
 	require.Empty(t, f.done())
-	require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
-	require.Equal(t, postroom.ActionApprovedPending, f.state(b.ID))
+	require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
+	require.Equal(t, postroom.ActionPendingApproval, f.state(b.ID))
 }
 
 // What was altered since the message was posted is not approved, whoever alters what.
@@ -136,7 +136,7 @@ func testAltered(t *testing.T, f *fixture) {
 			want = tampered
 		}
 		require.Equal(t, want, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}), name)
-		require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID), name)
+		require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID), name)
 		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { // so that no other test meets it
 			return f.ledger.Cancel(ctx, tx, a.ID, "altered")
 		})
@@ -163,7 +163,7 @@ func TestAPressOfAMessageThatIsNotRecordedYet(t *testing.T) {
 		record("")
 		press := discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}
 		require.Contains(t, f.press(press), "press again in a moment")
-		require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
+		require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
 		record(m.ID)
 		require.Equal(t, "Approved. It is being carried out.", f.press(press))
 	})
@@ -174,7 +174,7 @@ func testRenewed(t *testing.T, f *fixture) {
 	a, m := f.asked()
 	f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { return f.ledger.Renew(ctx, tx, a.ID) })
 	require.Equal(t, stale, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}))
-	require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
+	require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
 	f.work()
 	require.Equal(t, "Approved. It is being carried out.", f.press(discordtest.Press{MessageID: f.last().ID, Label: "Approve", User: ann}))
 }
@@ -313,7 +313,7 @@ func TestWhatMustNotBeSentCanOnlyBeRejected(t *testing.T) {
 	content.Store(&discord.Content{Refused: "too many recipients"})
 	said := f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann})
 	require.Equal(t, "It must not be sent: `too many recipients`. Nothing was done; it can be rejected.", said)
-	require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
+	require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
 	f.work()
 	require.Equal(t, []string{"Reject", "Show"}, labels(f.message(m.ID)))
 	require.Contains(t, f.message(m.ID).Text(), "Must not be sent: `too many recipients`")

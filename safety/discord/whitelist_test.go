@@ -54,7 +54,7 @@ func TestTheWhitelistIsSigned(t *testing.T) {
 			for _, user := range []discordtest.User{mallory, ann} {
 				require.Contains(t, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: user}), "was altered in the database", name)
 			}
-			require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID), name)
+			require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID), name)
 		}
 		set(listed...)
 		require.Contains(t, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}), "Approved")
@@ -86,7 +86,7 @@ func TestWhatWasAlteredIsNotAsked(t *testing.T) {
 			b, m := f.asked()
 			alter(b.ID, table)
 			require.Contains(t, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}), "It is not what was asked")
-			require.Equal(t, postroom.ActionApprovedPending, f.state(b.ID))
+			require.Equal(t, postroom.ActionPendingApproval, f.state(b.ID))
 		}
 	})
 }

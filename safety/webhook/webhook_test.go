@@ -128,10 +128,10 @@ func (f *fixture) askAt(at time.Time) postroom.Action {
 	var a postroom.Action
 	f.writeAt(at, func(ctx context.Context, tx queue.Tx) (err error) {
 		msg := &postroom.Message{ID: uuid.NewString(), AccountID: "account-1", From: postroom.Address{Email: "ann@example.com"}, Subject: "Very private"}
-		a, err = f.ledger.Record(ctx, tx, msg, postroom.Decision{
+		a, err = f.ledger.Record(msg, postroom.Decision{
 			Action: postroom.Delete, Parameters: postroom.Parameters{"note": "hunter2"}, Confidence: 1, Rationale: "it says: hunter2",
 			Source: postroom.SourceModel, Model: "some-model",
-		})
+		})(ctx, tx)
 		return err
 	})
 	return a

@@ -13,7 +13,7 @@ import (
 // RemoveAccount removes an account. It cancels waiting actions first, so that people who were asked are notified at once, and again at
 // the end, together with executing ones: until then a running postroomd may have decided about mail.
 func (h *App) RemoveAccount(ctx context.Context, a gmail.Account) error {
-	waiting := []postroom.ActionState{postroom.ActionApprovedPending, postroom.ActionQueued}
+	waiting := []postroom.ActionState{postroom.ActionPendingApproval, postroom.ActionQueued}
 	if err := h.cancelActions(ctx, a.ID, "the mailbox was removed", waiting...); err != nil {
 		return err
 	}

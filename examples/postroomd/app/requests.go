@@ -53,7 +53,7 @@ func (h *App) Preview(ctx context.Context, a postroom.Action) (p gmail.Preview, 
 // FreezeContent composes the content of a waiting action, so that the approval covers its bytes.
 func (h *App) FreezeContent(ctx context.Context, actionID string) error {
 	a, err := h.Ledger.Action(ctx, actionID)
-	if err != nil || a.State != postroom.ActionApprovedPending {
+	if err != nil || a.State != postroom.ActionPendingApproval {
 		return err
 	}
 	_, _, err = h.Preview(ctx, a)

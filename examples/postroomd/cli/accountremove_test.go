@@ -132,7 +132,7 @@ func TestAPersonMayHaveItSentAgain(t *testing.T) {
 	m.rules(strings.Replace(strings.Replace(answerAndForward, "{to: "+colleague+"}", "{to: ["+colleague+", "+boss+"]}", 1),
 		"Gladly.}, safe_mode: dangerous_override", "Gladly.}", 1))
 	runOnce(t, m.where...)
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 2, postroom.ActionApprovedPending: 2}, m.states())
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 2, postroom.ActionPendingApproval: 2}, m.states())
 	list := m.postroomd("approvals", "list").stdout
 	require.Contains(t, list, "a reply to this message was sent to "+ann)
 	require.Contains(t, list, "a forward of this message was sent to "+colleague)
@@ -152,7 +152,7 @@ func TestARemovalIsConfirmed(t *testing.T) {
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "nobody can be asked here; add --yes to go on\n")
 	require.Contains(t, m.postroomd("accounts", "list").stdout, "you@example.com")
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionApprovedPending: 1}, m.states())
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionPendingApproval: 1}, m.states())
 
 	r = m.postroomd("accounts", "remove", "you@example.com", "--yes", "--forget")
 	require.Equal(t, 0, r.status, r.stderr)

@@ -109,7 +109,7 @@ func TestProgramsAnswerByTheAPI(t *testing.T) {
 			require.Contains(t, answer, call.says)
 		})
 	}
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: 1, postroom.ActionRejected: 1, postroom.ActionApprovedPending: 1}, m.states())
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: 1, postroom.ActionRejected: 1, postroom.ActionPendingApproval: 1}, m.states())
 }
 
 func TestTheAPIWantsItsToken(t *testing.T) {
@@ -128,7 +128,7 @@ func TestTheAPIWantsItsToken(t *testing.T) {
 	status, answer := c.call("POST", "/"+list[0].ID+"/approve", answerTo(list[0], ""))
 	require.Equal(t, http.StatusForbidden, status, "the name of the API is not among the approvers")
 	require.Contains(t, answer, "not allowed to approve")
-	require.Equal(t, 3, m.states()[postroom.ActionApprovedPending])
+	require.Equal(t, 3, m.states()[postroom.ActionPendingApproval])
 
 	refused := m.postroomd("run", "--once")
 	require.Equal(t, exitUsage, refused.status)

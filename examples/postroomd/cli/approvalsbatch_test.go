@@ -23,7 +23,7 @@ func (m *teatime) states() map[postroom.ActionState]int {
 func TestApprovalsAreAnsweredInBatches(t *testing.T) {
 	m := newTeatime(t, deleteTea, "", letterNamed(1), letterNamed(2), letterNamed(3), letterNamed(4), letterNamed(5))
 	runOnce(t, m.where...)
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionApprovedPending: 5}, m.states())
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionPendingApproval: 5}, m.states())
 	all := m.actions()
 
 	for says, args := range map[string][]string{
@@ -51,7 +51,7 @@ func TestApprovalsAreAnsweredInBatches(t *testing.T) {
 			require.Contains(t, r.stdout, all[0].ID)
 		}
 	}
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionApprovedPending: 5}, m.states(), "so far nothing was answered")
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionPendingApproval: 5}, m.states(), "so far nothing was answered")
 
 	run := start(t, m.where...)
 	run.ready()
@@ -61,7 +61,7 @@ func TestApprovalsAreAnsweredInBatches(t *testing.T) {
 	r = m.postroomd("approvals", "approve", all[1].ID, all[2].ID)
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "is rejected, and does not wait for approval")
-	require.Equal(t, 3, m.states()[postroom.ActionApprovedPending])
+	require.Equal(t, 3, m.states()[postroom.ActionPendingApproval])
 
 	r = m.postroomd("approvals", "approve", "--all-of", "Tea", "--kind", "delete", "--yes")
 	require.Equal(t, 0, r.status, r.stderr)

@@ -74,7 +74,7 @@ func TestDeletingNeedsToBeGranted(t *testing.T) {
 
 	require.NotContains(t, signInWith(t, sample.Owner, []string{auth.ScopeModify, auth.ScopeFull}, with...), "warning")
 	a = m.decided(allowed...)
-	require.Equal(t, postroom.ActionApprovedPending, a.State, a.Error)
+	require.Equal(t, postroom.ActionPendingApproval, a.State, a.Error)
 	require.Zero(t, m.server.Counts()[gmailtest.MessagesDelete])
 
 	// No door lets it pass any more when the permission is gone.
@@ -112,7 +112,7 @@ func TestMailboxesDifferInWhatTheyGranted(t *testing.T) {
 	for _, a := range m.actions() {
 		states[a.Subject] = a.State
 	}
-	require.Equal(t, map[string]postroom.ActionState{"Tea?": postroom.ActionFailed, "Tea too?": postroom.ActionApprovedPending}, states)
+	require.Equal(t, map[string]postroom.ActionState{"Tea?": postroom.ActionFailed, "Tea too?": postroom.ActionPendingApproval}, states)
 }
 
 // A request from before the permission was looked at is not approved by a program either.
@@ -125,7 +125,7 @@ func TestTheAPIDoesNotApproveWhatIsRefused(t *testing.T) {
 	status, answer := c.call("POST", "/"+waiting[0].ID+"/approve", answerTo(waiting[0], ""))
 	require.Equal(t, http.StatusUnprocessableEntity, status, answer)
 	require.Contains(t, answer, "gmail.allow_delete is false")
-	require.Equal(t, postroom.ActionApprovedPending, m.actions()[0].State)
+	require.Equal(t, postroom.ActionPendingApproval, m.actions()[0].State)
 }
 
 // Where the configuration alone tells that nobody deletes for ever, whoever looks at the rules is told, with the line.

@@ -78,7 +78,7 @@ func TestApprovalsAreAnsweredAtDiscord(t *testing.T) {
 	}
 
 	require.Contains(t, press("1", "Approve", mallory), "You are not on the list")
-	require.Equal(t, postroom.ActionApprovedPending, action("1").State)
+	require.Equal(t, postroom.ActionPendingApproval, action("1").State)
 	require.Equal(t, "Approved. It is being carried out.", press("1", "Approve", ada))
 	shows("1", "approved by `ada`")
 	r.eventually("it is done", func() bool { return action("1").State == postroom.ActionCompleted })
@@ -100,7 +100,7 @@ func TestApprovalsAreAnsweredAtDiscord(t *testing.T) {
 	}))
 	require.Contains(t, press("4", "Approve", ada), "The request has expired.")
 	shows("4", "Nobody answered until")
-	require.Equal(t, postroom.ActionApprovedPending, action("4").State)
+	require.Equal(t, postroom.ActionPendingApproval, action("4").State)
 
 	left, err := m.server.Count(t.Context())
 	require.NoError(t, err)

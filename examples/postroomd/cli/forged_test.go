@@ -69,7 +69,7 @@ func TestRuleDeletesForGoodWhatGmailHas(t *testing.T) {
 	m.forge("subject = 'Tea'")
 	runOnce(t, m.where...)
 	require.Equal(t, 1, m.server.Counts()[gmailtest.MessagesDelete])
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 2, postroom.ActionApprovedPending: 1}, m.states(), "nothing was done to the contract")
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 2, postroom.ActionPendingApproval: 1}, m.states(), "nothing was done to the contract")
 	shown := m.postroomd("approvals", "list").stdout
 	require.Contains(t, oneLine(shown), `the message at Gmail, from Boss <boss@example.com> with the subject "Contract", is not what was decided about: `+
 		`the rules do not decide delete by rule 'Tea' about it, as they are now`)
@@ -89,7 +89,7 @@ func TestRuleDeletesForGoodWhatNoExceptionKeeps(t *testing.T) {
 	m.forge("from_email = 'mallory@example.net'")
 	runOnce(t, m.where...)
 	require.Zero(t, m.server.Counts()[gmailtest.MessagesDelete])
-	require.Equal(t, 1, m.states()[postroom.ActionApprovedPending])
+	require.Equal(t, 1, m.states()[postroom.ActionPendingApproval])
 	m.verified()
 }
 
@@ -101,7 +101,7 @@ func TestRuleAnswersWhomGmailNames(t *testing.T) {
 	runOnce(t, m.where...)
 	require.Zero(t, m.sent())
 	waits := m.actions()[0]
-	require.Equal(t, postroom.ActionApprovedPending, waits.State)
+	require.Equal(t, postroom.ActionPendingApproval, waits.State)
 	require.Contains(t, m.postroomd("approvals", "show", waits.ID).stdout, "boss@example.com", "to whom it would go, by what Gmail has")
 	m.verified()
 }
@@ -140,7 +140,7 @@ func TestTheSecondLookAllowsForOtherActions(t *testing.T) {
 `)
 	m.where = append(m.where, "--set", "gmail.endpoint="+overtaking(t, m.server.URL()))
 	runOnce(t, m.where...)
-	require.Zero(t, m.states()[postroom.ActionApprovedPending], m.postroomd("approvals", "list").stdout)
+	require.Zero(t, m.states()[postroom.ActionPendingApproval], m.postroomd("approvals", "list").stdout)
 	require.Equal(t, letters, m.server.Counts()[gmailtest.MessagesDelete])
 	m.verified()
 }

@@ -107,7 +107,7 @@ func TestDaemonAsksTheModelAboutWhatNoRuleMatches(t *testing.T) {
 			done := decidedActions(t, where)
 			require.Len(t, done, 4)
 			require.Equal(t, postroom.SourceDeterministic, done["receipt one"].Source)
-			for subject, want := range map[string]string{"archive me": "archive completed", "delete me": "delete approved_pending", "hello": "none completed"} {
+			for subject, want := range map[string]string{"archive me": "archive completed", "delete me": "delete pending_approval", "hello": "none completed"} {
 				require.Equal(t, want, fmt.Sprint(done[subject].Action, " ", done[subject].State))
 				require.Equal(t, postroom.SourceModel, done[subject].Source)
 				require.Equal(t, "Scripted.", done[subject].Rationale)
@@ -332,7 +332,7 @@ func TestInstructionsAreFollowed(t *testing.T) {
 	require.Contains(t, prompt, "DIRECTIONS\n1. Never archive anything.\n2. Be kind.")
 	require.Contains(t, prompt, "LLM RULE: ada\nAda may ask for much.")
 	kept := decidedActions(t, where)["archive me again"]
-	require.Equal(t, "none approved_pending", fmt.Sprint(kept.Action, " ", kept.State))
+	require.Equal(t, "none pending_approval", fmt.Sprint(kept.Action, " ", kept.State))
 	require.Contains(t, kept.Rationale, "action archive is not offered")
 	require.Len(t, model.Seen(), 4, "it was told so twice")
 	explained := strings.Join(strings.Fields(postroomd(t, append([]string{"explain", kept.ID}, where...)...).stdout), " ")

@@ -85,7 +85,7 @@ func TestForwardIsShownApprovedAndDeliveredOnce(t *testing.T) {
 	r.ready()
 	r.eventually("it waits", func() bool {
 		actions := m.actions()
-		return len(actions) == 1 && actions[0].State == postroom.ActionApprovedPending
+		return len(actions) == 1 && actions[0].State == postroom.ActionPendingApproval
 	})
 	id := m.actions()[0].ID
 
@@ -201,7 +201,7 @@ func TestMessageThatCannotBeSentIsNotApproved(t *testing.T) {
 				require.Contains(t, r.stderr, c.says)
 				require.Empty(t, r.stdout)
 			}
-			require.Equal(t, postroom.ActionApprovedPending, m.actions()[0].State, "nothing is approved")
+			require.Equal(t, postroom.ActionPendingApproval, m.actions()[0].State, "nothing is approved")
 			require.Zero(t, m.sent())
 		})
 	}

@@ -147,7 +147,7 @@ func TestADaemonDeletesByTheRulesOfTheFile(t *testing.T) {
 			})
 			require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: letters}, r.states())
 			down.Open()
-			d.eventually("a person is asked", func() bool { return r.states()[postroom.ActionApprovedPending] == letters })
+			d.eventually("a person is asked", func() bool { return r.states()[postroom.ActionPendingApproval] == letters })
 			d.stop()
 			require.Zero(t, r.server.Counts()[gmailtest.MessagesDelete])
 		})

@@ -214,7 +214,7 @@ func TestARequestThatComesDuringARemovalIsWithdrawn(t *testing.T) {
 	runOnce(t, m.where...)
 	require.NoError(t, m.open().DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, `CREATE TRIGGER late AFTER DELETE ON accounts BEGIN
-			UPDATE actions SET state = 'approved_pending' WHERE account_id = old.id; END`)
+			UPDATE actions SET state = 'pending_approval' WHERE account_id = old.id; END`)
 		return err
 	}))
 	r := m.postroomd("accounts", "remove", "you@example.com", "--yes")

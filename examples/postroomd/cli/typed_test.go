@@ -100,7 +100,7 @@ func TestAMistypedFlagIsNamed(t *testing.T) {
 		"--below is much; it must be a number, such as 0.5":                                                          {"decisions", "list", "--below", "much"},
 		"unknown flag: --all; did you mean --all-of?":                                                                {"approvals", "approve", "--all"},
 		"--since yesterday: write a whole number from 1 and a unit m, h, d or w, as 24h or 7d, of at most ten years": {"actions", "--since", "yesterday"},
-		"--state done: the states are queued, executing, completed, failed, canceled, rejected, approved_pending":    {"actions", "--state", "done"},
+		"--state done: the states are queued, executing, completed, failed, canceled, rejected, pending_approval":    {"actions", "--state", "done"},
 		"--until soon: write a whole number from 1 and a unit m, h, d or w, as 24h or 7d, of at most ten years":      {"decisions", "list", "--until", "soon"},
 		"--type archiv: did you mean archive?":                                                                       {"actions", "--type", "archiv"},
 		"--source rule: the sources are deterministic, llm, none":                                                    {"decisions", "list", "--source", "rule"},

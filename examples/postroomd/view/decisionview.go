@@ -136,7 +136,7 @@ func (v *WholeDecision) Print(r *printer.Report) {
 	r.Heading("What came of it")
 	for i := range v.Actions {
 		a := &v.Actions[i]
-		r.Add(string(a.Action.Action), strings.Join([]string{string(a.State), printer.Clock(a.ExecutedAt), a.Error}, " "))
+		r.Add(string(a.Action.Action), strings.Join([]string{a.State.Words(), printer.Clock(a.ExecutedAt), a.Error}, " "))
 		r.Add("  id", a.ID)
 		r.Add("  undo", a.Undo)
 	}

@@ -104,7 +104,7 @@ func (v WholeMail) Print(w io.Writer) error {
 		f.Add("hidden", printer.Count(n, "piece", "pieces")+" of text that a person does not see; --json has all")
 	}
 	for _, a := range v.Actions {
-		f.Add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), string(a.State)}, "  "))
+		f.Add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), a.State.Words()}, "  "))
 	}
 	if err := f.Flush(); err != nil {
 		return err

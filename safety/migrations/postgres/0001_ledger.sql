@@ -40,7 +40,7 @@ CREATE TABLE actions (
   parameters_json JSON NOT NULL,
   content_sha256 TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN
-    ('queued', 'executing', 'completed', 'failed', 'canceled', 'rejected', 'approved_pending')),
+    ('queued', 'executing', 'completed', 'failed', 'canceled', 'rejected', 'pending_approval')),
   error TEXT NOT NULL,
   approval_id TEXT NOT NULL,
   job_id TEXT NOT NULL,

@@ -231,6 +231,6 @@ func printOutcome(ctx context.Context, h *app.App, cmd *cobra.Command, actionID,
 	if a.State == postroom.ActionFailed {
 		return fmt.Errorf("action %s (%s) failed: %s", a.ID, app.Describe(a, names), a.Error)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s (%s): %s%s\n", a.ID, app.Describe(a, names), a.State, rest)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s (%s): %s%s\n", a.ID, app.Describe(a, names), a.State.Words(), rest)
 	return err
 }

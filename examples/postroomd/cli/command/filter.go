@@ -21,6 +21,9 @@ import (
 func ActionFilter(states, types []string, since string) (safety.Filter, error) {
 	var f safety.Filter
 	for _, s := range states {
+		if s == formerlyPending {
+			s = string(postroom.ActionPendingApproval)
+		}
 		if !slices.Contains(ActionStates, postroom.ActionState(s)) {
 			return f, usage.Errorf("--state %s: %s", s, suggest.Instead(s, Texts(ActionStates), "the states are"))
 		}
@@ -38,6 +41,9 @@ func ActionFilter(states, types []string, since string) (safety.Filter, error) {
 	}
 	return f, err
 }
+
+// formerlyPending is the former name of the state [postroom.ActionPendingApproval], which people may have in scripts.
+const formerlyPending = "approved_pending"
 
 // FilterFlags adds the flags that select actions by their decisions, and returns a function that reads them into a filter.
 func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
@@ -81,7 +87,7 @@ func Texts[T ~string](values []T) []string {
 
 var ActionStates = []postroom.ActionState{
 	postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionCompleted, postroom.ActionFailed,
-	postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending,
+	postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionPendingApproval,
 }
 
 // Ago returns the time that lies as far back as the value of a flag.

@@ -1,4 +1,4 @@
-package safety
+package injection
 
 import (
 	"bufio"
@@ -16,18 +16,18 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// TestOrdinaryMailHasNoSigns counts the signs in real mail: at most one message in fifty may wait for them.
-func TestOrdinaryMailHasNoSigns(t *testing.T) {
+// TestOrdinaryMailHasNoIndicators counts the indicators in real mail: at most one message in fifty may wait for them.
+func TestOrdinaryMailHasNoIndicators(t *testing.T) {
 	mails := corpus(t)
 	require.NotEmpty(t, mails)
-	waits, checks := 0, map[Override]int{}
+	waits, checks := 0, map[Kind]int{}
 	for name, msg := range mails {
-		doubts := Signs(msg)
-		for _, d := range doubts {
-			checks[d.Check]++
-			t.Log(name, d.Reason)
+		found := Indicators(msg)
+		for _, i := range found {
+			checks[i.Kind]++
+			t.Log(name, i.Reason)
 		}
-		if len(doubts) > 0 {
+		if len(found) > 0 {
 			waits++
 		}
 	}
@@ -90,7 +90,7 @@ func readMails(t *testing.T, folder string, to map[string]*postroom.Message) {
 }
 
 // corpora is a collection of real mail that is not part of the repository.
-const corpora = "../../shared/corpora"
+const corpora = "../../../shared/corpora"
 
 // corpus reads real mail: samples of programs that read mail, ham, and the clean mails of a collection of attacks.
 func corpus(t *testing.T) map[string]*postroom.Message {
