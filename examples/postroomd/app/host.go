@@ -25,6 +25,7 @@ import (
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
@@ -345,12 +346,16 @@ func (h *App) NewDispatcher() (*queue.Dispatcher, error) {
 const patience = 10 * time.Second
 
 // CarryOut runs the jobs that a command has enqueued: here for a demo, otherwise in the running postroomd. It reports whether
-// done is true at the end.
+// done is true at the end. It does not wait if no postroomd runs.
 func (h *App) CarryOut(ctx context.Context, done func(context.Context) (bool, error)) (bool, error) {
 	if h.Env.Demo {
 		if err := h.RunJobs(ctx); err != nil {
 			return false, err
 		}
+		return done(ctx)
+	}
+	stats, err := queueadmin.ReadStats(ctx, h.Queue, &queueadmin.StatsRequest{Window: time.Minute, MaxCount: 1})
+	if err != nil || len(stats.Workers) == 0 {
 		return done(ctx)
 	}
 	late := time.NewTimer(patience)
