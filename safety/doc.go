@@ -19,7 +19,8 @@
 // Without a person, a model's decision leads only to the actions in [Policy].ModelAlone. By default these leave the message in
 // the mailbox and can be undone exactly. A model cannot archive, trash or unspam a message by adding or removing a system label.
 // [Policy].ModelShare limits how many messages of an account models take out of the inbox within a day. A model decides alone
-// about no message with a sign of an attack; see [Signs].
+// about no message with an indicator of an attack; see package injection. What the user has forbidden to models
+// ([Config].Forbids) is recorded as canceled, and nobody is asked.
 //
 // A recipient that only the model names needs a person, and so does a label that the account does not have or keeps from models;
 // see Recipients of [Policy] and Labels of [Config].
@@ -45,36 +46,27 @@
 // the most, after a day every hour, and after two weeks every day; a host that stops for so long pauses the jobs' types besides, so that
 // they go on at once.
 //
-// # Signatures
+// # Approvals
 //
-// A request for approval and an approval are signed, with an HMAC-SHA256 with [Config].Key. The signature covers what is executed
-// and what people are shown of it: the action's account, message, kind and parameters, the hash of the content that it sends, and
-// the whole decision, which includes the provider's id of the message, the sender and the subject. The signature of an approval
-// also covers the approver and the time. So an approval is for what the person was shown, and is used once:
+// A request for approval is signed when it is made, and an approval when it is given: an HMAC-SHA256 with [Config].Key over
+// everything that is executed and everything that the person was shown. That is the action with its message, its kind and its
+// parameters, the hash of what it sends, the decision with the sender and the subject, the reasons and the times, and in an
+// approval the approver. What an action sends is composed before a person is asked, from the action that [Ledger.Verified]
+// returns, and [Ledger.SetContent] names its hash.
 //
-//   - Approve and Renew refuse a request whose action, decision or reasons were altered ([ErrAltered]). It can only be rejected.
-//   - Start refuses an action that is not what was decided, or not what a person has approved. It has failed, with the reason.
-//   - Hold refuses such an action as well, because a new request would sign it.
-//   - If an approval was not used in time, or was signed with an unknown key, a person is asked again.
-//   - Announce records an irreversible step with the action, before the job takes it. Start returns the announcement to the next
-//     attempt, which therefore does not repeat the step. Announce refuses a job whose content differs from the action's.
-//   - Permit returns what permits an action. Before package gmail starts an irreversible action that no person has approved, it
-//     decides again about the message at Gmail.
-//   - [Config].OldKeys verify what they signed before another key took their place, and sign nothing.
-//
-// [Ledger.CheckRequest] checks that what is shown is what was asked. The job that executes an action must change the message with
-// [postroom.Action].ProviderMessageID and no other.
+// The signature is verified when the request is answered, and again in the transaction in which the action starts. An action
+// whose decision asked for a person does not start without such an approval, whatever the state of its row says, and an approval
+// is used by one job. What was altered, forged or used fails with the reason. What has expired, or was signed with a key that is
+// not known, is asked again. [Config].OldKeys verify what they signed, and sign nothing.
 //
 // Of two answers the first stands. The other returns a [*StateError] with the answer that was given.
 //
-// Who can write to the database or read the key is trusted. The signatures detect faults and rows that were altered by accident.
-//
 // # The ledger
 //
-// A [Ledger] stores decisions, the actions that they led to, the links between undos and the actions that they undo, the turns of
-// each message, the requests for approval, the key of the signatures, the stop switch, the breakers and the events of both. It
-// also has a row for each account, which is locked while actions without a person are counted. All its writing methods
-// take the caller's transaction, so that a decision, its action and the job that follows are written together or not at all.
+// A [Ledger] stores decisions, the actions that they led to, the links between undos and the actions that they undo, the lock of
+// each message, the requests for approval, the stop switch, the breakers, and the events of both. It also has a row for each
+// account, which is locked while actions without a person are counted. All its writing methods take the caller's transaction, so
+// that a decision, its action and the job that follows are written together or not at all.
 //
 //	              ┌──────────── Hold ───────────┐
 //	              ▼                             │
@@ -90,38 +82,45 @@
 //     runs again after a crash records nothing twice.
 //   - Approve, Reject and Renew belong to people. Each request is answered once, before its expiry, by someone on the list of
 //     approvers if there is one, and only if the action is still what the request was made for.
-//   - SetContent belongs to the code that composes what an action sends. From then on an approval names the hash of
-//     the bytes.
+//   - SetContent belongs to the code that composes what an action sends.
 //   - Start, Announce, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same
 //     job may start it again, no other can. If that job ends without it, the next job of the message completes or fails it.
 //   - StartWakeUp, CompleteWakeUp and StopWakeUp belong to the job that wakes a snoozed message.
 //   - Cancel belongs to the host.
 //
 // One action of a message executes at a time, undos included: Start and StartUndo return a [*postroom.BusyError] while another
-// does. [Ledger.History] lists the completed ones in their order. The wake-up of a snooze takes a turn among them, and is recorded
-// with the completed snooze, which is the only change of an action that has ended.
+// does. [Ledger.History] lists the completed ones in their order. The wake-up of a snooze takes the lock of the message as well,
+// and is recorded with the completed snooze, which is the only change of an action that has ended.
 //
 // Each change is one compare-and-set statement. Of two concurrent changes one wins; the other returns a [*StateError] with the
 // state that won, and has written nothing.
 //
-// # The audit log and the checkpoint
+// # The second look
 //
-// With [Config].Audit, each decision, each change of an action, each request and answer, each request of an undo and each event is
-// also in an audit log, a chain of hashes (package audit). [Ledger.VerifyAudit] returns the rows and entries that were altered,
-// removed, added or put back. Who can write to the database can write another log, and only an [audit.Head] that is kept elsewhere
-// shows that.
+// Between a decision and its execution the rules and the message may change. Before package gmail starts an action that cannot be
+// undone and that no person has approved, it therefore asks the rules of now about the message as Gmail has it;
+// [Ledger.Permit] returns what was decided. If the answer differs, the action waits for a person.
+//
+// # The audit log
+//
+// With [Config].Audit, each decision, approval, start of what cannot be undone, completion and event adds an entry to one chain of
+// hashes, which package audit describes. [Ledger.VerifyAudit] compares the ledger with it, and finds what was altered, removed,
+// added or put back. Who can write to the database can write another log; only an end of the log that is kept elsewhere shows
+// that.
+//
+// # A restored backup
 //
 // With [Config].Checkpoint, the ledger remembers outside of the database how far it has come, and each start of an action that
-// cannot be undone. A database that is behind that was put back ([ErrRestored]): no action and no undo starts, and no request is
-// answered, until [Ledger.AcceptRestore]. Afterwards a person is asked again about actions that were approved before, and about
-// those that cannot be undone. [Ledger.Remember] says what is remembered when.
+// cannot be undone, before its job goes on. If the database is behind that when the program begins, it was put back
+// ([ErrRestored]): no action and no undo starts, and no request can be answered, until [Ledger.AcceptRestore]. Afterwards what
+// may have been carried out before waits for a person again.
 //
 // # Failures
 //
 // A crash before the commit leaves no trace: the job runs again. After a crash after the commit, the ledger is correct and the
 // job can ask it: Record returns the action of the first decision, Start returns the action that the job has already started, and
 // any other change that has happened returns its state. If a job has ended without a result, its action stays executing; the
-// JobID of its owner says which job to ask, and the next action of the message gives it up. The turn of a wake-up whose job has
+// JobID of its owner says which job to ask, and the next action of the message gives it up. The lock of a wake-up whose job has
 // ended is given up in the same way, by Fail of the snooze, which stays completed. A failed undo is void: it stays on
 // record, and the original can be undone again.
 package safety
