@@ -22,12 +22,14 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/internal/scrypt"
 )
 
 // asProgram makes the test binary be postroomd, so that a test can kill it.
 const asProgram = "TEST_AS_POSTROOMD"
 
 func TestMain(m *testing.M) {
+	scrypt.WorkFactor = 10 // a passphrase costs a millisecond, also in the processes that tests start
 	if os.Getenv(asProgram) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)

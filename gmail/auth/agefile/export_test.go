@@ -1,3 +1,5 @@
 package agefile
 
-func init() { workFactor = 10 } //nolint:gochecknoinits // a passphrase costs a millisecond in tests
+import "github.com/postroom-go/postroom/internal/scrypt"
+
+func init() { scrypt.WorkFactor = 10 } //nolint:gochecknoinits // a passphrase costs a millisecond in tests

@@ -9,10 +9,9 @@ import (
 	"strings"
 
 	"filippo.io/age"
-)
 
-// workFactor is the logarithm of the cost of trying a passphrase: about a second, as age recommends.
-var workFactor = 18
+	"github.com/postroom-go/postroom/internal/scrypt"
+)
 
 // key returns the identity that encrypts the directory.
 func (c Config) key() (age.Identity, error) {
@@ -59,7 +58,7 @@ func (c Config) makeKey(file string) error {
 	if err != nil {
 		return err
 	}
-	recipient.SetWorkFactor(workFactor)
+	recipient.SetWorkFactor(scrypt.WorkFactor)
 	sealed, err := seal([]byte(identity.String()+"\n"), recipient)
 	if err != nil {
 		return err
