@@ -27,11 +27,11 @@ type machines struct {
 
 func newMachines(t *testing.T, more ...string) *machines {
 	t.Helper()
-	t.Setenv("DATABASE_URL", dbtest.PostgresDSN(t))
+	database := inEnv(t, dbtest.PostgresDSN(t))
 	server, where := askingToSignIn(t, more...)
 	m := &machines{T: t, server: server}
 	for range 2 {
-		own := []string{"--set", "paths.database=env:DATABASE_URL", "--set", "schedules.history_sync=1s", "--data", filepath.Join(t.TempDir(), "data")}
+		own := []string{"--set", "paths.database=" + database, "--set", "schedules.history_sync=1s", "--data", filepath.Join(t.TempDir(), "data")}
 		m.where = append(m.where, append(where[:2:2], own...))
 	}
 	for _, email := range append([]string{sample.Owner}, more...) {
@@ -65,6 +65,7 @@ func (m *machines) says(machine int, args ...string) string {
 
 // A daemon on a machine without the grants leaves the mailboxes to the one that has them, and says so.
 func TestADaemonWithoutGrantsLeavesTheMailboxesToOthers(t *testing.T) {
+	t.Parallel()
 	m := newMachines(t, neighbour)
 	first := start(t, m.where[0]...)
 	first.ready()
@@ -103,6 +104,7 @@ func TestADaemonWithoutGrantsLeavesTheMailboxesToOthers(t *testing.T) {
 
 // What is revoked on one machine is revoked for all: Google does so, too.
 func TestARevokedMailboxIsSignedOutOnAllMachines(t *testing.T) {
+	t.Parallel()
 	m := newMachines(t)
 	require.Equal(t, 1, runOnce(t, m.where[0]...).New)
 	m.says(0, "auth", "revoke", sample.Owner)
@@ -132,8 +134,8 @@ func TestGrantsAreCopiedToAnotherMachine(t *testing.T) {
 
 // A daemon that has the token of one mailbox spends no attempts on the jobs of another, which another daemon may have the token of.
 func TestADaemonWithATokenLeavesOtherMailboxesToOthers(t *testing.T) {
-	t.Setenv("DATABASE_URL", dbtest.PostgresDSN(t))
-	m := newTeatime(t, "{action: apply_label, parameters: {label: Leaves}}", "database = \"env:DATABASE_URL\"\n", letterNamed(1))
+	t.Parallel()
+	m := newTeatime(t, "{action: apply_label, parameters: {label: Leaves}}", onPostgres(t), letterNamed(1))
 	h := m.open()
 	h.Env.Config.Gmail.Address = neighbour
 	_, err := h.OpenConfiguredAccount(t.Context())
@@ -154,6 +156,7 @@ func TestADaemonWithATokenLeavesOtherMailboxesToOthers(t *testing.T) {
 
 // On one machine nothing else can work on a mailbox whose address was a mistake.
 func TestAMailboxByMistakeIsNamed(t *testing.T) {
+	t.Parallel()
 	m := newTeatime(t, "{action: apply_label, parameters: {label: Leaves}}", "", letterNamed(1))
 	const mistake = "olaf@example.com"
 	failedRun(t, append(slices.Clone(m.where), "--set", "gmail.address="+mistake, "--set", "gmail.endpoint=http://127.0.0.1:1")...)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
-	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
 const (
@@ -78,8 +77,7 @@ func TestASendHappensOnceThoughTheMailboxComesBack(t *testing.T) {
 	for name, settings := range map[string]func(t *testing.T) string{
 		"sqlite": func(*testing.T) string { return "" },
 		"postgres": func(t *testing.T) string {
-			t.Setenv("DATABASE_URL", dbtest.PostgresDSN(t))
-			return "database = \"env:DATABASE_URL\"\n"
+			return onPostgres(t)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
 // eachCaller runs fn on an API over each database.
@@ -22,8 +21,7 @@ func eachCaller(t *testing.T, fn func(t *testing.T, c *caller)) {
 		fn(t, c)
 	})
 	t.Run("postgres", func(t *testing.T) {
-		t.Setenv("DATABASE_URL", dbtest.PostgresDSN(t))
-		c, _ := newCallerOn(t, "database = \"env:DATABASE_URL\"\n", "--set", "paths.rules=")
+		c, _ := newCallerOn(t, onPostgres(t), "--set", "paths.rules=")
 		fn(t, c)
 	})
 }

@@ -60,6 +60,7 @@ func TestRunOnceFailsWithTheTokenOfAnotherMailbox(t *testing.T) {
 
 // A server that does not answer is tried a few times, and what is left to do waits for the next run.
 func TestRunOnceEndsThoughNoServerAnswers(t *testing.T) {
+	t.Parallel()
 	m := newTeatime(t, deleteTea, "", letterNamed(1))
 	here := m.where
 	m.where = append(slices.Clone(here), "--set", "gmail.endpoint=http://127.0.0.1:1")
@@ -87,11 +88,10 @@ func askingToSignIn(t *testing.T, more ...string) (server *gmailtest.Server, whe
 	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
 	rules := writeFile(t, "rules.yaml", "rules:\n  - {name: Tea, condition: {type: subject_regex, value: ^Tea}, action: apply_label, parameters: {label: Leaves}}\n")
 	file := writeFile(t, "config.toml", fmt.Sprintf(
-		"[gmail]\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = \"env:POSTROOM_PASSPHRASE\"\nunits_per_minute = 0\n"+
-			"[paths]\nrules = %q\n", server.URL(), server.URL(), rules))
+		"[gmail]\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = %q\nunits_per_minute = 0\n"+
+			"[paths]\nrules = %q\n", server.URL(), server.URL(), inEnv(t, "correct horse"), rules))
 	_, err = server.Deliver(t.Context(), []byte(letterNamed(0)))
 	require.NoError(t, err)
 	for n, email := range more {
@@ -200,6 +200,7 @@ func TestAStartLooksForMailAtOnce(t *testing.T) {
 
 // What has failed and is not tried again soon is left to the next run.
 func TestRunOnceEndsThoughTheServerGoesAway(t *testing.T) {
+	t.Parallel()
 	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
 	gone := gmailtest.Fault{Method: gmailtest.HistoryList, Status: http.StatusServiceUnavailable, RetryAfter: time.Hour, Times: -1}
 	m.server.Fault(gone)

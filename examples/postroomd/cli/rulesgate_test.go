@@ -14,7 +14,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
-	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
 const (
@@ -60,13 +59,14 @@ func (r *rewritten) starred(letters int) {
 
 // A daemon that starts with other rules decides nothing before it has stored them, however long Gmail keeps it waiting; the mail is taken in.
 func TestADaemonDecidesByTheRulesOfTheFile(t *testing.T) {
-	for name, database := range map[string]string{"SQLite": "", "PostgreSQL": "database = \"env:DATABASE_URL\"\n"} {
+	t.Parallel()
+	for name, database := range map[string]func(*testing.T) string{
+		"SQLite":     func(*testing.T) string { return "" },
+		"PostgreSQL": onPostgres,
+	} {
 		t.Run(name, func(t *testing.T) {
-			if database != "" {
-				t.Setenv("DATABASE_URL", dbtest.PostgresDSN(t))
-			}
 			const letters = 4
-			r := newRewritten(t, database+"[schedules]\nhistory_sync = \"1s\"\n")
+			r := newRewritten(t, database(t)+"[schedules]\nhistory_sync = \"1s\"\n")
 			d := start(t, r.where...)
 			d.ready() // it has made the schedules
 			d.stop()
@@ -97,6 +97,7 @@ func TestADaemonDecidesByTheRulesOfTheFile(t *testing.T) {
 
 // What a run leaves that is killed is decided by the rules of the file that the next one finds.
 func TestARunThatIsKilledLeavesNothingToOldRules(t *testing.T) {
+	t.Parallel()
 	const letters = 4
 	r := newRewritten(t, "")
 	r.deliver(letters)
@@ -122,6 +123,7 @@ func TestARunThatIsKilledLeavesNothingToOldRules(t *testing.T) {
 // What the old rules have let be deleted, and was stopped, is deleted no more if the rules of the file do not say so: from the start on,
 // also in a mailbox that is paused and resumed.
 func TestADaemonDeletesByTheRulesOfTheFile(t *testing.T) {
+	t.Parallel()
 	const letters = 4
 	for name, paused := range map[string]bool{"paused": true, "not paused": false} {
 		t.Run(name, func(t *testing.T) {

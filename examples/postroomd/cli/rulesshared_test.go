@@ -14,7 +14,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
 // A sharedDesk is a mailbox that several processes work on, with rules that are stored and come from no file.
@@ -144,8 +143,7 @@ func TestRulesThatAreChangedCountAtOnceEverywhere(t *testing.T) {
 	}{
 		"sqlite": {func(*testing.T) string { return "" }, 1},
 		"postgres": {func(t *testing.T) string {
-			t.Setenv("DATABASE_URL", dbtest.PostgresDSN(t))
-			return "database = \"env:DATABASE_URL\"\n"
+			return onPostgres(t)
 		}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {

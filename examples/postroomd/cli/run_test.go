@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -40,15 +41,32 @@ func newGmailWith(t *testing.T, cfg gmailtest.Config) *gmailtest.Server {
 	return server
 }
 
+var variables atomic.Int64
+
+// inEnv puts a value into a variable of the environment that nothing else uses, and returns the name that a configuration has for
+// it. Other than with t.Setenv, the test may run in parallel with others.
+func inEnv(t *testing.T, value string) string {
+	t.Helper()
+	name := fmt.Sprintf("POSTROOM_TEST_VALUE_%d", variables.Add(1))
+	require.NoError(t, os.Setenv(name, value)) //nolint:usetesting // see above
+	t.Cleanup(func() { require.NoError(t, os.Unsetenv(name)) })
+	return "env:" + name
+}
+
+// onPostgres is a configuration with a PostgreSQL of its own.
+func onPostgres(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("database = %q\n", inEnv(t, dbtest.PostgresDSN(t)))
+}
+
 // configure writes a configuration for a server of Gmail's API.
 func configure(t *testing.T, server *gmailtest.Server, more string) (file string) {
 	t.Helper()
-	t.Setenv("GMAIL_TOKEN", "hunter2")
 	rules, err := filepath.Abs("../config/rules.yaml")
 	require.NoError(t, err)
 	file = filepath.Join(t.TempDir(), "config.toml")
-	text := fmt.Sprintf("[gmail]\naddress = %q\nendpoint = %q\ntoken = \"env:GMAIL_TOKEN\"\nunits_per_minute = 0\n\n[paths]\nrules = %q\n%s",
-		sample.Owner, server.URL(), rules, more)
+	text := fmt.Sprintf("[gmail]\naddress = %q\nendpoint = %q\ntoken = %q\nunits_per_minute = 0\n\n[paths]\nrules = %q\n%s",
+		sample.Owner, server.URL(), inEnv(t, "hunter2"), rules, more)
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
@@ -338,13 +356,13 @@ func mailOf(t *testing.T, server *gmailtest.Server) string {
 
 // Several daemons share one PostgreSQL database: each message is taken in and decided about once.
 func TestDaemonsShareAPostgres(t *testing.T) {
+	t.Parallel()
 	dsn := dbtest.PostgresDSN(t)
-	t.Setenv("DATABASE_URL", dsn)
 	undisturbed := newGmail(t)
 	want := runOnce(t, "--config", configure(t, undisturbed, ""), "--data", filepath.Join(t.TempDir(), "data"))
 
 	server := newGmail(t)
-	file := configure(t, server, "database = \"env:DATABASE_URL\"\n[schedules]\nhistory_sync = \"1s\"\n")
+	file := configure(t, server, fmt.Sprintf("database = %q\n", inEnv(t, dsn))+"[schedules]\nhistory_sync = \"1s\"\n")
 	where := []string{"--config", file}
 	first, second, third := start(t, where...), start(t, where...), start(t, where...)
 	first.ready()

@@ -7,15 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
 // What was seen of the log of one database says nothing about another, though both share a folder.
 func TestDatabasesThatShareAFolder(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	for _, dsn := range []string{dbtest.PostgresDSN(t), dbtest.PostgresDSN(t)} {
-		t.Setenv("DATABASE_URL", dsn)
-		m := newTeatime(t, deleteTea, "database = \"env:DATABASE_URL\"\n", letterNamed(1))
+	for range 2 {
+		m := newTeatime(t, deleteTea, onPostgres(t), letterNamed(1))
 		m.where = append(m.where, "--data", data)
 		runOnce(t, m.where...)
 		r := m.postroomd("approvals", "approve", m.actions()[0].ID)

@@ -11,7 +11,6 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
-	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
 const neighbour = "neighbour@example.com"
@@ -24,9 +23,8 @@ type neighbours struct {
 
 func newNeighbours(t *testing.T) *neighbours {
 	t.Helper()
-	t.Setenv("DATABASE_URL", dbtest.PostgresDSN(t))
 	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
-	m := newSender(t, "database = \"env:DATABASE_URL\"\n[schedules]\nhistory_sync = \"1s\"\n", answerAndForward)
+	m := newSender(t, onPostgres(t)+"[schedules]\nhistory_sync = \"1s\"\n", answerAndForward)
 	for _, set := range []string{"client_id=me", "auth_server=" + m.server.URL(), "tokens=file", "passphrase=env:POSTROOM_PASSPHRASE"} {
 		m.where = append(m.where, "--set", "gmail."+set)
 	}

@@ -65,8 +65,7 @@ func newManyUndos(t *testing.T, database string) *manyUndos {
 	}
 	settings := ""
 	if database != "" {
-		t.Setenv("DATABASE_URL", database)
-		settings = "database = \"env:DATABASE_URL\"\n"
+		settings = fmt.Sprintf("database = %q\n", inEnv(t, database))
 	}
 	n -= n % 3
 	m := &manyUndos{teatime: newTeatime(t, "{action: archive}", settings), n: n}
@@ -160,6 +159,7 @@ func (m *manyUndos) results(what string, args ...string) (endings map[undo.Endin
 // A batch of many actions is undone by a daemon that is killed in the middle: the mailbox is as it was, and no message was changed
 // twice but those that were under way.
 func TestABatchOfManyIsUndoneOnce(t *testing.T) {
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { undoMany(t, "") })
 	t.Run("postgres", func(t *testing.T) { undoMany(t, dbtest.PostgresDSN(t)) })
 }
