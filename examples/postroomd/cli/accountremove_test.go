@@ -75,10 +75,8 @@ func (m *teatime) remove(flags ...string) {
 // A mailbox that is removed and comes back is sorted anew, and what it had sent is not sent again.
 func TestASendHappensOnceThoughTheMailboxComesBack(t *testing.T) {
 	for name, settings := range map[string]func(t *testing.T) string{
-		"sqlite": func(*testing.T) string { return "" },
-		"postgres": func(t *testing.T) string {
-			return onPostgres(t)
-		},
+		"sqlite":   func(*testing.T) string { return "" },
+		"postgres": onPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newSender(t, settings(t)+"[safety]\ncaps = [\"forward,auto_reply 2/1h\"]\nbreaker_actions = 3\n", answerAndForward)

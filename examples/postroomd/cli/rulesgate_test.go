@@ -65,6 +65,7 @@ func TestADaemonDecidesByTheRulesOfTheFile(t *testing.T) {
 		"PostgreSQL": onPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			const letters = 4
 			r := newRewritten(t, database(t)+"[schedules]\nhistory_sync = \"1s\"\n")
 			d := start(t, r.where...)
@@ -127,6 +128,7 @@ func TestADaemonDeletesByTheRulesOfTheFile(t *testing.T) {
 	const letters = 4
 	for name, paused := range map[string]bool{"paused": true, "not paused": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRewritten(t, "[schedules]\nhistory_sync = \"1s\"\n")
 			require.Equal(t, 0, r.postroomd("stop").status)
 			r.deliver(letters)

@@ -141,10 +141,8 @@ func TestRulesThatAreChangedCountAtOnceEverywhere(t *testing.T) {
 		database func(t *testing.T) string
 		daemons  int
 	}{
-		"sqlite": {func(*testing.T) string { return "" }, 1},
-		"postgres": {func(t *testing.T) string {
-			return onPostgres(t)
-		}, 2},
+		"sqlite":   {func(*testing.T) string { return "" }, 1},
+		"postgres": {onPostgres, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSharedDesk(t, on.database(t), on.daemons)

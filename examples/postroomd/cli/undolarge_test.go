@@ -160,8 +160,8 @@ func (m *manyUndos) results(what string, args ...string) (endings map[undo.Endin
 // twice but those that were under way.
 func TestABatchOfManyIsUndoneOnce(t *testing.T) {
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) { undoMany(t, "") })
-	t.Run("postgres", func(t *testing.T) { undoMany(t, dbtest.PostgresDSN(t)) })
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); undoMany(t, "") })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); undoMany(t, dbtest.PostgresDSN(t)) })
 }
 
 func undoMany(t *testing.T, database string) {
