@@ -43,10 +43,10 @@ func TestABadConfigurationIsRefused(t *testing.T) {
 func TestTheWhitelistHasIDs(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		for _, people := range [][]discord.Person{{{UserID: "Daniel#1234"}}, {{UserID: ""}}, {{UserID: "1"}, {UserID: "1", Name: "b"}}} {
-			err := f.tryWrite(time.Now(), func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, f.ledger, people) })
+			err := f.tryWrite(time.Now(), func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, people) })
 			require.ErrorContains(t, err, "give the id of an account, which is a number, once")
 		}
-		list, err := discord.Whitelist(t.Context(), f.db, f.ledger)
+		list, err := discord.Whitelist(t.Context(), f.db)
 		require.NoError(t, err)
 		require.Len(t, list, 2, "what is refused changes nothing")
 		n, err := discord.Posted(t.Context(), f.db)
@@ -68,7 +68,7 @@ func TestTheWhitelistIsSetByManyAtOnce(t *testing.T) {
 		for i := range errs {
 			all.Go(func() {
 				errs[i] = f.db.Write(context.Background(), func(ctx context.Context, tx queue.Tx) error {
-					return discord.SetWhitelist(ctx, tx, f.ledger, people)
+					return discord.SetWhitelist(ctx, tx, people)
 				})
 			})
 		}
@@ -76,7 +76,7 @@ func TestTheWhitelistIsSetByManyAtOnce(t *testing.T) {
 		for _, err := range errs {
 			require.NoError(t, err)
 		}
-		list, err := discord.Whitelist(t.Context(), f.db, f.ledger)
+		list, err := discord.Whitelist(t.Context(), f.db)
 		require.NoError(t, err)
 		require.Equal(t, people, list)
 	})

@@ -15,11 +15,10 @@
 //
 // # Permissions
 //
-// Only people in the table discord_whitelist may answer. [SetWhitelist] signs the list, and a list that something else has
-// written permits nobody. A request that was altered since it was made has no button to approve it. The id of a button is signed
-// with a key derived from the ledger's, over the verb, the request with its digest, and the channel. A press counts only on the
-// recorded message of the request, and answers only the version of the request that the message showed. The ledger decides the
-// rest: the first answer stands, and a second person learns who was first.
+// Only people in the table discord_whitelist may answer; [SetWhitelist] sets it. A request that was altered since it was made has no
+// button to approve it. The id of a button is signed with a key derived from the ledger's, over the verb, the request with its
+// digest, and the channel. A press counts only on the recorded message of the request, and answers only the version of the request
+// that the message showed. The ledger decides the rest: the first answer stands, and a second person learns who was first.
 //
 // The person who presses gets an answer that only they see. If the database is slow, it comes in two parts.
 //

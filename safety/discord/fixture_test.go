@@ -86,7 +86,7 @@ func newFixture(t *testing.T, db queue.DB, change func(*discord.Config)) *fixtur
 	f.bot, err = discord.New(f.cfg)
 	require.NoError(t, err)
 	f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
-		return discord.SetWhitelist(ctx, tx, f.ledger, []discord.Person{{UserID: ann.ID, Name: "ann"}, {UserID: ben.ID}})
+		return discord.SetWhitelist(ctx, tx, []discord.Person{{UserID: ann.ID, Name: "ann"}, {UserID: ben.ID}})
 	})
 	return f
 }

@@ -19,7 +19,6 @@ const pressTimeout = 2 * time.Minute
 // The answers to a person who presses a button.
 const (
 	saidUnlisted = "You are not on the list of those who decide here. Nothing was done."
-	saidAltered  = "The list of those who decide here was altered in the database, and counts no more. Nothing was done. Whoever runs this program must look into it and set the list anew."
 	saidTampered = "It is not what was asked: the action, its decision or the request was altered in the database. Nothing was done; it can be rejected."
 	saidStale    = "This button is not one of the request as it is now. Nothing was done; the message is being brought up to date."
 	saidEarly    = "The message was posted only just now. Nothing was done; press again in a moment."
@@ -110,10 +109,6 @@ func (b *Bot) act(ctx context.Context, i *discordgo.Interaction, pressed button)
 		return reply{text: saidUnlisted}, nil
 	}
 	person, listed, err := b.person(ctx, user.ID)
-	if errors.Is(err, ErrWhitelistAltered) {
-		b.cfg.Logger.Error("discord: a press is refused", "user", user.ID, "request", pressed.approval, "error", err)
-		return reply{text: saidAltered}, nil
-	}
 	if err != nil {
 		return reply{}, err
 	}

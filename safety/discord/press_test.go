@@ -81,11 +81,11 @@ func testUnlisted(t *testing.T, f *fixture) {
 	}
 	require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
 	// Who is taken off the list may no longer press what they saw while they were on it.
-	list, err := discord.Whitelist(t.Context(), f.db, f.ledger)
+	list, err := discord.Whitelist(t.Context(), f.db)
 	require.NoError(t, err)
 	require.Equal(t, []discord.Person{{UserID: ann.ID, Name: "ann"}, {UserID: ben.ID, Name: "discord:" + ben.ID}}, list)
 	set := func(people []discord.Person) {
-		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, f.ledger, people) })
+		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, people) })
 	}
 	set(list[:1])
 	defer set(list)

@@ -2,10 +2,6 @@ package discord
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,14 +9,12 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
-	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/safety"
 )
 
 const (
 	selectPeople = `
-SELECT user_id, name, signature
+SELECT user_id, name
 FROM discord_whitelist
 ORDER BY user_id`
 
@@ -29,12 +23,11 @@ DELETE FROM discord_whitelist`
 
 	// If two programs start at once and set the same list, neither fails.
 	insertPerson = `
-INSERT INTO discord_whitelist (user_id, name, added_at, signature)
-VALUES ($1, $2, $3, $4)
+INSERT INTO discord_whitelist (user_id, name, added_at)
+VALUES ($1, $2, $3)
 ON CONFLICT (user_id) DO UPDATE
 SET name = excluded.name,
-  added_at = excluded.added_at,
-  signature = excluded.signature`
+  added_at = excluded.added_at`
 )
 
 // A Person may answer by pressing buttons.
@@ -46,22 +39,8 @@ type Person struct {
 	Name string `db:"name"`
 }
 
-type personRow struct {
-	Person
-	Signature string `db:"signature"`
-}
-
-// ErrWhitelistAltered reports that the whitelist is not as [SetWhitelist] wrote it with the ledger's key. Nobody may answer until
-// it is set again.
-var ErrWhitelistAltered = errors.New("the whitelist was altered in the database, or signed with another key: set it anew")
-
-// SetWhitelist permits exactly these people to answer by pressing buttons. An empty list permits nobody. Each row is signed with
-// a key derived from the ledger's, over the whole list. If something else writes a row, or puts a row back after its person was
-// removed, the list is [ErrWhitelistAltered].
-func SetWhitelist(ctx context.Context, tx queue.Tx, l *safety.Ledger, people []Person) error {
-	if err := fields.Required("discord: SetWhitelist: the Ledger", l, "one made by safety.NewLedger, whose key signs the list"); err != nil {
-		return err
-	}
+// SetWhitelist permits exactly these people to answer by pressing buttons. An empty list permits nobody.
+func SetWhitelist(ctx context.Context, tx queue.Tx, people []Person) error {
 	people = slices.Clone(people)
 	seen := map[string]bool{}
 	for i := range people {
@@ -75,13 +54,10 @@ func SetWhitelist(ctx context.Context, tx queue.Tx, l *safety.Ledger, people []P
 			p.Name = "discord:" + p.UserID
 		}
 	}
-	key, err := l.DeriveKey(ctx, listPurpose)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, deletePeople)
-	}
+	_, err := tx.ExecContext(ctx, deletePeople)
 	for _, p := range people {
 		if err == nil {
-			_, err = tx.ExecContext(ctx, insertPerson, p.UserID, p.Name, dbtime.Of(queue.Now(tx)), listed(key, p, people))
+			_, err = tx.ExecContext(ctx, insertPerson, p.UserID, p.Name, dbtime.Of(queue.Now(tx)))
 		}
 	}
 	if err != nil {
@@ -90,47 +66,18 @@ func SetWhitelist(ctx context.Context, tx queue.Tx, l *safety.Ledger, people []P
 	return nil
 }
 
-const listPurpose = "the whitelist of discord"
-
-// listed signs a person as a member of a list.
-func listed(key []byte, p Person, people []Person) string {
-	list := slices.Clone(people)
-	slices.SortFunc(list, func(a, b Person) int { return strings.Compare(a.UserID, b.UserID) })
-	parts := []string{p.UserID, p.Name}
-	for _, each := range list {
-		parts = append(parts, each.UserID, each.Name)
-	}
-	h := hmac.New(sha256.New, key)
-	_, _ = fmt.Fprintf(h, "%q", parts)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// Whitelist returns the people who may answer by pressing buttons. If the list is not as [SetWhitelist] wrote it, Whitelist
-// returns it with an error that matches [ErrWhitelistAltered].
-func Whitelist(ctx context.Context, db queue.DB, l *safety.Ledger) ([]Person, error) {
+// Whitelist returns the people who may answer by pressing buttons.
+func Whitelist(ctx context.Context, db queue.DB) ([]Person, error) {
 	people := []Person{}
-	var rows []personRow
-	key, err := l.DeriveKey(ctx, listPurpose)
-	if err == nil {
-		err = dbquery.Select(ctx, db.Reader(), &rows, selectPeople)
-	}
-	for _, r := range rows {
-		people = append(people, r.Person)
-	}
-	for _, r := range rows {
-		if err == nil && !hmac.Equal([]byte(r.Signature), []byte(listed(key, r.Person, people))) {
-			err = ErrWhitelistAltered
-		}
-	}
-	if err != nil {
-		return people, fmt.Errorf("discord: read the whitelist: %w", err)
+	if err := dbquery.Select(ctx, db.Reader(), &people, selectPeople); err != nil {
+		return nil, fmt.Errorf("discord: read the whitelist: %w", err)
 	}
 	return people, nil
 }
 
 // person returns the person on the whitelist; false if the person is not on it.
 func (b *Bot) person(ctx context.Context, userID string) (p Person, ok bool, err error) {
-	people, err := Whitelist(ctx, b.cfg.DB, b.cfg.Ledger)
+	people, err := Whitelist(ctx, b.cfg.DB)
 	i := slices.IndexFunc(people, func(p Person) bool { return p.UserID == userID })
 	if err != nil || i < 0 {
 		return p, false, err

@@ -39,7 +39,7 @@ func TestOrdinaryMailHasNoIndicators(t *testing.T) {
 // programs have read wrongly, and ham. At most one in a hundred may wait.
 func TestHonestMailIsNotHeld(t *testing.T) {
 	mails := map[string]*postroom.Message{}
-	folders := []string{"../gmail/gmailtest/sample/messages", "testdata/ordinary"}
+	folders := []string{"../../gmail/gmailtest/sample/messages", "testdata/ordinary"}
 	ham := filepath.Join(corpora, "05-spam-news/spamassassin-t/nice")
 	if _, err := os.Stat(ham); err == nil {
 		folders = append(folders, ham)
@@ -51,14 +51,14 @@ func TestHonestMailIsNotHeld(t *testing.T) {
 	}
 	const least = 150
 	require.Greater(t, len(mails), least)
-	waits, checks := 0, map[Override]int{}
+	waits, checks := 0, map[Kind]int{}
 	for name, msg := range mails {
-		doubts := Signs(msg)
-		for _, d := range doubts {
-			checks[d.Check]++
-			t.Log(name, d.Reason)
+		found := Indicators(msg)
+		for _, i := range found {
+			checks[i.Kind]++
+			t.Log(name, i.Reason)
 		}
-		if len(doubts) > 0 {
+		if len(found) > 0 {
 			waits++
 		}
 	}

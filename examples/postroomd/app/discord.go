@@ -50,7 +50,7 @@ func (h *App) NewBot(ctx context.Context) (err error) {
 		return err
 	}
 	return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return discord.SetWhitelist(ctx, tx, h.Ledger, h.Env.Whitelist())
+		return discord.SetWhitelist(ctx, tx, h.Env.Whitelist())
 	})
 }
 

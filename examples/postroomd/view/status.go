@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -107,8 +106,8 @@ func newDiscordStatus(ctx context.Context, h *app.App) (*DiscordStatus, error) {
 	if !h.Env.AsksDiscord() {
 		return nil, nil
 	}
-	people, err := discord.Whitelist(ctx, h.DB, h.Ledger)
-	if err != nil && !errors.Is(err, discord.ErrWhitelistAltered) { // which 'audit verify' says
+	people, err := discord.Whitelist(ctx, h.DB)
+	if err != nil {
 		return nil, err
 	}
 	posted, err := discord.Posted(ctx, h.DB)

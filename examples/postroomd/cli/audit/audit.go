@@ -13,7 +13,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/safety/audit"
-	"github.com/postroom-go/postroom/safety/discord"
 )
 
 func New() *cobra.Command {
@@ -45,9 +44,6 @@ somebody who can write to the database can write another log.`,
 		}
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			found, err := h.Ledger.VerifyAudit(ctx, known)
-			if err == nil {
-				err = verifyWhitelist(ctx, h, &found)
-			}
 			if err != nil {
 				return err
 			}
@@ -63,19 +59,6 @@ somebody who can write to the database can write another log.`,
 		})
 	}
 	return cmd
-}
-
-// verifyWhitelist adds a fault if the Discord whitelist was altered.
-func verifyWhitelist(ctx context.Context, h *app.App, found *audit.Report) error {
-	if !h.Env.AsksDiscord() {
-		return nil
-	}
-	_, err := discord.Whitelist(ctx, h.DB, h.Ledger)
-	if errors.Is(err, discord.ErrWhitelistAltered) {
-		found.Faults = append(found.Faults, audit.Fault{Kind: "whitelist", Subject: "discord", What: err.Error()})
-		return nil
-	}
-	return err
 }
 
 func auditExport() *cobra.Command {
