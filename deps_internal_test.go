@@ -51,7 +51,7 @@ var internalPackages = map[string]struct {
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
 	// The words of the root, from a message that package mime has read.
-	"internal/readmail": {users: []string{"gmail", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
+	"internal/readmail":         {users: []string{"gmail", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
 	"internal/scrypt":           {users: []string{"gmail/auth/agefile"}},
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
