@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"mime/lookalike":                {"mime", "mime/authres", "mime/htmltext"},
 	"mime/reply":                    {"mime", "mime/htmltext"},
 	"mime/calendar":                 {"mime"},
-	"gmail":                         {"", "queue", "mime", "mime/", "gmail/gmailapi"},
+	"gmail":                         {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/internal/"},
 	"gmail/gmailapi":                {"", "queue", "mime", "mime/"},
 	"gmail/auth":                    {"gmail", "gmail/gmailapi"},
 	"gmail/auth/agefile":            {"gmail/auth"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -130,7 +131,7 @@ func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (s
 		return "", err
 	}
 	now := dbtime.Of(queue.Now(tx))
-	err = get(ctx, tx, &id, "account "+email, sqlEnsureAccount, id, provider, email, now, now)
+	err = maildb.Get(ctx, tx, &id, "account "+email, sqlEnsureAccount, id, provider, email, now, now)
 	if errors.Is(err, postroom.ErrNotFound) {
 		return "", errRemoving(email)
 	}
@@ -147,13 +148,13 @@ func scopesOf(text string) []string {
 // SetScopes stores what a person has granted for an account, such as the scopes of an auth.Grant: call it after each sign-in. A missing
 // account is [postroom.ErrNotFound].
 func (s *Store) SetScopes(ctx context.Context, tx queue.Tx, accountID string, scopes []string) error {
-	return mustExec(ctx, tx, "account "+accountID, sqlSetScopes, strings.Join(scopes, " "), dbtime.Of(queue.Now(tx)), accountID)
+	return maildb.MustExec(ctx, tx, "account "+accountID, sqlSetScopes, strings.Join(scopes, " "), dbtime.Of(queue.Now(tx)), accountID)
 }
 
 // Account returns one account, or [postroom.ErrNotFound].
 func (s *Store) Account(ctx context.Context, id string) (Account, error) {
 	var row accountRow
-	err := get(ctx, s.db.Reader(), &row, "account "+id, sqlAccount, id)
+	err := maildb.Get(ctx, s.db.Reader(), &row, "account "+id, sqlAccount, id)
 	return row.account(), err
 }
 
@@ -161,7 +162,7 @@ func (s *Store) Account(ctx context.Context, id string) (Account, error) {
 func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	var row accountRow
 	key := strings.ToLower(strings.TrimSpace(email))
-	err := get(ctx, s.db.Reader(), &row, "account "+email, sqlAccountByEmail, provider, key)
+	err := maildb.Get(ctx, s.db.Reader(), &row, "account "+email, sqlAccountByEmail, provider, key)
 	return row.account(), err
 }
 
@@ -185,7 +186,7 @@ func (s *Store) lockCursor(ctx context.Context, tx queue.Tx, accountID string) (
 		query = sqlLockCursor
 	}
 	var cursor int64
-	err := get(ctx, tx, &cursor, "cursor of account "+accountID, query, accountID)
+	err := maildb.Get(ctx, tx, &cursor, "cursor of account "+accountID, query, accountID)
 	return uint64(cursor), err
 }
 
@@ -195,18 +196,18 @@ func (s *Store) moveCursor(ctx context.Context, tx queue.Tx, accountID string, t
 	if upToDate {
 		syncedAt = dbtime.Of(queue.Now(tx))
 	}
-	return mustExec(ctx, tx, "cursor of account "+accountID, sqlMoveCursor,
+	return maildb.MustExec(ctx, tx, "cursor of account "+accountID, sqlMoveCursor,
 		int64(to), syncedAt, dbtime.Of(queue.Now(tx)), accountID)
 }
 
 // startBackfill notes that a backfill has begun, unless one with another query is under way.
 func (s *Store) startBackfill(ctx context.Context, tx queue.Tx, accountID, query string, estimate int64) error {
 	if query == "" {
-		if _, err := exec(ctx, tx, "backfill of account "+accountID, sqlBackfilledAll, dbtime.Of(queue.Now(tx)), accountID); err != nil {
+		if _, err := maildb.Exec(ctx, tx, "backfill of account "+accountID, sqlBackfilledAll, dbtime.Of(queue.Now(tx)), accountID); err != nil {
 			return err
 		}
 	}
-	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlStartBackfill, query, estimate, dbtime.Of(queue.Now(tx)), accountID)
+	_, err := maildb.Exec(ctx, tx, "backfill of account "+accountID, sqlStartBackfill, query, estimate, dbtime.Of(queue.Now(tx)), accountID)
 	return err
 }
 
@@ -217,7 +218,7 @@ func (s *Store) moveBackfill(ctx context.Context, tx queue.Tx, accountID, query 
 	if page.NextPageToken == "" {
 		state = BackfillDone
 	}
-	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlMoveBackfill,
+	_, err := maildb.Exec(ctx, tx, "backfill of account "+accountID, sqlMoveBackfill,
 		string(state), page.NextPageToken, len(page.IDs), dbtime.Of(queue.Now(tx)), accountID, query)
 	return err
 }
@@ -225,6 +226,6 @@ func (s *Store) moveBackfill(ctx context.Context, tx queue.Tx, accountID, query 
 // failBackfill notes that no attempt follows: of the backfill that is noted, or of the first one.
 func (s *Store) failBackfill(ctx context.Context, tx queue.Tx, accountID, query string, cause error) error {
 	reason := dbvalue.Clean(cmp.Or(cause.Error(), "failed"))
-	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlFailBackfill, query, reason, dbtime.Of(queue.Now(tx)), accountID)
+	_, err := maildb.Exec(ctx, tx, "backfill of account "+accountID, sqlFailBackfill, query, reason, dbtime.Of(queue.Now(tx)), accountID)
 	return err
 }

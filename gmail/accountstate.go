@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
@@ -56,7 +57,7 @@ func (s *Store) moveState(ctx context.Context, tx queue.Tx, q *queue.Queue, acco
 		return err
 	}
 	now := dbtime.Of(queue.Now(tx))
-	changed, err := exec(ctx, tx, "account "+accountID, sqlMoveState, string(to), reason, now, now, accountID)
+	changed, err := maildb.Exec(ctx, tx, "account "+accountID, sqlMoveState, string(to), reason, now, now, accountID)
 	switch {
 	case err != nil:
 		return err
@@ -74,7 +75,7 @@ const giveQueue = "one made by queue.New"
 // unmoved says why the state of an account cannot be changed.
 func (s *Store) unmoved(ctx context.Context, tx queue.Tx, accountID string) error {
 	var row accountRow
-	if err := get(ctx, tx, &row, "account "+accountID, sqlAccount, accountID); err != nil {
+	if err := maildb.Get(ctx, tx, &row, "account "+accountID, sqlAccount, accountID); err != nil {
 		return err
 	}
 	return errRemoving(row.Email)
@@ -88,7 +89,7 @@ func errRemoving(email string) error {
 // has changed since it was read, such as by a new sign-in, is left alone.
 func (s *Store) loseGrant(ctx context.Context, tx queue.Tx, q *queue.Queue, account Account, cause error) (bool, error) {
 	now := dbtime.Of(queue.Now(tx))
-	changed, err := exec(ctx, tx, "account "+account.ID, sqlLoseGrant, cause.Error(), now, now, account.ID, dbtime.Of(account.Since))
+	changed, err := maildb.Exec(ctx, tx, "account "+account.ID, sqlLoseGrant, cause.Error(), now, now, account.ID, dbtime.Of(account.Since))
 	if err != nil || changed == 0 {
 		return false, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -319,7 +320,7 @@ func TestRemoveAccount(t *testing.T) {
 
 		// Interrupted after its first transaction, it is finished by the next call.
 		write(t, s, func(ctx context.Context, tx queue.Tx) error {
-			return mustExec(ctx, tx, "removing", sqlRemoving, day.Format(time.RFC3339), day.Format(time.RFC3339), id)
+			return maildb.MustExec(ctx, tx, "removing", sqlRemoving, day.Format(time.RFC3339), day.Format(time.RFC3339), id)
 		})
 		require.Equal(t, AccountRemoving, getAccount(t, s, id).State)
 		require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(getAccount(t, s, id).usable()))

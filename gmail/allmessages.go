@@ -2,13 +2,12 @@ package gmail
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
@@ -27,7 +26,7 @@ const allMessagesBatch = 200
 // batches, each as committed by then: no transaction stays open while the caller works. An error is yielded last.
 func (s *Store) AllMessages(ctx context.Context, accountID string, r MessageRange) iter.Seq2[*postroom.Message, error] {
 	return func(yield func(*postroom.Message, error) bool) {
-		var after searchCursor
+		var after place
 		for {
 			batch, err := s.messagesAfter(ctx, accountID, r, after)
 			if err != nil {
@@ -43,45 +42,31 @@ func (s *Store) AllMessages(ctx context.Context, accountID string, r MessageRang
 				return
 			}
 			last := batch[len(batch)-1]
-			after = searchCursor{last.at, last.ID}
+			after = place{last.At, last.ID}
 		}
 	}
 }
 
-func (s *Store) messagesAfter(ctx context.Context, accountID string, r MessageRange, after searchCursor) ([]searchedMessage, error) {
-	var filter searchFilter
-	filter.add("m.account_id = %s", accountID)
-	filter.add("m.deleted_at IS NULL")
-	if !r.Since.IsZero() && after.isZero() {
-		filter.add("COALESCE(m.received_at, m.created_at) >= %s", dbtime.Of(r.Since))
+// A place is one in the order of all messages. No message has the zero place.
+type place struct {
+	at time.Time
+	id string
+}
+
+func (s *Store) messagesAfter(ctx context.Context, accountID string, r MessageRange, after place) ([]MailMessage, error) {
+	var filter maildb.Filter
+	filter.Add("m.account_id = %s", accountID)
+	filter.Add("m.deleted_at IS NULL")
+	if !r.Since.IsZero() && after.id == "" {
+		filter.Add("COALESCE(m.received_at, m.created_at) >= %s", dbtime.Of(r.Since))
 	}
 	if !r.Until.IsZero() {
-		filter.add("COALESCE(m.received_at, m.created_at) < %s", dbtime.Of(r.Until))
+		filter.Add("COALESCE(m.received_at, m.created_at) < %s", dbtime.Of(r.Until))
 	}
-	if !after.isZero() {
-		filter.add("COALESCE(m.received_at, m.created_at) >= %s", dbtime.Of(after.at))
-		filter.add("(COALESCE(m.received_at, m.created_at), m.id) > (%s, %s)", dbtime.Of(after.at), after.id)
+	if after.id != "" {
+		filter.Add("COALESCE(m.received_at, m.created_at) >= %s", dbtime.Of(after.at))
+		filter.Add("(COALESCE(m.received_at, m.created_at), m.id) > (%s, %s)", dbtime.Of(after.at), after.id)
 	}
-	limit := filter.arg(allMessagesBatch)
-	return readMessages(ctx, s.db.Reader(), sqlSearch+filter.where()+"\nORDER BY COALESCE(m.received_at, m.created_at), m.id\nLIMIT "+limit, filter.args)
-}
-
-// readMessages reads messages by a query that begins with sqlSearch.
-func readMessages(ctx context.Context, q dbquery.Querier, query string, args []any) ([]searchedMessage, error) {
-	var rows []struct {
-		messageRow
-		At dbtime.Time `db:"at"`
-	}
-	if err := dbquery.Select(ctx, q, &rows, query, args...); err != nil {
-		return nil, fmt.Errorf("gmail: search: %w", err)
-	}
-	batch := make([]searchedMessage, len(rows))
-	for i := range rows {
-		m, err := rows[i].message()
-		if err != nil {
-			return nil, err
-		}
-		batch[i] = searchedMessage{m, rows[i].At.Time}
-	}
-	return batch, nil
+	order := "\nORDER BY COALESCE(m.received_at, m.created_at), m.id\nLIMIT " + filter.Arg(allMessagesBatch)
+	return indexedMail{s}.Messages(ctx, s.db.Reader(), filter.Where()+order, filter.Args...)
 }

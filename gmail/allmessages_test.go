@@ -1,13 +1,13 @@
 package gmail
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"context"
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 )

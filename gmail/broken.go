@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -54,7 +55,7 @@ func (s *Store) Broken(ctx context.Context, accountID string) ([]BrokenMessage, 
 // broken.
 func (s *Store) BrokenRaw(ctx context.Context, accountID, providerID string) ([]byte, error) {
 	var raw []byte
-	err := get(ctx, s.db.Reader(), &raw, "broken message "+providerID, sqlBrokenRaw, accountID, providerID)
+	err := maildb.Get(ctx, s.db.Reader(), &raw, "broken message "+providerID, sqlBrokenRaw, accountID, providerID)
 	return raw, err
 }
 
@@ -64,13 +65,13 @@ func (s *Store) saveBroken(ctx context.Context, tx queue.Tx, b BrokenMessage, ra
 	if raw == nil {
 		raw = []byte{} // no content is not NULL
 	}
-	_, err := exec(ctx, tx, "broken message "+b.ProviderID, sqlUpsertBroken,
+	_, err := maildb.Exec(ctx, tx, "broken message "+b.ProviderID, sqlUpsertBroken,
 		b.AccountID, b.ProviderID, b.JobID, dbvalue.Clean(b.Reason), dbvalue.Clean(b.Subject), dbvalue.Clean(b.Snippet), raw,
 		dbtime.Of(b.ReceivedAt), now, now)
 	return err
 }
 
 func (s *Store) forgetBroken(ctx context.Context, tx queue.Tx, accountID, providerID string) error {
-	_, err := exec(ctx, tx, "broken message "+providerID, sqlDeleteBroken, accountID, providerID)
+	_, err := maildb.Exec(ctx, tx, "broken message "+providerID, sqlDeleteBroken, accountID, providerID)
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 )
 
 // Ids of messages are UUIDv7, which begin with the time: those from an instant on are read from the primary key, however many there are
@@ -16,7 +18,7 @@ const sqlCountStoredSince = `SELECT COUNT(*) FROM messages WHERE id >= $1 AND ac
 // later, by the clocks of those who stored them, to the millisecond. What was deleted since is among them, while its account is there.
 func (s *Store) CountStoredSince(ctx context.Context, accountID string, since time.Time) (int, error) {
 	var n int
-	if err := get(ctx, s.db.Reader(), &n, "count messages", sqlCountStoredSince, firstIDAt(since), accountID); err != nil {
+	if err := maildb.Get(ctx, s.db.Reader(), &n, "count messages", sqlCountStoredSince, firstIDAt(since), accountID); err != nil {
 		return 0, err
 	}
 	broken, err := s.Broken(ctx, accountID)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -59,7 +60,7 @@ func (s *Store) draft(ctx context.Context, accountID, key string) (*draftRow, er
 
 func readDraft(ctx context.Context, q dbquery.Querier, accountID, key string) (*draftRow, error) {
 	row := new(draftRow)
-	err := get(ctx, q, row, "draft "+key, sqlDraft, accountID, key)
+	err := maildb.Get(ctx, q, row, "draft "+key, sqlDraft, accountID, key)
 	return row, err
 }
 
@@ -68,7 +69,7 @@ func (s *Store) insertDraft(ctx context.Context, accountID, key, messageID strin
 	row = new(draftRow)
 	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := dbtime.Of(queue.Now(tx))
-		if _, err := exec(ctx, tx, "draft "+key, sqlInsertDraft, accountID, key, messageID, now, now); err != nil {
+		if _, err := maildb.Exec(ctx, tx, "draft "+key, sqlInsertDraft, accountID, key, messageID, now, now); err != nil {
 			return err
 		}
 		stored, err := readDraft(ctx, tx, accountID, key)
@@ -87,7 +88,7 @@ func (s *Store) saveDraft(ctx context.Context, r *draftRow, open time.Duration) 
 		if open > 0 {
 			until = dbtime.Of(now.Add(open))
 		}
-		changed, err := exec(ctx, tx, "draft "+r.Key, sqlSaveDraft, string(r.State), r.MessageID, r.ID, r.ThreadID, r.SentMessageID,
+		changed, err := maildb.Exec(ctx, tx, "draft "+r.Key, sqlSaveDraft, string(r.State), r.MessageID, r.ID, r.ThreadID, r.SentMessageID,
 			r.HistoryID, until, dbtime.Of(now), r.OriginalMessageID, r.Payload, r.AccountID, r.Key, r.Version)
 		if err != nil {
 			return err

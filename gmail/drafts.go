@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 )
@@ -334,7 +335,7 @@ func (r *draftRow) answers(messageID string, out *mime.Outgoing) (err error) {
 	if r.OriginalMessageID == "" {
 		return nil
 	}
-	r.Payload, err = toJSON(OutboundPayload{
+	r.Payload, err = maildb.JSON(OutboundPayload{
 		MessageType: OutboundReply, OriginalMessageID: r.OriginalMessageID, To: formatAddresses(out.To), Cc: formatAddresses(out.Cc),
 	})
 	return err

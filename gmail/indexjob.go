@@ -35,7 +35,7 @@ func (j *jobs) index(ctx context.Context, w *queue.Work[IndexPayload]) error {
 
 // enqueueIndex enqueues the job if it has enough to do.
 func (j *jobs) enqueueIndex(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
-	due, err := j.Store.waitsForIndex(ctx, tx, accountID)
+	due, err := j.Store.index().Waits(ctx, tx, accountID)
 	if err != nil || !due {
 		return err
 	}

@@ -59,7 +59,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 		return err
 	}
 	next := j.next(ctx, w.Attempt, msg)
-	terms := encodeTerms(messageTerms(msg))
+	terms := Terms(msg)
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.overtaken(ctx, tx, account, raw); err != nil {
 			return err

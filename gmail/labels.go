@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -70,7 +71,7 @@ func (s *Store) findLabel(ctx context.Context, query, accountID, name string) (f
 // [Store.DescribeLabel] has stored.
 func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
 	now := dbtime.Of(queue.Now(tx))
-	_, err := exec(ctx, tx, "label "+label.ID, sqlUpsertLabel,
+	_, err := maildb.Exec(ctx, tx, "label "+label.ID, sqlUpsertLabel,
 		accountID, label.ID, dbvalue.Clean(label.Name), gmailapi.LabelNameKey(label.Name), string(label.Type),
 		dbvalue.Number(label.Type == postroom.LabelUser), now, now)
 	return err
@@ -79,11 +80,11 @@ func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, la
 // DescribeLabel stores the user's description of a label, and whether a model may choose the label. It returns
 // [postroom.ErrNotFound] if the label does not exist.
 func (s *Store) DescribeLabel(ctx context.Context, tx queue.Tx, accountID, labelID, description string, available bool) error {
-	return mustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
+	return maildb.MustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
 		dbvalue.Clean(description), dbvalue.Number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)
 }
 
 func (s *Store) deleteLabel(ctx context.Context, tx queue.Tx, accountID, labelID string) error {
-	_, err := exec(ctx, tx, "label "+labelID, sqlDeleteLabel, accountID, labelID)
+	_, err := maildb.Exec(ctx, tx, "label "+labelID, sqlDeleteLabel, accountID, labelID)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
@@ -31,12 +32,12 @@ func (s *Store) stillWanted(ctx context.Context, tx queue.Tx, accountID string, 
 		if slices.ContainsFunc(now, func(other string) bool { return gmailapi.SameLabelName(other, name) }) {
 			continue
 		}
-		if _, err := exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, gmailapi.LabelNameKey(name)); err != nil {
+		if _, err := maildb.Exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, gmailapi.LabelNameKey(name)); err != nil {
 			return err
 		}
 	}
 	for _, name := range now {
-		if _, err := exec(ctx, tx, "label "+name, sqlWantLabel, accountID, gmailapi.LabelNameKey(name), dbvalue.Clean(name)); err != nil {
+		if _, err := maildb.Exec(ctx, tx, "label "+name, sqlWantLabel, accountID, gmailapi.LabelNameKey(name), dbvalue.Clean(name)); err != nil {
 			return err
 		}
 	}
@@ -87,7 +88,7 @@ func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, accountID, nam
 		if err := j.Store.SaveLabel(ctx, tx, accountID, label); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, gmailapi.LabelNameKey(name))
+		_, err := maildb.Exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, gmailapi.LabelNameKey(name))
 		return err
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -69,7 +70,7 @@ func TestSyncsWantLabelsSideBySide(t *testing.T) {
 			if beside {
 				beside = false
 				require.NoError(t, w.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-					_, err := exec(ctx, tx, "another sync wants Letters", sqlWantLabel, w.account, gmailapi.LabelNameKey("Letters"), "Letters")
+					_, err := maildb.Exec(ctx, tx, "another sync wants Letters", sqlWantLabel, w.account, gmailapi.LabelNameKey("Letters"), "Letters")
 					return err
 				}))
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
@@ -14,12 +15,12 @@ import (
 // Gmail.
 func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error) {
 	found := make(map[string]postroom.Image)
-	for chunk := range slices.Chunk(messageIDs, bulk) {
+	for chunk := range slices.Chunk(messageIDs, maildb.Bulk) {
 		var rows []struct {
-			ID     string   `db:"id"`
-			Labels jsonText `db:"labels_json"`
+			ID     string          `db:"id"`
+			Labels maildb.JSONText `db:"labels_json"`
 		}
-		if err := dbquery.Select(ctx, m.store.db.Reader(), &rows, sqlCopies+places(2, len(chunk)), idArgs(accountID, chunk)...); err != nil {
+		if err := dbquery.Select(ctx, m.store.db.Reader(), &rows, sqlCopies+maildb.Places(2, len(chunk)), maildb.Args(accountID, chunk)...); err != nil {
 			return nil, fmt.Errorf("gmail: labels of messages: %w", err)
 		}
 		for _, row := range rows {
@@ -39,20 +40,11 @@ func (m *Mailbox) MissingLabels(ctx context.Context, accountID string, labelIDs 
 	// Every mailbox has an inbox: without it the labels are not known.
 	asked := append([]string{postroom.LabelInbox}, labelIDs...)
 	var known []string
-	if err := dbquery.Select(ctx, m.store.db.Reader(), &known, sqlKnownLabels+places(2, len(asked)), idArgs(accountID, asked)...); err != nil {
+	if err := dbquery.Select(ctx, m.store.db.Reader(), &known, sqlKnownLabels+maildb.Places(2, len(asked)), maildb.Args(accountID, asked)...); err != nil {
 		return nil, fmt.Errorf("gmail: labels: %w", err)
 	}
 	if !slices.Contains(known, postroom.LabelInbox) {
 		return nil, nil
 	}
 	return slices.DeleteFunc(slices.Clone(labelIDs), func(id string) bool { return slices.Contains(known, id) }), nil
-}
-
-// idArgs are the arguments of a query about ids of an account.
-func idArgs(accountID string, ids []string) []any {
-	args := []any{accountID}
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return args
 }

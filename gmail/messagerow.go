@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
@@ -14,27 +15,27 @@ import (
 
 // A messageRow is a message as sqlMessage reads it.
 type messageRow struct {
-	ID               string      `db:"id"`
-	AccountID        string      `db:"account_id"`
-	ThreadID         string      `db:"thread_id"`
-	ProviderID       string      `db:"provider_message_id"`
-	ProviderThreadID string      `db:"provider_thread_id"`
-	Labels           jsonText    `db:"labels_json"`
-	MessageID        string      `db:"rfc_message_id"`
-	InReplyTo        string      `db:"in_reply_to"`
-	References       jsonText    `db:"references_json"`
-	FromName         string      `db:"from_name"`
-	FromEmail        string      `db:"from_email"`
-	Recipients       jsonText    `db:"recipients_json"`
-	Subject          string      `db:"subject"`
-	Snippet          string      `db:"snippet"`
-	Headers          jsonText    `db:"headers_json"`
-	BodyPlain        string      `db:"body_plain"`
-	BodyHTML         string      `db:"body_html"`
-	Attachments      jsonText    `db:"attachments_json"`
-	Size             int64       `db:"size"`
-	ReceivedAt       dbtime.Time `db:"received_at"`
-	SentAt           dbtime.Time `db:"sent_at"`
+	ID               string          `db:"id"`
+	AccountID        string          `db:"account_id"`
+	ThreadID         string          `db:"thread_id"`
+	ProviderID       string          `db:"provider_message_id"`
+	ProviderThreadID string          `db:"provider_thread_id"`
+	Labels           maildb.JSONText `db:"labels_json"`
+	MessageID        string          `db:"rfc_message_id"`
+	InReplyTo        string          `db:"in_reply_to"`
+	References       maildb.JSONText `db:"references_json"`
+	FromName         string          `db:"from_name"`
+	FromEmail        string          `db:"from_email"`
+	Recipients       maildb.JSONText `db:"recipients_json"`
+	Subject          string          `db:"subject"`
+	Snippet          string          `db:"snippet"`
+	Headers          maildb.JSONText `db:"headers_json"`
+	BodyPlain        string          `db:"body_plain"`
+	BodyHTML         string          `db:"body_html"`
+	Attachments      maildb.JSONText `db:"attachments_json"`
+	Size             int64           `db:"size"`
+	ReceivedAt       dbtime.Time     `db:"received_at"`
+	SentAt           dbtime.Time     `db:"sent_at"`
 }
 
 // recipients are the address lists of a message, in one column: nothing is looked up by them.
@@ -73,7 +74,7 @@ func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) 
 	for i, v := range []any{
 		postroom.NewImage(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers, m.Attachments,
 	} {
-		if columns[i], err = toJSON(v); err != nil {
+		if columns[i], err = maildb.JSON(v); err != nil {
 			return nil, err
 		}
 	}
@@ -93,20 +94,4 @@ func storedTime(at time.Time) dbtime.Time {
 		return dbtime.Time{}
 	}
 	return dbtime.Of(at)
-}
-
-// jsonText scans a JSON column, which a driver gives as text or as bytes.
-type jsonText []byte
-
-// Scan implements sql.Scanner.
-func (j *jsonText) Scan(src any) error {
-	switch v := src.(type) {
-	case string:
-		*j = jsonText(v)
-	case []byte:
-		*j = append(jsonText(nil), v...)
-	default:
-		return fmt.Errorf("gmail: cannot read JSON from %T", src)
-	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -18,7 +19,7 @@ import (
 // at Gmail.
 func (s *Store) Message(ctx context.Context, accountID, messageID string) (*postroom.Message, error) {
 	var row messageRow
-	if err := get(ctx, s.db.Reader(), &row, "message "+messageID, sqlMessage, accountID, messageID); err != nil {
+	if err := maildb.Get(ctx, s.db.Reader(), &row, "message "+messageID, sqlMessage, accountID, messageID); err != nil {
 		return nil, err
 	}
 	return row.message()
@@ -27,14 +28,14 @@ func (s *Store) Message(ctx context.Context, accountID, messageID string) (*post
 // MessageID returns the UUID of the message with Gmail's id, or [postroom.ErrNotFound].
 func (s *Store) MessageID(ctx context.Context, accountID, providerID string) (string, error) {
 	var id string
-	err := get(ctx, s.db.Reader(), &id, "message "+providerID, sqlMessageID, accountID, providerID)
+	err := maildb.Get(ctx, s.db.Reader(), &id, "message "+providerID, sqlMessageID, accountID, providerID)
 	return id, err
 }
 
 // providerID returns Gmail's id of a message; [ClassNotFound] if there is none.
 func (s *Store) providerID(ctx context.Context, accountID, messageID string) (string, error) {
 	var id string
-	err := get(ctx, s.db.Reader(), &id, "message "+messageID, sqlProviderID, accountID, messageID)
+	err := maildb.Get(ctx, s.db.Reader(), &id, "message "+messageID, sqlProviderID, accountID, messageID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = &gmailapi.Error{Op: "find message", Class: gmailapi.ClassNotFound, Err: err}
 	}
@@ -44,9 +45,9 @@ func (s *Store) providerID(ctx context.Context, accountID, messageID string) (st
 // notStored returns those of Gmail's ids that no stored message has, in order.
 func (s *Store) notStored(ctx context.Context, tx queue.Tx, accountID string, ids []string) ([]string, error) {
 	stored := make(map[string]bool)
-	for chunk := range slices.Chunk(ids, bulk) {
+	for chunk := range slices.Chunk(ids, maildb.Bulk) {
 		var found []string
-		if err := dbquery.Select(ctx, tx, &found, sqlStoredIDs+places(2, len(chunk)), idArgs(accountID, chunk)...); err != nil {
+		if err := dbquery.Select(ctx, tx, &found, sqlStoredIDs+maildb.Places(2, len(chunk)), maildb.Args(accountID, chunk)...); err != nil {
 			return nil, fmt.Errorf("gmail: messages that are stored: %w", err)
 		}
 		for _, id := range found {
@@ -59,7 +60,7 @@ func (s *Store) notStored(ctx context.Context, tx queue.Tx, accountID string, id
 // CountMessages counts the account's messages; those deleted at Gmail, and the broken ones, are not among them.
 func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error) {
 	var n int
-	err := get(ctx, s.db.Reader(), &n, "count messages", sqlCountMessages, accountID)
+	err := maildb.Get(ctx, s.db.Reader(), &n, "count messages", sqlCountMessages, accountID)
 	return n, err
 }
 
@@ -67,7 +68,7 @@ func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error
 // whether the message was not stored before. historyID is the history id of the labels. SaveMessage removes the broken message of
 // the same id.
 func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64) (isNew bool, err error) {
-	return s.saveMessage(ctx, tx, m, historyID, encodeTerms(messageTerms(m)))
+	return s.saveMessage(ctx, tx, m, historyID, Terms(m))
 }
 
 // saveMessage is SaveMessage with the message's terms, which are better made before the transaction begins.
@@ -87,11 +88,11 @@ func (s *Store) saveMessage(ctx context.Context, tx queue.Tx, m *postroom.Messag
 		ID string      `db:"id"`
 		At dbtime.Time `db:"at"`
 	}
-	if err := get(ctx, tx, &row, "message "+m.ProviderID, sqlUpsertMessage, args...); err != nil {
+	if err := maildb.Get(ctx, tx, &row, "message "+m.ProviderID, sqlUpsertMessage, args...); err != nil {
 		return false, err
 	}
 	m.ID = row.ID
-	if err := s.saveTerms(ctx, tx, m, row.At.Unix(), terms); err != nil {
+	if err := s.index().Add(ctx, tx, m, row.At.Unix(), terms); err != nil {
 		return false, err
 	}
 	return m.ID == id, s.forgetBroken(ctx, tx, m.AccountID, m.ProviderID)
@@ -109,11 +110,11 @@ func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID string,
 		return nil, err
 	}
 	after := before.Apply(event.Change())
-	labels, err := toJSON(after.LabelIDs)
+	labels, err := maildb.JSON(after.LabelIDs)
 	if err != nil {
 		return nil, err
 	}
-	err = mustExec(ctx, tx, "message "+state.ID, sqlSetLabelsAt,
+	err = maildb.MustExec(ctx, tx, "message "+state.ID, sqlSetLabelsAt,
 		labels, int64(event.HistoryID), dbtime.Of(queue.Now(tx)), accountID, state.ID)
 	return &labelStep{messageID: state.ID, before: before, after: after}, err
 }
@@ -128,7 +129,7 @@ type labelStep struct {
 // id is empty for a message that is not stored, or was marked before.
 func (s *Store) markDeleted(ctx context.Context, tx queue.Tx, accountID, providerID string) (id string, err error) {
 	now := dbtime.Of(queue.Now(tx))
-	err = get(ctx, tx, &id, "message "+providerID, sqlSetDeleted, now, now, accountID, providerID)
+	err = maildb.Get(ctx, tx, &id, "message "+providerID, sqlSetDeleted, now, now, accountID, providerID)
 	if err != nil && !errors.Is(err, postroom.ErrNotFound) {
 		return "", err
 	}
@@ -138,7 +139,7 @@ func (s *Store) markDeleted(ctx context.Context, tx queue.Tx, accountID, provide
 // markDeletedByID is markDeleted for a message that is named by its UUID, and so is not broken. It returns Gmail's id.
 func (s *Store) markDeletedByID(ctx context.Context, tx queue.Tx, accountID, messageID string) (providerID string, err error) {
 	now := dbtime.Of(queue.Now(tx))
-	err = get(ctx, tx, &providerID, "message "+messageID, sqlSetDeletedByID, now, now, accountID, messageID)
+	err = maildb.Get(ctx, tx, &providerID, "message "+messageID, sqlSetDeletedByID, now, now, accountID, messageID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = nil
 	}

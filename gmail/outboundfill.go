@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -30,7 +31,7 @@ func fillOriginals(ctx context.Context, db queue.DB) error {
 				if json.Unmarshal([]byte(r.Payload), &p) != nil {
 					continue // it is never sent either
 				}
-				if _, err := exec(ctx, tx, "message of action "+r.ActionID, sqlNameOutbound, p.OriginalMessageID, r.ActionID); err != nil {
+				if _, err := maildb.Exec(ctx, tx, "message of action "+r.ActionID, sqlNameOutbound, p.OriginalMessageID, r.ActionID); err != nil {
 					return err
 				}
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -37,7 +38,7 @@ type outboundMessage struct {
 
 // storedPayload returns the payload as text, and as it will be read again.
 func storedPayload(p OutboundPayload) (text string, stored OutboundPayload, err error) {
-	if text, err = toJSON(p); err == nil {
+	if text, err = maildb.JSON(p); err == nil {
 		err = json.Unmarshal([]byte(text), &stored)
 	}
 	return text, stored, err
@@ -60,7 +61,7 @@ func (s *Store) outbound(ctx context.Context, actionID string) (*outboundMessage
 
 func readOutbound(ctx context.Context, q dbquery.Querier, actionID string) (*outboundMessage, error) {
 	var m outboundMessage
-	if err := get(ctx, q, &m, "message of action "+actionID, sqlOutbound, actionID); err != nil {
+	if err := maildb.Get(ctx, q, &m, "message of action "+actionID, sqlOutbound, actionID); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(m.Payload), &m.payload); err != nil {
@@ -72,7 +73,7 @@ func readOutbound(ctx context.Context, q dbquery.Querier, actionID string) (*out
 // putOutbound stores the message by one of two statements: an insert, or a replacement.
 func (s *Store) putOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage, statement string) error {
 	now := dbtime.Of(queue.Now(tx))
-	_, err := exec(ctx, tx, "message of action "+m.ActionID, statement,
+	_, err := maildb.Exec(ctx, tx, "message of action "+m.ActionID, statement,
 		m.ActionID, m.AccountID, string(m.payload.MessageType), m.MessageID, m.Payload, m.SHA256, m.Size, now, now, m.payload.OriginalMessageID)
 	return err
 }
@@ -119,7 +120,7 @@ var errSendBegun = errors.New("gmail: another job has sent the message")
 // recipient, unless an earlier attempt may have sent the message.
 func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage, n *announcement, again bool) error {
 	var mailbox string
-	if err := get(ctx, tx, &mailbox, "account "+m.AccountID, sqlLockSending, m.AccountID); err != nil {
+	if err := maildb.Get(ctx, tx, &mailbox, "account "+m.AccountID, sqlLockSending, m.AccountID); err != nil {
 		return err
 	}
 	recipients, err := m.payload.recipients()
@@ -139,13 +140,13 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 				return err
 			}
 		}
-		_, err := exec(ctx, tx, "recipient of action "+m.ActionID, sqlInsertRecipient,
+		_, err := maildb.Exec(ctx, tx, "recipient of action "+m.ActionID, sqlInsertRecipient,
 			m.AccountID, email, m.ActionID, string(m.payload.MessageType), dbtime.Of(now))
 		if err != nil {
 			return err
 		}
 	}
-	changed, err := exec(ctx, tx, "begin to send the message of action "+m.ActionID, sqlBeginSend, int64(n.historyID), dbtime.Of(n.until), dbtime.Of(now), m.ActionID)
+	changed, err := maildb.Exec(ctx, tx, "begin to send the message of action "+m.ActionID, sqlBeginSend, int64(n.historyID), dbtime.Of(n.until), dbtime.Of(now), m.ActionID)
 	if err == nil && changed == 0 {
 		err = errSendBegun
 	}
@@ -156,7 +157,7 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 // that is a new decision.
 func (o *Outbox) checkSentBefore(ctx context.Context, tx queue.Tx, m *outboundMessage, mailbox string) error {
 	var providerID string
-	if err := get(ctx, tx, &providerID, "message "+m.payload.OriginalMessageID, sqlProviderID, m.AccountID, m.payload.OriginalMessageID); err != nil {
+	if err := maildb.Get(ctx, tx, &providerID, "message "+m.payload.OriginalMessageID, sqlProviderID, m.AccountID, m.payload.OriginalMessageID); err != nil {
 		return err
 	}
 	e, err := sentEarlier(ctx, tx, sendAbout{mailbox, providerID, m.AccountID, m.ActionID}, &m.payload)
@@ -178,14 +179,14 @@ func (o *Outbox) checkRecipient(ctx context.Context, tx queue.Tx, m *outboundMes
 	now := queue.Now(tx)
 	day, interval := now.Add(-recipientWindow), now.Add(-o.ReplyInterval)
 	oldest := now.Add(-max(recipientWindow, o.ReplyInterval))
-	if _, err := exec(ctx, tx, "recipient "+recipient, sqlForgetRecipient, m.AccountID, recipient, dbtime.Of(oldest)); err != nil {
+	if _, err := maildb.Exec(ctx, tx, "recipient "+recipient, sqlForgetRecipient, m.AccountID, recipient, dbtime.Of(oldest)); err != nil {
 		return err
 	}
 	var sent struct {
 		Messages int `db:"messages"`
 		Replies  int `db:"replies"`
 	}
-	err := get(ctx, tx, &sent, "recipient "+recipient, sqlCountRecipient, dbtime.Of(day), dbtime.Of(interval), m.AccountID, recipient, m.ActionID,
+	err := maildb.Get(ctx, tx, &sent, "recipient "+recipient, sqlCountRecipient, dbtime.Of(day), dbtime.Of(interval), m.AccountID, recipient, m.ActionID,
 		hashOfMailbox(mailbox), hashOfRecipient(mailbox, recipient), dbtime.Of(oldest))
 	switch {
 	case err != nil:
@@ -213,18 +214,18 @@ func (s *Store) forgetAttempt(ctx context.Context, tx queue.Tx, actionID string)
 }
 
 func (s *Store) setOpenUntil(ctx context.Context, tx queue.Tx, actionID string, until dbtime.Time) error {
-	_, err := exec(ctx, tx, "message of action "+actionID, sqlOpenUntil, until, dbtime.Of(queue.Now(tx)), actionID)
+	_, err := maildb.Exec(ctx, tx, "message of action "+actionID, sqlOpenUntil, until, dbtime.Of(queue.Now(tx)), actionID)
 	return err
 }
 
 // markSent records that the message was sent, even if its row was removed.
 func (s *Store) markSent(ctx context.Context, tx queue.Tx, actionID string, sent gmailapi.MessageRef) error {
-	_, err := exec(ctx, tx, "message of action "+actionID, sqlMarkSent, sent.ID, sent.ThreadID, dbtime.Of(queue.Now(tx)), actionID)
+	_, err := maildb.Exec(ctx, tx, "message of action "+actionID, sqlMarkSent, sent.ID, sent.ThreadID, dbtime.Of(queue.Now(tx)), actionID)
 	return err
 }
 
 // forgetRecipients removes a message that was never sent from the count of its recipients.
 func (s *Store) forgetRecipients(ctx context.Context, tx queue.Tx, accountID, actionID string) error {
-	_, err := exec(ctx, tx, "recipients of action "+actionID, sqlForgetRecipients, accountID, actionID)
+	_, err := maildb.Exec(ctx, tx, "recipients of action "+actionID, sqlForgetRecipients, accountID, actionID)
 	return err
 }

@@ -8,22 +8,23 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // A messageCopy is the stored state of a message before this program changes it at Gmail.
 type messageCopy struct {
-	ID         string   `db:"id"`
-	ProviderID string   `db:"provider_message_id"`
-	HistoryID  int64    `db:"history_id"`
-	Labels     jsonText `db:"labels_json"`
+	ID         string          `db:"id"`
+	ProviderID string          `db:"provider_message_id"`
+	HistoryID  int64           `db:"history_id"`
+	Labels     maildb.JSONText `db:"labels_json"`
 }
 
 // messageCopy returns the copy of a message; [ClassNotFound] if there is none.
 func (s *Store) messageCopy(ctx context.Context, accountID, messageID string) (messageCopy, error) {
 	var c messageCopy
-	err := get(ctx, s.db.Reader(), &c, "message "+messageID, sqlMessageCopy, accountID, messageID)
+	err := maildb.Get(ctx, s.db.Reader(), &c, "message "+messageID, sqlMessageCopy, accountID, messageID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = &gmailapi.Error{Op: "find message", Class: gmailapi.ClassNotFound, Err: err}
 	}
@@ -43,10 +44,10 @@ func (s *Store) storeOwnChange(
 	if err := json.Unmarshal(c.Labels, &labels); err != nil {
 		return fmt.Errorf("gmail: labels of message %s: %w", c.ID, err)
 	}
-	text, err := toJSON(postroom.NewImage(labels).Apply(change.WithLeaving(after)).LabelIDs)
+	text, err := maildb.JSON(postroom.NewImage(labels).Apply(change.WithLeaving(after)).LabelIDs)
 	if err != nil {
 		return err
 	}
-	_, err = exec(ctx, tx, "message "+c.ID, sqlStoreOwnChange, text, dbtime.Of(queue.Now(tx)), accountID, c.ID, c.HistoryID)
+	_, err = maildb.Exec(ctx, tx, "message "+c.ID, sqlStoreOwnChange, text, dbtime.Of(queue.Now(tx)), accountID, c.ID, c.HistoryID)
 	return err
 }

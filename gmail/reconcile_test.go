@@ -16,6 +16,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -48,8 +49,8 @@ func (w *world) atGmail() map[string]string {
 func (w *world) stored() map[string]string {
 	w.t.Helper()
 	var rows []struct {
-		ID     string   `db:"provider_message_id"`
-		Labels jsonText `db:"labels_json"`
+		ID     string          `db:"provider_message_id"`
+		Labels maildb.JSONText `db:"labels_json"`
 	}
 	require.NoError(w.t, dbquery.Select(w.t.Context(), w.db.Reader(), &rows,
 		`SELECT provider_message_id, labels_json FROM messages WHERE account_id = $1 AND deleted_at IS NULL`, w.account))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -49,22 +50,22 @@ type reconcileRun struct {
 }
 
 type runRow struct {
-	AccountID  string         `db:"account_id"`
-	Run        int64          `db:"run"`
-	Seq        int64          `db:"seq"`
-	Cause      ReconcileCause `db:"cause"`
-	Phase      reconcilePhase `db:"phase"`
-	HistoryID  int64          `db:"history_id"`
-	Since      int64          `db:"since"`
-	Lists      jsonText       `db:"lists_json"`
-	Page       string         `db:"page"`
-	Listed     int            `db:"listed"`
-	Added      int            `db:"added"`
-	Relabelled int            `db:"relabelled"`
-	Deleted    int            `db:"deleted"`
-	Restored   int            `db:"restored"`
-	StartedAt  dbtime.Time    `db:"started_at"`
-	FinishedAt dbtime.Time    `db:"finished_at"`
+	AccountID  string          `db:"account_id"`
+	Run        int64           `db:"run"`
+	Seq        int64           `db:"seq"`
+	Cause      ReconcileCause  `db:"cause"`
+	Phase      reconcilePhase  `db:"phase"`
+	HistoryID  int64           `db:"history_id"`
+	Since      int64           `db:"since"`
+	Lists      maildb.JSONText `db:"lists_json"`
+	Page       string          `db:"page"`
+	Listed     int             `db:"listed"`
+	Added      int             `db:"added"`
+	Relabelled int             `db:"relabelled"`
+	Deleted    int             `db:"deleted"`
+	Restored   int             `db:"restored"`
+	StartedAt  dbtime.Time     `db:"started_at"`
+	FinishedAt dbtime.Time     `db:"finished_at"`
 }
 
 func (r *reconcileRun) report() Reconciliation {
@@ -92,7 +93,7 @@ func (s *Store) Reconciliation(ctx context.Context, accountID string) (Reconcili
 
 func (s *Store) run(ctx context.Context, q dbquery.Querier, accountID string) (reconcileRun, error) {
 	var row runRow
-	if err := get(ctx, q, &row, "reconciliation of account "+accountID, sqlRun, accountID); err != nil {
+	if err := maildb.Get(ctx, q, &row, "reconciliation of account "+accountID, sqlRun, accountID); err != nil {
 		return reconcileRun{}, err
 	}
 	run := reconcileRun{
@@ -120,13 +121,13 @@ func (s *Store) startRun(ctx context.Context, tx queue.Tx, accountID string, n n
 		Run int64 `db:"run"`
 		Seq int64 `db:"seq"`
 	}
-	err := get(ctx, tx, &row, "reconciliation of account "+accountID, sqlStartRun,
+	err := maildb.Get(ctx, tx, &row, "reconciliation of account "+accountID, sqlStartRun,
 		accountID, string(n.cause), string(phaseList), int64(n.historyID), int64(n.since), now, now)
 	run.Run, run.Seq = row.Run, row.Seq
 	if err != nil {
 		return run, err
 	}
-	_, err = exec(ctx, tx, "reconciliation of account "+accountID, sqlDropSuspects, accountID)
+	_, err = maildb.Exec(ctx, tx, "reconciliation of account "+accountID, sqlDropSuspects, accountID)
 	return run, err
 }
 
@@ -134,7 +135,7 @@ var errRunOvertaken = errors.New("gmail: another run or job of the account's rec
 
 // lockRun locks the run until the transaction ends. A run that is not at the step is errRunOvertaken.
 func (s *Store) lockRun(ctx context.Context, tx queue.Tx, accountID string, seq int64) error {
-	changed, err := exec(ctx, tx, "reconciliation of account "+accountID, sqlLockRun, accountID, seq)
+	changed, err := maildb.Exec(ctx, tx, "reconciliation of account "+accountID, sqlLockRun, accountID, seq)
 	if err == nil && changed == 0 {
 		err = errRunOvertaken
 	}
@@ -143,7 +144,7 @@ func (s *Store) lockRun(ctx context.Context, tx queue.Tx, accountID string, seq 
 
 // saveRun stores a run that is locked.
 func (s *Store) saveRun(ctx context.Context, tx queue.Tx, r *reconcileRun) error {
-	lists, err := toJSON(r.Lists)
+	lists, err := maildb.JSON(r.Lists)
 	if err != nil {
 		return err
 	}
@@ -151,18 +152,18 @@ func (s *Store) saveRun(ctx context.Context, tx queue.Tx, r *reconcileRun) error
 	if r.Phase == phaseDone {
 		r.FinishedAt = now
 	}
-	return mustExec(ctx, tx, "reconciliation of account "+r.AccountID, sqlSaveRun,
+	return maildb.MustExec(ctx, tx, "reconciliation of account "+r.AccountID, sqlSaveRun,
 		r.Seq, string(r.Phase), lists, r.Page, r.Listed, r.Added, r.Relabelled, r.Deleted, r.Restored, now, r.FinishedAt, r.AccountID)
 }
 
 // saveListed notes that the messages were listed, with a label or in the list of all.
 func (s *Store) saveListed(ctx context.Context, tx queue.Tx, r *reconcileRun, label string, ids []string) error {
-	for chunk := range slices.Chunk(unique(ids), bulk) {
+	for chunk := range slices.Chunk(maildb.Unique(ids), maildb.Bulk) {
 		args := make([]any, 0, 5*len(chunk))
 		for _, id := range chunk {
 			args = append(args, r.AccountID, id, r.Run, label, label)
 		}
-		if _, err := exec(ctx, tx, "list messages", sqlSaveListed+values(len(chunk), 5)+sqlSaveListedAgain, args...); err != nil {
+		if _, err := maildb.Exec(ctx, tx, "list messages", sqlSaveListed+maildb.Values(len(chunk), 5)+sqlSaveListedAgain, args...); err != nil {
 			return err
 		}
 	}
@@ -182,13 +183,13 @@ func (m listedMessage) hidden() bool {
 
 // unknown returns the listed messages that are not stored, not even as broken.
 func (s *Store) unknown(ctx context.Context, tx queue.Tx, r *reconcileRun, ids []string) (all []listedMessage, err error) {
-	for chunk := range slices.Chunk(ids, bulk) {
+	for chunk := range slices.Chunk(ids, maildb.Bulk) {
 		var rows []listedMessage
 		args := []any{r.AccountID, r.Run}
 		for _, id := range chunk {
 			args = append(args, id)
 		}
-		query := sqlUnknown + places(3, len(chunk))
+		query := sqlUnknown + maildb.Places(3, len(chunk))
 		if err := dbquery.Select(ctx, tx, &rows, query, args...); err != nil {
 			return nil, fmt.Errorf("gmail: messages that are not stored: %w", err)
 		}
@@ -199,10 +200,10 @@ func (s *Store) unknown(ctx context.Context, tx queue.Tx, r *reconcileRun, ids [
 
 // A comparedRow is a stored message as it was listed and as it is stored.
 type comparedRow struct {
-	ProviderID string      `db:"provider_message_id"`
-	Listed     string      `db:"labels"`
-	Stored     jsonText    `db:"labels_json"`
-	DeletedAt  dbtime.Time `db:"deleted_at"`
+	ProviderID string          `db:"provider_message_id"`
+	Listed     string          `db:"labels"`
+	Stored     maildb.JSONText `db:"labels_json"`
+	DeletedAt  dbtime.Time     `db:"deleted_at"`
 }
 
 func (r comparedRow) differs() (bool, error) {
@@ -240,12 +241,12 @@ func (s *Store) unlisted(ctx context.Context, tx queue.Tx, r *reconcileRun) (row
 }
 
 func (s *Store) saveSuspects(ctx context.Context, tx queue.Tx, accountID string, ids []string) error {
-	for chunk := range slices.Chunk(unique(ids), bulk) {
+	for chunk := range slices.Chunk(maildb.Unique(ids), maildb.Bulk) {
 		args := make([]any, 0, 2*len(chunk))
 		for _, id := range chunk {
 			args = append(args, accountID, id)
 		}
-		_, err := exec(ctx, tx, "note messages", sqlSaveSuspects+values(len(chunk), 2)+"\nON CONFLICT DO NOTHING", args...)
+		_, err := maildb.Exec(ctx, tx, "note messages", sqlSaveSuspects+maildb.Values(len(chunk), 2)+"\nON CONFLICT DO NOTHING", args...)
 		if err != nil {
 			return err
 		}
@@ -261,22 +262,22 @@ func (s *Store) suspects(ctx context.Context, accountID string) (ids []string, e
 }
 
 func (s *Store) dropSuspect(ctx context.Context, tx queue.Tx, accountID, providerID string) error {
-	_, err := exec(ctx, tx, "message "+providerID, sqlDropSuspect, accountID, providerID)
+	_, err := maildb.Exec(ctx, tx, "message "+providerID, sqlDropSuspect, accountID, providerID)
 	return err
 }
 
 // cleanListed removes some of the listed ids of a run; left reports whether there may be more.
 func (s *Store) cleanListed(ctx context.Context, tx queue.Tx, accountID string) (left bool, err error) {
-	n, err := exec(ctx, tx, "clean up", sqlCleanListed, accountID, accountID, cleanPage)
+	n, err := maildb.Exec(ctx, tx, "clean up", sqlCleanListed, accountID, accountID, cleanPage)
 	return n == cleanPage, err
 }
 
 // A storedState is the part of a stored message that a history sync changes.
 type storedState struct {
-	ID        string      `db:"id"`
-	HistoryID int64       `db:"history_id"`
-	Labels    jsonText    `db:"labels_json"`
-	DeletedAt dbtime.Time `db:"deleted_at"`
+	ID        string          `db:"id"`
+	HistoryID int64           `db:"history_id"`
+	Labels    maildb.JSONText `db:"labels_json"`
+	DeletedAt dbtime.Time     `db:"deleted_at"`
 }
 
 func (s *storedState) same(other *storedState) bool {
@@ -318,38 +319,10 @@ func stateOf(ctx context.Context, q dbquery.Querier, query, accountID, providerI
 
 // replaceLabels stores Gmail's labels of a message.
 func (s *Store) replaceLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, state gmailapi.MessageState) error {
-	labels, err := toJSON(state.Image.LabelIDs)
+	labels, err := maildb.JSON(state.Image.LabelIDs)
 	if err != nil {
 		return err
 	}
-	return mustExec(ctx, tx, "message "+messageID, sqlReplaceLabels,
+	return maildb.MustExec(ctx, tx, "message "+messageID, sqlReplaceLabels,
 		labels, int64(state.HistoryID), dbtime.Of(queue.Now(tx)), accountID, messageID)
 }
-
-// bulk is the number of rows of one statement.
-const bulk = 500
-
-// values returns the places of rows: "($1, $2), ($3, $4)".
-func values(rows, columns int) string {
-	var b strings.Builder
-	for row := range rows {
-		if row > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(places(row*columns+1, columns))
-	}
-	return b.String()
-}
-
-// places returns the places of n arguments from the first on: "($3, $4)".
-func places(first, n int) string {
-	var b strings.Builder
-	for i := range n {
-		b.WriteString(map[bool]string{true: "(", false: ", "}[i == 0])
-		fmt.Fprintf(&b, "$%d", first+i)
-	}
-	b.WriteString(")")
-	return b.String()
-}
-
-func unique(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -55,7 +56,7 @@ func (r *Refusals) Refusal(
 		return "", false, nil
 	}
 	var row accountRow
-	if err := get(ctx, tx, &row, "account "+accountID, sqlAccount, accountID); err != nil {
+	if err := maildb.Get(ctx, tx, &row, "account "+accountID, sqlAccount, accountID); err != nil {
 		return "", false, notMissing(err) // its jobs say so
 	}
 	if deletes {

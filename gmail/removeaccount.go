@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
@@ -25,7 +26,7 @@ func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID str
 	key := queue.ForKey(LimitKey(accountID))
 	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := dbtime.Of(queue.Now(tx))
-		if err := mustExec(ctx, tx, "account "+accountID, sqlRemoving, now, now, accountID); err != nil {
+		if err := maildb.MustExec(ctx, tx, "account "+accountID, sqlRemoving, now, now, accountID); err != nil {
 			return err
 		}
 		return q.PauseTx(ctx, tx, key)
@@ -43,15 +44,11 @@ func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID str
 	if err := s.rememberSent(ctx, account); err != nil {
 		return err
 	}
-	for _, statement := range []string{
-		sqlDeleteMessages, sqlDeletePostings, sqlDeleteUnindexed, sqlDeleteBrokens, sqlDeleteReconciled, sqlDeleteThreads,
-	} {
-		if _, err := s.deleteAll(ctx, accountID, statement); err != nil {
-			return err
-		}
+	if err := s.deleteMail(ctx, accountID); err != nil {
+		return err
 	}
 	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if _, err := exec(ctx, tx, "account "+accountID, sqlDeleteAccount, accountID); err != nil {
+		if _, err := maildb.Exec(ctx, tx, "account "+accountID, sqlDeleteAccount, accountID); err != nil {
 			return err
 		}
 		return q.ResumeTx(ctx, tx, key) // a job that is enqueued late finds no account
@@ -61,11 +58,37 @@ func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID str
 // deleteBatch is the number of rows that one transaction deletes, so that other writes come in between.
 const deleteBatch = 500
 
+// deleteMail deletes the messages of an account, and what belongs to them.
+func (s *Store) deleteMail(ctx context.Context, accountID string) error {
+	if _, err := s.deleteAll(ctx, accountID, sqlDeleteMessages); err != nil {
+		return err
+	}
+	_, err := s.repeat(ctx, func(ctx context.Context, tx queue.Tx) (int64, error) {
+		return s.index().DeleteSome(ctx, tx, accountID, deleteBatch)
+	})
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{sqlDeleteBrokens, sqlDeleteReconciled, sqlDeleteThreads} {
+		if _, err := s.deleteAll(ctx, accountID, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // deleteAll repeats the statement until it deletes nothing, and returns how many rows it has deleted.
 func (s *Store) deleteAll(ctx context.Context, accountID, statement string) (all int64, err error) {
+	return s.repeat(ctx, func(ctx context.Context, tx queue.Tx) (int64, error) {
+		return maildb.Exec(ctx, tx, "remove account "+accountID, statement, accountID, deleteBatch)
+	})
+}
+
+// repeat calls fn in transactions until it deletes nothing, and returns how many rows it has deleted.
+func (s *Store) repeat(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) (int64, error)) (all int64, err error) {
 	for deleted := int64(1); deleted > 0; {
 		err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-			deleted, err = exec(ctx, tx, "remove account "+accountID, statement, accountID, deleteBatch)
+			deleted, err = fn(ctx, tx)
 			return err
 		})
 		if err != nil {

@@ -200,15 +200,15 @@ func TestSearchReadsAnIndexInItsOrder(t *testing.T) {
 	for name, query := range map[string]string{"all": "", "no label": "-in:inbox -invoice"} {
 		search := Search{Query: query}
 		search.Cursor = searchCursor{day, "x"}.in(search.scope(w.account))
-		run, err := w.store.newSearch(t.Context(), w.account, search)
+		run, err := w.store.index().newRun(t.Context(), w.account, search)
 		require.NoError(t, err)
 		filter := run.batchFilter()
 		var plan []struct {
 			ID, Parent, NotUsed int
 			Detail              string
 		}
-		statement := "EXPLAIN QUERY PLAN " + sqlSearch + filter.where() + sqlSearchOrder + filter.arg(searchBatch)
-		require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, statement, filter.args...))
+		statement := "EXPLAIN QUERY PLAN " + sqlSearch + filter.Where() + sqlSearchOrder + filter.Arg(searchBatch)
+		require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, statement, filter.Args...))
 		require.Contains(t, plan[0].Detail, "USING INDEX messages_received (account_id=? AND <expr><?)", name)
 		for _, step := range plan {
 			require.NotContains(t, step.Detail, "TEMP B-TREE", name)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/gmailquery"
@@ -21,7 +22,7 @@ const (
 
 // candidates are the messages of an account that a query may find.
 type candidates struct {
-	run       *searchRun
+	run       *indexRun
 	unindexed []unindexedRow // of the account
 	noTerms   bool           // too many wait for the index
 	latest    instants
@@ -32,13 +33,13 @@ type candidates struct {
 }
 
 // newCandidates returns nil where the index does not help: each message is a candidate then.
-func (r *searchRun) newCandidates(ctx context.Context) (*candidates, error) {
+func (r *indexRun) newCandidates(ctx context.Context) (*candidates, error) {
 	if r.query.Root == nil {
 		return nil, nil //nolint:nilnil // none is an answer
 	}
 	c := &candidates{run: r, want: min(r.limit+1, searchBatch)}
 	// Before the index is read: a message that moves between the two meanwhile is seen twice, and not missed.
-	err := dbquery.Select(ctx, r.store.db.Reader(), &c.unindexed, sqlUnindexed, r.accountID, maxUnindexed+1)
+	err := dbquery.Select(ctx, r.index.db.Reader(), &c.unindexed, sqlUnindexed, r.accountID, maxUnindexed+1)
 	if err != nil {
 		return nil, fmt.Errorf("gmail: messages without index: %w", err)
 	}
@@ -52,7 +53,7 @@ func (r *searchRun) newCandidates(ctx context.Context) (*candidates, error) {
 		return c, nil
 	}
 	var newest []dbtime.Time
-	if err := dbquery.Select(ctx, r.store.db.Reader(), &newest, sqlNewest, r.accountID); err != nil {
+	if err := dbquery.Select(ctx, r.index.db.Reader(), &newest, sqlNewest, r.accountID); err != nil {
 		return nil, fmt.Errorf("gmail: newest message: %w", err)
 	}
 	for _, at := range newest {
@@ -116,7 +117,7 @@ func (c *candidates) ofAny(nodes []gmailquery.Node) instants {
 func (c *candidates) ofLabels(ids []string) instants {
 	found := make(anyOf, len(ids))
 	for i, id := range ids {
-		found[i] = newStored(&labelReader{store: c.run.store, accountID: c.run.accountID, labelID: id})
+		found[i] = newStored(&labelReader{index: c.run.index, accountID: c.run.accountID, labelID: id})
 	}
 	return found
 }
@@ -169,13 +170,13 @@ func (c *candidates) ofTerms(terms ...term) instants {
 	waits := latestFirst(waiting)
 	found := anyOf{&waits}
 	for _, t := range terms {
-		found = append(found, newStored(&termReader{store: c.run.store, accountID: c.run.accountID, term: t}))
+		found = append(found, newStored(&termReader{index: c.run.index, accountID: c.run.accountID, term: t}))
 	}
 	return found
 }
 
 // batch reads the candidates after the cursor, and reports whether there may be more.
-func (c *candidates) batch(ctx context.Context) (batch []searchedMessage, more bool, err error) {
+func (c *candidates) batch(ctx context.Context) (batch []MailMessage, more bool, err error) {
 	if len(c.seconds) == 0 {
 		if err := c.collect(ctx); err != nil || len(c.seconds) == 0 {
 			return nil, false, err
@@ -191,13 +192,13 @@ func (c *candidates) batch(ctx context.Context) (batch []searchedMessage, more b
 		c.passed = searchCursor{row.At.Time, row.ID}
 	}
 	if len(ids) > 0 {
-		filter := c.run.filter.clone()
-		filter.add(sqlNotDeleted)
-		filter.add("m.id IN ("+strings.Repeat(", %s", len(ids))[2:]+")", ids...)
+		filter := c.run.filter.Clone()
+		filter.Add(maildb.NotDeleted)
+		filter.Add("m.id IN ("+strings.Repeat(", %s", len(ids))[2:]+")", ids...)
 		if batch, err = c.run.read(ctx, filter, ""); err != nil {
 			return nil, false, err
 		}
-		slices.SortFunc(batch, func(a, b searchedMessage) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.ID, a.ID)) })
+		slices.SortFunc(batch, func(a, b MailMessage) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
 	}
 	if len(rows) == maxCandidates {
 		return batch, true, nil // the same seconds may have more
@@ -235,19 +236,19 @@ type messageKey struct {
 
 // messagesOf returns the messages that were received within the seconds, after the cursor.
 func (c *candidates) messagesOf(ctx context.Context, seconds []int64) (rows []messageKey, err error) {
-	var filter searchFilter
-	account := filter.arg(c.run.accountID)
+	var filter maildb.Filter
+	account := filter.Arg(c.run.accountID)
 	each := make([]string, len(seconds))
 	for i, second := range seconds {
-		each[i] = fmt.Sprintf(sqlReceivedWithin, account, filter.arg(dbtime.Of(time.Unix(second, 0))), filter.arg(dbtime.Of(time.Unix(second+1, 0))))
+		each[i] = fmt.Sprintf(sqlReceivedWithin, account, filter.Arg(dbtime.Of(time.Unix(second, 0))), filter.Arg(dbtime.Of(time.Unix(second+1, 0))))
 	}
 	query := "SELECT id, at FROM (" + strings.Join(each, "\nUNION ALL") + ") m"
 	if !c.run.after.isZero() {
-		filter.add("(at, id) < (%s, %s)", dbtime.Of(c.run.after.at), c.run.after.id)
-		query += filter.where()
+		filter.Add("(at, id) < (%s, %s)", dbtime.Of(c.run.after.at), c.run.after.id)
+		query += filter.Where()
 	}
-	query += "\nORDER BY at DESC, id DESC\nLIMIT " + filter.arg(maxCandidates)
-	if err := dbquery.Select(ctx, c.run.store.db.Reader(), &rows, query, filter.args...); err != nil {
+	query += "\nORDER BY at DESC, id DESC\nLIMIT " + filter.Arg(maxCandidates)
+	if err := dbquery.Select(ctx, c.run.index.db.Reader(), &rows, query, filter.Args...); err != nil {
 		return nil, fmt.Errorf("gmail: search: %w", err)
 	}
 	return rows, nil

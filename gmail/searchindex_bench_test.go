@@ -17,6 +17,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -130,7 +131,7 @@ func (f *benchStore) fill(b testing.TB, from, downTo int) {
 		insert := func(table, columns string, all []any, each int) error {
 			for len(all) > 0 {
 				some := all[:min(len(all), 100*each)]
-				_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+values(len(some)/each, each)+" ON CONFLICT DO NOTHING", some...)
+				_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+maildb.Values(len(some)/each, each)+" ON CONFLICT DO NOTHING", some...)
 				if err != nil {
 					return err
 				}
@@ -149,7 +150,7 @@ func (f *benchStore) fill(b testing.TB, from, downTo int) {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM unindexed_messages WHERE account_id = $1", f.account); err != nil {
 			return err
 		}
-		return f.indexRows(ctx, tx, f.account, rows)
+		return f.index().indexRows(ctx, tx, f.account, rows)
 	}))
 }
 
@@ -283,7 +284,7 @@ func benchmarkIndex(b *testing.B, all int) {
 			n++
 		}
 		taken := cpu()
-		require.NoError(b, f.db.Write(b.Context(), func(ctx context.Context, tx queue.Tx) error { return f.indexRows(ctx, tx, f.account, rows) }))
+		require.NoError(b, f.db.Write(b.Context(), func(ctx context.Context, tx queue.Tx) error { return f.index().indexRows(ctx, tx, f.account, rows) }))
 		terms, index = terms+taken-begin, index+cpu()-taken
 	}
 	b.ReportMetric(float64(terms.Microseconds())/float64(n), "make-cpu-µs/msg")

@@ -159,13 +159,13 @@ func (m *mailMaker) judged(q string, hidden bool) (ids []string) {
 	labels, err := m.store.Labels(m.t.Context(), m.accountID)
 	require.NoError(m.t, err)
 	known := newSearchLabels(labels)
-	messages, err := m.store.messagesAfter(m.t.Context(), m.accountID, MessageRange{}, searchCursor{})
+	messages, err := m.store.messagesAfter(m.t.Context(), m.accountID, MessageRange{}, place{})
 	require.NoError(m.t, err)
 	for _, msg := range messages {
 		if !hidden && !query.Hidden && (msg.HasLabel(postroom.LabelSpam) || msg.HasLabel(postroom.LabelTrash)) {
 			continue
 		}
-		if gmailquery.Match(query, known.document(msg.Message, msg.at)) {
+		if gmailquery.Match(query, known.document(msg.Message, msg.At)) {
 			ids = append(ids, msg.ProviderID)
 		}
 	}
@@ -298,7 +298,7 @@ func TestMailFromBeforeTheIndexIsFound(t *testing.T) {
 		})
 		require.Equal(t, want, m.searched(Search{Query: "needle"}))
 		write(t, s, func(ctx context.Context, tx queue.Tx) error {
-			n, err := s.indexSome(ctx, tx, accountID)
+			n, err := s.index().indexSome(ctx, tx, accountID)
 			require.Equal(t, indexBatch, n)
 			return err
 		})
@@ -434,13 +434,13 @@ func TestASyncEnqueuesTheIndexing(t *testing.T) {
 // No statement of a search goes through all messages, or all rows of the index.
 func TestSearchReadsIndexes(t *testing.T) {
 	w := newWorld(t)
-	run, err := w.store.newSearch(t.Context(), w.account, Search{Query: "needle"})
+	run, err := w.store.index().newRun(t.Context(), w.account, Search{Query: "needle"})
 	require.NoError(t, err)
 	within := fmt.Sprintf(sqlReceivedWithin, "$1", "$2", "$3")
-	newer := run.filter.clone()
-	newer.add("m.thread_id = %s", "x")
-	some := run.filter.clone()
-	some.add("m.id IN (%s, %s)", "x", "y")
+	newer := run.filter.Clone()
+	newer.Add("m.thread_id = %s", "x")
+	some := run.filter.Clone()
+	some.Add("m.id IN (%s, %s)", "x", "y")
 	for name, c := range map[string]struct {
 		statement string
 		args      []any
@@ -451,8 +451,8 @@ func TestSearchReadsIndexes(t *testing.T) {
 		"label":          {sqlLabeled, []any{w.account, "INBOX", "2026", 3}, "SEARCH message_labels USING PRIMARY KEY (account_id=? AND label_id=? AND at<?)"},
 		"when received":  {"SELECT id, at FROM (" + within + " UNION ALL " + within + ") m ORDER BY at DESC, id DESC LIMIT 5", []any{w.account, "a", "b"}, "USING INDEX messages_received (account_id=? AND <expr>>? AND <expr><?)"},
 		"newest":         {sqlNewest, []any{w.account}, "INDEX messages_received (account_id=?)"},
-		"newer":          {sqlSearch + newer.where(), newer.args, "SEARCH m USING INDEX messages_thread (thread_id=?)"},
-		"by id":          {sqlSearch + some.where(), some.args, "SEARCH m USING INDEX sqlite_autoindex_messages_1 (id=?)"},
+		"newer":          {sqlSearch + newer.Where(), newer.Args, "SEARCH m USING INDEX messages_thread (thread_id=?)"},
+		"by id":          {sqlSearch + some.Where(), some.Args, "SEARCH m USING INDEX sqlite_autoindex_messages_1 (id=?)"},
 		"waiting":        {sqlUnindexed, []any{w.account, 5}, "SEARCH unindexed_messages USING PRIMARY KEY (account_id=?)"},
 		"how many wait":  {sqlCountUnindexed, []any{w.account, 5}, "SEARCH unindexed_messages USING PRIMARY KEY (account_id=?)"},
 		"part that ends": {sqlClosePostings, []any{w.account, 1, 7, []byte{}}, "SEARCH message_terms USING PRIMARY KEY (account_id=? AND slot=? AND bucket=?)"},

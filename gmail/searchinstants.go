@@ -108,7 +108,7 @@ func (s *stored) next(ctx context.Context, upto int64) (int64, error) {
 
 // A termReader reads the instants of a term from the index.
 type termReader struct {
-	store     *Store
+	index     *Index
 	accountID string
 	term      term
 	buckets   int64 // how many the last read had
@@ -126,7 +126,7 @@ func (r *termReader) read(ctx context.Context, upto int64) (found known, since i
 		before, since = bucketOf(firstInstant)-1, noInstant
 	}
 	var rows []postingsRow
-	err = dbquery.Select(ctx, r.store.db.Reader(), &rows, sqlPostings, r.accountID, r.term.slot(), last, before)
+	err = dbquery.Select(ctx, r.index.db.Reader(), &rows, sqlPostings, r.accountID, r.term.slot(), last, before)
 	if err != nil {
 		return nil, 0, fmt.Errorf("gmail: index of searches: %w", err)
 	}
@@ -151,7 +151,7 @@ func latestFirst(found []int64) known {
 
 // A labelReader reads the instants of the messages with a label.
 type labelReader struct {
-	store     *Store
+	index     *Index
 	accountID string
 	labelID   string
 	rows      int // how many the last read asked for
@@ -161,7 +161,7 @@ func (r *labelReader) read(ctx context.Context, upto int64) (found known, since 
 	r.rows = min(max(4*r.rows, searchBatch), maxSearched)
 	var rows []dbtime.Time
 	before := dbtime.Of(time.Unix(min(upto, lastInstant-1)+1, 0))
-	if err := dbquery.Select(ctx, r.store.db.Reader(), &rows, sqlLabeled, r.accountID, r.labelID, before, r.rows); err != nil {
+	if err := dbquery.Select(ctx, r.index.db.Reader(), &rows, sqlLabeled, r.accountID, r.labelID, before, r.rows); err != nil {
 		return nil, 0, fmt.Errorf("gmail: messages of label %s: %w", r.labelID, err)
 	}
 	for _, at := range rows {

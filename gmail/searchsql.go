@@ -79,4 +79,8 @@ WHERE account_id = $1 AND (slot, bucket, part) IN (SELECT slot, bucket, part FRO
 	sqlDeleteUnindexed = `
 DELETE FROM unindexed_messages
 WHERE account_id = $1 AND message_id IN (SELECT message_id FROM unindexed_messages WHERE account_id = $1 LIMIT $2)`
+
+	sqlSearchOrder = `
+ORDER BY COALESCE(m.received_at, m.created_at) DESC, m.id DESC
+LIMIT `
 )

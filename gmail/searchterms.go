@@ -131,3 +131,6 @@ func decodeTerms(in []byte) []term {
 }
 
 func decodeTerm(in []byte) term { return term(binary.LittleEndian.Uint32(in)) }
+
+// Terms returns the terms of a message for [Index.Add]. They are better made before the transaction begins.
+func Terms(m *postroom.Message) []byte { return encodeTerms(messageTerms(m)) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -28,7 +29,7 @@ func TestMailOfADaemonWithoutIndexIsFound(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return get(ctx, tx, new(struct {
+			return maildb.Get(ctx, tx, new(struct {
 				ID string `db:"id"`
 				At any    `db:"at"`
 			}), "message", sqlUpsertMessage, args...)

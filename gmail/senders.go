@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -40,7 +41,7 @@ func fillSenderKeys(ctx context.Context, db queue.DB) error {
 		}
 		err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 			for _, r := range rows {
-				if _, err := exec(ctx, tx, "sender of message "+r.ID, sqlSetSenderKey, senderKeyColumn(r.Email), r.ID); err != nil {
+				if _, err := maildb.Exec(ctx, tx, "sender of message "+r.ID, sqlSetSenderKey, senderKeyColumn(r.Email), r.ID); err != nil {
 					return err
 				}
 			}
@@ -75,7 +76,7 @@ func (s *Store) SenderSeen(ctx context.Context, msg *postroom.Message) (bool, er
 		at = time.Now()
 	}
 	var id string
-	err := get(ctx, s.db.Reader(), &id, "messages from "+sender, sqlSenderSeen, msg.AccountID, sender, dbtime.Of(at), msg.ID)
+	err := maildb.Get(ctx, s.db.Reader(), &id, "messages from "+sender, sqlSenderSeen, msg.AccountID, sender, dbtime.Of(at), msg.ID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		return s.seenUnkeyed(ctx, msg.AccountID, sender, dbtime.Of(at), msg.ID)
 	}

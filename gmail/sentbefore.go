@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -89,9 +90,9 @@ func moveSent(ctx context.Context, tx queue.Tx, account Account) (int, error) {
 
 func (r *sentRow) delete(ctx context.Context, tx queue.Tx, accountID string) (err error) {
 	if r.DraftKey == "" {
-		_, err = exec(ctx, tx, "message of action "+r.ActionID, sqlDeleteOutbound, r.ActionID)
+		_, err = maildb.Exec(ctx, tx, "message of action "+r.ActionID, sqlDeleteOutbound, r.ActionID)
 	} else {
-		_, err = exec(ctx, tx, r.ActionID, sqlDeleteDraft, accountID, r.DraftKey)
+		_, err = maildb.Exec(ctx, tx, r.ActionID, sqlDeleteDraft, accountID, r.DraftKey)
 	}
 	return err
 }
@@ -114,12 +115,12 @@ func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) er
 		return nil //nolint:nilerr // as above
 	}
 	var providerID string
-	err = get(ctx, tx, &providerID, "message "+p.OriginalMessageID, sqlProviderID, account.ID, p.OriginalMessageID)
+	err = maildb.Get(ctx, tx, &providerID, "message "+p.OriginalMessageID, sqlProviderID, account.ID, p.OriginalMessageID)
 	if notMissing(err) != nil {
 		return err
 	}
 	for _, email := range emails {
-		_, err := exec(ctx, tx, "recipient of action "+r.ActionID, sqlInsertSentBefore, hashOfMailbox(account.Email),
+		_, err := maildb.Exec(ctx, tx, "recipient of action "+r.ActionID, sqlInsertSentBefore, hashOfMailbox(account.Email),
 			hashOfSend(account.Email, r.Type, providerID), hashOfTarget(account.Email, email), r.ActionID, r.countedAs(account.Email, email),
 			string(r.Type), dbvalue.Number(r.SentID != ""), r.UpdatedAt)
 		if err != nil {
@@ -139,7 +140,7 @@ func (s *Store) ForgetSent(ctx context.Context, email string) (int, error) {
 
 // SentKept returns how many recipients of messages [Store.ForgetSent] would forget: none for an address that no account had.
 func (s *Store) SentKept(ctx context.Context, email string) (kept int, err error) {
-	err = get(ctx, s.db.Reader(), &kept, "what was sent before", sqlSentKept, hashOfMailbox(email))
+	err = maildb.Get(ctx, s.db.Reader(), &kept, "what was sent before", sqlSentKept, hashOfMailbox(email))
 	return kept, err
 }
 
@@ -263,7 +264,7 @@ func (s *Store) SentBefore(
 		return "", false, nil
 	}
 	var mailbox string
-	if err := get(ctx, tx, &mailbox, "account "+msg.AccountID, sqlAddress, msg.AccountID); err != nil {
+	if err := maildb.Get(ctx, tx, &mailbox, "account "+msg.AccountID, sqlAddress, msg.AccountID); err != nil {
 		return "", false, notMissing(err)
 	}
 	p, err := compose(postroom.Action{Type: t, Parameters: parameters}, msg, []gmailapi.SendAs{{Email: mailbox, Primary: true}})

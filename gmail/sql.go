@@ -1,5 +1,9 @@
 package gmail
 
+import (
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
+)
+
 // The statements of the stores. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their
 // first appearance.
 
@@ -163,20 +167,11 @@ JOIN threads t ON t.id = m.thread_id`
 WHERE m.account_id = $1 AND m.id = $2`
 
 	sqlThreadMessages = messageColumns + messageTables + `
-WHERE m.account_id = $1 AND m.thread_id = $2 AND ` + sqlNotDeleted + `
+WHERE m.account_id = $1 AND m.thread_id = $2 AND ` + maildb.NotDeleted + `
 ORDER BY COALESCE(m.received_at, m.created_at), m.id`
 
 	// The index messages_received has the order.
 	sqlSearch = messageColumns + `, COALESCE(m.received_at, m.created_at) AS at` + messageTables
-
-	// sqlNotDeleted is "m.deleted_at IS NULL" for the few messages that have certain ids or a thread. A PostgreSQL without
-	// statistics (ANALYZE) would scan a whole partial index of messages that are not deleted, and it does not recognize this form
-	// as the condition of such an index.
-	sqlNotDeleted = `CASE WHEN m.deleted_at IS NULL THEN 1 ELSE 0 END = 1`
-
-	sqlSearchOrder = `
-ORDER BY COALESCE(m.received_at, m.created_at) DESC, m.id DESC
-LIMIT `
 
 	sqlMessageID  = `SELECT id FROM messages WHERE account_id = $1 AND provider_message_id = $2`
 	sqlProviderID = `SELECT provider_message_id FROM messages WHERE account_id = $1 AND id = $2`

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"net/http"
 	"slices"
+
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 )
 
 // profile reads the profile. QUIRK: servers that implement only a part of Gmail's API answer getProfile with 404, 405 or 501.

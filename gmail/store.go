@@ -2,13 +2,9 @@ package gmail
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
-	"fmt"
 
-	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
@@ -49,34 +45,4 @@ func NewStore(cfg StoreConfig) (*Store, error) {
 		return nil, err
 	}
 	return &Store{db: cfg.DB}, nil
-}
-
-// get reads one row; no row is [postroom.ErrNotFound], with what as its name.
-func get(ctx context.Context, q dbquery.Querier, dest any, what, query string, args ...any) error {
-	err := dbquery.Get(ctx, q, dest, query, args...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("gmail: %s: %w", what, postroom.ErrNotFound)
-	}
-	if err != nil {
-		return fmt.Errorf("gmail: %s: %w", what, err)
-	}
-	return nil
-}
-
-// exec runs a statement and returns the number of rows that it changed.
-func exec(ctx context.Context, tx queue.Tx, what, statement string, args ...any) (int64, error) {
-	changed, err := dbquery.Exec(ctx, tx, statement, args...)
-	if err != nil {
-		return 0, fmt.Errorf("gmail: %s: %w", what, err)
-	}
-	return changed, nil
-}
-
-// mustExec is exec for a row that has to be there.
-func mustExec(ctx context.Context, tx queue.Tx, what, statement string, args ...any) error {
-	changed, err := exec(ctx, tx, what, statement, args...)
-	if err == nil && changed == 0 {
-		err = fmt.Errorf("gmail: %s: %w", what, postroom.ErrNotFound)
-	}
-	return err
 }

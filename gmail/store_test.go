@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
@@ -484,10 +485,10 @@ func FuzzClean(f *testing.F) {
 	f.Add("\xff\xfe", "\xe2\x82") // each byte for itself
 	f.Fuzz(func(t *testing.T, text, other string) {
 		require.NotContains(t, dbvalue.Clean(text), "\x00")
-		stored, err := toJSON([]string{text, other})
+		stored, err := maildb.JSON([]string{text, other})
 		require.NoError(t, err)
 		require.NotContains(t, strings.ReplaceAll(stored, `\\`, ""), `\u0000`)
-		back, err := toJSON([]string{dbvalue.Clean(text), dbvalue.Clean(other)})
+		back, err := maildb.JSON([]string{dbvalue.Clean(text), dbvalue.Clean(other)})
 		require.NoError(t, err)
 		require.JSONEq(t, back, stored)
 	})

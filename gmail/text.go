@@ -1,39 +1,9 @@
 package gmail
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 )
-
-// toJSON makes JSON that every database keeps: it holds no NUL character either; see [dbvalue.Clean].
-func toJSON(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return cleanEscapes(string(b)), err
-}
-
-// cleanEscapes turns the JSON escape of NUL into that of U+FFFD.
-func cleanEscapes(s string) string {
-	if !strings.Contains(s, `\u0000`) {
-		return s
-	}
-	var out strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] != '\\' || i+1 == len(s):
-			out.WriteByte(s[i])
-		case strings.HasPrefix(s[i:], `\u0000`):
-			out.WriteString(`\ufffd`)
-			i += len(`\u0000`) - 1
-		default: // another escape: copy both bytes, so that an escaped backslash does not begin one
-			out.WriteString(s[i : i+2])
-			i++
-		}
-	}
-	return out.String()
-}
 
 // clean makes a message equal to its form when read from the store, so that an early decision sees the same message.
 func clean(m *postroom.Message) {

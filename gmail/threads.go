@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -29,7 +30,7 @@ func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread,
 		Snippet       string      `db:"snippet"`
 		LastMessageAt dbtime.Time `db:"last_message_at"`
 	}
-	err := get(ctx, s.db.Reader(), &row, "thread "+threadID, sqlThread, accountID, threadID)
+	err := maildb.Get(ctx, s.db.Reader(), &row, "thread "+threadID, sqlThread, accountID, threadID)
 	return Thread{row.ID, row.ProviderID, row.Subject, row.Snippet, row.LastMessageAt.Time}, err
 }
 
@@ -40,6 +41,6 @@ func (s *Store) saveThread(ctx context.Context, tx queue.Tx, m *postroom.Message
 		return err
 	}
 	now := dbtime.Of(queue.Now(tx))
-	return get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
+	return maildb.Get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
 		id, m.AccountID, m.ProviderThreadID, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), storedTime(m.ReceivedAt), now, now)
 }
