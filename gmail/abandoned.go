@@ -33,7 +33,7 @@ func (j *jobs) endAbandoned(ctx context.Context, w *queue.Attempt, busy *postroo
 	}
 	end := failedEnd(jobEnded)
 	if a.State == postroom.ActionExecuting {
-		end, err = j.look(w.Write, a.AccountID).end(ctx, j.Store, a)
+		end, err = j.look(w.Write, a.AccountID).end(ctx, a)
 	}
 	if err != nil {
 		return err
@@ -81,10 +81,10 @@ func (j *jobs) endUnstarted(ctx context.Context, w *queue.Attempt, busy *postroo
 }
 
 // end finds out how an abandoned action ends. While that is not known, it returns the error of a handler that tries again.
-func (l *look) end(ctx context.Context, s *Store, a postroom.Action) (postroom.ActionEnd, error) {
+func (l *look) end(ctx context.Context, a postroom.Action) (postroom.ActionEnd, error) {
 	switch announced := a.UndoHint != nil && a.UndoHint.Announced != nil; {
 	case isOutbound(a.Type):
-		return l.endSend(ctx, s, a)
+		return l.endSend(ctx, a)
 	case announced: // by a kind of the host's own
 		return failedEnd(jobEnded + ", and it had announced a step that cannot be taken back: find out whether it was taken"), nil
 	}
@@ -92,8 +92,8 @@ func (l *look) end(ctx context.Context, s *Store, a postroom.Action) (postroom.A
 }
 
 // endSend looks for what an action may have sent.
-func (l *look) endSend(ctx context.Context, s *Store, a postroom.Action) (postroom.ActionEnd, error) {
-	before, err := s.triedSend(ctx, a)
+func (l *look) endSend(ctx context.Context, a postroom.Action) (postroom.ActionEnd, error) {
+	before, err := l.rows.triedSend(ctx, a)
 	sent, found := gmailapi.MessageRef{}, false
 	if err == nil && before.mayHaveSent() {
 		sent, found, err = l.find(ctx, before)
@@ -109,10 +109,10 @@ func (l *look) endSend(ctx context.Context, s *Store, a postroom.Action) (postro
 	case err != nil:
 		return postroom.ActionEnd{}, err
 	case found:
-		return sentEnd(s, a, sent), nil
+		return sentEnd(l.rows, a, sent), nil
 	}
 	end := failedEnd(jobEnded + ", and nothing was sent")
-	end.Commit = func(ctx context.Context, tx postroom.Tx) error { return s.forgetSend(ctx, tx, a) }
+	end.Commit = func(ctx context.Context, tx postroom.Tx) error { return l.rows.forgetSend(ctx, tx, a) }
 	return end, nil
 }
 
@@ -121,7 +121,7 @@ func failedEnd(reason string) postroom.ActionEnd {
 }
 
 // sentEnd is the end of an action whose message was sent.
-func sentEnd(s *Store, a postroom.Action, sent gmailapi.MessageRef) postroom.ActionEnd {
+func sentEnd(s outboundRows, a postroom.Action, sent gmailapi.MessageRef) postroom.ActionEnd {
 	return postroom.ActionEnd{
 		State: postroom.ActionCompleted, Hint: sentHint(sent),
 		Commit: func(ctx context.Context, tx postroom.Tx) error { return s.markSent(ctx, tx, a.ID, sent) },

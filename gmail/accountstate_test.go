@@ -18,119 +18,9 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
-	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
-
-// eachQueue is eachStore with a queue beside the store.
-func eachQueue(t *testing.T, fn func(t *testing.T, s *Store, q *queue.Queue, accountID string)) {
-	eachStore(t, func(t *testing.T, s *Store, accountID string) {
-		require.NoError(t, queue.Migrate(t.Context(), s.db))
-		q, err := queue.New(s.db, nil)
-		require.NoError(t, err)
-		fn(t, s, q, accountID)
-	})
-}
-
-func getAccount(t *testing.T, s *Store, id string) Account {
-	t.Helper()
-	account, err := s.Account(t.Context(), id)
-	require.NoError(t, err)
-	return account
-}
-
-func pause(t *testing.T, s *Store, q *queue.Queue, id, reason string) {
-	t.Helper()
-	write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.Pause(ctx, tx, q, id, reason) })
-}
-
-func resume(t *testing.T, s *Store, q *queue.Queue, id string) {
-	t.Helper()
-	write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.Resume(ctx, tx, q, id) })
-}
-
-// isPaused reports whether the queue holds the account's jobs back.
-func isPaused(t *testing.T, q *queue.Queue, id string) bool {
-	t.Helper()
-	limits, err := q.Limits(t.Context())
-	require.NoError(t, err)
-	for _, l := range limits {
-		if l.Target == queue.ForKey(LimitKey(id)) {
-			return l.Paused
-		}
-	}
-	return false
-}
-
-func TestAccountStates(t *testing.T) {
-	eachQueue(t, func(t *testing.T, s *Store, q *queue.Queue, id string) {
-		fresh := getAccount(t, s, id)
-		require.Equal(t, AccountActive, fresh.State)
-		require.Equal(t, fresh.CreatedAt, fresh.Since)
-		require.NoError(t, fresh.usable())
-
-		pause(t, s, q, id, "on holiday")
-		paused := getAccount(t, s, id)
-		require.Equal(t, AccountPaused, paused.State)
-		require.Equal(t, "on holiday", paused.Reason)
-		require.True(t, paused.Since.After(fresh.Since))
-		require.True(t, isPaused(t, q, id))
-		require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(paused.usable()))
-		require.EqualError(t, paused.usable(), "gmail: use account me@example.com: account paused: on holiday; resume the account")
-
-		pause(t, s, q, id, "ill")
-		again := getAccount(t, s, id)
-		require.Equal(t, "ill", again.Reason)
-		require.Equal(t, paused.Since, again.Since)
-
-		// A person's pause goes before what the server says.
-		lose := func(account Account) (lost bool) {
-			write(t, s, func(ctx context.Context, tx queue.Tx) (err error) {
-				lost, err = s.loseGrant(ctx, tx, q, account, errors.New("revoked"))
-				return err
-			})
-			return lost
-		}
-		require.False(t, lose(again))
-		resume(t, s, q, id)
-		resume(t, s, q, id)
-		active := getAccount(t, s, id)
-		require.Equal(t, AccountActive, active.State)
-		require.Empty(t, active.Reason)
-		require.False(t, isPaused(t, q, id))
-
-		require.False(t, lose(fresh), "what an attempt from before the new sign-in says is old")
-		require.True(t, lose(active))
-		require.False(t, lose(active), "once")
-		lost := getAccount(t, s, id)
-		require.Equal(t, AccountReauthorize, lost.State)
-		require.Equal(t, "revoked", lost.Reason)
-		require.True(t, isPaused(t, q, id))
-		require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(lost.usable()))
-		resume(t, s, q, id)
-		require.False(t, isPaused(t, q, id))
-
-		require.ErrorIs(t, s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			return s.Pause(ctx, tx, q, "nobody", "")
-		}), postroom.ErrNotFound)
-		require.ErrorContains(t, s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			return s.Resume(ctx, tx, nil, id)
-		}), "the Queue is nil")
-	})
-}
-
-// The state and the pause of the jobs are one transaction.
-func TestStateIsPartOfTheTransaction(t *testing.T) {
-	eachQueue(t, func(t *testing.T, s *Store, q *queue.Queue, id string) {
-		undone := errors.New("undone")
-		require.ErrorIs(t, s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			require.NoError(t, s.Pause(ctx, tx, q, id, ""))
-			return undone
-		}), undone)
-		require.Equal(t, AccountActive, getAccount(t, s, id).State)
-		require.False(t, isPaused(t, q, id))
-	})
-}
 
 // runOnce runs a job until its first attempt has ended.
 func (w *world) runOnce(job queue.NewJob) *queue.Job {
@@ -206,8 +96,8 @@ func TestLostGrantStopsTheAccountOnce(t *testing.T) {
 		jobs = append(jobs, NewIngestJob(w.account, id))
 	}
 	lost.gone.Store(true)
-	var told []Account
-	w.cfg.OnReauthorize = func(ctx context.Context, tx queue.Tx, account Account, cause error) error {
+	var told []mailstore.Account
+	w.cfg.OnReauthorize = func(ctx context.Context, tx queue.Tx, account mailstore.Account, cause error) error {
 		require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(cause))
 		told = append(told, account)
 		_, err := w.queue.EnqueueTx(ctx, tx, queue.NewJob{Type: "tell.person", Payload: "sign in"})
@@ -220,7 +110,7 @@ func TestLostGrantStopsTheAccountOnce(t *testing.T) {
 	require.Equal(t, map[queue.State]int{queue.StateQueued: 20}, w.jobs("ingest.gmail"))
 	require.Zero(t, w.job(last).Failures)
 	require.LessOrEqual(t, w.job(last).Interruptions, 1, "nobody asks again and again")
-	require.Equal(t, AccountReauthorize, w.state().State)
+	require.Equal(t, mailstore.AccountReauthorize, w.state().State)
 	require.Contains(t, w.state().Reason, gmailapi.HintReauthorize)
 
 	lost.gone.Store(false)
@@ -240,7 +130,9 @@ func TestJobsAreLeftToAProcessWithAccess(t *testing.T) {
 	elsewhere := w.cfg.Clients
 	var log bytes.Buffer
 	w.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	w.cfg.OnReauthorize = func(context.Context, queue.Tx, Account, error) error { return errors.New("nobody is to be told") }
+	w.cfg.OnReauthorize = func(context.Context, queue.Tx, mailstore.Account, error) error {
+		return errors.New("nobody is to be told")
+	}
 	lacks := &gmailapi.Error{Op: "use account", Class: gmailapi.ClassNoAccess, Hint: "sign in here"}
 	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, lacks })
 	w.arriveMany(3)
@@ -248,7 +140,7 @@ func TestJobsAreLeftToAProcessWithAccess(t *testing.T) {
 	require.Equal(t, queue.StateQueued, job.State)
 	require.Equal(t, []int{0, 1}, []int{job.Failures, job.Interruptions})
 	require.WithinDuration(t, time.Now(), job.NotBefore, 10*time.Second, "the other process has it soon")
-	require.Equal(t, AccountActive, w.state().State)
+	require.Equal(t, mailstore.AccountActive, w.state().State)
 	require.False(t, isPaused(t, w.queue, w.account))
 	require.Equal(t, 1, strings.Count(log.String(), "left to other processes"), log.String())
 	require.Contains(t, log.String(), "sign in here")
@@ -274,19 +166,19 @@ func TestPersonThatCannotBeToldIsToldLater(t *testing.T) {
 	lost := w.losingGrant()
 	lost.gone.Store(true)
 	tries := 0
-	w.cfg.OnReauthorize = func(context.Context, queue.Tx, Account, error) error {
+	w.cfg.OnReauthorize = func(context.Context, queue.Tx, mailstore.Account, error) error {
 		if tries++; tries == 1 {
 			return errors.New("no way to tell")
 		}
 		return nil
 	}
 	job := w.runOnce(NewLabelsSyncJob(w.account))
-	require.Equal(t, AccountActive, w.state().State)
+	require.Equal(t, mailstore.AccountActive, w.state().State)
 	require.Zero(t, job.Failures)
 	require.Contains(t, job.LastError, "no way to tell")
 	w.runOnce(NewHistorySyncJob(w.account, 0))
 	require.Equal(t, 2, tries)
-	require.Equal(t, AccountReauthorize, w.state().State)
+	require.Equal(t, mailstore.AccountReauthorize, w.state().State)
 }
 
 func TestMailboxOfAPausedAccount(t *testing.T) {
@@ -304,12 +196,12 @@ func TestMailboxOfAPausedAccount(t *testing.T) {
 }
 
 func TestRemoveAccount(t *testing.T) {
-	eachQueue(t, func(t *testing.T, s *Store, q *queue.Queue, id string) {
+	eachQueue(t, func(t *testing.T, s *mailstore.Store, q *queue.Queue, id string) {
 		other := ensureAccount(t, s, "other@example.com")
 		for _, account := range []string{id, other} {
 			save(t, s, fullMessage(account))
 			write(t, s, func(ctx context.Context, tx queue.Tx) error {
-				if err := s.saveBroken(ctx, tx, BrokenMessage{AccountID: account, ProviderID: "b", JobID: "j", Reason: "r"}, []byte("x")); err != nil {
+				if err := s.Copies().SaveBroken(ctx, tx, mailstore.BrokenMessage{AccountID: account, ProviderID: "b", JobID: "j", Reason: "r"}, []byte("x")); err != nil {
 					return err
 				}
 				return s.SaveLabel(ctx, tx, account, postroom.Label{ID: "L", Name: "L", Type: postroom.LabelUser})
@@ -320,10 +212,10 @@ func TestRemoveAccount(t *testing.T) {
 
 		// Interrupted after its first transaction, it is finished by the next call.
 		write(t, s, func(ctx context.Context, tx queue.Tx) error {
-			return maildb.MustExec(ctx, tx, "removing", sqlRemoving, day.Format(time.RFC3339), day.Format(time.RFC3339), id)
+			return s.StartRemoval(ctx, tx, q, id)
 		})
-		require.Equal(t, AccountRemoving, getAccount(t, s, id).State)
-		require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(getAccount(t, s, id).usable()))
+		require.Equal(t, mailstore.AccountRemoving, getAccount(t, s, id).State)
+		require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(getAccount(t, s, id).Usable()))
 		for _, change := range []func(ctx context.Context, tx queue.Tx) error{
 			func(ctx context.Context, tx queue.Tx) error { return s.Resume(ctx, tx, q, id) },
 			func(ctx context.Context, tx queue.Tx) error { return s.Pause(ctx, tx, q, id, "") },
@@ -332,23 +224,23 @@ func TestRemoveAccount(t *testing.T) {
 				return err
 			},
 		} {
-			require.ErrorContains(t, s.db.Write(t.Context(), change), "is being removed")
+			require.ErrorContains(t, s.DB().Write(t.Context(), change), "is being removed")
 		}
 
-		require.NoError(t, s.RemoveAccount(t.Context(), q, id))
+		require.NoError(t, RemoveAccount(t.Context(), s, q, id))
 		_, err := s.Account(t.Context(), id)
 		require.ErrorIs(t, err, postroom.ErrNotFound)
-		require.ErrorIs(t, s.RemoveAccount(t.Context(), q, id), postroom.ErrNotFound)
+		require.ErrorIs(t, RemoveAccount(t.Context(), s, q, id), postroom.ErrNotFound)
 		require.False(t, isPaused(t, q, id))
 		for _, table := range []string{"messages", "threads", "labels", "broken_messages"} {
 			var accounts []string
-			require.NoError(t, s.db.Reader().SelectContext(t.Context(), &accounts, `SELECT account_id FROM `+table))
+			require.NoError(t, s.DB().Reader().SelectContext(t.Context(), &accounts, `SELECT account_id FROM `+table))
 			require.Equal(t, []string{other}, accounts, table)
 		}
-		counts, err := q.Counts(t.Context(), queue.Filter{LimitKey: LimitKey(id)})
+		counts, err := q.Counts(t.Context(), queue.Filter{LimitKey: mailstore.LimitKey(id)})
 		require.NoError(t, err)
 		require.Equal(t, map[queue.State]int{queue.StateCanceled: 2}, counts)
-		counts, err = q.Counts(t.Context(), queue.Filter{LimitKey: LimitKey(other)})
+		counts, err = q.Counts(t.Context(), queue.Filter{LimitKey: mailstore.LimitKey(other)})
 		require.NoError(t, err)
 		require.Equal(t, map[queue.State]int{queue.StateQueued: 2}, counts)
 
@@ -362,7 +254,7 @@ func TestClientsOfAccounts(t *testing.T) {
 	fail := errors.New("keychain locked")
 	clients, err := NewClients(AccountClientsConfig{
 		Store: w.store, Endpoint: w.server.URL(),
-		HTTPClient: func(_ context.Context, account Account) (*http.Client, error) {
+		HTTPClient: func(_ context.Context, account mailstore.Account) (*http.Client, error) {
 			require.Equal(t, w.server.Email(), account.Email)
 			if made.Add(1) == 1 {
 				return nil, fail
@@ -391,7 +283,7 @@ func TestClientsOfAccounts(t *testing.T) {
 	w.run(NewBackfillJob(w.account, "", ""))
 	require.Len(t, w.seen, 1)
 
-	require.NoError(t, w.store.RemoveAccount(t.Context(), w.queue, w.account))
+	require.NoError(t, RemoveAccount(t.Context(), w.store, w.queue, w.account))
 	_, err = clients.Client(t.Context(), w.account)
 	require.ErrorIs(t, err, postroom.ErrNotFound)
 	require.Equal(t, gmailapi.ClassNotFound, gmailapi.ClassOf(err))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -172,7 +173,7 @@ func whileHeld(interruptions int, err error) error {
 // An outcome is the result of an action.
 type outcome struct {
 	hint  postroom.UndoHint
-	known messageCopy          // from before
+	known mailstore.Copy       // from before
 	made  postroom.LabelChange // of the labels
 	gone  bool                 // the message is no more
 
@@ -180,17 +181,17 @@ type outcome struct {
 }
 
 // store updates the stored message, and writes the Handler's writes.
-func (o outcome) store(ctx context.Context, tx queue.Tx, s *Store, a postroom.Action) error {
+func (o outcome) store(ctx context.Context, tx queue.Tx, s *mailstore.Store, a postroom.Action) error {
 	switch {
 	case o.commit != nil:
 		return o.commit(ctx, tx)
 	case o.gone:
-		_, err := s.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
+		_, err := s.Copies().MarkDeletedByID(ctx, tx, a.AccountID, a.MessageID)
 		return err
 	case o.made.IsZero():
 		return nil
 	}
-	return s.storeOwnChange(ctx, tx, a.AccountID, o.known, o.made, *o.hint.After)
+	return s.Copies().StoreOwnChange(ctx, tx, a.AccountID, o.known, o.made, *o.hint.After)
 }
 
 func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a postroom.Action) (outcome, error) {
@@ -211,7 +212,7 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	if err != nil {
 		return outcome{}, err
 	}
-	known, err := j.Store.messageCopy(ctx, a.AccountID, a.MessageID)
+	known, err := j.Store.Copies().Copy(ctx, a.AccountID, a.MessageID)
 	if err == nil {
 		err = sameMessage(known.ProviderID, a)
 	}
@@ -223,7 +224,7 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 
 // Change changes the message at Gmail. The labels that it needs are made before the image is read.
 func (j *jobs) change(
-	ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, known messageCopy, kind postroom.Kind, a postroom.Action,
+	ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, known mailstore.Copy, kind postroom.Kind, a postroom.Action,
 ) (outcome, error) {
 	id := known.ProviderID
 	parameters, err := j.withLabels(ctx, w.Attempt, a)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -41,7 +42,7 @@ func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) err
 		return cause
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return j.Store.failBackfill(ctx, tx, w.Payload.AccountID, w.Payload.Query, cause)
+		return j.Store.Progress().FailBackfill(ctx, tx, w.Payload.AccountID, w.Payload.Query, cause)
 	})
 	if err != nil {
 		return errors.Join(cause, err)
@@ -70,7 +71,7 @@ func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload])
 		if err := j.recordPage(ctx, tx, payload, page, profile); err != nil {
 			return err
 		}
-		if page.IDs, err = j.Store.notStored(ctx, tx, payload.AccountID, page.IDs); err != nil {
+		if page.IDs, err = j.Store.Copies().NotStored(ctx, tx, payload.AccountID, page.IDs); err != nil {
 			return err
 		}
 		if _, err := w.Queue().EnqueueManyTx(ctx, tx, pageJobs(payload, page)); err != nil {
@@ -82,7 +83,7 @@ func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload])
 
 // listPage lists the page, and reads the profile if necessary. The cursor is read before the first listing, so that a history
 // sync sees changes during the listing. The number of messages is for the progress.
-func (j *jobs) listPage(ctx context.Context, client *gmailapi.Client, account Account, p BackfillPayload) (page gmailapi.MessagePage, profile gmailapi.Profile, err error) {
+func (j *jobs) listPage(ctx context.Context, client *gmailapi.Client, account mailstore.Account, p BackfillPayload) (page gmailapi.MessagePage, profile gmailapi.Profile, err error) {
 	if account.HistoryID == 0 || p.PageToken == "" && p.Query == "" {
 		if profile, err = j.profile(ctx, client, account); err != nil {
 			return page, profile, err
@@ -109,12 +110,12 @@ func pageJobs(payload BackfillPayload, page gmailapi.MessagePage) []queue.NewJob
 // recordPage records the progress of the backfill. It sets the cursor only if there is none: a sync has yet to read the history
 // after an existing cursor.
 func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayload, page gmailapi.MessagePage, profile gmailapi.Profile) error {
-	cursor, err := j.Store.lockCursor(ctx, tx, payload.AccountID)
+	cursor, err := j.Store.Progress().LockCursor(ctx, tx, payload.AccountID)
 	if err != nil {
 		return err
 	}
 	if cursor == 0 && profile.HistoryID != 0 {
-		if err := j.Store.moveCursor(ctx, tx, payload.AccountID, profile.HistoryID, true); err != nil {
+		if err := j.Store.Progress().MoveCursor(ctx, tx, payload.AccountID, profile.HistoryID, true); err != nil {
 			return err
 		}
 	}
@@ -126,9 +127,9 @@ func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayl
 		if payload.Query == "" {
 			estimate = profile.Messages
 		}
-		if err := j.Store.startBackfill(ctx, tx, payload.AccountID, payload.Query, estimate); err != nil {
+		if err := j.Store.Progress().StartBackfill(ctx, tx, payload.AccountID, payload.Query, estimate); err != nil {
 			return err
 		}
 	}
-	return j.Store.moveBackfill(ctx, tx, payload.AccountID, payload.Query, page)
+	return j.Store.Progress().MoveBackfill(ctx, tx, payload.AccountID, payload.Query, page)
 }

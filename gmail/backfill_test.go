@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -37,7 +38,7 @@ func TestBackfillPageByPage(t *testing.T) {
 	require.Equal(t, ids, w.seen)
 
 	account := w.state()
-	require.Equal(t, Backfill{State: BackfillDone, Pages: 3, Messages: 25, Estimate: 25}, account.Backfill)
+	require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 25, Estimate: 25}, account.Backfill)
 	require.Equal(t, latest, account.HistoryID)
 	require.WithinDuration(t, time.Now(), account.LastSyncAt, time.Minute)
 
@@ -79,7 +80,7 @@ func TestBackfillGoesOnAfterFailures(t *testing.T) {
 	)
 	w.run(NewBackfillJob(w.account, "", ""))
 	require.Len(t, w.seen, 6)
-	require.Equal(t, BackfillDone, w.state().Backfill.State)
+	require.Equal(t, mailstore.BackfillDone, w.state().Backfill.State)
 }
 
 func TestBackfillThatStoppedIsResumed(t *testing.T) {
@@ -90,14 +91,14 @@ func TestBackfillThatStoppedIsResumed(t *testing.T) {
 	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1}, w.jobs("backfill.gmail"))
 	backfill := w.state().Backfill
-	require.Equal(t, BackfillFailed, backfill.State)
+	require.Equal(t, mailstore.BackfillFailed, backfill.State)
 	require.Contains(t, backfill.Error, "list messages: forbidden (403")
 	require.NotEmpty(t, backfill.Page)
 	require.Equal(t, []int{1, 2, 6}, []int{backfill.Pages, backfill.Messages, backfill.Estimate})
 
 	w.run(NewBackfillJob(w.account, backfill.Query, backfill.Page))
 	require.Len(t, w.seen, 6)
-	require.Equal(t, Backfill{State: BackfillDone, Pages: 3, Messages: 6, Estimate: 6}, w.state().Backfill)
+	require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 6, Estimate: 6}, w.state().Backfill)
 }
 
 // A token of a page does not last for ever. The backfill begins again, fetches nothing twice, and ends.
@@ -108,12 +109,12 @@ func TestBackfillWhosePageIsRefused(t *testing.T) {
 		w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 3, Status: http.StatusBadRequest, Message: "Invalid pageToken"})
 		w.run(NewBackfillJob(w.account, "", ""))
 		require.Equal(t, map[queue.State]int{queue.StateCompleted: 5}, w.jobs("backfill.gmail"), "the third one lists the first page")
-		require.Equal(t, Backfill{State: BackfillDone, Pages: 3, Messages: 6, Estimate: 6}, w.state().Backfill)
+		require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 6, Estimate: 6}, w.state().Backfill)
 		require.Len(t, w.seen, 6)
 		require.Equal(t, 6, w.server.Counts()[gmailtest.MessagesGet])
 
 		w.run(NewBackfillJob(w.account, "", "of another year"))
-		require.Equal(t, BackfillDone, w.state().Backfill.State)
+		require.Equal(t, mailstore.BackfillDone, w.state().Backfill.State)
 	})
 }
 
@@ -131,7 +132,7 @@ func TestBackfillWhosePagesAreAllRefused(t *testing.T) {
 	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1 + maxRestarts, queue.StateFailed: 1}, w.jobs("backfill.gmail"))
 	require.Len(t, w.seen, 2)
-	require.Equal(t, BackfillFailed, w.state().Backfill.State)
+	require.Equal(t, mailstore.BackfillFailed, w.state().Backfill.State)
 	require.Contains(t, w.state().Backfill.Error, "400")
 
 	w.run(NewBackfillJob(w.account, "label:inbox", ""))
@@ -147,10 +148,10 @@ func TestBackfillThatNeverBegins(t *testing.T) {
 		job := w.run(NewBackfillJob(w.account, "in:inbox", ""))
 		require.Equal(t, 2, w.job(job).Attempt)
 		failed := w.state().Backfill
-		require.Equal(t, BackfillFailed, failed.State)
+		require.Equal(t, mailstore.BackfillFailed, failed.State)
 		require.Equal(t, "in:inbox", failed.Query)
 		w.run(NewBackfillJob(w.account, failed.Query, failed.Page))
-		require.Equal(t, BackfillDone, w.state().Backfill.State)
+		require.Equal(t, mailstore.BackfillDone, w.state().Backfill.State)
 		require.Empty(t, w.state().Backfill.Error)
 	})
 }
@@ -219,7 +220,7 @@ func TestBackfillOfASearch(t *testing.T) {
 func TestEmptyMailbox(t *testing.T) {
 	w := newWorld(t)
 	w.run(NewBackfillJob(w.account, "", ""))
-	require.Equal(t, BackfillDone, w.state().Backfill.State)
+	require.Equal(t, mailstore.BackfillDone, w.state().Backfill.State)
 }
 
 func TestKeys(t *testing.T) {

@@ -10,18 +10,19 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
 // AccountClientsConfig configures [AccountClients]. It is copied and checked once, by [NewClients].
 type AccountClientsConfig struct {
 	// Store has the accounts. Required.
-	Store *Store
+	Store *mailstore.Store
 	// HTTPClient returns the client that carries and authorizes the requests of an account, such as the HTTPClient of an
 	// auth.Source. It is called once for each account, when the account is first used, and again after an error. If this process
 	// has no access to the account and another one may, return an [*Error] of [ClassNoAccess]. Its clients should share one
 	// transport, so that they share connections. Required.
-	HTTPClient func(ctx context.Context, account Account) (*http.Client, error)
+	HTTPClient func(ctx context.Context, account mailstore.Account) (*http.Client, error)
 	// Endpoint, Timeout and Limits are those of each account's [ClientConfig]; each account has the whole Limits. If the Store is
 	// on PostgreSQL, the limits hold for all processes on it together: the units per minute exactly; a Retry-After after two
 	// seconds; and Concurrent is divided among the processes that call for the account, except during the seconds in which one
@@ -69,7 +70,7 @@ func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 // Client returns the client of the account. Within a job of this package it uses the account as the attempt has read it. A
 // missing account is an error of [ClassNotFound] that matches [postroom.ErrNotFound], and its client is dropped.
 func (c *AccountClients) Client(ctx context.Context, accountID string) (*gmailapi.Client, error) {
-	account, err := c.cfg.Store.jobAccount(ctx, accountID)
+	account, err := jobAccount(ctx, c.cfg.Store, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		c.Forget(accountID)
 		err = &gmailapi.Error{Op: "use account " + accountID, Class: gmailapi.ClassNotFound, Err: err}
@@ -97,7 +98,7 @@ func (c *AccountClients) Client(ctx context.Context, accountID string) (*gmailap
 func (c *AccountClients) newClient(carrier *http.Client, accountID string) (*gmailapi.Client, error) {
 	return gmailapi.NewClient(gmailapi.ClientConfig{
 		HTTPClient: carrier, Endpoint: c.cfg.Endpoint, Timeout: c.cfg.Timeout, Limits: c.cfg.Limits,
-		Shared: &gmailapi.SharedLimits{DB: c.cfg.Store.db, AccountID: accountID},
+		Shared: &gmailapi.SharedLimits{DB: c.cfg.Store.DB(), AccountID: accountID},
 	})
 }
 

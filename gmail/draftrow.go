@@ -54,7 +54,7 @@ func (r *draftRow) not(op string) error {
 	return &gmailapi.Error{Op: op + " draft " + r.Key, Class: gmailapi.ClassGone, Err: fmt.Errorf("it is %s", r.State)}
 }
 
-func (s *Store) draft(ctx context.Context, accountID, key string) (*draftRow, error) {
+func (s outboundRows) draft(ctx context.Context, accountID, key string) (*draftRow, error) {
 	return readDraft(ctx, s.db.Reader(), accountID, key)
 }
 
@@ -65,7 +65,7 @@ func readDraft(ctx context.Context, q dbquery.Querier, accountID, key string) (*
 }
 
 // insertDraft stores a new draft, unless the key has one, and returns the stored one.
-func (s *Store) insertDraft(ctx context.Context, accountID, key, messageID string) (row *draftRow, err error) {
+func (s outboundRows) insertDraft(ctx context.Context, accountID, key, messageID string) (row *draftRow, err error) {
 	row = new(draftRow)
 	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := dbtime.Of(queue.Now(tx))
@@ -81,7 +81,7 @@ func (s *Store) insertDraft(ctx context.Context, accountID, key, messageID strin
 
 // saveDraft stores a change of the draft. An attempt is open for the given time; 0 means none. If the draft has changed since it
 // was read, nothing is stored.
-func (s *Store) saveDraft(ctx context.Context, r *draftRow, open time.Duration) error {
+func (s outboundRows) saveDraft(ctx context.Context, r *draftRow, open time.Duration) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := queue.Now(tx)
 		until := dbtime.Time{}
@@ -102,7 +102,7 @@ func (s *Store) saveDraft(ctx context.Context, r *draftRow, open time.Duration) 
 }
 
 // now returns the time of the database, which attempts use.
-func (s *Store) now(ctx context.Context) (now time.Time, err error) {
+func (s outboundRows) now(ctx context.Context) (now time.Time, err error) {
 	err = s.db.Write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil })
 	return now, err
 }

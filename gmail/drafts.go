@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 )
@@ -57,7 +58,7 @@ type DraftContent struct {
 // DraftsConfig configures [Drafts]. It is copied and checked once, by [NewDrafts].
 type DraftsConfig struct {
 	// Store keeps the drafts. Required.
-	Store *Store
+	Store *mailstore.Store
 	// Clients returns the client of an account. Required.
 	Clients Clients
 	// Settle is as in [OutboxConfig]. Default 2 minutes; it must not be negative.
@@ -96,7 +97,7 @@ func NewDrafts(cfg DraftsConfig) (*Drafts, error) {
 
 // Draft returns a stored draft, or [postroom.ErrNotFound]. It does not call Gmail; see [Drafts.Check].
 func (d *Drafts) Draft(ctx context.Context, accountID, key string) (Draft, error) {
-	row, err := d.Store.draft(ctx, accountID, key)
+	row, err := d.rows().draft(ctx, accountID, key)
 	if err != nil {
 		return Draft{}, err
 	}
@@ -113,7 +114,7 @@ func (d *Drafts) Create(ctx context.Context, accountID, key string, content Draf
 	if err != nil {
 		return Draft{}, err
 	}
-	row, err := d.Store.draft(ctx, accountID, key)
+	row, err := d.rows().draft(ctx, accountID, key)
 	if errors.Is(err, postroom.ErrNotFound) {
 		row, err = d.begin(ctx, client, accountID, key)
 	}
@@ -154,7 +155,7 @@ func (d *Drafts) begin(ctx context.Context, client *gmailapi.Client, accountID, 
 	if err != nil {
 		return &draftRow{}, err
 	}
-	return d.Store.insertDraft(ctx, accountID, key, id)
+	return d.rows().insertDraft(ctx, accountID, key, id)
 }
 
 // Update replaces the content of a draft, including a person's changes. A draft that no longer exists is [ClassGone]; the draft
@@ -242,7 +243,7 @@ func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, erro
 		return row.draft(), err
 	}
 	row.State = DraftDeleted
-	err = d.Store.saveDraft(ctx, row, 0)
+	err = d.rows().saveDraft(ctx, row, 0)
 	return row.draft(), err
 }
 
@@ -260,7 +261,7 @@ func (d *Drafts) Check(ctx context.Context, accountID, key string) (Draft, error
 
 // find returns the draft and the account's client.
 func (d *Drafts) find(ctx context.Context, accountID, key string) (*gmailapi.Client, *draftRow, error) {
-	row, err := d.Store.draft(ctx, accountID, key)
+	row, err := d.rows().draft(ctx, accountID, key)
 	if err != nil {
 		return nil, &draftRow{}, err
 	}
@@ -275,7 +276,7 @@ func (d *Drafts) client(ctx context.Context, accountID string) (*gmailapi.Client
 		err = &gmailapi.Error{Op: "find account", Class: gmailapi.ClassNotFound, Err: err}
 	}
 	if err == nil {
-		err = account.usable()
+		err = account.Usable()
 	}
 	if err != nil {
 		return nil, err
@@ -373,7 +374,7 @@ func (d *Drafts) announce(
 		row.HistoryID = int64(profile.HistoryID)
 	}
 	row.State = state
-	if err := d.Store.saveDraft(ctx, row, client.UploadTimeout(size)+d.Settle); err != nil {
+	if err := d.rows().saveDraft(ctx, row, client.UploadTimeout(size)+d.Settle); err != nil {
 		*row = before
 		return bounded, cancel, err
 	}
@@ -384,18 +385,18 @@ func (d *Drafts) announce(
 func (d *Drafts) failed(ctx context.Context, row *draftRow, state DraftState, cause error, size int) error {
 	if !gmailapi.IsUnclear(cause, size) {
 		row.State = state
-		return errors.Join(cause, d.Store.saveDraft(context.WithoutCancel(ctx), row, 0))
+		return errors.Join(cause, d.rows().saveDraft(context.WithoutCancel(ctx), row, 0))
 	}
-	note := d.Store.saveDraft(context.WithoutCancel(ctx), row, d.Settle)
+	note := d.rows().saveDraft(context.WithoutCancel(ctx), row, d.Settle)
 	return row.unclear(errors.Join(cause, note), d.Settle/24)
 }
 
 func (d *Drafts) opened(ctx context.Context, row *draftRow, made gmailapi.DraftRef) error {
 	row.State, row.ID, row.ThreadID = DraftOpen, made.ID, made.Message.ThreadID
-	return d.Store.saveDraft(ctx, row, 0)
+	return d.rows().saveDraft(ctx, row, 0)
 }
 
 func (d *Drafts) sent(ctx context.Context, row *draftRow, sent gmailapi.MessageRef) error {
 	row.State, row.SentMessageID, row.ThreadID = DraftSent, sent.ID, sent.ThreadID
-	return d.Store.saveDraft(ctx, row, 0)
+	return d.rows().saveDraft(ctx, row, 0)
 }

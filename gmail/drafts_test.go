@@ -397,7 +397,7 @@ func TestADraftThatWasSentIsAReply(t *testing.T) {
 				require.Contains(t, said, "a reply to this message was sent to ann@example.com on ")
 				require.Contains(t, said, "before the mailbox was removed here and came back")
 				require.True(t, all)
-				forgotten, err := w.store.ForgetSent(t.Context(), "you@example.com")
+				forgotten, err := NewSentRecord(w.store).Forget(t.Context(), "you@example.com")
 				require.NoError(t, err)
 				require.Equal(t, 2, forgotten)
 				sent, _ := w.carryOut(reply(message, "Yes."))

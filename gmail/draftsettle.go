@@ -23,7 +23,7 @@ func (d *Drafts) lookForCreated(ctx context.Context, client *gmailapi.Client, ro
 	if row.OpenUntil.IsZero() {
 		return false, nil
 	}
-	now, err := d.Store.now(ctx)
+	now, err := d.rows().now(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -51,7 +51,7 @@ func (d *Drafts) settle(ctx context.Context, client *gmailapi.Client, row *draft
 		}
 		return err
 	}
-	now, err := d.Store.now(ctx)
+	now, err := d.rows().now(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (d *Drafts) settle(ctx context.Context, client *gmailapi.Client, row *draft
 		return row.unclear(errors.New("the draft is still there, and may be sent yet"), wait)
 	case row.State == DraftSending || !row.OpenUntil.IsZero() || messageID != "" && messageID != row.MessageID:
 		row.State, row.MessageID = DraftOpen, cmp.Or(messageID, row.MessageID)
-		return d.Store.saveDraft(ctx, row, 0)
+		return d.rows().saveDraft(ctx, row, 0)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (d *Drafts) settle(ctx context.Context, client *gmailapi.Client, row *draft
 // settleGone finds out whether a draft that no longer exists was sent. A message that Gmail does not show yet is not known to be
 // deleted.
 func (d *Drafts) settleGone(ctx context.Context, client *gmailapi.Client, row *draftRow) error {
-	now, err := d.Store.now(ctx)
+	now, err := d.rows().now(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (d *Drafts) settleGone(ctx context.Context, client *gmailapi.Client, row *d
 	case found:
 		return d.sent(ctx, row, sent)
 	case row.OpenUntil.IsZero():
-		err := d.Store.saveDraft(ctx, row, d.Settle)
+		err := d.rows().saveDraft(ctx, row, d.Settle)
 		return errors.Join(row.unclear(errors.New("the draft is gone, and it is not known whether it was sent"), d.Settle), err)
 	case row.OpenUntil.After(now):
 		return row.unclear(errors.New("the draft is gone, and it is not known whether it was sent"), row.OpenUntil.Sub(now))
@@ -93,7 +93,7 @@ func (d *Drafts) settleGone(ctx context.Context, client *gmailapi.Client, row *d
 		return err
 	}
 	row.State = DraftDeleted
-	return d.Store.saveDraft(ctx, row, 0)
+	return d.rows().saveDraft(ctx, row, 0)
 }
 
 // sentInThread returns the id of a message that was sent in the thread of the draft since it was made; empty if there is none.

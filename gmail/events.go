@@ -47,7 +47,7 @@ func (j *jobs) labelsChanged(ctx context.Context, tx queue.Tx, e LabelsEvent) er
 
 // deleted marks a message as deleted and reports whether it was stored and not deleted before.
 func (j *jobs) deleted(ctx context.Context, tx queue.Tx, accountID, providerID string, source ChangeSource) (bool, error) {
-	id, err := j.Store.markDeleted(ctx, tx, accountID, providerID)
+	id, err := j.Store.Copies().MarkDeleted(ctx, tx, accountID, providerID)
 	if err != nil || id == "" {
 		return false, err
 	}
@@ -56,7 +56,7 @@ func (j *jobs) deleted(ctx context.Context, tx queue.Tx, accountID, providerID s
 
 // foundGone is deleted for a message that was to be changed.
 func (j *jobs) foundGone(ctx context.Context, tx queue.Tx, accountID, messageID string) error {
-	providerID, err := j.Store.markDeletedByID(ctx, tx, accountID, messageID)
+	providerID, err := j.Store.Copies().MarkDeletedByID(ctx, tx, accountID, messageID)
 	if err != nil || providerID == "" {
 		return err
 	}

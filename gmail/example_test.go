@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
@@ -28,12 +29,12 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate} {
 		if err := migrate(ctx, db); err != nil {
 			log.Fatal(err)
 		}
 	}
-	store, err := gmail.NewStore(gmail.StoreConfig{DB: db})
+	store, err := mailstore.New(mailstore.Config{DB: db})
 	if err != nil {
 		log.Fatal(err)
 	}

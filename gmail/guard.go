@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -29,8 +30,8 @@ func (p UnsnoozePayload) account() string    { return p.AccountID }
 type accountKey struct{}
 
 // jobAccount returns the account of ctx's job, without reading it again, or else the stored one.
-func (s *Store) jobAccount(ctx context.Context, id string) (Account, error) {
-	if account, ok := ctx.Value(accountKey{}).(Account); ok && account.ID == id {
+func jobAccount(ctx context.Context, s *mailstore.Store, id string) (mailstore.Account, error) {
+	if account, ok := ctx.Value(accountKey{}).(mailstore.Account); ok && account.ID == id {
 		return account, nil
 	}
 	return s.Account(ctx, id)
@@ -49,7 +50,7 @@ func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(co
 		case err != nil:
 			return err
 		}
-		if err := account.usable(); err != nil {
+		if err := account.Usable(); err != nil {
 			return parked(err, w.Job.LimitKey)
 		}
 		err = fn(context.WithValue(ctx, accountKey{}, account), w)
@@ -64,7 +65,7 @@ func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(co
 }
 
 // leave gives a job back unspent, for another process. The account stays as it is: its grant is not gone, and who has it goes on.
-func (j *jobs) leave(ctx context.Context, w *queue.Attempt, account Account, cause error) error {
+func (j *jobs) leave(ctx context.Context, w *queue.Attempt, account mailstore.Account, cause error) error {
 	if _, known := j.unreachable.LoadOrStore(account.ID, true); !known {
 		j.Logger.WarnContext(ctx, "this process has no access to an account, whose jobs are left to other processes", "account", account.Email, "error", cause)
 	}
@@ -72,7 +73,7 @@ func (j *jobs) leave(ctx context.Context, w *queue.Attempt, account Account, cau
 }
 
 // park stops the account, and gives the job back.
-func (j *jobs) park(ctx context.Context, w *queue.Attempt, account Account, cause error) error {
+func (j *jobs) park(ctx context.Context, w *queue.Attempt, account mailstore.Account, cause error) error {
 	if fault := j.stop(ctx, w, account, cause); fault != nil {
 		return queue.Defer(errors.Join(cause, fault), gmailapi.RateLimitDelay)
 	}
@@ -92,9 +93,9 @@ func parked(err error, limitKey string) error {
 }
 
 // stop marks the account, stops its jobs and calls OnReauthorize, all in one transaction, unless another job has done so.
-func (j *jobs) stop(ctx context.Context, w *queue.Attempt, account Account, cause error) error {
+func (j *jobs) stop(ctx context.Context, w *queue.Attempt, account mailstore.Account, cause error) error {
 	return w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		first, err := j.Store.loseGrant(ctx, tx, w.Queue(), account, cause)
+		first, err := j.Store.Progress().LoseGrant(ctx, tx, w.Queue(), account, cause)
 		if err != nil || !first {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -107,7 +108,7 @@ func TestHistoryGapLosesNothing(t *testing.T) {
 			_, here := w.labels(known)
 			require.Equal(t, []string{"INBOX", "STARRED"}, here, "what changed in the gap")
 			require.Equal(t, tt.query, w.recentQuery())
-			require.Equal(t, BackfillNone, w.state().Backfill.State, "it is none that a host has asked for")
+			require.Equal(t, mailstore.BackfillNone, w.state().Backfill.State, "it is none that a host has asked for")
 		})
 	}
 }
@@ -153,10 +154,10 @@ func TestSyncThatWasNeverBegun(t *testing.T) {
 
 	older := w.arriveOld("INBOX")
 	w.seen = nil
-	require.Equal(t, BackfillNone, w.state().Backfill.State, "older mail is yet to be asked for")
+	require.Equal(t, mailstore.BackfillNone, w.state().Backfill.State, "older mail is yet to be asked for")
 	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, []string{older}, w.seen)
-	require.Equal(t, BackfillDone, w.state().Backfill.State)
+	require.Equal(t, mailstore.BackfillDone, w.state().Backfill.State)
 }
 
 // recentQuery is the search of the one job that has listed recent messages for a sync.
@@ -185,7 +186,7 @@ func (w *world) pages(pages map[string]string) (asked *[]string) {
 func (w *world) cursorAt(historyID uint64) {
 	w.t.Helper()
 	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) error {
-		return w.store.moveCursor(ctx, tx, w.account, historyID, true)
+		return w.store.Progress().MoveCursor(ctx, tx, w.account, historyID, true)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -45,7 +46,7 @@ func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload
 
 func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[HistorySyncPayload], page gmailapi.HistoryPage) error {
 	accountID := w.Payload.AccountID
-	cursor, err := j.Store.lockCursor(ctx, tx, accountID)
+	cursor, err := j.Store.Progress().LockCursor(ctx, tx, accountID)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[History
 		}
 	}
 	// Another sync may have come further meanwhile.
-	return j.Store.moveCursor(ctx, tx, accountID, max(cursor, cursorAfter(page)), page.NextPageToken == "")
+	return j.Store.Progress().MoveCursor(ctx, tx, accountID, max(cursor, cursorAfter(page)), page.NextPageToken == "")
 }
 
 // applyEvents stores the changes of a page and reports them to the host. It returns the ingest jobs of the messages that came.
@@ -94,20 +95,20 @@ type labelChanges struct {
 	*jobs
 	accountID string
 	order     []string // Gmail's ids
-	steps     map[string]*labelStep
+	steps     map[string]*mailstore.LabelStep
 }
 
 func (c *labelChanges) apply(ctx context.Context, tx queue.Tx, event gmailapi.HistoryEvent) error {
-	step, err := c.Store.changeLabels(ctx, tx, c.accountID, event)
+	step, err := c.Store.Copies().ChangeLabels(ctx, tx, c.accountID, event)
 	if err != nil || step == nil {
 		return err
 	}
 	if first := c.steps[event.MessageID]; first != nil {
-		first.after = step.after
+		first.After = step.After
 		return nil
 	}
 	if c.steps == nil {
-		c.steps = make(map[string]*labelStep)
+		c.steps = make(map[string]*mailstore.LabelStep)
 	}
 	c.steps[event.MessageID] = step
 	c.order = append(c.order, event.MessageID)
@@ -123,8 +124,8 @@ func (c *labelChanges) report(ctx context.Context, tx queue.Tx, providerIDs ...s
 		}
 		delete(c.steps, id)
 		err := c.labelsChanged(ctx, tx, LabelsEvent{
-			AccountID: c.accountID, MessageID: step.messageID, ProviderID: id, Source: SourceHistory,
-			Change: step.after.ChangeFrom(step.before), Labels: step.after,
+			AccountID: c.accountID, MessageID: step.MessageID, ProviderID: id, Source: SourceHistory,
+			Change: step.After.ChangeFrom(step.Before), Labels: step.After,
 		})
 		if err != nil {
 			return err
@@ -150,7 +151,7 @@ var errCursorMoved = errors.New("gmail: another job has moved the account's curs
 // resync continues if the history is lost, or was never read. The profile is read first, so that later changes are history again.
 // Earlier mail is found by listing: recent messages first, and after a gap a run that compares everything. The cursor, the jobs
 // that list and the completion are one transaction.
-func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], client *gmailapi.Client, account Account) error {
+func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], client *gmailapi.Client, account mailstore.Account) error {
 	profile, err := j.profile(ctx, client, account)
 	if err != nil {
 		return gmailapi.Verdict(err)
@@ -163,14 +164,14 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 			"account", account.Email, "cursor", account.HistoryID, "last_sync", account.LastSyncAt, "first", query)
 	}
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		cursor, err := j.Store.lockCursor(ctx, tx, account.ID)
+		cursor, err := j.Store.Progress().LockCursor(ctx, tx, account.ID)
 		if err != nil {
 			return err
 		}
 		if cursor != account.HistoryID {
 			return errCursorMoved
 		}
-		if err := j.Store.moveCursor(ctx, tx, account.ID, profile.HistoryID, true); err != nil {
+		if err := j.Store.Progress().MoveCursor(ctx, tx, account.ID, profile.HistoryID, true); err != nil {
 			return err
 		}
 		recent := BackfillPayload{AccountID: account.ID, Query: query, Recent: true}

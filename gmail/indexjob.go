@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -20,7 +21,7 @@ type IndexPayload struct {
 func NewIndexJob(accountID string) queue.NewJob {
 	return JobIndex.New(IndexPayload{AccountID: accountID}, &queue.Options{
 		Priority: priorityBackfill, MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(fmt.Sprintf("%s:%s", JobIndex, accountID)),
-		LimitKey: LimitKey(accountID),
+		LimitKey: mailstore.LimitKey(accountID),
 	})
 }
 
@@ -35,7 +36,7 @@ func (j *jobs) index(ctx context.Context, w *queue.Work[IndexPayload]) error {
 
 // enqueueIndex enqueues the job if it has enough to do.
 func (j *jobs) enqueueIndex(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
-	due, err := j.Store.index().Waits(ctx, tx, accountID)
+	due, err := j.Store.IndexDue(ctx, tx, accountID)
 	if err != nil || !due {
 		return err
 	}

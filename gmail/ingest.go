@@ -8,7 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
-	"github.com/postroom-go/postroom/internal/readmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -22,11 +22,11 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	if err != nil {
 		return gmailapi.Verdict(err)
 	}
-	stored, err := j.Store.storedState(ctx, j.Store.db.Reader(), account.ID, w.Payload.MessageID)
+	stored, err := j.Store.Copies().State(ctx, account.ID, w.Payload.MessageID)
 	if err != nil {
 		return err
 	}
-	if stored != nil && stored.DeletedAt.IsZero() {
+	if stored != nil && !stored.Deleted {
 		w.SetResult(map[string]string{"skipped": "the message is stored already"})
 		return nil
 	}
@@ -53,18 +53,18 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	if raw.ReceivedAt.IsZero() {
 		j.Logger.WarnContext(ctx, "Gmail gives no time for a message", "account", account.Email, "message", raw.ID)
 	}
-	msg := messageOf(account.ID, raw, parsed)
+	msg := mailstore.NewMessage(account.ID, raw, parsed)
 	sleeping, err := j.sleepingUntilReply(ctx, w.Queue(), msg)
 	if err != nil {
 		return err
 	}
 	next := j.next(ctx, w.Attempt, msg)
-	terms := Terms(msg)
+	terms := mailstore.Terms(msg)
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.overtaken(ctx, tx, account, raw); err != nil {
 			return err
 		}
-		isNew, err := j.Store.saveMessage(ctx, tx, msg, raw.HistoryID, terms)
+		isNew, err := j.Store.Copies().Save(ctx, tx, msg, raw.HistoryID, terms)
 		if err == nil && isNew {
 			err = wakeOnReply(ctx, tx, w.Queue(), sleeping)
 		}
@@ -98,8 +98,8 @@ func (j *jobs) next(ctx context.Context, w *queue.Attempt, msg *postroom.Message
 // overtaken returns errOvertaken if, since the account was read, a sync has moved the cursor to the history id of the message or
 // past it: a change in between found no message to apply it to. Several changes may have one id. On PostgreSQL the cursor stays
 // locked until the message is stored, so that a later sync finds it.
-func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *gmailapi.RawMessage) error {
-	cursor, err := j.Store.lockCursor(ctx, tx, before.ID)
+func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before mailstore.Account, raw *gmailapi.RawMessage) error {
+	cursor, err := j.Store.Progress().LockCursor(ctx, tx, before.ID)
 	if err == nil && cursor > before.HistoryID && cursor >= raw.HistoryID {
 		err = errOvertaken
 	}
@@ -109,12 +109,12 @@ func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *
 // keepBroken stores an answer without a message, and fails the job: a person retries it after a repair. This is the only kind of
 // broken message: any message in an answer is read, however it is made.
 func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *gmailapi.RawMessage, cause error) error {
-	broken := BrokenMessage{
+	broken := mailstore.BrokenMessage{
 		AccountID: w.Payload.AccountID, ProviderID: raw.ID, JobID: w.Job.ID, Reason: cause.Error(),
 		Subject: subjectOf(raw), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return j.Store.saveBroken(ctx, tx, broken, []byte(raw.Encoded))
+		return j.Store.Copies().SaveBroken(ctx, tx, broken, []byte(raw.Encoded))
 	})
 	if err != nil {
 		return err
@@ -133,13 +133,4 @@ func subjectOf(m *gmailapi.RawMessage) string {
 		return ""
 	}
 	return parsed.Subject
-}
-
-// messageOf combines the message with what Gmail says about it.
-func messageOf(accountID string, raw *gmailapi.RawMessage, m *mime.Message) *postroom.Message {
-	msg := readmail.Message(m)
-	msg.AccountID, msg.ProviderID, msg.ProviderThreadID = accountID, raw.ID, raw.ThreadID
-	msg.Snippet, msg.LabelIDs, msg.ReceivedAt = raw.Snippet, postroom.NewImage(raw.LabelIDs).LabelIDs, raw.ReceivedAt
-	clean(msg)
-	return msg
 }

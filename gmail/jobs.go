@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -75,7 +76,7 @@ func (p BackfillPayload) job() queue.NewJob {
 	}
 	return JobBackfill.New(p, &queue.Options{
 		Priority: priorityBackfill, MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(name + ":" + page),
-		LimitKey: LimitKey(p.AccountID),
+		LimitKey: mailstore.LimitKey(p.AccountID),
 	})
 }
 
@@ -102,7 +103,7 @@ func (p HistorySyncPayload) job(again int) queue.NewJob {
 	if again != 0 {
 		name += fmt.Sprintf(":again:%d", again)
 	}
-	return JobHistorySync.New(p, &queue.Options{Priority: priorityNew, Key: queue.WhileUnfinished(name), LimitKey: LimitKey(p.AccountID)})
+	return JobHistorySync.New(p, &queue.Options{Priority: priorityNew, Key: queue.WhileUnfinished(name), LimitKey: mailstore.LimitKey(p.AccountID)})
 }
 
 // A ReconcilePayload names the account to compare with Gmail.
@@ -132,7 +133,7 @@ func (p ReconcilePayload) job() queue.NewJob {
 	}
 	return JobReconcile.New(p, &queue.Options{
 		Priority: priorityBackfill, MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(name),
-		LimitKey: LimitKey(p.AccountID),
+		LimitKey: mailstore.LimitKey(p.AccountID),
 	})
 }
 
@@ -146,7 +147,7 @@ type WatchPayload struct {
 // account.
 func NewWatchJob(accountID string) queue.NewJob {
 	return JobWatch.New(WatchPayload{AccountID: accountID}, &queue.Options{
-		MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(fmt.Sprintf("%s:%s", JobWatch, accountID)), LimitKey: LimitKey(accountID),
+		MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(fmt.Sprintf("%s:%s", JobWatch, accountID)), LimitKey: mailstore.LimitKey(accountID),
 	})
 }
 
@@ -167,7 +168,7 @@ func NewLabelsSyncJob(accountID string, ensure ...string) queue.NewJob {
 		name += ":" + hex.EncodeToString(sum[:8])
 	}
 	return JobLabelsSync.New(LabelsSyncPayload{AccountID: accountID, Ensure: ensure},
-		&queue.Options{Priority: priorityNew, Key: queue.WhileUnfinished(name), LimitKey: LimitKey(accountID)}) // a host waits for it
+		&queue.Options{Priority: priorityNew, Key: queue.WhileUnfinished(name), LimitKey: mailstore.LimitKey(accountID)}) // a host waits for it
 }
 
 // An IngestPayload names one message to ingest.
@@ -190,7 +191,7 @@ func (p IngestPayload) job() queue.NewJob {
 		name += fmt.Sprintf(":%d", p.Gap)
 	}
 	return JobIngest.New(p, &queue.Options{
-		Priority: priorityNew, MaxAttempts: attempts.Unattended, Key: queue.Forever(name), LimitKey: LimitKey(p.AccountID),
+		Priority: priorityNew, MaxAttempts: attempts.Unattended, Key: queue.Forever(name), LimitKey: mailstore.LimitKey(p.AccountID),
 	})
 }
 
@@ -205,5 +206,5 @@ type ActionPayload struct {
 func NewActionJob(accountID, actionID string) queue.NewJob {
 	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobAction, accountID, actionID))
 	return JobAction.New(ActionPayload{AccountID: accountID, ActionID: actionID},
-		&queue.Options{Key: key, MaxAttempts: attempts.Unattended, LimitKey: LimitKey(accountID)})
+		&queue.Options{Key: key, MaxAttempts: attempts.Unattended, LimitKey: mailstore.LimitKey(accountID)})
 }

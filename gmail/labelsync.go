@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -46,7 +47,7 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 		if err := j.replaceLabels(ctx, tx, account.ID, known, made.labels); err != nil {
 			return err
 		}
-		return j.Store.stillWanted(ctx, tx, account.ID, wanted, made.Waiting)
+		return j.Store.SetWantedLabels(ctx, tx, account.ID, wanted, made.Waiting)
 	})
 }
 
@@ -110,7 +111,7 @@ func (j *jobs) held(ctx context.Context) error {
 }
 
 // reportLabels says which labels are missing still, in the result of the job and in the log.
-func (j *jobs) reportLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload], account Account, e ensured) {
+func (j *jobs) reportLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload], account mailstore.Account, e ensured) {
 	if len(e.Refused) == 0 && len(e.Waiting) == 0 {
 		return
 	}
@@ -138,7 +139,7 @@ func (j *jobs) replaceLabels(ctx context.Context, tx queue.Tx, accountID string,
 				return err
 			}
 		}
-		if err := j.Store.deleteLabel(ctx, tx, accountID, old.ID); err != nil {
+		if err := j.Store.DeleteLabel(ctx, tx, accountID, old.ID); err != nil {
 			return err
 		}
 	}

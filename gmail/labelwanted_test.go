@@ -9,9 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
-	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -70,8 +68,7 @@ func TestSyncsWantLabelsSideBySide(t *testing.T) {
 			if beside {
 				beside = false
 				require.NoError(t, w.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-					_, err := maildb.Exec(ctx, tx, "another sync wants Letters", sqlWantLabel, w.account, gmailapi.LabelNameKey("Letters"), "Letters")
-					return err
+					return w.store.SetWantedLabels(ctx, tx, w.account, nil, []string{"Letters"}) // as another sync does
 				}))
 			}
 			return reason()
@@ -133,10 +130,10 @@ func TestALabelIsFoundWhileItIsMade(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		label := postroom.Label{ID: "Label_7", Name: "Trips", Type: postroom.LabelUser}
 		want := func(ctx context.Context, tx queue.Tx) error {
-			return errors.Join(w.store.deleteLabel(ctx, tx, w.account, label.ID), w.store.stillWanted(ctx, tx, w.account, nil, []string{label.Name}))
+			return errors.Join(w.store.DeleteLabel(ctx, tx, w.account, label.ID), w.store.SetWantedLabels(ctx, tx, w.account, nil, []string{label.Name}))
 		}
 		made := func(ctx context.Context, tx queue.Tx) error {
-			return errors.Join(w.store.SaveLabel(ctx, tx, w.account, label), w.store.stillWanted(ctx, tx, w.account, []string{label.Name}, nil))
+			return errors.Join(w.store.SaveLabel(ctx, tx, w.account, label), w.store.SetWantedLabels(ctx, tx, w.account, []string{label.Name}, nil))
 		}
 		write(t, w.store, want)
 		ended := make(chan error, 1)
@@ -157,9 +154,9 @@ func TestALabelIsFoundWhileItIsMade(t *testing.T) {
 			_, ok, err := w.store.LabelID(t.Context(), w.account, "trips")
 			require.NoError(t, err)
 			require.True(t, ok)
-			found, err := w.store.findLabel(t.Context(), sqlActionLabel, w.account, "trips")
+			id, wanted, err := w.store.ActionLabel(t.Context(), w.account, "trips")
 			require.NoError(t, err)
-			require.True(t, found.ID.Valid || found.Wanted.Valid)
+			require.True(t, id != "" || wanted != "")
 		}
 	})
 }

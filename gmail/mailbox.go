@@ -6,6 +6,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
@@ -13,14 +14,14 @@ import (
 // can return its errors. For a message that Gmail no longer has the error is [postroom.ErrMessageGone]. [NewMailbox] makes one;
 // the zero Mailbox is unusable.
 type Mailbox struct {
-	store   *Store
+	store   *mailstore.Store
 	clients Clients
 }
 
 // MailboxConfig configures a [Mailbox]. It is copied and checked once, by [NewMailbox].
 type MailboxConfig struct {
 	// Store has Gmail's ids of the messages. Required.
-	Store *Store
+	Store *mailstore.Store
 	// Clients returns the client of an account. Required.
 	Clients Clients
 }
@@ -48,16 +49,16 @@ func (m *Mailbox) AccountRemoved(ctx context.Context, accountID string) (bool, e
 	if errors.Is(err, postroom.ErrNotFound) {
 		return true, nil
 	}
-	return err == nil && account.State == AccountRemoving, err
+	return err == nil && account.State == mailstore.AccountRemoving, err
 }
 
 // LimitKey returns the limit key of the account's jobs, see [LimitKey].
-func (m *Mailbox) LimitKey(accountID string) string { return LimitKey(accountID) }
+func (m *Mailbox) LimitKey(accountID string) string { return mailstore.LimitKey(accountID) }
 
 // Identify returns an error if Gmail's id of the message differs from the one in the decision, which happens only if the database
 // was altered.
 func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {
-	id, err := m.store.providerID(ctx, a.AccountID, a.MessageID)
+	id, err := m.store.Copies().ProviderID(ctx, a.AccountID, a.MessageID)
 	if err == nil {
 		err = sameMessage(id, a)
 	}
@@ -67,7 +68,7 @@ func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {
 // Apply changes the labels of a message at Gmail, the trash included, and returns the labels afterwards. It may make several
 // calls, and can be repeated after a failure. An empty change only reads.
 func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error) {
-	id, err := m.store.providerID(ctx, accountID, messageID)
+	id, err := m.store.Copies().ProviderID(ctx, accountID, messageID)
 	if err != nil {
 		return postroom.Image{}, gmailapi.Verdict(err)
 	}
@@ -83,7 +84,7 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 func (m *Mailbox) open(ctx context.Context, accountID string) (*gmailapi.Client, error) {
 	account, err := m.store.Account(ctx, accountID)
 	if err == nil {
-		err = account.usable()
+		err = account.Usable()
 	}
 	if err != nil {
 		return nil, err
@@ -101,18 +102,30 @@ func (m *Mailbox) End(ctx context.Context, a postroom.Action) (postroom.ActionEn
 		}
 		return client, err
 	}
-	l := &look{write: m.store.db.Write, open: open, settle: defaultSettle}
-	return l.end(ctx, m.store, a)
+	l := &look{rows: outboundRows{m.store.DB()}, write: m.store.DB().Write, open: open, settle: defaultSettle}
+	return l.end(ctx, a)
 }
 
 // Follow must be called before [Mailbox.Apply]. The function that it returns stores the changes that were made since, without a
 // call to Gmail. Changes by others are left to the history, which reports them.
 func (m *Mailbox) Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error) {
-	known, err := m.store.messageCopy(ctx, accountID, messageID)
+	known, err := m.store.Copies().Copy(ctx, accountID, messageID)
 	if err != nil {
 		return nil, gmailapi.Verdict(err)
 	}
 	return func(ctx context.Context, tx postroom.Tx, change postroom.LabelChange, after postroom.Image) error {
-		return m.store.storeOwnChange(ctx, tx, accountID, known, change, after)
+		return m.store.Copies().StoreOwnChange(ctx, tx, accountID, known, change, after)
 	}, nil
+}
+
+// Copies returns, by UUID, the stored labels of those of the messages that Gmail has, as of the last sync. It makes no call to
+// Gmail.
+func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error) {
+	return m.store.Copies().Labels(ctx, accountID, messageIDs)
+}
+
+// MissingLabels returns those of the labels that the mailbox lacked at the last sync of its labels. Before the first sync it
+// returns none.
+func (m *Mailbox) MissingLabels(ctx context.Context, accountID string, labelIDs []string) ([]string, error) {
+	return m.store.Copies().MissingLabels(ctx, accountID, labelIDs)
 }

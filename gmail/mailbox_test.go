@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -153,12 +154,12 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "gmail: ClientConfig.HTTPClient is nil; it is required: give a client that authorizes requests")
 	_, err = gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
 	require.ErrorContains(t, err, "gmail: ClientConfig.Timeout")
-	_, err = NewStore(StoreConfig{})
+	_, err = mailstore.New(mailstore.Config{})
 	require.EqualError(t, err, "gmail: StoreConfig.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
 	_, err = NewMailbox(MailboxConfig{})
 	require.ErrorContains(t, err, "gmail: MailboxConfig.Store is nil; it is required: give a store made by NewStore")
 	require.ErrorContains(t, err, "gmail: MailboxConfig.Clients is nil; it is required: give what finds an account's client")
-	require.ErrorContains(t, Migrate(t.Context(), nil), "gmail: Migrate: db is nil")
+	require.ErrorContains(t, mailstore.Migrate(t.Context(), nil), "gmail: Migrate: db is nil")
 }
 
 func TestAHostThatFindsNoClient(t *testing.T) {
@@ -181,8 +182,8 @@ func TestMailboxCopies(t *testing.T) {
 	w := newWorld(t)
 	id, _ := w.known("INBOX", "UNREAD")
 	gone, providerID := w.known("INBOX")
-	err := w.store.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		_, err := w.store.markDeleted(ctx, tx, w.account, providerID)
+	err := w.store.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := w.store.Copies().MarkDeleted(ctx, tx, w.account, providerID)
 		return err
 	})
 	require.NoError(t, err)
@@ -198,7 +199,7 @@ func TestMailboxMissingLabels(t *testing.T) {
 	w := newWorld(t)
 	asked := []string{"STARRED", "Label_1", "Label_9"}
 	save := func(ids ...string) {
-		require.NoError(t, w.store.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+		require.NoError(t, w.store.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
 			for _, id := range ids {
 				err = errors.Join(err, w.store.SaveLabel(ctx, tx, w.account, postroom.Label{ID: id, Name: id, Type: postroom.LabelUser}))
 			}

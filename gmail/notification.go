@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -50,7 +51,7 @@ type ReceiverConfig struct {
 	// Queue gets the history syncs. Required.
 	Queue *queue.Queue
 	// Store has the accounts. Required.
-	Store *Store
+	Store *mailstore.Store
 	// Logger logs notifications that cannot be read or are about no account. Default [slog.Default].
 	Logger *slog.Logger
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -80,7 +81,7 @@ func NewOutboundSendJob(accountID, actionID string) queue.NewJob {
 
 func (p OutboundPayload) job() queue.NewJob {
 	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobOutboundSend, p.AccountID, p.ActionID))
-	return JobOutboundSend.New(p, &queue.Options{Key: key, MaxAttempts: attempts.Unattended, LimitKey: LimitKey(p.AccountID)})
+	return JobOutboundSend.New(p, &queue.Options{Key: key, MaxAttempts: attempts.Unattended, LimitKey: mailstore.LimitKey(p.AccountID)})
 }
 
 // OutboundKinds returns the kinds of actions that an [Outbox] carries out, forward and auto_reply, to be added to those of a

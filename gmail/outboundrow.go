@@ -15,8 +15,16 @@ import (
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/queue"
 )
+
+// outboundRows are the rows of the messages that are sent, and of drafts.
+type outboundRows struct{ db queue.DB }
+
+func (o *Outbox) rows() outboundRows { return outboundRows{o.Store.DB()} }
+func (d *Drafts) rows() outboundRows { return outboundRows{d.Store.DB()} }
+func (j *jobs) rows() outboundRows   { return outboundRows{j.Store.DB()} }
 
 // An outboundMessage is the message of one action, as it is stored.
 type outboundMessage struct {
@@ -55,7 +63,7 @@ func contentSum(threadID string, raw []byte) string {
 }
 
 // outbound returns the message of an action, or [postroom.ErrNotFound].
-func (s *Store) outbound(ctx context.Context, actionID string) (*outboundMessage, error) {
+func (s outboundRows) outbound(ctx context.Context, actionID string) (*outboundMessage, error) {
 	return readOutbound(ctx, s.db.Reader(), actionID)
 }
 
@@ -71,7 +79,7 @@ func readOutbound(ctx context.Context, q dbquery.Querier, actionID string) (*out
 }
 
 // putOutbound stores the message by one of two statements: an insert, or a replacement.
-func (s *Store) putOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage, statement string) error {
+func (s outboundRows) putOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage, statement string) error {
 	now := dbtime.Of(queue.Now(tx))
 	_, err := maildb.Exec(ctx, tx, "message of action "+m.ActionID, statement,
 		m.ActionID, m.AccountID, string(m.payload.MessageType), m.MessageID, m.Payload, m.SHA256, m.Size, now, now, m.payload.OriginalMessageID)
@@ -134,7 +142,7 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 	}
 	now := queue.Now(tx)
 	for _, email := range recipients {
-		email = mailboxKey(email) // tags and dots make no other person
+		email = mailname.Mailbox(email) // tags and dots make no other person
 		if !again {
 			if err := o.checkRecipient(ctx, tx, m, mailbox, email); err != nil {
 				return err
@@ -156,8 +164,8 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 // checkSentBefore refuses a message that the mailbox has sent before, or may have sent, unless a person has approved this action:
 // that is a new decision.
 func (o *Outbox) checkSentBefore(ctx context.Context, tx queue.Tx, m *outboundMessage, mailbox string) error {
-	var providerID string
-	if err := maildb.Get(ctx, tx, &providerID, "message "+m.payload.OriginalMessageID, sqlProviderID, m.AccountID, m.payload.OriginalMessageID); err != nil {
+	providerID, err := o.Store.Copies().ProviderIDTx(ctx, tx, m.AccountID, m.payload.OriginalMessageID)
+	if err != nil {
 		return err
 	}
 	e, err := sentEarlier(ctx, tx, sendAbout{mailbox, providerID, m.AccountID, m.ActionID}, &m.payload)
@@ -201,7 +209,7 @@ func (o *Outbox) checkRecipient(ctx context.Context, tx queue.Tx, m *outboundMes
 }
 
 // forgetSend notes that the message of an action was not sent, and never will be.
-func (s *Store) forgetSend(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+func (s outboundRows) forgetSend(ctx context.Context, tx queue.Tx, a postroom.Action) error {
 	if err := s.forgetRecipients(ctx, tx, a.AccountID, a.ID); err != nil {
 		return err
 	}
@@ -209,23 +217,23 @@ func (s *Store) forgetSend(ctx context.Context, tx queue.Tx, a postroom.Action) 
 }
 
 // forgetAttempt notes that an attempt has sent nothing.
-func (s *Store) forgetAttempt(ctx context.Context, tx queue.Tx, actionID string) error {
+func (s outboundRows) forgetAttempt(ctx context.Context, tx queue.Tx, actionID string) error {
 	return s.setOpenUntil(ctx, tx, actionID, dbtime.Time{})
 }
 
-func (s *Store) setOpenUntil(ctx context.Context, tx queue.Tx, actionID string, until dbtime.Time) error {
+func (s outboundRows) setOpenUntil(ctx context.Context, tx queue.Tx, actionID string, until dbtime.Time) error {
 	_, err := maildb.Exec(ctx, tx, "message of action "+actionID, sqlOpenUntil, until, dbtime.Of(queue.Now(tx)), actionID)
 	return err
 }
 
 // markSent records that the message was sent, even if its row was removed.
-func (s *Store) markSent(ctx context.Context, tx queue.Tx, actionID string, sent gmailapi.MessageRef) error {
+func (s outboundRows) markSent(ctx context.Context, tx queue.Tx, actionID string, sent gmailapi.MessageRef) error {
 	_, err := maildb.Exec(ctx, tx, "message of action "+actionID, sqlMarkSent, sent.ID, sent.ThreadID, dbtime.Of(queue.Now(tx)), actionID)
 	return err
 }
 
 // forgetRecipients removes a message that was never sent from the count of its recipients.
-func (s *Store) forgetRecipients(ctx context.Context, tx queue.Tx, accountID, actionID string) error {
+func (s outboundRows) forgetRecipients(ctx context.Context, tx queue.Tx, accountID, actionID string) error {
 	_, err := maildb.Exec(ctx, tx, "recipients of action "+actionID, sqlForgetRecipients, accountID, actionID)
 	return err
 }

@@ -85,14 +85,14 @@ func (j *jobs) send(ctx context.Context, w *queue.Work[OutboundPayload]) error {
 	}
 	w.SetResult(map[string]string{"sent_message_id": sent.ID, "thread_id": sent.ThreadID})
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := j.Store.markSent(ctx, tx, action.ID, sent); err != nil {
+		if err := j.rows().markSent(ctx, tx, action.ID, sent); err != nil {
 			return err
 		}
 		return j.Ledger.Complete(ctx, tx, action.ID, sentHint(sent))
 	})
 	if err != nil {
 		// It is sent, whatever the ledger says.
-		note := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return j.Store.markSent(ctx, tx, action.ID, sent) })
+		note := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return j.rows().markSent(ctx, tx, action.ID, sent) })
 		return queue.Defer(errors.Join(err, note), max(retrySoon, attempts.Held(w.Job.Interruptions, time.Time{}, time.Now())))
 	}
 	return nil
@@ -100,7 +100,7 @@ func (j *jobs) send(ctx context.Context, w *queue.Work[OutboundPayload]) error {
 
 // deliver sends the message, or finds it sent by an earlier attempt.
 func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a postroom.Action) (gmailapi.MessageRef, error) {
-	before, err := j.Store.triedSend(ctx, a)
+	before, err := j.rows().triedSend(ctx, a)
 	if err != nil {
 		return gmailapi.MessageRef{}, err
 	}
@@ -191,10 +191,10 @@ func (s *sending) close(ctx context.Context, w *queue.Work[OutboundPayload], n a
 	unclear := gmailapi.IsUnclear(cause, len(s.raw))
 	note := s.announce(context.WithoutCancel(ctx), w.Write, func(ctx context.Context, tx queue.Tx) (*announcement, error) {
 		if !unclear {
-			return nil, s.Store.forgetAttempt(ctx, tx, s.action.ID)
+			return nil, s.rows().forgetAttempt(ctx, tx, s.action.ID)
 		}
 		n.until = queue.Now(tx).Add(s.Outbox.Settle)
-		return &n, s.Store.setOpenUntil(ctx, tx, s.action.ID, dbtime.Of(n.until))
+		return &n, s.rows().setOpenUntil(ctx, tx, s.action.ID, dbtime.Of(n.until))
 	})
 	switch {
 	case unclear:
@@ -218,6 +218,6 @@ func (j *jobs) failSend(ctx context.Context, w *queue.Work[OutboundPayload], a p
 		if errors.Is(cause, errLost) {
 			return nil
 		}
-		return j.Store.forgetSend(ctx, tx, a)
+		return j.rows().forgetSend(ctx, tx, a)
 	})
 }

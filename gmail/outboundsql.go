@@ -58,15 +58,6 @@ FROM drafts
 WHERE original_message_id = $1 AND account_id = $2 AND $3 = 'reply' AND (sent_message_id <> '' OR state = 'sending')
 ORDER BY updated_at`
 
-	sqlUnnamedOutbound = `
-SELECT action_id, payload_json
-FROM outbound_messages
-WHERE original_message_id = '' AND action_id > $1
-ORDER BY action_id
-LIMIT $2`
-
-	sqlNameOutbound = `UPDATE outbound_messages SET original_message_id = $1 WHERE action_id = $2`
-
 	sqlDeleteDraft = `DELETE FROM drafts WHERE account_id = $1 AND draft_key = $2`
 
 	sqlDeleteOutbound = `DELETE FROM outbound_messages WHERE action_id = $1`
@@ -85,6 +76,8 @@ ORDER BY sent_at`
 	sqlForgetSent = `
 DELETE FROM sent_before
 WHERE mailbox = $1 AND action_id IN (SELECT action_id FROM sent_before WHERE mailbox = $1 LIMIT $2)`
+
+	sqlMailboxOf = `SELECT email FROM accounts WHERE id = $1`
 
 	sqlSentKept = `SELECT COUNT(*) FROM sent_before WHERE mailbox = $1`
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -39,7 +40,7 @@ type OutboxLedger interface {
 // OutboxConfig configures an [Outbox]. It is copied and checked once, by [NewOutbox].
 type OutboxConfig struct {
 	// Store keeps the outbound messages, and has the originals. Required.
-	Store *Store
+	Store *mailstore.Store
 	// Clients returns the client of an account. Required.
 	Clients Clients
 	// Ledger has the actions. Required.
@@ -162,7 +163,7 @@ func (o *Outbox) Fix(ctx context.Context, p OutboundPayload) (Preview, error) {
 }
 
 func (o *Outbox) preview(ctx context.Context, a postroom.Action, given *OutboundPayload) (Preview, error) {
-	m, raw, err := o.prepare(ctx, a, given, o.Store.db.Write)
+	m, raw, err := o.prepare(ctx, a, given, o.Store.DB().Write)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -194,7 +195,7 @@ func (o *Outbox) prepare(ctx context.Context, a postroom.Action, given *Outbound
 			return nil, nil, err
 		}
 	}
-	m, err := o.Store.outbound(ctx, a.ID)
+	m, err := o.rows().outbound(ctx, a.ID)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
 		return nil, nil, refused(a.ID, "its message %s was composed, and is no longer stored", a.ContentSHA256)
@@ -276,13 +277,13 @@ func (o *Outbox) payload(a postroom.Action, given *OutboundPayload, msg *postroo
 // fix stores the message, and its hash with the action: the first message that is composed counts. It returns the action.
 func (o *Outbox) fix(ctx context.Context, m *outboundMessage, write writer) (a postroom.Action, err error) {
 	err = write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		if err := o.Store.putOutbound(ctx, tx, m, sqlInsertOutbound); err != nil { // it waits for another that does the same
+		if err := o.rows().putOutbound(ctx, tx, m, sqlInsertOutbound); err != nil { // it waits for another that does the same
 			return err
 		}
 		if a, err = o.Ledger.ActionTx(ctx, tx, m.ActionID); err != nil || a.ContentSHA256 != "" {
 			return err
 		}
-		if err := o.Store.putOutbound(ctx, tx, m, sqlReplaceOutbound); err != nil {
+		if err := o.rows().putOutbound(ctx, tx, m, sqlReplaceOutbound); err != nil {
 			return err
 		}
 		a.ContentSHA256 = m.SHA256
@@ -293,7 +294,7 @@ func (o *Outbox) fix(ctx context.Context, m *outboundMessage, write writer) (a p
 
 // ownAddresses returns the addresses that the mailbox may send from. If the grant does not permit the call, that is its own
 // address.
-func ownAddresses(ctx context.Context, store *Store, client *gmailapi.Client, accountID string) ([]gmailapi.SendAs, error) {
+func ownAddresses(ctx context.Context, store *mailstore.Store, client *gmailapi.Client, accountID string) ([]gmailapi.SendAs, error) {
 	account, err := store.Account(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = &gmailapi.Error{Op: "find account", Class: gmailapi.ClassNotFound, Err: err}
@@ -335,7 +336,7 @@ func (o *Outbox) bytes(ctx context.Context, client *gmailapi.Client, a postroom.
 
 // fetch reads the original from Gmail: the message of the decision.
 func (o *Outbox) fetch(ctx context.Context, client *gmailapi.Client, a postroom.Action) (*original, error) {
-	id, err := o.Store.providerID(ctx, a.AccountID, a.MessageID)
+	id, err := o.Store.Copies().ProviderID(ctx, a.AccountID, a.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = &gmailapi.Error{Op: "find message", Class: gmailapi.ClassNotFound, Err: err}
 	}
@@ -363,7 +364,7 @@ func readOriginal(ctx context.Context, client *gmailapi.Client, a postroom.Actio
 		return nil, err
 	}
 	m.ID = id
-	msg := messageOf(a.AccountID, m, parsed)
+	msg := mailstore.NewMessage(a.AccountID, m, parsed)
 	msg.ID = a.MessageID
 	return &original{raw: raw, parsed: parsed, message: msg}, nil
 }

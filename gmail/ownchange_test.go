@@ -81,7 +81,7 @@ func (w *world) syncNow() {
 		if _, err := j.applyEvents(ctx, tx, w.account, page.Events); err != nil {
 			return err
 		}
-		return w.store.moveCursor(ctx, tx, w.account, cursorAfter(page), true)
+		return w.store.Progress().MoveCursor(ctx, tx, w.account, cursorAfter(page), true)
 	})
 }
 

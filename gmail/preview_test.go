@@ -188,7 +188,7 @@ func TestMessageOfTheHostBesideThePreview(t *testing.T) {
 	id := w.queued(reply(message, "Yes."))
 	_, err := w.cfg.Outbox.Preview(t.Context(), w.action(id))
 	require.NoError(t, err)
-	m, err := w.store.outbound(t.Context(), id)
+	m, err := outboundRows{w.store.DB()}.outbound(t.Context(), id)
 	require.NoError(t, err)
 	p := m.payload
 	p.BodyPlain = "No."

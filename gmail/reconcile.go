@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -59,7 +60,7 @@ func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) e
 	if w.Payload.Step == 0 {
 		return j.startCheck(ctx, w, client, account)
 	}
-	run, err := j.Store.run(ctx, j.Store.db.Reader(), account.ID)
+	run, err := j.runs().run(ctx, j.Store.DB().Reader(), account.ID)
 	if err != nil || run.Seq != w.Payload.Step || run.Phase == phaseDone {
 		return err
 	}
@@ -72,7 +73,7 @@ func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) e
 		return gmailapi.Verdict(err)
 	}
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := j.Store.lockRun(ctx, tx, account.ID, run.Seq); err != nil {
+		if err := j.runs().lockRun(ctx, tx, account.ID, run.Seq); err != nil {
 			return err
 		}
 		if err := apply(ctx, tx, w.Queue()); err != nil {
@@ -93,7 +94,7 @@ func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) e
 func nothing(context.Context, queue.Tx) error { return nil }
 
 // startCheck begins a run, or continues an unfinished one.
-func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], client *gmailapi.Client, account Account) error {
+func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], client *gmailapi.Client, account mailstore.Account) error {
 	profile, err := j.profile(ctx, client, account)
 	if err != nil {
 		return gmailapi.Verdict(err)
@@ -110,7 +111,7 @@ func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], 
 // goOnWithRun enqueues the next job of a run, unless the job exists and the run continues by itself. A run that has stopped
 // begins its current list again, because Gmail may have refused the token of the next page.
 func (j *jobs) goOnWithRun(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
-	run, err := j.Store.run(ctx, tx, accountID)
+	run, err := j.runs().run(ctx, tx, accountID)
 	if err != nil {
 		return err
 	}
@@ -118,16 +119,16 @@ func (j *jobs) goOnWithRun(ctx context.Context, tx queue.Tx, q *queue.Queue, acc
 	if err != nil || next.Duplicate || run.Phase != phaseList {
 		return err
 	}
-	if err := j.Store.lockRun(ctx, tx, accountID, run.Seq); err != nil {
+	if err := j.runs().lockRun(ctx, tx, accountID, run.Seq); err != nil {
 		return err
 	}
 	run.beginList()
-	return j.Store.saveRun(ctx, tx, &run)
+	return j.runs().saveRun(ctx, tx, &run)
 }
 
 // startRun begins a run, in the place of one that has not finished, and enqueues its first job.
 func (j *jobs) startRun(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string, n newRun) error {
-	run, err := j.Store.startRun(ctx, tx, accountID, n)
+	run, err := j.runs().startRun(ctx, tx, accountID, n)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (j *jobs) startRun(ctx context.Context, tx queue.Tx, q *queue.Queue, accoun
 type reconcileStep struct {
 	*jobs
 	client  *gmailapi.Client
-	account Account
+	account mailstore.Account
 	run     reconcileRun
 
 	restarts int // of the present list
@@ -171,7 +172,7 @@ func (s *reconcileStep) next(p reconcilePhase) { s.run.Phase, s.run.Page = p, ""
 // goOn stores the run and enqueues its next job.
 func (s *reconcileStep) goOn(ctx context.Context, tx queue.Tx, q *queue.Queue) error {
 	s.run.Seq++
-	if err := s.Store.saveRun(ctx, tx, &s.run); err != nil {
+	if err := s.runs().saveRun(ctx, tx, &s.run); err != nil {
 		return err
 	}
 	if s.run.Phase != phaseDone {
@@ -220,7 +221,7 @@ func (s *reconcileStep) list(ctx context.Context) (applyFunc, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, tx queue.Tx, q *queue.Queue) error {
-		if err := s.Store.saveListed(ctx, tx, &s.run, label, page.IDs); err != nil {
+		if err := s.runs().saveListed(ctx, tx, &s.run, label, page.IDs); err != nil {
 			return err
 		}
 		if label == "" {
@@ -271,7 +272,7 @@ func listsOf(labels []postroom.Label) []string {
 // enqueueUnknown enqueues the ingest of missing messages that belong in the store. For an account that was never backfilled
 // whole, and for spam and trash that backfills leave out, only messages that came or changed in the gap belong there.
 func (s *reconcileStep) enqueueUnknown(ctx context.Context, tx queue.Tx, q *queue.Queue, ids []string) error {
-	unknown, err := s.Store.unknown(ctx, tx, &s.run, ids)
+	unknown, err := s.runs().unknown(ctx, tx, &s.run, ids)
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func (s *reconcileStep) enqueueUnknown(ctx context.Context, tx queue.Tx, q *queu
 	var suspects []string
 	for _, m := range unknown {
 		switch {
-		case s.account.backfilledAll && (s.SpamAndTrash || !m.hidden()):
+		case s.account.BackfilledAll && (s.SpamAndTrash || !m.hidden()):
 			ingests = append(ingests, s.run.ingest(m.ProviderID))
 		case s.run.Cause == ReconcileGap:
 			suspects = append(suspects, m.ProviderID)
@@ -288,7 +289,7 @@ func (s *reconcileStep) enqueueUnknown(ctx context.Context, tx queue.Tx, q *queu
 	if err := s.enqueueIngests(ctx, tx, q, ingests); err != nil {
 		return err
 	}
-	return s.Store.saveSuspects(ctx, tx, s.account.ID, suspects)
+	return s.runs().saveSuspects(ctx, tx, s.account.ID, suspects)
 }
 
 func (s *reconcileStep) enqueueIngests(ctx context.Context, tx queue.Tx, q *queue.Queue, ingests []queue.NewJob) error {
@@ -306,7 +307,7 @@ func (s *reconcileStep) enqueueIngests(ctx context.Context, tx queue.Tx, q *queu
 
 // compare finds the listed messages whose labels or presence differ in the store.
 func (s *reconcileStep) compare(ctx context.Context, tx queue.Tx, _ *queue.Queue) error {
-	rows, err := s.Store.compared(ctx, tx, &s.run)
+	rows, err := s.runs().compared(ctx, tx, &s.run)
 	if err != nil {
 		return err
 	}
@@ -325,12 +326,12 @@ func (s *reconcileStep) compare(ctx context.Context, tx queue.Tx, _ *queue.Queue
 	} else {
 		s.run.Page = rows[len(rows)-1].ProviderID
 	}
-	return s.Store.saveSuspects(ctx, tx, s.account.ID, suspects)
+	return s.runs().saveSuspects(ctx, tx, s.account.ID, suspects)
 }
 
 // missing finds the stored messages that were not listed. Those that are newer than the run came after the listing.
 func (s *reconcileStep) missing(ctx context.Context, tx queue.Tx, _ *queue.Queue) error {
-	rows, err := s.Store.unlisted(ctx, tx, &s.run)
+	rows, err := s.runs().unlisted(ctx, tx, &s.run)
 	if err != nil {
 		return err
 	}
@@ -345,12 +346,12 @@ func (s *reconcileStep) missing(ctx context.Context, tx queue.Tx, _ *queue.Queue
 	} else {
 		s.run.Page = rows[len(rows)-1].ProviderID
 	}
-	return s.Store.saveSuspects(ctx, tx, s.account.ID, suspects)
+	return s.runs().saveSuspects(ctx, tx, s.account.ID, suspects)
 }
 
 // clean removes the notes of the run.
 func (s *reconcileStep) clean(ctx context.Context, tx queue.Tx, _ *queue.Queue) error {
-	left, err := s.Store.cleanListed(ctx, tx, s.account.ID)
+	left, err := s.runs().cleanListed(ctx, tx, s.account.ID)
 	if err == nil && !left {
 		s.next(phaseDone)
 	}

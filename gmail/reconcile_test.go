@@ -137,7 +137,7 @@ func TestStoreEqualsTheMailboxAfterAGap(t *testing.T) {
 		require.Equal(t, w.atGmail(), w.stored())
 		require.ElementsMatch(t, want, events.take(), "each once")
 		require.ElementsMatch(t, fresh, w.seen, "each once; spam and sent mail are stored and not passed on")
-		report, err := w.store.Reconciliation(t.Context(), w.account)
+		report, err := LastReconciliation(t.Context(), w.store, w.account)
 		require.NoError(t, err)
 		require.Equal(t, []Reconciliation{report}, found)
 		require.Equal(t, ReconcileGap, report.Cause)
@@ -190,13 +190,13 @@ func TestRunGoesOnWithoutItsPage(t *testing.T) {
 		missed := w.arriveOld("INBOX")
 		w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 3, Status: http.StatusForbidden})
 		w.run(NewReconcileJob(w.account))
-		report, err := w.store.Reconciliation(t.Context(), w.account)
+		report, err := LastReconciliation(t.Context(), w.store, w.account)
 		require.NoError(t, err)
 		require.True(t, report.FinishedAt.IsZero(), "it has stopped at the list of all")
 		w.exec(`UPDATE reconciliations SET page = 'expired', listed = 2`)
 
 		w.run(NewReconcileJob(w.account))
-		report, err = w.store.Reconciliation(t.Context(), w.account)
+		report, err = LastReconciliation(t.Context(), w.store, w.account)
 		require.NoError(t, err)
 		require.False(t, report.FinishedAt.IsZero())
 		require.Equal(t, 4, report.Listed)
@@ -223,7 +223,7 @@ func TestListBeginsAgainWhenItsPageIsRefused(t *testing.T) {
 			}
 			w.run(NewReconcileJob(w.account))
 			require.Empty(t, w.jobs("reconcile.gmail")[queue.StateFailed])
-			report, err := w.store.Reconciliation(t.Context(), w.account)
+			report, err := LastReconciliation(t.Context(), w.store, w.account)
 			require.NoError(t, err)
 			require.False(t, report.FinishedAt.IsZero())
 			require.Equal(t, listPage+10, report.Listed)
@@ -259,7 +259,7 @@ func TestCheckOfAStoreThatEqualsTheMailbox(t *testing.T) {
 	gets := w.server.Counts()[gmailtest.MessagesGet]
 	job := w.job(w.run(NewReconcileJob(w.account)))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
-	report, err := w.store.Reconciliation(t.Context(), w.account)
+	report, err := LastReconciliation(t.Context(), w.store, w.account)
 	require.NoError(t, err)
 	require.Zero(t, report.Differences(), "%+v", report)
 	require.Equal(t, ReconcileCheck, report.Cause)
@@ -279,7 +279,7 @@ func TestCheckMendsWhatIsStoredWrongly(t *testing.T) {
 		w.exec(`UPDATE messages SET provider_message_id = 'no id of Gmail' WHERE provider_message_id = $1`, ids[4])
 		w.run(NewReconcileJob(w.account))
 		require.Equal(t, w.atGmail(), w.stored())
-		report, err := w.store.Reconciliation(t.Context(), w.account)
+		report, err := LastReconciliation(t.Context(), w.store, w.account)
 		require.NoError(t, err)
 		require.Equal(t, []int{1, 1, 2, 3}, []int{report.Relabelled, report.Restored, report.Deleted, report.Added})
 	})
@@ -287,7 +287,7 @@ func TestCheckMendsWhatIsStoredWrongly(t *testing.T) {
 
 func TestReconciliationOfNoAccount(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.store.Reconciliation(t.Context(), w.account)
+	_, err := LastReconciliation(t.Context(), w.store, w.account)
 	require.ErrorIs(t, err, postroom.ErrNotFound)
 	job := w.job(w.run(NewReconcileJob("nobody")))
 	require.Equal(t, queue.StateCanceled, job.State)
@@ -302,7 +302,7 @@ func TestCheckGoesOnWithARunThatHasStopped(t *testing.T) {
 	w.modify(ids[0], add("STARRED"))
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 3, Status: 403})
 	w.run(NewReconcileJob(w.account))
-	stopped, err := w.store.run(t.Context(), w.db.Reader(), w.account)
+	stopped, err := reconciliations{w.db}.run(t.Context(), w.db.Reader(), w.account)
 	require.NoError(t, err)
 	require.Equal(t, phaseList, stopped.Phase)
 
@@ -310,7 +310,7 @@ func TestCheckGoesOnWithARunThatHasStopped(t *testing.T) {
 		w.run(NewReconcileJob(w.account))
 		require.Equal(t, w.atGmail(), w.stored())
 	}
-	done, err := w.store.run(t.Context(), w.db.Reader(), w.account)
+	done, err := reconciliations{w.db}.run(t.Context(), w.db.Reader(), w.account)
 	require.NoError(t, err)
 	require.Equal(t, phaseDone, done.Phase)
 	require.Equal(t, []any{stopped.Run + 1, ReconcileCheck}, []any{done.Run, done.Cause})
@@ -336,7 +336,7 @@ func TestGapWithinAGap(t *testing.T) {
 	}
 	w.run(NewHistorySyncJob(w.account, 0))
 	require.Equal(t, w.atGmail(), w.stored())
-	run, err := w.store.run(t.Context(), w.db.Reader(), w.account)
+	run, err := reconciliations{w.db}.run(t.Context(), w.db.Reader(), w.account)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, run.Run)
 	require.Equal(t, cursor, run.Since)

@@ -126,21 +126,4 @@ WHERE account_id = $1 AND provider_message_id IN (
   FROM reconciled_messages
   WHERE account_id = $2
   LIMIT $3)`
-
-	sqlStoredState = `
-SELECT id, history_id, labels_json, deleted_at
-FROM messages
-WHERE account_id = $1 AND provider_message_id = $2`
-
-	// On PostgreSQL the row's lock, taken by a change that changes nothing, lasts until the labels are written.
-	sqlLockState = `
-UPDATE messages
-SET history_id = history_id
-WHERE account_id = $1 AND provider_message_id = $2
-RETURNING id, history_id, labels_json, deleted_at`
-
-	sqlReplaceLabels = `
-UPDATE messages
-SET labels_json = $1, history_id = CASE WHEN history_id > $2 THEN history_id ELSE $2 END, deleted_at = NULL, updated_at = $3
-WHERE account_id = $4 AND id = $5`
 )

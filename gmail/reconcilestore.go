@@ -2,7 +2,6 @@ package gmail
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,12 +9,17 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
+
+// reconciliations are the rows of the runs, of what they have listed, and of what they suspect.
+type reconciliations struct{ db queue.DB }
+
+func (j *jobs) runs() reconciliations { return reconciliations{j.Store.DB()} }
 
 // A reconcilePhase is a part of a reconciliation.
 type reconcilePhase string
@@ -85,13 +89,13 @@ func (r *reconcileRun) ingest(providerID string) queue.NewJob {
 	return IngestPayload{AccountID: r.AccountID, MessageID: providerID, Gap: r.HistoryID}.job()
 }
 
-// Reconciliation returns the account's last reconciliation, or [postroom.ErrNotFound] if there was none.
-func (s *Store) Reconciliation(ctx context.Context, accountID string) (Reconciliation, error) {
-	run, err := s.run(ctx, s.db.Reader(), accountID)
+// LastReconciliation returns the last reconciliation of an account, or [postroom.ErrNotFound] if there was none.
+func LastReconciliation(ctx context.Context, store *mailstore.Store, accountID string) (Reconciliation, error) {
+	run, err := reconciliations{store.DB()}.run(ctx, store.DB().Reader(), accountID)
 	return run.report(), err
 }
 
-func (s *Store) run(ctx context.Context, q dbquery.Querier, accountID string) (reconcileRun, error) {
+func (s reconciliations) run(ctx context.Context, q dbquery.Querier, accountID string) (reconcileRun, error) {
 	var row runRow
 	if err := maildb.Get(ctx, q, &row, "reconciliation of account "+accountID, sqlRun, accountID); err != nil {
 		return reconcileRun{}, err
@@ -114,7 +118,7 @@ type newRun struct {
 
 // startRun begins a run. Steps of an earlier one are overtaken. For a check that finds another run under way the error is
 // [postroom.ErrNotFound].
-func (s *Store) startRun(ctx context.Context, tx queue.Tx, accountID string, n newRun) (reconcileRun, error) {
+func (s reconciliations) startRun(ctx context.Context, tx queue.Tx, accountID string, n newRun) (reconcileRun, error) {
 	run := reconcileRun{AccountID: accountID, Cause: n.cause, Phase: phaseList, HistoryID: n.historyID, Since: n.since}
 	now := dbtime.Of(queue.Now(tx))
 	var row struct {
@@ -134,7 +138,7 @@ func (s *Store) startRun(ctx context.Context, tx queue.Tx, accountID string, n n
 var errRunOvertaken = errors.New("gmail: another run or job of the account's reconciliation has gone on")
 
 // lockRun locks the run until the transaction ends. A run that is not at the step is errRunOvertaken.
-func (s *Store) lockRun(ctx context.Context, tx queue.Tx, accountID string, seq int64) error {
+func (s reconciliations) lockRun(ctx context.Context, tx queue.Tx, accountID string, seq int64) error {
 	changed, err := maildb.Exec(ctx, tx, "reconciliation of account "+accountID, sqlLockRun, accountID, seq)
 	if err == nil && changed == 0 {
 		err = errRunOvertaken
@@ -143,7 +147,7 @@ func (s *Store) lockRun(ctx context.Context, tx queue.Tx, accountID string, seq 
 }
 
 // saveRun stores a run that is locked.
-func (s *Store) saveRun(ctx context.Context, tx queue.Tx, r *reconcileRun) error {
+func (s reconciliations) saveRun(ctx context.Context, tx queue.Tx, r *reconcileRun) error {
 	lists, err := maildb.JSON(r.Lists)
 	if err != nil {
 		return err
@@ -157,7 +161,7 @@ func (s *Store) saveRun(ctx context.Context, tx queue.Tx, r *reconcileRun) error
 }
 
 // saveListed notes that the messages were listed, with a label or in the list of all.
-func (s *Store) saveListed(ctx context.Context, tx queue.Tx, r *reconcileRun, label string, ids []string) error {
+func (s reconciliations) saveListed(ctx context.Context, tx queue.Tx, r *reconcileRun, label string, ids []string) error {
 	for chunk := range slices.Chunk(maildb.Unique(ids), maildb.Bulk) {
 		args := make([]any, 0, 5*len(chunk))
 		for _, id := range chunk {
@@ -182,7 +186,7 @@ func (m listedMessage) hidden() bool {
 }
 
 // unknown returns the listed messages that are not stored, not even as broken.
-func (s *Store) unknown(ctx context.Context, tx queue.Tx, r *reconcileRun, ids []string) (all []listedMessage, err error) {
+func (s reconciliations) unknown(ctx context.Context, tx queue.Tx, r *reconcileRun, ids []string) (all []listedMessage, err error) {
 	for chunk := range slices.Chunk(ids, maildb.Bulk) {
 		var rows []listedMessage
 		args := []any{r.AccountID, r.Run}
@@ -216,7 +220,7 @@ func (r comparedRow) differs() (bool, error) {
 }
 
 // compared returns the messages that were listed and are stored, after the run's page.
-func (s *Store) compared(ctx context.Context, tx queue.Tx, r *reconcileRun) (rows []comparedRow, err error) {
+func (s reconciliations) compared(ctx context.Context, tx queue.Tx, r *reconcileRun) (rows []comparedRow, err error) {
 	err = dbquery.Select(ctx, tx, &rows, sqlCompared, r.AccountID, r.Run, r.Page, comparePage)
 	if err != nil {
 		err = fmt.Errorf("gmail: compare messages: %w", err)
@@ -232,7 +236,7 @@ type unlistedRow struct {
 }
 
 // unlisted returns the stored messages, the broken ones included, after the run's page, and whether they were listed.
-func (s *Store) unlisted(ctx context.Context, tx queue.Tx, r *reconcileRun) (rows []unlistedRow, err error) {
+func (s reconciliations) unlisted(ctx context.Context, tx queue.Tx, r *reconcileRun) (rows []unlistedRow, err error) {
 	err = dbquery.Select(ctx, tx, &rows, sqlUnlisted, r.Run, r.AccountID, r.Page, comparePage, r.AccountID, r.Page, comparePage, comparePage)
 	if err != nil {
 		err = fmt.Errorf("gmail: messages that were not listed: %w", err)
@@ -240,7 +244,7 @@ func (s *Store) unlisted(ctx context.Context, tx queue.Tx, r *reconcileRun) (row
 	return rows, err
 }
 
-func (s *Store) saveSuspects(ctx context.Context, tx queue.Tx, accountID string, ids []string) error {
+func (s reconciliations) saveSuspects(ctx context.Context, tx queue.Tx, accountID string, ids []string) error {
 	for chunk := range slices.Chunk(maildb.Unique(ids), maildb.Bulk) {
 		args := make([]any, 0, 2*len(chunk))
 		for _, id := range chunk {
@@ -254,75 +258,20 @@ func (s *Store) saveSuspects(ctx context.Context, tx queue.Tx, accountID string,
 	return nil
 }
 
-func (s *Store) suspects(ctx context.Context, accountID string) (ids []string, err error) {
+func (s reconciliations) suspects(ctx context.Context, accountID string) (ids []string, err error) {
 	if err = dbquery.Select(ctx, s.db.Reader(), &ids, sqlSuspects, accountID, verifyPage); err != nil {
 		err = fmt.Errorf("gmail: messages to verify: %w", err)
 	}
 	return ids, err
 }
 
-func (s *Store) dropSuspect(ctx context.Context, tx queue.Tx, accountID, providerID string) error {
+func (s reconciliations) dropSuspect(ctx context.Context, tx queue.Tx, accountID, providerID string) error {
 	_, err := maildb.Exec(ctx, tx, "message "+providerID, sqlDropSuspect, accountID, providerID)
 	return err
 }
 
 // cleanListed removes some of the listed ids of a run; left reports whether there may be more.
-func (s *Store) cleanListed(ctx context.Context, tx queue.Tx, accountID string) (left bool, err error) {
+func (s reconciliations) cleanListed(ctx context.Context, tx queue.Tx, accountID string) (left bool, err error) {
 	n, err := maildb.Exec(ctx, tx, "clean up", sqlCleanListed, accountID, accountID, cleanPage)
 	return n == cleanPage, err
-}
-
-// A storedState is the part of a stored message that a history sync changes.
-type storedState struct {
-	ID        string          `db:"id"`
-	HistoryID int64           `db:"history_id"`
-	Labels    maildb.JSONText `db:"labels_json"`
-	DeletedAt dbtime.Time     `db:"deleted_at"`
-}
-
-func (s *storedState) same(other *storedState) bool {
-	if s == nil || other == nil {
-		return s == other
-	}
-	return s.HistoryID == other.HistoryID && s.DeletedAt.Equal(other.DeletedAt.Time) && string(s.Labels) == string(other.Labels)
-}
-
-func (s *storedState) image() (postroom.Image, error) {
-	var labels []string
-	if err := json.Unmarshal(s.Labels, &labels); err != nil {
-		return postroom.Image{}, fmt.Errorf("gmail: labels of message %s: %w", s.ID, err)
-	}
-	return postroom.NewImage(labels), nil
-}
-
-// storedState returns nil for a message that is not stored.
-func (s *Store) storedState(ctx context.Context, q dbquery.Querier, accountID, providerID string) (*storedState, error) {
-	return stateOf(ctx, q, sqlStoredState, accountID, providerID)
-}
-
-// lockState is storedState; it locks the row until the transaction ends.
-func (s *Store) lockState(ctx context.Context, tx queue.Tx, accountID, providerID string) (*storedState, error) {
-	return stateOf(ctx, tx, sqlLockState, accountID, providerID)
-}
-
-func stateOf(ctx context.Context, q dbquery.Querier, query, accountID, providerID string) (*storedState, error) {
-	var state storedState
-	err := dbquery.Get(ctx, q, &state, query, accountID, providerID)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil //nolint:nilnil // no state is a state
-	case err != nil:
-		return nil, fmt.Errorf("gmail: message %s: %w", providerID, err)
-	}
-	return &state, nil
-}
-
-// replaceLabels stores Gmail's labels of a message.
-func (s *Store) replaceLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, state gmailapi.MessageState) error {
-	labels, err := maildb.JSON(state.Image.LabelIDs)
-	if err != nil {
-		return err
-	}
-	return maildb.MustExec(ctx, tx, "message "+messageID, sqlReplaceLabels,
-		labels, int64(state.HistoryID), dbtime.Of(queue.Now(tx)), accountID, messageID)
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // A suspect is a message that seems to differ, as it is stored before Gmail is asked, and Gmail's answer.
 type suspect struct {
 	providerID string
-	before     *storedState // nil: it is not stored
+	before     *mailstore.MessageState // nil: it is not stored
 	state      gmailapi.MessageState
 	gone       bool
 }
@@ -20,7 +21,7 @@ type suspect struct {
 // verify reads some suspects at Gmail. A stored message is replaced only if it has not changed meanwhile: otherwise a history
 // sync was at work, and the next job reads the message again.
 func (s *reconcileStep) verify(ctx context.Context) (applyFunc, error) {
-	ids, err := s.Store.suspects(ctx, s.account.ID)
+	ids, err := s.runs().suspects(ctx, s.account.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +75,14 @@ func ofMessage(err error) bool {
 // leaveUnread stops verifying messages that could not be read in all the attempts of a job. They stay as they are stored, until the
 // history or the next reconciliation.
 func (s *reconcileStep) leaveUnread(ctx context.Context, cause error) (applyFunc, error) {
-	ids, err := s.Store.suspects(ctx, s.account.ID)
+	ids, err := s.runs().suspects(ctx, s.account.ID)
 	if err != nil {
 		return nil, err
 	}
 	s.Logger.WarnContext(ctx, "messages cannot be read at Gmail, and stay as they are stored", "account", s.account.Email, "messages", ids, "error", cause)
 	return func(ctx context.Context, tx queue.Tx, _ *queue.Queue) error {
 		for _, id := range ids {
-			if err := s.Store.dropSuspect(ctx, tx, s.account.ID, id); err != nil {
+			if err := s.runs().dropSuspect(ctx, tx, s.account.ID, id); err != nil {
 				return err
 			}
 		}
@@ -91,7 +92,7 @@ func (s *reconcileStep) leaveUnread(ctx context.Context, cause error) (applyFunc
 
 // readSuspect returns the stored message even with an error.
 func (s *reconcileStep) readSuspect(ctx context.Context, id string) (suspect, error) {
-	before, err := s.Store.storedState(ctx, s.Store.db.Reader(), s.account.ID, id)
+	before, err := s.Store.Copies().State(ctx, s.account.ID, id)
 	if err != nil {
 		return suspect{providerID: id}, err
 	}
@@ -105,14 +106,14 @@ func (s *reconcileStep) readSuspect(ctx context.Context, id string) (suspect, er
 
 // settle makes the stored message equal to the one that was read.
 func (s *reconcileStep) settle(ctx context.Context, tx queue.Tx, q *queue.Queue, one suspect) error {
-	now, err := s.Store.lockState(ctx, tx, s.account.ID, one.providerID)
+	now, err := s.Store.Copies().LockState(ctx, tx, s.account.ID, one.providerID)
 	if err != nil {
 		return err
 	}
-	if !one.before.same(now) {
+	if !one.before.Same(now) {
 		return nil
 	}
-	if err := s.Store.dropSuspect(ctx, tx, s.account.ID, one.providerID); err != nil {
+	if err := s.runs().dropSuspect(ctx, tx, s.account.ID, one.providerID); err != nil {
 		return err
 	}
 	switch {
@@ -130,15 +131,15 @@ func (s *reconcileStep) settle(ctx context.Context, tx queue.Tx, q *queue.Queue,
 	return s.relabel(ctx, tx, *now, one)
 }
 
-func (s *reconcileStep) relabel(ctx context.Context, tx queue.Tx, now storedState, one suspect) error {
-	was, err := now.image()
+func (s *reconcileStep) relabel(ctx context.Context, tx queue.Tx, now mailstore.MessageState, one suspect) error {
+	was, err := now.Image()
 	if err != nil {
 		return err
 	}
-	if err := s.Store.replaceLabels(ctx, tx, s.account.ID, now.ID, one.state); err != nil {
+	if err := s.Store.Copies().ReplaceLabels(ctx, tx, s.account.ID, now.ID, one.state); err != nil {
 		return err
 	}
-	if !now.DeletedAt.IsZero() {
+	if now.Deleted {
 		s.run.Restored++
 	}
 	change := one.state.Image.ChangeFrom(was)

@@ -40,7 +40,7 @@ func TestAMessageThatCannotBeReadKeepsNoOtherFromBeingCorrected(t *testing.T) {
 	first := slices.Min(ids)
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: first, Times: -1, Status: http.StatusInternalServerError})
 	w.run(NewHistorySyncJob(w.account, 0))
-	run, err := w.store.Reconciliation(t.Context(), w.account)
+	run, err := LastReconciliation(t.Context(), w.store, w.account)
 	require.NoError(t, err)
 	require.Equal(t, 4, run.Relabelled)
 	require.False(t, run.FinishedAt.IsZero(), "it ends, with a warning")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
-	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -18,13 +18,13 @@ import (
 // RefusalsConfig configures [Refusals]. It is copied and checked once, by [NewRefusals].
 type RefusalsConfig struct {
 	// Store has the accounts. Required.
-	Store *Store
+	Store *mailstore.Store
 	// MaxRecipients and Names are those of [OutboxConfig].
 	MaxRecipients int
 	Names         map[string]string
 	// MayDelete returns why messages of the account cannot be deleted permanently, and what to do; nil if they can, or nobody knows. It is
 	// called in a write transaction, and must not use the database. Default nil: nobody knows.
-	MayDelete func(account Account) error
+	MayDelete func(account mailstore.Account) error
 }
 
 // Refusals knows when an action is decided that it would be refused when it is carried out: a permanent deletion that the account has not
@@ -55,17 +55,17 @@ func (r *Refusals) Refusal(
 	if !deletes && !sends {
 		return "", false, nil
 	}
-	var row accountRow
-	if err := maildb.Get(ctx, tx, &row, "account "+accountID, sqlAccount, accountID); err != nil {
+	account, err := r.cfg.Store.AccountTx(ctx, tx, accountID)
+	if err != nil {
 		return "", false, notMissing(err) // its jobs say so
 	}
 	if deletes {
-		if fault := r.cfg.MayDelete(row.account()); fault != nil {
+		if fault := r.cfg.MayDelete(account); fault != nil {
 			why = fault.Error()
 		}
 		return why, true, nil
 	}
-	if fault := r.sending(msg, row.Email, t, parameters); fault != nil {
+	if fault := r.sending(msg, account.Email, t, parameters); fault != nil {
 		why = fault.Error()
 	}
 	return why, false, nil

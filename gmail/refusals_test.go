@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -89,7 +90,7 @@ func TestWhoMayDelete(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		w := newWorldOn(t, db)
 		const full = "https://mail.example.com/"
-		refusals, err := NewRefusals(RefusalsConfig{Store: w.store, MayDelete: func(a Account) error {
+		refusals, err := NewRefusals(RefusalsConfig{Store: w.store, MayDelete: func(a mailstore.Account) error {
 			if slices.Contains(a.Scopes, full) {
 				return nil
 			}
@@ -108,7 +109,7 @@ func TestWhoMayDelete(t *testing.T) {
 
 		other := ensureAccount(t, w.store, "other@example.com")
 		set := func(account string, scopes ...string) error {
-			return w.store.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error { return w.store.SetScopes(ctx, tx, account, scopes) })
+			return w.store.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error { return w.store.SetScopes(ctx, tx, account, scopes) })
 		}
 		require.NoError(t, set(w.account, "openid", full))
 		require.NoError(t, set(other, "openid"))

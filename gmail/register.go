@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -19,7 +20,7 @@ import (
 // Config configures the handlers of this package's jobs. It is copied and checked once, by [Register].
 type Config struct {
 	// Store holds the mail. Required.
-	Store *Store
+	Store *mailstore.Store
 	// Clients returns the client of an account. Required.
 	Clients Clients
 	// Ledger records the actions to carry out. Default nil: [JobAction] and [JobUnsnooze] are not registered.
@@ -70,7 +71,7 @@ type Config struct {
 	// OnReauthorize is called when the grant of an account is revoked, to inform a person, such as by enqueueing a message: once,
 	// in the transaction that gives the account the state [AccountReauthorize]; an error rolls that back, and the next job finds
 	// the grant revoked. Default nil: it is only logged.
-	OnReauthorize func(ctx context.Context, tx queue.Tx, account Account, cause error) error
+	OnReauthorize func(ctx context.Context, tx queue.Tx, account mailstore.Account, cause error) error
 
 	// Topic is the Pub/Sub topic under which Gmail publishes changes, projects/PROJECT/topics/TOPIC; Gmail must be allowed to publish
 	// there. Default empty: [JobWatch] is not registered.
@@ -195,8 +196,8 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 }
 
 // open returns the account and its client. A missing account is an error that is not retried.
-func (j *jobs) open(ctx context.Context, accountID string) (Account, *gmailapi.Client, error) {
-	account, err := j.Store.jobAccount(ctx, accountID)
+func (j *jobs) open(ctx context.Context, accountID string) (mailstore.Account, *gmailapi.Client, error) {
+	account, err := jobAccount(ctx, j.Store, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = &gmailapi.Error{Op: "open mailbox", Class: gmailapi.ClassNotFound, Err: err}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
@@ -30,8 +31,8 @@ func TestSendWhereverTheProcessDies(t *testing.T) {
 		require.NoError(t, err)
 
 		db := q.DB()
-		require.NoError(t, Migrate(t.Context(), db))
-		store, err := NewStore(StoreConfig{DB: db})
+		require.NoError(t, mailstore.Migrate(t.Context(), db))
+		store, err := mailstore.New(mailstore.Config{DB: db})
 		require.NoError(t, err)
 		require.NoError(t, makeTestActions(t.Context(), db))
 		ledger := &testLedger{db: db}

@@ -85,8 +85,8 @@ func (p *OutboundPayload) forwardFault(o *postroom.Message, own []gmailapi.SendA
 			return errors.New("the original was sent by this mailbox and has come back")
 		}
 	}
-	from := mailboxKey(o.From.Email)
-	if slices.ContainsFunc(recipients, func(email string) bool { return mailboxKey(email) == from }) {
+	from := mailname.Mailbox(o.From.Email)
+	if slices.ContainsFunc(recipients, func(email string) bool { return mailname.Mailbox(email) == from }) {
 		return fmt.Errorf("%s is the sender of the original", from)
 	}
 	return nil
@@ -104,18 +104,8 @@ func headerOfMessage(m *postroom.Message) mime.Header {
 // isOwn reports whether mail to the address comes into the mailbox: an address of its own, also with "+" and a tag, and for
 // Gmail's own domains with or without dots.
 func isOwn(own []gmailapi.SendAs, email string) bool {
-	key := mailboxKey(email)
-	return slices.ContainsFunc(own, func(a gmailapi.SendAs) bool { return mailboxKey(a.Email) == key })
-}
-
-// mailboxKey maps all addresses of one mailbox to the same key.
-func mailboxKey(email string) string {
-	local, domain, _ := strings.Cut(mailname.Address(strings.TrimSpace(email)), "@")
-	local, _, _ = strings.Cut(strings.ToLower(local), "+")
-	if domain == "googlemail.com" || domain == "gmail.com" {
-		local, domain = strings.ReplaceAll(local, ".", ""), "gmail.com"
-	}
-	return local + "@" + domain
+	key := mailname.Mailbox(email)
+	return slices.ContainsFunc(own, func(a gmailapi.SendAs) bool { return mailname.Mailbox(a.Email) == key })
 }
 
 // ownAddress reports whether the mailbox may send from the address.

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -24,10 +25,16 @@ import (
 // there before they send. Gmail's id of a message is permanent in a mailbox. Its Message-ID does not count: anybody can send a
 // message with the Message-ID of another, and would so keep the other from being forwarded.
 
+// A SentRecord is the record of what mailboxes have sent, also those whose accounts were removed. [NewSentRecord] makes one.
+type SentRecord struct{ store *mailstore.Store }
+
+// NewSentRecord returns the record in the database of a store.
+func NewSentRecord(store *mailstore.Store) SentRecord { return SentRecord{store} }
+
 // sentHash returns the hash that sent_before stores instead of a text. It differs between mailboxes.
 func sentHash(mailbox string, parts ...string) string {
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%q", append([]string{mailboxKey(mailbox)}, parts...))
+	_, _ = fmt.Fprintf(h, "%q", append([]string{mailname.Mailbox(mailbox)}, parts...))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -44,7 +51,7 @@ func hashOfTarget(mailbox, email string) string {
 }
 
 func hashOfRecipient(mailbox, email string) string {
-	return sentHash(mailbox, "recipient", mailboxKey(email))
+	return sentHash(mailbox, "recipient", mailname.Mailbox(email))
 }
 
 type sentRow struct {
@@ -56,12 +63,12 @@ type sentRow struct {
 	UpdatedAt dbtime.Time  `db:"updated_at"`      // when it was sent, or tried
 }
 
-// rememberSent moves what the account has sent, or may have sent, into sent_before. None of it can be sent meanwhile: its jobs
+// remember moves what the account has sent, or may have sent, into sent_before. None of it can be sent meanwhile: its jobs
 // are canceled.
-func (s *Store) rememberSent(ctx context.Context, account Account) error {
-	for moved := deleteBatch; moved == deleteBatch; {
-		err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-			moved, err = moveSent(ctx, tx, account)
+func (r SentRecord) remember(ctx context.Context, account mailstore.Account) error {
+	for moved := moveBatch; moved == moveBatch; {
+		err := r.store.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+			moved, err = r.moveSent(ctx, tx, account)
 			return err
 		})
 		if err != nil {
@@ -71,14 +78,17 @@ func (s *Store) rememberSent(ctx context.Context, account Account) error {
 	return nil
 }
 
+// moveBatch is how many messages one transaction moves.
+const moveBatch = 500
+
 // moveSent moves a batch, and returns its size.
-func moveSent(ctx context.Context, tx queue.Tx, account Account) (int, error) {
+func (r SentRecord) moveSent(ctx context.Context, tx queue.Tx, account mailstore.Account) (int, error) {
 	var rows []sentRow
-	if err := dbquery.Select(ctx, tx, &rows, sqlSentOutbound, account.ID, deleteBatch); err != nil {
+	if err := dbquery.Select(ctx, tx, &rows, sqlSentOutbound, account.ID, moveBatch); err != nil {
 		return 0, fmt.Errorf("gmail: what account %s has sent: %w", account.ID, err)
 	}
 	for i := range rows {
-		if err := rows[i].remember(ctx, tx, account); err != nil {
+		if err := rows[i].remember(ctx, tx, r.store, account); err != nil {
 			return 0, err
 		}
 		if err := rows[i].delete(ctx, tx, account.ID); err != nil {
@@ -107,15 +117,14 @@ func (r *sentRow) countedAs(mailbox, email string) string {
 
 // remember writes a row for each recipient. A payload that was altered and cannot be parsed names none, and does not prevent the
 // removal of an account.
-func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) error {
+func (r *sentRow) remember(ctx context.Context, tx queue.Tx, store *mailstore.Store, account mailstore.Account) error {
 	var p OutboundPayload
 	err := json.Unmarshal([]byte(r.Payload), &p)
 	emails, unread := p.recipients()
 	if err != nil || unread != nil {
 		return nil //nolint:nilerr // as above
 	}
-	var providerID string
-	err = maildb.Get(ctx, tx, &providerID, "message "+p.OriginalMessageID, sqlProviderID, account.ID, p.OriginalMessageID)
+	providerID, err := store.Copies().ProviderIDTx(ctx, tx, account.ID, p.OriginalMessageID)
 	if notMissing(err) != nil {
 		return err
 	}
@@ -130,17 +139,20 @@ func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) er
 	return nil
 }
 
-// ForgetSent deletes the record of what the mailbox had sent when an account with this address was removed: if the mailbox comes
+// Forget deletes the record of what the mailbox had sent when an account with this address was removed: if the mailbox comes
 // back, its rules may send the same once more, and the limits of recipients are reset. The record of an existing account stays.
-// ForgetSent returns for how many recipients it deleted records; after an error, how many until then.
-func (s *Store) ForgetSent(ctx context.Context, email string) (int, error) {
-	forgotten, err := s.deleteAll(ctx, hashOfMailbox(email), sqlForgetSent)
-	return int(forgotten), err
+// Forget returns for how many recipients it deleted records; after an error, how many until then.
+func (r SentRecord) Forget(ctx context.Context, email string) (forgotten int, err error) {
+	forgotten, err = dbquery.DeleteInBatches(ctx, r.store.DB(), sqlForgetSent, hashOfMailbox(email))
+	if err != nil {
+		err = fmt.Errorf("gmail: forget what was sent: %w", err)
+	}
+	return forgotten, err
 }
 
-// SentKept returns how many recipients of messages [Store.ForgetSent] would forget: none for an address that no account had.
-func (s *Store) SentKept(ctx context.Context, email string) (kept int, err error) {
-	err = maildb.Get(ctx, s.db.Reader(), &kept, "what was sent before", sqlSentKept, hashOfMailbox(email))
+// Kept returns how many recipients of messages [SentRecord.Forget] would forget: none for an address that no account had.
+func (r SentRecord) Kept(ctx context.Context, email string) (kept int, err error) {
+	err = maildb.Get(ctx, r.store.DB().Reader(), &kept, "what was sent before", sqlSentKept, hashOfMailbox(email))
 	return kept, err
 }
 
@@ -257,14 +269,14 @@ func sentEarlier(ctx context.Context, q dbquery.Querier, s sendAbout, p *Outboun
 // SentBefore returns, for people, what the mailbox has sent about the message, also before it was removed and came back, of what
 // the action would send; empty if nothing. all reports whether the action would send nothing else. Package safety calls it when a
 // decision is recorded.
-func (s *Store) SentBefore(
+func (r SentRecord) SentBefore(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, t postroom.ActionType, parameters postroom.Parameters,
 ) (said string, all bool, err error) {
 	if !isOutbound(t) || msg == nil || msg.ProviderID == "" {
 		return "", false, nil
 	}
 	var mailbox string
-	if err := maildb.Get(ctx, tx, &mailbox, "account "+msg.AccountID, sqlAddress, msg.AccountID); err != nil {
+	if err := maildb.Get(ctx, tx, &mailbox, "account "+msg.AccountID, sqlMailboxOf, msg.AccountID); err != nil {
 		return "", false, notMissing(err)
 	}
 	p, err := compose(postroom.Action{Type: t, Parameters: parameters}, msg, []gmailapi.SendAs{{Email: mailbox, Primary: true}})

@@ -10,12 +10,13 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
 func (w *world) remove() {
 	w.t.Helper()
-	require.NoError(w.t, w.store.RemoveAccount(w.t.Context(), w.queue, w.account))
+	require.NoError(w.t, RemoveAccount(w.t.Context(), w.store, w.queue, w.account))
 }
 
 // comesBack adds the mailbox again, and returns our new id of a message that it has.
@@ -32,7 +33,7 @@ func (w *world) sentBefore(a postroom.Action) (said string, all bool) {
 	msg, err := w.store.Message(w.t.Context(), w.account, a.MessageID)
 	require.NoError(w.t, err)
 	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) (err error) {
-		said, all, err = w.store.SentBefore(ctx, tx, msg, a.Type, a.Parameters)
+		said, all, err = NewSentRecord(w.store).SentBefore(ctx, tx, msg, a.Type, a.Parameters)
 		return err
 	})
 	return said, all
@@ -135,7 +136,7 @@ func TestWhatAnOlderDaemonHasSentIsNotSentAgain(t *testing.T) {
 			require.True(t, all)
 			said, _ = w.sentBefore(forward(other, "colleague@example.com"))
 			require.Empty(t, said, "that is about another")
-			require.NoError(t, Migrate(t.Context(), w.db))
+			require.NoError(t, mailstore.Migrate(t.Context(), w.db))
 			var about []string
 			require.NoError(t, w.db.Reader().SelectContext(t.Context(), &about, `SELECT original_message_id FROM outbound_messages`))
 			require.Equal(t, []string{message}, about, "the next start notes it")
@@ -167,10 +168,10 @@ func TestLimitsOfRecipientsGoOnWhenTheMailboxComesBack(t *testing.T) {
 
 		w.remove()
 		for email, want := range map[string]int{"You@example.com": 3, "yuo@example.com": 0} {
-			kept, err := w.store.SentKept(t.Context(), email)
+			kept, err := NewSentRecord(w.store).Kept(t.Context(), email)
 			require.NoError(t, err)
 			require.Equal(t, want, kept)
-			forgotten, err := w.store.ForgetSent(t.Context(), email)
+			forgotten, err := NewSentRecord(w.store).Forget(t.Context(), email)
 			require.NoError(t, err)
 			require.Equal(t, want, forgotten)
 		}

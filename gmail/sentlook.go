@@ -25,7 +25,7 @@ type triedSend struct {
 func (e *triedSend) mayHaveSent() bool { return e.open || e.sent }
 
 // triedSend reads what is known of the earlier attempts of an action.
-func (s *Store) triedSend(ctx context.Context, a postroom.Action) (e triedSend, err error) {
+func (s outboundRows) triedSend(ctx context.Context, a postroom.Action) (e triedSend, err error) {
 	e.row, err = s.outbound(ctx, a.ID)
 	if unread := gmailapi.ClassOf(err) == gmailapi.ClassRefused; errors.Is(err, postroom.ErrNotFound) || unread && a.UndoHint != nil {
 		e.row, err = nil, nil // the announcement has the same facts
@@ -60,6 +60,7 @@ var (
 
 // A look finds out what has become of the attempts to send a message.
 type look struct {
+	rows   outboundRows
 	write  writer                                              // for the time of the database
 	open   func(ctx context.Context) (*gmailapi.Client, error) // of the account
 	settle time.Duration                                       // as in OutboxConfig
@@ -74,7 +75,7 @@ func (j *jobs) look(write writer, accountID string) *look {
 		_, client, err := j.open(ctx, accountID)
 		return client, err
 	}
-	return &look{write: write, open: open, settle: settle}
+	return &look{rows: j.rows(), write: write, open: open, settle: settle}
 }
 
 // find finds out whether an attempt has sent the message. If the ledger could not record that it was sent, the row has it. If found

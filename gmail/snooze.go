@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -77,7 +78,7 @@ func (j *jobs) scheduleWake(
 	}
 	enqueue := func(ctx context.Context, tx queue.Tx, until time.Time) (wakeUp, error) {
 		if isNew {
-			if err := j.Store.saveOwnLabel(ctx, tx, a.AccountID, label); err != nil {
+			if err := saveOwnLabel(ctx, tx, j.Store, a.AccountID, label); err != nil {
 				return wakeUp{}, err
 			}
 		}
@@ -127,7 +128,7 @@ func (j *jobs) snoozeLabel(ctx context.Context, client *gmailapi.Client, account
 }
 
 // saveOwnLabel stores a label that is ours and not for a model to choose.
-func (s *Store) saveOwnLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
+func saveOwnLabel(ctx context.Context, tx queue.Tx, s *mailstore.Store, accountID string, label postroom.Label) error {
 	if err := s.SaveLabel(ctx, tx, accountID, label); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/mailname"
 )
 
 // profile reads the profile. QUIRK: servers that implement only a part of Gmail's API answer getProfile with 404, 405 or 501.
@@ -15,11 +17,11 @@ import (
 //
 // An account that is synced for the first time must be the mailbox of its address: the token of another mailbox would store one
 // person's mail under another's name.
-func (j *jobs) profile(ctx context.Context, client *gmailapi.Client, account Account) (gmailapi.Profile, error) {
+func (j *jobs) profile(ctx context.Context, client *gmailapi.Client, account mailstore.Account) (gmailapi.Profile, error) {
 	p, err := client.Profile(ctx)
 	switch {
 	case err == nil:
-		return p, account.isMailbox(p)
+		return p, isMailbox(account, p)
 	case !hasNoProfile(err):
 		return p, err
 	}
@@ -44,7 +46,7 @@ func hasNoProfile(err error) bool {
 }
 
 // checkMailbox returns the error of isMailbox if that is still to be checked, or that of the call.
-func checkMailbox(ctx context.Context, client *gmailapi.Client, account Account) error {
+func checkMailbox(ctx context.Context, client *gmailapi.Client, account mailstore.Account) error {
 	if account.HistoryID != 0 {
 		return nil
 	}
@@ -55,13 +57,13 @@ func checkMailbox(ctx context.Context, client *gmailapi.Client, account Account)
 	if err != nil {
 		return err
 	}
-	return account.isMailbox(p)
+	return isMailbox(account, p)
 }
 
 // isMailbox returns an error if an account that has never been synced has got the profile of another mailbox. Later an
 // administrator may give the mailbox another address, and it is still the same.
-func (a Account) isMailbox(p gmailapi.Profile) error {
-	if a.HistoryID != 0 || p.Email == "" || mailboxKey(p.Email) == mailboxKey(a.Email) {
+func isMailbox(a mailstore.Account, p gmailapi.Profile) error {
+	if a.HistoryID != 0 || p.Email == "" || mailname.Mailbox(p.Email) == mailname.Mailbox(a.Email) {
 		return nil
 	}
 	return &gmailapi.Error{

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -17,7 +18,7 @@ func TestServerWithoutProfile(t *testing.T) {
 		w := newWorld(t)
 		w.server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: status, Times: 1000})
 		w.run(NewBackfillJob(w.account, "", ""))
-		require.Equal(t, BackfillDone, w.state().Backfill.State, "also while it is empty")
+		require.Equal(t, mailstore.BackfillDone, w.state().Backfill.State, "also while it is empty")
 		require.Zero(t, w.state().HistoryID)
 
 		first := w.arriveMany(3)
@@ -38,7 +39,7 @@ func TestProfileThatIsRefused(t *testing.T) {
 	w.arriveMany(1)
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: http.StatusForbidden})
 	w.run(NewBackfillJob(w.account, "", ""))
-	require.Equal(t, BackfillFailed, w.state().Backfill.State)
+	require.Equal(t, mailstore.BackfillFailed, w.state().Backfill.State)
 	require.Zero(t, w.state().HistoryID)
 }
 
@@ -59,7 +60,9 @@ func TestAccessToAnotherMailbox(t *testing.T) {
 		require.Zero(t, w.server.Counts()[method])
 	}
 
-	write(t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.store.moveCursor(ctx, tx, w.account, 1, true) })
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
+		return w.store.Progress().MoveCursor(ctx, tx, w.account, 1, true)
+	})
 	require.Equal(t, queue.StateCompleted, w.job(w.run(NewLabelsSyncJob(w.account))).State)
 	w.run(NewBackfillJob(w.account, "", ""))
 	require.Len(t, w.stored(), 1)

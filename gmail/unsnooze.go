@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -36,7 +37,7 @@ func (p UnsnoozePayload) job(at time.Time, threadID string, onReply bool) queue.
 	}
 	return JobUnsnooze.New(p, &queue.Options{
 		NotBefore: at, MaxAttempts: wakeAttempts, Key: queue.WhileUnfinished(wakeKey(p.AccountID, p.ActionID)), Tags: tags,
-		LimitKey: LimitKey(p.AccountID),
+		LimitKey: mailstore.LimitKey(p.AccountID),
 	})
 }
 
@@ -74,7 +75,7 @@ func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) err
 // wake changes the message, and completes the job. A wake-up without a turn is not recorded.
 func (j *jobs) wake(ctx context.Context, w *queue.Work[UnsnoozePayload], turn int64) error {
 	p := w.Payload
-	known, err := j.Store.messageCopy(ctx, p.AccountID, p.MessageID)
+	known, err := j.Store.Copies().Copy(ctx, p.AccountID, p.MessageID)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (j *jobs) wake(ctx context.Context, w *queue.Work[UnsnoozePayload], turn in
 		if gone {
 			return j.foundGone(ctx, tx, p.AccountID, p.MessageID)
 		}
-		return j.Store.storeOwnChange(ctx, tx, p.AccountID, known, needed(woken.Change, woken.Before), woken.After)
+		return j.Store.Copies().StoreOwnChange(ctx, tx, p.AccountID, known, needed(woken.Change, woken.Before), woken.After)
 	})
 }
 

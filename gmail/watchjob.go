@@ -5,8 +5,6 @@ import (
 	"regexp"
 
 	"github.com/postroom-go/postroom/gmail/gmailapi"
-	"github.com/postroom-go/postroom/gmail/internal/maildb"
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -24,7 +22,6 @@ func (j *jobs) watch(ctx context.Context, w *queue.Work[WatchPayload]) error {
 		return gmailapi.Verdict(err)
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return maildb.MustExec(ctx, tx, "watch of account "+account.ID, sqlSetWatch,
-			dbtime.Of(expires), dbtime.Of(queue.Now(tx)), account.ID)
+		return j.Store.Progress().SetWatch(ctx, tx, account.ID, expires)
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
@@ -32,7 +33,7 @@ type world struct {
 	wire    *wire        // what our client's requests go through
 	client  *gmailapi.Client
 	db      queue.DB
-	store   *Store
+	store   *mailstore.Store
 	queue   *queue.Queue
 	ledger  *testLedger
 	account string
@@ -93,9 +94,9 @@ func newWorldOn(t *testing.T, db queue.DB) *world {
 
 	w.db = db
 	require.NoError(t, queue.Migrate(t.Context(), w.db))
-	require.NoError(t, Migrate(t.Context(), w.db))
+	require.NoError(t, mailstore.Migrate(t.Context(), w.db))
 	w.ledger = newTestLedger(t, w.db)
-	w.store, err = NewStore(StoreConfig{DB: w.db})
+	w.store, err = mailstore.New(mailstore.Config{DB: w.db})
 	require.NoError(t, err)
 	w.account = ensureAccount(t, w.store, w.server.Email())
 	w.queue, err = queue.New(w.db, &queue.Config{
@@ -219,7 +220,7 @@ func (w *world) labels(providerID string) (atGmail, here []string) {
 	return image.LabelIDs, m.LabelIDs
 }
 
-func (w *world) state() Account {
+func (w *world) state() mailstore.Account {
 	w.t.Helper()
 	account, err := w.store.Account(w.t.Context(), w.account)
 	require.NoError(w.t, err)
@@ -238,7 +239,7 @@ func (w *world) latest() uint64 {
 func (w *world) synced() {
 	w.t.Helper()
 	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) error {
-		return w.store.moveCursor(ctx, tx, w.account, w.latest(), true)
+		return w.store.Progress().MoveCursor(ctx, tx, w.account, w.latest(), true)
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
@@ -19,11 +19,11 @@ func ExampleRegister() {
 	ctx := context.Background()
 	db := must(sqlite.OpenMemory(ctx))
 	defer db.Close()
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rulestore.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, rulestore.Migrate, safety.Migrate} {
 		must(0, migrate(ctx, db))
 	}
 	q := must(queue.New(db, nil))
-	mail := must(gmail.NewStore(gmail.StoreConfig{DB: db}))
+	mail := must(mailstore.New(mailstore.Config{DB: db}))
 	store := must(rulestore.New(rulestore.Config{DB: db}))
 	ledger := must(safety.NewLedger(safety.Config{
 		DB: db, Rules: store,

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
@@ -35,10 +36,10 @@ type mailbox struct {
 
 func newMailbox(t *testing.T, db queue.DB) *mailbox {
 	m := &mailbox{T: t, db: db, server: gmailtest.NewServer(t)}
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, safety.Migrate} {
 		require.NoError(t, migrate(t.Context(), db))
 	}
-	store, err := gmail.NewStore(gmail.StoreConfig{DB: db})
+	store, err := mailstore.New(mailstore.Config{DB: db})
 	require.NoError(t, err)
 	m.queue, err = queue.New(db, nil)
 	require.NoError(t, err)

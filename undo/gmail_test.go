@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
@@ -26,7 +27,7 @@ import (
 type house struct {
 	*testing.T
 	server  *gmailtest.Server
-	store   *gmail.Store
+	store   *mailstore.Store
 	queue   *queue.Queue
 	ledger  *safety.Ledger
 	undoer  *undo.Undoer
@@ -44,11 +45,11 @@ func newHouseOf(t *testing.T, kinds *postroom.Kinds) *house {
 
 func newHouseIn(t *testing.T, db queue.DB, kinds *postroom.Kinds) *house {
 	h := &house{T: t, server: gmailtest.NewServer(t)}
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, safety.Migrate} {
 		require.NoError(t, migrate(t.Context(), db))
 	}
 	var err error
-	h.store, err = gmail.NewStore(gmail.StoreConfig{DB: db})
+	h.store, err = mailstore.New(mailstore.Config{DB: db})
 	require.NoError(t, err)
 	h.queue, err = queue.New(db, &queue.Config{Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond}})
 	require.NoError(t, err)

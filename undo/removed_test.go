@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
@@ -27,7 +28,7 @@ func TestWhatWasDoneInARemovedMailboxStays(t *testing.T) {
 		h.run()
 		early, err := h.undoer.Request(t.Context(), ids[1])
 		require.NoError(t, err)
-		require.NoError(t, h.store.RemoveAccount(t.Context(), h.queue, h.account))
+		require.NoError(t, gmail.RemoveAccount(t.Context(), h.store, h.queue, h.account))
 		h.run()
 		job, err := h.queue.Job(t.Context(), early.ID)
 		require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -21,14 +22,14 @@ func TestAccountThatLosesItsGrant(t *testing.T) {
 	w := newWorld(t, gmailtest.Config{})
 	db := dbtest.SQLite(t)
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	require.NoError(t, gmail.Migrate(t.Context(), db))
-	store, err := gmail.NewStore(gmail.StoreConfig{DB: db})
+	require.NoError(t, mailstore.Migrate(t.Context(), db))
+	store, err := mailstore.New(mailstore.Config{DB: db})
 	require.NoError(t, err)
 	q, err := queue.New(db, nil)
 	require.NoError(t, err)
 	clients, err := gmail.NewClients(gmail.AccountClientsConfig{
 		Store: store, Endpoint: w.server.URL(), Limits: gmailapi.Limits{Unlimited: true},
-		HTTPClient: func(_ context.Context, account gmail.Account) (*http.Client, error) {
+		HTTPClient: func(_ context.Context, account mailstore.Account) (*http.Client, error) {
 			source, err := auth.NewSource(auth.SourceConfig{App: w.app, Tokens: w.tokens, Email: account.Email, Transport: w.base})
 			if err != nil {
 				return nil, err
@@ -43,7 +44,7 @@ func TestAccountThatLosesItsGrant(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, gmail.Register(d, gmail.Config{
 			Store: store, Clients: clients,
-			OnReauthorize: func(context.Context, queue.Tx, gmail.Account, error) error { told++; return nil },
+			OnReauthorize: func(context.Context, queue.Tx, mailstore.Account, error) error { told++; return nil },
 		}))
 		_, err = q.EnqueueMany(t.Context(), jobs)
 		require.NoError(t, err)
@@ -83,7 +84,7 @@ func TestAccountThatLosesItsGrant(t *testing.T) {
 	require.Equal(t, 1, told)
 	account, err := store.Account(t.Context(), id)
 	require.NoError(t, err)
-	require.Equal(t, gmail.AccountReauthorize, account.State)
+	require.Equal(t, mailstore.AccountReauthorize, account.State)
 	require.Equal(t, 1, messages())
 
 	signIn()

@@ -24,6 +24,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -73,8 +74,8 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, client.Close())
 
 	require.NoError(t, queue.Migrate(t.Context(), w.db))
-	require.NoError(t, gmail.Migrate(t.Context(), w.db))
-	store, err := gmail.NewStore(gmail.StoreConfig{DB: w.db})
+	require.NoError(t, mailstore.Migrate(t.Context(), w.db))
+	store, err := mailstore.New(mailstore.Config{DB: w.db})
 	require.NoError(t, err)
 	require.NoError(t, w.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := store.EnsureAccount(ctx, tx, address)

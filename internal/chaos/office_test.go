@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/mime"
@@ -70,7 +71,7 @@ type database interface {
 type office struct {
 	db     database
 	queue  *queue.Queue
-	mail   *gmail.Store
+	mail   *mailstore.Store
 	rules  *rulestore.Store
 	engine *rules.Engine
 	ledger *safety.Ledger
@@ -96,7 +97,7 @@ func open(ctx context.Context, p place, transport http.RoundTripper) (o *office,
 			err = errors.Join(err, o.db.Close())
 		}
 	}()
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rulestore.Migrate, safety.Migrate, migrateArrivals} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, rulestore.Migrate, safety.Migrate, migrateArrivals} {
 		if err := migrate(ctx, o.db); err != nil {
 			return nil, err
 		}
@@ -120,7 +121,7 @@ func (o *office) openStores(p place, kinds *postroom.Kinds) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.mail, err = gmail.NewStore(gmail.StoreConfig{DB: o.db}); err != nil {
+	if o.mail, err = mailstore.New(mailstore.Config{DB: o.db}); err != nil {
 		return err
 	}
 	if o.rules, err = rulestore.New(rulestore.Config{DB: o.db, Kinds: kinds}); err != nil {
@@ -161,7 +162,7 @@ func (o *office) execute(ctx context.Context, tx queue.Tx, a postroom.Action) er
 func (o *office) connect(endpoint string, transport http.RoundTripper, kinds *postroom.Kinds) error {
 	clients, err := gmail.NewClients(gmail.AccountClientsConfig{
 		Store: o.mail, Endpoint: endpoint, Timeout: callTimeout, Limits: gmailapi.Limits{Unlimited: true},
-		HTTPClient: func(_ context.Context, a gmail.Account) (*http.Client, error) {
+		HTTPClient: func(_ context.Context, a mailstore.Account) (*http.Client, error) {
 			token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "gmailtest:" + a.Email})
 			return &http.Client{Transport: &oauth2.Transport{Source: token, Base: transport}}, nil
 		},

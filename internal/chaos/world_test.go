@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
@@ -222,7 +223,7 @@ func (w *world) atGmail(m *mailbox) map[string][]string {
 func (w *world) stored(m *mailbox) (all map[string][]string, ids map[string]string) {
 	w.Helper()
 	all, ids = make(map[string][]string), make(map[string]string)
-	for search := (gmail.Search{SpamAndTrash: true, Limit: 500}); ; {
+	for search := (mailstore.Search{SpamAndTrash: true, Limit: 500}); ; {
 		page, err := w.office.mail.Search(w.Context(), m.id, search)
 		require.NoError(w, err)
 		for _, msg := range page.Messages {

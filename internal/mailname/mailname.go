@@ -92,3 +92,13 @@ func lower(s string) string {
 	}
 	return s
 }
+
+// Mailbox maps all addresses of one mailbox to the same key.
+func Mailbox(email string) string {
+	local, domain, _ := strings.Cut(Address(strings.TrimSpace(email)), "@")
+	local, _, _ = strings.Cut(strings.ToLower(local), "+")
+	if domain == "googlemail.com" || domain == "gmail.com" {
+		local, domain = strings.ReplaceAll(local, ".", ""), "gmail.com"
+	}
+	return local + "@" + domain
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -35,7 +36,7 @@ func (b *Backlog) CountUndecided(ctx context.Context) (n Undecided, err error) {
 type Backlog struct {
 	db    queue.DB
 	queue *queue.Queue
-	mail  *gmail.Store
+	mail  *mailstore.Store
 }
 
 // deferred lists the queued jobs that decide about a message, of those that are wanted.

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 )
 
 // newClients makes the clients of all accounts from the configured token, or from people's grants.
@@ -30,7 +31,7 @@ func (h *App) newClients(ctx context.Context) (gmail.Clients, error) {
 		Endpoint: h.Env.Config.Gmail.Endpoint,
 		Timeout:  time.Minute,
 		Limits:   gmailapi.Limits{UnitsPerMinute: h.Env.Config.Gmail.UnitsPerMinute, Unlimited: h.Env.Config.Gmail.UnitsPerMinute == 0},
-		HTTPClient: func(_ context.Context, a gmail.Account) (*http.Client, error) {
+		HTTPClient: func(_ context.Context, a mailstore.Account) (*http.Client, error) {
 			if h.Env.ByToken(a) {
 				return &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}}, nil
 			}
@@ -40,9 +41,9 @@ func (h *App) newClients(ctx context.Context) (gmail.Clients, error) {
 }
 
 // granted returns a function that makes the client of an account from its owner's grant.
-func (h *App) granted(ctx context.Context, base http.RoundTripper) (func(gmail.Account) (*http.Client, error), error) {
+func (h *App) granted(ctx context.Context, base http.RoundTripper) (func(mailstore.Account) (*http.Client, error), error) {
 	if h.Env.Config.Gmail.ClientID == "" {
-		return func(a gmail.Account) (*http.Client, error) {
+		return func(a mailstore.Account) (*http.Client, error) {
 			return nil, h.Env.MissingCredentialsError(a)
 		}, nil
 	}
@@ -54,7 +55,7 @@ func (h *App) granted(ctx context.Context, base http.RoundTripper) (func(gmail.A
 	if err != nil {
 		return nil, err
 	}
-	return func(a gmail.Account) (*http.Client, error) {
+	return func(a mailstore.Account) (*http.Client, error) {
 		source, err := auth.NewSource(auth.SourceConfig{App: app, Tokens: tokens, Email: a.Email, Shared: h.Env.Shared(), Transport: base})
 		if err != nil {
 			return nil, err

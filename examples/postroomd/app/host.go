@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/guidance"
@@ -50,7 +51,7 @@ type App struct {
 
 	DB     database
 	Queue  *queue.Queue
-	Mail   *gmail.Store
+	Mail   *mailstore.Store
 	Rules  *rulestore.Store
 	Ledger *safety.Ledger
 	Audit  *audit.Log
@@ -132,13 +133,13 @@ func (h *App) open(ctx context.Context) (err error) {
 }
 
 func (h *App) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rulestore.Migrate, safety.Migrate, audit.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, rulestore.Migrate, safety.Migrate, audit.Migrate, llm.Migrate, decide.Migrate, guidance.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
 		}
 	}
 	var err error
-	if h.Mail, err = gmail.NewStore(gmail.StoreConfig{DB: h.DB}); err != nil {
+	if h.Mail, err = mailstore.New(mailstore.Config{DB: h.DB}); err != nil {
 		return err
 	}
 	if h.Rules, err = rulestore.New(rulestore.Config{DB: h.DB, Kinds: environment.Kinds}); err != nil {
@@ -186,7 +187,7 @@ func (h *App) setUp(ctx context.Context) error {
 		return err
 	}
 	h.Ledger, err = safety.NewLedger(safety.Config{
-		DB: h.DB, Kinds: environment.Kinds, Rules: h.Rules, Forbids: h.Models.Guidance, Labels: h.Mail, Sent: h.Mail, Refusals: refusals, Execute: h.execute, Ask: h.askApprovers, OnAnswer: h.notifyApprovers, Notify: h.logEvent,
+		DB: h.DB, Kinds: environment.Kinds, Rules: h.Rules, Forbids: h.Models.Guidance, Labels: h.Mail, Sent: gmail.NewSentRecord(h.Mail), Refusals: refusals, Execute: h.execute, Ask: h.askApprovers, OnAnswer: h.notifyApprovers, Notify: h.logEvent,
 		Policy: policy, Approvers: h.Env.Config.Policy.Approvers, ApprovalExpiry: h.Env.Config.Policy.ApprovalExpiry,
 		Key: key, OldKeys: oldKeys, StopFile: h.Env.StopFile(), Checkpoint: checkpoint, Audit: h.Audit, DryRun: h.Env.Config.Safety.DryRun,
 	})

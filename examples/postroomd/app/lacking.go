@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -38,7 +38,7 @@ func isLeft(j *queue.Job, now time.Time) bool {
 // TakeUp makes jobs due that processes without access to the account have given back, on a machine that has access: all of them, or
 // those among the newest. A process without access may be the first to claim a job again and again, and they wait longer each time.
 func (b *Backlog) TakeUp(ctx context.Context, accountID string, all bool) error {
-	now, filter := time.Now(), queue.Filter{LimitKey: gmail.LimitKey(accountID), States: []queue.State{queue.StateQueued}, Limit: laterPage}
+	now, filter := time.Now(), queue.Filter{LimitKey: mailstore.LimitKey(accountID), States: []queue.State{queue.StateQueued}, Limit: laterPage}
 	left := func(j *queue.Job) bool { return isLeft(j, now) }
 	var jobs []queue.Job
 	var err error

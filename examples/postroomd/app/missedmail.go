@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -24,7 +25,7 @@ func (b *Backlog) missed(ctx context.Context, accountID string) ([]queue.Job, er
 	for i := range broken {
 		known[broken[i].JobID] = true
 	}
-	filter := queue.Filter{Types: []string{string(gmail.JobIngest)}, LimitKey: gmail.LimitKey(accountID), States: []queue.State{queue.StateFailed}}
+	filter := queue.Filter{Types: []string{string(gmail.JobIngest)}, LimitKey: mailstore.LimitKey(accountID), States: []queue.State{queue.StateFailed}}
 	return b.jobsOf(ctx, filter, func(j *queue.Job) bool { return !known[j.ID] })
 }
 

@@ -3,12 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"github.com/postroom-go/postroom/examples/postroomd/environment"
-	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/llm/decide"
-	"github.com/postroom-go/postroom/llm/guidance"
-	"github.com/postroom-go/postroom/llm/rediscache"
-	"github.com/postroom-go/postroom/queue"
 	"log/slog"
 	"slices"
 	"strings"
@@ -16,11 +10,17 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/gemini"
+	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/openai"
+	"github.com/postroom-go/postroom/llm/rediscache"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -29,7 +29,7 @@ type Models struct {
 	env    *environment.Environment
 	log    *slog.Logger
 	db     queue.DB
-	mail   *gmail.Store
+	mail   *mailstore.Store
 	ledger *safety.Ledger
 
 	Records  *llm.Records

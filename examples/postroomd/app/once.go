@@ -11,7 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
@@ -66,7 +66,7 @@ func (o *OneRun) fileOf() *rulesfile.File {
 
 // Worked returns the mailboxes to work on: as run does, the one of the configuration, which is made, and those that are signed in to.
 // An address of the configuration without a token names one of these.
-func (h *App) Worked(ctx context.Context) ([]gmail.Account, error) {
+func (h *App) Worked(ctx context.Context) ([]mailstore.Account, error) {
 	g := h.Env.Config.Gmail
 	if g.Token != "" {
 		if _, err := h.OpenConfiguredAccount(ctx); err != nil {
@@ -77,8 +77,8 @@ func (h *App) Worked(ctx context.Context) ([]gmail.Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	accounts = slices.DeleteFunc(accounts, func(a gmail.Account) bool {
-		return a.State == gmail.AccountRemoving || g.Token == "" && g.Address != "" && !strings.EqualFold(a.Email, g.Address)
+	accounts = slices.DeleteFunc(accounts, func(a mailstore.Account) bool {
+		return a.State == mailstore.AccountRemoving || g.Token == "" && g.Address != "" && !strings.EqualFold(a.Email, g.Address)
 	})
 	switch {
 	case len(accounts) > 0:
@@ -102,7 +102,7 @@ func (o *OneRun) sort(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil:
 			o.Faults[p.AccountID] = err
-			o.App.givenUp[gmail.LimitKey(p.AccountID)] = true
+			o.App.givenUp[mailstore.LimitKey(p.AccountID)] = true
 		}
 	}
 	if len(o.Faults) == len(o.Mailboxes) {
@@ -217,7 +217,7 @@ func (p *Pipeline) awaitHere(ctx context.Context, job queue.NewJob) error {
 // waitsInVain reports whether a job that sets up the mailbox has not ended, and will not soon.
 func (p *Pipeline) waitsInVain(ctx context.Context, before *queue.Job) (bool, error) {
 	account, err := p.App.Mail.Account(ctx, p.AccountID)
-	if err != nil || account.State != gmail.AccountActive {
+	if err != nil || account.State != mailstore.AccountActive {
 		return true, err
 	}
 	job, err := p.App.Queue.Job(ctx, before.ID)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
@@ -37,9 +38,9 @@ func (p *Pipeline) begin(ctx context.Context, start func(context.Context, queue.
 		return err
 	}
 	switch backfill := account.Backfill; backfill.State {
-	case gmail.BackfillNone:
+	case mailstore.BackfillNone:
 		err = start(ctx, gmail.NewBackfillJob(p.AccountID, p.App.Env.Config.Gmail.Backfill, ""))
-	case gmail.BackfillFailed:
+	case mailstore.BackfillFailed:
 		err = start(ctx, gmail.NewBackfillJob(p.AccountID, backfill.Query, backfill.Page))
 	}
 	if err != nil {

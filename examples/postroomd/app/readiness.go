@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -144,7 +144,7 @@ func (h *App) signedOut(ctx context.Context, address string) string {
 		return ""
 	}
 	for _, a := range accounts {
-		if a.State == gmail.AccountReauthorize && a.Email == address {
+		if a.State == mailstore.AccountReauthorize && a.Email == address {
 			return a.Email + " has lost its grant: " + h.Env.HowToSignIn(a)
 		}
 	}

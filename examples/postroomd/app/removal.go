@@ -6,18 +6,19 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
 
 // RemoveAccount removes an account. It cancels waiting actions first, so that people who were asked are notified at once, and again at
 // the end, together with executing ones: until then a running postroomd may have decided about mail.
-func (h *App) RemoveAccount(ctx context.Context, a gmail.Account) error {
+func (h *App) RemoveAccount(ctx context.Context, a mailstore.Account) error {
 	waiting := []postroom.ActionState{postroom.ActionPendingApproval, postroom.ActionQueued}
 	if err := h.cancelActions(ctx, a.ID, "the mailbox was removed", waiting...); err != nil {
 		return err
 	}
-	if err := h.Mail.RemoveAccount(ctx, h.Queue, a.ID); err != nil {
+	if err := gmail.RemoveAccount(ctx, h.Mail, h.Queue, a.ID); err != nil {
 		return err
 	}
 	if err := h.cancelActions(ctx, a.ID, "the mailbox was removed", waiting...); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
@@ -24,7 +25,7 @@ type RuleEditor struct {
 	env   *environment.Environment
 	db    queue.DB
 	queue *queue.Queue
-	mail  *gmail.Store
+	mail  *mailstore.Store
 	rules *rulestore.Store
 }
 
@@ -144,7 +145,7 @@ func (e *RuleEditor) Readers(ctx context.Context, accountID string) ([]rulesRead
 	}
 	var list []rulesReader
 	for _, a := range accounts {
-		if a.State == gmail.AccountRemoving || e.env.Config.Paths.Rules == "" && a.ID != accountID {
+		if a.State == mailstore.AccountRemoving || e.env.Config.Paths.Rules == "" && a.ID != accountID {
 			continue
 		}
 		id, err := e.LabelIDs(ctx, a.ID)

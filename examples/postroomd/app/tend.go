@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -87,7 +87,7 @@ func (t *Supervisor) look(ctx context.Context, retry bool) error {
 	mayChange := t.app.Ledger.Held(ctx) == nil
 	var awaited []string
 	for _, a := range accounts {
-		if a.State != gmail.AccountActive && t.stepOf(a.ID) != stepRuns {
+		if a.State != mailstore.AccountActive && t.stepOf(a.ID) != stepRuns {
 			continue
 		}
 		if lack := lacks[a.Email]; lack != "" && !t.app.Env.Shared() { // and no other machine sets it up
@@ -116,10 +116,10 @@ func (t *Supervisor) look(ctx context.Context, retry bool) error {
 
 // lookAtAccess says of the accounts that this machine has no access to what it lacks, by address. What others have left of the rest
 // is taken up: all when access is new, and where other machines share the accounts, again and again.
-func (t *Supervisor) lookAtAccess(ctx context.Context, accounts []gmail.Account, again bool) (lacks map[string]string, err error) {
+func (t *Supervisor) lookAtAccess(ctx context.Context, accounts []mailstore.Account, again bool) (lacks map[string]string, err error) {
 	lacks = map[string]string{}
 	for _, a := range accounts {
-		if a.State != gmail.AccountActive {
+		if a.State != mailstore.AccountActive {
 			continue
 		}
 		if lack := t.app.Env.MissingCredentials(ctx, a); lack != "" {
@@ -140,7 +140,7 @@ func (t *Supervisor) lookAtAccess(ctx context.Context, accounts []gmail.Account,
 
 // Accounts lists those that are not being removed. The mailbox of the configuration is added once: if somebody removes it while the
 // daemon runs, it stays removed.
-func (t *Supervisor) Accounts(ctx context.Context) ([]gmail.Account, error) {
+func (t *Supervisor) Accounts(ctx context.Context) ([]mailstore.Account, error) {
 	if t.app.Env.Config.Gmail.Token != "" && !t.opened {
 		if _, err := t.app.OpenConfiguredAccount(ctx); err != nil {
 			return nil, err
@@ -151,12 +151,12 @@ func (t *Supervisor) Accounts(ctx context.Context) ([]gmail.Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(accounts, func(a gmail.Account) bool { return a.State == gmail.AccountRemoving }), nil
+	return slices.DeleteFunc(accounts, func(a mailstore.Account) bool { return a.State == mailstore.AccountRemoving }), nil
 }
 
 // keepSchedules stores the schedules of the accounts; also of one that cannot be set up, whose mail comes in meanwhile, and is
 // decided about afterwards.
-func (t *Supervisor) keepSchedules(ctx context.Context, accounts []gmail.Account, again bool) error {
+func (t *Supervisor) keepSchedules(ctx context.Context, accounts []mailstore.Account, again bool) error {
 	ids := make([]string, len(accounts))
 	for i := range accounts {
 		ids[i] = accounts[i].ID
@@ -196,7 +196,7 @@ func (t *Supervisor) stepOf(accountID string) superviseStep {
 
 // begins reports whether to set up the account now, and notes that this has begun. An account whose labels could not all be made
 // is set up again when they can be.
-func (t *Supervisor) begins(a gmail.Account, retry, mayChange bool) bool {
+func (t *Supervisor) begins(a mailstore.Account, retry, mayChange bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.Tended[a.ID]
@@ -210,7 +210,7 @@ func (t *Supervisor) begins(a gmail.Account, retry, mayChange bool) bool {
 }
 
 // setUp sets up one account, and reports why it cannot.
-func (t *Supervisor) setUp(ctx context.Context, a gmail.Account) {
+func (t *Supervisor) setUp(ctx context.Context, a mailstore.Account) {
 	now := supervised{Step: StepDone}
 	wants, err := t.startPipeline(ctx, a)
 	switch now.wants = wants; {
@@ -234,7 +234,7 @@ func (t *Supervisor) setUp(ctx context.Context, a gmail.Account) {
 
 // startPipeline starts the pipeline of an account. It reads the rules for each account, whose labels have their own ids. wants
 // reports whether labels are missing that cannot be made now: their ids are not known, and this is done again when they can be.
-func (t *Supervisor) startPipeline(ctx context.Context, a gmail.Account) (wants bool, err error) {
+func (t *Supervisor) startPipeline(ctx context.Context, a mailstore.Account) (wants bool, err error) {
 	file, err := t.app.Env.ReadRules()
 	if err != nil {
 		return false, err
@@ -255,7 +255,7 @@ func (h *App) enqueue(ctx context.Context, job queue.NewJob) error {
 
 // await returns when the job is done, by this process or another. It gives up after a while: the account may have been paused
 // meanwhile.
-func (t *Supervisor) await(ctx context.Context, a gmail.Account, job queue.NewJob) error {
+func (t *Supervisor) await(ctx context.Context, a mailstore.Account, job queue.NewJob) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	enqueued, err := t.app.Queue.Enqueue(ctx, job)

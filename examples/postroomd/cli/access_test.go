@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -80,7 +80,7 @@ func TestADaemonWithoutGrantsLeavesTheMailboxesToOthers(t *testing.T) {
 	}
 	second.ready()
 	for _, a := range statusOf(t, m.where[0]...).Accounts {
-		require.Equal(t, gmail.AccountActive, a.State, a.Reason)
+		require.Equal(t, mailstore.AccountActive, a.State, a.Reason)
 		require.Empty(t, a.Access)
 	}
 	for _, list := range [][]string{{"status"}, {"accounts", "list"}} {
@@ -110,11 +110,11 @@ func TestARevokedMailboxIsSignedOutOnAllMachines(t *testing.T) {
 	m.says(0, "auth", "revoke", sample.Owner)
 	for machine := range m.where {
 		account := statusOf(t, m.where[machine]...).Accounts[0]
-		require.Equal(t, gmail.AccountReauthorize, account.State)
+		require.Equal(t, mailstore.AccountReauthorize, account.State)
 		require.Equal(t, "revoked by "+app.CurrentUser(), account.Reason)
 	}
 	signIn(t, m.where[0]...)
-	require.Equal(t, gmail.AccountActive, statusOf(t, m.where[1]...).Accounts[0].State)
+	require.Equal(t, mailstore.AccountActive, statusOf(t, m.where[1]...).Accounts[0].State)
 }
 
 // The folder of the grants can be copied, with its passphrase.

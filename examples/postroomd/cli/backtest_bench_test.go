@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -17,7 +17,7 @@ import (
 )
 
 // storeCopies fills a store with n messages: those of the sample, over and over.
-func storeCopies(tb testing.TB, store *gmail.Store, db queue.DB, n int) (accountID string) {
+func storeCopies(tb testing.TB, store *mailstore.Store, db queue.DB, n int) (accountID string) {
 	tb.Helper()
 	write := func(fn func(ctx context.Context, tx queue.Tx) error) {
 		require.NoError(tb, db.Write(tb.Context(), fn))
@@ -57,15 +57,15 @@ func storeCopies(tb testing.TB, store *gmail.Store, db queue.DB, n int) (account
 func BenchmarkBacktest(b *testing.B) {
 	const messages = 100_000
 	db := dbtest.SQLite(b)
-	require.NoError(b, gmail.Migrate(b.Context(), db))
-	store, err := gmail.NewStore(gmail.StoreConfig{DB: db})
+	require.NoError(b, mailstore.Migrate(b.Context(), db))
+	store, err := mailstore.New(mailstore.Config{DB: db})
 	require.NoError(b, err)
 	account := storeCopies(b, store, db, messages)
 	file, err := environment.ReadRulesFile("../config/rules.yaml")
 	require.NoError(b, err)
 	cfg := backtest.Config{Rules: file.Rules, Against: file.Rules, Kinds: environment.Kinds}
 	for b.Loop() {
-		result, err := backtest.Run(b.Context(), cfg, store.AllMessages(b.Context(), account, gmail.MessageRange{}))
+		result, err := backtest.Run(b.Context(), cfg, store.AllMessages(b.Context(), account, mailstore.MessageRange{}))
 		require.NoError(b, err)
 		require.Equal(b, messages, result.Messages)
 		b.ReportMetric(float64(messages)/result.Took.Seconds(), "messages/s")

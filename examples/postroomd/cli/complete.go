@@ -18,7 +18,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -185,7 +185,7 @@ func described(value string, words ...string) string {
 
 func storedMailboxes(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
 	accounts, err := h.Mail.Accounts(ctx)
-	return printer.List(accounts, func(a gmail.Account) string { return a.Email }), err
+	return printer.List(accounts, func(a mailstore.Account) string { return a.Email }), err
 }
 
 func storedRules(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
@@ -246,7 +246,7 @@ func storedMail(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	page, err := mailcmd.Search(ctx, h, account.ID, gmail.Search{SpamAndTrash: true, Limit: completionLimit})
+	page, err := mailcmd.Search(ctx, h, account.ID, mailstore.Search{SpamAndTrash: true, Limit: completionLimit})
 	return printer.List(page.Messages, func(m *postroom.Message) string { return described(m.ProviderID, m.Subject) }), err
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -40,7 +40,7 @@ func findExplained(ctx context.Context, h *app.App, said io.Writer, address, id 
 }
 
 // messageOfAction returns the message of an action in the mailbox, or in any if none is given.
-func messageOfAction(ctx context.Context, h *app.App, said io.Writer, account gmail.Account, actionID string) (*postroom.Message, error) {
+func messageOfAction(ctx context.Context, h *app.App, said io.Writer, account mailstore.Account, actionID string) (*postroom.Message, error) {
 	a, err := h.Ledger.Action(ctx, actionID)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -107,7 +108,7 @@ func TestRunOnceSaysThatAccessWasTakenAway(t *testing.T) {
 	r := postroomd(t, append([]string{"auth", "revoke", sample.Owner}, where...)...)
 	require.Equal(t, 0, r.status, r.stderr)
 	box := failedRun(t, where...).Mailboxes[0]
-	require.Equal(t, gmail.AccountReauthorize, box.State)
+	require.Equal(t, mailstore.AccountReauthorize, box.State)
 	require.Contains(t, box.Failure, "sign in again with 'postroomd auth login'")
 }
 
@@ -115,12 +116,12 @@ func TestRunOnceSaysThatAccessWasTakenAway(t *testing.T) {
 func TestRunOnceWorksOnAllMailboxes(t *testing.T) {
 	server, where := signedIn(t, neighbour)
 	first := runOnce(t, append(where, "--set", "gmail.address="+neighbour)...)
-	require.Equal(t, []view.MailboxRun{{Email: neighbour, State: gmail.AccountActive, Messages: 1}}, first.Mailboxes)
+	require.Equal(t, []view.MailboxRun{{Email: neighbour, State: mailstore.AccountActive, Messages: 1}}, first.Mailboxes)
 	all := runOnce(t, where...)
 	require.Equal(t, []int{2, 1, 2}, []int{all.Messages, all.New, all.Rules["Tea"]})
 	require.Zero(t, all.Failed)
 	require.ElementsMatch(t, []view.MailboxRun{
-		{Email: neighbour, State: gmail.AccountActive, Messages: 1}, {Email: sample.Owner, State: gmail.AccountActive, Messages: 1},
+		{Email: neighbour, State: mailstore.AccountActive, Messages: 1}, {Email: sample.Owner, State: mailstore.AccountActive, Messages: 1},
 	}, all.Mailboxes)
 
 	for _, deliver := range []func(context.Context, []byte) (gmailtest.Message, error){server.Deliver, mustAccount(t, server, neighbour).Deliver} {

@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
@@ -144,7 +145,7 @@ func TestARemovedMailboxStaysAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, accounts, 1)
 
-	require.NoError(t, h.Mail.RemoveAccount(t.Context(), h.Queue, accounts[0].ID))
+	require.NoError(t, gmail.RemoveAccount(t.Context(), h.Mail, h.Queue, accounts[0].ID))
 	accounts, err = tender.Accounts(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, accounts)

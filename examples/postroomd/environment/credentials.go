@@ -7,12 +7,13 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/term"
+
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/agefile"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
-	"golang.org/x/term"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 )
 
 // OAuthApp is the program as it is registered with Google.
@@ -88,20 +89,20 @@ func (s *Environment) CheckTokens(ctx context.Context) error {
 }
 
 // LostGrant reports whether nobody is signed in to a mailbox any more, as far as can be said here and without a question.
-func (s *Environment) LostGrant(ctx context.Context, a gmail.Account) bool {
+func (s *Environment) LostGrant(ctx context.Context, a mailstore.Account) bool {
 	if s.ByToken(a) || s.Config.Gmail.ClientID == "" {
 		return false
 	}
-	return a.State == gmail.AccountReauthorize || !s.Shared() && !s.hasGrant(ctx, a.Email)
+	return a.State == mailstore.AccountReauthorize || !s.Shared() && !s.hasGrant(ctx, a.Email)
 }
 
 // ByToken reports whether a mailbox is worked on by the configured token.
-func (s *Environment) ByToken(a gmail.Account) bool {
+func (s *Environment) ByToken(a mailstore.Account) bool {
 	return s.Config.Gmail.Token != "" && strings.EqualFold(a.Email, s.Config.Gmail.Address)
 }
 
 // HowToSignIn is what to do about a mailbox whose grant is gone.
-func (s *Environment) HowToSignIn(a gmail.Account) string {
+func (s *Environment) HowToSignIn(a mailstore.Account) string {
 	if s.ByToken(a) {
 		return "set gmail.token to a token that is valid, start 'postroomd run' anew, and 'postroomd accounts resume " + a.Email + "'"
 	}

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/agefile"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 )
 
 // MissingCredentials says that this machine has no access to a mailbox, and what to do; empty if it has, or if that cannot be told without a
 // question. On one machine, a grant that is gone is not lacking: the account is to sign in again.
-func (s *Environment) MissingCredentials(ctx context.Context, a gmail.Account) string {
+func (s *Environment) MissingCredentials(ctx context.Context, a mailstore.Account) string {
 	g := s.Config.Gmail
 	switch {
 	case s.Demo, s.ByToken(a), g.Token == "" && g.ClientID == "":
@@ -43,7 +43,7 @@ func (s *Environment) hasGrant(ctx context.Context, email string) bool {
 }
 
 // GiveAccess is what to do about a mailbox that this machine has no access to.
-func (s *Environment) GiveAccess(a gmail.Account) string {
+func (s *Environment) GiveAccess(a mailstore.Account) string {
 	g := s.Config.Gmail
 	remove := "'postroomd accounts remove " + a.Email + "'"
 	signIn := "sign in on this machine with 'postroomd auth login " + a.Email + "'"
@@ -62,6 +62,6 @@ func (s *Environment) GiveAccess(a gmail.Account) string {
 }
 
 // MissingCredentialsError is the error of calls for a mailbox that this machine has no token for.
-func (s *Environment) MissingCredentialsError(a gmail.Account) error {
+func (s *Environment) MissingCredentialsError(a mailstore.Account) error {
 	return &gmailapi.Error{Op: "use account " + a.Email, Class: gmailapi.ClassNoAccess, Hint: s.GiveAccess(a)}
 }

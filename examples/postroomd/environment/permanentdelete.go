@@ -6,6 +6,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -21,7 +22,7 @@ func (s *Environment) Scopes() []string {
 }
 
 // MayDelete says why mail of an account is not deleted for ever, and what to do; nil if it is, or nobody knows.
-func (s *Environment) MayDelete(a gmail.Account) error {
+func (s *Environment) MayDelete(a mailstore.Account) error {
 	switch {
 	case s.Config.Gmail.ClientID == "" || s.ByToken(a):
 		return nil

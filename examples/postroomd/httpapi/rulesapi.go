@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulestore"
@@ -122,14 +123,14 @@ func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, 
 }
 
 // makeLabels creates the labels that actions of the rule name, in the mailboxes of the rule.
-func (a rulesAPI) makeLabels(ctx context.Context, tx queue.Tx, accounts []gmail.Account, rule *rules.Rule) error {
+func (a rulesAPI) makeLabels(ctx context.Context, tx queue.Tx, accounts []mailstore.Account, rule *rules.Rule) error {
 	labels := rule.NeededLabels(environment.Kinds)
 	if len(labels) == 0 {
 		return nil
 	}
 	only := cmp.Or(rule.AccountID, accountRef(rule.Scope == rules.ScopeAccount, rule.ScopeRef))
 	for _, account := range accounts {
-		if account.State == gmail.AccountRemoving || only != "" && only != account.ID {
+		if account.State == mailstore.AccountRemoving || only != "" && only != account.ID {
 			continue
 		}
 		if _, err := a.app.Queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(account.ID, labels...)); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/llm"
 )
 
@@ -69,8 +69,8 @@ func NewCost(ctx context.Context, h *app.App, now time.Time) (*Cost, error) {
 	if v.Month, err = newPeriod(ctx, h, accounts, from, until); err != nil {
 		return nil, err
 	}
-	all := gmail.Account{}
-	for _, a := range append([]gmail.Account{all}, accounts...) {
+	all := mailstore.Account{}
+	for _, a := range append([]mailstore.Account{all}, accounts...) {
 		f, err := h.Models.Records.Forecast(ctx, a.ID, now)
 		if err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func NewCost(ctx context.Context, h *app.App, now time.Time) (*Cost, error) {
 	return v, nil
 }
 
-func newPeriod(ctx context.Context, h *app.App, accounts []gmail.Account, from, until time.Time) (Period, error) {
+func newPeriod(ctx context.Context, h *app.App, accounts []mailstore.Account, from, until time.Time) (Period, error) {
 	p := Period{From: from, Until: until, Spent: []Spent{}}
 	costs, err := h.Models.Records.Costs(ctx, from, until)
 	for _, c := range costs {
@@ -105,7 +105,7 @@ func newPeriod(ctx context.Context, h *app.App, accounts []gmail.Account, from, 
 }
 
 // EmailOf returns the id of an account that no longer exists.
-func EmailOf(accounts []gmail.Account, id string) string {
+func EmailOf(accounts []mailstore.Account, id string) string {
 	for _, a := range accounts {
 		if a.ID == id {
 			return a.Email
@@ -115,7 +115,7 @@ func EmailOf(accounts []gmail.Account, id string) string {
 }
 
 // budget returns today's budget of an account, or of all together for the empty id.
-func newBudget(ctx context.Context, h *app.App, a gmail.Account, now time.Time) (Budget, error) {
+func newBudget(ctx context.Context, h *app.App, a mailstore.Account, now time.Time) (Budget, error) {
 	cfg := &h.Env.Config.LLM
 	v := Budget{Mailbox: a.Email, Tokens: int64(cfg.AccountTokensDay), Dollars: cfg.AccountDollarsDay}
 	if a.ID == "" {

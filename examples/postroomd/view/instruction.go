@@ -2,13 +2,13 @@ package view
 
 import (
 	"context"
-	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/llm/guidance"
 )
 
@@ -29,7 +29,7 @@ type Instruction struct {
 	Revision  int64                 `json:"revision"`
 }
 
-func newInstruction(i guidance.Instruction, accounts []gmail.Account) Instruction {
+func newInstruction(i guidance.Instruction, accounts []mailstore.Account) Instruction {
 	v := Instruction{
 		ID: i.ID, Name: i.Name, Scope: i.Scope, ScopeRef: i.ScopeRef, For: i.About(), Text: i.Text, Forbids: append([]postroom.ActionType{}, i.Forbids...),
 		Enabled: i.Enabled, Priority: i.Priority, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt, Revision: i.Revision,

@@ -11,17 +11,17 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // A MailboxRun is what a run that ends says of one mailbox.
 type MailboxRun struct {
-	Email    string             `json:"email"`
-	State    gmail.AccountState `json:"state"`
-	Reason   string             `json:"reason,omitempty"`  // of the state
-	Messages int                `json:"messages"`          // that are stored now, broken ones too
-	Failure  string             `json:"failure,omitempty"` // why it could not be worked on, and what to do
+	Email    string                 `json:"email"`
+	State    mailstore.AccountState `json:"state"`
+	Reason   string                 `json:"reason,omitempty"`  // of the state
+	Messages int                    `json:"messages"`          // that are stored now, broken ones too
+	Failure  string                 `json:"failure,omitempty"` // why it could not be worked on, and what to do
 }
 
 // mailboxRuns says what became of each mailbox.
@@ -68,7 +68,7 @@ func leftByFailures(ctx context.Context, o *app.OneRun) (map[string]error, error
 	}
 	left := map[string]error{}
 	for _, p := range o.Mailboxes {
-		of := slices.DeleteFunc(slices.Clone(jobs), func(j queue.Job) bool { return j.LimitKey != gmail.LimitKey(p.AccountID) })
+		of := slices.DeleteFunc(slices.Clone(jobs), func(j queue.Job) bool { return j.LimitKey != mailstore.LimitKey(p.AccountID) })
 		if len(of) > 0 {
 			last := of[0] // the newest
 			left[p.AccountID] = fmt.Errorf("%s again after %s, by 'postroomd run' or the next run; the last error, of job %s (%s): %s",
@@ -80,16 +80,16 @@ func leftByFailures(ctx context.Context, o *app.OneRun) (map[string]error, error
 
 // failureOf says why a mailbox could not be worked on, if it could not; fault is why it could not be set up, or not be worked on to the
 // end. One that a person has paused has not failed.
-func failureOf(a gmail.Account, fault error) string {
+func failureOf(a mailstore.Account, fault error) string {
 	switch {
-	case a.State == gmail.AccountReauthorize:
+	case a.State == mailstore.AccountReauthorize:
 		return fmt.Sprintf("access to it was taken away (%s): sign in again with 'postroomd auth login', or give another gmail.token and then "+
 			"'postroomd accounts resume %s'", cmp.Or(a.Reason, "no reason is known"), a.Email)
-	case a.State == gmail.AccountPaused:
+	case a.State == mailstore.AccountPaused:
 		return ""
 	case fault != nil:
 		return fault.Error()
-	case a.Backfill.State == gmail.BackfillFailed:
+	case a.Backfill.State == mailstore.BackfillFailed:
 		return fmt.Sprintf("its mail could not be listed to the end: %s; run this again, and it goes on", a.Backfill.Error)
 	}
 	return ""
@@ -101,7 +101,7 @@ func (m *MailboxRun) print(t *tally, several bool) {
 	switch {
 	case m.Failure != "":
 		t.linef("%s could not be worked on: %s", email, printer.Printable(m.Failure))
-	case m.State == gmail.AccountPaused:
+	case m.State == mailstore.AccountPaused:
 		t.linef("%s is paused%s, and nothing is done there until 'postroomd accounts resume %s'.", email, printer.Unless(m.Reason == "", " ("+printer.Printable(m.Reason)+")"), email)
 	case several:
 		t.linef("%s: %s stored.", email, printer.Count(m.Messages, "message is", "messages are"))

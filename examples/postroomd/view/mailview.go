@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -29,11 +29,11 @@ type Doubt struct {
 	Meant  string `json:"meant,omitempty"`
 }
 
-func NewMailPage(found gmail.SearchPage, names app.LabelNames) MailPage {
+func NewMailPage(found mailstore.SearchPage, names app.LabelNames) MailPage {
 	return MailPage{
 		Messages: printer.List(found.Messages, func(m *postroom.Message) Mail { return NewMail(m, names) }),
 		Next:     found.Next, UnknownLabels: found.UnknownLabels,
-		Doubts: printer.List(found.Doubts, func(d gmail.SearchDoubt) Doubt { return Doubt(d) }),
+		Doubts: printer.List(found.Doubts, func(d mailstore.SearchDoubt) Doubt { return Doubt(d) }),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/rules/rulestore"
@@ -28,7 +28,7 @@ type RulesVersion struct {
 	HasSource bool             `json:"has_source"`
 }
 
-func newRulesVersion(v rulestore.Version, accounts []gmail.Account) RulesVersion {
+func newRulesVersion(v rulestore.Version, accounts []mailstore.Account) RulesVersion {
 	about := "all mail"
 	if v.AccountID != "" {
 		about = EmailOf(accounts, v.AccountID)

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/discord"
 )
@@ -43,20 +43,20 @@ type DiscordStatus struct {
 }
 
 type AccountStatus struct {
-	ID         string              `json:"id"`
-	Email      string              `json:"email"`
-	State      gmail.AccountState  `json:"state"`
-	Reason     string              `json:"reason,omitempty"` // of the state
-	Messages   int                 `json:"messages"`         // taken in, broken ones too
-	HistoryID  uint64              `json:"history_id"`
-	LastSyncAt time.Time           `json:"last_sync_at,omitzero"`
-	SyncAge    float64             `json:"sync_age_seconds,omitempty"` // since the history was last read to its end
-	Backfill   gmail.BackfillState `json:"backfill"`
-	Failure    string              `json:"backfill_error,omitempty"` // why it has failed
-	Query      string              `json:"backfill_query,omitempty"`
-	Listed     int                 `json:"backfill_listed"`   // messages so far
-	Estimate   int                 `json:"backfill_estimate"` // of all there are to list
-	Wanted     []string            `json:"labels_to_make,omitempty"`
+	ID         string                  `json:"id"`
+	Email      string                  `json:"email"`
+	State      mailstore.AccountState  `json:"state"`
+	Reason     string                  `json:"reason,omitempty"` // of the state
+	Messages   int                     `json:"messages"`         // taken in, broken ones too
+	HistoryID  uint64                  `json:"history_id"`
+	LastSyncAt time.Time               `json:"last_sync_at,omitzero"`
+	SyncAge    float64                 `json:"sync_age_seconds,omitempty"` // since the history was last read to its end
+	Backfill   mailstore.BackfillState `json:"backfill"`
+	Failure    string                  `json:"backfill_error,omitempty"` // why it has failed
+	Query      string                  `json:"backfill_query,omitempty"`
+	Listed     int                     `json:"backfill_listed"`   // messages so far
+	Estimate   int                     `json:"backfill_estimate"` // of all there are to list
+	Wanted     []string                `json:"labels_to_make,omitempty"`
 
 	Access string `json:"access,omitempty"` // What this machine lacks to work on it, and what to do
 
@@ -114,7 +114,7 @@ func newDiscordStatus(ctx context.Context, h *app.App) (*DiscordStatus, error) {
 	return &DiscordStatus{Channel: h.Env.Config.Discord.ChannelID, People: len(people), Posted: posted}, err
 }
 
-func newAccountStatus(ctx context.Context, h *app.App, a gmail.Account) (AccountStatus, error) {
+func newAccountStatus(ctx context.Context, h *app.App, a mailstore.Account) (AccountStatus, error) {
 	messages, err := h.CountMail(ctx, a.ID)
 	of := AccountStatus{
 		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, Messages: messages, HistoryID: a.HistoryID, LastSyncAt: a.LastSyncAt,
@@ -122,9 +122,9 @@ func newAccountStatus(ctx context.Context, h *app.App, a gmail.Account) (Account
 		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
 	}
 	switch a.State {
-	case gmail.AccountReauthorize:
+	case mailstore.AccountReauthorize:
 		of.signIn = h.Env.HowToSignIn(a)
-	case gmail.AccountActive:
+	case mailstore.AccountActive:
 		of.Access = h.Env.MissingCredentials(ctx, a)
 	}
 	if !a.LastSyncAt.IsZero() {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -143,9 +143,9 @@ func TestSummaryReads(t *testing.T) {
 	s := &Summary{
 		Messages: 120, New: 100,
 		Mailboxes: []MailboxRun{
-			{Email: "you@example.com", State: gmail.AccountActive, Messages: 120},
-			{Email: "ann@example.com", State: gmail.AccountPaused, Reason: "holiday"},
-			{Email: "bob@example.com", State: gmail.AccountActive, Failure: "its labels could not be read: forbidden"},
+			{Email: "you@example.com", State: mailstore.AccountActive, Messages: 120},
+			{Email: "ann@example.com", State: mailstore.AccountPaused, Reason: "holiday"},
+			{Email: "bob@example.com", State: mailstore.AccountActive, Failure: "its labels could not be read: forbidden"},
 		},
 		Actions:   map[postroom.ActionType]int{"move": 40, "apply_label": 12, "none": 40, "delete": 3},
 		Rules:     map[string]int{"Newsletters": 40, "Receipts": 12, "Junk\x1b[31m": 3},

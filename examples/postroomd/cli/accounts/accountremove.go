@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail"
 )
 
 // A removal is of one mailbox.
@@ -65,7 +66,7 @@ func (r *removal) run(ctx context.Context, cmd *cobra.Command, h *app.App, addre
 
 // onlyForget deletes the records of sent messages of a mailbox that was removed before.
 func (r *removal) onlyForget(ctx context.Context, cmd *cobra.Command, h *app.App, address string) error {
-	kept, err := h.Mail.SentKept(ctx, address)
+	kept, err := gmail.NewSentRecord(h.Mail).Kept(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (r *removal) confirm(cmd *cobra.Command, text, refused string) error {
 }
 
 func (r *removal) forgetSent(ctx context.Context, cmd *cobra.Command, h *app.App, address string) error {
-	forgotten, err := h.Mail.ForgetSent(ctx, address)
+	forgotten, err := gmail.NewSentRecord(h.Mail).Forget(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -42,7 +42,7 @@ func accountsList() *cobra.Command {
 }
 
 func accountsPause() *cobra.Command {
-	cmd := accountCommand("pause", "Stop the jobs of a mailbox until it is resumed", func(ctx context.Context, h *app.App, a gmail.Account, cmd *cobra.Command) (string, error) {
+	cmd := accountCommand("pause", "Stop the jobs of a mailbox until it is resumed", func(ctx context.Context, h *app.App, a mailstore.Account, cmd *cobra.Command) (string, error) {
 		why, err := cmd.Flags().GetString("why")
 		if err != nil {
 			return "", err
@@ -54,7 +54,7 @@ func accountsPause() *cobra.Command {
 }
 
 func accountsResume() *cobra.Command {
-	return accountCommand("resume", "Let the jobs of a mailbox run again", func(ctx context.Context, h *app.App, a gmail.Account, _ *cobra.Command) (string, error) {
+	return accountCommand("resume", "Let the jobs of a mailbox run again", func(ctx context.Context, h *app.App, a mailstore.Account, _ *cobra.Command) (string, error) {
 		now := "is active"
 		if h.Env.LostGrant(ctx, a) {
 			now = "is resumed, but its grant is gone: " + h.Env.HowToSignIn(a)
@@ -66,7 +66,7 @@ func accountsResume() *cobra.Command {
 }
 
 // accountCommand is a command that changes the mailbox of an address, and says what the mailbox is then.
-func accountCommand(name, short string, change func(context.Context, *app.App, gmail.Account, *cobra.Command) (string, error)) *cobra.Command {
+func accountCommand(name, short string, change func(context.Context, *app.App, mailstore.Account, *cobra.Command) (string, error)) *cobra.Command {
 	cmd := &cobra.Command{Use: name + " ADDRESS", Short: short, Args: cobra.ExactArgs(1)}
 	place := command.NewEnvironmentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -15,9 +15,9 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -199,7 +199,7 @@ func signOut(ctx context.Context, s *environment.Environment, email string) erro
 		return err
 	}
 	account, err := h.Mail.AccountByEmail(ctx, email)
-	if err == nil && account.State != gmail.AccountRemoving {
+	if err == nil && account.State != mailstore.AccountRemoving {
 		err = h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 			return h.Mail.SignOut(ctx, tx, h.Queue, account.ID, "revoked by "+app.CurrentUser())
 		})

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/suggest"
-	"github.com/spf13/cobra"
 )
 
 // MailboxFlag adds the flag that names one mailbox among several.
@@ -21,24 +22,24 @@ func MailboxFlag(cmd *cobra.Command) *string {
 }
 
 // Mailbox returns the account of the address, or the only account if no address is given.
-func Mailbox(ctx context.Context, h *app.App, address string) (gmail.Account, error) {
+func Mailbox(ctx context.Context, h *app.App, address string) (mailstore.Account, error) {
 	if address != "" {
 		return Account(ctx, h, address)
 	}
 	accounts, err := h.Mail.Accounts(ctx)
 	switch {
 	case err != nil:
-		return gmail.Account{}, err
+		return mailstore.Account{}, err
 	case len(accounts) == 0:
-		return gmail.Account{}, usage.Errorf("there is no mailbox yet; %s", h.Env.HowToAddMailbox())
+		return mailstore.Account{}, usage.Errorf("there is no mailbox yet; %s", h.Env.HowToAddMailbox())
 	case len(accounts) != 1:
-		return gmail.Account{}, usage.Errorf("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
+		return mailstore.Account{}, usage.Errorf("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
 	}
 	return accounts[0], nil
 }
 
 // Account returns the account of a typed address.
-func Account(ctx context.Context, h *app.App, address string) (gmail.Account, error) {
+func Account(ctx context.Context, h *app.App, address string) (mailstore.Account, error) {
 	a, err := h.Mail.AccountByEmail(ctx, address)
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = NoMailboxError(ctx, h, address, "")
@@ -55,7 +56,7 @@ func NoMailboxError(ctx context.Context, h *app.App, address, more string) error
 	if err != nil {
 		return err
 	}
-	addresses := printer.List(accounts, func(a gmail.Account) string { return a.Email })
+	addresses := printer.List(accounts, func(a mailstore.Account) string { return a.Email })
 	return usage.Errorf("there is no mailbox %s here%s; %s", address, more, Instead(address, addresses, "the mailboxes are"))
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -59,7 +59,7 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list of the same search ended; it says how")
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		search := gmail.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
+		search := mailstore.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			account, err := command.Mailbox(ctx, h, *address)
 			if err != nil {
@@ -85,7 +85,7 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 }
 
 // warnOfDoubts reports terms that are probably typos.
-func warnOfDoubts(w io.Writer, doubts []gmail.SearchDoubt) {
+func warnOfDoubts(w io.Writer, doubts []mailstore.SearchDoubt) {
 	for _, d := range doubts {
 		meant := ""
 		if d.Meant != "" {
@@ -103,22 +103,22 @@ func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 }
 
 // Search fills a page: a page of the store may be short although there is more.
-func Search(ctx context.Context, h *app.App, accountID string, s gmail.Search) (gmail.SearchPage, error) {
+func Search(ctx context.Context, h *app.App, accountID string, s mailstore.Search) (mailstore.SearchPage, error) {
 	page, err := h.Mail.Search(ctx, accountID, s)
-	if errors.Is(err, gmail.ErrSearchCursor) {
+	if errors.Is(err, mailstore.ErrSearchCursor) {
 		return page, usage.Errorf("--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
 	}
 	for err == nil && page.Next != "" && len(page.Messages) < s.Limit {
 		rest := s
 		rest.Cursor, rest.Limit = page.Next, s.Limit-len(page.Messages)
-		var more gmail.SearchPage
+		var more mailstore.SearchPage
 		more, err = h.Mail.Search(ctx, accountID, rest)
 		page.Messages, page.Next = append(page.Messages, more.Messages...), more.Next
 	}
 	return page, err
 }
 
-func printMail(w io.Writer, found gmail.SearchPage, names app.LabelNames) error {
+func printMail(w io.Writer, found mailstore.SearchPage, names app.LabelNames) error {
 	t := printer.NewTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
 	for _, m := range found.Messages {
 		t.Row(m.ProviderID, printer.Clock(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50), strings.Join(view.LabelsOf(m, names), ", "))
@@ -169,7 +169,7 @@ func mailShow() *cobra.Command {
 }
 
 // Find finds a message by its id at Gmail or by Postroom's id.
-func Find(ctx context.Context, h *app.App, account gmail.Account, id string) (*postroom.Message, error) {
+func Find(ctx context.Context, h *app.App, account mailstore.Account, id string) (*postroom.Message, error) {
 	ours, err := h.Mail.MessageID(ctx, account.ID, id)
 	if errors.Is(err, postroom.ErrNotFound) {
 		ours, err = id, nil

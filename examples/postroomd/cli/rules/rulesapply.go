@@ -17,7 +17,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -65,7 +65,7 @@ func rulesApply() *cobra.Command {
 	return cmd
 }
 
-func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, window gmail.MessageRange) error {
+func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, window mailstore.MessageRange) error {
 	account, err := command.Mailbox(ctx, h, *a.address)
 	if err != nil {
 		return err

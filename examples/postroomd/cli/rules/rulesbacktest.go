@@ -20,7 +20,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/mailsource"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/backtest"
@@ -90,7 +90,7 @@ func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
 }
 
 // stored tries rules on stored mail.
-func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *app.App, path string, window gmail.MessageRange) error {
+func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *app.App, path string, window mailstore.MessageRange) error {
 	account, err := command.Mailbox(ctx, h, *b.address)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *app
 }
 
 // foreign tries rules on mail from elsewhere, whose labels have only names.
-func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *mailsource.Source, window gmail.MessageRange) error {
+func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *mailsource.Source, window mailstore.MessageRange) error {
 	file, err := environment.ReadRulesFile(path)
 	if err != nil {
 		return err
@@ -198,13 +198,13 @@ func systemLabelID(name string) string {
 	return name
 }
 
-func inWindow(msg *postroom.Message, w gmail.MessageRange) bool {
+func inWindow(msg *postroom.Message, w mailstore.MessageRange) bool {
 	return (w.Since.IsZero() || !msg.ReceivedAt.Before(w.Since)) && (w.Until.IsZero() || msg.ReceivedAt.Before(w.Until))
 }
 
 // mailWindow selects mail that is like new mail: there are no decisions about sent mail, drafts, spam and trash.
-func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) {
-	r := gmail.MessageRange{SkipLabels: []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}}
+func mailWindow(since, until string, now time.Time) (mailstore.MessageRange, error) {
+	r := mailstore.MessageRange{SkipLabels: []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}}
 	for _, bound := range []struct {
 		flag, text string
 		to         *time.Time

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/backtest"
 	"github.com/postroom-go/postroom/rules/ruleschat"
@@ -73,7 +73,7 @@ type rulesTalk struct {
 	app     *app.App
 	chat    *ruleschat.Chat
 	session ruleschat.Session
-	account gmail.Account
+	account mailstore.Account
 	current *rulesfile.File
 }
 
@@ -123,7 +123,7 @@ func findSession(ctx context.Context, h *app.App, id string) (ruleschat.Session,
 	return list[0], nil
 }
 
-func talkAbout(ctx context.Context, h *app.App, account gmail.Account, session ruleschat.Session) (*rulesTalk, error) {
+func talkAbout(ctx context.Context, h *app.App, account mailstore.Account, session ruleschat.Session) (*rulesTalk, error) {
 	chat, err := h.NewRulesChat()
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func changedRules(before, after *rulesfile.File) []string {
 }
 
 // try shows the effect that the proposal would have had on stored mail, compared with the current rules.
-func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window gmail.MessageRange) (*backtest.Report, error) {
+func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window mailstore.MessageRange) (*backtest.Report, error) {
 	id, err := c.app.RuleEditor.LabelIDs(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
