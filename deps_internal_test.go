@@ -19,44 +19,44 @@ var internalPackages = map[string]struct {
 	"internal/dbquery": {
 		users: []string{
 			"gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance", "rules/rulestore",
-			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit",
+			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit", "gmail/internal/maildb", "gmail/mailstore",
 		},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
 	"internal/dbvalue": {users: []string{
 		"internal/dbquery", "gmail", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety",
-		"safety/discord", "gmail/gmailapi",
+		"safety/discord", "gmail/gmailapi", "gmail/internal/maildb", "gmail/mailstore",
 	}},
 	"internal/dbtime": {users: []string{
 		"gmail", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
 		"queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
-		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit",
+		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit", "gmail/mailstore",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety"}},
 	"internal/fields": {users: []string{
 		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
-		"rules/backtest", "rules/rulesfile", "rules/rulestore", "safety/audit",
+		"rules/backtest", "rules/rulesfile", "rules/rulestore", "safety/audit", "gmail/mailstore",
 	}},
 	"internal/gmailquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules/gmailfilter"},
+		users:   []string{"gmail/mailstore", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules/gmailfilter"},
 		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
-	"internal/mailname": {users: []string{"gmail", "rules", "rules/backtest", "safety"}, imports: []string{"golang.org/x/net/"}},
+	"internal/mailname": {users: []string{"gmail", "gmail/mailstore", "rules", "rules/backtest", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
 		users: []string{
-			"gmail", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore", "rules/ruleschat",
+			"gmail/mailstore", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore", "rules/ruleschat",
 			"safety", "safety/discord", "examples/postroomd/", "safety/audit",
 		},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
 	// The words of the root, from a message that package mime has read.
-	"internal/readmail":         {users: []string{"gmail", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
+	"internal/readmail":         {users: []string{"gmail/mailstore", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
 	"internal/scrypt":           {users: []string{"gmail/auth/agefile"}},
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users:   []string{"gmail", "llm", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat", "safety", "gmail/gmailapi"},
+		users:   []string{"gmail/mailstore", "llm", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat", "safety", "gmail/gmailapi"},
 		imports: []string{"github.com/google/uuid"},
 	},
 
@@ -92,6 +92,11 @@ var internalPackages = map[string]struct {
 	"rules/internal/yamlscalar": {users: []string{"rules", "rules/backtest", "rules/rulesfile"}},
 	// The HTTP client, the failures and the rate limits of the providers of models.
 	"llm/internal/provider": {users: []string{"llm/openai", "llm/anthropic", "llm/gemini"}, imports: []string{"llm"}},
+	// The rows of the packages of gmail.
+	"gmail/internal/maildb": {
+		users:   []string{"gmail", "gmail/mailstore"},
+		imports: []string{"", "queue", "internal/dbquery", "internal/dbvalue"},
+	},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {
 		users:   []string{"gmail/gmailtest", "gmail/gmailtest/mailbox"},

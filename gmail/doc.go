@@ -12,60 +12,17 @@
 //	                                                        └→ outbound.send, for forward and auto_reply
 //	unsnooze.gmail      a snoozed message comes back, at its time
 //
-// A [Client] calls Gmail, a [Store] keeps the mail, and [Register] registers the handlers of the jobs with a [queue.Dispatcher].
+// A [Client] calls Gmail, a [mailstore.Store] keeps the mail, and [Register] registers the handlers of the jobs with a [queue.Dispatcher].
 // Each job calls Gmail first and then commits once: its writes, the jobs that follow and its own completion are one transaction.
 // This package does not decide about mail: the host's OnMessage enqueues the job that does, or its Decide makes that job
 // unnecessary if rules alone decide. The decision comes back through a [Ledger] as an action to carry out. Package undo uses a
 // [Mailbox] to undo actions.
-//
-// # Who owns what
-//
-// Only this package writes the tables accounts, threads, messages, broken_messages and labels, and those of the search index, of
-// reconciliations and of outbound messages. Rows are keyed by the account and Gmail's id and have a permanent id of their own.
-// Gmail is the source of truth and the tables are the copy. A change at Gmail may reach the stored labels late, so actions and
-// undos ask Gmail. Two columns belong to the user: the description of a label, and whether a model may choose it.
 //
 // # The cursor
 //
 // An account's HistoryID is a cursor: everything that happened up to it has been queued. It is moved only in the transaction that
 // queues what happened, and only forward. The first page of a backfill reads it before it lists anything. A push, which has the
 // newest history id, never sets it. So mail may be seen twice, and is never lost; the keys of the jobs remove duplicates.
-//
-// # Lists and searches
-//
-// [Store.Search] and [Store.SearchThreads] find stored mail by the language of Gmail's search box, newest first, page by page. A
-// message is found only if reading it and comparing it with the query says so. An index chooses the messages to read, the
-// candidates: possibly more than match, never fewer.
-//
-// The index answers one kind of question: in which seconds were messages received that have this term, from that second back? A
-// term is a word in a field (sender, recipients, subject, file name, List-ID, Delivered-To, or anywhere), a property such as
-// has:attachment, a Message-ID, or a size to the power of two; a label is looked up in the same way. Seconds are in the order of
-// the results, so that a query's tree is answered by walking down several such lists at once, and only as far as a page reaches:
-//
-//	and             the seconds that all nodes have; nodes without an answer are left out
-//	or              the seconds that one node has; if one has no answer, there is none
-//	not, dates      no answer; dates at the top of the query bound the walk
-//	phrase, AROUND  the seconds that all of its words have, or of more than eight the longest
-//	label           the seconds of message_labels
-//
-// A query without an answer (a minus alone, no query) is answered by reading the messages, newest first; the database evaluates
-// labels, dates and sizes at its top. If a message is deleted, or stored again with other words, its old index entries stay:
-// their seconds lead to nothing, or to a message that is read and not found.
-//
-// message_terms has the seconds of all terms except labels. Each row has those of one of 512 slots, by the hash of the term, and
-// of 2^20 seconds of time: lists of terms and of differences between seconds, of up to about 4 KB, after which another row
-// begins. So a word costs two or three bytes for each message that has it; a word in ten years of mail reads a hundred short
-// rows; and storing 512 messages writes some 512 rows, where a row for each word of each message would be 80,000.
-//
-// For that reason messages are indexed together. The transaction that stores a message stores its terms in unindexed_messages, as
-// one value. When 512 wait, the next history sync or page of a backfill enqueues index.gmail, which moves them into
-// message_terms. Searches read the waiting messages, and then message_terms: a message that is moved in between is seen twice.
-// When more than 2,048 wait, as after an upgrade from a version without an index, whose migration lets all stored messages wait,
-// words have no answer until the job has indexed them. [Store.IndexMessages] does the same without the job. On PostgreSQL a
-// trigger also queues each message that a daemon of such a version stores meanwhile.
-//
-// message_labels has a row for each label of each message. Triggers on messages keep it exact, because a list of messages that
-// were ever unread would not help to find the unread ones.
 //
 // # Changes by people
 //
@@ -112,10 +69,10 @@
 // The counts of messages to each recipient, and the record of what was sent before about a message, are not signed. Deleting them
 // resets the limits, for actions that are otherwise permitted. Drafts are not signed either: see [Drafts].
 //
-// The record of what was sent belongs to the mailbox, not to the id of an account. [Store.RemoveAccount] keeps hashes of what the
+// The record of what was sent belongs to the mailbox, not to the id of an account. [RemoveAccount] keeps hashes of what the
 // account had sent, about which of Gmail's messages, to whom and when. If the mailbox comes back, as another account, an action
 // that would send the same is refused unless a person has approved it, and the limits of its recipients continue.
-// [Store.SentBefore] informs a ledger earlier, so that it cancels such an action or asks about it; [Store.ForgetSent] deletes the
+// [SentRecord.SentBefore] informs a ledger earlier, so that it cancels such an action or asks about it; [SentRecord.Forget] deletes the
 // hashes. A send that a removal has interrupted counts as possibly made. The hashes are not pruned: old mail is sorted as new
 // with the rest.
 //
@@ -147,11 +104,11 @@
 //
 // A job that finds its account removed is canceled, and so is its action.
 //
-// What a person has granted is stored with the account ([Store.SetScopes]). A host tells by it which accounts delete permanently, which needs
+// What a person has granted is stored with the account ([mailstore.Store.SetScopes]). A host tells by it which accounts delete permanently, which needs
 // more than everything else ([RefusalsConfig].MayDelete).
 //
-// An account is active, paused by a person ([Store.Pause]), or waits for a person to sign in again ([AccountReauthorize]). Jobs of an
-// account that is not active wait without being claimed, by the pause of their [LimitKey], and run as soon as [Store.Resume]
+// An account is active, paused by a person ([mailstore.Store.Pause]), or waits for a person to sign in again ([mailstore.AccountReauthorize]). Jobs of an
+// account that is not active wait without being claimed, by the pause of their [mailstore.LimitKey], and run as soon as [mailstore.Store.Resume]
 // is called. The first job that finds the grant gone stops the account and calls Config.OnReauthorize, in one transaction.
 //
 // Processes that share a database need not all have access to each account. A job whose process has neither a grant nor a token
@@ -189,11 +146,11 @@
 //     messages that came or changed in the gap are added. See [Reconciliation] and [NewReconcileJob], which also serves a
 //     schedule.
 //   - Every message that arrives is read, however it is made: parts beyond [mime.Limits] are an opaque attachment, and the rules
-//     see the rest. An answer without a message (empty, or no base64) is stored as it is and listed by [Store.Broken], and its
+//     see the rest. An answer without a message (empty, or no base64) is stored as it is and listed by [mailstore.Store.Broken], and its
 //     job fails with the reason. After a repair, retry the job; the mark and the bytes are deleted when it succeeds.
 //   - If a message is gone, its ingest completes, and its action fails with that reason.
 //   - Missing labels are not created while the ledger holds everything, but are wanted: mail is decided about as if they existed.
-//     The labels sync creates them once it may, or the action that needs one. See [Store.WantedLabels].
+//     The labels sync creates them once it may, or the action that needs one. See [mailstore.Store.WantedLabels].
 //   - An empty list of labels is a fault of the answer. Nothing is deleted, and the job is tried again.
 //   - An action whose answer is lost is tried again. The image of the message before the first attempt is a step of the job,
 //     stored before anything is changed, so the undo hint has the first image whatever happens later. Permanent deletion is

@@ -71,7 +71,7 @@ type DraftsConfig struct {
 // wins, and the others return an error that asks to look again. For a paused account the error is [ClassPaused].
 //
 // A draft with Answers that was sent, by Send or by a person, is a reply to that message once Send or Check has found that out.
-// Then a rule that would send a reply to the same recipients is refused, or a person is asked; see [Store.SentBefore]. Drafts
+// Then a rule that would send a reply to the same recipients is refused, or a person is asked; see [SentRecord.SentBefore]. Drafts
 // themselves are never refused because of earlier sends: sending one is a decision of its own.
 //
 // Nothing about a draft is signed: anyone who can write to the database can have another draft of the mailbox sent, changed or

@@ -16,7 +16,7 @@ type IndexPayload struct {
 	AccountID string `json:"account_id"`
 }
 
-// NewIndexJob makes the job that calls [Store.IndexMessages]. History syncs and backfills enqueue it whenever 512 messages of the account
+// NewIndexJob makes the job that calls [mailstore.Store.IndexMessages]. History syncs and backfills enqueue it whenever 512 messages of the account
 // wait for it. The key allows one unfinished job for each account.
 func NewIndexJob(accountID string) queue.NewJob {
 	return JobIndex.New(IndexPayload{AccountID: accountID}, &queue.Options{

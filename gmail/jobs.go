@@ -14,7 +14,7 @@ import (
 )
 
 // The types of this package's jobs. [Register] registers their handlers; [NewBackfillJob] and its like make them, with keys
-// that keep them from running twice and with the [LimitKey] of their account.
+// that keep them from running twice and with the [mailstore.LimitKey] of their account.
 const (
 	JobBackfill    queue.Type[BackfillPayload]    = "backfill.gmail"
 	JobHistorySync queue.Type[HistorySyncPayload] = "history.sync.gmail"
@@ -42,7 +42,7 @@ type BackfillPayload struct {
 	// stored are fetched then, whatever became of earlier jobs that did.
 	Gap uint64 `json:"gap,omitempty"`
 	// Recent is set in the listing of recent messages that a history sync begins where it has no history to read. It is no
-	// [Backfill] of the account.
+	// [mailstore.Backfill] of the account.
 	Recent bool `json:"recent,omitempty"`
 	// Restarts is how often the backfill has begun again, since Gmail has refused the token of a page. Only this package's jobs
 	// set it.
@@ -50,7 +50,7 @@ type BackfillPayload struct {
 }
 
 // NewBackfillJob makes the job that ingests an account's older mail, page by page. An empty pageToken begins a backfill; the Page
-// of a [Backfill] resumes it. If Gmail refuses the token, which expires, the backfill begins again: stored messages are not
+// of a [mailstore.Backfill] resumes it. If Gmail refuses the token, which expires, the backfill begins again: stored messages are not
 // fetched again. The key allows one unfinished job for each page.
 func NewBackfillJob(accountID, query, pageToken string) queue.NewJob {
 	return BackfillPayload{AccountID: accountID, PageToken: pageToken, Query: query}.job()
@@ -143,7 +143,7 @@ type WatchPayload struct {
 }
 
 // NewWatchJob makes the job that asks Gmail to publish the account's changes under Config.Topic, or to continue. Gmail stops
-// after seven days ([Account].WatchExpiresAt): schedule the job every 24 hours. The key allows one unfinished job for each
+// after seven days ([mailstore.Account].WatchExpiresAt): schedule the job every 24 hours. The key allows one unfinished job for each
 // account.
 func NewWatchJob(accountID string) queue.NewJob {
 	return JobWatch.New(WatchPayload{AccountID: accountID}, &queue.Options{
@@ -158,7 +158,7 @@ type LabelsSyncPayload struct {
 }
 
 // NewLabelsSyncJob makes the job that brings the account's labels up to date, after creating at Gmail those named by ensure
-// that are missing, unless nothing may be changed in a mailbox: see [Store.WantedLabels]. The key allows one unfinished job for
+// that are missing, unless nothing may be changed in a mailbox: see [mailstore.Store.WantedLabels]. The key allows one unfinished job for
 // each set of names.
 func NewLabelsSyncJob(accountID string, ensure ...string) queue.NewJob {
 	name := fmt.Sprintf("%s:%s", JobLabelsSync, accountID)

@@ -55,7 +55,7 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 type LabelsSyncResult struct {
 	Refused []RefusedLabel `json:"refused,omitempty"`
 	// Waiting are the names of labels that are not created while nothing may be changed in a mailbox, for the reason given; see
-	// [Store.WantedLabels].
+	// [mailstore.Store.WantedLabels].
 	Waiting []string `json:"waiting,omitempty"`
 	Why     string   `json:"why,omitempty"`
 }

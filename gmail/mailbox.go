@@ -43,7 +43,7 @@ func (m *Mailbox) Image(ctx context.Context, accountID, messageID string) (postr
 	return m.Apply(ctx, accountID, messageID, postroom.LabelChange{})
 }
 
-// AccountRemoved reports whether the account was removed, or is being removed; see [Store.RemoveAccount].
+// AccountRemoved reports whether the account was removed, or is being removed; see [RemoveAccount].
 func (m *Mailbox) AccountRemoved(ctx context.Context, accountID string) (bool, error) {
 	account, err := m.store.Account(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -52,7 +52,7 @@ func (m *Mailbox) AccountRemoved(ctx context.Context, accountID string) (bool, e
 	return err == nil && account.State == mailstore.AccountRemoving, err
 }
 
-// LimitKey returns the limit key of the account's jobs, see [LimitKey].
+// LimitKey returns the limit key of the account's jobs, see [mailstore.LimitKey].
 func (m *Mailbox) LimitKey(accountID string) string { return mailstore.LimitKey(accountID) }
 
 // Identify returns an error if Gmail's id of the message differs from the one in the decision, which happens only if the database

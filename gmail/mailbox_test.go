@@ -155,9 +155,9 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	_, err = gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
 	require.ErrorContains(t, err, "gmail: ClientConfig.Timeout")
 	_, err = mailstore.New(mailstore.Config{})
-	require.EqualError(t, err, "gmail: StoreConfig.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
+	require.EqualError(t, err, "mailstore: Config.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
 	_, err = NewMailbox(MailboxConfig{})
-	require.ErrorContains(t, err, "gmail: MailboxConfig.Store is nil; it is required: give a store made by NewStore")
+	require.ErrorContains(t, err, "gmail: MailboxConfig.Store is nil; it is required: give a store made by mailstore.New")
 	require.ErrorContains(t, err, "gmail: MailboxConfig.Clients is nil; it is required: give what finds an account's client")
 	require.ErrorContains(t, mailstore.Migrate(t.Context(), nil), "gmail: Migrate: db is nil")
 }

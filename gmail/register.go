@@ -65,11 +65,11 @@ type Config struct {
 	OnDeleted func(ctx context.Context, tx queue.Tx, event DeletedEvent) error
 
 	// OnReconciled is called at the end of a comparison with Gmail, with its result, in the transaction that ends it; an error
-	// rolls that back. The result is also logged and stored, see [Store.Reconciliation]. Default nil: no call.
+	// rolls that back. The result is also logged and stored, see [LastReconciliation]. Default nil: no call.
 	OnReconciled func(ctx context.Context, tx queue.Tx, found Reconciliation) error
 
 	// OnReauthorize is called when the grant of an account is revoked, to inform a person, such as by enqueueing a message: once,
-	// in the transaction that gives the account the state [AccountReauthorize]; an error rolls that back, and the next job finds
+	// in the transaction that gives the account the state [mailstore.AccountReauthorize]; an error rolls that back, and the next job finds
 	// the grant revoked. Default nil: it is only logged.
 	OnReauthorize func(ctx context.Context, tx queue.Tx, account mailstore.Account, cause error) error
 
@@ -131,7 +131,7 @@ func (c Config) withDefaults() (Config, error) {
 
 // The values that fields of several configurations require, for errors.
 const (
-	giveStore   = "a store made by NewStore"
+	giveStore   = "a store made by mailstore.New"
 	giveClients = "what finds an account's client, such as a ClientsFunc"
 )
 

@@ -11,8 +11,8 @@
 // client refuses calls until the time has come, so that a job can be deferred and its worker is free. A limit on sending stops
 // only the calls that send.
 //
-// The shared budget uses the tables quota_accounts and quota_leases. They refer to accounts, so the Migrate of package gmail,
-// which owns those, creates them.
+// The shared budget uses the tables quota_accounts and quota_leases. They refer to accounts, so the Migrate of package
+// mailstore, which owns those, creates them.
 //
 // # Batches
 //

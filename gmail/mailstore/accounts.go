@@ -29,7 +29,7 @@ type Account struct {
 	LastSyncAt time.Time
 
 	Backfill Backfill
-	// WatchExpiresAt is when Gmail stops to publish the account's changes; zero if it was never asked to; see [NewWatchJob].
+	// WatchExpiresAt is when Gmail stops to publish the account's changes; zero if it was never asked to; see gmail.NewWatchJob.
 	WatchExpiresAt time.Time
 
 	// BackfilledAll reports whether a backfill of all mail was ever begun.

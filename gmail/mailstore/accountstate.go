@@ -27,7 +27,7 @@ const (
 	AccountRemoving AccountState = "removing"
 )
 
-// LimitKey returns the limit key of this package's jobs for an account. If the host's own jobs use this key, they also wait while
+// LimitKey returns the limit key of the jobs of package gmail for an account. If the host's own jobs use this key, they also wait while
 // the account is paused, and are canceled when it is removed. queue.ForKeyPrefix("gmail:") limits how many jobs of each account
 // run at once.
 func LimitKey(accountID string) string { return "gmail:" + accountID }

@@ -21,7 +21,7 @@ type Copies struct{ store *Store }
 // Copies returns the stored copies of the messages.
 func (s *Store) Copies() Copies { return Copies{s} }
 
-// ProviderID returns Gmail's id of a message; [ClassNotFound] if there is none.
+// ProviderID returns Gmail's id of a message; [gmailapi.ClassNotFound] if there is none.
 func (c Copies) ProviderID(ctx context.Context, accountID, messageID string) (string, error) {
 	var id string
 	err := maildb.Get(ctx, c.store.db.Reader(), &id, "message "+messageID, sqlProviderID, accountID, messageID)

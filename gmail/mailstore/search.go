@@ -22,7 +22,7 @@ type ThreadPage struct {
 
 // Search returns a page of the account's messages that match the query, by the time at which Gmail received them, newest first.
 // An index finds words, labels, properties, sizes and Message-IDs, so that a page takes as long in a large mailbox as in a small
-// one. A query that only excludes (-word, is:read) reads messages, newest first. See the documentation of package mailindex. An unknown
+// one. A query that only excludes (-word, is:read) reads messages, newest first. See the documentation of the package. An unknown
 // account is [postroom.ErrNotFound].
 func (s *Store) Search(ctx context.Context, accountID string, search Search) (SearchPage, error) {
 	return s.index().Search(ctx, accountID, search)
@@ -44,7 +44,7 @@ func (s *Store) SearchThreads(ctx context.Context, accountID string, search Sear
 
 // IndexMessages adds the stored messages of an account that are not in the search index to it, in many small transactions, and
 // returns their number. Finished transactions stay when it is interrupted. Searches find all messages before as well, only slower
-// if many are missing. The handlers of [Register] enqueue jobs for it ([JobIndex]). A program that stores messages without them
+// if many are missing. The jobs of package gmail call it. A program that stores messages without them
 // must call it now and then, and once after an upgrade from a version without an index.
 func (s *Store) IndexMessages(ctx context.Context, accountID string) (indexed int, err error) {
 	return s.index().Build(ctx, accountID)
