@@ -101,7 +101,7 @@ func (c *ApplyConfig) validate() error {
 	faults := []error{
 		fields.Required("rules: ApplyConfig.Engine", c.Engine, "one made by NewEngine"),
 		fields.Required("rules: ApplyConfig.Messages", c.Messages, "a sequence of messages"),
-		fields.Required("rules: ApplyConfig.Labels", c.Labels, "the store of labels, such as a *gmail.Store"),
+		fields.Required("rules: ApplyConfig.Labels", c.Labels, "the store of labels, such as a *mailstore.Store"),
 		fields.Required("rules: ApplyConfig.Ledger", c.Ledger, "the ledger of decisions, such as a *safety.Ledger"),
 	}
 	strange := func(r rune) bool {

@@ -10,9 +10,9 @@ import (
 
 // Config configures the handler of [JobClassify]. It is copied and checked once, by [Register].
 type Config struct {
-	// Messages returns the message to decide about. Required; *gmail.Store implements it.
+	// Messages returns the message to decide about. Required; *mailstore.Store implements it.
 	Messages Messages
-	// Labels returns the ids of labels. Required; *gmail.Store implements it.
+	// Labels returns the ids of labels. Required; *mailstore.Store implements it.
 	Labels Labels
 	// Ledger records the decision. Required; *safety.Ledger implements it.
 	Ledger Ledger
@@ -31,8 +31,8 @@ type Config struct {
 
 func (c Config) validate() error {
 	return errors.Join(
-		fields.Required("rules: Config.Messages", c.Messages, "the store of messages, such as a *gmail.Store"),
-		fields.Required("rules: Config.Labels", c.Labels, "the store of labels, such as a *gmail.Store"),
+		fields.Required("rules: Config.Messages", c.Messages, "the store of messages, such as a *mailstore.Store"),
+		fields.Required("rules: Config.Labels", c.Labels, "the store of labels, such as a *mailstore.Store"),
 		fields.Required("rules: Config.Ledger", c.Ledger, "the ledger of decisions, such as a *safety.Ledger"),
 		fields.Required("rules: Config.Rules", c.Rules, "what decides by rules, such as an Engine"),
 		fields.Optional("rules: Config.Fallback", c.Fallback),

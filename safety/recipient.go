@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/mime/authres"
 )
 
-// Labels lists the labels of an account; *gmail.Store implements it.
+// Labels lists the labels of an account; *mailstore.Store implements it.
 type Labels interface {
 	Labels(ctx context.Context, accountID string) ([]postroom.Label, error)
 }

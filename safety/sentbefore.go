@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Sent looks up what was sent about a message, also before its mailbox was removed and came back; *gmail.Store implements it.
+// Sent looks up what was sent about a message, also before its mailbox was removed and came back; *mailstore.Store implements it.
 type Sent interface {
 	// SentBefore returns, for people, what was already sent of what the action would send; empty if nothing. all reports whether
 	// the action would send nothing else and the earlier send is certain.

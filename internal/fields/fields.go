@@ -8,7 +8,7 @@ import (
 )
 
 // Required returns an error if value is nil, or an interface that holds a nil pointer or function. The error names the field,
-// such as "rules: Config.Messages", and a valid value, such as "the store of messages, such as a *gmail.Store".
+// such as "rules: Config.Messages", and a valid value, such as "the store of messages, such as a *mailstore.Store".
 func Required[T any](field string, value T, give string) error {
 	if is := nothing(value); is != "" {
 		return fmt.Errorf("%s %s; it is required: give %s", field, is, give)

@@ -36,7 +36,7 @@ type Supervisor struct {
 // A tended is how far an account is set up.
 type supervised struct {
 	Step  superviseStep
-	wants bool // not all of its labels could be made; see gmail.Store.WantedLabels
+	wants bool // not all of its labels could be made; see mailstore.Store.WantedLabels
 	swept bool // What was held as its rules were stored has been looked for once more
 }
 
