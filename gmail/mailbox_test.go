@@ -159,7 +159,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	_, err = NewMailbox(MailboxConfig{})
 	require.ErrorContains(t, err, "gmail: MailboxConfig.Store is nil; it is required: give a store made by mailstore.New")
 	require.ErrorContains(t, err, "gmail: MailboxConfig.Clients is nil; it is required: give what finds an account's client")
-	require.ErrorContains(t, mailstore.Migrate(t.Context(), nil), "gmail: Migrate: db is nil")
+	require.ErrorContains(t, mailstore.Migrate(t.Context(), nil), "mailstore: Migrate: db is nil")
 }
 
 func TestAHostThatFindsNoClient(t *testing.T) {

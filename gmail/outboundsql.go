@@ -46,11 +46,11 @@ FROM drafts
 WHERE account_id = $1 AND original_message_id <> '' AND (sent_message_id <> '' OR state = 'sending')
 LIMIT $2`
 
-	// Messages that other actions have sent about a message; those without a recorded original count for any.
+	// Messages that other actions have sent about a message.
 	sqlSentAbout = `
 SELECT action_id, '' AS draft_key, message_type, payload_json, sent_message_id, updated_at
 FROM outbound_messages
-WHERE original_message_id IN ($1, '') AND account_id = $2 AND message_type = $3 AND action_id <> $4
+WHERE original_message_id = $1 AND account_id = $2 AND message_type = $3 AND action_id <> $4
   AND (sent_message_id <> '' OR open_until IS NOT NULL)
 UNION ALL
 SELECT 'draft ' || draft_key, draft_key, 'reply', payload_json, CASE WHEN state = 'sent' THEN sent_message_id ELSE '' END, updated_at

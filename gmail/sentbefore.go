@@ -213,7 +213,7 @@ func (s sendAbout) sentHere(ctx context.Context, q dbquery.Querier, p *OutboundP
 	}
 	for i := range rows {
 		var sent OutboundPayload
-		if json.Unmarshal([]byte(rows[i].Payload), &sent) != nil || sent.OriginalMessageID != p.OriginalMessageID {
+		if json.Unmarshal([]byte(rows[i].Payload), &sent) != nil {
 			continue
 		}
 		emails, err := sent.recipients()

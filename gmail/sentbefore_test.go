@@ -10,7 +10,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
-	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -114,34 +113,6 @@ func TestWhatWasSentIsNotSentAgain(t *testing.T) {
 		w.ledger.approver = "ada"
 		again, _ := w.carryOut(forward(message, "colleague@example.com"))
 		require.Equal(t, postroom.ActionCompleted, again.State, again.Error)
-	})
-}
-
-// TestWhatAnOlderDaemonHasSentIsNotSentAgain: one from before migration 0018 that runs beside this one does not say what its messages are
-// about but in their payload.
-func TestWhatAnOlderDaemonHasSentIsNotSentAgain(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w *world) {
-		colleague := w.inbox("colleague@example.com")
-		message, _ := w.letter(question)
-		other, _ := w.letter(question)
-		sent, _ := w.carryOut(forward(message, "colleague@example.com"))
-		require.Equal(t, postroom.ActionCompleted, sent.State, sent.Error)
-		write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, `UPDATE outbound_messages SET original_message_id = ''`)
-			return err
-		})
-		for range 2 {
-			said, all := w.sentBefore(forward(message, "colleague@example.com"))
-			require.Contains(t, said, "a forward of this message was sent to colleague@example.com")
-			require.True(t, all)
-			said, _ = w.sentBefore(forward(other, "colleague@example.com"))
-			require.Empty(t, said, "that is about another")
-			require.NoError(t, mailstore.Migrate(t.Context(), w.db))
-			var about []string
-			require.NoError(t, w.db.Reader().SelectContext(t.Context(), &about, `SELECT original_message_id FROM outbound_messages`))
-			require.Equal(t, []string{message}, about, "the next start notes it")
-		}
-		colleague.one()
 	})
 }
 

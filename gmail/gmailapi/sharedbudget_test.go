@@ -31,13 +31,15 @@ type sharing struct {
 func newSharing(t *testing.T, limits Limits, minute time.Duration) *sharing {
 	t.Helper()
 	db := dbtest.Postgres(t)
-	tables, err := os.ReadFile("../migrations/postgres/0009_quota.sql")
+	migration, err := os.ReadFile("../mailstore/migrations/postgres/0001_initial.sql")
 	require.NoError(t, err)
+	_, tables, found := strings.Cut(string(migration), "-- The quota of each account")
+	require.True(t, found)
 	const account = "0198f1a0-0000-7000-8000-000000000001"
 	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		statements := append([]string{
 			`CREATE TABLE accounts (id TEXT NOT NULL PRIMARY KEY)`, `INSERT INTO accounts (id) VALUES ('` + account + `')`,
-		}, strings.Split(string(tables), ";")...)
+		}, strings.Split("--"+tables, ";")...)
 		for _, statement := range statements {
 			if strings.TrimSpace(statement) == "" {
 				continue

@@ -122,7 +122,7 @@ func (x *Index) indexRows(ctx context.Context, tx queue.Tx, accountID string, ro
 	return nil
 }
 
-// readTerms reads the terms of messages that were stored before there was an index.
+// readTerms reads the terms of messages that have none, as when the index was deleted to make it again.
 func (x *Index) readTerms(ctx context.Context, tx queue.Tx, accountID string, rows []unindexedRow) error {
 	missing := make(map[string]*unindexedRow)
 	var ids []any

@@ -3,13 +3,11 @@ package mailstore
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,9 +15,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/gmailquery"
-	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -283,7 +279,7 @@ func TestMailFromBeforeTheIndexIsFound(t *testing.T) {
 		})
 		want := m.searched(Search{Query: "needle"})
 		require.Len(t, want, 7)
-		write(t, s, func(ctx context.Context, tx queue.Tx) error { // as the migration leaves it
+		write(t, s, func(ctx context.Context, tx queue.Tx) error { // as a person repairs an index
 			if _, err := tx.ExecContext(ctx, "DELETE FROM message_terms"); err != nil {
 				return err
 			}
@@ -309,54 +305,6 @@ func TestMailFromBeforeTheIndexIsFound(t *testing.T) {
 var seconds = map[driver.Dialect]string{
 	driver.SQLite:   "CAST(strftime('%s', COALESCE(received_at, created_at)) AS INTEGER)",
 	driver.Postgres: "FLOOR(EXTRACT(EPOCH FROM COALESCE(received_at, created_at)))::BIGINT",
-}
-
-// storedBefore is a database as it was before a migration, with one message.
-func storedBefore(t *testing.T, db queue.DB, migration string, message func(accountID string) *postroom.Message) (*Store, *postroom.Message) {
-	t.Helper()
-	before := fstest.MapFS{}
-	require.NoError(t, fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() >= migration {
-			return err
-		}
-		text, err := migrations.ReadFile(path)
-		before[path] = &fstest.MapFile{Data: text}
-		return err
-	}))
-	require.NoError(t, migrate.Up(t.Context(), db, string(db.Dialect()), "gmail", before))
-	s, err := New(Config{DB: db})
-	require.NoError(t, err)
-	m := message(ensureAccount(t, s, "me@example.com"))
-	m.ReceivedAt = day.Add(999 * time.Millisecond)
-	write(t, s, func(ctx context.Context, tx queue.Tx) error {
-		if err := s.saveThread(ctx, tx, m); err != nil {
-			return err
-		}
-		args, err := messageArgs(tx, "00000000-0000-7000-8000-000000000000", m, 10)
-		require.NoError(t, err)
-		withoutKeys := strings.NewReplacer(", from_key)", ")", ", $24)", ")", ",\n  from_key = excluded.from_key", "").Replace(sqlUpsertMessage)
-		_, err = tx.ExecContext(ctx, withoutKeys, args[:23]...)
-		return err
-	})
-	return s, m
-}
-
-// An upgrade finds the labels of all messages, and leaves their words to be indexed.
-func TestAnUpgradeMakesTheIndex(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		s, m := storedBefore(t, db, "0014_", fullMessage)
-		require.NoError(t, Migrate(t.Context(), db))
-		require.Equal(t, len(m.LabelIDs), count(t, s, "message_labels"))
-		found := &mailMaker{t: t, store: s, accountID: m.AccountID}
-		for range 2 {
-			for _, q := range []string{"in:inbox", "guten", "from:zoe", "in:inbox subject:grüße", "filename:pdf", "rfc822msgid:1@example.org"} {
-				require.Equal(t, []string{"m1"}, found.searched(Search{Query: q}), q)
-			}
-			_, err := s.IndexMessages(t.Context(), m.AccountID)
-			require.NoError(t, err)
-		}
-		require.Zero(t, count(t, s, "unindexed_messages"))
-	})
 }
 
 func TestARemovedAccountLeavesNoWords(t *testing.T) {

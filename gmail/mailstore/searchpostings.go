@@ -32,7 +32,7 @@ func comparePostings(a, b posting) int {
 }
 
 var errPostings = errors.New("gmail: the index of searches is damaged: postings cannot be read; " +
-	"delete the rows of message_terms and fill unindexed_messages from messages, as the migration searchindex does")
+	"delete the rows of message_terms, and insert account_id, id and the second of the receipt of all messages into unindexed_messages")
 
 const keyBytes = 3
 

@@ -1,7 +1,6 @@
 package mailstore
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtest"
-	"github.com/postroom-go/postroom/queue"
 )
 
 func TestSenderSeen(t *testing.T) {
@@ -58,60 +55,6 @@ func TestSenderSeen(t *testing.T) {
 	})
 }
 
-// Senders of mail from before there were keys are known by all spellings after an upgrade.
-func TestAnUpgradeMakesTheKeysOfSenders(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		s, m := storedBefore(t, db, "0017_", func(accountID string) *postroom.Message {
-			m := fullMessage(accountID)
-			m.From.Email = "Max@BÜCHER.example"
-			return m
-		})
-		require.NoError(t, Migrate(t.Context(), db))
-		require.NoError(t, Migrate(t.Context(), db))
-		for _, email := range []string{"max@xn--bcher-kva.example", "max@bücher.example"} {
-			seen, err := s.SenderSeen(t.Context(), &postroom.Message{AccountID: m.AccountID, From: postroom.Address{Email: email}})
-			require.NoError(t, err)
-			require.True(t, seen, email)
-		}
-	})
-}
-
-// A daemon from before there were keys may store messages beside this one. Their senders are known, and get their keys at the next start.
-func TestSendersThatAnOlderDaemonStoresAreSeen(t *testing.T) {
-	eachStore(t, func(t *testing.T, s *Store, accountID string) {
-		seen := func(email string, at time.Time) bool {
-			t.Helper()
-			seen, err := s.SenderSeen(t.Context(), &postroom.Message{AccountID: accountID, From: postroom.Address{Email: email}, ReceivedAt: at})
-			require.NoError(t, err)
-			return seen
-		}
-		for i, email := range []string{"Max@BÜCHER.example", "max@example。org", "Zoë@example.org", "ann@example.org"} {
-			m := fullMessage(accountID)
-			m.ProviderID, m.From.Email, m.ReceivedAt = strconv.Itoa(i), email, day
-			save(t, s, m)
-		}
-		other := ensureAccount(t, s, "other@example.com")
-		write(t, s, func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, `UPDATE messages SET from_key = NULL`)
-			return err
-		})
-		for range 2 {
-			for _, email := range []string{"max@xn--bcher-kva.example", "max@bücher.example", "MAX@example.org", "Zoë@EXAMPLE.org", "Ann@example.org"} {
-				require.True(t, seen(email, day.Add(time.Second)), email)
-				require.False(t, seen(email, day.Add(-time.Second)), email)
-			}
-			require.False(t, seen("max@buecher.example", day.Add(time.Second)))
-			found, err := s.SenderSeen(t.Context(), &postroom.Message{AccountID: other, From: postroom.Address{Email: "max@bücher.example"}})
-			require.NoError(t, err)
-			require.False(t, found)
-			require.NoError(t, Migrate(t.Context(), s.db))
-			var without []string
-			require.NoError(t, dbquery.Select(t.Context(), s.db.Reader(), &without, `SELECT from_email FROM messages WHERE from_key IS NULL`))
-			require.Equal(t, []string{"ann@example.org"}, without)
-		}
-	})
-}
-
 // An address of any length and content is stored, and found.
 func TestSenderSeenOfALongAddress(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *Store, accountID string) {
@@ -142,8 +85,4 @@ func TestSenderSeenUsesItsIndex(t *testing.T) {
 	}
 	require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, "EXPLAIN QUERY PLAN "+sqlSenderSeen, w.account, "a@example.org", "2026", "x"))
 	require.Contains(t, fmt.Sprint(plan), "messages_sender (account_id=? AND <expr>=? AND <expr><?)")
-	require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, "EXPLAIN QUERY PLAN "+sqlUnkeyedSenders, w.account, "2026", "x"))
-	require.Contains(t, fmt.Sprint(plan), "messages_unkeyed (account_id=?")
-	require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, "EXPLAIN QUERY PLAN "+sqlUnkeyed, 1))
-	require.Contains(t, fmt.Sprint(plan), "USING INDEX messages_unkeyed")
 }

@@ -196,21 +196,6 @@ WHERE account_id = $1 AND SUBSTR(COALESCE(from_key, LOWER(from_email)), 1, 320) 
   AND COALESCE(received_at, created_at) <= $3 AND (COALESCE(received_at, created_at) < $3 OR id < $4)
 LIMIT 1`
 
-	sqlUnkeyed = `
-SELECT id, from_email
-FROM messages
-WHERE COALESCE(from_key, '') = '' AND OCTET_LENGTH(from_email) <> LENGTH(from_email)
-LIMIT $1`
-
-	// Messages whose sender has no key yet; the index messages_unkeyed has all.
-	sqlUnkeyedSenders = `
-SELECT from_email
-FROM messages
-WHERE account_id = $1 AND COALESCE(from_key, '') = '' AND OCTET_LENGTH(from_email) <> LENGTH(from_email)
-  AND COALESCE(received_at, created_at) <= $2 AND (COALESCE(received_at, created_at) < $2 OR id < $3)`
-
-	sqlSetSenderKey = `UPDATE messages SET from_key = $1 WHERE id = $2`
-
 	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
 
 	sqlMessageCopy = `SELECT id, provider_message_id, history_id, labels_json FROM messages WHERE account_id = $1 AND id = $2`

@@ -3,7 +3,6 @@ package mailstore
 import (
 	"context"
 	"embed"
-	"errors"
 
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
@@ -19,10 +18,7 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("mailstore: Migrate: db", db, giveDB); err != nil {
 		return err
 	}
-	if err := migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations); err != nil {
-		return err
-	}
-	return errors.Join(fillSenderKeys(ctx, db), fillOriginals(ctx, db))
+	return migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations)
 }
 
 // A Store keeps accounts, threads, messages and labels. Its reading methods see committed data; its writing methods take the
