@@ -84,6 +84,7 @@ func (s *Store) DescribeLabel(ctx context.Context, tx queue.Tx, accountID, label
 		dbvalue.Clean(description), dbvalue.Number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)
 }
 
+// DeleteLabel deletes a stored label, which is gone at Gmail. Messages keep its id until Gmail's history takes it off them.
 func (s *Store) DeleteLabel(ctx context.Context, tx queue.Tx, accountID, labelID string) error {
 	_, err := maildb.Exec(ctx, tx, "label "+labelID, sqlDeleteLabel, accountID, labelID)
 	return err

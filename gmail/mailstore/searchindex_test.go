@@ -140,7 +140,7 @@ func (m *mailMaker) change() {
 				return m.store.Copies().ReplaceLabels(ctx, tx, m.accountID, state.ID, gmailapi.MessageState{Image: postroom.NewImage(m.labels()), HistoryID: 11})
 			}
 			_, err = m.store.Copies().ChangeLabels(ctx, tx, m.accountID, gmailapi.HistoryEvent{
-				HistoryID: uint64(state.HistoryID) + 1, Kind: gmailapi.LabelsRemoved, MessageID: id, LabelIDs: m.labels(),
+				HistoryID: state.HistoryID + 1, Kind: gmailapi.LabelsRemoved, MessageID: id, LabelIDs: m.labels(),
 			})
 			return err
 		}
