@@ -93,49 +93,27 @@ func (c *cascade) distance(prop cssProp, s *textStyle) float32 {
 	return v.inPixels(s.fontSize, windowWidth)
 }
 
-// A boxEscape is the content of a clipping box that is visible nevertheless.
-type boxEscape uint8
-
-const (
-	escapesNone     boxEscape = iota
-	escapesFixed              // content with a fixed position
-	escapesAbsolute           // and content positioned in an enclosing box
-)
-
 // applyBox finds causes that hide everything in the element: opacity and clipping.
 func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
 	if s.display == wordContents || s.display == wordNone {
 		return
 	}
-	if s.boxed != notHidden {
-		if s.escape == escapesNone {
-			return
-		}
-		c.escapeFrom(s)
+	if s.boxed == hiddenByClipping && !s.isSealed && (c.isOutOfFlow() || c.is(propPosition, wordDoubt)) {
+		s.boxed, c.unsure = notHidden, true // it may count from a place outside of the box
 	}
-	if s.opacity < minOpacity {
-		s.escape = escapesNone
-		if s.boxed == notHidden {
-			s.boxed = hiddenByOpacity
-		}
-		return
-	}
-	if s.boxed != notHidden || s.at.isUnknown || !c.cutsOff(s, traits) {
-		return
-	}
-	s.boxed, s.escape = hiddenByClipping, escapesAbsolute
-	if c.isContaining() {
-		s.escape = escapesFixed
+	switch {
+	case s.opacity < minOpacity:
+		s.seal(hiddenByOpacity)
+	case s.boxed == notHidden && !s.at.isUnknown && c.cutsOff(s, traits):
+		s.boxed = hiddenByClipping
 	}
 }
 
-// escapeFrom takes the element out of a clipping box, if its position allows that.
-func (c *cascade) escapeFrom(s *textStyle) {
-	switch {
-	case c.is(propPosition, wordFixed), c.is(propPosition, wordAbsolute) && s.escape == escapesAbsolute, c.is(propPosition, wordDoubt):
-		s.boxed, s.escape = notHidden, escapesNone
-	case c.isContaining():
-		s.escape = escapesFixed
+// seal hides everything in the element, wherever it is placed.
+func (s *textStyle) seal(by hiding) {
+	s.isSealed = true
+	if s.boxed == notHidden {
+		s.boxed = by
 	}
 }
 

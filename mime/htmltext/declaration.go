@@ -164,31 +164,12 @@ var globalWords = map[string]cssWord{
 
 // global sets a property, or all properties of a shorthand, to a word that all of them take.
 func (p *declParser) global(prop cssProp, v cssValue) {
-	switch prop {
-	case propBackgroundAll:
-		p.set(propBackground, v)
-		p.set(propBackgroundImage, v)
-		p.set(propBackgroundClip, v)
-	case propFont:
-		p.set(propFontSize, v)
-		p.set(propLineHeight, v)
-	case propMargin:
-		p.set(propMarginLeft, v)
-		p.set(propMarginTop, v)
-	case propPadding:
-		for _, side := range paddingSides {
-			p.set(side, v)
-		}
-	case propMarginBlock:
-		p.set(propMarginTop, v)
-	case propMarginInline:
-		p.set(propMarginLeft, v)
-	case propInset, propInsetBlock, propInsetInline:
-		for _, side := range insetSides[prop] {
-			p.set(side, v)
-		}
-	default:
+	if int(prop) >= len(longhands) || longhands[prop] == nil {
 		p.set(prop, v)
+		return
+	}
+	for _, long := range longhands[prop] {
+		p.set(long.prop, v)
 	}
 }
 
@@ -307,29 +288,26 @@ func (p *declParser) sides(prop cssProp, value string) {
 	case 3:
 		sides[3] = sides[1]
 	}
-	switch prop {
-	case propMargin:
-		p.set(propMarginTop, sides[0])
-		p.set(propMarginLeft, sides[3])
-	case propMarginBlock:
-		p.set(propMarginTop, sides[0])
-	case propMarginInline:
-		p.set(propMarginLeft, sides[0])
-	case propPadding:
-		for i, side := range paddingSides {
-			p.set(side, sides[[...]int{0, 2, 3}[i]])
-		}
-	default:
-		for i, side := range insetSides[prop] {
-			p.set(side, sides[i])
-		}
+	for _, long := range longhands[prop] {
+		p.set(long.prop, sides[long.side])
 	}
 }
 
-// paddingSides are the sides of a padding that matter.
-var paddingSides = [...]cssProp{propPaddingTop, propPaddingBottom, propPaddingLeft}
+// A longhand is a property that a shorthand sets, and the value that it takes of those for each side.
+type longhand struct {
+	prop cssProp
+	side int
+}
 
-// insetSides are the sides that the shorthands set, in their order where one value is given for each.
-var insetSides = map[cssProp][]cssProp{
-	propInset: {propTop, propRight, propBottom, propLeft}, propInsetBlock: {propTop, propBottom}, propInsetInline: {propLeft, propRight},
+// longhands are those that matter.
+var longhands = [...][]longhand{
+	propBackgroundAll: {{propBackground, 0}, {propBackgroundImage, 0}, {propBackgroundClip, 0}},
+	propFont:          {{propFontSize, 0}, {propLineHeight, 0}},
+	propInset:         {{propTop, 0}, {propRight, 1}, {propBottom, 2}, {propLeft, 3}},
+	propInsetBlock:    {{propTop, 0}, {propBottom, 1}},
+	propInsetInline:   {{propLeft, 0}, {propRight, 1}},
+	propMargin:        {{propMarginTop, 0}, {propMarginLeft, 3}},
+	propMarginBlock:   {{propMarginTop, 0}},
+	propMarginInline:  {{propMarginLeft, 0}},
+	propPadding:       {{propPaddingTop, 0}, {propPaddingBottom, 2}, {propPaddingLeft, 3}},
 }

@@ -15,10 +15,10 @@ func mediaApplies(list string) truth {
 	}
 	found := no
 	for query := range splitSelectors(list) {
-		switch applies := queryApplies(trimCSS(query)); {
-		case applies == yes:
+		switch queryApplies(trimCSS(query)) {
+		case yes:
 			return yes
-		case applies == unsure:
+		case unsure:
 			found = unsure
 		}
 	}

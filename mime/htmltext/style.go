@@ -43,10 +43,10 @@ type textStyle struct {
 	// doubt reports that a style that is not read may hide the text, or change its visibility.
 	doubt bool
 	at    boxPlace
-	// boxed is the cause that hides everything in the element, whatever its own styles; escape is the content that escapes the
-	// box.
-	boxed  hiding
-	escape boxEscape
+	// boxed is the cause that hides everything in the element, whatever its own styles. Boxes out of the flow may escape from a
+	// clipping one, unless they are sealed.
+	boxed    hiding
+	isSealed bool
 
 	// The element's own.
 	display cssWord
@@ -100,7 +100,7 @@ func (s *textStyle) reason() hiding {
 	case !s.at.isUnknown && (s.shift <= -farAway || s.at.isAway()):
 		return hiddenByPosition
 	case !s.isPicture && s.isLost() && !s.anyBackground && !s.drawnAgain &&
-		!(s.other.hasLetters && !s.other.letters.isLost(s.background)):
+		(!s.other.hasLetters || s.other.letters.isLost(s.background)):
 		return hiddenByColor
 	default:
 		return notHidden

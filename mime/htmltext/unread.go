@@ -21,7 +21,7 @@ const (
 
 // unread parses the value of a property that is not emulated.
 func (p *declParser) unread(prop cssProp, value string) {
-	word := wordDoubt
+	var word cssWord
 	switch prop {
 	case propBackgroundClip:
 		word = doubtIf(strings.Contains(value, "text"))
