@@ -157,7 +157,7 @@ func TestMailboxWithoutAccess(t *testing.T) {
 	mailbox, err := NewMailbox(MailboxConfig{Store: w.store, Clients: ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, lacks })})
 	require.NoError(t, err)
 	_, err = mailbox.Image(t.Context(), w.account, id)
-	require.Equal(t, queue.Defer(lacks, gmailapi.NoAccessDelay), err)
+	require.Equal(t, queue.Defer(lacks, 15*time.Minute), err)
 	require.EqualError(t, err, "gmail: use account: no access here")
 }
 

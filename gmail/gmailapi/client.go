@@ -45,6 +45,20 @@ type SharedLimits struct {
 	AccountID string
 }
 
+// validate returns an error that names a missing field. Nil limits are shared by nobody.
+func (s *SharedLimits) validate() error {
+	if s == nil {
+		return nil
+	}
+	if err := fields.Required("gmail: ClientConfig.Shared.DB", s.DB, "a database opened with queue/sqlite or queue/postgres"); err != nil {
+		return err
+	}
+	if s.AccountID == "" {
+		return errors.New("gmail: ClientConfig.Shared.AccountID is empty; it is required: give the id of the account whose limits are shared")
+	}
+	return nil
+}
+
 // defaultCallTimeout bounds a call.
 const defaultCallTimeout = time.Minute
 
@@ -66,6 +80,9 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	if cfg.Timeout < 0 {
 		return nil, fmt.Errorf("gmail: ClientConfig.Timeout is %v; it must be positive", cfg.Timeout)
+	}
+	if err := cfg.Shared.validate(); err != nil {
+		return nil, err
 	}
 	gate, err := cfg.gate()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
 func TestSizeOfAPageIsChecked(t *testing.T) {
@@ -66,4 +67,12 @@ func TestClientOfAnotherUserAndWithLimits(t *testing.T) {
 	_, err = limited.Profile(t.Context())
 	require.ErrorContains(t, err, "gmail: get profile: rate limited: not asked: Gmail has told us to wait")
 	require.Len(t, w.server.Calls(), calls, "and so it is left in peace")
+}
+
+// Limits that nothing can keep for several processes are refused, not kept by this process alone.
+func TestSharedLimitsAreChecked(t *testing.T) {
+	_, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient, Shared: &SharedLimits{AccountID: "a"}})
+	require.EqualError(t, err, "gmail: ClientConfig.Shared.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
+	_, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Shared: &SharedLimits{DB: dbtest.SQLite(t)}})
+	require.ErrorContains(t, err, "gmail: ClientConfig.Shared.AccountID is empty")
 }

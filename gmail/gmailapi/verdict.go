@@ -13,8 +13,8 @@ const (
 	RateLimitDelay = 30 * time.Second
 	// ReauthorizeDelay is for an account that waits for a person, who signs in again or resumes it.
 	ReauthorizeDelay = time.Hour
-	// NoAccessDelay is for a process without access to the account: 1,000 of them are ten days.
-	NoAccessDelay = 15 * time.Minute
+	// noAccessDelay is for a process without access to the account: 1,000 of them are ten days.
+	noAccessDelay = 15 * time.Minute
 )
 
 // Verdict turns an error of a [Client] into what a job's handler returns for it:
@@ -66,7 +66,7 @@ func (e *Error) Delay() time.Duration {
 	case e.Class == ClassReauthorize, e.Class == ClassPaused:
 		return ReauthorizeDelay
 	case e.Class == ClassNoAccess:
-		return NoAccessDelay
+		return noAccessDelay
 	}
 	return RateLimitDelay
 }
