@@ -10,7 +10,7 @@ import (
 
 const module = "github.com/postroom-go/postroom"
 
-// What a room may know of the others. An arrow that is not here is one that makes a room useless without another.
+// What a package may know of the others. An arrow that is not here is one that makes a package useless without another.
 var mayImport = map[string][]string{
 	"":                              {},
 	"queue":                         {"queue/driver"},
@@ -67,17 +67,17 @@ var mayImport = map[string][]string{
 	"undo":                          {"", "queue", "safety"},
 }
 
-func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
-	for room, allowed := range mayImport {
-		t.Run("room "+room, func(t *testing.T) {
-			for _, imported := range list(t, "./"+room, "{{join .Imports \"\\n\"}}") {
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
+	for name, allowed := range mayImport {
+		t.Run("package "+name, func(t *testing.T) {
+			for _, imported := range list(t, "./"+name, "{{join .Imports \"\\n\"}}") {
 				other, ours := strings.CutPrefix(imported, module)
 				other = strings.TrimPrefix(other, "/")
 				if !ours || strings.HasPrefix(other, "internal/") {
 					continue
 				}
-				require.True(t, allows(allowed, other), "package %q imports %q: rooms meet only through the words in the root "+
-					"and ask for the rest as interfaces, so that each is useful alone", room, other)
+				require.True(t, allows(allowed, other), "package %q imports %q: packages meet only through the words in the root "+
+					"and ask for the rest as interfaces, so that each is useful alone", name, other)
 			}
 		})
 	}
@@ -92,19 +92,19 @@ func allows(allowed []string, other string) bool {
 	return false
 }
 
-// Every room says above what it may know.
-func TestEveryRoomIsListed(t *testing.T) {
+// Every package says above what it may know.
+func TestEveryPackageIsListed(t *testing.T) {
 	for _, path := range list(t, "./...", "{{.ImportPath}}") {
-		room := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
-		if strings.HasPrefix(room, "examples/") || strings.Contains("/"+room, "/internal/") {
+		name := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+		if strings.HasPrefix(name, "examples/") || strings.Contains("/"+name, "/internal/") {
 			continue
 		}
-		require.Contains(t, mayImport, room, "a new room needs a line in mayImport")
+		require.Contains(t, mayImport, name, "a new package needs a line in mayImport")
 	}
 }
 
 // These are imported by programs that bring no C compiler, no database and no Google account.
-func TestLightRoomsStayLight(t *testing.T) {
+func TestLightPackagesStayLight(t *testing.T) {
 	forbidden := map[string]string{
 		"github.com/chromedp":            "a browser belongs to tests only",
 		"github.com/jackc/pgx/v5":        "it is a database driver; only queue/postgres links it",
@@ -117,16 +117,16 @@ func TestLightRoomsStayLight(t *testing.T) {
 		"github.com/stretchr/testify":    "test libraries do not belong into users' binaries",
 		"pgregory.net/rapid":             "test libraries do not belong into users' binaries",
 	}
-	for _, room := range []string{".", "./mime", "./mime/calendar", "./mime/htmltext", "./mime/authres", "./mime/lookalike", "./mime/reply", "./rules", "./rules/backtest", "./rules/rulesfile", "./rules/rulestore", "./rules/sieve", "./rules/gmailfilter", "./safety", "./undo", "./queue", "./queue/queueui", "./llm", "./llm/decide", "./llm/guidance"} {
-		t.Run("room "+room, func(t *testing.T) {
-			for _, dep := range list(t, room, "{{.ImportPath}}", "-deps") {
+	for _, name := range []string{".", "./mime", "./mime/calendar", "./mime/htmltext", "./mime/authres", "./mime/lookalike", "./mime/reply", "./rules", "./rules/backtest", "./rules/rulesfile", "./rules/rulestore", "./rules/sieve", "./rules/gmailfilter", "./safety", "./undo", "./queue", "./queue/queueui", "./llm", "./llm/decide", "./llm/guidance"} {
+		t.Run("package "+name, func(t *testing.T) {
+			for _, dep := range list(t, name, "{{.ImportPath}}", "-deps") {
 				for path, why := range forbidden {
-					require.False(t, dep == path || strings.HasPrefix(dep, path+"/"), "package %s depends on %s: %s", room, dep, why)
+					require.False(t, dep == path || strings.HasPrefix(dep, path+"/"), "package %s depends on %s: %s", name, dep, why)
 				}
 			}
 			// The standard library's own use of C is optional.
-			cgo := list(t, room, "{{if and (not .Standard) .CgoFiles}}{{.ImportPath}}{{end}}", "-deps")
-			require.Empty(t, cgo, "package %s needs a C compiler", room)
+			cgo := list(t, name, "{{if and (not .Standard) .CgoFiles}}{{.ImportPath}}{{end}}", "-deps")
+			require.Empty(t, cgo, "package %s needs a C compiler", name)
 		})
 	}
 }

@@ -52,6 +52,9 @@ type StateError struct {
 // Error names the attempted change and the state of the action.
 func (e *StateError) Error() string {
 	s := fmt.Sprintf("safety: cannot %s action %s: it is %s", e.Op, e.ActionID, e.State)
+	if e.State == postroom.ActionPendingApproval {
+		s = fmt.Sprintf("safety: cannot %s action %s: it %s", e.Op, e.ActionID, e.State.Words())
+	}
 	if e.State == postroom.ActionExecuting && e.JobID != "" {
 		s += " by job " + e.JobID
 	}

@@ -48,7 +48,7 @@ func actionsCommand() *cobra.Command {
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "ACTION", "STATE", "BY", "FROM", "SUBJECT")
 			for _, e := range entries {
-				t.Row(e.Action.ID, app.Describe(e.Action, names), e.Action.State, view.DecidedBy(e.Decision.Decision), printer.Short(e.Decision.Sender, 30), printer.Short(e.Decision.Subject, 50))
+				t.Row(e.Action.ID, app.Describe(e.Action, names), e.Action.State.Words(), view.DecidedBy(e.Decision.Decision), printer.Short(e.Decision.Sender, 30), printer.Short(e.Decision.Subject, 50))
 			}
 			return t.Flush("no actions")
 		})
