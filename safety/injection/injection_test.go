@@ -1,6 +1,7 @@
 package injection
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +89,12 @@ func tags(text string) string {
 		out = append(out, 0xE0000+r)
 	}
 	return string(out)
+}
+
+// Only the beginning of a long message is read, and that is said.
+func TestALongMessageIsNotReadWhole(t *testing.T) {
+	long := postroom.Message{BodyPlain: strings.Repeat("Tea at five? ", MaxText/13+1)}
+	require.Equal(t, []Indicator{{HiddenText, "the message has more than 1 MiB of text and was not read whole"}}, Indicators(&long))
+	long.BodyPlain = long.BodyPlain[:MaxText]
+	require.Empty(t, Indicators(&long))
 }

@@ -1,0 +1,38 @@
+package safety
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// While a decision about a mail of 20 MB is recorded, no other writer waits for the mail to be read. It is the best of five: the
+// machine may be busy with something else.
+func TestALargeMailHoldsNoWriter(t *testing.T) {
+	const size, most = 20 << 20, 50 * time.Millisecond
+	d := newDesk(t, dbtest.SQLite(t), nil)
+	html := strings.Repeat("<p style='color:#fff'>Our <b>offers</b> for your garden this spring</p>\n", size/72)
+	best := time.Hour
+	for range 5 {
+		msg := message("a@example.com")
+		msg.BodyHTML = html
+		record := d.ledger.Record(msg, model(postroom.Archive, 1))
+		var a postroom.Action
+		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) (err error) {
+			begun := time.Now()
+			a, err = record(ctx, tx)
+			best = min(best, time.Since(begun))
+			return err
+		}))
+		require.Contains(t, d.checks(a), OverrideHidden, "not all of it was read")
+	}
+	require.Less(t, best, most)
+	t.Log(best)
+}
