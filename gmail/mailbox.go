@@ -102,8 +102,7 @@ func (m *Mailbox) End(ctx context.Context, a postroom.Action) (postroom.ActionEn
 		}
 		return client, err
 	}
-	l := &look{rows: outboundRows{m.store.DB()}, write: m.store.DB().Write, open: open, settle: defaultSettle}
-	return l.end(ctx, a)
+	return newLook(m.store.DB(), m.store.DB().Write, open, nil).end(ctx, a)
 }
 
 // Follow must be called before [Mailbox.Apply]. The function that it returns stores the changes that were made since, without a

@@ -24,7 +24,6 @@ type outboundRows struct{ db queue.DB }
 
 func (o *Outbox) rows() outboundRows { return outboundRows{o.Store.DB()} }
 func (d *Drafts) rows() outboundRows { return outboundRows{d.Store.DB()} }
-func (j *jobs) rows() outboundRows   { return outboundRows{j.Store.DB()} }
 
 // An outboundMessage is the message of one action, as it is stored.
 type outboundMessage struct {
@@ -214,6 +213,15 @@ func (s outboundRows) forgetSend(ctx context.Context, tx queue.Tx, a postroom.Ac
 		return err
 	}
 	return s.forgetAttempt(ctx, tx, a.ID)
+}
+
+// noteFailure notes that an action has failed. If it cannot be told any more whether its message was sent, that goes on counting as
+// one that may have been.
+func (s outboundRows) noteFailure(ctx context.Context, tx queue.Tx, a postroom.Action, cause error) error {
+	if errors.Is(cause, errLost) {
+		return nil
+	}
+	return s.forgetSend(ctx, tx, a)
 }
 
 // forgetAttempt notes that an attempt has sent nothing.

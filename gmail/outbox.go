@@ -368,3 +368,12 @@ func readOriginal(ctx context.Context, client *gmailapi.Client, a postroom.Actio
 	msg.ID = a.MessageID
 	return &original{raw: raw, parsed: parsed, message: msg}, nil
 }
+
+// readMessage is readOriginal for who needs only what a sync would store.
+func readMessage(ctx context.Context, client *gmailapi.Client, a postroom.Action, id string, limits *mime.Limits) (*postroom.Message, error) {
+	o, err := readOriginal(ctx, client, a, id, limits)
+	if err != nil {
+		return nil, err
+	}
+	return o.message, nil
+}

@@ -86,11 +86,10 @@ func (j *jobs) refute(ctx context.Context, p *postroom.Permit) (fault string, er
 	if err != nil {
 		return "", err
 	}
-	o, err := readOriginal(ctx, client, p.Action, p.Action.ProviderMessageID, j.MailLimits)
+	msg, err := readMessage(ctx, client, p.Action, p.Action.ProviderMessageID, j.MailLimits)
 	if err != nil {
 		return "", err
 	}
-	msg := o.message
 	if p.Before != nil {
 		msg.LabelIDs = p.Before.LabelIDs
 	}

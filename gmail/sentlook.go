@@ -13,6 +13,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// retrySoon is the wait for a condition that is usually brief.
+const retrySoon = 5 * time.Second
+
 // A triedSend is what is known of the earlier attempts to send the message of an action.
 type triedSend struct {
 	announcement
@@ -58,6 +61,19 @@ var (
 	errLost = errors.New("it cannot be told whether the message was sent")
 )
 
+// whileUnclear reports whether it is not known whether the message was sent, and then returns the error of a handler that tries
+// again. That spends an attempt only if the attempt has tried to send and is not the last.
+func whileUnclear(w *queue.Attempt, cause error) (waits bool, verdict error) {
+	unclear, waits := errors.AsType[*unclearError](cause)
+	if !waits {
+		return false, nil
+	}
+	if verdict = queue.RetryAfter(cause, unclear.wait); unclear.tried && !w.Ends(verdict) {
+		return true, verdict
+	}
+	return true, queue.Defer(cause, unclear.wait)
+}
+
 // A look finds out what has become of the attempts to send a message.
 type look struct {
 	rows   outboundRows
@@ -66,16 +82,13 @@ type look struct {
 	settle time.Duration                                       // as in OutboxConfig
 }
 
-func (j *jobs) look(write writer, accountID string) *look {
-	settle := defaultSettle
-	if j.Outbox != nil {
-		settle = j.Outbox.Settle
+// newLook makes a look. Without an outbox it goes by the default of [OutboxConfig].Settle.
+func newLook(db queue.DB, write writer, open func(ctx context.Context) (*gmailapi.Client, error), o *Outbox) *look {
+	l := &look{rows: outboundRows{db}, write: write, open: open, settle: defaultSettle}
+	if o != nil {
+		l.settle = o.Settle
 	}
-	open := func(ctx context.Context) (*gmailapi.Client, error) {
-		_, client, err := j.open(ctx, accountID)
-		return client, err
-	}
-	return &look{rows: j.rows(), write: write, open: open, settle: settle}
+	return l
 }
 
 // find finds out whether an attempt has sent the message. If the ledger could not record that it was sent, the row has it. If found
@@ -148,4 +161,60 @@ func (l *look) waitFor(err error, unknown time.Duration) time.Duration {
 		return max(wait, e.Delay())
 	}
 	return wait
+}
+
+// jobEnded is the reason of an abandoned action that has failed.
+const jobEnded = "its job ended before it did"
+
+// end finds out how an abandoned action ends. While that is not known, it returns the error of a handler that tries again.
+func (l *look) end(ctx context.Context, a postroom.Action) (postroom.ActionEnd, error) {
+	switch announced := a.UndoHint != nil && a.UndoHint.Announced != nil; {
+	case isOutbound(a.Type):
+		return l.endSend(ctx, a)
+	case announced: // by a kind of the host's own
+		return failedEnd(jobEnded + ", and it had announced a step that cannot be taken back: find out whether it was taken"), nil
+	}
+	return failedEnd(jobEnded), nil
+}
+
+// endSend looks for what an action may have sent.
+func (l *look) endSend(ctx context.Context, a postroom.Action) (postroom.ActionEnd, error) {
+	before, err := l.rows.triedSend(ctx, a)
+	sent, found := gmailapi.MessageRef{}, false
+	if err == nil && before.mayHaveSent() {
+		sent, found, err = l.find(ctx, before)
+	}
+	unclear, waits := errors.AsType[*unclearError](err)
+	switch {
+	case waits:
+		return postroom.ActionEnd{}, queue.Defer(err, unclear.wait)
+	case gmailapi.ClassOf(err) == gmailapi.ClassNotFound:
+		return postroom.ActionEnd{State: postroom.ActionCanceled, Reason: mailboxRemoved}, nil
+	case errors.Is(err, errLost), gmailapi.ClassOf(err) == gmailapi.ClassRefused: // a person has to look
+		return failedEnd(jobEnded + ", and " + err.Error()), nil
+	case err != nil:
+		return postroom.ActionEnd{}, err
+	case found:
+		return sentEnd(l.rows, a, sent), nil
+	}
+	end := failedEnd(jobEnded + ", and nothing was sent")
+	end.Commit = func(ctx context.Context, tx postroom.Tx) error { return l.rows.forgetSend(ctx, tx, a) }
+	return end, nil
+}
+
+func failedEnd(reason string) postroom.ActionEnd {
+	return postroom.ActionEnd{State: postroom.ActionFailed, Reason: reason}
+}
+
+// sentEnd is the end of an action whose message was sent.
+func sentEnd(s outboundRows, a postroom.Action, sent gmailapi.MessageRef) postroom.ActionEnd {
+	return postroom.ActionEnd{
+		State: postroom.ActionCompleted, Hint: sentHint(sent),
+		Commit: func(ctx context.Context, tx postroom.Tx) error { return s.markSent(ctx, tx, a.ID, sent) },
+	}
+}
+
+// sentHint is the undo hint of an action that has sent a message.
+func sentHint(sent gmailapi.MessageRef) postroom.UndoHint {
+	return postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, SentMessageID: sent.ID}
 }
