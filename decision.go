@@ -119,20 +119,20 @@ func (a Alternative) validate(kinds *Kinds, index int) []error {
 // withinUnit reports whether f lies within [0, 1]; NaN does not.
 func withinUnit(f float64) bool { return f >= 0 && f <= 1 }
 
-// An Image is the part of a message's state at the provider that actions can change: its labels, the trash included.
-type Image struct {
+// An Snapshot is the part of a message's state at the provider that actions can change: its labels, the trash included.
+type Snapshot struct {
 	LabelIDs []string `json:"label_ids"` // sorted
 }
 
-// NewImage returns the image with the label ids, which may be in any order.
-func NewImage(labelIDs []string) Image {
+// NewSnapshot returns the image with the label ids, which may be in any order.
+func NewSnapshot(labelIDs []string) Snapshot {
 	sorted := slices.Clone(labelIDs)
 	slices.Sort(sorted)
-	return Image{LabelIDs: slices.Compact(sorted)}
+	return Snapshot{LabelIDs: slices.Compact(sorted)}
 }
 
 // Has reports whether the image contains the label.
-func (i Image) Has(labelID string) bool { return slices.Contains(i.LabelIDs, labelID) }
+func (i Snapshot) Has(labelID string) bool { return slices.Contains(i.LabelIDs, labelID) }
 
 // A LabelChange is a set of labels to add and a set to remove.
 type LabelChange struct {
@@ -145,7 +145,7 @@ func (c LabelChange) IsZero() bool { return len(c.Add) == 0 && len(c.Remove) == 
 
 // WithLeaving returns the change with the changes that Gmail adds: a message that moves to the trash or to spam leaves its other
 // places, such as INBOX, unless it still has them in the image after the change.
-func (c LabelChange) WithLeaving(after Image) LabelChange {
+func (c LabelChange) WithLeaving(after Snapshot) LabelChange {
 	c.Remove = slices.Clone(c.Remove)
 	if !slices.Contains(c.Add, LabelTrash) && !slices.Contains(c.Add, LabelSpam) {
 		return c
@@ -159,17 +159,17 @@ func (c LabelChange) WithLeaving(after Image) LabelChange {
 }
 
 // ChangeFrom returns the change that turns the image before into i.
-func (i Image) ChangeFrom(before Image) LabelChange {
+func (i Snapshot) ChangeFrom(before Snapshot) LabelChange {
 	return LabelChange{Add: missing(i.LabelIDs, before), Remove: missing(before.LabelIDs, i)}
 }
 
 // Apply returns the image after the change; i is not modified. A label that is both added and removed is present.
-func (i Image) Apply(c LabelChange) Image {
+func (i Snapshot) Apply(c LabelChange) Snapshot {
 	kept := slices.DeleteFunc(slices.Clone(i.LabelIDs), func(l string) bool { return slices.Contains(c.Remove, l) })
-	return NewImage(append(kept, c.Add...))
+	return NewSnapshot(append(kept, c.Add...))
 }
 
-func missing(labels []string, from Image) []string {
+func missing(labels []string, from Snapshot) []string {
 	var out []string
 	for _, l := range labels {
 		if !from.Has(l) {
@@ -195,14 +195,14 @@ type UndoHint struct {
 	// SentMessageID is the provider's id of the message that the action sent.
 	SentMessageID string `json:"sent_message_id,omitempty"`
 
-	// Announced describes, in the job's own terms, the irreversible step that the job of an executing action is about to take. A
+	// Intent describes, in the job's own terms, the irreversible step that the job of an executing action is about to take. A
 	// later attempt uses it to find out whether the step was taken.
-	Announced Parameters `json:"announced,omitzero"`
+	Intent Parameters `json:"announced,omitzero"`
 
 	// Before is the message before the first attempt of the action, After the message as the action left it. Other programs and
 	// people may have changed the message in between.
-	Before *Image `json:"before,omitempty"`
-	After  *Image `json:"after,omitempty"`
+	Before *Snapshot `json:"before,omitempty"`
+	After  *Snapshot `json:"after,omitempty"`
 
 	// Change is the action's own change: the labels that it adds and removes, including the trash, even if the message already
 	// had or lacked them. Nil means the difference between Before and After.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestImageApply(t *testing.T) {
-	image := postroom.NewImage([]string{"INBOX", "UNREAD"})
+	image := postroom.NewSnapshot([]string{"INBOX", "UNREAD"})
 	for name, test := range map[string]struct {
 		change postroom.LabelChange
 		want   []string

@@ -24,7 +24,7 @@ type Commit func(ctx context.Context, tx Tx) error
 
 // A StoreChange stores, in the caller's transaction, a change of a message's labels that the program has made at the provider.
 // The image is the message after the change.
-type StoreChange func(ctx context.Context, tx Tx, change LabelChange, after Image) error
+type StoreChange func(ctx context.Context, tx Tx, change LabelChange, after Snapshot) error
 
 // An Outcome is the result of a [Handler].
 type Outcome struct {

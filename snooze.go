@@ -80,8 +80,8 @@ type WakeUp struct {
 	// Turn is the place of the wake-up among the actions of the message; see package safety.
 	Turn int64 `json:"turn"`
 	// Before is the message before the first attempt to wake it, After the message as the wake-up left it.
-	Before Image `json:"before"`
-	After  Image `json:"after"`
+	Before Snapshot `json:"before"`
+	After  Snapshot `json:"after"`
 	// Change is the wake-up's own change, even if the message already had or lacked the labels.
 	Change LabelChange `json:"change"`
 }

@@ -156,7 +156,7 @@ func TestMailboxWithoutAccess(t *testing.T) {
 	lacks := &gmailapi.Error{Op: "use account", Class: gmailapi.ClassNoAccess}
 	mailbox, err := NewMailbox(MailboxConfig{Store: w.store, Clients: ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, lacks })})
 	require.NoError(t, err)
-	_, err = mailbox.Image(t.Context(), w.account, id)
+	_, err = mailbox.Snapshot(t.Context(), w.account, id)
 	require.Equal(t, queue.Defer(lacks, 15*time.Minute), err)
 	require.EqualError(t, err, "gmail: use account: no access here")
 }
@@ -187,11 +187,11 @@ func TestMailboxOfAPausedAccount(t *testing.T) {
 	mailbox, err := NewMailbox(MailboxConfig{Store: w.store, Clients: w.cfg.Clients})
 	require.NoError(t, err)
 	pause(t, w.store, w.queue, w.account, "")
-	_, err = mailbox.Image(t.Context(), w.account, id)
+	_, err = mailbox.Snapshot(t.Context(), w.account, id)
 	require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(err))
 	require.Equal(t, queue.Defer(errors.Unwrap(err), time.Hour), err)
 	resume(t, w.store, w.queue, w.account)
-	_, err = mailbox.Image(t.Context(), w.account, id)
+	_, err = mailbox.Snapshot(t.Context(), w.account, id)
 	require.NoError(t, err)
 }
 

@@ -238,13 +238,13 @@ func (j *jobs) change(
 	var done outcome
 	switch a.Type {
 	case postroom.Delete:
-		done, err = deleteMessage(ctx, w, client, id, before.Image)
+		done, err = deleteMessage(ctx, w, client, id, before.Snapshot)
 	case postroom.Snooze:
-		done, err = j.snooze(ctx, w, client, id, before.Image, kind, a)
+		done, err = j.snooze(ctx, w, client, id, before.Snapshot, kind, a)
 	default:
 		does := kind.Effect(parameters)
 		does.Inverse = cmp.Or(does.Inverse, "undo_"+a.Type)
-		done, err = perform(ctx, client, id, before.Image, does)
+		done, err = perform(ctx, client, id, before.Snapshot, does)
 	}
 	done.known = known
 	return done, before.unlessUntouched(ctx, w, err)
@@ -276,7 +276,7 @@ func (j *jobs) kindOf(a postroom.Action) (postroom.Kind, error) {
 	return kind, err
 }
 
-func perform(ctx context.Context, client *gmailapi.Client, id string, before postroom.Image, e postroom.Effect) (outcome, error) {
+func perform(ctx context.Context, client *gmailapi.Client, id string, before postroom.Snapshot, e postroom.Effect) (outcome, error) {
 	after := before
 	change := needed(e.Change, before)
 	if !change.IsZero() {
@@ -293,7 +293,7 @@ func perform(ctx context.Context, client *gmailapi.Client, id string, before pos
 
 // deleteMessage deletes a message permanently. It starts a step before the call: if a later attempt finds the message gone, an
 // earlier attempt whose answer was lost deleted it.
-func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, id string, before postroom.Image) (outcome, error) {
+func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, id string, before postroom.Snapshot) (outcome, error) {
 	begun, err := w.StepStarted(ctx, stepDelete)
 	if err == nil && !begun {
 		err = w.StartStep(ctx, stepDelete)

@@ -21,31 +21,31 @@ const (
 
 // A beforeImage is the image of a message before an action.
 type beforeImage struct {
-	postroom.Image
+	postroom.Snapshot
 	fresh bool // read in this attempt
 }
 
 // readBefore reads the image, unless an earlier attempt has, and may have had an effect.
 func readBefore(ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, id string) (before beforeImage, err error) {
-	read := func(ctx context.Context) (postroom.Image, error) {
+	read := func(ctx context.Context) (postroom.Snapshot, error) {
 		before.fresh = true
 		return client.GetImage(ctx, id)
 	}
-	if before.Image, err = queue.Step(ctx, w, stepBefore, read); err != nil || before.fresh {
+	if before.Snapshot, err = queue.Step(ctx, w, stepBefore, read); err != nil || before.fresh {
 		return before, err
 	}
-	again, ok, err := queue.Cursor[*postroom.Image](ctx, w, stepAgain)
+	again, ok, err := queue.Cursor[*postroom.Snapshot](ctx, w, stepAgain)
 	switch {
 	case err != nil || !ok:
 		return before, err
 	case again != nil:
-		before.Image = *again
+		before.Snapshot = *again
 		return before, nil
 	}
-	if before.Image, err = read(ctx); err != nil {
+	if before.Snapshot, err = read(ctx); err != nil {
 		return before, err
 	}
-	return before, queue.SaveCursor(ctx, w, stepAgain, &before.Image)
+	return before, queue.SaveCursor(ctx, w, stepAgain, &before.Snapshot)
 }
 
 // unlessUntouched returns the error of the attempt. If no attempt has had an effect, the next one reads the image again.
@@ -54,7 +54,7 @@ func (b beforeImage) unlessUntouched(ctx context.Context, w *queue.Work[ActionPa
 	if !b.fresh || !errors.As(err, &untouched) {
 		return err
 	}
-	return errors.Join(err, queue.SaveCursor(ctx, w, stepAgain, (*postroom.Image)(nil)))
+	return errors.Join(err, queue.SaveCursor(ctx, w, stepAgain, (*postroom.Snapshot)(nil)))
 }
 
 // An untouchedError says that the message has not been changed in this attempt.

@@ -55,7 +55,7 @@
 //
 // A message is sent once. Its Message-ID is chosen when it is composed, and each attempt to send is announced: before Gmail is
 // asked, the ledger signs with the action the mailbox, the Message-ID and the position in the history from which a later attempt
-// looks ([OutboxLedger.Announce]). If the outcome of an attempt is unknown (no answer, a server error, the death of the process),
+// looks ([OutboxLedger.DeclareIntent]). If the outcome of an attempt is unknown (no answer, a server error, the death of the process),
 // the job looks for the message by its Message-ID, in Gmail's search and in the history since before the attempt. It sends again
 // only if neither has the message after the time that Gmail may take ([OutboxConfig.Settle]). Looking spends no attempts of the
 // job. A message that was sent is never marked as failed, unless its action was altered since, or the message was permanently deleted

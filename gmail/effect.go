@@ -11,7 +11,7 @@ import (
 func remove(label string) postroom.LabelChange { return postroom.LabelChange{Remove: []string{label}} }
 
 // needed returns the part of the change that the image does not have already.
-func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelChange {
+func needed(change postroom.LabelChange, image postroom.Snapshot) postroom.LabelChange {
 	var out postroom.LabelChange
 	for _, l := range change.Add {
 		if !image.Has(l) {
@@ -28,7 +28,7 @@ func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelCha
 
 // applyChange makes a change that may include the trash and returns the labels of the message afterwards. It takes a message out of the
 // trash first and puts it into the trash last, since both affect other labels. Each step can be repeated, and so can all of them.
-func applyChange(ctx context.Context, c *gmailapi.Client, id string, change postroom.LabelChange) (postroom.Image, error) {
+func applyChange(ctx context.Context, c *gmailapi.Client, id string, change postroom.LabelChange) (postroom.Snapshot, error) {
 	isTrash := func(l string) bool { return l == postroom.LabelTrash }
 	trash, untrash := slices.ContainsFunc(change.Add, isTrash), slices.ContainsFunc(change.Remove, isTrash)
 	rest := postroom.LabelChange{
@@ -37,14 +37,14 @@ func applyChange(ctx context.Context, c *gmailapi.Client, id string, change post
 	}
 	steps := []struct {
 		wanted bool
-		do     func() (postroom.Image, error)
+		do     func() (postroom.Snapshot, error)
 	}{
-		{untrash, func() (postroom.Image, error) { return c.Untrash(ctx, id) }},
-		{!rest.IsZero(), func() (postroom.Image, error) { return c.Modify(ctx, id, rest) }},
-		{trash, func() (postroom.Image, error) { return c.Trash(ctx, id) }},
-		{change.IsZero(), func() (postroom.Image, error) { return c.GetImage(ctx, id) }},
+		{untrash, func() (postroom.Snapshot, error) { return c.Untrash(ctx, id) }},
+		{!rest.IsZero(), func() (postroom.Snapshot, error) { return c.Modify(ctx, id, rest) }},
+		{trash, func() (postroom.Snapshot, error) { return c.Trash(ctx, id) }},
+		{change.IsZero(), func() (postroom.Snapshot, error) { return c.GetImage(ctx, id) }},
 	}
-	var image postroom.Image
+	var image postroom.Snapshot
 	touched := false
 	for _, step := range steps {
 		if !step.wanted {

@@ -15,7 +15,7 @@ type LabelsEvent struct {
 	ProviderID string // Gmail's
 	Source     ChangeSource
 	Change     postroom.LabelChange // relative to the stored labels
-	Labels     postroom.Image       // afterwards
+	Labels     postroom.Snapshot    // afterwards
 }
 
 // A DeletedEvent is the permanent deletion of a stored message at Gmail, by a person, another program, or Gmail itself, which

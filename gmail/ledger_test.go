@@ -24,7 +24,7 @@ type testLedger struct {
 
 	// What Permit says: that no person has approved any, that it does not vouch for them, and what their messages were before.
 	alone, unvouched bool
-	before           *postroom.Image
+	before           *postroom.Snapshot
 	held             func() error // called before one starts, and by Held; may be nil
 
 	turns turns
@@ -140,11 +140,11 @@ func (l *testLedger) Verified(ctx context.Context, id string) (postroom.Action, 
 	return a, err == nil, err
 }
 
-func (l *testLedger) Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
+func (l *testLedger) DeclareIntent(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
 	return l.change(ctx, tx, a.ID, postroom.ActionExecuting, func(is *postroom.Action) {
 		is.UndoHint = nil
 		if announced != nil {
-			is.UndoHint = &postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Announced: announced}
+			is.UndoHint = &postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Intent: announced}
 		}
 	})
 }
@@ -169,7 +169,7 @@ func (l *testLedger) Approver(context.Context, queue.Tx, string) (string, error)
 
 func (l *testLedger) Permit(ctx context.Context, id string) (postroom.Permit, error) {
 	a, err := l.Action(ctx, id)
-	p := postroom.Permit{Vouched: !l.unvouched, Action: a, Approver: "ada", Before: l.before}
+	p := postroom.Permit{Verified: !l.unvouched, Action: a, Approver: "ada", Before: l.before}
 	if l.alone {
 		p.Approver = ""
 	}

@@ -38,8 +38,8 @@ func NewMailbox(cfg MailboxConfig) (*Mailbox, error) {
 	return &Mailbox{store: cfg.Store, clients: cfg.Clients}, nil
 }
 
-// Image returns the present labels of a message at Gmail.
-func (m *Mailbox) Image(ctx context.Context, accountID, messageID string) (postroom.Image, error) {
+// Snapshot returns the present labels of a message at Gmail.
+func (m *Mailbox) Snapshot(ctx context.Context, accountID, messageID string) (postroom.Snapshot, error) {
 	return m.Apply(ctx, accountID, messageID, postroom.LabelChange{})
 }
 
@@ -67,14 +67,14 @@ func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {
 
 // Apply changes the labels of a message at Gmail, the trash included, and returns the labels afterwards. It may make several
 // calls, and can be repeated after a failure. An empty change only reads.
-func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error) {
+func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Snapshot, error) {
 	id, err := m.store.Copies().ProviderID(ctx, accountID, messageID)
 	if err != nil {
-		return postroom.Image{}, gmailapi.Verdict(err)
+		return postroom.Snapshot{}, gmailapi.Verdict(err)
 	}
 	client, err := m.open(ctx, accountID)
 	if err != nil {
-		return postroom.Image{}, gmailapi.Verdict(err)
+		return postroom.Snapshot{}, gmailapi.Verdict(err)
 	}
 	image, err := applyChange(ctx, client, id, change)
 	return image, gmailapi.Verdict(err)
@@ -112,14 +112,14 @@ func (m *Mailbox) Follow(ctx context.Context, accountID, messageID string) (post
 	if err != nil {
 		return nil, gmailapi.Verdict(err)
 	}
-	return func(ctx context.Context, tx postroom.Tx, change postroom.LabelChange, after postroom.Image) error {
+	return func(ctx context.Context, tx postroom.Tx, change postroom.LabelChange, after postroom.Snapshot) error {
 		return m.store.Copies().StoreOwnChange(ctx, tx, accountID, known, change, after)
 	}, nil
 }
 
 // Copies returns, by UUID, the stored labels of those of the messages that Gmail has, as of the last sync. It makes no call to
 // Gmail.
-func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error) {
+func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Snapshot, error) {
 	return m.store.Copies().Labels(ctx, accountID, messageIDs)
 }
 

@@ -46,7 +46,7 @@ func TestMailboxApply(t *testing.T) {
 			image, err := w.mailbox().Apply(t.Context(), w.account, id, tt.change)
 			require.NoError(t, err)
 			require.Len(t, w.server.Calls(), calls+tt.calls)
-			require.Equal(t, postroom.NewImage(tt.after), image)
+			require.Equal(t, postroom.NewSnapshot(tt.after), image)
 			atGmail, here := w.labels(providerID)
 			require.Equal(t, tt.after, atGmail)
 			require.Equal(t, tt.before, here, "what is stored is the caller's to change")
@@ -83,7 +83,7 @@ func TestMailboxImage(t *testing.T) {
 	w := newWorld(t)
 	id, providerID := w.known("INBOX")
 	w.modify(providerID, add("STARRED"))
-	image, err := w.mailbox().Image(t.Context(), w.account, id)
+	image, err := w.mailbox().Snapshot(t.Context(), w.account, id)
 	require.NoError(t, err)
 	require.Equal(t, []string{"INBOX", "STARRED"}, image.LabelIDs)
 
@@ -95,12 +95,12 @@ func TestMailboxImage(t *testing.T) {
 func TestMailboxErrorsAreVerdicts(t *testing.T) {
 	w := newWorld(t)
 	id, providerID := w.known("INBOX")
-	_, err := w.mailbox().Image(t.Context(), w.account, "no-such-message")
+	_, err := w.mailbox().Snapshot(t.Context(), w.account, "no-such-message")
 	require.ErrorIs(t, err, postroom.ErrNotFound)
 	require.IsType(t, queue.Fatal(err), err)
 
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Status: 429})
-	_, err = w.mailbox().Image(t.Context(), w.account, id)
+	_, err = w.mailbox().Snapshot(t.Context(), w.account, id)
 	require.Equal(t, queue.Defer(errors.Unwrap(err), gmailapi.RateLimitDelay), err)
 
 	require.NoError(t, w.google.Users.Messages.Delete("me", providerID).Do())
@@ -109,11 +109,11 @@ func TestMailboxErrorsAreVerdicts(t *testing.T) {
 	require.Equal(t, queue.Fatal(errors.Unwrap(err)), err)
 
 	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, errors.New("no token") })
-	_, err = w.mailbox().Image(t.Context(), w.account, id)
+	_, err = w.mailbox().Snapshot(t.Context(), w.account, id)
 	require.EqualError(t, err, "no token")
 
 	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
-	_, err = w.mailbox().Image(t.Context(), w.account, id)
+	_, err = w.mailbox().Snapshot(t.Context(), w.account, id)
 	require.ErrorContains(t, err, "Clients returned nil and no error")
 }
 
@@ -190,7 +190,7 @@ func TestMailboxCopies(t *testing.T) {
 	calls := len(w.server.Calls())
 	copies, err := w.mailbox().Copies(t.Context(), w.account, []string{id, gone, "unknown"})
 	require.NoError(t, err)
-	require.Equal(t, map[string]postroom.Image{id: postroom.NewImage([]string{"INBOX", "UNREAD"})}, copies)
+	require.Equal(t, map[string]postroom.Snapshot{id: postroom.NewSnapshot([]string{"INBOX", "UNREAD"})}, copies)
 	require.Len(t, w.server.Calls(), calls, "Gmail is not asked")
 }
 

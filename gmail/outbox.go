@@ -31,10 +31,10 @@ type OutboxLedger interface {
 	// Approver returns the person who approved the action, in the caller's transaction; empty if nobody has, and no approval was
 	// needed.
 	Approver(ctx context.Context, tx queue.Tx, actionID string) (string, error)
-	// Announce records with the executing action what is about to be sent, or nil if nothing was, in the caller's transaction,
-	// and returns the updated action. Start returns the announcement with it ([postroom.UndoHint].Announced). If the content, job
+	// DeclareIntent records with the executing action what is about to be sent, or nil if nothing was, in the caller's transaction,
+	// and returns the updated action. Start returns the announcement with it ([postroom.UndoHint].Intent). If the content, job
 	// or announcement of the action differs from that of a, the error is not nil.
-	Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error)
+	DeclareIntent(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error)
 }
 
 // OutboxConfig configures an [Outbox]. It is copied and checked once, by [NewOutbox].

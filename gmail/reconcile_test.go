@@ -40,7 +40,7 @@ func (w *world) atGmail() map[string]string {
 	for _, m := range snapshot {
 		image, err := w.google.Users.Messages.Get("me", m.ID).Format("minimal").Do()
 		require.NoError(w.t, err)
-		mailbox[m.ID] = strings.Join(postroom.NewImage(image.LabelIds).LabelIDs, " ")
+		mailbox[m.ID] = strings.Join(postroom.NewSnapshot(image.LabelIds).LabelIDs, " ")
 	}
 	return mailbox
 }

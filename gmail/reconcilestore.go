@@ -215,7 +215,7 @@ func (r comparedRow) differs() (bool, error) {
 	if err := json.Unmarshal(r.Stored, &labels); err != nil {
 		return false, fmt.Errorf("gmail: labels of message %s: %w", r.ProviderID, err)
 	}
-	same := slices.Equal(postroom.NewImage(labels).LabelIDs, postroom.NewImage(strings.Fields(r.Listed)).LabelIDs)
+	same := slices.Equal(postroom.NewSnapshot(labels).LabelIDs, postroom.NewSnapshot(strings.Fields(r.Listed)).LabelIDs)
 	return !same || !r.DeletedAt.IsZero(), nil
 }
 

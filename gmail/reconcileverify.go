@@ -132,7 +132,7 @@ func (s *reconcileStep) settle(ctx context.Context, tx queue.Tx, q *queue.Queue,
 }
 
 func (s *reconcileStep) relabel(ctx context.Context, tx queue.Tx, now mailstore.MessageState, one suspect) error {
-	was, err := now.Image()
+	was, err := now.Snapshot()
 	if err != nil {
 		return err
 	}
@@ -142,13 +142,13 @@ func (s *reconcileStep) relabel(ctx context.Context, tx queue.Tx, now mailstore.
 	if now.Deleted {
 		s.run.Restored++
 	}
-	change := one.state.Image.ChangeFrom(was)
+	change := one.state.Snapshot.ChangeFrom(was)
 	if change.IsZero() {
 		return nil
 	}
 	s.run.Relabelled++
 	return s.labelsChanged(ctx, tx, LabelsEvent{
 		AccountID: s.account.ID, MessageID: now.ID, ProviderID: one.providerID, Source: SourceReconcile,
-		Change: change, Labels: one.state.Image,
+		Change: change, Labels: one.state.Snapshot,
 	})
 }

@@ -24,7 +24,7 @@ func (j *jobs) lookAgain(ctx context.Context, w *queue.Attempt, id string) (held
 	switch {
 	case err != nil:
 		return nil, err
-	case !permit.Vouched:
+	case !permit.Verified:
 		return nil, fmt.Errorf("gmail: action %s: something alters it at this moment: try again", id)
 	case permit.Approver != "", permit.Action.State != postroom.ActionQueued: // what was begun was looked at before
 		return nil, nil //nolint:nilnil // nothing waits

@@ -106,7 +106,7 @@ func TestWhatIsAlteredWhileItIsLookedAtDoesNotStart(t *testing.T) {
 func TestLabelsThatWereOursAreLeftOut(t *testing.T) {
 	w := newWorld(t)
 	message, m := w.letter(question)
-	before := postroom.NewImage([]string{postroom.LabelInbox, postroom.LabelUnread})
+	before := postroom.NewSnapshot([]string{postroom.LabelInbox, postroom.LabelUnread})
 	w.ledger.before = &before
 	var labels []string
 	w.alone(func(msg *postroom.Message, _ postroom.Permit) (string, error) {

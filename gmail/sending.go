@@ -115,7 +115,7 @@ func (s *sending) announce(ctx context.Context, write writer, fn func(ctx contex
 		if n != nil {
 			parameters = n.parameters()
 		}
-		next, err = s.outbox.Ledger.Announce(ctx, tx, s.action, parameters)
+		next, err = s.outbox.Ledger.DeclareIntent(ctx, tx, s.action, parameters)
 		return err
 	})
 	if err == nil {
@@ -170,10 +170,10 @@ func (n announcement) parameters() postroom.Parameters {
 // announced returns the announcement of an earlier attempt for the action; ok is false if there is none, or if it has sent
 // nothing.
 func announced(a postroom.Action) (n announcement, ok bool, err error) {
-	if a.UndoHint == nil || a.UndoHint.Announced == nil {
+	if a.UndoHint == nil || a.UndoHint.Intent == nil {
 		return n, false, nil
 	}
-	p := a.UndoHint.Announced
+	p := a.UndoHint.Intent
 	n.mailbox, _ = p.Text(announcedMailbox)
 	n.messageID, _ = p.Text(announcedMessageID)
 	historyID, _ := p.Text(announcedHistoryID)

@@ -168,7 +168,7 @@ const jobEnded = "its job ended before it did"
 
 // end finds out how an abandoned action ends. While that is not known, it returns the error of a handler that tries again.
 func (l *look) end(ctx context.Context, a postroom.Action) (postroom.ActionEnd, error) {
-	switch announced := a.UndoHint != nil && a.UndoHint.Announced != nil; {
+	switch announced := a.UndoHint != nil && a.UndoHint.Intent != nil; {
 	case isOutbound(a.Type):
 		return l.endSend(ctx, a)
 	case announced: // by a kind of the host's own

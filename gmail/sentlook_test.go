@@ -33,7 +33,7 @@ func TestLooksBecomeRarer(t *testing.T) {
 
 		w.put(id, func(a *postroom.Action) {
 			before := time.Now().Add(w.cfg.Outbox.Settle - 16*time.Hour)
-			a.UndoHint.Announced[announcedUntil] = before.Format(time.RFC3339Nano)
+			a.UndoHint.Intent[announcedUntil] = before.Format(time.RFC3339Nano)
 		})
 		queuetest.PromoteScheduled(t, w.queue)
 		w.runUntil(result.ID, queue.EventRetried)

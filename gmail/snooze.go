@@ -31,7 +31,7 @@ type wakeUp struct {
 // snooze takes a message out of the inbox until a time. The job that wakes it is durable before the message leaves the inbox,
 // and waits for this action to end: see [jobs.unsnooze].
 func (j *jobs) snooze(
-	ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, id string, before postroom.Image, kind postroom.Kind, a postroom.Action,
+	ctx context.Context, w *queue.Work[ActionPayload], client *gmailapi.Client, id string, before postroom.Snapshot, kind postroom.Kind, a postroom.Action,
 ) (outcome, error) {
 	wake, err := j.scheduleWake(ctx, w, client, id, a)
 	if err != nil {

@@ -120,7 +120,7 @@ func (j *jobs) asleep(ctx context.Context, client *gmailapi.Client, p UnsnoozePa
 	if err != nil {
 		return "", false, err
 	}
-	if snooze != nil && snooze.Vouched && snooze.Action.State == postroom.ActionCompleted {
+	if snooze != nil && snooze.Verified && snooze.Action.State == postroom.ActionCompleted {
 		if label, sure = snooze.Action.UndoHint.InverseParameters.Text(paramSnoozeLabel); sure {
 			return label, true, nil
 		}
@@ -168,8 +168,8 @@ func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn
 // are the same. fresh reports that this is the first attempt.
 func imagesOf(
 	ctx context.Context, w *queue.Work[UnsnoozePayload], client *gmailapi.Client, turn int64, id string,
-) (before, now postroom.Image, fresh bool, err error) {
-	read := func(ctx context.Context) (image postroom.Image, err error) {
+) (before, now postroom.Snapshot, fresh bool, err error) {
+	read := func(ctx context.Context) (image postroom.Snapshot, err error) {
 		now, err = client.GetImage(ctx, id)
 		return now, err
 	}
@@ -177,7 +177,7 @@ func imagesOf(
 		before, err = read(ctx)
 		return before, now, true, err
 	}
-	before, err = queue.Step(ctx, w, fmt.Sprintf("%s %d", stepBefore, turn), func(ctx context.Context) (postroom.Image, error) {
+	before, err = queue.Step(ctx, w, fmt.Sprintf("%s %d", stepBefore, turn), func(ctx context.Context) (postroom.Snapshot, error) {
 		fresh = true
 		return read(ctx)
 	})

@@ -78,7 +78,7 @@ func (j *jobs) startAbandoned(ctx context.Context, w *queue.Work[UnsnoozePayload
 	switch {
 	case err != nil:
 		return sleep, err
-	case holder != nil && holder.UndoHint != nil && holder.UndoHint.Announced != nil:
+	case holder != nil && holder.UndoHint != nil && holder.UndoHint.Intent != nil:
 		return j.Ledger.Sleep(ctx, w.Payload.ActionID)
 	}
 	if err := j.endAbandoned(ctx, w.Attempt, busy); err != nil {

@@ -119,27 +119,6 @@ func TestARuleIsStoredWhole(t *testing.T) {
 	})
 }
 
-// A rule that was stored before rules had several actions reads as it was meant.
-func TestARuleOfTheFirstFormIsRead(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, `INSERT INTO deterministic_rules (id, account_id, name, enabled, scope, priority, position,
-				conditions, action, parameters, safe_mode, created_at, updated_at)
-				VALUES ('r1', '', 'old', 1, 'global', 100, 0, '{"type":"subject_contains","value":"hello"}', 'star', '{}', 'default',
-				'2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z')`)
-			return err
-		}))
-		stored, err := s.Get(t.Context(), "r1")
-		require.NoError(t, err)
-		require.NoError(t, stored.Validate(nil))
-		require.Empty(t, stored.Also)
-		require.False(t, stored.Continue)
-		require.Zero(t, stored.Schedule)
-		d := decide(t, newEngine(t, s), mailFrom("amy@example.com"))
-		require.Equal(t, postroom.Star, d.Action)
-	})
-}
-
 func TestSchedules(t *testing.T) {
 	at := func(text string) time.Time {
 		return must(time.Parse(time.RFC3339, text))
@@ -185,7 +164,7 @@ func TestSchedules(t *testing.T) {
 		{rules.Schedule{Times: []string{"00:00-02:00"}, Weekdays: []string{"fri"}, Zone: "Africa/Cairo"}, "2026-04-23T22:00:00Z", true},
 		{rules.Schedule{Times: []string{"00:00-02:00"}, Weekdays: []string{"fri"}, Zone: "Africa/Cairo"}, "2026-04-23T23:00:00Z", false},
 	} {
-		r := rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Star, nil)
+		r := rules.NewRule("r", rulestest.Predicate(rules.SubjectContains, "hello"), postroom.Star, nil)
 		r.Schedule = test.schedule
 		require.NoError(t, r.Validate(nil))
 		_, found := rules.NewSet([]rules.Rule{r}, nil).First(mailFrom("amy@example.com"), at(test.now))
@@ -204,7 +183,7 @@ func TestARuleThatOverridesWantsAVerifiedSender(t *testing.T) {
 		{Name: "Received", Value: "from out.example.com by mx.google.com with ESMTPS id y; Sun, 1 Mar 2026 01:29:58 -0800"},
 		{Name: "Authentication-Results", Value: "mx.google.com; dmarc=pass header.from=example.com"},
 	}
-	scoped := rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Delete, nil)
+	scoped := rules.NewRule("r", rulestest.Predicate(rules.SubjectContains, "hello"), postroom.Delete, nil)
 	scoped.Scope, scoped.ScopeRef = rules.ScopeDomain, "example.com"
 	replyTo := rules.NoneOf(rules.Condition{Type: rules.HeaderPresent, Header: "Reply-To"})
 	for name, test := range map[string]struct {
@@ -216,7 +195,7 @@ func TestARuleThatOverridesWantsAVerifiedSender(t *testing.T) {
 		"by domain":                   {rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", false},
 		"by scope":                    {scoped, postroom.SafeDangerousOverride, "", false},
 		"by a header of the sender's": {rules.NewRule("r", replyTo, postroom.Delete, nil), postroom.SafeDangerousOverride, "", false},
-		"by subject":                  {rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", true},
+		"by subject":                  {rules.NewRule("r", rulestest.Predicate(rules.SubjectContains, "hello"), postroom.Delete, nil), postroom.SafeDangerousOverride, "", true},
 		"not required":                {scoped, postroom.SafeDangerousOverride, rules.AuthenticationNotRequired, true},
 		"without override":            {scoped, postroom.SafeDefault, "", true},
 		"required":                    {scoped, postroom.SafeDefault, rules.AuthenticationRequired, false},

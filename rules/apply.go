@@ -221,7 +221,7 @@ func (a *applier) changesNothing(msg *postroom.Message, d *postroom.Decision) bo
 	if !ok || kind.Effect == nil || d.Action == postroom.Snooze {
 		return false
 	}
-	image := postroom.NewImage(msg.LabelIDs)
+	image := postroom.NewSnapshot(msg.LabelIDs)
 	return image.Apply(kind.Effect(d.Parameters).Change).ChangeFrom(image).IsZero()
 }
 

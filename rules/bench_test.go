@@ -15,32 +15,32 @@ import (
 // mixedConditions are rules as people have them, by number.
 var mixedConditions = []func(i int) rules.Condition{
 	func(i int) rules.Condition {
-		return rulestest.Leaf(rules.SenderEmail, fmt.Sprintf("person%d@firm%d.example", i, i))
+		return rulestest.Predicate(rules.SenderEmail, fmt.Sprintf("person%d@firm%d.example", i, i))
 	},
 	func(i int) rules.Condition { return rulestest.FromDomain(fmt.Sprintf("shop%d.example", i)) },
 	func(i int) rules.Condition {
-		return rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("offer %d for", i))
+		return rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("offer %d for", i))
 	},
 	func(i int) rules.Condition {
-		return rulestest.Leaf(rules.SubjectRegex, fmt.Sprintf(`(?i)\border #?%d\b`, i))
+		return rulestest.Predicate(rules.SubjectRegex, fmt.Sprintf(`(?i)\border #?%d\b`, i))
 	},
 	func(i int) rules.Condition {
-		return rulestest.Leaf(rules.BodyContains, fmt.Sprintf("contract number %d", i))
+		return rulestest.Predicate(rules.BodyContains, fmt.Sprintf("contract number %d", i))
 	},
 	func(i int) rules.Condition {
-		return rulestest.Leaf(rules.BodyRegex, fmt.Sprintf(`(?i)ticket[ -]project%d-\d+`, i))
+		return rulestest.Predicate(rules.BodyRegex, fmt.Sprintf(`(?i)ticket[ -]project%d-\d+`, i))
 	},
 	func(i int) rules.Condition { return rulestest.Header("List-Id", fmt.Sprintf(`<list%d\.`, i)) },
 	func(i int) rules.Condition {
 		return rules.Condition{Type: rules.Address, Fields: []string{"recipients"}, Part: "detail", Value: fmt.Sprintf("tag%d", i)}
 	},
 	func(i int) rules.Condition {
-		return rules.AllOf(rulestest.Leaf(rules.HasAttachment, ""), rulestest.Leaf(rules.LargerThan, fmt.Sprintf("%dKB", 1000+i)), rulestest.FromDomain(fmt.Sprintf("files%d.example", i)))
+		return rules.AllOf(rulestest.Predicate(rules.HasAttachment, ""), rulestest.Predicate(rules.LargerThan, fmt.Sprintf("%dKB", 1000+i)), rulestest.FromDomain(fmt.Sprintf("files%d.example", i)))
 	},
 	func(i int) rules.Condition {
 		return rules.AllOf(
-			rules.AnyOf(rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("invoice %d", i)), rulestest.Leaf(rules.SenderEmail, fmt.Sprintf("*@billing%d.example", i))),
-			rules.NoneOf(rulestest.Leaf(rules.LabelPresent, "STARRED")),
+			rules.AnyOf(rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("invoice %d", i)), rulestest.Predicate(rules.SenderEmail, fmt.Sprintf("*@billing%d.example", i))),
+			rules.NoneOf(rulestest.Predicate(rules.LabelPresent, "STARRED")),
 		)
 	},
 }
@@ -93,7 +93,7 @@ func BenchmarkRules10k(b *testing.B) { benchmarkRules(b, newsletter(), mixedRule
 func BenchmarkBodyRegex1k(b *testing.B) {
 	list := make([]rules.Rule, 1000)
 	for i := range list {
-		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Leaf(rules.BodyRegex, fmt.Sprintf(`(?i)\bcase\s+no\. ?%d\b`, i)), postroom.Archive, nil)
+		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Predicate(rules.BodyRegex, fmt.Sprintf(`(?i)\bcase\s+no\. ?%d\b`, i)), postroom.Archive, nil)
 	}
 	benchmarkRules(b, newsletter(), list)
 }
@@ -104,13 +104,13 @@ func BenchmarkSharedWord10k(b *testing.B) {
 	msg.Subject = "Your order 712044 is on its way"
 	for name, of := range map[string]func(i int) rules.Condition{
 		"regex": func(i int) rules.Condition {
-			return rulestest.Leaf(rules.SubjectRegex, fmt.Sprintf(`order #?%04d[0-9]x`, i))
+			return rulestest.Predicate(rules.SubjectRegex, fmt.Sprintf(`order #?%04d[0-9]x`, i))
 		},
 		"contains": func(i int) rules.Condition {
-			return rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("order %04dx", i))
+			return rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("order %04dx", i))
 		},
 		"and": func(i int) rules.Condition {
-			return rules.AllOf(rulestest.Leaf(rules.SubjectContains, "order"), rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("%04dx", i)))
+			return rules.AllOf(rulestest.Predicate(rules.SubjectContains, "order"), rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("%04dx", i)))
 		},
 	} {
 		list := make([]rules.Rule, 10_000)

@@ -14,7 +14,7 @@ import (
 )
 
 // JobClassify decides about one message. Ingestion enqueues it, with [NewClassifyJob], for each message that needs a
-// decision; it leaves out sent mail, drafts, spam and trash.
+// decision; it predicates out sent mail, drafts, spam and trash.
 const JobClassify queue.Type[ClassifyPayload] = "classify"
 
 // A ClassifyPayload names the message of a [JobClassify] by its UUID, not by Gmail's id.

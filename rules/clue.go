@@ -44,7 +44,7 @@ func (k *code) clueOfRule(c *compiled) prefilter.Clue {
 	return prefilter.All(parts)
 }
 
-// textClue is the clue of a leaf that compares the texts of sources with values.
+// textClue is the clue of a predicate that compares the texts of sources with values.
 func (k *code) textClue(sources []int32, how Match, values []string) prefilter.Clue {
 	parts := make([]prefilter.Clue, 0, len(sources)*len(values))
 	for _, id := range sources {

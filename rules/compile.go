@@ -64,7 +64,7 @@ func (k *code) compileNode(c *Condition, path string, depth int, faults *[]*Cond
 		}
 	}
 	if c.Op == "" {
-		return k.compileLeaf(c, add)
+		return k.compilePredicate(c, add)
 	}
 	n := node{op: c.Op, children: make([]node, len(c.Children))}
 	for i := range c.Children {
@@ -81,8 +81,8 @@ func JoinPath(path, part string) string {
 	return path + "." + part
 }
 
-// compileLeaf compiles a leaf, unless an equal one is there.
-func (k *code) compileLeaf(c *Condition, add func(*ConditionError)) node {
+// compilePredicate compiles a predicate, unless an equal one is there.
+func (k *code) compilePredicate(c *Condition, add func(*ConditionError)) node {
 	if faults := c.fields(); len(faults) > 0 {
 		for _, e := range faults {
 			add(e)
@@ -105,9 +105,9 @@ func (k *code) compileLeaf(c *Condition, add func(*ConditionError)) node {
 	return node{atom: k.atom(string(key), l)}
 }
 
-// compileFact makes a leaf without fields.
-func compileFact(test predicate) func(*code, *Condition) (leaf, *ConditionError) {
-	return func(*code, *Condition) (leaf, *ConditionError) { return leaf{test: test}, nil }
+// compileFact makes a predicate without fields.
+func compileFact(test predicateTest) func(*code, *Condition) (predicate, *ConditionError) {
+	return func(*code, *Condition) (predicate, *ConditionError) { return predicate{test: test}, nil }
 }
 
 // badValue is the fault of a value.
@@ -115,7 +115,7 @@ func badValue(path, detail, hint string) *ConditionError {
 	return &ConditionError{Path: path, Err: ErrBadValue, Detail: detail, Hint: hint}
 }
 
-// eachValue calls check with each value of a leaf and its path, until one is faulty.
+// eachValue calls check with each value of a predicate and its path, until one is faulty.
 func (c *Condition) eachValue(check func(path, value string) *ConditionError) *ConditionError {
 	if c.Values == nil {
 		return check("value", c.Value)

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// A Condition is a tree of tests on a message. A node has Op and Children, a leaf has Type and the fields of that type; see the
+// A Condition is a tree of tests on a message. A node has Op and Children, a predicate has Type and the fields of that type; see the
 // table in the package documentation. The zero Condition is invalid.
 //
 // The JSON form is stored in the database, and files have the YAML form; both are the same tree.
@@ -142,11 +142,11 @@ func (c Condition) Validate() error {
 
 // shape returns the fault of the node itself, children and values aside.
 func (c *Condition) shape() *ConditionError {
-	leaf := c.Type != "" || slices.ContainsFunc(conditionFields, func(f conditionField) bool { return f.isSet(c) })
+	predicate := c.Type != "" || slices.ContainsFunc(conditionFields, func(f conditionField) bool { return f.isSet(c) })
 	switch {
-	case c.Op == "" && !leaf && len(c.Children) == 0:
+	case c.Op == "" && !predicate && len(c.Children) == 0:
 		return &ConditionError{Err: ErrEmptyCondition, Hint: "write a type, as {type: sender_domain, value: example.com}"}
-	case c.Op != "" && leaf:
+	case c.Op != "" && predicate:
 		return &ConditionError{Err: ErrUnknownShape, Detail: "it has both"}
 	case c.Op != "":
 		return c.nodeShape()
@@ -181,7 +181,7 @@ func (c *Condition) nodeShape() *ConditionError {
 func (c Condition) String() string {
 	switch c.Op {
 	case "":
-		return c.leafString()
+		return c.predicateString()
 	case Not:
 		if len(c.Children) == 1 {
 			return "not " + c.Children[0].nested()
@@ -201,7 +201,7 @@ func (c Condition) nested() string {
 	return c.String()
 }
 
-func (c Condition) leafString() string {
+func (c Condition) predicateString() string {
 	parts := []string{string(c.Type)}
 	if c.Header != "" {
 		parts = append(parts, c.Header)
@@ -221,7 +221,7 @@ func (c Condition) leafString() string {
 	return strings.Join(parts, " ")
 }
 
-// qualities are the words between the type and the value of a leaf.
+// qualities are the words between the type and the value of a predicate.
 func (c Condition) qualities() []string {
 	var parts []string
 	if len(c.Fields) > 0 {
@@ -254,7 +254,7 @@ func listedValues(values []string) string {
 	return strings.Join(quoted, " or ")
 }
 
-// Alternatives returns the values of a leaf.
+// Alternatives returns the values of a predicate.
 func (c *Condition) Alternatives() []string {
 	if len(c.Values) > 0 {
 		return c.Values
@@ -265,7 +265,7 @@ func (c *Condition) Alternatives() []string {
 	return []string{c.Value}
 }
 
-// usesLabel reports whether a leaf of the tree tests for the label, by id or by name.
+// usesLabel reports whether a predicate of the tree tests for the label, by id or by name.
 func (c Condition) usesLabel(id, name string) bool {
 	if c.Type == LabelPresent {
 		return slices.ContainsFunc(c.Alternatives(), func(v string) bool { return v == id || strings.EqualFold(v, name) })

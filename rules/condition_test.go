@@ -42,34 +42,34 @@ func TestLeaves(t *testing.T) {
 		condition rules.Condition
 		want      bool
 	}{
-		"sender whole":                   {rulestest.Leaf(rules.SenderEmail, "amy.lee@shop.example"), yes},
-		"sender part":                    {rulestest.Leaf(rules.SenderEmail, "lee@shop.example"), no},
-		"sender display name":            {rulestest.Leaf(rules.SenderEmail, "boss@big.example"), no},
-		"sender wildcard":                {rulestest.Leaf(rules.SenderEmail, "*@SHOP.example"), yes},
-		"sender wildcard, subdomain":     {rulestest.Leaf(rules.SenderEmail, "*@example"), no},
-		"domain":                         {rulestest.Leaf(rules.SenderDomain, "shop.EXAMPLE"), yes},
-		"domain suffix":                  {rulestest.Leaf(rules.SenderDomain, "example"), no},
-		"domain prefix":                  {rulestest.Leaf(rules.SenderDomain, "shop.examples"), no},
-		"to second":                      {rulestest.Leaf(rules.To, "team@work.example"), yes},
-		"to wildcard":                    {rulestest.Leaf(rules.To, "*@home.example"), yes},
-		"to does not see cc":             {rulestest.Leaf(rules.To, "carl@other.example"), no},
-		"cc":                             {rulestest.Leaf(rules.Cc, "CARL@other.example"), yes},
-		"cc does not see to":             {rulestest.Leaf(rules.Cc, "me@home.example"), no},
-		"subject, Unicode case":          {rulestest.Leaf(rules.SubjectContains, "räumung"), yes},
-		"subject, value's case":          {rulestest.Leaf(rules.SubjectContains, "RABATT"), yes},
-		"subject takes brackets as such": {rulestest.Leaf(rules.SubjectContains, "[rabatt]"), yes},
-		"subject, other":                 {rulestest.Leaf(rules.SubjectContains, "miete"), no},
-		"subject regex, anywhere":        {rulestest.Leaf(rules.SubjectRegex, `\d+%`), yes},
-		"subject regex minds case":       {rulestest.Leaf(rules.SubjectRegex, "ihre"), no},
-		"subject regex told not to":      {rulestest.Leaf(rules.SubjectRegex, "(?i)^ihre"), yes},
-		"body":                           {rulestest.Leaf(rules.BodyContains, "übermorgen IST"), yes},
-		"body, phrase over lines":        {rulestest.Leaf(rules.BodyContains, "tag, \n übermorgen"), yes},
-		"body, blank at the edge":        {rulestest.Leaf(rules.BodyContains, "morgen "), yes},
-		"body, blank within a word":      {rulestest.Leaf(rules.BodyContains, "mor gen"), no},
-		"body, HTML beside plain":        {rulestest.Leaf(rules.BodyContains, "schluss, only in html."), yes},
-		"body, plain beside HTML":        {rulestest.Leaf(rules.BodyContains, "only in plain"), no},
-		"body, hidden in HTML":           {rulestest.Leaf(rules.BodyContains, "hidden"), no},
-		"body regex over lines":          {rulestest.Leaf(rules.BodyRegex, `(?m)^Über\w+`), yes},
+		"sender whole":                   {rulestest.Predicate(rules.SenderEmail, "amy.lee@shop.example"), yes},
+		"sender part":                    {rulestest.Predicate(rules.SenderEmail, "lee@shop.example"), no},
+		"sender display name":            {rulestest.Predicate(rules.SenderEmail, "boss@big.example"), no},
+		"sender wildcard":                {rulestest.Predicate(rules.SenderEmail, "*@SHOP.example"), yes},
+		"sender wildcard, subdomain":     {rulestest.Predicate(rules.SenderEmail, "*@example"), no},
+		"domain":                         {rulestest.Predicate(rules.SenderDomain, "shop.EXAMPLE"), yes},
+		"domain suffix":                  {rulestest.Predicate(rules.SenderDomain, "example"), no},
+		"domain prefix":                  {rulestest.Predicate(rules.SenderDomain, "shop.examples"), no},
+		"to second":                      {rulestest.Predicate(rules.To, "team@work.example"), yes},
+		"to wildcard":                    {rulestest.Predicate(rules.To, "*@home.example"), yes},
+		"to does not see cc":             {rulestest.Predicate(rules.To, "carl@other.example"), no},
+		"cc":                             {rulestest.Predicate(rules.Cc, "CARL@other.example"), yes},
+		"cc does not see to":             {rulestest.Predicate(rules.Cc, "me@home.example"), no},
+		"subject, Unicode case":          {rulestest.Predicate(rules.SubjectContains, "räumung"), yes},
+		"subject, value's case":          {rulestest.Predicate(rules.SubjectContains, "RABATT"), yes},
+		"subject takes brackets as such": {rulestest.Predicate(rules.SubjectContains, "[rabatt]"), yes},
+		"subject, other":                 {rulestest.Predicate(rules.SubjectContains, "miete"), no},
+		"subject regex, anywhere":        {rulestest.Predicate(rules.SubjectRegex, `\d+%`), yes},
+		"subject regex minds case":       {rulestest.Predicate(rules.SubjectRegex, "ihre"), no},
+		"subject regex told not to":      {rulestest.Predicate(rules.SubjectRegex, "(?i)^ihre"), yes},
+		"body":                           {rulestest.Predicate(rules.BodyContains, "übermorgen IST"), yes},
+		"body, phrase over lines":        {rulestest.Predicate(rules.BodyContains, "tag, \n übermorgen"), yes},
+		"body, blank at the edge":        {rulestest.Predicate(rules.BodyContains, "morgen "), yes},
+		"body, blank within a word":      {rulestest.Predicate(rules.BodyContains, "mor gen"), no},
+		"body, HTML beside plain":        {rulestest.Predicate(rules.BodyContains, "schluss, only in html."), yes},
+		"body, plain beside HTML":        {rulestest.Predicate(rules.BodyContains, "only in plain"), no},
+		"body, hidden in HTML":           {rulestest.Predicate(rules.BodyContains, "hidden"), no},
+		"body regex over lines":          {rulestest.Predicate(rules.BodyRegex, `(?m)^Über\w+`), yes},
 		"header of any case":             {rulestest.Header("List-Id", `<dev\.`), yes},
 		"header, second of several":      {rulestest.Header("received", "by b"), yes},
 		"header, none":                   {rulestest.Header("X-None", ""), no},
@@ -77,19 +77,19 @@ func TestLeaves(t *testing.T) {
 		"header present":                 {rules.Condition{Type: rules.HeaderPresent, Header: "list-id"}, yes},
 		"header present, empty":          {rules.Condition{Type: rules.HeaderPresent, Header: "x-empty"}, yes},
 		"header absent":                  {rules.Condition{Type: rules.HeaderPresent, Header: "x-none"}, no},
-		"label":                          {rulestest.Leaf(rules.LabelPresent, "Label_7"), yes},
-		"label minds case":               {rulestest.Leaf(rules.LabelPresent, "label_7"), no},
-		"label part":                     {rulestest.Leaf(rules.LabelPresent, "Label_"), no},
-		"no attachment":                  {rulestest.Leaf(rules.HasAttachment, ""), no},
-		"larger":                         {rulestest.Leaf(rules.LargerThan, "1MB"), yes},
-		"larger, equal":                  {rulestest.Leaf(rules.LargerThan, "2MB"), no},
-		"smaller":                        {rulestest.Leaf(rules.SmallerThan, "2.5 mb"), yes},
-		"smaller, equal":                 {rulestest.Leaf(rules.SmallerThan, "2048KB"), no},
-		"older":                          {rulestest.Leaf(rules.OlderThan, "47h"), yes},
-		"older, equal":                   {rulestest.Leaf(rules.OlderThan, "2d"), no},
-		"older goes by receipt":          {rulestest.Leaf(rules.OlderThan, "1w"), no},
-		"newer":                          {rulestest.Leaf(rules.NewerThan, "1y"), yes},
-		"newer, equal":                   {rulestest.Leaf(rules.NewerThan, "48h"), no},
+		"label":                          {rulestest.Predicate(rules.LabelPresent, "Label_7"), yes},
+		"label minds case":               {rulestest.Predicate(rules.LabelPresent, "label_7"), no},
+		"label part":                     {rulestest.Predicate(rules.LabelPresent, "Label_"), no},
+		"no attachment":                  {rulestest.Predicate(rules.HasAttachment, ""), no},
+		"larger":                         {rulestest.Predicate(rules.LargerThan, "1MB"), yes},
+		"larger, equal":                  {rulestest.Predicate(rules.LargerThan, "2MB"), no},
+		"smaller":                        {rulestest.Predicate(rules.SmallerThan, "2.5 mb"), yes},
+		"smaller, equal":                 {rulestest.Predicate(rules.SmallerThan, "2048KB"), no},
+		"older":                          {rulestest.Predicate(rules.OlderThan, "47h"), yes},
+		"older, equal":                   {rulestest.Predicate(rules.OlderThan, "2d"), no},
+		"older goes by receipt":          {rulestest.Predicate(rules.OlderThan, "1w"), no},
+		"newer":                          {rulestest.Predicate(rules.NewerThan, "1y"), yes},
+		"newer, equal":                   {rulestest.Predicate(rules.NewerThan, "48h"), no},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.condition.Type == rules.HeaderMatch && test.condition.Pattern == "" {
@@ -103,10 +103,10 @@ func TestLeaves(t *testing.T) {
 func TestWhatAMessageLacksMatchesNothing(t *testing.T) {
 	empty := &postroom.Message{}
 	for _, c := range []rules.Condition{
-		rulestest.Leaf(rules.SenderEmail, "*@shop.example"), rulestest.Leaf(rules.SenderDomain, "shop.example"), rulestest.Leaf(rules.To, "a@b.example"), rulestest.Leaf(rules.Cc, "a@b.example"),
-		rulestest.Leaf(rules.SubjectContains, "x"), rulestest.Leaf(rules.SubjectRegex, ".*"), rulestest.Leaf(rules.BodyContains, "x"), rulestest.Leaf(rules.BodyRegex, ".*"),
-		rulestest.Header("List-Id", ".*"), {Type: rules.HeaderPresent, Header: "List-Id"}, rulestest.Leaf(rules.LabelPresent, "INBOX"), rulestest.Leaf(rules.HasAttachment, ""),
-		rulestest.Leaf(rules.LargerThan, "0B"), rulestest.Leaf(rules.SmallerThan, "1GB"), rulestest.Leaf(rules.OlderThan, "0d"), rulestest.Leaf(rules.NewerThan, "1y"),
+		rulestest.Predicate(rules.SenderEmail, "*@shop.example"), rulestest.Predicate(rules.SenderDomain, "shop.example"), rulestest.Predicate(rules.To, "a@b.example"), rulestest.Predicate(rules.Cc, "a@b.example"),
+		rulestest.Predicate(rules.SubjectContains, "x"), rulestest.Predicate(rules.SubjectRegex, ".*"), rulestest.Predicate(rules.BodyContains, "x"), rulestest.Predicate(rules.BodyRegex, ".*"),
+		rulestest.Header("List-Id", ".*"), {Type: rules.HeaderPresent, Header: "List-Id"}, rulestest.Predicate(rules.LabelPresent, "INBOX"), rulestest.Predicate(rules.HasAttachment, ""),
+		rulestest.Predicate(rules.LargerThan, "0B"), rulestest.Predicate(rules.SmallerThan, "1GB"), rulestest.Predicate(rules.OlderThan, "0d"), rulestest.Predicate(rules.NewerThan, "1y"),
 	} {
 		require.False(t, rulestest.Matches(t, c, empty), c.String())
 		require.True(t, rulestest.Matches(t, rules.NoneOf(c), empty), c.String())
@@ -116,12 +116,12 @@ func TestWhatAMessageLacksMatchesNothing(t *testing.T) {
 // K (U+212A) is the Kelvin sign; Unicode's lower case of it is k, and so it is not in a name.
 func TestAddressesThatOnlyLookEqualAreNot(t *testing.T) {
 	msg := &postroom.Message{From: postroom.Address{Email: "amy@ban\u212A.example"}}
-	require.False(t, rulestest.Matches(t, rulestest.Leaf(rules.SenderDomain, "bank.example"), msg))
-	require.False(t, rulestest.Matches(t, rulestest.Leaf(rules.SenderEmail, "*@bank.example"), msg))
-	require.False(t, rulestest.Matches(t, rulestest.Leaf(rules.SenderEmail, "amy@bank.example"), msg))
+	require.False(t, rulestest.Matches(t, rulestest.Predicate(rules.SenderDomain, "bank.example"), msg))
+	require.False(t, rulestest.Matches(t, rulestest.Predicate(rules.SenderEmail, "*@bank.example"), msg))
+	require.False(t, rulestest.Matches(t, rulestest.Predicate(rules.SenderEmail, "amy@bank.example"), msg))
 
 	broken := func(b string) *postroom.Message { return &postroom.Message{From: postroom.Address{Email: "a@" + b}} }
-	require.False(t, rulestest.Matches(t, rulestest.Leaf(rules.SenderDomain, "\xfe"), broken("\xff")), "bytes that are no UTF-8 are not all the same")
+	require.False(t, rulestest.Matches(t, rulestest.Predicate(rules.SenderDomain, "\xfe"), broken("\xff")), "bytes that are no UTF-8 are not all the same")
 }
 
 func TestHasAttachment(t *testing.T) {
@@ -139,7 +139,7 @@ func TestHasAttachment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			msg := &postroom.Message{Attachments: []postroom.Attachment{test.attachment}}
-			require.Equal(t, test.want, rulestest.Matches(t, rulestest.Leaf(rules.HasAttachment, ""), msg))
+			require.Equal(t, test.want, rulestest.Matches(t, rulestest.Predicate(rules.HasAttachment, ""), msg))
 		})
 	}
 }
@@ -151,9 +151,9 @@ func TestBodyOfHTMLAlone(t *testing.T) {
 		"fish & chips for you": true, "1 < 2": true,
 		"unsubscribe": false, "offer": false, "comment": false, "script": false, "body": false,
 	} {
-		require.Equal(t, want, rulestest.Matches(t, rulestest.Leaf(rules.BodyContains, text), msg), text)
+		require.Equal(t, want, rulestest.Matches(t, rulestest.Predicate(rules.BodyContains, text), msg), text)
 	}
-	require.True(t, rulestest.Matches(t, rulestest.Leaf(rules.BodyRegex, "^Fish & chips"), msg))
+	require.True(t, rulestest.Matches(t, rulestest.Predicate(rules.BodyRegex, "^Fish & chips"), msg))
 }
 
 func TestFaultyConditionsAreTold(t *testing.T) {
@@ -217,7 +217,7 @@ func TestFaultyConditionsAreTold(t *testing.T) {
 }
 
 func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
-	err := rules.AllOf(rulestest.Leaf(rules.SubjectRegex, "("), rules.AnyOf(), rulestest.Leaf("mood", "x")).Validate()
+	err := rules.AllOf(rulestest.Predicate(rules.SubjectRegex, "("), rules.AnyOf(), rulestest.Predicate("mood", "x")).Validate()
 	require.EqualError(t, err, "condition.children[0].value: bad regular expression: missing closing ): `(`; "+
 		"the syntax is Go's (RE2); a backslash before a character takes it literally\n"+
 		"condition.children[1].children: \"and\" and \"or\" need at least one child: \"or\" has none\n"+
@@ -228,13 +228,13 @@ func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
 }
 
 func TestConditionReadsLikeASentence(t *testing.T) {
-	c := rules.AllOf(rulestest.Leaf(rules.SenderDomain, "x.example"), rules.AnyOf(rulestest.Header("List-Id", "dev"), rules.NoneOf(rulestest.Leaf(rules.HasAttachment, ""))))
+	c := rules.AllOf(rulestest.Predicate(rules.SenderDomain, "x.example"), rules.AnyOf(rulestest.Header("List-Id", "dev"), rules.NoneOf(rulestest.Predicate(rules.HasAttachment, ""))))
 	require.Equal(t, `sender_domain "x.example" and (header_match List-Id "dev" or not has_attachment)`, c.String())
-	require.Equal(t, `not (has_attachment and to "a@b.example")`, rules.NoneOf(rules.AllOf(rulestest.Leaf(rules.HasAttachment, ""), rulestest.Leaf(rules.To, "a@b.example"))).String())
+	require.Equal(t, `not (has_attachment and to "a@b.example")`, rules.NoneOf(rules.AllOf(rulestest.Predicate(rules.HasAttachment, ""), rulestest.Predicate(rules.To, "a@b.example"))).String())
 }
 
 func TestJSONFormOfACondition(t *testing.T) {
-	c := rules.AllOf(rulestest.Header("List-Id", "x"), rulestest.Leaf(rules.SenderEmail, "*@y.example"))
+	c := rules.AllOf(rulestest.Header("List-Id", "x"), rulestest.Predicate(rules.SenderEmail, "*@y.example"))
 	data, err := json.Marshal(c)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"op":"and","children":[{"type":"header_match","header":"List-Id","pattern":"x"},{"type":"sender_email","value":"*@y.example"}]}`, string(data))

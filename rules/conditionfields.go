@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// A conditionField is a field of a leaf.
+// A conditionField is a field of a predicate.
 type conditionField struct {
 	name  string
 	isSet func(c *Condition) bool
@@ -29,7 +29,7 @@ var conditionFields = []conditionField{
 	{"zone", func(c *Condition) bool { return c.Zone != "" }},
 }
 
-// takes reports whether leaves of the kind may have the field: values may be written where value may, and header where header
+// takes reports whether predicates of the kind may have the field: values may be written where value may, and header where header
 // fields may.
 func (k *kind) takes(field string, required bool) bool {
 	list := k.optional
@@ -49,7 +49,7 @@ func (c *Condition) takesHeader() bool {
 	return c.Type == Header || c.Type == HeaderOrder || c.Type == HeaderNumber || c.Type == HeaderDigits || c.Type == HeaderCount
 }
 
-// fields returns a fault for each field that a leaf lacks, for each that its type does not have and for each that is empty.
+// fields returns a fault for each field that a predicate lacks, for each that its type does not have and for each that is empty.
 func (c *Condition) fields() []*ConditionError {
 	k, ok := kinds[c.Type]
 	if !ok {

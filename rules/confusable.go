@@ -12,13 +12,13 @@ import (
 
 // compileConfusable tests whether the sender's domain differs from one of the values and looks like it; without values, whether a
 // word of the domain or of the display name mixes scripts.
-func compileConfusable(k *code, c *Condition) (leaf, *ConditionError) {
+func compileConfusable(k *code, c *Condition) (predicate, *ConditionError) {
 	protected := c.Alternatives()
 	if len(protected) == 0 {
-		return leaf{test: (*view).isMixedSender, sender: true}, nil
+		return predicate{test: (*view).isMixedSender, sender: true}, nil
 	}
 	if e := c.eachValue(domainFault); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	own, skeletons := map[string]bool{}, map[string]bool{}
 	for _, domain := range protected {
@@ -26,7 +26,7 @@ func compileConfusable(k *code, c *Condition) (leaf, *ConditionError) {
 		own[site], skeletons[lookalike.Skeleton(lookalike.UnicodeDomain(site))] = true, true
 	}
 	id := k.source(addressSource(inFrom, PartSite))
-	return leaf{
+	return predicate{
 		sender: true,
 		test: func(v *view) bool {
 			for _, site := range v.Texts(id) {

@@ -16,7 +16,7 @@
 // # Conditions
 //
 // A [Condition] is a tree. A node has an op and children: "and" and "or" take one or more and stop early, left to right; "not"
-// takes exactly one. A leaf has a type and the fields of that type:
+// takes exactly one. A predicate has a type and the fields of that type:
 //
 //	type              fields           matches when
 //	sender_email      value            the From address is value, or is in the domain of *@domain
@@ -92,7 +92,7 @@
 //	important                          Gmail has marked it so
 //	unread                             it has not been read
 //
-// Instead of value, a leaf may have values with a list, one of which must match; in a file also values_from with the name of a
+// Instead of value, a predicate may have values with a list, one of which must match; in a file also values_from with the name of a
 // file that has one value on each line. Instead of header beside other fields, it may have fields with several names.
 //
 // Addresses, domains and header names are compared whole, without regard to ASCII case: a display name never matches, and a
@@ -101,18 +101,18 @@
 // according to Unicode. Regular expressions are Go's (RE2), match anywhere in the text and are case-sensitive unless they begin
 // with (?i). The body's text is what a person sees of the message, as [htmltext.ReadBody] reads it: that of the HTML part, without
 // text that styles hide, or the plain part if there is no other. For body_contains the end of a line equals a space. 1 KB is 1024
-// bytes, 1y is 365 days. If a message lacks something, such as a sender, a subject or a known size, no leaf about it matches.
+// bytes, 1y is 365 days. If a message lacks something, such as a sender, a subject or a known size, no predicate about it matches.
 //
 // Messages carry label ids. A file may write a label's name instead, which rulesfile.File.ResolveLabels turns into the id.
 //
 // # The index
 //
 // A [Set] does not try every rule with every message. An index finds the few rules that may match by what they look for, such as
-// an address, a domain, or a word of the subject; those are then tried exactly, in their order, and equal leaves are tested once.
+// an address, a domain, or a word of the subject; those are then tried exactly, in their order, and equal predicates are tested once.
 // So the set finds the same as trying each rule, at a cost that grows with the message and hardly with the number of rules. A rule
 // with nothing to look for, such as a negation, is always tried.
 //
-// [Engine.Explain] reports the result of each rule: which leaf failed and on which value, whose mail the rule is for, when it is
+// [Engine.Explain] reports the result of each rule: which predicate failed and on which value, whose mail the rule is for, when it is
 // off, and which rule had decided before it.
 //
 // # Rules
@@ -129,6 +129,6 @@
 //
 // The safe mode says how far a rule's action is trusted: default; always_safe; or dangerous_override, the only one that lets the
 // rule do something dangerous without a person. Anyone can write anything as the sender of a message. A rule with
-// dangerous_override that matches by sender, in its scope or in a leaf, therefore matches only mail whose sender is
+// dangerous_override that matches by sender, in its scope or in a predicate, therefore matches only mail whose sender is
 // authenticated; "authentication: required" requires that in any rule, and "not_required" in none.
 package rules

@@ -118,7 +118,7 @@ func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (
 
 // current returns the set of the stored rules.
 //
-// The revision is read before the rules: a change in between leaves a set that is newer than its revision, and the next
+// The revision is read before the rules: a change in between predicates a set that is newer than its revision, and the next
 // decision loads it again. In the other order the set would be older than its revision, and would stay.
 func (e *Engine) current(ctx context.Context) (*Set, error) {
 	revision, err := e.store.Revision(ctx)

@@ -158,7 +158,7 @@ func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
 		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
 		require.Zero(t, known.asked, "no rule asks")
 
-		storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil))
+		storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Predicate(rules.SenderSeen, "")), postroom.Star, nil))
 		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 		known.seen = true
 		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
@@ -170,7 +170,7 @@ func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
 
 func TestARuleThatAsksForSendersNobodyKnowsIsBroken(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
-		r := storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil))
+		r := storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Predicate(rules.SenderSeen, "")), postroom.Star, nil))
 		e, err := rules.NewEngine(rules.EngineConfig{Store: s, Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		require.Equal(t, postroom.SourceNone, decide(t, e, mailFrom("amy@example.com")).Source)
@@ -183,7 +183,7 @@ func TestARuleThatAsksForSendersNobodyKnowsIsBroken(t *testing.T) {
 
 func TestEngineTakesTheWordOfItsServer(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
-		storetest.Create(t, db, s, rules.NewRule("known", rulestest.Leaf(rules.Authenticated, ""), postroom.Star, nil))
+		storetest.Create(t, db, s, rules.NewRule("known", rulestest.Predicate(rules.Authenticated, ""), postroom.Star, nil))
 		msg := mailFrom("amy@example.com")
 		msg.Headers = []postroom.Header{
 			{Name: "Authentication-Results", Value: "mx.host.example; dmarc=pass header.from=example.com"},

@@ -75,7 +75,7 @@ func phrase(value string) string {
 	return words
 }
 
-// hasAttachment leaves out the pictures of an HTML body, signatures, reports and calendars.
+// hasAttachment predicates out the pictures of an HTML body, signatures, reports and calendars.
 //
 // QUIRK: Apple Mail marks attached documents as inline; they have a file name and no Content-ID.
 func (v *view) hasAttachment() bool {

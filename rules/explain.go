@@ -41,15 +41,15 @@ type RuleExplanation struct {
 	Outcome Outcome
 	// Reason says why, in words; for a rule that matched, its condition.
 	Reason string
-	// Failed are the leaves that make the condition fail. A leaf within "not" failed by matching.
-	Failed []FailedLeaf
+	// Failed are the predicates that make the condition fail. A predicate within "not" failed by matching.
+	Failed []FailedPredicate
 }
 
-// A FailedLeaf is a leaf that makes a condition fail.
-type FailedLeaf struct {
-	Path  string // as in [ConditionError]
-	Leaf  string // the leaf for people, with "not" before it if it was not to match
-	Found string // the value in the message; may be empty
+// A FailedPredicate is a predicate that makes a condition fail.
+type FailedPredicate struct {
+	Path      string // as in [ConditionError]
+	Predicate string // the predicate for people, with "not" before it if it was not to match
+	Found     string // the value in the message; may be empty
 }
 
 // Explain explains the results of all stored rules for a message now. It changes nothing.
@@ -127,12 +127,12 @@ func (r *Rule) scopeReason(v *view) string {
 	return fmt.Sprintf("its scope is %s %s", r.Scope, r.ScopeRef)
 }
 
-// failures returns the leaves that make a condition fail, or match although it must not.
-func (n *node) failures(v *view, c *Condition, path string, opposite bool) []FailedLeaf {
+// failures returns the predicates that make a condition fail, or match although it must not.
+func (n *node) failures(v *view, c *Condition, path string, opposite bool) []FailedPredicate {
 	if n.op == "" {
-		return []FailedLeaf{v.failure(n.atom, c, path, opposite)}
+		return []FailedPredicate{v.failure(n.atom, c, path, opposite)}
 	}
-	var failed []FailedLeaf
+	var failed []FailedPredicate
 	every := n.op == Or != opposite // then all children have failed; otherwise the first that has is the reason
 	for i := range n.children {
 		child := &n.children[i]
@@ -148,10 +148,10 @@ func (n *node) failures(v *view, c *Condition, path string, opposite bool) []Fai
 	return failed
 }
 
-func (v *view) failure(atom int32, c *Condition, path string, opposite bool) FailedLeaf {
-	f := FailedLeaf{Path: path, Leaf: c.String()}
+func (v *view) failure(atom int32, c *Condition, path string, opposite bool) FailedPredicate {
+	f := FailedPredicate{Path: path, Predicate: c.String()}
 	if opposite {
-		f.Leaf = "not " + f.Leaf
+		f.Predicate = "not " + f.Predicate
 	}
 	if explain := v.code.atoms[atom].explain; explain != nil {
 		f.Found = explain(v)
@@ -159,12 +159,12 @@ func (v *view) failure(atom int32, c *Condition, path string, opposite bool) Fai
 	return f
 }
 
-func joinFailures(failed []FailedLeaf) string {
-	texts := lists.Texts(failed, func(f FailedLeaf) string {
+func joinFailures(failed []FailedPredicate) string {
+	texts := lists.Texts(failed, func(f FailedPredicate) string {
 		if f.Found == "" {
-			return f.Leaf
+			return f.Predicate
 		}
-		return f.Leaf + " (" + f.Found + ")"
+		return f.Predicate + " (" + f.Found + ")"
 	})
 	const shown = 5
 	if more := len(texts) - shown; more > 0 {

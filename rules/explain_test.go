@@ -48,7 +48,7 @@ rules:
 
 func TestExplainSaysWhatBecameOfEachRule(t *testing.T) {
 	list := fileRules(t, explained)
-	broken := rules.NewRule("broken", rulestest.Leaf(rules.SubjectRegex, "("), postroom.Star, nil)
+	broken := rules.NewRule("broken", rulestest.Predicate(rules.SubjectRegex, "("), postroom.Star, nil)
 	msg := parcel()
 	msg.Headers = msg.Headers[:2] // nobody authenticates it
 	msg.Headers = append(msg.Headers, parcel().Headers[4:]...)
@@ -68,7 +68,7 @@ func TestExplainSaysWhatBecameOfEachRule(t *testing.T) {
 	require.Equal(t, "children[0].children[1]", x.Rules[6].Failed[0].Path)
 }
 
-// What Explain says is what happens, and a condition that does not match has a leaf that says why.
+// What Explain says is what happens, and a condition that does not match has a predicate that says why.
 func TestExplainAgreesWithTheSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(anyRule(), 1, 8).Draw(t, "rules")
@@ -89,8 +89,8 @@ func TestExplainAgreesWithTheSet(t *testing.T) {
 			require.Equal(t, matched[r.Rule.ID], r.Outcome == rules.Matched)
 			require.Equal(t, r.Outcome == rules.NoMatch, len(r.Failed) > 0)
 			for _, f := range r.Failed {
-				leaf := strings.TrimPrefix(f.Leaf, "not ")
-				require.Contains(t, r.Rule.Condition.String(), leaf)
+				predicate := strings.TrimPrefix(f.Predicate, "not ")
+				require.Contains(t, r.Rule.Condition.String(), predicate)
 			}
 		}
 	})
@@ -120,7 +120,7 @@ func TestEngineExplainsTheStoredRules(t *testing.T) {
 		known := &senders{seen: true}
 		e, err = rules.NewEngine(rules.EngineConfig{Store: s, Senders: known})
 		require.NoError(t, err)
-		seen := storetest.Create(t, db, s, rules.NewRule("seen", rulestest.Leaf(rules.SenderSeen, ""), postroom.Archive, nil))
+		seen := storetest.Create(t, db, s, rules.NewRule("seen", rulestest.Predicate(rules.SenderSeen, ""), postroom.Archive, nil))
 		x, err = e.Explain(t.Context(), mailFrom("amy@example.org"))
 		require.NoError(t, err)
 		found, _ = x.Of(seen.ID)

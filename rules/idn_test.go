@@ -15,7 +15,7 @@ import (
 // An international domain is the same however a message and a rule write it.
 func TestInternationalDomainsHaveOneForm(t *testing.T) {
 	scoped := func(scope rules.Scope, ref string) rules.Rule {
-		r := rules.NewRule("r", rulestest.Leaf(rules.SubjectContains, "hello"), postroom.Star, nil)
+		r := rules.NewRule("r", rulestest.Predicate(rules.SubjectContains, "hello"), postroom.Star, nil)
 		r.Scope, r.ScopeRef = scope, ref
 		return r
 	}
@@ -24,8 +24,8 @@ func TestInternationalDomainsHaveOneForm(t *testing.T) {
 		return of(rules.Condition{Type: rules.Address, Fields: []string{"from"}, Part: part, Match: match, Value: value})
 	}
 	for _, r := range []rules.Rule{
-		of(rulestest.Leaf(rules.SenderDomain, "bücher.example")), of(rulestest.Leaf(rules.SenderDomain, "BÜCHER.example")), of(rulestest.Leaf(rules.SenderDomain, "XN--bcher-kva.example")),
-		of(rulestest.Leaf(rules.SenderEmail, "x@bücher.example")), of(rulestest.Leaf(rules.SenderEmail, "*@Bücher.example")),
+		of(rulestest.Predicate(rules.SenderDomain, "bücher.example")), of(rulestest.Predicate(rules.SenderDomain, "BÜCHER.example")), of(rulestest.Predicate(rules.SenderDomain, "XN--bcher-kva.example")),
+		of(rulestest.Predicate(rules.SenderEmail, "x@bücher.example")), of(rulestest.Predicate(rules.SenderEmail, "*@Bücher.example")),
 		address("domain", rules.Is, "bücher.example"), address("site", rules.Is, "Bücher.example"), address("domain", rules.Wildcard, "bücher.*"),
 		address("", rules.Wildcard, "*@bücher.example"), address("", rules.Contains, "bücher.example"), address("domain", rules.Contains, "bücher"),
 		scoped(rules.ScopeDomain, "bücher.example"), scoped(rules.ScopeSender, "X@BÜCHER.example"), scoped(rules.ScopeDomain, "xn--bcher-kva.example"),
@@ -41,7 +41,7 @@ func TestInternationalDomainsHaveOneForm(t *testing.T) {
 			require.False(t, found, "%s %s %s: %s", r.Condition, r.Scope, r.ScopeRef, from)
 		}
 	}
-	_, found := rules.NewSet([]rules.Rule{of(rulestest.Leaf(rules.SenderDomain, "bank.example"))}, nil).First(mailFrom("x@ban\u212a.example"), now)
+	_, found := rules.NewSet([]rules.Rule{of(rulestest.Predicate(rules.SenderDomain, "bank.example"))}, nil).First(mailFrom("x@ban\u212a.example"), now)
 	require.False(t, found, "a Kelvin sign is no k")
 }
 

@@ -30,35 +30,35 @@ func tried(t *testing.T, list []Rule, msg *postroom.Message) int {
 // Of rules that have a word in common, only those are tried of which the message has what is their own.
 func TestWhatManyRulesShareFindsNone(t *testing.T) {
 	const rules = 10_000
-	leaf := func(kind Kind, value string) Condition { return Condition{Type: kind, Value: value} }
+	predicate := func(kind Kind, value string) Condition { return Condition{Type: kind, Value: value} }
 	msg := &postroom.Message{
 		From: postroom.Address{Email: "shop@mail.example"}, Subject: "Your order 71042 is on its way",
 		BodyPlain: "The order with the number 71042 has left us.", LabelIDs: []string{"INBOX"},
 		Headers: []postroom.Header{{Name: "List-Id", Value: "<orders.shop.example>"}},
 	}
 	for name, of := range map[string]func(i int) Condition{
-		"a regex": func(i int) Condition { return leaf(SubjectRegex, fmt.Sprintf(`(?i)order #?%05dx`, i)) },
+		"a regex": func(i int) Condition { return predicate(SubjectRegex, fmt.Sprintf(`(?i)order #?%05dx`, i)) },
 		"alternatives of a regex": func(i int) Condition {
-			return leaf(SubjectRegex, fmt.Sprintf(`order #?%05dx|parcel no\. ?%05dx`, i, i))
+			return predicate(SubjectRegex, fmt.Sprintf(`order #?%05dx|parcel no\. ?%05dx`, i, i))
 		},
 		"a wildcard": func(i int) Condition {
 			return Condition{Type: Subject, Match: Wildcard, Value: fmt.Sprintf("*order*%05dx*", i)}
 		},
-		"a regex on the body": func(i int) Condition { return leaf(BodyRegex, fmt.Sprintf(`order\s+#?%05dx`, i)) },
+		"a regex on the body": func(i int) Condition { return predicate(BodyRegex, fmt.Sprintf(`order\s+#?%05dx`, i)) },
 		"values": func(i int) Condition {
 			return Condition{Type: SubjectRegex, Values: []string{fmt.Sprintf(`order #?%05dx`, i), fmt.Sprintf(`way #?%05dx`, i)}}
 		},
 		"and": func(i int) Condition {
-			return AllOf(leaf(SubjectContains, "order"), leaf(SubjectContains, fmt.Sprintf("%05dx", i)))
+			return AllOf(predicate(SubjectContains, "order"), predicate(SubjectContains, fmt.Sprintf("%05dx", i)))
 		},
 		"a domain": func(i int) Condition {
-			return AllOf(leaf(SenderDomain, "mail.example"), leaf(SubjectContains, fmt.Sprintf("no. %d", i)))
+			return AllOf(predicate(SenderDomain, "mail.example"), predicate(SubjectContains, fmt.Sprintf("no. %d", i)))
 		},
 		"a header": func(i int) Condition {
-			return AllOf(Condition{Type: HeaderPresent, Header: "List-Id"}, leaf(SubjectContains, fmt.Sprintf("%05dx", i)))
+			return AllOf(Condition{Type: HeaderPresent, Header: "List-Id"}, predicate(SubjectContains, fmt.Sprintf("%05dx", i)))
 		},
 		"a label": func(i int) Condition {
-			return AllOf(leaf(LabelPresent, "INBOX"), leaf(SubjectRegex, fmt.Sprintf("^%05dx", i)))
+			return AllOf(predicate(LabelPresent, "INBOX"), predicate(SubjectRegex, fmt.Sprintf("^%05dx", i)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Kind is the type of a leaf; the table in the package documentation lists them.
+// A Kind is the type of a predicate; the table in the package documentation lists them.
 type Kind string
 
-// The kinds of leaf.
+// The kinds of predicate.
 const (
 	SenderEmail     Kind = "sender_email"
 	SenderDomain    Kind = "sender_domain"
@@ -73,11 +73,11 @@ const (
 	Unread    Kind = "unread"
 )
 
-// A kind defines how leaves of one type are written and compiled.
+// A kind defines how predicates of one type are written and compiled.
 type kind struct {
 	required []string // "values" means either value or values, "fields" either header or fields, if both are known
 	optional []string // all others must be absent
-	compile  func(k *code, c *Condition) (leaf, *ConditionError)
+	compile  func(k *code, c *Condition) (predicate, *ConditionError)
 }
 
 var (
@@ -151,7 +151,7 @@ var kinds = map[Kind]kind{
 	Unread:    {nil, nil, compileSystemLabel(postroom.LabelUnread)},
 }
 
-// Kinds returns the types of leaf, sorted by name.
+// Kinds returns the types of predicate, sorted by name.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(kinds)) }
 
 func kindNames() []string {

@@ -1,6 +1,6 @@
 package rules
 
-// kindSummaries say when a leaf of each type matches, as the table in the package documentation does.
+// kindSummaries say when a predicate of each type matches, as the table in the package documentation does.
 var kindSummaries = map[Kind]string{
 	SenderEmail:      "the From address is value, or is in the domain of *@domain",
 	SenderDomain:     "the From address's domain is value",

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/prefilter"
 )
 
-// A Match says how the texts of a message are compared with the values of a leaf.
+// A Match says how the texts of a message are compared with the values of a predicate.
 type Match string
 
 // The matches.

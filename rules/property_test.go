@@ -27,8 +27,8 @@ func anyText(longest int) *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom(parts), 1, longest), func(list []string) string { return strings.Join(list, "") })
 }
 
-// anyTextLeaf draws leaves that match texts.
-func anyTextLeaf() *rapid.Generator[rules.Condition] {
+// anyTextPredicate draws predicates that match texts.
+func anyTextPredicate() *rapid.Generator[rules.Condition] {
 	return rapid.Custom(func(t *rapid.T) rules.Condition {
 		c := rules.Condition{Match: rapid.SampledFrom([]rules.Match{rules.Is, rules.Contains, rules.Wildcard, rules.Regex}).Draw(t, "match")}
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
@@ -63,7 +63,7 @@ func anyTextLeaf() *rapid.Generator[rules.Condition] {
 	})
 }
 
-// The index never leaves out a rule that matches, whatever the case and the blanks of texts and values.
+// The index never predicates out a rule that matches, whatever the case and the blanks of texts and values.
 func TestTheIndexFindsEachTextThatMatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := anyText(8)
@@ -75,7 +75,7 @@ func TestTheIndexFindsEachTextThatMatches(t *testing.T) {
 		list := make([]rules.Rule, rapid.IntRange(1, 8).Draw(t, "rules"))
 		want := []string{}
 		for i := range list {
-			list[i] = rules.NewRule("r", anyTextLeaf().Draw(t, "leaf"), postroom.Archive, nil)
+			list[i] = rules.NewRule("r", anyTextPredicate().Draw(t, "leaf"), postroom.Archive, nil)
 			if list[i].ID = string(rune('a' + i)); rulestest.Matches(t, list[i].Condition, msg) {
 				want = append(want, list[i].ID)
 			}
@@ -88,8 +88,8 @@ func TestTheIndexFindsEachTextThatMatches(t *testing.T) {
 	})
 }
 
-// sharingLeaf draws leaves that have words in common and numbers of their own, some of which are parts of others.
-func sharingLeaf() *rapid.Generator[rules.Condition] {
+// sharingPredicate draws predicates that have words in common and numbers of their own, some of which are parts of others.
+func sharingPredicate() *rapid.Generator[rules.Condition] {
 	return rapid.Custom(func(t *rapid.T) rules.Condition {
 		value := rapid.Custom(func(t *rapid.T) string {
 			form := rapid.SampledFrom([]string{
@@ -116,12 +116,12 @@ func sharingLeaf() *rapid.Generator[rules.Condition] {
 	})
 }
 
-// The index chooses what it looks for by what rules have in common, and leaves out none that matches whatever it chooses.
+// The index chooses what it looks for by what rules have in common, and predicates out none that matches whatever it chooses.
 func TestTheIndexFindsRulesThatShareWords(t *testing.T) {
 	text := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"order", "Order", "parcel", "sale", " ", " ", "#", "1", "12", "7", "9", "\n"}), 0, 10),
 		func(words []string) string { return strings.Join(words, "") })
 	condition := rapid.Custom(func(t *rapid.T) rules.Condition {
-		children := rapid.SliceOfN(rapid.OneOf(sharingLeaf(), rulestest.AnyLeaf()), 1, 3).Draw(t, "leaves")
+		children := rapid.SliceOfN(rapid.OneOf(sharingPredicate(), rulestest.AnyPredicate()), 1, 3).Draw(t, "leaves")
 		if rapid.IntRange(0, 4).Draw(t, "not") == 0 {
 			children[0] = rules.NoneOf(children[0])
 		}
@@ -168,7 +168,7 @@ func TestAConditionSurvivesJSONAndYAML(t *testing.T) {
 	})
 }
 
-// not (a and b) is (not a) or (not b), and the other way round: with the operators exchanged and the leaves negated, a tree
+// not (a and b) is (not a) or (not b), and the other way round: with the operators exchanged and the predicates negated, a tree
 // says the opposite.
 func TestDeMorgan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -57,7 +57,7 @@ type Authentication string
 // The demands on the sender.
 const (
 	// AuthenticationDefault requires it of a rule with [postroom.SafeDangerousOverride] that matches by sender: by its scope, or
-	// by a leaf on From, Reply-To, Sender or Return-Path. Anyone can write these.
+	// by a predicate on From, Reply-To, Sender or Return-Path. Anyone can write these.
 	AuthenticationDefault     Authentication = ""
 	AuthenticationRequired    Authentication = "required"
 	AuthenticationNotRequired Authentication = "not_required"

@@ -25,14 +25,14 @@ func timeSpanSchema() jsonschema.Schema {
 	return jsonschema.Schema{"type": "string", "pattern": timeSpanForm.String(), "description": "a part of a day, as 22:00-06:00"}
 }
 
-// ConditionSchema describes nodes and leaves: what each type of leaf takes follows from the table of kinds.
+// ConditionSchema describes nodes and predicates: what each type of predicate takes follows from the table of kinds.
 func ConditionSchema() map[string]any {
 	properties := map[string]any{
 		"op":       jsonschema.Enum(And, Or, Not),
 		"children": jsonschema.Schema{"type": "array", "minItems": 1, "items": jsonschema.Ref("condition")},
 		"type":     jsonschema.OneOf(kindNames(), func(name string) string { return kindSummaries[Kind(name)] }),
 	}
-	for key, field := range leafFields {
+	for key, field := range predicateFields {
 		properties[key] = field
 	}
 	c := jsonschema.Object(properties)
@@ -42,14 +42,14 @@ func ConditionSchema() map[string]any {
 		jsonschema.When("op", string(Not), jsonschema.Schema{"properties": jsonschema.Schema{"children": jsonschema.Schema{"maxItems": 1}}}),
 	}
 	for _, name := range Kinds() {
-		all = append(all, jsonschema.When("type", string(name), leafSchema(name)))
+		all = append(all, jsonschema.When("type", string(name), predicateSchema(name)))
 	}
 	c["allOf"] = all
 	return c
 }
 
-// leafFields are the fields of leaves, as far as they are the same for all types.
-var leafFields = map[string]jsonschema.Schema{
+// predicateFields are the fields of predicates, as far as they are the same for all types.
+var predicateFields = map[string]jsonschema.Schema{
 	"value":          {"type": "string", "minLength": 1},
 	"values":         jsonschema.Schema{"type": "array", "minItems": 1, "items": jsonschema.Schema{"type": "string", "minLength": 1}}.About("alternatives: one of them is enough"),
 	"values_from":    jsonschema.Text("a file beside this one with one value on each line"),
@@ -64,8 +64,8 @@ var leafFields = map[string]jsonschema.Schema{
 	"zone":           jsonschema.Text("a time zone: a name, an offset, or for a date of the header original"),
 }
 
-// leafSchema describes the optional and required fields of a leaf type.
-func leafSchema(name Kind) jsonschema.Schema {
+// predicateSchema describes the optional and required fields of a predicate type.
+func predicateSchema(name Kind) jsonschema.Schema {
 	k, c := kinds[name], Condition{Type: name}
 	takes := []string{"type"}
 	for _, f := range conditionFields {
@@ -98,7 +98,7 @@ func leafSchema(name Kind) jsonschema.Schema {
 		s["allOf"] = all
 	}
 	properties := jsonschema.Schema{}
-	for field, choice := range leafChoices[name] {
+	for field, choice := range predicateChoices[name] {
 		properties[field] = choice
 		if field == "value" {
 			properties["values"] = jsonschema.List(choice)
@@ -110,8 +110,8 @@ func leafSchema(name Kind) jsonschema.Schema {
 	return s
 }
 
-// leafChoices are the texts that a field of a type of leaf may have, where they are few or of one form.
-var leafChoices = map[Kind]map[string]jsonschema.Schema{
+// predicateChoices are the texts that a field of a type of predicate may have, where they are few or of one form.
+var predicateChoices = map[Kind]map[string]jsonschema.Schema{
 	Address:        {"fields": addressFieldsSchema(), "part": jsonschema.Enum(addressParts...)},
 	AddressOrder:   {"fields": addressFieldsSchema(), "part": jsonschema.Enum(addressParts...)},
 	AddressDigits:  {"fields": addressFieldsSchema(), "part": jsonschema.Enum(addressParts...)},
@@ -153,10 +153,10 @@ func eitherCase(word string) string {
 	return b.String()
 }
 
-// LeafFieldSchema returns the schema of a field of the leaves of a type.
-func LeafFieldSchema(name Kind, field string) map[string]any {
-	if choice, ok := leafChoices[name][field]; ok {
+// PredicateFieldSchema returns the schema of a field of the predicates of a type.
+func PredicateFieldSchema(name Kind, field string) map[string]any {
+	if choice, ok := predicateChoices[name][field]; ok {
 		return choice
 	}
-	return leafFields[field]
+	return predicateFields[field]
 }

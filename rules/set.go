@@ -55,7 +55,7 @@ func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
 		}
 		rule.Normalize()
 		root, err := rule.compile(s.code, kinds)
-		if err == nil && root.any(s.code, func(l *leaf) bool { return l.history }) {
+		if err == nil && root.any(s.code, func(l *predicate) bool { return l.history }) {
 			if s.asksSenders = s.asksSenders || knowsSenders; !knowsSenders {
 				err = fmt.Errorf("%w %q: %w", ErrInvalidRule, rule.Name, ErrNoSenders)
 			}
@@ -94,7 +94,7 @@ func (r *Rule) mustProve(k *code, root *node) bool {
 		return false
 	default:
 		return r.SafeMode == postroom.SafeDangerousOverride &&
-			(r.Scope == ScopeDomain || r.Scope == ScopeSender || root.any(k, func(l *leaf) bool { return l.sender }))
+			(r.Scope == ScopeDomain || r.Scope == ScopeSender || root.any(k, func(l *predicate) bool { return l.sender }))
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 func TestSetSetsBrokenRulesAside(t *testing.T) {
-	bad := rules.NewRule("bad", rulestest.Leaf(rules.SubjectRegex, "("), postroom.Star, nil)
-	good := rules.NewRule("good", rulestest.Leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
+	bad := rules.NewRule("bad", rulestest.Predicate(rules.SubjectRegex, "("), postroom.Star, nil)
+	good := rules.NewRule("good", rulestest.Predicate(rules.SubjectContains, "räumung"), postroom.Archive, nil)
 	off := rules.NewRule("off", rules.Condition{}, postroom.Star, nil)
 	off.Enabled = false
 
@@ -29,9 +29,9 @@ func TestSetSetsBrokenRulesAside(t *testing.T) {
 }
 
 func TestScopeDoesNotOutrankPriority(t *testing.T) {
-	broad := rules.NewRule("broad", rulestest.Leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
+	broad := rules.NewRule("broad", rulestest.Predicate(rules.SubjectContains, "räumung"), postroom.Archive, nil)
 	broad.Priority = 1
-	narrow := rules.NewRule("narrow", rulestest.Leaf(rules.SubjectContains, "räumung"), postroom.Star, nil)
+	narrow := rules.NewRule("narrow", rulestest.Predicate(rules.SubjectContains, "räumung"), postroom.Star, nil)
 	narrow.Scope, narrow.ScopeRef = rules.ScopeSender, "amy.lee@shop.example"
 
 	set := rules.NewSet([]rules.Rule{narrow, broad}, nil)
@@ -45,13 +45,15 @@ func TestScopeDoesNotOutrankPriority(t *testing.T) {
 func BenchmarkDecide(b *testing.B) {
 	kinds := []func(i int) rules.Condition{
 		func(i int) rules.Condition { return rulestest.FromDomain(fmt.Sprintf("shop%d.example", i)) },
-		func(i int) rules.Condition { return rulestest.Leaf(rules.SubjectContains, fmt.Sprintf("offer %d", i)) },
 		func(i int) rules.Condition {
-			return rulestest.Leaf(rules.SubjectRegex, fmt.Sprintf(`(?i)\border %d\b`, i))
+			return rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("offer %d", i))
+		},
+		func(i int) rules.Condition {
+			return rulestest.Predicate(rules.SubjectRegex, fmt.Sprintf(`(?i)\border %d\b`, i))
 		},
 		func(i int) rules.Condition { return rulestest.Header("List-Id", fmt.Sprintf("<list%d\\.", i)) },
 		func(i int) rules.Condition {
-			return rules.AllOf(rulestest.Leaf(rules.HasAttachment, ""), rulestest.Leaf(rules.LargerThan, "1MB"))
+			return rules.AllOf(rulestest.Predicate(rules.HasAttachment, ""), rulestest.Predicate(rules.LargerThan, "1MB"))
 		},
 	}
 	list := make([]rules.Rule, 100)
@@ -70,7 +72,7 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkDecideAmongManySenders(b *testing.B) {
 	list := make([]rules.Rule, 10_000)
 	for i := range list {
-		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Leaf(rules.HasAttachment, ""), postroom.Archive, nil)
+		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Predicate(rules.HasAttachment, ""), postroom.Archive, nil)
 		list[i].Scope, list[i].ScopeRef = rules.ScopeSender, fmt.Sprintf("p%d@shop.example", i)
 	}
 	set := rules.NewSet(list, nil)

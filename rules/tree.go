@@ -2,29 +2,29 @@ package rules
 
 import "github.com/postroom-go/postroom/rules/internal/prefilter"
 
-// A predicate reports whether a message matches one leaf.
-type predicate func(v *view) bool
+// A predicateTest reports whether a message matches one predicate.
+type predicateTest func(v *view) bool
 
-// A leaf is a compiled leaf of a condition.
-type leaf struct {
-	test    predicate
+// A predicate is a compiled one of a condition: it tests one property of a message.
+type predicate struct {
+	test    predicateTest
 	clue    prefilter.Clue // until the index has been made
 	sender  bool           // it tests the sender
 	history bool           // it needs to know the senders of earlier mail
 	explain func(v *view) string
 }
 
-// A node is a compiled condition. Equal leaves are one atom, which is tested once for a message.
+// A node is a compiled condition. Equal predicates are one atom, which is tested once for a message.
 type node struct {
 	op       Op
 	children []node
-	atom     int32 // of a leaf
+	atom     int32 // of a predicate
 }
 
 // A code is shared by the conditions that are compiled together.
 type code struct {
 	sources []textSource
-	atoms   []leaf
+	atoms   []predicate
 
 	sourceIDs map[textSource]int32
 	atomIDs   map[string]int32
@@ -44,8 +44,8 @@ func (k *code) source(s textSource) int32 {
 	return id
 }
 
-// atom returns the number of a leaf, which key identifies.
-func (k *code) atom(key string, l leaf) int32 {
+// atom returns the number of a predicate, which key identifies.
+func (k *code) atom(key string, l predicate) int32 {
 	k.atoms = append(k.atoms, l)
 	k.atomIDs[key] = int32(len(k.atoms) - 1)
 	return k.atomIDs[key]
@@ -58,7 +58,7 @@ const (
 	isTrue
 )
 
-// True reports whether the message matches the leaf.
+// True reports whether the message matches the predicate.
 func (v *view) True(id int32) bool {
 	if v.results[id] == untested {
 		v.results[id] = isFalse
@@ -93,8 +93,8 @@ func (n *node) match(v *view) bool {
 	}
 }
 
-// any reports whether a leaf of the condition has the property.
-func (n *node) any(k *code, has func(*leaf) bool) bool {
+// any reports whether a predicate of the condition has the property.
+func (n *node) any(k *code, has func(*predicate) bool) bool {
 	if n.op == "" {
 		return has(&k.atoms[n.atom])
 	}

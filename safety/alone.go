@@ -57,7 +57,7 @@ func (g *Gate) aloneDoubts(d postroom.Decision) []Doubt {
 	switch {
 	case !ok || kind.Danger == postroom.Dangerous:
 		return nil // the check of danger asks
-	case !slices.Contains(g.policy.ModelAlone, d.Action):
+	case !slices.Contains(g.policy.ModelUnattended, d.Action):
 		return []Doubt{{OverrideModel, fmt.Sprintf("a model does not %s alone", strings.ReplaceAll(string(d.Action), "_", " "))}}
 	case kind.Effect == nil:
 		return nil
@@ -86,7 +86,7 @@ func wrongPlace(action postroom.ActionType, change postroom.LabelChange) string 
 // may do so.
 func (g *Gate) hiding() []postroom.ActionType {
 	var types []postroom.ActionType
-	for _, t := range g.policy.ModelAlone {
+	for _, t := range g.policy.ModelUnattended {
 		switch _, standard := postroom.StandardKind(t); {
 		case t == postroom.Archive, t == postroom.Move, t == postroom.Snooze, t == postroom.Trash, !standard:
 			types = append(types, t)

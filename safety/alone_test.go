@@ -63,14 +63,14 @@ func with(d postroom.Decision, parameter, value string) postroom.Decision {
 }
 
 func TestThePolicyListsWhatAModelDoesAlone(t *testing.T) {
-	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Policy.ModelAlone = []postroom.ActionType{postroom.CreateTask} })
+	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Policy.ModelUnattended = []postroom.ActionType{postroom.CreateTask} })
 	require.Equal(t, postroom.ActionQueued, d.record(message("a@example.com"), model(postroom.CreateTask, 1, "title", "pay")).State)
 	require.Equal(t, postroom.ActionPendingApproval, d.record(message("a@example.com"), model(postroom.Archive, 1)).State)
 	require.Equal(t, postroom.ActionCompleted, d.record(message("a@example.com"), model(postroom.None, 1)).State)
 
 	for want, p := range map[string]Policy{
-		"Policy.ModelAlone[1] is delete, which is dangerous": {ModelAlone: []postroom.ActionType{postroom.Archive, postroom.Delete}},
-		`Policy.ModelAlone[0] is "explode"`:                  {ModelAlone: []postroom.ActionType{"explode"}},
+		"Policy.ModelAlone[1] is delete, which is dangerous": {ModelUnattended: []postroom.ActionType{postroom.Archive, postroom.Delete}},
+		`Policy.ModelAlone[0] is "explode"`:                  {ModelUnattended: []postroom.ActionType{"explode"}},
 		"Policy.ModelShare is 1.5":                           {ModelShare: 1.5},
 		"Policy.ModelShare is -1":                            {ModelShare: -1},
 		"Policy.ModelFree is -1":                             {ModelFree: -1},

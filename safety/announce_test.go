@@ -13,7 +13,7 @@ import (
 
 func (d *desk) announce(a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
 	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-		return d.ledger.Announce(ctx, tx, a, announced)
+		return d.ledger.DeclareIntent(ctx, tx, a, announced)
 	})
 }
 
@@ -36,7 +36,7 @@ func TestWhatIsAnnouncedIsKnownToTheNextAttempt(t *testing.T) {
 		require.Nil(t, a.UndoHint)
 		begun, err := d.announce(a, aSend)
 		require.NoError(t, err)
-		require.Equal(t, aSend, begun.UndoHint.Announced)
+		require.Equal(t, aSend, begun.UndoHint.Intent)
 		require.False(t, begun.UndoHint.Undoable())
 		_, err = d.announce(a, aSend)
 		require.ErrorContains(t, err, "another attempt has announced it since")
@@ -54,7 +54,7 @@ func TestWhatIsAnnouncedIsKnownToTheNextAttempt(t *testing.T) {
 		_, err = d.announce(a, aSend)
 		require.NoError(t, err)
 		require.NoError(t, d.complete(a.ID, postroom.UndoHint{Irreversible: true, SentMessageID: "18f0"}))
-		require.Nil(t, d.get(a.ID).UndoHint.Announced)
+		require.Nil(t, d.get(a.ID).UndoHint.Intent)
 		_, err = d.announce(d.get(a.ID), nil)
 		require.ErrorIs(t, err, ErrState)
 	})

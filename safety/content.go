@@ -64,13 +64,13 @@ func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, r *
 	return fmt.Errorf("safety: content of action %s: its request was answered at this moment: try again", p.ID)
 }
 
-// Announce records that the job of an executing action is about to take an irreversible step, before it does. The announcement is
+// DeclareIntent records that the job of an executing action is about to take an irreversible step, before it does. The announcement is
 // for the job itself: Start returns it to a later attempt in the [postroom.UndoHint] of the action, and the attempt finds out
 // whether the step was taken and does not repeat it. Nil withdraws an announcement: nothing was done.
 //
-// a is the action as the job read it. If its content or its announcement is not what the ledger has, Announce writes nothing and
-// returns [ErrAltered], or an error that says that another attempt was first. Announce returns the updated action.
-func (l *Ledger) Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
+// a is the action as the job read it. If its content or its announcement is not what the ledger has, DeclareIntent writes nothing and
+// returns [ErrAltered], or an error that says that another attempt was first. DeclareIntent returns the updated action.
+func (l *Ledger) DeclareIntent(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
 	const op = "announce what is done by"
 	p, err := l.permit(ctx, tx, a.ID)
 	if err != nil {
@@ -105,5 +105,5 @@ func announcement(announced postroom.Parameters) *postroom.UndoHint {
 	if announced == nil {
 		return nil
 	}
-	return &postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Announced: announced}
+	return &postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Intent: announced}
 }

@@ -16,7 +16,7 @@
 //
 // # What a model does alone
 //
-// Without a person, a model's decision leads only to the actions in [Policy].ModelAlone. By default these leave the message in
+// Without a person, a model's decision leads only to the actions in [Policy].ModelUnattended. By default these leave the message in
 // the mailbox and can be undone exactly. A model cannot archive, trash or unspam a message by adding or removing a system label.
 // [Policy].ModelShare limits how many messages of an account models take out of the inbox within a day. A model decides alone
 // about no message with an indicator of an attack; see package injection. What the user has forbidden to models
@@ -83,7 +83,7 @@
 //   - Approve, Reject and Renew belong to people. Each request is answered once, before its expiry, by someone on the list of
 //     approvers if there is one, and only if the action is still what the request was made for.
 //   - SetContent belongs to the code that composes what an action sends.
-//   - Start, Announce, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same
+//   - Start, DeclareIntent, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same
 //     job may start it again, no other can. If that job ends without it, the next job of the message completes or fails it.
 //   - StartWakeUp, CompleteWakeUp and StopWakeUp belong to the job that wakes a snoozed message.
 //   - Cancel belongs to the host.

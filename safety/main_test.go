@@ -149,7 +149,7 @@ func (d *desk) completed() postroom.Action {
 	a := d.record(message("a@example.com"), rule(postroom.Archive, ""))
 	_, err := d.start(a.ID, "job-1")
 	require.NoError(d.t, err)
-	before, after := postroom.NewImage([]string{"INBOX"}), postroom.NewImage(nil)
+	before, after := postroom.NewSnapshot([]string{"INBOX"}), postroom.NewSnapshot(nil)
 	require.NoError(d.t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &before, After: &after}))
 	return d.get(a.ID)
 }

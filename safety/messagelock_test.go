@@ -81,7 +81,7 @@ func TestAnUndoIsUndone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
 		original := d.completed()
-		image := postroom.NewImage(nil)
+		image := postroom.NewSnapshot(nil)
 		hint := postroom.UndoHint{InverseAction: postroom.Archive, Before: &image, After: &image}
 		undo, err := d.startUndo(original.ID, "job-1")
 		require.NoError(t, err)

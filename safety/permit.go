@@ -19,8 +19,8 @@ func (l *Ledger) Permit(ctx context.Context, actionID string) (permit postroom.P
 	}
 	decided, err := p.decided.value()
 	permit.Decision, permit.DecidedAt, permit.Approver = decided.Decision, decided.CreatedAt, p.Approver
-	permit.Vouched = l.verify(p) == signedRight
-	if err != nil || !permit.Vouched || permit.Action.State.Final() {
+	permit.Verified = l.verify(p) == signedRight
+	if err != nil || !permit.Verified || permit.Action.State.Final() {
 		return permit, err
 	}
 	permit.Before, err = l.beforeOurs(ctx, &permit)
@@ -29,7 +29,7 @@ func (l *Ledger) Permit(ctx context.Context, actionID string) (permit postroom.P
 
 // beforeOurs returns the message as it was before the first action that was carried out on it since a decision; nil if there was
 // none.
-func (l *Ledger) beforeOurs(ctx context.Context, p *postroom.Permit) (*postroom.Image, error) {
+func (l *Ledger) beforeOurs(ctx context.Context, p *postroom.Permit) (*postroom.Snapshot, error) {
 	past, err := l.History(ctx, p.Action.AccountID, p.Action.MessageID)
 	for i := range past {
 		if hint := past[i].UndoHint; hint != nil && hint.Before != nil && !past[i].ExecutedAt.Before(p.DecidedAt) {

@@ -35,7 +35,7 @@ func TestPermit(t *testing.T) {
 			}
 			_, err := d.start(a.ID, "job-1")
 			require.NoError(t, err)
-			image, after := postroom.NewImage(before), postroom.NewImage(nil)
+			image, after := postroom.NewSnapshot(before), postroom.NewSnapshot(nil)
 			require.NoError(t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &image, After: &after}))
 		}
 		change("EARLIER")
@@ -45,7 +45,7 @@ func TestPermit(t *testing.T) {
 		a := d.record(msg, deletes)
 		require.Equal(t, postroom.ActionQueued, a.State)
 		p := permit(a.ID)
-		require.True(t, p.Vouched)
+		require.True(t, p.Verified)
 		require.Equal(t, []string{a.ID, "18f0", "rule-1", "v1", ""}, []string{p.Action.ID, p.Action.ProviderMessageID, p.Decision.RuleID, p.Decision.RuleVersion, p.Approver})
 		require.WithinDuration(t, d.now, p.DecidedAt, time.Millisecond)
 		require.Nil(t, p.Before, "what was done before the decision")
@@ -57,13 +57,13 @@ func TestPermit(t *testing.T) {
 		require.Equal(t, []string{"INBOX", "UNREAD"}, permit(a.ID).Before.LabelIDs, "before the first that came after it")
 
 		d.exec(`UPDATE actions SET parameters_json = '{"label":"x"}' WHERE id = $1`, a.ID)
-		require.False(t, permit(a.ID).Vouched)
+		require.False(t, permit(a.ID).Verified)
 
 		waits := d.record(message("a@example.com"), model(postroom.Delete, 1))
-		require.False(t, permit(waits.ID).Vouched)
+		require.False(t, permit(waits.ID).Verified)
 		_, err := d.approve(waits.ID, "ann")
 		require.NoError(t, err)
-		require.True(t, permit(waits.ID).Vouched)
+		require.True(t, permit(waits.ID).Verified)
 		require.Equal(t, "ann", permit(waits.ID).Approver)
 		_, err = d.ledger.Permit(t.Context(), "none")
 		require.ErrorIs(t, err, postroom.ErrNotFound)

@@ -19,10 +19,10 @@ type Policy struct {
 	// escalate. A non-nil empty list lists none.
 	ApprovalAlways []postroom.ActionType
 
-	// ModelAlone lists the actions that a model's decision may lead to without a person; none may be dangerous. Default nil:
+	// ModelUnattended lists the actions that a model's decision may lead to without a person; none may be dangerous. Default nil:
 	// apply_label, remove_label, mark_read, mark_unread, star, unstar, archive, move, snooze, trash, restore and none, which
 	// leave the message in the mailbox and can be undone exactly. A non-nil empty list permits only none.
-	ModelAlone []postroom.ActionType
+	ModelUnattended []postroom.ActionType
 
 	// ModelShare limits how many messages of an account models may take out of the inbox without a person, by archive, move,
 	// snooze, trash, or an action of the host's own. It is the fraction of all messages that were decided about within 24 hours.
@@ -93,11 +93,11 @@ func (p Policy) withModelDefaults(kinds *postroom.Kinds) (Policy, error) {
 	if p.ModelFree < 1 || p.ModelFree > maxFree {
 		return p, fmt.Errorf("safety: Policy.ModelFree is %d; it must be within 1 and %d", p.ModelFree, maxFree)
 	}
-	if p.ModelAlone == nil {
-		p.ModelAlone = modelAlone
+	if p.ModelUnattended == nil {
+		p.ModelUnattended = modelAlone
 	}
-	p.ModelAlone = slices.Clone(p.ModelAlone)
-	for i, t := range p.ModelAlone {
+	p.ModelUnattended = slices.Clone(p.ModelUnattended)
+	for i, t := range p.ModelUnattended {
 		if !kinds.Knows(t) {
 			return p, fmt.Errorf("safety: Policy.ModelAlone[%d] is %q, which is no action; the actions are %v", i, string(t), kinds.Types())
 		}

@@ -35,7 +35,7 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 	require.NoError(t, err)
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) {
 		c.Kinds = kinds
-		c.Policy.ModelAlone, c.Policy.Recipients = []postroom.ActionType{"tell"}, []string{"Boss@Example.com", "@corp.example", "@Bücher.example"}
+		c.Policy.ModelUnattended, c.Policy.Recipients = []postroom.ActionType{"tell"}, []string{"Boss@Example.com", "@corp.example", "@Bücher.example"}
 	})
 	msg := func() *postroom.Message {
 		m := message("ann@example.com")

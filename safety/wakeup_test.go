@@ -15,7 +15,7 @@ import (
 // asleep records some snoozes of a message, and carries them out.
 func (d *desk) asleep(n int) (snoozes []postroom.Action) {
 	msg := message("a@example.com")
-	before, after := postroom.NewImage([]string{"INBOX"}), postroom.NewImage([]string{"Label_1"})
+	before, after := postroom.NewSnapshot([]string{"INBOX"}), postroom.NewSnapshot([]string{"Label_1"})
 	for i := range n {
 		dec := rule(postroom.Snooze, "")
 		dec.Parameters, dec.Key = postroom.Parameters{"amount": 3, "units": "days"}, strconv.Itoa(i)
@@ -39,7 +39,7 @@ func (d *desk) startWakeUp(snoozeID, jobID string) (sleep postroom.Sleep, err er
 func (d *desk) completeWakeUp(snoozeID, jobID string) error {
 	return d.write(func(ctx context.Context, tx queue.Tx) error {
 		return d.ledger.CompleteWakeUp(ctx, tx, snoozeID, jobID, postroom.WakeUp{
-			Before: postroom.NewImage([]string{"Label_1"}), After: postroom.NewImage([]string{"INBOX"}),
+			Before: postroom.NewSnapshot([]string{"Label_1"}), After: postroom.NewSnapshot([]string{"INBOX"}),
 			Change: postroom.LabelChange{Add: []string{"INBOX"}, Remove: []string{"Label_1"}},
 		})
 	})
@@ -120,7 +120,7 @@ func TestWhichSnoozeCounts(t *testing.T) {
 	require.Equal(t, postroom.Sleep{Later: []string{s[1].ID, s[2].ID}}, sleepOf(s[0]))
 	require.Equal(t, postroom.Sleep{}, sleepOf(s[2]))
 
-	image := postroom.NewImage(nil)
+	image := postroom.NewSnapshot(nil)
 	undo, err := d.startUndo(s[2].ID, "job-1")
 	require.NoError(t, err)
 	require.NoError(t, d.complete(undo.ID, postroom.UndoHint{InverseAction: postroom.Snooze, Before: &image, After: &image}))

@@ -198,7 +198,7 @@ func TestAnAbandonedStepOfTheHostsOwnIsAPersons(t *testing.T) {
 	require.NoError(t, h.queue.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		a, err := h.ledger.Start(ctx, tx, pay, "a job that is no longer stored")
 		if err == nil {
-			_, err = h.ledger.Announce(ctx, tx, a, postroom.Parameters{"amount": "5"})
+			_, err = h.ledger.DeclareIntent(ctx, tx, a, postroom.Parameters{"amount": "5"})
 		}
 		return err
 	}))

@@ -21,7 +21,7 @@ func TestWhereverTheProcessDies(t *testing.T) {
 		wakeUp, err := q.EnqueueScheduled(t.Context(), queue.Type[int]("unsnooze").New(1, nil), time.Now().Add(time.Hour))
 		require.NoError(t, err)
 
-		before, after := postroom.NewImage([]string{"INBOX", "UNREAD"}), postroom.NewImage([]string{"TRASH", "UNREAD"})
+		before, after := postroom.NewSnapshot([]string{"INBOX", "UNREAD"}), postroom.NewSnapshot([]string{"TRASH", "UNREAD"})
 		a := h.record(postroom.Archive)
 		h.box.messages[a.MessageID] = after
 		h.complete(a.ID, postroom.UndoHint{

@@ -52,7 +52,7 @@ func ExampleUndoer() {
 		log.Fatal(err)
 	}
 	fmt.Println("put back:", report.Restored.Add)
-	fmt.Println("left alone:", report.LeftAlone[0].LabelID)
+	fmt.Println("left alone:", report.Preserved[0].LabelID)
 	fmt.Println("now:", box.image("message-1").LabelIDs)
 	if err := db.Close(); err != nil {
 		log.Fatal(err)
@@ -82,7 +82,7 @@ func wire(ctx context.Context, db *sqlite.DB, box undo.Mailbox) (undo.Config, er
 
 // archive decides to archive a message and does it, as the classify and action jobs would.
 func archive(ctx context.Context, db *sqlite.DB, ledger *safety.Ledger, box *mailbox) (actionID string, err error) {
-	before, after := postroom.NewImage([]string{"INBOX"}), postroom.NewImage(nil)
+	before, after := postroom.NewSnapshot([]string{"INBOX"}), postroom.NewSnapshot(nil)
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		msg := &postroom.Message{ID: "message-1", AccountID: "account-1"}
 		action, err := ledger.Record(msg, postroom.Decision{

@@ -72,7 +72,7 @@ func TestFailedJobCanBeRetried(t *testing.T) {
 		require.NoError(t, h.queue.Retry(t.Context(), receipt.ID))
 		h.run()
 		require.Equal(t, []string{"INBOX", "STARRED"}, h.box.image(a.MessageID).LabelIDs)
-		require.Equal(t, []undo.Since{{LabelID: "STARRED", Added: true}}, h.report(a.ID).LeftAlone)
+		require.Equal(t, []undo.ExternalChange{{LabelID: "STARRED", Added: true}}, h.report(a.ID).Preserved)
 	})
 }
 
@@ -125,7 +125,7 @@ func TestEveryFaultEndsAlike(t *testing.T) {
 				r := h.report(a.ID)
 				require.Equal(t, []string{"INBOX"}, r.Restored.Add)
 				require.Equal(t, []string{"TRASH"}, r.Restored.Remove)
-				require.Equal(t, []undo.Since{{LabelID: "STARRED", Added: true}}, r.LeftAlone)
+				require.Equal(t, []undo.ExternalChange{{LabelID: "STARRED", Added: true}}, r.Preserved)
 				require.Len(t, h.undos(a.ID), 1)
 			})
 		}
@@ -158,7 +158,7 @@ func TestKilledAfterTheCall(t *testing.T) {
 		require.Equal(t, []string{"INBOX"}, h.box.copies[a.MessageID].LabelIDs)
 		require.Equal(t, undo.Report{
 			Restored:  postroom.LabelChange{Add: []string{"INBOX"}, Remove: []string{"Label_1"}},
-			LeftAlone: []undo.Since{},
+			Preserved: []undo.ExternalChange{},
 		}, h.report(a.ID), "its own work is not taken for the user's")
 		undos := h.undos(a.ID)
 		require.Len(t, undos, 1)

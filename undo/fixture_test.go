@@ -93,7 +93,7 @@ func (h *fixture) complete(id string, hint postroom.UndoHint) postroom.Action {
 // acted is an action that took a message from one image to another; the message is in the mailbox.
 func (h *fixture) acted(before, after []string) postroom.Action {
 	a := h.record(postroom.Archive)
-	b, f := postroom.NewImage(before), postroom.NewImage(after)
+	b, f := postroom.NewSnapshot(before), postroom.NewSnapshot(after)
 	h.box.messages[a.MessageID] = f
 	return h.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &b, After: &f})
 }

@@ -16,7 +16,7 @@ import (
 // been nothing to wake, and while one of them is left the message must not sleep on without anything to wake it.
 type history struct {
 	layers []layer
-	now    postroom.Image    // after all layers
+	now    postroom.Snapshot // after all layers
 	begun  map[string]int    // of a past action: the number of layers when it began
 	undoes map[string]string // of a past undo: the action that it undoes
 	out    map[string]bool   // the actions whose layers are omitted
@@ -78,7 +78,7 @@ func (h *history) wake(w *postroom.WakeUp) {
 }
 
 // observe adds a layer for the part of the image that the other layers do not explain.
-func (h *history) observe(seen postroom.Image) {
+func (h *history) observe(seen postroom.Snapshot) {
 	if change := seen.ChangeFrom(h.now); !change.IsZero() {
 		h.add(layer{change: whole(change, seen)})
 	}
@@ -90,7 +90,7 @@ func (h *history) add(l layer) {
 }
 
 // whole returns the change, completed by all places if it touches one: moving a message sets its place.
-func whole(change postroom.LabelChange, seen postroom.Image) postroom.LabelChange {
+func whole(change postroom.LabelChange, seen postroom.Snapshot) postroom.LabelChange {
 	if !slices.ContainsFunc(places, func(l string) bool { return touches(change, l) }) {
 		return change
 	}
@@ -131,8 +131,8 @@ func (h *history) undo(actionID string) {
 func everybody(int, layer) bool { return true }
 
 // image returns the message after the selected layers among the first n that are not omitted.
-func (h *history) image(n int, selected func(i int, l layer) bool) postroom.Image {
-	var image postroom.Image
+func (h *history) image(n int, selected func(i int, l layer) bool) postroom.Snapshot {
+	var image postroom.Snapshot
 	for i, l := range h.layers[:n] {
 		if !h.omits(l) && selected(i, l) {
 			image = image.Apply(l.change)
@@ -150,11 +150,11 @@ func (h *history) omits(l layer) bool {
 
 // plan returns the report of an undo of the past action when the message has the image now. The history is as after the undo
 // then.
-func (h *history) plan(actionID string, now postroom.Image) Report {
+func (h *history) plan(actionID string, now postroom.Snapshot) Report {
 	h.observe(now)
 	begun := h.begun[actionID]
 	ours := func(i int, l layer) bool { return l.actionID != "" || l.ends != nil || i < begun }
-	r := Report{LeftAlone: []Since{}}
+	r := Report{Preserved: []ExternalChange{}}
 	r.leave(now.ChangeFrom(h.image(len(h.layers), ours)))
 
 	reached := begun

@@ -12,7 +12,7 @@ import (
 )
 
 // provider changes a message as Gmail does: the trash takes it out of the inbox.
-func provider(i postroom.Image, c postroom.LabelChange) postroom.Image {
+func provider(i postroom.Snapshot, c postroom.LabelChange) postroom.Snapshot {
 	if slices.Contains(c.Add, "TRASH") {
 		c.Remove = append(slices.Clone(c.Remove), "INBOX")
 	}
@@ -38,10 +38,10 @@ var hands = []postroom.LabelChange{
 
 // A world is a message, what has been done to it, and a model that can leave any of it out.
 type world struct {
-	message postroom.Image
-	seen    postroom.Image // by the last action
+	message postroom.Snapshot
+	seen    postroom.Snapshot // by the last action
 	past    []safety.Past
-	model   []func(i postroom.Image) postroom.Image
+	model   []func(i postroom.Snapshot) postroom.Snapshot
 	done    map[string]int // the places of the actions in the model
 	out     map[int]bool
 	live    map[string]string // the actions that are undone, and their undos
@@ -51,7 +51,7 @@ type world struct {
 }
 
 func newWorld(labels ...string) *world {
-	i := postroom.NewImage(labels)
+	i := postroom.NewSnapshot(labels)
 	w := &world{message: i, done: make(map[string]int), out: make(map[int]bool), live: make(map[string]string), woken: make(map[int][]string)}
 	w.notice()
 	return w
@@ -61,7 +61,7 @@ func newWorld(labels ...string) *world {
 func (w *world) notice() {
 	change := w.message.ChangeFrom(w.seen)
 	moved, message := slices.ContainsFunc(slices.Concat(change.Add, change.Remove), isPlace), w.message
-	w.model = append(w.model, func(i postroom.Image) postroom.Image {
+	w.model = append(w.model, func(i postroom.Snapshot) postroom.Snapshot {
 		i = i.Apply(change)
 		for _, l := range places {
 			if moved {
@@ -86,7 +86,7 @@ func (w *world) record(p safety.Past, hint postroom.UndoHint) {
 func (w *world) act(change postroom.LabelChange, amid ...postroom.LabelChange) {
 	w.notice()
 	before := w.message
-	w.model = append(w.model, func(i postroom.Image) postroom.Image { return provider(i, change) })
+	w.model = append(w.model, func(i postroom.Snapshot) postroom.Snapshot { return provider(i, change) })
 	w.message = provider(w.message, change)
 	w.seen = w.message
 	place := len(w.model) - 1
@@ -122,7 +122,7 @@ func (w *world) wake() {
 		w.message = w.message.Apply(woken.Change)
 		w.turn++
 		woken.After, woken.Turn, w.seen = w.message, w.turn, w.message
-		w.model = append(w.model, func(i postroom.Image) postroom.Image { return i.Apply(woken.Change) })
+		w.model = append(w.model, func(i postroom.Snapshot) postroom.Snapshot { return i.Apply(woken.Change) })
 		w.woken[len(w.model)-1] = w.asleep
 		w.past[slices.IndexFunc(w.past, func(p safety.Past) bool { return p.ID == id })].UndoHint.Woken = &woken
 		w.asleep = nil
@@ -151,7 +151,7 @@ func (w *world) undo(id string) Report {
 }
 
 // expected is the message as it would be if what is undone had never been done.
-func (w *world) expected() (i postroom.Image) {
+func (w *world) expected() (i postroom.Snapshot) {
 	for n, f := range w.model {
 		if !w.out[n] && !w.slept(n) {
 			i = f(i)
@@ -235,7 +235,7 @@ func TestInWhateverOrderActionsAreUndone(t *testing.T) {
 			for _, step := range tc.steps {
 				step(w)
 			}
-			requireImage(t, postroom.NewImage(tc.want), w.message)
+			requireImage(t, postroom.NewSnapshot(tc.want), w.message)
 		})
 	}
 }

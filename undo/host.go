@@ -34,7 +34,7 @@ func (u *Undoer) restoreByHost(ctx context.Context, w *queue.Work[ActionPayload]
 	if err != nil {
 		return err
 	}
-	stored, err := json.Marshal(Report{LeftAlone: []Since{}})
+	stored, err := json.Marshal(Report{Preserved: []ExternalChange{}})
 	if err != nil {
 		return queue.Fatal(err)
 	}

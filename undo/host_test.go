@@ -70,7 +70,7 @@ func TestUndoByTheHost(t *testing.T) {
 
 	plan, err := h.undoer.Plan(t.Context(), first)
 	require.NoError(t, err)
-	require.Equal(t, undo.Report{LeftAlone: []undo.Since{}}, plan)
+	require.Equal(t, undo.Report{Preserved: []undo.ExternalChange{}}, plan)
 	h.undoAll(first)
 	require.Empty(t, faults, "it was tried again")
 	require.Zero(t, h.tasks())

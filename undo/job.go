@@ -147,8 +147,8 @@ func (u *Undoer) ended(ctx context.Context, jobID string) (bool, error) {
 // The image that the first attempt has read is a step of the job: after a crash, a later attempt cannot mistake the first
 // attempt's change for one of the user's.
 func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action) error {
-	image := func(ctx context.Context) (postroom.Image, error) {
-		return u.mailbox.Image(ctx, original.AccountID, original.MessageID)
+	image := func(ctx context.Context) (postroom.Snapshot, error) {
+		return u.mailbox.Snapshot(ctx, original.AccountID, original.MessageID)
 	}
 	if err := u.identify(ctx, original); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 		return err
 	}
 	fresh := false
-	seen, err := queue.Step(ctx, w, "image "+undo.ID, func(ctx context.Context) (postroom.Image, error) {
+	seen, err := queue.Step(ctx, w, "image "+undo.ID, func(ctx context.Context) (postroom.Snapshot, error) {
 		fresh = true
 		return image(ctx)
 	})
@@ -198,7 +198,7 @@ func (u *Undoer) identify(ctx context.Context, original postroom.Action) error {
 }
 
 // hintOf returns the hint of an undo: the original is its inverse. The undo of an undo has none.
-func hintOf(original postroom.Action, before, after postroom.Image) postroom.UndoHint {
+func hintOf(original postroom.Action, before, after postroom.Snapshot) postroom.UndoHint {
 	hint := postroom.UndoHint{InverseAction: original.Type, InverseParameters: original.Parameters, Before: &before, After: &after}
 	if safety.IsUndo(original.Type) {
 		hint.InverseAction, hint.InverseParameters, hint.Irreversible = postroom.None, nil, true

@@ -13,16 +13,16 @@ import (
 // they do.
 type mailbox struct {
 	mu       sync.Mutex
-	messages map[string]postroom.Image // at the provider
-	copies   map[string]postroom.Image // ours, as last set
-	calls    int                       // of Apply that changed something
+	messages map[string]postroom.Snapshot // at the provider
+	copies   map[string]postroom.Snapshot // ours, as last set
+	calls    int                          // of Apply that changed something
 
 	// Each call takes the first of its faults, if there is one; nil is no fault.
 	imageFaults, applyFaults, lostFaults, halfFaults, setFaults []error
 }
 
 func newMailbox() *mailbox {
-	return &mailbox{messages: make(map[string]postroom.Image), copies: make(map[string]postroom.Image)}
+	return &mailbox{messages: make(map[string]postroom.Snapshot), copies: make(map[string]postroom.Snapshot)}
 }
 
 func take(faults *[]error) error {
@@ -34,7 +34,7 @@ func take(faults *[]error) error {
 	return err
 }
 
-func (m *mailbox) Image(ctx context.Context, _, messageID string) (i postroom.Image, err error) {
+func (m *mailbox) Snapshot(ctx context.Context, _, messageID string) (i postroom.Snapshot, err error) {
 	err = queuetest.Outside(ctx, "image", func() error {
 		i, err = m.read(messageID)
 		return err
@@ -42,11 +42,11 @@ func (m *mailbox) Image(ctx context.Context, _, messageID string) (i postroom.Im
 	return i, err
 }
 
-func (m *mailbox) read(messageID string) (postroom.Image, error) {
+func (m *mailbox) read(messageID string) (postroom.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := take(&m.imageFaults); err != nil {
-		return postroom.Image{}, err
+		return postroom.Snapshot{}, err
 	}
 	i, ok := m.messages[messageID]
 	if !ok {
@@ -55,7 +55,7 @@ func (m *mailbox) read(messageID string) (postroom.Image, error) {
 	return i, nil
 }
 
-func (m *mailbox) Apply(ctx context.Context, _, messageID string, c postroom.LabelChange) (i postroom.Image, err error) {
+func (m *mailbox) Apply(ctx context.Context, _, messageID string, c postroom.LabelChange) (i postroom.Snapshot, err error) {
 	err = queuetest.Outside(ctx, "apply", func() error {
 		i, err = m.apply(messageID, c)
 		return err
@@ -63,11 +63,11 @@ func (m *mailbox) Apply(ctx context.Context, _, messageID string, c postroom.Lab
 	return i, err
 }
 
-func (m *mailbox) apply(messageID string, c postroom.LabelChange) (postroom.Image, error) {
+func (m *mailbox) apply(messageID string, c postroom.LabelChange) (postroom.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := take(&m.applyFaults); err != nil {
-		return postroom.Image{}, err
+		return postroom.Snapshot{}, err
 	}
 	i, ok := m.messages[messageID]
 	if !ok {
@@ -80,13 +80,13 @@ func (m *mailbox) apply(messageID string, c postroom.LabelChange) (postroom.Imag
 	m.messages[messageID] = changed(i, c)
 	m.calls++
 	if half != nil {
-		return postroom.Image{}, half
+		return postroom.Snapshot{}, half
 	}
 	return m.messages[messageID], take(&m.lostFaults)
 }
 
 func (m *mailbox) Follow(_ context.Context, _, messageID string) (postroom.StoreChange, error) {
-	return func(_ context.Context, _ postroom.Tx, _ postroom.LabelChange, after postroom.Image) error {
+	return func(_ context.Context, _ postroom.Tx, _ postroom.LabelChange, after postroom.Snapshot) error {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if err := take(&m.setFaults); err != nil {
@@ -104,7 +104,7 @@ func (m *mailbox) change(messageID string, c postroom.LabelChange) {
 	m.messages[messageID] = changed(m.messages[messageID], c)
 }
 
-func (m *mailbox) image(messageID string) postroom.Image {
+func (m *mailbox) image(messageID string) postroom.Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.messages[messageID]
@@ -116,7 +116,7 @@ func (m *mailbox) remove(messageID string) {
 	delete(m.messages, messageID)
 }
 
-func changed(i postroom.Image, c postroom.LabelChange) postroom.Image {
+func changed(i postroom.Snapshot, c postroom.LabelChange) postroom.Snapshot {
 	kept := slices.DeleteFunc(slices.Clone(i.LabelIDs), func(l string) bool { return slices.Contains(c.Remove, l) })
-	return postroom.NewImage(append(kept, c.Add...))
+	return postroom.NewSnapshot(append(kept, c.Add...))
 }

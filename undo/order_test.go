@@ -40,7 +40,7 @@ func TestAllUndoneAtOnce(t *testing.T) {
 				return rapid.SliceOfDistinct(rapid.SampledFrom(labels), rapid.ID).Draw(t, name)
 			}
 			id := uuid.NewString()
-			want := postroom.NewImage(draw("labels"))
+			want := postroom.NewSnapshot(draw("labels"))
 			h.box.change(id, postroom.LabelChange{Add: want.LabelIDs})
 			var actions []postroom.Action
 			for range rapid.IntRange(1, 5).Draw(t, "actions") {

@@ -15,12 +15,12 @@ type Report struct {
 	// that the user has thrown away stays in the trash, and does not come back into the inbox.
 	Skipped postroom.LabelChange `json:"skipped"`
 
-	// LeftAlone lists the changes since the action that are of no other action. The undo keeps them.
-	LeftAlone []Since `json:"left_alone"`
+	// Preserved lists the changes since the action that are of no other action. The undo keeps them.
+	Preserved []ExternalChange `json:"left_alone"`
 }
 
-// A Since is one label that was added to the message or removed from it since the action, most likely by the user.
-type Since struct {
+// An ExternalChange is one label that was added to the message or removed from it since the action, most likely by the user.
+type ExternalChange struct {
 	LabelID string `json:"label_id"`
 	Added   bool   `json:"added"` // false: removed
 }
@@ -33,20 +33,20 @@ func isPlace(labelID string) bool { return slices.Contains(places, labelID) }
 // leave notes the changes since the action.
 func (r *Report) leave(since postroom.LabelChange) {
 	for _, l := range since.Add {
-		r.LeftAlone = append(r.LeftAlone, Since{LabelID: l, Added: true})
+		r.Preserved = append(r.Preserved, ExternalChange{LabelID: l, Added: true})
 	}
 	for _, l := range since.Remove {
-		r.LeftAlone = append(r.LeftAlone, Since{LabelID: l})
+		r.Preserved = append(r.Preserved, ExternalChange{LabelID: l})
 	}
 }
 
 // merge returns the report of a change that takes a message from the image after to before if its image is now. It applies the
 // difference between before and after, label by label, and nothing else.
-func merge(before, after, now postroom.Image) Report {
+func merge(before, after, now postroom.Snapshot) Report {
 	back := before.ChangeFrom(after)
-	r := Report{LeftAlone: []Since{}}
+	r := Report{Preserved: []ExternalChange{}}
 	r.leave(now.ChangeFrom(after))
-	moved := slices.ContainsFunc(r.LeftAlone, func(s Since) bool { return isPlace(s.LabelID) && !touches(back, s.LabelID) })
+	moved := slices.ContainsFunc(r.Preserved, func(s ExternalChange) bool { return isPlace(s.LabelID) && !touches(back, s.LabelID) })
 
 	for _, l := range back.Add {
 		switch {
@@ -71,17 +71,17 @@ func merge(before, after, now postroom.Image) Report {
 
 // resume returns the rest of a plan that was made for the image seen and may have been carried out, in part or whole, if the
 // message now has the image now. It returns the remaining change and the updated report.
-func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Report) {
+func resume(first Report, seen, now postroom.Snapshot) (postroom.LabelChange, Report) {
 	rest := merge(seen.Apply(first.Restored), seen, now)
 	r := Report{
 		Restored:  without(first.Restored, rest.Skipped),
 		Skipped:   join(first.Skipped, rest.Skipped),
-		LeftAlone: slices.Clone(first.LeftAlone),
+		Preserved: slices.Clone(first.Preserved),
 	}
-	for _, s := range rest.LeftAlone {
+	for _, s := range rest.Preserved {
 		// A label of the plan itself was changed by the attempt before.
 		if !touches(first.Restored, s.LabelID) {
-			r.LeftAlone = append(r.LeftAlone, s)
+			r.Preserved = append(r.Preserved, s)
 		}
 	}
 	return rest.Restored, r

@@ -11,10 +11,10 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-func image(labels ...string) postroom.Image { return postroom.NewImage(labels) }
+func image(labels ...string) postroom.Snapshot { return postroom.NewSnapshot(labels) }
 
 // plan is that of the only action of a message.
-func plan(before, after, now postroom.Image) Report {
+func plan(before, after, now postroom.Snapshot) Report {
 	hint := &postroom.UndoHint{Before: &before, After: &after}
 	return replay([]safety.Past{{Action: postroom.Action{ID: "only", UndoHint: hint}}}, nil).plan("only", now)
 }
@@ -22,9 +22,9 @@ func plan(before, after, now postroom.Image) Report {
 func TestPlan(t *testing.T) {
 	type change = postroom.LabelChange
 	for name, tc := range map[string]struct {
-		before, after, now postroom.Image
+		before, after, now postroom.Snapshot
 		restored, skipped  change
-		left               []Since
+		left               []ExternalChange
 	}{
 		"archive": {
 			before: image("INBOX", "UNREAD"), after: image("UNREAD"), now: image("UNREAD"),
@@ -47,58 +47,58 @@ func TestPlan(t *testing.T) {
 		"what the user did since is left alone": {
 			before: image("INBOX", "UNREAD"), after: image("UNREAD"), now: image("STARRED"),
 			restored: change{Add: []string{"INBOX"}},
-			left:     []Since{{"STARRED", true}, {"UNREAD", false}},
+			left:     []ExternalChange{{"STARRED", true}, {"UNREAD", false}},
 		},
 		"the user has undone it already": {
 			before: image("INBOX"), after: image("Label_1"), now: image("INBOX"),
-			left: []Since{{"INBOX", true}, {"Label_1", false}},
+			left: []ExternalChange{{"INBOX", true}, {"Label_1", false}},
 		},
 		"archived, and thrown away since": {
 			before: image("INBOX"), after: image(), now: image("TRASH"),
 			skipped: change{Add: []string{"INBOX"}},
-			left:    []Since{{"TRASH", true}},
+			left:    []ExternalChange{{"TRASH", true}},
 		},
 		"moved, and thrown away since: the label still goes": {
 			before: image("INBOX"), after: image("Label_1"), now: image("Label_1", "TRASH"),
 			restored: change{Remove: []string{"Label_1"}}, skipped: change{Add: []string{"INBOX"}},
-			left: []Since{{"TRASH", true}},
+			left: []ExternalChange{{"TRASH", true}},
 		},
 		"thrown away, and called spam since": {
 			before: image("INBOX"), after: image("TRASH"), now: image("SPAM", "TRASH"),
 			skipped: change{Add: []string{"INBOX"}, Remove: []string{"TRASH"}},
-			left:    []Since{{"SPAM", true}},
+			left:    []ExternalChange{{"SPAM", true}},
 		},
 		"restored from the trash, and thrown away again": {
 			before: image("TRASH"), after: image("INBOX"), now: image("TRASH"),
-			left: []Since{{"TRASH", true}, {"INBOX", false}},
+			left: []ExternalChange{{"TRASH", true}, {"INBOX", false}},
 		},
 		"marked read in the inbox, archived since": {
 			before: image("INBOX", "UNREAD"), after: image("INBOX"), now: image(),
 			restored: change{Add: []string{"UNREAD"}},
-			left:     []Since{{"INBOX", false}},
+			left:     []ExternalChange{{"INBOX", false}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.left == nil {
-				tc.left = []Since{}
+				tc.left = []ExternalChange{}
 			}
-			require.Equal(t, Report{Restored: tc.restored, Skipped: tc.skipped, LeftAlone: tc.left}, plan(tc.before, tc.after, tc.now))
+			require.Equal(t, Report{Restored: tc.restored, Skipped: tc.skipped, Preserved: tc.left}, plan(tc.before, tc.after, tc.now))
 		})
 	}
 }
 
 var allLabels = []string{"INBOX", "SPAM", "TRASH", "UNREAD", "STARRED", "Label_1", "Label_2"}
 
-func drawImage(t *rapid.T, name string) postroom.Image {
+func drawImage(t *rapid.T, name string) postroom.Snapshot {
 	return image(rapid.SliceOfDistinct(rapid.SampledFrom(allLabels), rapid.ID).Draw(t, name)...)
 }
 
-func requireImage(t require.TestingT, want, got postroom.Image) {
+func requireImage(t require.TestingT, want, got postroom.Snapshot) {
 	require.True(t, slices.Equal(want.LabelIDs, got.LabelIDs), "want %v, got %v", want.LabelIDs, got.LabelIDs)
 }
 
 // expected is the rule, label by label, as one would tell it to a person.
-func expected(before, after, now postroom.Image) postroom.Image {
+func expected(before, after, now postroom.Snapshot) postroom.Snapshot {
 	elsewhere := slices.ContainsFunc(places, func(l string) bool { return now.Has(l) != after.Has(l) })
 	var want []string
 	for _, l := range allLabels {
@@ -120,7 +120,7 @@ func TestPlanRestoresExactly(t *testing.T) {
 		requireImage(t, expected(before, after, now), now.Apply(r.Restored))
 		require.True(t, plan(before, after, after).Skipped.IsZero())
 		requireImage(t, before, after.Apply(plan(before, after, after).Restored))
-		for _, s := range r.LeftAlone {
+		for _, s := range r.Preserved {
 			require.Equal(t, s.Added, now.Has(s.LabelID))
 			require.NotEqual(t, s.Added, after.Has(s.LabelID))
 		}
@@ -139,7 +139,7 @@ func TestResumeEndsWhereThePlanWouldHave(t *testing.T) {
 		rest, report := resume(first, seen, now)
 		requireImage(t, seen.Apply(first.Restored), now.Apply(rest))
 		requireImage(t, seen.Apply(first.Restored), seen.Apply(report.Restored))
-		require.True(t, slices.Equal(first.LeftAlone, report.LeftAlone))
+		require.True(t, slices.Equal(first.Preserved, report.Preserved))
 		require.True(t, slices.Equal(first.Skipped.Add, report.Skipped.Add) && slices.Equal(first.Skipped.Remove, report.Skipped.Remove))
 	})
 }
@@ -157,6 +157,6 @@ func TestResumeLeavesAloneWhatChangedBetweenAttempts(t *testing.T) {
 	require.Equal(t, Report{
 		Restored:  postroom.LabelChange{Remove: []string{"Label_1"}},
 		Skipped:   postroom.LabelChange{Add: []string{"INBOX"}},
-		LeftAlone: []Since{{"STARRED", true}, {"TRASH", true}},
+		Preserved: []ExternalChange{{"STARRED", true}, {"TRASH", true}},
 	}, report)
 }

@@ -17,7 +17,7 @@ import (
 // each.
 type Copies interface {
 	// Copies returns, by id, the labels of those of the messages that are still in the mailbox, as last synchronized.
-	Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error)
+	Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Snapshot, error)
 	// MissingLabels returns those of the labels that the mailbox no longer has, as last synchronized.
 	MissingLabels(ctx context.Context, accountID string, labelIDs []string) ([]string, error)
 }
@@ -77,9 +77,9 @@ func (u *Undoer) planPage(ctx context.Context, f safety.Filter, actions []postro
 }
 
 // images returns the present images of the actions' messages; those that are gone are not among them.
-func (u *Undoer) images(ctx context.Context, actions []postroom.Action) (map[messageKey]*postroom.Image, error) {
+func (u *Undoer) images(ctx context.Context, actions []postroom.Action) (map[messageKey]*postroom.Snapshot, error) {
 	ids := make(map[string][]string) // of messages, by account
-	images := make(map[messageKey]*postroom.Image)
+	images := make(map[messageKey]*postroom.Snapshot)
 	for _, a := range actions {
 		if key := messageOf(a); !slices.Contains(ids[key.accountID], key.messageID) {
 			ids[key.accountID] = append(ids[key.accountID], key.messageID)
@@ -98,13 +98,13 @@ func (u *Undoer) images(ctx context.Context, actions []postroom.Action) (map[mes
 }
 
 // copies asks a mailbox without [Copies] about each message.
-func (u *Undoer) copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error) {
+func (u *Undoer) copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Snapshot, error) {
 	if c, ok := u.mailbox.(Copies); ok {
 		return c.Copies(ctx, accountID, messageIDs)
 	}
-	found := make(map[string]postroom.Image)
+	found := make(map[string]postroom.Snapshot)
 	for _, id := range messageIDs {
-		image, err := u.mailbox.Image(ctx, accountID, id)
+		image, err := u.mailbox.Snapshot(ctx, accountID, id)
 		if errors.Is(err, postroom.ErrMessageGone) {
 			continue
 		}
@@ -118,7 +118,7 @@ func (u *Undoer) copies(ctx context.Context, accountID string, messageIDs []stri
 
 // planMessage plans the undos of the action and of all others of its message that the filter selects; nil is of one that is left
 // out. The image is nil for a message that is gone.
-func (u *Undoer) planMessage(ctx context.Context, f safety.Filter, a postroom.Action, image *postroom.Image, planned map[string]*Result) error {
+func (u *Undoer) planMessage(ctx context.Context, f safety.Filter, a postroom.Action, image *postroom.Snapshot, planned map[string]*Result) error {
 	past, err := u.ledger.History(ctx, a.AccountID, a.MessageID)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (u *Undoer) selected(ctx context.Context, f safety.Filter, a postroom.Actio
 type messagePlan struct {
 	*Undoer
 	past  []safety.Past
-	image *postroom.Image // nil: gone
+	image *postroom.Snapshot // nil: gone
 }
 
 // undo plans the next undo of the message, and makes it.
@@ -176,7 +176,7 @@ func (m *messagePlan) undo(ctx context.Context, a postroom.Action) (Result, erro
 	}
 	switch {
 	case byHost(a):
-		return resultOf(a, Report{LeftAlone: []Since{}}), nil
+		return resultOf(a, Report{Preserved: []ExternalChange{}}), nil
 	case m.image == nil:
 		return failedResult(a, postroom.ErrMessageGone), nil
 	}

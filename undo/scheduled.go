@@ -51,7 +51,7 @@ func endsByItself(p *safety.Past) bool {
 
 // endedByThemselves returns which of the actions have been reversed by the jobs that they had scheduled, when the message has the
 // image now, and are without a wake-up on record: they ended under an earlier version, or beside an action that was given up.
-func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now postroom.Image) (map[string]bool, error) {
+func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now postroom.Snapshot) (map[string]bool, error) {
 	ended, recorded := make(map[string]bool), int64(0)
 	if wakeUps := wakeUpsIn(past); len(wakeUps) > 0 {
 		recorded = wakeUps[len(wakeUps)-1].Turn
@@ -73,7 +73,7 @@ func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now 
 
 // endedUnseen reports whether an action was reversed by a job that is no longer stored. An unfinished job is always stored; and
 // if it was canceled, the labels that the action has added are still there.
-func endedUnseen(past []safety.Past, p *safety.Past, now postroom.Image) bool {
+func endedUnseen(past []safety.Past, p *safety.Past, now postroom.Snapshot) bool {
 	return !slices.ContainsFunc(p.UndoHint.Own().Add, now.Has) &&
 		!slices.ContainsFunc(past, func(other safety.Past) bool { return other.Undoes == p.ID })
 }

@@ -92,7 +92,7 @@ func TestTheWakeUpIsOurOwn(t *testing.T) {
 			h.undoAll(snooze)
 			report, err := h.undoer.Report(t.Context(), snooze)
 			require.NoError(t, err)
-			want := undo.Report{LeftAlone: []undo.Since{{LabelID: postroom.LabelStarred, Added: true}}}
+			want := undo.Report{Preserved: []undo.ExternalChange{{LabelID: postroom.LabelStarred, Added: true}}}
 			require.Equal(t, want, report)
 			require.Equal(t, want, planned)
 		})

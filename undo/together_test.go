@@ -154,10 +154,10 @@ func (d *drama) undoTogether() {
 	for _, p := range planned {
 		d.t.Logf("%s: %s %+v %v", p.Action.Type, p.Ending, p.Report, p.Err)
 	}
-	want := make(map[string]postroom.Image)
+	want := make(map[string]postroom.Snapshot)
 	for _, m := range d.messages {
 		if own, err := d.server.Message(d.Context(), m.ProviderID); err == nil {
-			want[m.ID] = postroom.NewImage(own.Labels)
+			want[m.ID] = postroom.NewSnapshot(own.Labels)
 		}
 	}
 	requested, err := d.undoer.RequestAll(d.Context(), f, false)
@@ -204,8 +204,8 @@ func (d *drama) named(c postroom.LabelChange) postroom.LabelChange {
 	return postroom.LabelChange{Add: name(c.Add), Remove: name(c.Remove)}
 }
 
-func requireLabels(t *rapid.T, want postroom.Image, got []string) {
-	require.Equal(t, want.LabelIDs, postroom.NewImage(got).LabelIDs)
+func requireLabels(t *rapid.T, want postroom.Snapshot, got []string) {
+	require.Equal(t, want.LabelIDs, postroom.NewSnapshot(got).LabelIDs)
 }
 
 func collect(t require.TestingT, results func(yield func(undo.Result, error) bool)) (all []undo.Result) {

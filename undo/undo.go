@@ -47,10 +47,10 @@ var ErrNotUndone = errors.New("the action has not been taken back")
 // Its errors have the meaning that they have for a handler: plain errors are retried, [queue.Fatal], [queue.RetryAfter] and
 // [queue.Defer] say otherwise. [postroom.ErrMessageGone] reports that the provider no longer has the message.
 type Mailbox interface {
-	// Image reads the present state of the message at the provider.
-	Image(ctx context.Context, accountID, messageID string) (postroom.Image, error)
+	// Snapshot reads the present state of the message at the provider.
+	Snapshot(ctx context.Context, accountID, messageID string) (postroom.Snapshot, error)
 	// Apply changes the message at the provider and returns its new state. It is idempotent.
-	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error)
+	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Snapshot, error)
 	// Follow is called before the message is changed. The function that it returns stores the change that was made then, and no
 	// changes by others, in the caller's transaction.
 	Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error)
@@ -182,9 +182,9 @@ func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 		return Report{}, err
 	}
 	if byHost(original) {
-		return Report{LeftAlone: []Since{}}, nil
+		return Report{Preserved: []ExternalChange{}}, nil
 	}
-	now, err := u.mailbox.Image(ctx, original.AccountID, original.MessageID)
+	now, err := u.mailbox.Snapshot(ctx, original.AccountID, original.MessageID)
 	if err != nil {
 		return Report{}, fmt.Errorf("undo: plan for action %s: %w", actionID, err)
 	}
@@ -192,7 +192,7 @@ func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 }
 
 // plan returns the report of an undo of the action when the message has the image now.
-func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroom.Image) (Report, error) {
+func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroom.Snapshot) (Report, error) {
 	past, err := u.ledger.History(ctx, original.AccountID, original.MessageID)
 	if err != nil {
 		return Report{}, err
@@ -201,7 +201,7 @@ func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroo
 }
 
 // planIn is plan for a message with this past.
-func (u *Undoer) planIn(ctx context.Context, past []safety.Past, actionID string, now postroom.Image) (Report, error) {
+func (u *Undoer) planIn(ctx context.Context, past []safety.Past, actionID string, now postroom.Snapshot) (Report, error) {
 	ended, err := u.endedByThemselves(ctx, past, now)
 	if err != nil {
 		return Report{}, err

@@ -41,7 +41,7 @@ func TestUndo(t *testing.T) {
 
 		want := undo.Report{
 			Restored:  postroom.LabelChange{Add: []string{"INBOX"}, Remove: []string{"Label_1"}},
-			LeftAlone: []undo.Since{{LabelID: "STARRED", Added: true}, {LabelID: "UNREAD"}},
+			Preserved: []undo.ExternalChange{{LabelID: "STARRED", Added: true}, {LabelID: "UNREAD"}},
 		}
 		planned, err := h.undoer.Plan(t.Context(), a.ID)
 		require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestUndoOfWhatChangedNothing(t *testing.T) {
 // TestRefusals: each is told by its reason, to all who ask, and leaves no trace.
 func TestRefusals(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
-		img := postroom.NewImage([]string{"INBOX"})
+		img := postroom.NewSnapshot([]string{"INBOX"})
 		undone := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		h.request(undone.ID)
 		h.run()
@@ -172,7 +172,7 @@ func TestUndoOfASnoozeCancelsItsEnd(t *testing.T) {
 				scheduled, err := h.queue.EnqueueScheduled(t.Context(), wake.New("up", nil), time.Now().Add(time.Hour))
 				require.NoError(t, err)
 				a := h.record(postroom.Snooze)
-				before, after := postroom.NewImage([]string{"INBOX"}), postroom.NewImage([]string{"Snoozed"})
+				before, after := postroom.NewSnapshot([]string{"INBOX"}), postroom.NewSnapshot([]string{"Snoozed"})
 				h.box.messages[a.MessageID] = after
 				h.complete(a.ID, postroom.UndoHint{
 					InverseAction:     postroom.ApplyLabel,
@@ -215,7 +215,7 @@ func TestUndoAgainstAModel(t *testing.T) {
 		h.run()
 		h.box.applyFaults, h.box.halfFaults, h.box.lostFaults, h.box.setFaults = nil, nil, nil, nil
 
-		b, f := postroom.NewImage(before), postroom.NewImage(after)
+		b, f := postroom.NewSnapshot(before), postroom.NewSnapshot(after)
 		var want []string
 		for _, l := range labels {
 			untouched := now.Has(l) == f.Has(l)
@@ -225,7 +225,7 @@ func TestUndoAgainstAModel(t *testing.T) {
 		}
 		require.ElementsMatch(t, want, h.box.image(a.MessageID).LabelIDs)
 		require.ElementsMatch(t, want, h.box.copies[a.MessageID].LabelIDs)
-		for _, s := range h.report(a.ID).LeftAlone {
+		for _, s := range h.report(a.ID).Preserved {
 			require.NotEqual(t, now.Has(s.LabelID), f.Has(s.LabelID))
 		}
 	})

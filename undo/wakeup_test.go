@@ -252,7 +252,7 @@ func TestUndoOfOneOfTwoSnoozesThatHaveWoken(t *testing.T) {
 			require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
 			report, err := h.undoer.Report(t.Context(), snoozes[order[0]])
 			require.NoError(t, err)
-			require.Equal(t, undo.Report{LeftAlone: []undo.Since{}}, report)
+			require.Equal(t, undo.Report{Preserved: []undo.ExternalChange{}}, report)
 			h.undoAll(snoozes[order[1]])
 			require.Equal(t, []string{"UNREAD"}, h.labels(id))
 		})

@@ -220,13 +220,13 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 
 // A MessageState is Gmail's data about a message, without its content.
 type MessageState struct {
-	Image     postroom.Image
+	Snapshot  postroom.Snapshot
 	HistoryID uint64 // of the message's latest change
 }
 
 // State returns the labels and the history id of a message.
 func (c *Client) State(ctx context.Context, id string) (state MessageState, err error) {
-	state.Image, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
+	state.Snapshot, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
 		m, err := c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
 		if err == nil {
 			state.HistoryID = m.HistoryId
@@ -237,14 +237,14 @@ func (c *Client) State(ctx context.Context, id string) (state MessageState, err 
 }
 
 // GetImage returns the present labels of a message.
-func (c *Client) GetImage(ctx context.Context, id string) (postroom.Image, error) {
+func (c *Client) GetImage(ctx context.Context, id string) (postroom.Snapshot, error) {
 	state, err := c.State(ctx, id)
-	return state.Image, err
+	return state.Snapshot, err
 }
 
 // Modify adds and removes labels and returns the labels of the message afterwards. Adding a label that is there, or removing
 // one that is not, is no error. Use [Client.Trash] and [Client.Untrash] for TRASH.
-func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelChange) (postroom.Image, error) {
+func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelChange) (postroom.Snapshot, error) {
 	return c.image(ctx, MethodModifyMessage, "modify message "+id, func(ctx context.Context) (*api.Message, error) {
 		request := &api.ModifyMessageRequest{AddLabelIds: change.Add, RemoveLabelIds: change.Remove}
 		return c.service.Users.Messages.Modify(c.user, id, request).Context(ctx).Do()
@@ -252,30 +252,30 @@ func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelCha
 }
 
 // Trash moves a message to the trash, from which Gmail deletes it after 30 days. Trashing a trashed message is no error.
-func (c *Client) Trash(ctx context.Context, id string) (postroom.Image, error) {
+func (c *Client) Trash(ctx context.Context, id string) (postroom.Snapshot, error) {
 	return c.image(ctx, MethodTrash, "trash message "+id, func(ctx context.Context) (*api.Message, error) {
 		return c.service.Users.Messages.Trash(c.user, id).Context(ctx).Do()
 	})
 }
 
 // Untrash takes a message out of the trash. It does not put it back into the inbox.
-func (c *Client) Untrash(ctx context.Context, id string) (postroom.Image, error) {
+func (c *Client) Untrash(ctx context.Context, id string) (postroom.Snapshot, error) {
 	return c.image(ctx, MethodUntrash, "untrash message "+id, func(ctx context.Context) (*api.Message, error) {
 		return c.service.Users.Messages.Untrash(c.user, id).Context(ctx).Do()
 	})
 }
 
-// Image makes a call about one message and returns the labels in its answer.
-func (c *Client) image(ctx context.Context, method Method, op string, call func(context.Context) (*api.Message, error)) (postroom.Image, error) {
+// Snapshot makes a call about one message and returns the labels in its answer.
+func (c *Client) image(ctx context.Context, method Method, op string, call func(context.Context) (*api.Message, error)) (postroom.Snapshot, error) {
 	var m *api.Message
 	err := c.do(ctx, method, op, ClassGone, func(ctx context.Context) (err error) {
 		m, err = call(ctx)
 		return err
 	})
 	if err != nil {
-		return postroom.Image{}, err
+		return postroom.Snapshot{}, err
 	}
-	return postroom.NewImage(m.LabelIds), nil
+	return postroom.NewSnapshot(m.LabelIds), nil
 }
 
 // Delete deletes a message permanently. It needs the full mail scope; gmail.modify does not allow it.

@@ -86,7 +86,7 @@ func (c Copies) ChangeLabels(ctx context.Context, tx queue.Tx, accountID string,
 	if err != nil || state == nil || state.HistoryID > event.HistoryID {
 		return nil, err
 	}
-	before, err := state.Image()
+	before, err := state.Snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (c Copies) ChangeLabels(ctx context.Context, tx queue.Tx, accountID string,
 // A LabelStep is a change of the stored labels of a message.
 type LabelStep struct {
 	MessageID     string // ours
-	Before, After postroom.Image
+	Before, After postroom.Snapshot
 }
 
 // MarkDeleted records that a message is no longer at Gmail. It stays in the store, for its actions; a broken one is deleted. The

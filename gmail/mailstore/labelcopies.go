@@ -13,8 +13,8 @@ import (
 
 // Labels returns, by UUID, the stored labels of those of the messages that Gmail has, as of the last sync. It makes no call to
 // Gmail.
-func (c Copies) Labels(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error) {
-	found := make(map[string]postroom.Image)
+func (c Copies) Labels(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Snapshot, error) {
+	found := make(map[string]postroom.Snapshot)
 	for chunk := range slices.Chunk(messageIDs, maildb.Bulk) {
 		var rows []struct {
 			ID     string          `db:"id"`
@@ -28,7 +28,7 @@ func (c Copies) Labels(ctx context.Context, accountID string, messageIDs []strin
 			if err := json.Unmarshal(row.Labels, &labels); err != nil {
 				return nil, fmt.Errorf("gmail: labels of message %s: %w", row.ID, err)
 			}
-			found[row.ID] = postroom.NewImage(labels)
+			found[row.ID] = postroom.NewSnapshot(labels)
 		}
 	}
 	return found, nil

@@ -72,7 +72,7 @@ func (r *messageRow) message() (*postroom.Message, error) {
 func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) (args []any, err error) {
 	var columns [5]string
 	for i, v := range []any{
-		postroom.NewImage(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers, m.Attachments,
+		postroom.NewSnapshot(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers, m.Attachments,
 	} {
 		if columns[i], err = maildb.JSON(v); err != nil {
 			return nil, err

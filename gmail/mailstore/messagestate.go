@@ -39,15 +39,15 @@ func (s *MessageState) Same(other *MessageState) bool {
 	return s.HistoryID == other.HistoryID && s.row.DeletedAt.Equal(other.row.DeletedAt.Time) && string(s.row.Labels) == string(other.row.Labels)
 }
 
-// Image returns the stored labels.
-func (s *MessageState) Image() (postroom.Image, error) { return imageOf(s.ID, s.row.Labels) }
+// Snapshot returns the stored labels.
+func (s *MessageState) Snapshot() (postroom.Snapshot, error) { return imageOf(s.ID, s.row.Labels) }
 
-func imageOf(messageID string, stored []byte) (postroom.Image, error) {
+func imageOf(messageID string, stored []byte) (postroom.Snapshot, error) {
 	var labels []string
 	if err := json.Unmarshal(stored, &labels); err != nil {
-		return postroom.Image{}, fmt.Errorf("gmail: labels of message %s: %w", messageID, err)
+		return postroom.Snapshot{}, fmt.Errorf("gmail: labels of message %s: %w", messageID, err)
 	}
-	return postroom.NewImage(labels), nil
+	return postroom.NewSnapshot(labels), nil
 }
 
 // State returns the state of a message, by Gmail's id; nil for one that is not stored.
@@ -74,7 +74,7 @@ func stateOf(ctx context.Context, q dbquery.Querier, query, accountID, providerI
 
 // ReplaceLabels stores Gmail's labels of a message. One that was marked as deleted is there again.
 func (c Copies) ReplaceLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, state gmailapi.MessageState) error {
-	labels, err := maildb.JSON(state.Image.LabelIDs)
+	labels, err := maildb.JSON(state.Snapshot.LabelIDs)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 func NewMessage(accountID string, raw *gmailapi.RawMessage, m *mime.Message) *postroom.Message {
 	msg := readmail.Message(m)
 	msg.AccountID, msg.ProviderID, msg.ProviderThreadID = accountID, raw.ID, raw.ThreadID
-	msg.Snippet, msg.LabelIDs, msg.ReceivedAt = raw.Snippet, postroom.NewImage(raw.LabelIDs).LabelIDs, raw.ReceivedAt
+	msg.Snippet, msg.LabelIDs, msg.ReceivedAt = raw.Snippet, postroom.NewSnapshot(raw.LabelIDs).LabelIDs, raw.ReceivedAt
 	clean(msg)
 	return msg
 }

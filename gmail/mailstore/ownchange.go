@@ -39,7 +39,7 @@ func (c Copies) Copy(ctx context.Context, accountID, messageID string) (Copy, er
 // by people are yet to be read in the history, and to be reported. A message that a sync has changed since stays as the sync has
 // stored it. The history then reports the change as well, after or as part of what the sync has read.
 func (c Copies) StoreOwnChange(
-	ctx context.Context, tx queue.Tx, accountID string, before Copy, change postroom.LabelChange, after postroom.Image,
+	ctx context.Context, tx queue.Tx, accountID string, before Copy, change postroom.LabelChange, after postroom.Snapshot,
 ) error {
 	if change.IsZero() {
 		return nil

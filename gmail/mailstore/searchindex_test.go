@@ -137,7 +137,7 @@ func (m *mailMaker) change() {
 				return err
 			}
 			if m.IntN(2) == 0 { // also one that was deleted
-				return m.store.Copies().ReplaceLabels(ctx, tx, m.accountID, state.ID, gmailapi.MessageState{Image: postroom.NewImage(m.labels()), HistoryID: 11})
+				return m.store.Copies().ReplaceLabels(ctx, tx, m.accountID, state.ID, gmailapi.MessageState{Snapshot: postroom.NewSnapshot(m.labels()), HistoryID: 11})
 			}
 			_, err = m.store.Copies().ChangeLabels(ctx, tx, m.accountID, gmailapi.HistoryEvent{
 				HistoryID: state.HistoryID + 1, Kind: gmailapi.LabelsRemoved, MessageID: id, LabelIDs: m.labels(),

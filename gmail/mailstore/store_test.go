@@ -285,7 +285,7 @@ func TestLabelsOfAMessage(t *testing.T) {
 		known, err := s.Copies().Copy(t.Context(), accountID, m.ID)
 		require.NoError(t, err)
 		trash := func(ctx context.Context, tx queue.Tx) error {
-			return s.Copies().StoreOwnChange(ctx, tx, accountID, known, postroom.LabelChange{Add: []string{"TRASH"}}, postroom.NewImage([]string{"TRASH", "B"}))
+			return s.Copies().StoreOwnChange(ctx, tx, accountID, known, postroom.LabelChange{Add: []string{"TRASH"}}, postroom.NewSnapshot([]string{"TRASH", "B"}))
 		}
 		write(t, s, trash)
 		require.Equal(t, []string{"Label_1", "STARRED", "TRASH"}, labels(), "what comes into the trash leaves the inbox")

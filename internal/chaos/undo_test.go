@@ -156,14 +156,14 @@ func (u *undoing) hands(messages []*message) {
 	}
 }
 
-func (u *undoing) labels(msg *message) postroom.Image {
+func (u *undoing) labels(msg *message) postroom.Snapshot {
 	m, err := u.mailboxes[0].account.Message(u.Context(), msg.id)
 	require.NoError(u, err)
-	return postroom.NewImage(m.Labels)
+	return postroom.NewSnapshot(m.Labels)
 }
 
 // moved returns the change between two images. Who moves a message says where it is, and where it is not.
-func moved(after, before postroom.Image) postroom.LabelChange {
+func moved(after, before postroom.Snapshot) postroom.LabelChange {
 	change := after.ChangeFrom(before)
 	if !touches(change, places) {
 		return change

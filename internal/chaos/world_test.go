@@ -82,10 +82,10 @@ type message struct {
 	id        string // Gmail's
 	subject   string
 	sorting   *sorting
-	labels    postroom.Image // by names: as people left it, and the sorting as well once it is settled
-	settled   bool           // it was sorted, and is to be sorted no more
-	disturbed bool           // a person has taken it away before it was settled: it may be sorted or not
-	gone      bool           // for ever
+	labels    postroom.Snapshot // by names: as people left it, and the sorting as well once it is settled
+	settled   bool              // it was sorted, and is to be sorted no more
+	disturbed bool              // a person has taken it away before it was settled: it may be sorted or not
+	gone      bool              // for ever
 }
 
 func (w *world) newMailbox(email string) *mailbox {
@@ -144,7 +144,7 @@ func (w *world) deliver(m *mailbox, s *sorting) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	msg := &message{id: arrived.ID, subject: subject, sorting: s, labels: postroom.NewImage(arrived.Labels)}
+	msg := &message{id: arrived.ID, subject: subject, sorting: s, labels: postroom.NewSnapshot(arrived.Labels)}
 	m.messages = append(m.messages, msg)
 	return msg, nil
 }
@@ -214,7 +214,7 @@ func (w *world) atGmail(m *mailbox) map[string][]string {
 	require.NoError(w, err)
 	all := make(map[string][]string, len(snapshot))
 	for i := range snapshot {
-		all[snapshot[i].ID] = postroom.NewImage(snapshot[i].Labels).LabelIDs
+		all[snapshot[i].ID] = postroom.NewSnapshot(snapshot[i].Labels).LabelIDs
 	}
 	return all
 }
@@ -231,7 +231,7 @@ func (w *world) stored(m *mailbox) (all map[string][]string, ids map[string]stri
 			for i, id := range msg.LabelIDs {
 				names[i] = m.names[id]
 			}
-			all[msg.ProviderID], ids[msg.ID] = postroom.NewImage(names).LabelIDs, msg.ProviderID
+			all[msg.ProviderID], ids[msg.ID] = postroom.NewSnapshot(names).LabelIDs, msg.ProviderID
 		}
 		if search.Cursor = page.Next; search.Cursor == "" {
 			return all, ids

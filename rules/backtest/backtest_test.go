@@ -43,9 +43,9 @@ func oldMail() []*postroom.Message {
 func newSets() (tried, inUse []rules.Rule) {
 	archive := rules.NewRule("Shop <b>", rulestest.FromDomain("shop.example"), postroom.Archive, nil)
 	archive.Continue = true
-	label := rules.NewRule("Early", rulestest.Leaf(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
-	gone := rules.NewRule("Gone", rulestest.Leaf(rules.OlderThan, "1d"), postroom.Delete, nil)
-	broken := rules.NewRule("Broken", rulestest.Leaf(rules.SubjectRegex, "("), postroom.Archive, nil)
+	label := rules.NewRule("Early", rulestest.Predicate(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
+	gone := rules.NewRule("Gone", rulestest.Predicate(rules.OlderThan, "1d"), postroom.Delete, nil)
+	broken := rules.NewRule("Broken", rulestest.Predicate(rules.SubjectRegex, "("), postroom.Archive, nil)
 	old := rules.NewRule("Old", rulestest.FromDomain("shop.example"), postroom.Trash, nil)
 	return []rules.Rule{archive, label, gone, broken}, []rules.Rule{old, label}
 }
@@ -154,7 +154,7 @@ func TestBacktestEndsWithItsMail(t *testing.T) {
 
 // A rule that asks whether the sender has written before sees the mail before each message, and not the mail after it.
 func TestBacktestKnowsTheSendersOfThen(t *testing.T) {
-	unknown := rules.NewRule("Unknown", rules.NoneOf(rulestest.Leaf(rules.SenderSeen, "")), postroom.Star, nil)
+	unknown := rules.NewRule("Unknown", rules.NoneOf(rulestest.Predicate(rules.SenderSeen, "")), postroom.Star, nil)
 	mail := rulestest.Sequence(oldMail()...)
 	senders, err := backtest.SendersOf(t.Context(), mail)
 	require.NoError(t, err)

@@ -71,7 +71,7 @@ type query struct{ near map[string]bool }
 func (q *query) of(c *rules.Condition) (string, error) {
 	switch c.Op {
 	case "":
-		return q.leaf(c)
+		return q.predicate(c)
 	case rules.Not:
 		inner, err := q.of(&c.Children[0])
 		return negated(inner), err
@@ -109,7 +109,7 @@ func negated(query string) string {
 	return "-" + grouped(query)
 }
 
-func (q *query) leaf(c *rules.Condition) (string, error) {
+func (q *query) predicate(c *rules.Condition) (string, error) {
 	const inexact = "Gmail looks for whole words in any case and without accents, where the rule is exact"
 	of := func(operator string, values []string) (string, error) {
 		q.near[inexact] = true

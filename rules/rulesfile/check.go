@@ -166,7 +166,7 @@ func actionNames(types []postroom.ActionType) []string {
 	return lists.Texts(types, func(t postroom.ActionType) string { return string(t) })
 }
 
-// labelsOf yields the values of a leaf with their paths.
+// labelsOf yields the values of a predicate with their paths.
 func labelsOf(c *rules.Condition) iter.Seq2[string, string] {
 	return func(yield func(path, value string) bool) {
 		if c.Values == nil {

@@ -71,7 +71,7 @@ func (p *fileParser) condition(n ast.Node, path string, places conditionPlaces, 
 	return c
 }
 
-// conditionLists reads the fields of a leaf that are not texts.
+// conditionLists reads the fields of a predicate that are not texts.
 func (p *fileParser) conditionLists(m *mapping, c *rules.Condition, path string, places conditionPlaces) {
 	list := func(key string, set func([]string)) {
 		n, ok := m.values[key]

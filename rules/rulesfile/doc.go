@@ -46,7 +46,7 @@
 // [File.Test] checks. An .eml file can replace the message:
 //
 //	tests:
-//	  - name: a newsletter leaves the inbox
+//	  - name: a newsletter predicates the inbox
 //	    message:
 //	      from: News <news@shop.example>
 //	      headers: {List-Unsubscribe: <https://shop.example/leave>}

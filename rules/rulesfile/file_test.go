@@ -103,7 +103,7 @@ func TestParseReadsAllThatARuleCanSay(t *testing.T) {
 
 	said := rules.NewRule("everything said", rules.AllOf(
 		rulestest.Header("List-Id", `a: \d`),
-		rules.NoneOf(rulestest.Leaf(rules.SubjectContains, "2026")),
+		rules.NoneOf(rulestest.Predicate(rules.SubjectContains, "2026")),
 	), postroom.ApplyLabel, postroom.Parameters{"label": "Receipts"})
 	said.Description = "Two lines\nof it."
 	said.Enabled = false
@@ -111,7 +111,7 @@ func TestParseReadsAllThatARuleCanSay(t *testing.T) {
 	said.Priority, said.Position = -5, 1
 	said.SafeMode = postroom.SafeAlwaysSafe
 
-	needed := rules.NewRule("only what is needed", rulestest.Leaf(rules.HasAttachment, ""), postroom.Archive, postroom.Parameters{})
+	needed := rules.NewRule("only what is needed", rulestest.Predicate(rules.HasAttachment, ""), postroom.Archive, postroom.Parameters{})
 	needed.Position = 2
 	require.Equal(t, []rules.Rule{said, needed}, file.Rules)
 }
@@ -182,7 +182,7 @@ rules:
 	require.NoError(t, err)
 	before := file.Rules[0].Condition
 	file.ResolveLabels(func(name string) (string, bool) { return "Label_7", strings.EqualFold(name, "Receipts") })
-	require.Equal(t, rules.AnyOf(rulestest.OnLabel("Label_7"), rulestest.OnLabel("INBOX"), rulestest.Leaf(rules.SubjectContains, "receipts")), file.Rules[0].Condition)
+	require.Equal(t, rules.AnyOf(rulestest.OnLabel("Label_7"), rulestest.OnLabel("INBOX"), rulestest.Predicate(rules.SubjectContains, "receipts")), file.Rules[0].Condition)
 	require.Equal(t, "receipts", before.Children[0].Value, "a condition that was taken before stays as it was")
 }
 

@@ -128,7 +128,7 @@ func TestMarshalledRulesAreReadAsTheyWere(t *testing.T) {
 	text := anyYAMLText()
 	something := text.Filter(func(s string) bool { return strings.TrimSpace(s) != "" })
 	rapid.Check(t, func(t *rapid.T) {
-		condition := rules.AnyOf(rulestest.AnyCondition(3).Draw(t, "condition"), rulestest.Leaf(rules.Subject, something.Draw(t, "subject")), rules.Condition{Type: rules.Body, Values: []string{something.Draw(t, "one"), something.Draw(t, "other")}})
+		condition := rules.AnyOf(rulestest.AnyCondition(3).Draw(t, "condition"), rulestest.Predicate(rules.Subject, something.Draw(t, "subject")), rules.Condition{Type: rules.Body, Values: []string{something.Draw(t, "one"), something.Draw(t, "other")}})
 		name := strings.NewReplacer("\n", "", "\t", "").Replace(something.Draw(t, "name"))
 		rule := rules.NewRule(name+".", condition, postroom.Trash, postroom.Parameters{
 			something.Draw(t, "key"): text.Draw(t, "parameter"),

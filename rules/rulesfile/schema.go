@@ -11,7 +11,7 @@ import (
 )
 
 // Schema returns the JSON schema (draft 7) of rules files, for editors that complete and check them. It is made from the tables
-// that [Parse] uses, so that it allows the same keys, types of leaf, parts and actions. Parse reports what only a program can
+// that [Parse] uses, so that it allows the same keys, types of predicate, parts and actions. Parse reports what only a program can
 // check, such as a regular expression that does not compile. The kinds are the actions that rules may have; nil means those that
 // package gmail carries out. An editor with yaml-language-server finds it by the first line of a rules file:
 //

@@ -115,8 +115,8 @@ func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 	}
 }
 
-// leafValues are values that each type of leaf takes, if it takes the field at all.
-func leafValues(kind rules.Kind) map[string]any {
+// predicateValues are values that each type of predicate takes, if it takes the field at all.
+func predicateValues(kind rules.Kind) map[string]any {
 	values := map[string]any{
 		"value": "a.example", "header": "List-Id", "fields": []string{"from"}, "pattern": "x", "part": "domain", "match": "contains",
 		"compare": "gt", "case_sensitive": true, "index": 1, "zone": "UTC",
@@ -152,11 +152,11 @@ func compiles(kind rules.Kind, values map[string]any, fields []string) bool {
 	return err == nil
 }
 
-// The schema takes a leaf exactly if the compiler does, for each type and the combinations of fields that come near to a valid one.
+// The schema takes a predicate exactly if the compiler does, for each type and the combinations of fields that come near to a valid one.
 func TestSchemaHasTheFieldsOfEachType(t *testing.T) {
 	schema := fileSchema(t, nil)
 	for _, kind := range rules.Kinds() {
-		values := leafValues(kind)
+		values := predicateValues(kind)
 		valid := 0
 		check := func(t require.TestingT, fields []string) {
 			c := map[string]any{"type": kind}

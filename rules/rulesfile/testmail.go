@@ -229,7 +229,7 @@ func (spec *testMail) sender() string {
 // message returns the parsed message with the fields that only its provider knows.
 func (spec *testMail) message(parsed *mime.Message) *postroom.Message {
 	msg := readmail.Message(parsed)
-	msg.AccountID, msg.LabelIDs = spec.account, postroom.NewImage(spec.labels).LabelIDs
+	msg.AccountID, msg.LabelIDs = spec.account, postroom.NewSnapshot(spec.labels).LabelIDs
 	if spec.raw == nil || spec.size != 0 {
 		msg.Size = spec.size
 	}

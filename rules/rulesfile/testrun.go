@@ -64,7 +64,7 @@ func (f *File) test(set *rules.Set, t Test) TestResult {
 		}
 		labels = append(labels, label)
 	}
-	msg.LabelIDs = postroom.NewImage(labels).LabelIDs
+	msg.LabelIDs = postroom.NewSnapshot(labels).LabelIDs
 	explanation := set.ExplainWith(&msg, t.Now, &rules.Facts{Server: rules.GmailServer, SenderSeen: t.SenderSeen})
 	r := TestResult{Test: t, Decisions: explanation.Decisions, Matched: []string{}}
 	for _, x := range explanation.Rules {

@@ -12,7 +12,7 @@
 // without a change. [Store.Revision] tells an engine whether the rules have changed.
 //
 // The program disables a rule that cannot be evaluated ([Store.DisableBroken]), and rules that name a deleted label
-// ([Store.DisableUsingLabel]), with the reason. An import leaves such a rule disabled until its definition changes.
+// ([Store.DisableUsingLabel]), with the reason. An import predicates such a rule disabled until its definition changes.
 //
 // # Versions
 //

@@ -148,7 +148,7 @@ func conditionOf(c *command) (rules.Condition, error) {
 	if err != nil {
 		return rules.Condition{}, fmt.Errorf("test %s: %w", c.name, err)
 	}
-	condition, err := m.leaf(c)
+	condition, err := m.predicate(c)
 	if err == nil {
 		err = condition.Validate()
 	}
@@ -158,7 +158,7 @@ func conditionOf(c *command) (rules.Condition, error) {
 	return condition, nil
 }
 
-func (m *match) leaf(c *command) (rules.Condition, error) {
+func (m *match) predicate(c *command) (rules.Condition, error) {
 	switch c.name {
 	case "size":
 		return c.sizeCondition()

@@ -164,7 +164,7 @@ type outcome struct {
 	actions []rules.RuleAction
 }
 
-// outcomes returns the outcomes of the run for the message: it leaves the inbox unless the script keeps it, and is thrown away
+// outcomes returns the outcomes of the run for the message: it predicates the inbox unless the script keeps it, and is thrown away
 // unless the script keeps or files it (RFC 5228, section 4.4). They exclude each other.
 func (s *importer) outcomes(r *execution) []outcome {
 	if !r.filed && !r.discard && !r.trash && !r.copies {

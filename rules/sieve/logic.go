@@ -8,7 +8,7 @@ import (
 )
 
 // Formulas describe when a part of a script takes effect. They are conditions, with three additions: an "and" without children is
-// true, an "or" without is false, and a leaf of the type unknownTest represents a test that has no condition.
+// true, an "or" without is false, and a predicate of the type unknownTest represents a test that has no condition.
 
 const unknownTest rules.Kind = "unknown"
 

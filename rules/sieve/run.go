@@ -162,7 +162,7 @@ func (r *execution) note(what string) {
 	}
 }
 
-// filing are the actions for the folders: it leaves the inbox for them, or is only marked.
+// filing are the actions for the folders: it predicates the inbox for them, or is only marked.
 func (r *execution) filing(folders []string, leaves bool) []rules.RuleAction {
 	var list []rules.RuleAction
 	for _, folder := range folders {

@@ -12,7 +12,7 @@ func (h *App) policy() (safety.Policy, error) {
 	c := h.Env.Config.Safety
 	p := safety.Policy{
 		ConfidenceThreshold: h.Env.Config.Policy.ConfidenceDefault, ApprovalAlways: actionTypes(h.Env.Config.Policy.ApprovalAlways),
-		ModelAlone: actionTypes(h.Env.Config.Policy.ModelAlone), ModelShare: h.Env.Config.Policy.ModelShare, ModelFree: h.Env.Config.Policy.ModelFree,
+		ModelUnattended: actionTypes(h.Env.Config.Policy.ModelUnattended), ModelShare: h.Env.Config.Policy.ModelShare, ModelFree: h.Env.Config.Policy.ModelFree,
 		Breaker: safety.Breaker{
 			Actions: c.BreakerActions, Failures: c.BreakerFailures, Undos: c.BreakerUndos, Window: c.BreakerWindow, OpenFor: c.BreakerOpen,
 		},

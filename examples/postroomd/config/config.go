@@ -100,7 +100,7 @@ type Policy struct {
 	Approvers         []string
 	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
 	ApprovalKeyBefore Secret // checks what it has signed; empty: none
-	ModelAlone        []string
+	ModelUnattended   []string
 	ModelShare        float64
 	ModelFree         int
 }
@@ -168,7 +168,7 @@ func Default() Config {
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
-			ModelAlone: []string{
+			ModelUnattended: []string{
 				"apply_label", "remove_label", "mark_read", "mark_unread", "star", "unstar", "archive", "move", "snooze", "trash", "restore", "none",
 			},
 			ModelShare: 0.5, ModelFree: 20,

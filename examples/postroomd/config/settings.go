@@ -117,8 +117,8 @@ var firstSettings = []setting{
 			}
 			return "the whole text of the key from before"
 		}},
-	{"policy.model_alone", "", `["apply_label", "archive", "none"]`, func(c *Config) any { return &c.Policy.ModelAlone },
-		func(c *Config) string { return harmless(c.Policy.ModelAlone) }},
+	{"policy.model_alone", "", `["apply_label", "archive", "none"]`, func(c *Config) any { return &c.Policy.ModelUnattended },
+		func(c *Config) string { return harmless(c.Policy.ModelUnattended) }},
 	{"policy.model_share", "", "0.5", func(c *Config) any { return &c.Policy.ModelShare },
 		func(c *Config) string { return part(c.Policy.ModelShare) }},
 	{"policy.model_free", "", "20", func(c *Config) any { return &c.Policy.ModelFree },

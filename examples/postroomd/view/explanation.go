@@ -106,7 +106,7 @@ func explainRules(ctx context.Context, h *app.App, m *postroom.Message) ([]Tried
 func newTriedRule(r rules.RuleExplanation) TriedRule {
 	return TriedRule{
 		ID: r.Rule.ID, Name: r.Rule.Name, Priority: r.Rule.Priority, Outcome: r.Outcome, Reason: r.Reason,
-		Failed: printer.List(r.Failed, func(f rules.FailedLeaf) FailedCondition { return FailedCondition{f.Path, f.Leaf, f.Found} }),
+		Failed: printer.List(r.Failed, func(f rules.FailedPredicate) FailedCondition { return FailedCondition{f.Path, f.Predicate, f.Found} }),
 	}
 }
 

@@ -18,7 +18,7 @@ func UndoText(r undo.Report, name func(id string) string) string {
 	line("taken off", r.Restored.Remove)
 	line("not put back, because it has been changed since", r.Skipped.Add)
 	line("not taken off, because it has been changed since", r.Skipped.Remove)
-	for _, s := range r.LeftAlone {
+	for _, s := range r.Preserved {
 		what := "left alone, removed since by somebody"
 		if s.Added {
 			what = "left alone, added since by somebody"

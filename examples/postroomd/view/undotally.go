@@ -130,7 +130,7 @@ func (t *Undos) text() string {
 
 func (t *Undos) example(r undo.Result) string {
 	lines := ""
-	if r.Ending.Undone() && r.Ending != undo.EndingHost && r.Ending != undo.EndingNothing || len(r.Report.LeftAlone) > 0 {
+	if r.Ending.Undone() && r.Ending != undo.EndingHost && r.Ending != undo.EndingNothing || len(r.Report.Preserved) > 0 {
 		lines = UndoText(r.Report, func(label string) string { return t.Names.Name(r.Action.AccountID, label) })
 	}
 	var b strings.Builder
@@ -184,8 +184,8 @@ type Undo struct {
 func NewUndo(r undo.Result, names app.LabelNames) Undo {
 	name := func(id string) string { return names.Name(r.Action.AccountID, id) }
 	since := func(added bool) []string {
-		of := slices.DeleteFunc(slices.Clone(r.Report.LeftAlone), func(s undo.Since) bool { return s.Added != added })
-		return printer.List(of, func(s undo.Since) string { return name(s.LabelID) })
+		of := slices.DeleteFunc(slices.Clone(r.Report.Preserved), func(s undo.ExternalChange) bool { return s.Added != added })
+		return printer.List(of, func(s undo.ExternalChange) string { return name(s.LabelID) })
 	}
 	a := NewAction(safety.Entry{Action: r.Action}, names)
 	v := Undo{

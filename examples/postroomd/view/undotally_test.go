@@ -30,17 +30,17 @@ func sampleResults() (results []undo.Result) {
 			results = append(results, undo.Result{Action: a, Ending: e, Report: r, Err: err})
 		}
 	}
-	inbox, star := []string{"INBOX"}, []undo.Since{{LabelID: "STARRED", Added: true}}
-	trash := []undo.Since{{LabelID: "TRASH", Added: true}}
+	inbox, star := []string{"INBOX"}, []undo.ExternalChange{{LabelID: "STARRED", Added: true}}
+	trash := []undo.ExternalChange{{LabelID: "TRASH", Added: true}}
 	add(2, postroom.Trash, undo.EndingFailed, undo.Report{}, postroom.ErrMessageGone)
 	add(12, postroom.Delete, undo.EndingRefused, undo.Report{}, undo.ErrIrreversible)
-	add(1, postroom.Archive, undo.EndingRestored, undo.Report{Restored: postroom.LabelChange{Add: inbox}, LeftAlone: star}, nil)
+	add(1, postroom.Archive, undo.EndingRestored, undo.Report{Restored: postroom.LabelChange{Add: inbox}, Preserved: star}, nil)
 	add(4, postroom.Archive, undo.EndingRestored, undo.Report{Restored: postroom.LabelChange{Add: inbox}}, nil)
-	moved := undo.Report{Restored: postroom.LabelChange{Remove: []string{"Label_1"}}, Skipped: postroom.LabelChange{Add: inbox}, LeftAlone: trash}
+	moved := undo.Report{Restored: postroom.LabelChange{Remove: []string{"Label_1"}}, Skipped: postroom.LabelChange{Add: inbox}, Preserved: trash}
 	add(1, postroom.Move, undo.EndingPart, moved, nil)
-	add(1, postroom.Archive, undo.EndingKept, undo.Report{Skipped: postroom.LabelChange{Add: inbox}, LeftAlone: trash}, nil)
+	add(1, postroom.Archive, undo.EndingKept, undo.Report{Skipped: postroom.LabelChange{Add: inbox}, Preserved: trash}, nil)
 	add(1, postroom.MarkRead, undo.EndingNothing, undo.Report{}, nil)
-	add(1, postroom.Star, undo.EndingNothing, undo.Report{LeftAlone: []undo.Since{{LabelID: "STARRED"}}}, nil)
+	add(1, postroom.Star, undo.EndingNothing, undo.Report{Preserved: []undo.ExternalChange{{LabelID: "STARRED"}}}, nil)
 	add(1, postroom.CreateTask, undo.EndingHost, undo.Report{}, nil)
 	add(1, postroom.Archive, undo.EndingWaiting, undo.Report{}, nil)
 	add(1, postroom.Archive, undo.EndingOpen, undo.Report{}, nil)

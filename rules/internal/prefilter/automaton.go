@@ -25,7 +25,7 @@ type edge struct {
 // denseStates bounds the memory of the rows to a few hundred kilobytes.
 const denseStates = 1024
 
-// newAutomaton makes an automaton of distinct non-empty patterns in UTF-8. UTF-8 leaves 13 bytes unused, so that a class fits a
+// newAutomaton makes an automaton of distinct non-empty patterns in UTF-8. UTF-8 predicates 13 bytes unused, so that a class fits a
 // byte.
 func newAutomaton(patterns []string) *automaton {
 	a := &automaton{}

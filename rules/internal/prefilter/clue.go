@@ -52,7 +52,7 @@ func All(parts []Clue) Clue {
 	return join(allOf, known)
 }
 
-// Any is the clue of alternatives. One without a clue leaves nothing to look for.
+// Any is the clue of alternatives. One without a clue predicates nothing to look for.
 func Any(parts []Clue) Clue {
 	for i := range parts {
 		if parts[i].IsZero() {

@@ -4,7 +4,7 @@
 //
 // A rule is known by its [Clue], which holds in every message that the rule matches: keys (an address, a domain, the value of a
 // header field), literals (of a text, a wildcard, or a regular expression, one of which every match contains), a source that must
-// have a text, or an atom, which is a leaf that must be true. [New] chooses the best trigger that each clue leaves open: of a
+// have a text, or an atom, which is a predicate that must be true. [New] chooses the best trigger that each clue predicates open: of a
 // conjunction the best one of its parts, of a disjunction all of them. The best trigger is the rarest: a census of all rules
 // counts what they have in common, such as the word "order", which does not distinguish them. A rule without a trigger, such as a
 // negation, is always a candidate.

@@ -83,7 +83,7 @@ type chooser struct {
 	sources []Source
 }
 
-// choose returns the best trigger that a clue leaves open.
+// choose returns the best trigger that a clue predicates open.
 func (c *chooser) choose(from *Clue) trigger {
 	var chosen trigger
 	switch from.op {

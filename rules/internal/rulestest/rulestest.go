@@ -53,17 +53,17 @@ func Listed(untranslated []rulesfile.Untranslated) string {
 // Now is when the tests decide.
 var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// Leaf makes a leaf with a value.
-func Leaf(kind rules.Kind, value string) rules.Condition {
+// Predicate makes a predicate with a value.
+func Predicate(kind rules.Kind, value string) rules.Condition {
 	return rules.Condition{Type: kind, Value: value}
 }
 
-// FromDomain makes a leaf that matches mail of a domain.
+// FromDomain makes a predicate that matches mail of a domain.
 func FromDomain(domain string) rules.Condition {
 	return rules.Condition{Type: rules.SenderDomain, Value: domain}
 }
 
-// Header makes a leaf that matches a pattern in a header field.
+// Header makes a predicate that matches a pattern in a header field.
 func Header(name, pattern string) rules.Condition {
 	return rules.Condition{Type: rules.HeaderMatch, Header: name, Pattern: pattern}
 }
@@ -75,24 +75,24 @@ func Matches(t require.TestingT, c rules.Condition, msg *postroom.Message) bool 
 	return program.Match(msg, Now)
 }
 
-// OnLabel makes a leaf that matches a label.
+// OnLabel makes a predicate that matches a label.
 func OnLabel(id string) rules.Condition {
 	return rules.Condition{Type: rules.LabelPresent, Value: id}
 }
 
-// AnyLeaf draws leaves that match some of anyMessage and not others.
-func AnyLeaf() *rapid.Generator[rules.Condition] {
+// AnyPredicate draws predicates that match some of anyMessage and not others.
+func AnyPredicate() *rapid.Generator[rules.Condition] {
 	return rapid.SampledFrom([]rules.Condition{
-		Leaf(rules.SenderEmail, "*@a.example"), Leaf(rules.SenderDomain, "b.example"), Leaf(rules.To, "me@home.example"),
-		Leaf(rules.SubjectContains, "sale"), Leaf(rules.SubjectRegex, `^\w+ \d`), Leaf(rules.BodyContains, "x"),
-		{Type: rules.HeaderPresent, Header: "List-Id"}, Header("List-Id", "dev"), Leaf(rules.LabelPresent, "INBOX"),
-		Leaf(rules.HasAttachment, ""), Leaf(rules.LargerThan, "1KB"), Leaf(rules.OlderThan, "1d"), Leaf(rules.NewerThan, "3d"),
-		{Type: rules.SenderEmail, Values: []string{"*@b.example", "amy@a.example"}}, Leaf(rules.IsReply, ""), Leaf(rules.Unread, ""),
+		Predicate(rules.SenderEmail, "*@a.example"), Predicate(rules.SenderDomain, "b.example"), Predicate(rules.To, "me@home.example"),
+		Predicate(rules.SubjectContains, "sale"), Predicate(rules.SubjectRegex, `^\w+ \d`), Predicate(rules.BodyContains, "x"),
+		{Type: rules.HeaderPresent, Header: "List-Id"}, Header("List-Id", "dev"), Predicate(rules.LabelPresent, "INBOX"),
+		Predicate(rules.HasAttachment, ""), Predicate(rules.LargerThan, "1KB"), Predicate(rules.OlderThan, "1d"), Predicate(rules.NewerThan, "3d"),
+		{Type: rules.SenderEmail, Values: []string{"*@b.example", "amy@a.example"}}, Predicate(rules.IsReply, ""), Predicate(rules.Unread, ""),
 		{Type: rules.Address, Fields: []string{"from", "to"}, Part: "local", Match: rules.Contains, Value: "m"},
 		{Type: rules.Header, Fields: []string{"List-Id", "Subject"}, Match: rules.Wildcard, Value: "*E*"},
 		{Type: rules.HeaderCount, Header: "List-Id", Compare: rules.Less, Value: "1"},
 		{Type: rules.Weekday, Value: "sat", Zone: "Asia/Tokyo"}, {Type: rules.ListID, Value: "dev"},
-		Leaf(rules.SenderDomain, "Bücher.example"), Leaf(rules.SenderEmail, "cy@BÜCHER.example"), Leaf(rules.To, "*@xn--bcher-kva.example"),
+		Predicate(rules.SenderDomain, "Bücher.example"), Predicate(rules.SenderEmail, "cy@BÜCHER.example"), Predicate(rules.To, "*@xn--bcher-kva.example"),
 		{Type: rules.Address, Fields: []string{"from"}, Part: "domain", Match: rules.Wildcard, Value: "bücher.*"},
 		{Type: rules.Address, Fields: []string{"from", "to"}, Match: rules.Contains, Value: "bücher.example"},
 	})
@@ -102,7 +102,7 @@ func AnyLeaf() *rapid.Generator[rules.Condition] {
 func AnyCondition(depth int) *rapid.Generator[rules.Condition] {
 	return rapid.Custom(func(t *rapid.T) rules.Condition {
 		if depth == 0 || rapid.IntRange(0, 2).Draw(t, "shape") == 0 {
-			return AnyLeaf().Draw(t, "leaf")
+			return AnyPredicate().Draw(t, "leaf")
 		}
 		child := AnyCondition(depth - 1)
 		if rapid.Bool().Draw(t, "not") {

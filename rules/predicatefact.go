@@ -59,19 +59,19 @@ var automaticKinds = []string{
 	string(mime.Challenge), string(mime.Bulk), string(mime.Unattended), string(mime.RepliesUnwanted),
 }
 
-func compileAutomatic(_ *code, c *Condition) (leaf, *ConditionError) {
+func compileAutomatic(_ *code, c *Condition) (predicate, *ConditionError) {
 	kinds := c.Alternatives()
 	if e := c.eachGiven(automaticKinds, "kind of automatic mail", "the kinds are"); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return leaf{test: func(v *view) bool {
+	return predicate{test: func(v *view) bool {
 		return slices.ContainsFunc(v.mimeHeader().Automatic(), func(s mime.AutomaticSign) bool {
 			return len(kinds) == 0 || contains(kinds, string(s.Kind))
 		})
 	}}, nil
 }
 
-// eachGiven checks the values of a leaf that needs none.
+// eachGiven checks the values of a predicate that needs none.
 func (c *Condition) eachGiven(known []string, what, are string) *ConditionError {
 	if len(c.Alternatives()) == 0 {
 		return nil
@@ -86,12 +86,12 @@ func (c *Condition) eachGiven(known []string, what, are string) *ConditionError 
 
 var unsubscribeWays = []string{"one_click", "web", "mail"}
 
-func compileUnsubscribe(_ *code, c *Condition) (leaf, *ConditionError) {
+func compileUnsubscribe(_ *code, c *Condition) (predicate, *ConditionError) {
 	ways := c.Alternatives()
 	if len(ways) == 0 {
 		ways = unsubscribeWays
 	}
-	return leaf{test: func(v *view) bool {
+	return predicate{test: func(v *view) bool {
 		u := &v.list().Unsubscribe
 		return contains(ways, "one_click") && u.OneClick != nil || contains(ways, "web") && len(u.Web) > 0 ||
 			contains(ways, "mail") && len(u.Mail) > 0
@@ -131,10 +131,10 @@ var (
 )
 
 // compileAuthResult tests the result of one method; "missing" means no result.
-func compileAuthResult(_ *code, c *Condition) (leaf, *ConditionError) {
+func compileAuthResult(_ *code, c *Condition) (predicate, *ConditionError) {
 	method, results := c.Part, c.Alternatives()
 	if !contains(authMethods, method) {
-		return leaf{}, badValue("part", fmt.Sprintf("%q is no method", method), suggest.Instead(method, authMethods, "the methods are"))
+		return predicate{}, badValue("part", fmt.Sprintf("%q is no method", method), suggest.Instead(method, authMethods, "the methods are"))
 	}
 	result := func(v *view) string {
 		if found := v.authentication().Result(method); found != "" {
@@ -142,26 +142,26 @@ func compileAuthResult(_ *code, c *Condition) (leaf, *ConditionError) {
 		}
 		return "missing"
 	}
-	return leaf{
+	return predicate{
 		test:    func(v *view) bool { return contains(results, result(v)) },
 		explain: func(v *view) string { return fmt.Sprintf("it is %q", result(v)) },
 	}, c.eachGiven(authResults, "result", "the results are")
 }
 
-func compileSenderSeen(*code, *Condition) (leaf, *ConditionError) {
-	return leaf{test: func(v *view) bool { return v.facts.SenderSeen }, sender: true, history: true}, nil
+func compileSenderSeen(*code, *Condition) (predicate, *ConditionError) {
+	return predicate{test: func(v *view) bool { return v.facts.SenderSeen }, sender: true, history: true}, nil
 }
 
 // compileHiddenText counts the characters that the message hides, blanks aside.
-func compileHiddenText(_ *code, c *Condition) (leaf, *ConditionError) {
+func compileHiddenText(_ *code, c *Condition) (predicate, *ConditionError) {
 	least := 1
 	if c.Value != "" {
 		var err error
 		if least, err = strconv.Atoi(c.Value); err != nil || least < 1 {
-			return leaf{}, badValue("value", fmt.Sprintf("%q is no number of characters", c.Value), "write digits, as in 200")
+			return predicate{}, badValue("value", fmt.Sprintf("%q is no number of characters", c.Value), "write digits, as in 200")
 		}
 	}
-	return leaf{
+	return predicate{
 		test:    func(v *view) bool { return v.hiddenCharacters() >= least },
 		explain: func(v *view) string { return fmt.Sprintf("%d characters are hidden", v.hiddenCharacters()) },
 	}, nil

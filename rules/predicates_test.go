@@ -49,7 +49,7 @@ func parcel() *postroom.Message {
 	}
 }
 
-// of makes a leaf from its YAML form.
+// of makes a predicate from its YAML form.
 func of(t testing.TB, condition string) rules.Condition {
 	t.Helper()
 	file, err := rulesfile.Parse("r.yaml", strings.NewReader("rules: [{name: r, action: archive, condition: "+condition+"}]"), rulesfile.WithFiles(lists))
@@ -59,7 +59,7 @@ func of(t testing.TB, condition string) rules.Condition {
 
 var lists = fstest.MapFS{"lists/domains.txt": {Data: []byte("\uFEFF# ours\nother.example\r\n\n  Work.Example\n")}}
 
-var leafCases = []struct {
+var predicateCases = []struct {
 	condition string
 	want      bool
 }{
@@ -210,7 +210,7 @@ var leafCases = []struct {
 }
 
 func TestMoreLeaves(t *testing.T) {
-	for _, test := range leafCases {
+	for _, test := range predicateCases {
 		t.Run(test.condition, func(t *testing.T) {
 			c := of(t, test.condition)
 			require.Equal(t, test.want, rulestest.Matches(t, c, parcel()))
@@ -223,9 +223,9 @@ func TestMoreLeaves(t *testing.T) {
 }
 
 // Every type is matched by some message of the tests and not by another.
-func TestEveryLeafIsTested(t *testing.T) {
+func TestEveryPredicateIsTested(t *testing.T) {
 	tested := map[rules.Kind]bool{}
-	for _, test := range leafCases {
+	for _, test := range predicateCases {
 		tested[of(t, test.condition).Type] = true
 	}
 	for _, kind := range rules.Kinds() {
@@ -239,7 +239,7 @@ func TestEveryLeafIsTested(t *testing.T) {
 }
 
 func TestMoreOfWhatAMessageLacksMatchesNothing(t *testing.T) {
-	for _, test := range leafCases {
+	for _, test := range predicateCases {
 		c := of(t, test.condition)
 		switch c.Type {
 		case rules.AddressCount, rules.RecipientCount, rules.HeaderCount, rules.DateCount, rules.AuthResult, rules.Now: // none is a number, or a result

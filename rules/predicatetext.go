@@ -21,7 +21,7 @@ type textTest struct {
 	index     int // of the texts of each source: 0 for all, 1 for the first, -1 for the last
 }
 
-// textTestOf reads how a leaf compares; otherwise is the default.
+// textTestOf reads how a predicate compares; otherwise is the default.
 func textTestOf(c *Condition, otherwise Match, sources ...textSource) (textTest, *ConditionError) {
 	t := textTest{sources: sources, how: c.Match, values: c.Alternatives(), sensitive: c.CaseSensitive, index: c.Index}
 	if t.how == "" {
@@ -34,8 +34,8 @@ func textTestOf(c *Condition, otherwise Match, sources ...textSource) (textTest,
 	return t, badValue("match", strconv.Quote(string(t.how)), suggest.Instead(string(t.how), matchNames(), "the matches are"))
 }
 
-// leaf compiles the test.
-func (k *code) textLeaf(c *Condition, t textTest) (leaf, *ConditionError) {
+// predicate compiles the test.
+func (k *code) textPredicate(c *Condition, t textTest) (predicate, *ConditionError) {
 	if t.how != Regex {
 		t.values = t.sources[0].inASCII(t.values)
 	}
@@ -47,10 +47,10 @@ func (k *code) textLeaf(c *Condition, t textTest) (leaf, *ConditionError) {
 			m.patterns = append(m.patterns, re)
 			return e
 		}); e != nil {
-			return leaf{}, e
+			return predicate{}, e
 		}
 	}
-	var l leaf
+	var l predicate
 	ids := make([]int32, len(t.sources))
 	for i, src := range t.sources {
 		ids[i] = k.source(src)
@@ -147,40 +147,40 @@ func compileRegex(field, pattern string) (*regexp.Regexp, *ConditionError) {
 	return re, nil
 }
 
-func compileSubjectContains(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromSubject}}, how: Contains, values: c.Alternatives()})
+func compileSubjectContains(k *code, c *Condition) (predicate, *ConditionError) {
+	return k.textPredicate(c, textTest{sources: []textSource{{from: fromSubject}}, how: Contains, values: c.Alternatives()})
 }
 
-func compileSubjectRegex(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromSubject}}, how: Regex, values: c.Alternatives()})
+func compileSubjectRegex(k *code, c *Condition) (predicate, *ConditionError) {
+	return k.textPredicate(c, textTest{sources: []textSource{{from: fromSubject}}, how: Regex, values: c.Alternatives()})
 }
 
-func compileSubject(k *code, c *Condition) (leaf, *ConditionError) {
+func compileSubject(k *code, c *Condition) (predicate, *ConditionError) {
 	return k.compileText(c, Is, textSource{from: fromSubject})
 }
 
-func compileBodyContains(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromBodyLine}}, how: Contains, values: phrases(c.Alternatives())})
+func compileBodyContains(k *code, c *Condition) (predicate, *ConditionError) {
+	return k.textPredicate(c, textTest{sources: []textSource{{from: fromBodyLine}}, how: Contains, values: phrases(c.Alternatives())})
 }
 
-func compileBodyRegex(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromBody}}, how: Regex, values: c.Alternatives()})
+func compileBodyRegex(k *code, c *Condition) (predicate, *ConditionError) {
+	return k.textPredicate(c, textTest{sources: []textSource{{from: fromBody}}, how: Regex, values: c.Alternatives()})
 }
 
 // compileBody takes the body as one line, but for regular expressions.
-func compileBody(k *code, c *Condition) (leaf, *ConditionError) {
+func compileBody(k *code, c *Condition) (predicate, *ConditionError) {
 	from := textSource{from: fromBodyLine}
 	if c.Match == Regex {
 		from.from = fromBody
 	}
 	t, e := textTestOf(c, Contains, from)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	if t.how == Contains || t.how == Is {
 		t.values = phrases(t.values)
 	}
-	return k.textLeaf(c, t)
+	return k.textPredicate(c, t)
 }
 
 func phrases(values []string) []string {
@@ -191,32 +191,32 @@ func phrases(values []string) []string {
 	return lines
 }
 
-func (k *code) compileText(c *Condition, otherwise Match, sources ...textSource) (leaf, *ConditionError) {
+func (k *code) compileText(c *Condition, otherwise Match, sources ...textSource) (predicate, *ConditionError) {
 	t, e := textTestOf(c, otherwise, sources...)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return k.textLeaf(c, t)
+	return k.textPredicate(c, t)
 }
 
-func compileHeaderMatch(k *code, c *Condition) (leaf, *ConditionError) {
+func compileHeaderMatch(k *code, c *Condition) (predicate, *ConditionError) {
 	if e := CheckHeader("header", c.Header); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	if _, e := compileRegex("pattern", c.Pattern); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	as := &Condition{Value: c.Pattern}
-	return k.textLeaf(as, textTest{sources: []textSource{headerSource(c.Header)}, how: Regex, values: as.Alternatives()})
+	return k.textPredicate(as, textTest{sources: []textSource{headerSource(c.Header)}, how: Regex, values: as.Alternatives()})
 }
 
-func compileHeaderPresent(k *code, c *Condition) (leaf, *ConditionError) {
+func compileHeaderPresent(k *code, c *Condition) (predicate, *ConditionError) {
 	if e := CheckHeader("header", c.Header); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	src := headerSource(c.Header)
 	id := k.source(src)
-	return leaf{
+	return predicate{
 		test:   func(v *view) bool { return len(v.Texts(id)) > 0 },
 		clue:   prefilter.Present(id),
 		sender: src.isSender(),
@@ -227,7 +227,7 @@ func headerSource(name string) textSource {
 	return textSource{from: fromHeader, header: lowerASCII(name)}
 }
 
-// headerSources are the fields that a leaf names, by header or by fields.
+// headerSources are the fields that a predicate names, by header or by fields.
 func headerSources(c *Condition) ([]textSource, *ConditionError) {
 	names := c.Fields
 	if c.Header != "" {
@@ -257,32 +257,32 @@ func CheckHeader(path, name string) *ConditionError {
 	return nil
 }
 
-func compileHeader(k *code, c *Condition) (leaf, *ConditionError) {
+func compileHeader(k *code, c *Condition) (predicate, *ConditionError) {
 	sources, e := headerSources(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	return k.compileText(c, Is, sources...)
 }
 
-func compileListID(k *code, c *Condition) (leaf, *ConditionError) {
+func compileListID(k *code, c *Condition) (predicate, *ConditionError) {
 	return k.compileText(c, Is, textSource{from: fromListID})
 }
 
-func compileAttachmentName(k *code, c *Condition) (leaf, *ConditionError) {
+func compileAttachmentName(k *code, c *Condition) (predicate, *ConditionError) {
 	return k.compileText(c, Wildcard, textSource{from: fromAttachmentNames})
 }
 
-func compileAttachmentType(k *code, c *Condition) (leaf, *ConditionError) {
+func compileAttachmentType(k *code, c *Condition) (predicate, *ConditionError) {
 	return k.compileText(c, Wildcard, textSource{from: fromAttachmentTypes})
 }
 
-func compileLabelPresent(k *code, c *Condition) (leaf, *ConditionError) {
-	return k.textLeaf(c, textTest{sources: []textSource{{from: fromLabels}}, how: Is, values: c.Alternatives()})
+func compileLabelPresent(k *code, c *Condition) (predicate, *ConditionError) {
+	return k.textPredicate(c, textTest{sources: []textSource{{from: fromLabels}}, how: Is, values: c.Alternatives()})
 }
 
-func compileSystemLabel(label string) func(*code, *Condition) (leaf, *ConditionError) {
-	return func(k *code, _ *Condition) (leaf, *ConditionError) {
+func compileSystemLabel(label string) func(*code, *Condition) (predicate, *ConditionError) {
+	return func(k *code, _ *Condition) (predicate, *ConditionError) {
 		return compileLabelPresent(k, &Condition{Value: label})
 	}
 }
@@ -290,7 +290,7 @@ func compileSystemLabel(label string) func(*code, *Condition) (leaf, *ConditionE
 // categories are the tabs of Gmail's inbox.
 var categories = []string{"primary", "social", "promotions", "updates", "forums"}
 
-func compileCategory(k *code, c *Condition) (leaf, *ConditionError) {
+func compileCategory(k *code, c *Condition) (predicate, *ConditionError) {
 	as := &Condition{}
 	e := c.eachValue(func(path, value string) *ConditionError {
 		name := strings.ToLower(value)
@@ -304,7 +304,7 @@ func compileCategory(k *code, c *Condition) (leaf, *ConditionError) {
 		return nil
 	})
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	return compileLabelPresent(k, as)
 }

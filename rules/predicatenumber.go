@@ -43,17 +43,17 @@ func compareOf(c *Condition) (func(order int) bool, *ConditionError) {
 	return compare, nil
 }
 
-// countLeaf compares a number of the message.
-func countLeaf(c *Condition, count func(v *view) int) (leaf, *ConditionError) {
+// countPredicate compares a number of the message.
+func countPredicate(c *Condition, count func(v *view) int) (predicate, *ConditionError) {
 	compare, e := compareOf(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	want, err := strconv.Atoi(strings.TrimSpace(c.Value))
 	if err != nil {
-		return leaf{}, badValue("value", fmt.Sprintf("%q is no whole number", c.Value), "write digits, as in 10")
+		return predicate{}, badValue("value", fmt.Sprintf("%q is no whole number", c.Value), "write digits, as in 10")
 	}
-	return leaf{
+	return predicate{
 		test:    func(v *view) bool { return compare(cmp.Compare(count(v), want)) },
 		explain: func(v *view) string { return "it is " + strconv.Itoa(count(v)) },
 	}, nil
@@ -70,12 +70,12 @@ func (k *code) headerIDs(c *Condition) ([]int32, bool, *ConditionError) {
 	return ids, sender, e
 }
 
-func compileHeaderCount(k *code, c *Condition) (leaf, *ConditionError) {
+func compileHeaderCount(k *code, c *Condition) (predicate, *ConditionError) {
 	ids, _, e := k.headerIDs(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return countLeaf(c, func(v *view) int {
+	return countPredicate(c, func(v *view) int {
 		n := 0
 		for _, id := range ids {
 			n += len(v.Texts(id))
@@ -85,32 +85,32 @@ func compileHeaderCount(k *code, c *Condition) (leaf, *ConditionError) {
 }
 
 // orderedHeader compares each of the header fields.
-func (k *code) orderedHeader(c *Condition, order textOrder) (leaf, *ConditionError) {
+func (k *code) orderedHeader(c *Condition, order textOrder) (predicate, *ConditionError) {
 	ids, sender, e := k.headerIDs(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return orderedLeaf(c, ids, c.Index, sender, order)
+	return orderedPredicate(c, ids, c.Index, sender, order)
 }
 
 // orderedAddress compares a part of each of the addresses.
-func (k *code) orderedAddress(c *Condition, order textOrder) (leaf, *ConditionError) {
+func (k *code) orderedAddress(c *Condition, order textOrder) (predicate, *ConditionError) {
 	src, e := addressSourceOf(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return orderedLeaf(c, []int32{k.source(src)}, 0, src.isSender(), order)
+	return orderedPredicate(c, []int32{k.source(src)}, 0, src.isSender(), order)
 }
 
-// A textOrder compares a text with the value of a leaf; false for a text that cannot be compared.
+// A textOrder compares a text with the value of a predicate; false for a text that cannot be compared.
 type textOrder func(text string) (int, bool)
 
-func orderedLeaf(c *Condition, ids []int32, index int, sender bool, order textOrder) (leaf, *ConditionError) {
+func orderedPredicate(c *Condition, ids []int32, index int, sender bool, order textOrder) (predicate, *ConditionError) {
 	compare, e := compareOf(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return leaf{
+	return predicate{
 		sender:  sender,
 		explain: func(v *view) string { return v.found(ids, index) },
 		test: func(v *view) bool {
@@ -136,10 +136,10 @@ func numberOf(text string) (float64, bool) {
 	return n, err == nil
 }
 
-func compileHeaderNumber(k *code, c *Condition) (leaf, *ConditionError) {
+func compileHeaderNumber(k *code, c *Condition) (predicate, *ConditionError) {
 	want, err := strconv.ParseFloat(strings.TrimSpace(c.Value), 64)
 	if err != nil || want-want != 0 {
-		return leaf{}, badValue("value", fmt.Sprintf("%q is no number", c.Value), "write digits, as in 5.5")
+		return predicate{}, badValue("value", fmt.Sprintf("%q is no number", c.Value), "write digits, as in 5.5")
 	}
 	return k.orderedHeader(c, func(text string) (int, bool) {
 		n, ok := numberOf(text)
@@ -147,11 +147,11 @@ func compileHeaderNumber(k *code, c *Condition) (leaf, *ConditionError) {
 	})
 }
 
-func compileHeaderOrder(k *code, c *Condition) (leaf, *ConditionError) {
+func compileHeaderOrder(k *code, c *Condition) (predicate, *ConditionError) {
 	return k.orderedHeader(c, orderOfTexts(c))
 }
 
-func compileAddressOrder(k *code, c *Condition) (leaf, *ConditionError) {
+func compileAddressOrder(k *code, c *Condition) (predicate, *ConditionError) {
 	return k.orderedAddress(c, orderOfTexts(c))
 }
 
@@ -164,16 +164,16 @@ func orderOfTexts(c *Condition) textOrder {
 	return func(text string) (int, bool) { return strings.Compare(fold(text), want), true }
 }
 
-func compileHeaderDigits(k *code, c *Condition) (leaf, *ConditionError) {
+func compileHeaderDigits(k *code, c *Condition) (predicate, *ConditionError) {
 	if e := digitsFault(c.Value); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	return k.orderedHeader(c, orderOfDigits(c.Value))
 }
 
-func compileAddressDigits(k *code, c *Condition) (leaf, *ConditionError) {
+func compileAddressDigits(k *code, c *Condition) (predicate, *ConditionError) {
 	if e := digitsFault(c.Value); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	return k.orderedAddress(c, orderOfDigits(c.Value))
 }
@@ -201,40 +201,40 @@ func DigitsOf(text string) string {
 	return cmp.Or(text[:end], noDigits)
 }
 
-func compileLargerThan(_ *code, c *Condition) (leaf, *ConditionError) {
-	return sizeLeaf(c, func(size, limit int64) bool { return size > limit })
+func compileLargerThan(_ *code, c *Condition) (predicate, *ConditionError) {
+	return sizePredicate(c, func(size, limit int64) bool { return size > limit })
 }
 
 // A size of zero is an unknown one.
-func compileSmallerThan(_ *code, c *Condition) (leaf, *ConditionError) {
-	return sizeLeaf(c, func(size, limit int64) bool { return size > 0 && size < limit })
+func compileSmallerThan(_ *code, c *Condition) (predicate, *ConditionError) {
+	return sizePredicate(c, func(size, limit int64) bool { return size > 0 && size < limit })
 }
 
-func sizeLeaf(c *Condition, within func(size, limit int64) bool) (leaf, *ConditionError) {
+func sizePredicate(c *Condition, within func(size, limit int64) bool) (predicate, *ConditionError) {
 	limit, err := ParseSize(c.Value)
 	if err != nil {
-		return leaf{}, badValue("value", err.Error(), SizeHint)
+		return predicate{}, badValue("value", err.Error(), SizeHint)
 	}
-	return leaf{
+	return predicate{
 		test:    func(v *view) bool { return within(v.msg.Size, limit) },
 		explain: func(v *view) string { return fmt.Sprintf("it has %d bytes", v.msg.Size) },
 	}, nil
 }
 
-func compileOlderThan(_ *code, c *Condition) (leaf, *ConditionError) {
-	return ageLeaf(c, func(age, limit time.Duration) bool { return age > limit })
+func compileOlderThan(_ *code, c *Condition) (predicate, *ConditionError) {
+	return agePredicate(c, func(age, limit time.Duration) bool { return age > limit })
 }
 
-func compileNewerThan(_ *code, c *Condition) (leaf, *ConditionError) {
-	return ageLeaf(c, func(age, limit time.Duration) bool { return age < limit })
+func compileNewerThan(_ *code, c *Condition) (predicate, *ConditionError) {
+	return agePredicate(c, func(age, limit time.Duration) bool { return age < limit })
 }
 
-func ageLeaf(c *Condition, within func(age, limit time.Duration) bool) (leaf, *ConditionError) {
+func agePredicate(c *Condition, within func(age, limit time.Duration) bool) (predicate, *ConditionError) {
 	limit, err := parseAge(c.Value)
 	if err != nil {
-		return leaf{}, badValue("value", err.Error(), ageHint)
+		return predicate{}, badValue("value", err.Error(), ageHint)
 	}
-	return leaf{
+	return predicate{
 		test: func(v *view) bool {
 			age, known := v.age()
 			return known && within(age, limit)

@@ -43,26 +43,26 @@ func julianDay(t time.Time) string {
 	return strconv.FormatInt(midnight.Unix()/secondsPerDay+unixEpoch, 10)
 }
 
-// A dateSource returns the dates of a message that a leaf tests, each in its own zone.
+// A dateSource returns the dates of a message that a predicate tests, each in its own zone.
 type dateSource func(v *view) []time.Time
 
-func compileDate(k *code, c *Condition) (leaf, *ConditionError) {
+func compileDate(k *code, c *Condition) (predicate, *ConditionError) {
 	dates, e := k.datesOf(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return dateLeaf(c, dates)
+	return datePredicate(c, dates)
 }
 
-func compileDateCount(k *code, c *Condition) (leaf, *ConditionError) {
+func compileDateCount(k *code, c *Condition) (predicate, *ConditionError) {
 	dates, e := k.datesOf(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return countLeaf(c, func(v *view) int { return len(dates(v)) })
+	return countPredicate(c, func(v *view) int { return len(dates(v)) })
 }
 
-// datesOf returns the dates in the header fields that a leaf names.
+// datesOf returns the dates in the header fields that a predicate names.
 func (k *code) datesOf(c *Condition) (dateSource, *ConditionError) {
 	name := cmp.Or(c.Header, "Date")
 	if e := CheckHeader("header", name); e != nil {
@@ -85,10 +85,12 @@ func dateIn(text string) (time.Time, bool) {
 	return mime.ParseDate(strings.TrimSpace(text[strings.LastIndexByte(text, ';')+1:]))
 }
 
-func compileReceived(_ *code, c *Condition) (leaf, *ConditionError) { return dateLeaf(c, receivedAt) }
+func compileReceived(_ *code, c *Condition) (predicate, *ConditionError) {
+	return datePredicate(c, receivedAt)
+}
 
-func compileNow(_ *code, c *Condition) (leaf, *ConditionError) {
-	return dateLeaf(c, func(v *view) []time.Time { return []time.Time{v.now} })
+func compileNow(_ *code, c *Condition) (predicate, *ConditionError) {
+	return datePredicate(c, func(v *view) []time.Time { return []time.Time{v.now} })
 }
 
 func receivedAt(v *view) []time.Time {
@@ -98,21 +100,21 @@ func receivedAt(v *view) []time.Time {
 	return []time.Time{v.msg.ReceivedAt}
 }
 
-func dateLeaf(c *Condition, dates dateSource) (leaf, *ConditionError) {
+func datePredicate(c *Condition, dates dateSource) (predicate, *ConditionError) {
 	part, ok := dateParts[c.Part]
 	if !ok {
-		return leaf{}, badValue("part", fmt.Sprintf("%q is no part of a date", c.Part), suggest.Instead(c.Part, datePartNames, "the parts are"))
+		return predicate{}, badValue("part", fmt.Sprintf("%q is no part of a date", c.Part), suggest.Instead(c.Part, datePartNames, "the parts are"))
 	}
 	zone, e := zoneOf(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	test, e := datePartTest(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	inZone := func(t time.Time) string { return part(zone(t)) }
-	return leaf{
+	return predicate{
 		test: func(v *view) bool {
 			return slices.ContainsFunc(dates(v), func(t time.Time) bool { return test(inZone(t)) })
 		},
@@ -180,7 +182,7 @@ func compareParts(text, value string) int {
 
 var offset = regexp.MustCompile(`^([+-])(\d{2}):?(\d{2})$`)
 
-// zoneOf returns the function that moves a date to the zone of the leaf.
+// zoneOf returns the function that moves a date to the zone of the predicate.
 func zoneOf(c *Condition) (func(time.Time) time.Time, *ConditionError) {
 	zone, err := parseZone(c.Zone)
 	if err != nil {
@@ -218,10 +220,10 @@ func parseZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-func compileTimeOfDay(_ *code, c *Condition) (leaf, *ConditionError) {
+func compileTimeOfDay(_ *code, c *Condition) (predicate, *ConditionError) {
 	zone, e := zoneOf(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	var spans []timeSpan
 	if e := c.eachValue(func(path, value string) *ConditionError {
@@ -232,9 +234,9 @@ func compileTimeOfDay(_ *code, c *Condition) (leaf, *ConditionError) {
 		}
 		return nil
 	}); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return leaf{
+	return predicate{
 		test: func(v *view) bool {
 			return slices.ContainsFunc(receivedAt(v), func(t time.Time) bool {
 				return slices.ContainsFunc(spans, func(s timeSpan) bool { return s.includes(zone(t)) })
@@ -283,18 +285,18 @@ func (s timeSpan) includes(t time.Time) bool {
 	return minute >= s.from || minute < s.to
 }
 
-func compileWeekday(_ *code, c *Condition) (leaf, *ConditionError) {
+func compileWeekday(_ *code, c *Condition) (predicate, *ConditionError) {
 	if e := c.eachValue(func(path, value string) *ConditionError {
 		if !contains(weekdayNames, strings.ToLower(value)) {
 			return badValue(path, fmt.Sprintf("%q is no day", value), "the days are "+strings.Join(weekdayNames, ", "))
 		}
 		return nil
 	}); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	as := *c
 	as.Part = "weekday"
-	return dateLeaf(&as, receivedAt)
+	return datePredicate(&as, receivedAt)
 }
 
 // IsDatePart reports whether a date has the part.

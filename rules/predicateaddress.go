@@ -14,14 +14,14 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/prefilter"
 )
 
-func compileSenderEmail(k *code, c *Condition) (leaf, *ConditionError) {
+func compileSenderEmail(k *code, c *Condition) (predicate, *ConditionError) {
 	return k.addressOrDomain(c, inFrom)
 }
-func compileTo(k *code, c *Condition) (leaf, *ConditionError) { return k.addressOrDomain(c, inTo) }
-func compileCc(k *code, c *Condition) (leaf, *ConditionError) { return k.addressOrDomain(c, inCc) }
+func compileTo(k *code, c *Condition) (predicate, *ConditionError) { return k.addressOrDomain(c, inTo) }
+func compileCc(k *code, c *Condition) (predicate, *ConditionError) { return k.addressOrDomain(c, inCc) }
 
 // addressOrDomain takes whole addresses, and *@ with a domain.
-func (k *code) addressOrDomain(c *Condition, lists addresses) (leaf, *ConditionError) {
+func (k *code) addressOrDomain(c *Condition, lists addresses) (predicate, *ConditionError) {
 	var whole, domains []string
 	e := c.eachValue(func(path, value string) *ConditionError {
 		domain, wildcard := strings.CutPrefix(value, "*@")
@@ -38,21 +38,21 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (leaf, *ConditionE
 		return nil
 	})
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	addresses, e := k.textLeaf(c, textTest{sources: []textSource{addressSource(lists, PartAddress)}, how: Is, values: whole})
+	addresses, e := k.textPredicate(c, textTest{sources: []textSource{addressSource(lists, PartAddress)}, how: Is, values: whole})
 	if len(domains) == 0 || e != nil {
 		return addresses, e
 	}
-	inDomains, e := k.textLeaf(c, textTest{sources: []textSource{addressSource(lists, PartDomain)}, how: Is, values: domains})
+	inDomains, e := k.textPredicate(c, textTest{sources: []textSource{addressSource(lists, PartDomain)}, how: Is, values: domains})
 	if len(whole) == 0 || e != nil {
 		return inDomains, e
 	}
-	return eitherLeaf(addresses, inDomains), nil
+	return eitherPredicate(addresses, inDomains), nil
 }
 
-func eitherLeaf(a, b leaf) leaf {
-	return leaf{
+func eitherPredicate(a, b predicate) predicate {
+	return predicate{
 		test: func(v *view) bool { return a.test(v) || b.test(v) },
 		clue: prefilter.Any([]prefilter.Clue{a.clue, b.clue}), sender: a.sender || b.sender, explain: a.explain,
 	}
@@ -62,11 +62,11 @@ func addressSource(lists addresses, part string) textSource {
 	return textSource{from: fromAddresses, lists: lists, part: part}
 }
 
-func compileSenderDomain(k *code, c *Condition) (leaf, *ConditionError) {
+func compileSenderDomain(k *code, c *Condition) (predicate, *ConditionError) {
 	if e := c.eachValue(domainFault); e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
-	return k.textLeaf(c, textTest{sources: []textSource{addressSource(inFrom, PartDomain)}, how: Is, values: c.Alternatives()})
+	return k.textPredicate(c, textTest{sources: []textSource{addressSource(inFrom, PartDomain)}, how: Is, values: c.Alternatives()})
 }
 
 func domainFault(path, value string) *ConditionError {
@@ -84,14 +84,14 @@ func checkDomain(s string) string {
 	return ""
 }
 
-func compileAddresses(k *code, c *Condition) (leaf, *ConditionError) {
+func compileAddresses(k *code, c *Condition) (predicate, *ConditionError) {
 	src, e := addressSourceOf(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	if src.part == PartSite && (c.Match == "" || c.Match == Is) {
 		if e := c.eachValue(siteFault); e != nil {
-			return leaf{}, e
+			return predicate{}, e
 		}
 	}
 	as := *c
@@ -99,7 +99,7 @@ func compileAddresses(k *code, c *Condition) (leaf, *ConditionError) {
 	return k.compileText(&as, Is, src)
 }
 
-// addressSourceOf is the source that a leaf names.
+// addressSourceOf is the source that a predicate names.
 func addressSourceOf(c *Condition) (textSource, *ConditionError) {
 	lists, e := addressFields(c)
 	if e != nil {
@@ -137,17 +137,17 @@ func addressFields(c *Condition) (addresses, *ConditionError) {
 	return lists, nil
 }
 
-func compileAddressCount(k *code, c *Condition) (leaf, *ConditionError) {
+func compileAddressCount(k *code, c *Condition) (predicate, *ConditionError) {
 	lists, e := addressFields(c)
 	if e != nil {
-		return leaf{}, e
+		return predicate{}, e
 	}
 	index := c.Index
-	return countLeaf(c, func(v *view) int { return v.countAddresses(lists, index) })
+	return countPredicate(c, func(v *view) int { return v.countAddresses(lists, index) })
 }
 
-func compileRecipientCount(_ *code, c *Condition) (leaf, *ConditionError) {
-	return countLeaf(c, func(v *view) int { return v.countAddresses(inTo|inCc|inBcc, 0) })
+func compileRecipientCount(_ *code, c *Condition) (predicate, *ConditionError) {
+	return countPredicate(c, func(v *view) int { return v.countAddresses(inTo|inCc|inBcc, 0) })
 }
 
 func (v *view) countAddresses(lists addresses, index int) int {
