@@ -15,6 +15,7 @@ func (h *App) OpenConfiguredAccount(ctx context.Context) (accountID string, err 
 	return accountID, err
 }
 
+// CountMail counts the stored messages of an account, and those that could not be read.
 func (h *App) CountMail(ctx context.Context, accountID string) (int, error) {
 	read, err := h.Mail.CountMessages(ctx, accountID)
 	if err != nil {

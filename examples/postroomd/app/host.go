@@ -256,6 +256,7 @@ func (h *App) checkpoint(ctx context.Context) (safety.CheckpointStore, error) {
 	return safety.CheckpointFile(path), nil
 }
 
+// Close releases what the App has opened: servers, the database and the lock of the data folder.
 func (h *App) Close() error {
 	var errs []error
 	if h.Ledger != nil {

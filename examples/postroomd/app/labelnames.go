@@ -12,15 +12,16 @@ import (
 )
 
 // LabelNames are the names of the labels of all accounts. Labels of two accounts can have the same id at Gmail.
-type LabelNames map[LabelKey]string
+type LabelNames map[labelKey]string
 
-type LabelKey struct{ AccountID, ID string }
+type labelKey struct{ AccountID, ID string }
 
 // Name returns the label's name, or the id of a deleted label.
 func (n LabelNames) Name(accountID, id string) string {
-	return cmp.Or(n[LabelKey{accountID, id}], id)
+	return cmp.Or(n[labelKey{accountID, id}], id)
 }
 
+// LabelNames returns the names of the labels of all accounts.
 func (h *App) LabelNames(ctx context.Context) (LabelNames, error) {
 	accounts, err := h.Mail.Accounts(ctx)
 	if err != nil {
@@ -33,7 +34,7 @@ func (h *App) LabelNames(ctx context.Context) (LabelNames, error) {
 			return nil, err
 		}
 		for _, l := range labels {
-			names[LabelKey{a.ID, l.ID}] = printer.Printable(l.Name)
+			names[labelKey{a.ID, l.ID}] = printer.Printable(l.Name)
 		}
 	}
 	return names, nil
@@ -44,7 +45,7 @@ func (h *App) NameDeletedLabels(ctx context.Context, names LabelNames, entries [
 	for i := range entries {
 		action, decision := &entries[i].Action, &entries[i].Decision.Decision
 		id, ok := action.Parameters.Text(postroom.ParamLabel)
-		key := LabelKey{action.AccountID, id}
+		key := labelKey{action.AccountID, id}
 		if !ok || names[key] != "" || decision.RuleID == "" {
 			continue
 		}

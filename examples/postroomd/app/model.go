@@ -45,6 +45,7 @@ func (m *Models) byModel() (postroom.Decider, error) {
 	return m.NewDecider()
 }
 
+// NewDecider makes what asks the configured models about mail that no rule matches.
 func (m *Models) NewDecider() (_ *decide.Decider, err error) {
 	may, err := m.env.ModelKinds()
 	if err != nil {

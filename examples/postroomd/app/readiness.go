@@ -151,6 +151,7 @@ func (h *App) signedOut(ctx context.Context, address string) string {
 	return ""
 }
 
+// LastFailure describes why the last attempt of a job failed; empty if none did.
 func LastFailure(job *queue.Job) string {
 	if job.LastError != "" {
 		return "the last attempt failed: " + job.LastError

@@ -30,7 +30,7 @@ type rulesGate struct {
 	open map[string]bool // by the id of the account
 }
 
-func NewRulesGate() *rulesGate { return &rulesGate{open: map[string]bool{}} }
+func newRulesGate() *rulesGate { return &rulesGate{open: map[string]bool{}} }
 
 // holds reports whether nothing may be decided yet about the mail of the account. A nil gate holds nothing: the stored rules are all
 // there are.
@@ -139,4 +139,4 @@ func WaitsForRules(j *queue.Job, now time.Time) bool {
 func lacksRules(j *queue.Job) bool { return strings.HasPrefix(j.LastError, ErrRulesNotStored.Error()) }
 
 // holdUntilRules makes the App decide nothing about the mail of an account until the rules of a file are stored for it.
-func (h *App) holdUntilRules() { h.Gate = NewRulesGate() }
+func (h *App) holdUntilRules() { h.Gate = newRulesGate() }

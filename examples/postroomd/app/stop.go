@@ -30,6 +30,7 @@ type Stopper struct {
 	log    *slog.Logger
 }
 
+// Stop stops everything that changes mailboxes, and pauses its jobs.
 func (s *Stopper) Stop(ctx context.Context, by string, o safety.StopOptions) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		errs := []error{s.ledger.Stop(ctx, tx, by, o)}
@@ -43,6 +44,7 @@ func (s *Stopper) Stop(ctx context.Context, by string, o safety.StopOptions) err
 	})
 }
 
+// Resume ends a stop, and closes the breakers.
 func (s *Stopper) Resume(ctx context.Context, by, why string) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := s.ledger.CloseBreakers(ctx, tx, "", by, why)

@@ -49,6 +49,7 @@ const (
 	StepDone
 )
 
+// NewSupervisor makes a Supervisor, which reports to ready how far the accounts are.
 func NewSupervisor(h *App, ready *Readiness) *Supervisor {
 	return &Supervisor{app: h, ready: ready, ended: make(chan struct{}, 1), reached: map[string]bool{}, Tended: map[string]supervised{}}
 }

@@ -19,13 +19,21 @@ import (
 // A Folder holds all data of postroomd: the queue and the ledger in one SQLite file, the demo's Gmail in another.
 type Folder string
 
-func (f Folder) Database() string   { return filepath.Join(string(f), "postroom.db") }
-func (f Folder) Gmail() string      { return filepath.Join(string(f), "gmail") }
-func (f Folder) keyFile() string    { return filepath.Join(string(f), "approval.key") }
-func (f Folder) stopFile() string   { return filepath.Join(string(f), "stop") }
+// Database is the file of the queue, the mail and the ledger.
+func (f Folder) Database() string { return filepath.Join(string(f), "postroom.db") }
+
+// Gmail is the folder of the Gmail of a demo.
+func (f Folder) Gmail() string { return filepath.Join(string(f), "gmail") }
+
+// Checkpoint is the file that remembers how far the database has come.
 func (f Folder) Checkpoint() string { return filepath.Join(string(f), "checkpoint") }
-func (f Folder) lockFile() string   { return filepath.Join(string(f), "lock") }
-func (f Folder) Tokens() string     { return filepath.Join(string(f), "tokens") }
+
+// Tokens is the folder of the grants, where they are kept in files.
+func (f Folder) Tokens() string { return filepath.Join(string(f), "tokens") }
+
+func (f Folder) keyFile() string  { return filepath.Join(string(f), "approval.key") }
+func (f Folder) stopFile() string { return filepath.Join(string(f), "stop") }
+func (f Folder) lockFile() string { return filepath.Join(string(f), "lock") }
 
 // isOurs reports whether postroomd has worked in the folder.
 func (f Folder) isOurs() bool {
@@ -36,17 +44,17 @@ func (f Folder) isOurs() bool {
 // RunFile marks the folder of postroomd run.
 func (f Folder) RunFile() string { return filepath.Join(string(f), "run") }
 
-func (f Folder) IsRun() bool {
+func (f Folder) isRun() bool {
 	_, err := os.Stat(f.RunFile())
 	return err == nil
 }
 
 // IsDemo reports whether the folder holds a demo.
-func (f Folder) IsDemo() bool { return f.isOurs() && !f.IsRun() }
+func (f Folder) IsDemo() bool { return f.isOurs() && !f.isRun() }
 
 // Check returns an error if the folder cannot be used for a demo; it writes nothing.
 func (f Folder) Check() error {
-	if f.IsRun() {
+	if f.isRun() {
 		return usage.Errorf("--data %s: 'postroomd run' keeps a mailbox there; name another folder", string(f))
 	}
 	return f.checkEmpty()
@@ -91,7 +99,7 @@ func (f Folder) entries() ([]fs.DirEntry, error) {
 func (f Folder) checkEmpty() error {
 	entries, err := f.entries()
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && (len(entries) == 0 || f.isOurs() || f.IsRun()):
+	case errors.Is(err, fs.ErrNotExist), err == nil && (len(entries) == 0 || f.isOurs() || f.isRun()):
 		return nil
 	case err == nil:
 		return usage.Errorf("--data %s: the folder holds other things; name an empty one, or one that does not exist yet", string(f))
@@ -100,6 +108,7 @@ func (f Folder) checkEmpty() error {
 	}
 }
 
+// Create makes the folder and those above it, for its owner alone.
 func (f Folder) Create() error { return os.MkdirAll(string(f), 0o700) }
 
 // Lock keeps other processes that run jobs out of the folder until it is released, or the process dies.

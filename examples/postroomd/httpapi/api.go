@@ -77,6 +77,7 @@ type apiError struct {
 
 func (e apiError) Unwrap() error { return e.error }
 
+// An ErrorView is the body of an answer that is an error.
 type ErrorView struct {
 	Error string `json:"error"`
 }

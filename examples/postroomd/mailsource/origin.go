@@ -50,6 +50,7 @@ func (m Flags) Choose(f environment.Folder) (*Source, error) {
 	return named, nil
 }
 
+// Named returns the source that a flag names; nil if none does. Several are a usage error.
 func (m Flags) Named() (*Source, error) {
 	var named []*Source
 	for kind, path := range map[string]string{"mbox": m.Mbox, "maildir": m.Maildir, "eml": m.EML} {
@@ -85,6 +86,7 @@ func (o *Source) String() string {
 	return "the " + o.kind + " " + o.path
 }
 
+// Open opens the source for reading.
 func (o *Source) Open() (mailbox.Source, error) {
 	switch o.kind {
 	case "sample":

@@ -29,8 +29,10 @@ type JSONList struct {
 	n    int
 }
 
+// NewJSONList makes a list that is written to w as a field of one JSON object, item by item.
 func NewJSONList(w io.Writer, name string) *JSONList { return &JSONList{w: w, name: name} }
 
+// Add writes an item.
 func (l *JSONList) Add(item any) error {
 	if l.n == 0 {
 		if _, err := fmt.Fprintf(l.w, "{\n  %q: [\n", l.name); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
+// An Action is an action with its decision, as commands and the API show it.
 type Action struct {
 	ID         string               `json:"id"`
 	Action     postroom.ActionType  `json:"action"`
@@ -25,6 +26,7 @@ type Action struct {
 	Undoable   bool                 `json:"undoable"`
 }
 
+// NewAction makes the view of an action.
 func NewAction(e safety.Entry, names app.LabelNames) Action {
 	a, d := e.Action, e.Decision
 	v := Action{
@@ -38,6 +40,7 @@ func NewAction(e safety.Entry, names app.LabelNames) Action {
 	return v
 }
 
+// DecidedBy names the rule that has decided, or the source of the decision.
 func DecidedBy(d postroom.Decision) string {
 	if d.RuleName != "" {
 		return d.RuleName

@@ -1,5 +1,6 @@
 package view
 
+// Applied is what 'rules apply' has done.
 type Applied struct {
 	Batch        string         `json:"batch"`
 	DryRun       bool           `json:"dry_run"`

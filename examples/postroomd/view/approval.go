@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
+// An Approval is an action that waits for a person.
 type Approval struct {
 	Action
 	Reasons     []string  `json:"reasons"`
@@ -23,6 +24,7 @@ type Approval struct {
 	Altered     bool      `json:"altered,omitempty"` // it is not what was asked, and can only be rejected
 }
 
+// NewApproval makes the view of a waiting action. altered says that its request is not genuine.
 func NewApproval(w safety.Waiting, names app.LabelNames, altered bool) Approval {
 	return Approval{NewAction(w.Entry, names), w.Approval.Reasons, w.Approval.RequestedAt, w.Approval.ExpiresAt, altered}
 }
@@ -35,6 +37,7 @@ func IsAltered(w safety.Waiting) bool {
 	return errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrRestored) || errors.Is(w.Fault, safety.ErrState)
 }
 
+// PrintApproval prints a waiting action, with the exact text if it sends something.
 func PrintApproval(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, names app.LabelNames, altered bool) error {
 	f := printer.NewFields(out)
 	f.Add("id", w.Action.ID)
@@ -58,11 +61,13 @@ func PrintApproval(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool,
 	return printer.Message(out, p.Message)
 }
 
+// A ShownApproval is an Approval with what it sends.
 type ShownApproval struct {
 	Approval
 	Message *OutgoingMessage `json:"message,omitempty"` // of an action that sends one
 }
 
+// An OutgoingMessage is what an action sends.
 type OutgoingMessage struct {
 	SHA256 string                `json:"sha256"`
 	Size   int                   `json:"size"`
@@ -72,11 +77,13 @@ type OutgoingMessage struct {
 	HTML   string                `json:"html"`
 }
 
+// A HeaderField is a field of the header of an outgoing message.
 type HeaderField struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
+// NewShownApproval makes the view of a waiting action with what it sends.
 func NewShownApproval(w safety.Waiting, p gmail.Preview, sends bool, names app.LabelNames, altered bool) ShownApproval {
 	v := ShownApproval{Approval: NewApproval(w, names, altered)}
 	if sends {

@@ -19,6 +19,7 @@ type Cost struct {
 	Unpriced []string   `json:"unpriced"` // Models that are configured without a price
 }
 
+// A Period is a stretch of time that costs are counted in.
 type Period struct {
 	From  time.Time `json:"from"`
 	Until time.Time `json:"until"`
@@ -26,6 +27,7 @@ type Period struct {
 	Total Spent     `json:"total"`
 }
 
+// Spent is what a mailbox has cost in a period.
 type Spent struct {
 	Mailbox string  `json:"mailbox,omitempty"`
 	Model   string  `json:"model,omitempty"`
@@ -36,6 +38,7 @@ type Spent struct {
 	Dollars float64 `json:"dollars"`
 }
 
+// A Forecast is what a month will cost if it goes on so.
 type Forecast struct {
 	Mailbox string  `json:"mailbox,omitempty"` // empty: all
 	Days    int     `json:"days"`              // that it is made from; 0: there is none yet
@@ -55,6 +58,7 @@ type Budget struct {
 
 func dollars(m llm.Money) float64 { return float64(m) / float64(llm.Dollar) }
 
+// NewCost reads what the models have cost until now.
 func NewCost(ctx context.Context, h *app.App, now time.Time) (*Cost, error) {
 	accounts, err := h.Mail.Accounts(ctx)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 )
 
+// Print prints the costs for people.
 func (v *Cost) Print(w io.Writer) error {
 	r := printer.NewReport(w)
 	v.write(r)

@@ -27,6 +27,7 @@ type Decision struct {
 	CreatedAt     time.Time           `json:"created_at"`
 }
 
+// NewDecision makes the view of a decision.
 func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 	v := Decision{
 		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters, Source: d.Decision.Source,

@@ -14,8 +14,10 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
+// What names the action and its label.
 func (v *Decision) What() string { return strings.TrimRight(string(v.Action)+" "+v.Label, " ") }
 
+// Sure is the confidence with two decimals; empty if there is none.
 func (v *Decision) Sure() string {
 	if v.Confidence == nil {
 		return ""
@@ -23,6 +25,7 @@ func (v *Decision) Sure() string {
 	return fmt.Sprintf("%.2f", *v.Confidence)
 }
 
+// By names who has decided: a rule, a model, or nobody.
 func (v *Decision) By() string {
 	switch {
 	case v.Rule != "":
@@ -35,6 +38,7 @@ func (v *Decision) By() string {
 	return "nobody"
 }
 
+// Gate says whether the gate has let the action pass or asks a person.
 func (v *Decision) Gate() string {
 	if v.NeedsApproval {
 		return "asks"
@@ -57,6 +61,7 @@ type Result struct {
 	Undo string `json:"undo"` // in words
 }
 
+// NewWholeDecision reads a decision with what became of its actions.
 func NewWholeDecision(ctx context.Context, h *app.App, d safety.DecisionRecord, names app.LabelNames) (*WholeDecision, error) {
 	v := &WholeDecision{Decision: NewDecision(d, names), Explanations: d.Decision.Explanations, Released: d.Verdict.Released, Actions: []Result{}}
 	var err error
@@ -102,6 +107,7 @@ func describeUndo(a postroom.Action, names app.LabelNames) string {
 	}
 }
 
+// Print prints the decision for people.
 func (v *WholeDecision) Print(r *printer.Report) {
 	r.Heading("What was decided, " + printer.Clock(v.CreatedAt))
 	r.Add("action", v.What())

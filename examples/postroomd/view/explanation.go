@@ -22,6 +22,7 @@ type Explanation struct {
 	Waiting   bool             `json:"waiting"`         // the job that decides has not ended
 }
 
+// A TriedRule is a rule that was tried on a message.
 type TriedRule struct {
 	ID       string            `json:"id"`
 	Name     string            `json:"name"`
@@ -31,6 +32,7 @@ type TriedRule struct {
 	Failed   []FailedCondition `json:"failed"`
 }
 
+// A FailedCondition is a condition that the message does not meet.
 type FailedCondition struct {
 	Path      string `json:"path"`
 	Condition string `json:"condition"`
@@ -47,6 +49,7 @@ type Model struct {
 	Models       []string      `json:"configured"`  // the models that could be asked
 }
 
+// A Call is a question to a model.
 type Call struct {
 	Model     string        `json:"model"`
 	Outcome   llm.CallState `json:"outcome"`
@@ -59,17 +62,19 @@ type Call struct {
 	TraceID   string        `json:"trace_id,omitempty"`
 }
 
+// A Layer is a part of the prompt.
 type Layer struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
+// NewExplanation reads why something was done with a message, or nothing.
 func NewExplanation(ctx context.Context, h *app.App, m *postroom.Message) (*Explanation, error) {
 	names, err := h.LabelNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	x := &Explanation{Message: NewMail(m, names), Decisions: []*WholeDecision{}}
+	x := &Explanation{Message: newMail(m, names), Decisions: []*WholeDecision{}}
 	if x.Rules, err = explainRules(ctx, h, m); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
+// A Job is a job of the queue.
 type Job struct {
 	ID            string          `json:"id"`
 	Type          string          `json:"type"`
@@ -33,6 +34,7 @@ type Job struct {
 	Steps         []Step          `json:"steps,omitempty"`
 }
 
+// NewJob makes the view of a job.
 func NewJob(j queue.Job) Job {
 	return Job{
 		ID: j.ID, Type: j.Type, State: j.State, Priority: j.Priority, Attempt: j.Attempt, Failures: j.Failures,
@@ -42,6 +44,7 @@ func NewJob(j queue.Job) Job {
 	}
 }
 
+// An Attempt is one attempt of a job.
 type Attempt struct {
 	Attempt    int       `json:"attempt"`
 	Worker     string    `json:"worker"`
@@ -52,10 +55,12 @@ type Attempt struct {
 	FinishedAt time.Time `json:"finished_at,omitzero"`
 }
 
+// NewAttempt makes the view of an attempt.
 func NewAttempt(a queue.AttemptRecord) Attempt {
 	return Attempt{a.Attempt, a.WorkerID, a.Kind, a.Error, a.Stack, a.StartedAt, a.FinishedAt}
 }
 
+// A Step is a step whose result a job has stored.
 type Step struct {
 	Name       string          `json:"name"`
 	StartedAt  time.Time       `json:"started_at"`
@@ -64,26 +69,32 @@ type Step struct {
 	Cursor     json.RawMessage `json:"cursor,omitempty"`
 }
 
+// NewStep makes the view of a step.
 func NewStep(s queue.StepRecord) Step {
 	return Step{s.Name, s.StartedAt, s.FinishedAt, s.Result, s.Cursor}
 }
 
+// A Reason says why a job does not run.
 type Reason struct {
 	Cause queueadmin.Cause `json:"cause"`
 	Text  string           `json:"text"`
 	Until time.Time        `json:"until,omitzero"`
 }
 
+// NewReason makes the view of a reason.
 func NewReason(r queueadmin.Reason) Reason { return Reason(r) }
 
+// A Finding is what an examination of the queue has found.
 type Finding struct {
 	Severity queueadmin.Severity `json:"severity"`
 	Text     string              `json:"text"`
 	Hint     string              `json:"hint,omitempty"`
 }
 
+// NewFinding makes the view of a finding.
 func NewFinding(f queueadmin.Finding) Finding { return Finding(f) }
 
+// PrintJob prints a job with its attempts and steps.
 func PrintJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps []queue.StepRecord) error {
 	f := printer.NewFields(w)
 	f.Add("id", j.ID)

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
+// A MailPage is a page of stored messages.
 type MailPage struct {
 	Messages []Mail `json:"messages"`
 	Next     string `json:"next,omitempty"` // the --cursor of the next page
@@ -29,9 +30,10 @@ type Doubt struct {
 	Meant  string `json:"meant,omitempty"`
 }
 
+// NewMailPage makes the view of a page of a search.
 func NewMailPage(found mailstore.SearchPage, names app.LabelNames) MailPage {
 	return MailPage{
-		Messages: printer.List(found.Messages, func(m *postroom.Message) Mail { return NewMail(m, names) }),
+		Messages: printer.List(found.Messages, func(m *postroom.Message) Mail { return newMail(m, names) }),
 		Next:     found.Next, UnknownLabels: found.UnknownLabels,
 		Doubts: printer.List(found.Doubts, func(d mailstore.SearchDoubt) Doubt { return Doubt(d) }),
 	}
@@ -52,7 +54,7 @@ type Mail struct {
 	Attachments int                `json:"attachments"`
 }
 
-func NewMail(m *postroom.Message, names app.LabelNames) Mail {
+func newMail(m *postroom.Message, names app.LabelNames) Mail {
 	return Mail{
 		ID: m.ProviderID, MessageID: m.ID, ThreadID: m.ProviderThreadID, From: m.From, To: append([]postroom.Address{}, m.To...),
 		Subject: m.Subject, Snippet: m.Snippet, ReceivedAt: m.ReceivedAt, Size: m.Size, Labels: LabelsOf(m, names),
@@ -73,10 +75,11 @@ type WholeMail struct {
 	Actions []Action              `json:"actions"` // newest first
 }
 
+// NewWholeMail makes the view of a message with its text and what was done with it.
 func NewWholeMail(m *postroom.Message, done []safety.Entry, names app.LabelNames) WholeMail {
 	body := htmltext.ReadBody(m.BodyPlain, m.BodyHTML)
 	v := WholeMail{
-		Mail: NewMail(m, names), Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Date: m.Date,
+		Mail: newMail(m, names), Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Date: m.Date,
 		Files: append([]postroom.Attachment{}, m.Attachments...), Text: body.Text,
 		Actions: printer.List(done, func(e safety.Entry) Action { return NewAction(e, names) }),
 	}
@@ -86,6 +89,7 @@ func NewWholeMail(m *postroom.Message, done []safety.Entry, names app.LabelNames
 	return v
 }
 
+// Print prints the message for people.
 func (v WholeMail) Print(w io.Writer) error {
 	f := printer.NewFields(w)
 	f.Add("id", v.ID)
@@ -113,6 +117,7 @@ func (v WholeMail) Print(w io.Writer) error {
 	return err
 }
 
+// LabelsOf names the labels of a message.
 func LabelsOf(m *postroom.Message, names app.LabelNames) []string {
 	return printer.List(m.LabelIDs, func(id string) string { return names.Name(m.AccountID, id) })
 }

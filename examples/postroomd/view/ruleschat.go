@@ -23,6 +23,7 @@ type ChatReply struct {
 	Tried    *backtest.Report `json:"tried,omitempty"`
 }
 
+// Print prints the answer of the model.
 func (v *ChatReply) Print(r *printer.Report) {
 	r.Heading(v.Model)
 	r.Quote(v.Text)
@@ -63,6 +64,7 @@ type ChatSession struct {
 	About     string    `json:"about"` // What was said first
 }
 
+// NewChatSessions reads the newest sessions, at most limit.
 func NewChatSessions(ctx context.Context, h *app.App, limit int) ([]ChatSession, error) {
 	chat, err := h.NewRulesChat()
 	if err != nil {
@@ -103,6 +105,7 @@ type ChatMessage struct {
 	AcceptedAt time.Time `json:"accepted_at,omitzero"`
 }
 
+// NewChatMessage makes the view of a message of a session.
 func NewChatMessage(m ruleschat.Message) ChatMessage {
 	v := ChatMessage{Number: m.Number, Role: string(m.Role), Model: m.Model, Text: m.Text, At: m.At}
 	if p := m.Proposal; p != nil {
@@ -111,6 +114,7 @@ func NewChatMessage(m ruleschat.Message) ChatMessage {
 	return v
 }
 
+// Print prints the message; person names the person who has written.
 func (v ChatMessage) Print(r *printer.Report, person string) {
 	who := v.Model
 	if who == "" {

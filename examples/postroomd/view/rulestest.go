@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
+// FailedTests counts the tests that have failed.
 func FailedTests(results []rulesfile.TestResult) int {
 	failed := 0
 	for _, r := range results {
@@ -19,6 +20,7 @@ func FailedTests(results []rulesfile.TestResult) int {
 	return failed
 }
 
+// PrintRuleTests prints the results of the tests of a rules file.
 func PrintRuleTests(out io.Writer, results []rulesfile.TestResult) error {
 	for _, r := range results {
 		if _, err := fmt.Fprintln(out, printer.PrintableLines(r.String())); err != nil {
@@ -30,12 +32,14 @@ func PrintRuleTests(out io.Writer, results []rulesfile.TestResult) error {
 	return err
 }
 
+// RuleTests are the results of the tests of a rules file.
 type RuleTests struct {
 	Passed int        `json:"passed"`
 	Failed int        `json:"failed"`
 	Tests  []RuleTest `json:"tests"`
 }
 
+// A RuleTest is the result of one test.
 type RuleTest struct {
 	Name     string           `json:"name"`
 	File     string           `json:"file"`
@@ -47,11 +51,13 @@ type RuleTest struct {
 	Reasons  []string         `json:"reasons,omitempty"`
 }
 
+// A RuleTestAction is an action that a test expects, or that the rules have decided.
 type RuleTestAction struct {
 	Action     postroom.ActionType `json:"action"`
 	Parameters postroom.Parameters `json:"parameters,omitempty"`
 }
 
+// NewRuleTests makes the view of the results of tests.
 func NewRuleTests(results []rulesfile.TestResult) RuleTests {
 	failed := FailedTests(results)
 	return RuleTests{Passed: len(results) - failed, Failed: failed, Tests: printer.List(results, func(r rulesfile.TestResult) RuleTest {

@@ -42,6 +42,7 @@ type DiscordStatus struct {
 	Posted  int    `json:"posted"` // requests that wait and have a message
 }
 
+// An AccountStatus is how far a mailbox is taken in, and what holds it.
 type AccountStatus struct {
 	ID         string                  `json:"id"`
 	Email      string                  `json:"email"`
@@ -63,6 +64,7 @@ type AccountStatus struct {
 	signIn string // What to do where the grant is gone
 }
 
+// NewStatus reads how far the mailboxes are taken in, and what waits.
 func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 	s := &Status{Version: telemetry.Version(), Database: h.Env.DatabaseName(), Accounts: []AccountStatus{}, Models: []string{}, DryRun: h.Env.Config.Safety.DryRun, noMailbox: h.Env.HowToAddMailbox()}
 	accounts, err := h.Mail.Accounts(ctx)
@@ -141,6 +143,7 @@ func (a AccountStatus) Why() string {
 	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.signIn, a.Access}, func(s string) bool { return s == "" }), "; ")
 }
 
+// Print prints the status for people.
 func (s *Status) Print(w io.Writer) error {
 	f := printer.NewFields(w)
 	f.Add("version", s.Version)

@@ -31,6 +31,7 @@ type StoredRule struct {
 	Revision       int64                `json:"revision"`
 }
 
+// NewStoredRule makes the view of a stored rule.
 func NewStoredRule(r rules.Rule) StoredRule {
 	return StoredRule{
 		ID: r.ID, AccountID: r.AccountID, Name: r.Name, Description: r.Description, Enabled: r.Enabled, DisabledReason: r.DisabledReason,
@@ -40,6 +41,7 @@ func NewStoredRule(r rules.Rule) StoredRule {
 	}
 }
 
+// Rule returns the rule without what its store adds: id, times and revision.
 func (v *StoredRule) Rule() rules.Rule {
 	return rules.Rule{
 		AccountID: v.AccountID, Name: v.Name, Description: v.Description, Enabled: v.Enabled, DisabledReason: v.DisabledReason,

@@ -39,6 +39,7 @@ type Summary struct {
 	Seconds   float64                     `json:"seconds"`
 }
 
+// A BrokenMessage is a message that could not be read.
 type BrokenMessage struct {
 	Index   int    `json:"index"` // in the mailbox of a demo, counted from 1; else 0
 	GmailID string `json:"gmail_id,omitempty"`

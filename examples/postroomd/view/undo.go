@@ -7,6 +7,7 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
+// UndoText says what an undo changes, and what it leaves as it is.
 func UndoText(r undo.Report, name func(id string) string) string {
 	var b strings.Builder
 	line := func(what string, labels []string) {

@@ -39,6 +39,7 @@ var endings = []undo.Ending{
 	undo.EndingRefused, undo.EndingFailed,
 }
 
+// Add counts the result of an undo.
 func (t *Undos) Add(r undo.Result) {
 	reason := ""
 	if r.Err != nil {
@@ -104,6 +105,7 @@ func (t *Undos) Fault() error {
 	return nil
 }
 
+// Print prints the counts for people.
 func (t *Undos) Print(w io.Writer) error {
 	_, err := io.WriteString(w, printer.WrapLines(t.text(), printer.TerminalWidth(w)))
 	return err
@@ -181,6 +183,7 @@ type Undo struct {
 	LostSince  []string    `json:"removed_since"`
 }
 
+// NewUndo makes the view of the result of an undo.
 func NewUndo(r undo.Result, names app.LabelNames) Undo {
 	name := func(id string) string { return names.Name(r.Action.AccountID, id) }
 	since := func(added bool) []string {

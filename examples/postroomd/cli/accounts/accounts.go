@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// New makes the command accounts with its own commands.
 func New() *cobra.Command {
 	return command.Group("accounts", "Look at the mailboxes, stop and remove them", accountsList(), accountsPause(), accountsResume(), accountsRemove())
 }

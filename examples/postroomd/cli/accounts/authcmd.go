@@ -21,6 +21,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// NewAuth makes the command auth with its own commands.
 func NewAuth() *cobra.Command {
 	return command.Group("auth", "Sign in to mailboxes, and take that back", authLogin(), authList(), authRevoke())
 }

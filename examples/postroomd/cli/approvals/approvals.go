@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
+// New makes the command approvals with its own commands.
 func New() *cobra.Command {
 	return command.Group("approvals", "Decide about the actions that wait for a person", approvalsList(), approvalsShow(), approvalsApprove(), approvalsReject(), approvalsRenew())
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/safety/audit"
 )
 
+// New makes the command audit with its own commands.
 func New() *cobra.Command {
 	return command.Group("audit", "Examine the log of what was decided, permitted and done", auditVerify(), auditExport(), auditAccept())
 }

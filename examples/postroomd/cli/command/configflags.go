@@ -32,6 +32,7 @@ type ConfigFlags struct {
 	Set  []string
 }
 
+// Register adds the flags to a command.
 func (c *ConfigFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.File, "config", "", "the configuration, a TOML file (default: $POSTROOMD_CONFIG, else postroom/config.toml in your configuration folder, if there)")

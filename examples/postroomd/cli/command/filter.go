@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ActionFilter makes a filter of actions from the values of flags; one that is not known is a usage error.
 func ActionFilter(states, types []string, since string) (safety.Filter, error) {
 	var f safety.Filter
 	for _, s := range states {

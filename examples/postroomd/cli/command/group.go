@@ -34,6 +34,7 @@ func UnknownCommand(cmd *cobra.Command, word string) error {
 	return usage.Errorf("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), meant, cmd.CommandPath())
 }
 
+// JSONFlag adds the flag --json to a command.
 func JSONFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON instead of a table")
 }

@@ -26,6 +26,7 @@ func NewEnvironmentFlags(cmd *cobra.Command) *EnvironmentFlags {
 	return p
 }
 
+// Register adds the flags to a command.
 func (p *EnvironmentFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.Data, "data", "", "the folder with the data: that of a demo, or in place of the configured one")
 	p.Config.Register(cmd)

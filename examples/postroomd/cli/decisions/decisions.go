@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
+// New makes the command decisions with its own commands.
 func New() *cobra.Command {
 	return command.Group("decisions", "Look at what was decided about mail, by whom and why", decisionsList(), decisionsShow())
 }

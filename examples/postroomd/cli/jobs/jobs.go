@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// New makes the command jobs with its own commands.
 func New() *cobra.Command {
 	return command.Group("jobs", "Look at jobs, retry failed ones, and examine the queue",
 		jobsList(), jobsShow(), jobsExplain(), jobsRetry(), jobsDoctor())

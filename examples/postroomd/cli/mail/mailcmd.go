@@ -19,6 +19,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
+// New makes the command mail with its own commands.
 func New() *cobra.Command {
 	return command.Group("mail", "Look at the stored mail", mailList(), mailSearch(), mailShow())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
+// New makes the command rules with its own commands.
 func New() *cobra.Command {
 	return command.Group("rules",
 		"Check, format, test, try and translate rules, write them with a model, do them to mail that is there, and go back",

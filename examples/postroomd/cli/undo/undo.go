@@ -27,6 +27,7 @@ type undoFlags struct {
 	examples int
 }
 
+// New makes the command undo.
 func New() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [ACTION_ID]",
