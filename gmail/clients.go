@@ -20,10 +20,10 @@ type AccountClientsConfig struct {
 	Store *mailstore.Store
 	// HTTPClient returns the client that carries and authorizes the requests of an account, such as the HTTPClient of an
 	// auth.Source. It is called once for each account, when the account is first used, and again after an error. If this process
-	// has no access to the account and another one may, return an [*Error] of [ClassNoAccess]. Its clients should share one
+	// has no access to the account and another one may, return an [*gmailapi.Error] of [gmailapi.ClassNoAccess]. Its clients should share one
 	// transport, so that they share connections. Required.
 	HTTPClient func(ctx context.Context, account mailstore.Account) (*http.Client, error)
-	// Endpoint, Timeout and Limits are those of each account's [ClientConfig]; each account has the whole Limits. If the Store is
+	// Endpoint, Timeout and Limits are those of each account's [gmailapi.ClientConfig]; each account has the whole Limits. If the Store is
 	// on PostgreSQL, the limits hold for all processes on it together: the units per minute exactly; a Retry-After after two
 	// seconds; and Concurrent is divided among the processes that call for the account, except during the seconds in which one
 	// joins.
@@ -68,7 +68,7 @@ func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 }
 
 // Client returns the client of the account. Within a job of this package it uses the account as the attempt has read it. A
-// missing account is an error of [ClassNotFound] that matches [postroom.ErrNotFound], and its client is dropped.
+// missing account is an error of [gmailapi.ClassNotFound] that matches [postroom.ErrNotFound], and its client is dropped.
 func (c *AccountClients) Client(ctx context.Context, accountID string) (*gmailapi.Client, error) {
 	account, err := jobAccount(ctx, c.cfg.Store, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {

@@ -12,7 +12,7 @@
 //	                                                        └→ outbound.send, for forward and auto_reply
 //	unsnooze.gmail      a snoozed message comes back, at its time
 //
-// A [Client] calls Gmail, a [mailstore.Store] keeps the mail, and [Register] registers the handlers of the jobs with a [queue.Dispatcher].
+// A [gmailapi.Client] calls Gmail, a [mailstore.Store] keeps the mail, and [Register] registers the handlers of the jobs with a [queue.Dispatcher].
 // Each job calls Gmail first and then commits once: its writes, the jobs that follow and its own completion are one transaction.
 // This package does not decide about mail: the host's OnMessage enqueues the job that does, or its Decide makes that job
 // unnecessary if rules alone decide. The decision comes back through a [Ledger] as an action to carry out. Package undo uses a
@@ -78,7 +78,7 @@
 //
 // A reply goes to Reply-To, if that is at the sender's domain, or else to From. It comes from the address that the original was
 // sent to, and has the fields that Gmail and the recipient need to put it into the thread. A forward begins a new thread. Bcc is
-// never disclosed. These messages are refused, with the reason on record, and [ClassRefused] to the caller:
+// never disclosed. These messages are refused, with the reason on record, and [gmailapi.ClassRefused] to the caller:
 //
 //   - a reply to mail that a program sent, or that went to many ([mime.Header.Automatic]); to spam; to the mailbox itself; to an
 //     address that nobody reads; to a Reply-To at another domain, unless a parameter names it;
@@ -112,16 +112,16 @@
 // is called. The first job that finds the grant gone stops the account and calls Config.OnReauthorize, in one transaction.
 //
 // Processes that share a database need not all have access to each account. A job whose process has neither a grant nor a token
-// for the account ([ClassNoAccess]) is given back unspent, and the account stays active: a process that has access takes the job.
+// for the account ([gmailapi.ClassNoAccess]) is given back unspent, and the account stays active: a process that has access takes the job.
 // The log warns once for each account. While no process has access, jobs are tried at growing intervals, for more than a year.
 //
-// Package gmail/auth signs people in, and [NewClients] makes one [Client] for each account. On PostgreSQL the clients of all
+// Package gmail/auth signs people in, and [NewClients] makes one [gmailapi.Client] for each account. On PostgreSQL the clients of all
 // processes together keep the quota of an account.
 //
 // # Batches
 //
 // Messages that are read or changed at about the same time share one request to Gmail, a batch of up to 50 calls, which Gmail
-// answers separately. Their units, limits and errors are those of single calls; at most [Limits].Concurrent calls share a
+// answers separately. Their units, limits and errors are those of single calls; at most [gmailapi.Limits].Concurrent calls share a
 // request. A single call is sent alone, and a server that does not support batches gets single calls.
 //
 // # Why each message is changed by a call of its own
@@ -132,7 +132,7 @@
 //
 // # Failures
 //
-// [Verdict] decides about errors; see there and at [Class].
+// [gmailapi.Verdict] decides about errors; see there and at [gmailapi.Class].
 //
 //   - Rate limits defer a job and spend no attempt. After a Retry-After the client makes no call until the time has come, unless
 //     its Limits are Unlimited. If the limit applies to sending, only calls that send wait.

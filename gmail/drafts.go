@@ -67,8 +67,8 @@ type DraftsConfig struct {
 
 // Drafts makes drafts, one for each key, and tracks them. A key is the host's: after a crash the same key finds the earlier
 // draft. Each method first finds out the outcome of an earlier call that was interrupted. While that is unknown the error is
-// [ClassUnclear], and [Verdict] retries when it will be known. Methods may be called concurrently for one draft: one of them
-// wins, and the others return an error that asks to look again. For a paused account the error is [ClassPaused].
+// [gmailapi.ClassUnclear], and [gmailapi.Verdict] retries when it will be known. Methods may be called concurrently for one draft: one of them
+// wins, and the others return an error that asks to look again. For a paused account the error is [gmailapi.ClassPaused].
 //
 // A draft with Answers that was sent, by Send or by a person, is a reply to that message once Send or Check has found that out.
 // Then a rule that would send a reply to the same recipients is refused, or a person is asked; see [SentRecord.SentBefore]. Drafts
@@ -158,7 +158,7 @@ func (d *Drafts) begin(ctx context.Context, client *gmailapi.Client, accountID, 
 	return d.rows().insertDraft(ctx, accountID, key, id)
 }
 
-// Update replaces the content of a draft, including a person's changes. A draft that no longer exists is [ClassGone]; the draft
+// Update replaces the content of a draft, including a person's changes. A draft that no longer exists is [gmailapi.ClassGone]; the draft
 // that is returned with the error has its state.
 func (d *Drafts) Update(ctx context.Context, accountID, key string, content DraftContent) (Draft, error) {
 	client, row, err := d.open(ctx, accountID, key, "update")
@@ -185,7 +185,7 @@ func (d *Drafts) Update(ctx context.Context, accountID, key string, content Draf
 }
 
 // Send sends a draft as it is at Gmail, with a person's changes, once. A draft that was sent already is returned as it is. A
-// deleted one is [ClassGone].
+// deleted one is [gmailapi.ClassGone].
 func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error) {
 	client, row, err := d.find(ctx, accountID, key)
 	if err != nil || row.State == DraftSent {
@@ -220,7 +220,7 @@ func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error)
 	return row.draft(), err
 }
 
-// Delete deletes a draft permanently. Deleting a deleted draft is no error; a sent one is [ClassGone].
+// Delete deletes a draft permanently. Deleting a deleted draft is no error; a sent one is [gmailapi.ClassGone].
 func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, error) {
 	client, row, err := d.find(ctx, accountID, key)
 	if err != nil || row.State == DraftDeleted {

@@ -145,14 +145,14 @@ type Preview struct {
 // records their hash with the action; each call returns the same. Call it before a person is asked for an approval. The action
 // must not be final.
 //
-// A message that must not be sent is an error of [ClassRefused], with the reason; see the documentation of the package. If the
+// A message that must not be sent is an error of [gmailapi.ClassRefused], with the reason; see the documentation of the package. If the
 // original has gone or can no longer be read as before, Preview fails, and so does the job.
 func (o *Outbox) Preview(ctx context.Context, a postroom.Action) (Preview, error) {
 	return o.preview(ctx, a, nil)
 }
 
 // Fix is Preview for an action whose message the host composes itself: p is the message, within what the action may send. If
-// another message has already been composed for the action, Fix changes nothing and returns an error of [ClassRefused]. Fix is
+// another message has already been composed for the action, Fix changes nothing and returns an error of [gmailapi.ClassRefused]. Fix is
 // the only way to give a message: the payload of a job is not signed and is not sent.
 func (o *Outbox) Fix(ctx context.Context, p OutboundPayload) (Preview, error) {
 	a, err := o.Ledger.Action(ctx, p.ActionID)

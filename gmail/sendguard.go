@@ -17,7 +17,7 @@ func refused(actionID, format string, args ...any) error {
 	return &gmailapi.Error{Op: "send the message of action " + actionID, Class: gmailapi.ClassRefused, Err: fmt.Errorf(format, args...)}
 }
 
-// guard returns an error of [ClassRefused] for a message that could go round in circles, or that goes where none should.
+// guard returns an error of [gmailapi.ClassRefused] for a message that could go round in circles, or that goes where none should.
 func (p *OutboundPayload) guard(o *postroom.Message, own []gmailapi.SendAs, cfg *OutboxConfig) error {
 	if fault := p.fault(o, own, cfg); fault != nil {
 		return refused(p.ActionID, "%w", fault)

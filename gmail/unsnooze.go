@@ -101,7 +101,7 @@ func (j *jobs) wake(ctx context.Context, w *queue.Work[UnsnoozePayload], turn in
 // refusedDelay is the wait after Gmail has refused to wake a message: 1000 attempts make six weeks.
 const refusedDelay = time.Hour
 
-// wakeVerdict is [Verdict], but retries errors that are fatal to other jobs and may be temporary: an administrator switches the
+// wakeVerdict is [gmailapi.Verdict], but retries errors that are fatal to other jobs and may be temporary: an administrator switches the
 // API off and on again, a person grants a scope, a label is deleted between two calls. A message that is not woken is out of
 // sight.
 func wakeVerdict(err error) error {

@@ -20,7 +20,7 @@ func draftOf(d *api.Draft) DraftRef {
 }
 
 // CreateDraft creates a draft, in the thread if one is named; see [Client.Send] for the other conditions of a thread. A draft may
-// lack recipients. As with Send, the draft may have been made despite an error; [Drafts] makes each once.
+// lack recipients. As with Send, the draft may have been made despite an error; the Drafts of package gmail make each once.
 func (c *Client) CreateDraft(ctx context.Context, raw []byte, threadID string) (DraftRef, error) {
 	var d *api.Draft
 	err := c.doUpload(ctx, MethodCreateDraft, "create draft", raw, func(ctx context.Context) (err error) {

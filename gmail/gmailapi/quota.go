@@ -52,7 +52,7 @@ func DefaultCosts() map[Method]int {
 
 // Limits keep the client of one account within Gmail's quota. The zero Limits use the defaults. In no minute are more than
 // UnitsPerMinute spent, whenever Gmail's minutes begin. They hold for one process, and with
-// [NewClients] for all processes on one PostgreSQL: other programs that serve the same account share its quota, and should
+// [SharedLimits] for all processes on one PostgreSQL: other programs that serve the same account share its quota, and should
 // each have a part of it.
 type Limits struct {
 	// Unlimited sets no limit, for tests and for hosts that limit the calls themselves. The client then ignores Gmail's

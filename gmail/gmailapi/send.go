@@ -30,7 +30,7 @@ func refOf(m *api.Message) MessageRef {
 // also answers a message of the thread (In-Reply-To, References) and has the thread's subject.
 //
 // An error of class [ClassNetwork], [ClassServer] or [ClassAnswer] does not say that nothing was sent. Look with
-// [Client.FindSent] before you send again; [JobOutboundSend] does all that.
+// [Client.FindSent] before you send again; the job outbound.send does all that.
 func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (MessageRef, error) {
 	var m *api.Message
 	err := c.doUpload(ctx, MethodSend, "send message", raw, func(ctx context.Context) (err error) {

@@ -51,7 +51,7 @@ func (p Progress) StartBackfill(ctx context.Context, tx queue.Tx, accountID, que
 }
 
 // MoveBackfill notes that a page was listed, and the one to come; without one the backfill is done. It does nothing for a
-// backfill that [Store.startBackfill] did not note.
+// backfill that StartBackfill did not note.
 func (p Progress) MoveBackfill(ctx context.Context, tx queue.Tx, accountID, query string, page gmailapi.MessagePage) error {
 	state := BackfillRunning
 	if page.NextPageToken == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// WantedLabels lists the names of the labels that [NewLabelsSyncJob] was to create while the ledger held everything. The next labels
+// WantedLabels lists the names of the labels that the job labels.sync.gmail was to create while the ledger held everything. The next labels
 // sync that may create them does, or the first action that needs one.
 func (s *Store) WantedLabels(ctx context.Context, accountID string) (names []string, err error) {
 	if err := dbquery.Select(ctx, s.db.Reader(), &names, sqlWantedLabels, accountID); err != nil {
