@@ -293,6 +293,8 @@ func checkState(original postroom.Action, live *postroom.Action) error {
 	switch {
 	case safety.IsRedo(original.Type):
 		return refuse(ErrIsRedo)
+	case original.State == postroom.ActionPendingApproval:
+		return refuse(fmt.Errorf("%w: it %s", ErrNotCompleted, original.State.Words()))
 	case original.State != postroom.ActionCompleted:
 		return refuse(fmt.Errorf("%w: it is %s", ErrNotCompleted, original.State))
 	case hint != nil && hint.Irreversible:
