@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
 	"sync"
 
 	"github.com/postroom-go/postroom/queue"
@@ -52,4 +54,21 @@ func (d *Daemon) tellStop(ctx context.Context) error {
 	d.Ready.stops()
 	d.app.Log.Info("postroomd stops when the jobs that run have ended", "drain", d.app.Env.Config.App.Drain)
 	return notify(context.WithoutCancel(ctx), "STOPPING=1")
+}
+
+// notify reports its state to systemd, for a unit of Type=notify (sd_notify(3)). Elsewhere it does nothing.
+func notify(ctx context.Context, state string) error {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return nil
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unixgram", socket)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write([]byte(state))
+	if closed := conn.Close(); err == nil {
+		err = closed
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
+	"github.com/postroom-go/postroom/safety/webhook"
 )
 
 // ask is called after a request for approval.
@@ -94,4 +95,23 @@ func (d *Daemon) listen(ctx context.Context) {
 	if err := d.app.bot.Run(ctx); err != nil {
 		d.app.Log.Error("nobody can answer at Discord; requests are answered with 'postroomd approvals'", "error", err)
 	}
+}
+
+// newSender makes the sender for the configured URL.
+func (h *App) newSender() (err error) {
+	w := h.Env.Config.Webhook
+	if w.URL == "" {
+		return nil
+	}
+	h.sender, err = webhook.New(webhook.Config{Ledger: h.Ledger, URL: w.URL, Secret: string(w.Secret), AllowPrivate: w.AllowPrivate})
+	return err
+}
+
+// notifyWebhook enqueues the jobs that post a request to the configured URL.
+func (h *App) notifyWebhook(ctx context.Context, tx queue.Tx, request safety.Approval) error {
+	if h.Env.Config.Webhook.URL == "" {
+		return nil
+	}
+	_, err := h.Queue.EnqueueManyTx(ctx, tx, webhook.Jobs(request))
+	return err
 }

@@ -2,16 +2,20 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
@@ -21,6 +25,7 @@ import (
 	"github.com/postroom-go/postroom/llm/openai"
 	"github.com/postroom-go/postroom/llm/rediscache"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -200,4 +205,94 @@ func (m *Models) open() (err error) {
 	}
 	m.Records, err = llm.NewRecords(llm.RecordsConfig{DB: m.db, Zone: time.Local})
 	return err
+}
+
+// silentRedis drops the client's own output: each failed call is logged by its caller.
+type silentRedis struct{}
+
+func (silentRedis) Printf(context.Context, string, ...any) {}
+
+// openCache opens the Redis cache of answers, if one is configured. It makes no calls.
+func (m *Models) openCache() (err error) {
+	if m.env.Config.LLM.Cache == "" {
+		return nil
+	}
+	redis.SetLogger(silentRedis{})
+	if m.cache, err = rediscache.New(rediscache.Config{URL: llm.Secret(m.env.Config.LLM.Cache)}); err != nil {
+		return usage.Errorf("llm.cache: %w", err)
+	}
+	return nil
+}
+
+// answers returns the cache of answers; nil means the database.
+func (m *Models) answers() llm.AnswerCache {
+	if m.cache == nil {
+		return nil
+	}
+	return m.cache
+}
+
+// Unpriced returns the configured models without a known price.
+func (m *Models) Unpriced() []string {
+	names := []string{}
+	for _, m := range m.configuredModels() {
+		if !m.Priced() {
+			names = append(names, modelName(m))
+		}
+	}
+	return names
+}
+
+// jobPruneModels deletes old records of models and of rules.
+const jobPruneModels queue.Type[struct{}] = "models.prune"
+
+// keepCalls is how long records of model calls are kept: two whole months, for their costs.
+const keepCalls = 92 * 24 * time.Hour
+
+// KeepSessions is how long a session of 'rules chat' is kept after its last message.
+const KeepSessions = 365 * 24 * time.Hour
+
+// Versions of rules that were replaced this long ago are deleted, except this many of the newest of each mailbox.
+const (
+	keepRules    = 365 * 24 * time.Hour
+	keepVersions = 100
+)
+
+func (h *App) registerPrune(d *queue.Dispatcher) {
+	queue.Handle(d, jobPruneModels, func(ctx context.Context, _ *queue.Work[struct{}]) error {
+		_, err := h.Models.Records.Prune(ctx, time.Now().Add(-keepCalls))
+		if err == nil {
+			_, err = decide.PruneTemplates(ctx, h.DB)
+		}
+		return errors.Join(err, h.PruneRules(ctx, time.Now()))
+	})
+}
+
+// PruneRules deletes old versions of rules, and old sessions in which rules were written. Versions that decisions refer to stay.
+func (h *App) PruneRules(ctx context.Context, now time.Time) error {
+	chat, err := h.NewRulesChat()
+	if err != nil {
+		return err
+	}
+	if _, err := chat.Prune(ctx, now.Add(-KeepSessions)); err != nil {
+		return err
+	}
+	decided, err := h.Ledger.DecidingRules(ctx)
+	if err != nil {
+		return err
+	}
+	inUse := make(map[safety.DecidingRule]bool, len(decided))
+	for _, r := range decided {
+		inUse[r] = true
+	}
+	_, err = h.Rules.PruneVersions(ctx, rulestore.VersionPruning{
+		Before: now.Add(-keepRules), Keep: keepVersions,
+		InUse: func(id, version string) bool { return inUse[safety.DecidingRule{ID: id, Version: version}] },
+	})
+	return err
+}
+
+// pruneSchedule returns the only schedule of the job in the database.
+func pruneSchedule() queue.Schedule {
+	return queue.Schedule{Name: string(jobPruneModels), Cron: "@every 24h", Job: jobPruneModels.New(struct{}{}, nil)}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -47,4 +48,11 @@ func actionTypes(names []string) []postroom.ActionType {
 		types = append(types, postroom.ActionType(name))
 	}
 	return types
+}
+
+// newRefusals makes what knows, when an action is decided, that it would be refused.
+func (h *App) newRefusals() (*gmail.Refusals, error) {
+	return gmail.NewRefusals(gmail.RefusalsConfig{
+		Store: h.Mail, MaxRecipients: h.Env.Config.Outbound.MaxRecipients, Names: outboundNames, MayDelete: h.Env.MayDelete,
+	})
 }

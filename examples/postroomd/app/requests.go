@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"os/user"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
@@ -58,4 +59,12 @@ func (h *App) FreezeContent(ctx context.Context, actionID string) error {
 	}
 	_, _, err = h.Preview(ctx, a)
 	return err
+}
+
+// CurrentUser returns the name of the person at the command line.
+func CurrentUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "somebody at the command line"
 }
