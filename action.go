@@ -1,6 +1,8 @@
 package postroom
 
-import "time"
+import (
+	"time"
+)
 
 // An ActionType names what can be done to a message.
 type ActionType string
@@ -52,8 +54,8 @@ func (d Danger) String() string {
 	}
 }
 
-// Parameters are the arguments of an action, as decoded from JSON. A parameter of type [LabelParameter] is the label's name
-// until the ledger records the action, and the label's id from then on.
+// Parameters are the arguments of an action, as decoded from JSON. A parameter of type [LabelParameter] is the
+// label's name until the ledger records the action, and the label's id from then on.
 type Parameters map[string]any
 
 // ParamLabel is the parameter that names the label of [ApplyLabel], [RemoveLabel] and [Move].
@@ -80,6 +82,12 @@ const (
 	ActionPendingApproval ActionState = "pending_approval"
 )
 
+// ActionStates returns the states of an action.
+func ActionStates() []ActionState {
+	return []ActionState{ActionQueued, ActionExecuting, ActionCompleted, ActionFailed, ActionCanceled, ActionRejected,
+		ActionPendingApproval}
+}
+
 // Words returns the state as a person reads it.
 func (s ActionState) Words() string {
 	if s == ActionPendingApproval {
@@ -103,8 +111,8 @@ type Action struct {
 	ID        string
 	AccountID string
 	MessageID string // the UUID that Postroom assigned
-	// ProviderMessageID is the provider's id of the message at the time of the decision. The action changes no other message.
-	// Empty if it is not known.
+	// ProviderMessageID is the provider's id of the message at the time of the decision. The action changes no other
+	// message. Empty if it is not known.
 	ProviderMessageID string
 
 	DecisionID string
@@ -113,11 +121,39 @@ type Action struct {
 	State      ActionState
 	Error      string
 	UndoHint   *UndoHint // nil until completed, or until an irreversible step is announced
-	// ContentSHA256 is the hexadecimal hash of the message that the action sends and of the thread that it goes into. The action
-	// sends nothing else. Empty until the message is composed, and for an action that sends none.
+	// ContentSHA256 is the hexadecimal hash of the message that the action sends and of the thread that it goes into.
+	// The action sends nothing else. Empty until the message is composed, and for an action that sends none.
 	ContentSHA256 string
 	JobID         string // the job that executes it, if any
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 	ExecutedAt    time.Time // when execution first started; zero before
+}
+
+// An ActionEnd is how an action ends whose job has ended without it: the job was canceled, or was interrupted or has
+// crashed too often.
+type ActionEnd struct {
+	// State is the final state of the action: completed, if it turns out to have been carried out, or failed or canceled.
+	State ActionState
+	// Hint is the undo hint of a completed action.
+	Hint UndoHint
+	// Reason is why the action has failed or is canceled, for people.
+	Reason string
+	// Commit is called in the transaction that ends the action. Default nil: nothing more is written.
+	Commit Commit
+}
+
+// A Permit is what an action that has not ended may be carried out by.
+type Permit struct {
+	// Verified reports whether the rest is what was permitted: nothing has altered it where it is stored.
+	Verified bool
+
+	Action    Action
+	Decision  Decision
+	DecidedAt time.Time
+	// Approver is the person who has approved the action; empty if nobody has.
+	Approver string
+	// Before is the message as it was before the first action that was carried out on it since the decision; nil if
+	// there was none.
+	Before *Snapshot
 }

@@ -1,6 +1,7 @@
 package postroom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,8 @@ const (
 // A SafeMode names the checks of the safety gate that a rule's user has waived.
 type SafeMode string
 
-// The safe modes of a rule. Only [SafeDangerousOverride] lets a dangerous action pass without approval, and only the rule's own.
+// The safe modes of a rule. Only [SafeDangerousOverride] lets a dangerous action pass without approval, and only the
+// rule's own.
 const (
 	SafeDefault           SafeMode = "default"
 	SafeAlwaysSafe        SafeMode = "always_safe"
@@ -41,8 +43,9 @@ type Decision struct {
 	// Confidence lies within [0, 1]. A rule's confidence is 1.
 	Confidence float64
 
-	// NeedsApproval requests a person's approval. False does not relax the safety gate's own checks. ApprovalReason explains the
-	// request to that person if neither the rule nor the model asked for it; it is not stored with the decision.
+	// NeedsApproval requests a person's approval. False does not relax the safety gate's own checks. ApprovalReason
+	// explains the request to that person if neither the rule nor the model asked for it; it is not stored with the
+	// decision.
 	NeedsApproval  bool
 	ApprovalReason string
 
@@ -51,18 +54,19 @@ type Decision struct {
 
 	Explanations Explanations
 
-	// Source is the kind of decider. The program that asks a decider sets it together with the rule's fields, as the handler of
-	// package rules does. Values that the decider sets itself are ignored.
+	// Source is the kind of decider. The program that asks a decider sets it together with the rule's fields, as the
+	// handler of package rules does. Values that the decider sets itself are ignored.
 	Source      Source
-	RuleID      string   // the rule that matched, when Source is deterministic
-	RuleName    string   // its name at that time
-	RuleVersion string   // its version then, see [StoredRule]
-	SafeMode    SafeMode // the rule's, for the record: the safety gate uses the stored rule's; the zero value means default
-	Model       string   // provider::model, when Source is llm
+	RuleID      string // the rule that matched, when Source is deterministic
+	RuleName    string // its name at that time
+	RuleVersion string // its version then, see [StoredRule]
+	// the rule's, for the record: the safety gate uses the stored rule's; the zero value means default
+	SafeMode SafeMode
+	Model    string // provider::model, when Source is llm
 
-	// Key makes recording the decision idempotent: of several decisions with the same message and key, the ledger keeps the
-	// first. The decision made when the message arrived has the empty key. Every further decision about the message needs a key
-	// of its own, such as the id of the job that makes it.
+	// Key makes recording the decision idempotent: of several decisions with the same message and key, the ledger keeps
+	// the first. The decision made when the message arrived has the empty key. Every further decision about the message
+	// needs a key of its own, such as the id of the job that makes it.
 	Key string
 }
 
@@ -83,8 +87,8 @@ type Alternative struct {
 	WhyNot     string     `json:"why_not"`
 }
 
-// Validate checks the decision, made at now, against its contract and the kinds that are carried out. It returns every fault at
-// once, or nil if there is none.
+// Validate checks the decision, made at now, against its contract and the kinds that are carried out. It returns
+// every fault at once, or nil if there is none.
 func (d *Decision) Validate(kinds *Kinds, now time.Time) error {
 	var faults []error
 	if err := kinds.Check(d.Action, d.Parameters, now); err != nil {
@@ -108,7 +112,8 @@ func (a Alternative) validate(kinds *Kinds, index int) []error {
 		faults = append(faults, fmt.Errorf("considered_alternatives[%d]: %q is not an action", index, string(a.Action)))
 	}
 	if !withinUnit(a.Confidence) {
-		faults = append(faults, fmt.Errorf("considered_alternatives[%d]: confidence %v is outside 0 to 1", index, a.Confidence))
+		faults = append(faults, fmt.Errorf("considered_alternatives[%d]: confidence %v is outside 0 to 1", index,
+			a.Confidence))
 	}
 	if strings.TrimSpace(a.WhyNot) == "" {
 		faults = append(faults, fmt.Errorf("considered_alternatives[%d]: why_not is blank", index))
@@ -124,14 +129,14 @@ type Snapshot struct {
 	LabelIDs []string `json:"label_ids"` // sorted
 }
 
-// NewSnapshot returns the image with the label ids, which may be in any order.
+// NewSnapshot returns the snapshot with the label ids, which may be in any order.
 func NewSnapshot(labelIDs []string) Snapshot {
 	sorted := slices.Clone(labelIDs)
 	slices.Sort(sorted)
 	return Snapshot{LabelIDs: slices.Compact(sorted)}
 }
 
-// Has reports whether the image contains the label.
+// Has reports whether the snapshot contains the label.
 func (i Snapshot) Has(labelID string) bool { return slices.Contains(i.LabelIDs, labelID) }
 
 // A LabelChange is a set of labels to add and a set to remove.
@@ -143,8 +148,8 @@ type LabelChange struct {
 // IsZero reports whether the change changes nothing.
 func (c LabelChange) IsZero() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
-// WithLeaving returns the change with the changes that Gmail adds: a message that moves to the trash or to spam leaves its other
-// places, such as INBOX, unless it still has them in the image after the change.
+// WithLeaving returns the change with the changes that Gmail adds: a message that moves to the trash or to spam
+// leaves its other places, such as INBOX, unless it still has them in the snapshot after the change.
 func (c LabelChange) WithLeaving(after Snapshot) LabelChange {
 	c.Remove = slices.Clone(c.Remove)
 	if !slices.Contains(c.Add, LabelTrash) && !slices.Contains(c.Add, LabelSpam) {
@@ -158,12 +163,12 @@ func (c LabelChange) WithLeaving(after Snapshot) LabelChange {
 	return c
 }
 
-// ChangeFrom returns the change that turns the image before into i.
+// ChangeFrom returns the change that turns the snapshot before into i.
 func (i Snapshot) ChangeFrom(before Snapshot) LabelChange {
 	return LabelChange{Add: missing(i.LabelIDs, before), Remove: missing(before.LabelIDs, i)}
 }
 
-// Apply returns the image after the change; i is not modified. A label that is both added and removed is present.
+// Apply returns the snapshot after the change; i is not modified. A label that is both added and removed is present.
 func (i Snapshot) Apply(c LabelChange) Snapshot {
 	kept := slices.DeleteFunc(slices.Clone(i.LabelIDs), func(l string) bool { return slices.Contains(c.Remove, l) })
 	return NewSnapshot(append(kept, c.Add...))
@@ -181,8 +186,8 @@ func missing(labels []string, from Snapshot) []string {
 
 // An UndoHint is recorded with a completed action, so that the action can be undone exactly.
 type UndoHint struct {
-	// InverseAction and InverseParameters name the action that would undo this one; [None] if there is none. They are for people
-	// and other systems: package undo uses the images.
+	// InverseAction and InverseParameters name the action that would undo this one; [None] if there is none. They are
+	// for people and other systems: package undo uses the snapshots.
 	InverseAction     ActionType `json:"inverse_action"`
 	InverseParameters Parameters `json:"inverse_parameters,omitempty"`
 
@@ -195,24 +200,24 @@ type UndoHint struct {
 	// SentMessageID is the provider's id of the message that the action sent.
 	SentMessageID string `json:"sent_message_id,omitempty"`
 
-	// Intent describes, in the job's own terms, the irreversible step that the job of an executing action is about to take. A
-	// later attempt uses it to find out whether the step was taken.
+	// Intent describes, in the job's own terms, the irreversible step that the job of an executing action is about to
+	// take. A later attempt uses it to find out whether the step was taken.
 	Intent Parameters `json:"announced,omitzero"`
 
-	// Before is the message before the first attempt of the action, After the message as the action left it. Other programs and
-	// people may have changed the message in between.
+	// Before is the message before the first attempt of the action, After the message as the action left it. Other
+	// programs and people may have changed the message in between.
 	Before *Snapshot `json:"before,omitempty"`
 	After  *Snapshot `json:"after,omitempty"`
 
-	// Change is the action's own change: the labels that it adds and removes, including the trash, even if the message already
-	// had or lacked them. Nil means the difference between Before and After.
+	// Change is the action's own change: the labels that it adds and removes, including the trash, even if the message
+	// already had or lacked them. Nil means the difference between Before and After.
 	Change *LabelChange `json:"change,omitempty"`
 
 	// Woken is the wake-up of a snoozed message; nil if the action is no snooze, or has not ended.
 	Woken *WakeUp `json:"woken,omitempty"`
 }
 
-// Own returns the action's own change: Change, or the difference between the images if it is nil.
+// Own returns the action's own change: Change, or the difference between the snapshots if it is nil.
 func (h *UndoHint) Own() LabelChange {
 	switch {
 	case h.Change != nil:
@@ -231,10 +236,48 @@ func (h *UndoHint) Undoable() bool {
 	return h.Undo != nil || h.InverseAction != None && h.Before != nil && h.After != nil
 }
 
-// The inverse parameters of an action that has scheduled a job which must not run once the action is undone: the id of the job, the
-// name of its key, and the time for which it was scheduled (RFC 3339). A snooze has them for the job that wakes the message.
+// The inverse parameters of an action that has scheduled a job which must not run once the action is undone: the id
+// of the job, the name of its key, and the time for which it was scheduled (RFC 3339). A snooze has them for the job
+// that wakes the message.
 const (
 	ParamCancelJob  = "cancel_unsnooze_job_id"
 	ParamCancelKey  = "cancel_unsnooze_key"
 	ParamCancelTime = "snooze_until"
 )
+
+// A Decider decides what to do with a message: a rule set, a language model, a test.
+//
+// Decide returns an error only when it cannot decide, for example because a provider or a database does not answer. A
+// decider without an opinion returns a decision with the action [None] and the reason in its rationale.
+//
+// A decider does not set the Source of the decision, its rule and its Key: the caller does.
+type Decider interface {
+	Decide(ctx context.Context, msg *Message) (Decision, error)
+}
+
+// A DeciderFunc is a function used as a [Decider].
+type DeciderFunc func(ctx context.Context, msg *Message) (Decision, error)
+
+// Decide calls f.
+func (f DeciderFunc) Decide(ctx context.Context, msg *Message) (Decision, error) { return f(ctx, msg) }
+
+// A StoredRule is a rule as its store has it. The safety gate compares a rule's decision with it. Package rules makes
+// it; a host with its own rules makes it from them.
+type StoredRule struct {
+	ID   string
+	Name string
+	// Version changes whenever the rule's condition, scope, actions or safe mode change. It is never empty.
+	Version string
+	// Enabled reports whether the rule decides about mail.
+	Enabled bool
+	// Actions are the actions of the rule. Their labels may be names or ids.
+	Actions []RuleAction
+	// SafeMode is the rule's safe mode; the zero value means default.
+	SafeMode SafeMode
+}
+
+// A RuleAction is one action of a [StoredRule].
+type RuleAction struct {
+	Type       ActionType
+	Parameters Parameters
+}

@@ -8,60 +8,97 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// internalPackages lists each internal package with the packages that may import it, tests aside, and what it may import
-// besides the standard library. An internal package serves two others at least: what only one needs belongs there. It imports
-// none of the packages that users see, except in packages for tests, below queue, and where it translates between two of them.
+// internalPackages lists each internal package with the packages that may import it, tests aside, and what it may
+// import besides the standard library. An internal package serves two others at least: what only one needs belongs
+// there. It imports none of the packages that users see, except in packages for tests, below queue, and where it
+// translates between two of them.
 var internalPackages = map[string]struct {
 	users   []string
 	imports []string
 }{
-	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd/"}},
+	"internal/attempts": {users: []string{
+		"gmail/aging", "gmail", "gmail/pipeline", "gmail/outbox", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd/",
+	}},
 	"internal/dbquery": {
 		users: []string{
-			"gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance", "rules/rulestore",
-			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit", "gmail/internal/maildb", "gmail/mailstore",
+			"gmail/aging", "gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance",
+			"rules/rulestore",
+			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit", "gmail/internal/maildb",
+			"gmail/internal/worldtest", "gmail/mailindex", "gmail/mailstore", "gmail/outbox",
+			"safety/checkpoint", "safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
+			"safety/groups", "safety/internal/counts", "safety/internal/keyring",
 		},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
 	"internal/dbvalue": {users: []string{
-		"internal/dbquery", "gmail", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety",
-		"safety/discord", "gmail/gmailapi", "gmail/internal/maildb", "gmail/mailstore",
+		"gmail/senders",
+		"internal/dbquery", "gmail/outbox", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety",
+		"safety/discord", "gmail/gmailapi", "gmail/internal/maildb", "gmail/mailindex", "gmail/mailstore",
+		"safety/events", "safety/stop",
 	}},
 	"internal/dbtime": {users: []string{
-		"gmail", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
-		"queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
+		"gmail/aging", "gmail", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
+		"gmail/mailindex", "gmail/outbox", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
 		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit", "gmail/mailstore",
+		"safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
+		"safety/groups", "safety/internal/counts",
 	}},
-	"internal/dayspan": {users: []string{"rules", "safety"}},
+	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
 	"internal/fields": {users: []string{
-		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
+		"gmail/aging", "gmail/senders", "gmail/unsubscribe", "examples/postroomd/notify",
+		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/outbox", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
-		"rules/backtest", "rules/rulesfile", "rules/rulestore", "safety/audit", "gmail/mailstore",
+		"rules/backtest", "rules/rulesfile", "rules/rulestore", "safety/audit", "gmail/mailstore", "gmail/pipeline", "gmail/pipeline/webapi",
 	}},
+	"internal/webui": {users: []string{"queue/queueui", "examples/postroomd/"}},
 	"internal/gmailquery": {
-		users:   []string{"gmail/mailstore", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules/gmailfilter"},
+		users:   []string{"gmail/mailindex", "gmail/gmailtest", "gmail/gmailtest/internal/rawmail", "rules/gmailfilter"},
 		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
-	"internal/mailname": {users: []string{"gmail", "gmail/mailstore", "rules", "rules/backtest", "safety"}, imports: []string{"golang.org/x/net/"}},
+	"internal/mailname": {
+		users: []string{"gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "rules", "rules/backtest", "safety",
+			"safety/origin", "examples/postroomd/mcp", "examples/postroomd/view"},
+		imports: []string{"golang.org/x/net/"},
+	},
 	"internal/migrate": {
 		users: []string{
-			"gmail/mailstore", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore", "rules/ruleschat",
+			"gmail/mailstore", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore",
+			"rules/ruleschat",
 			"safety", "safety/discord", "examples/postroomd/", "safety/audit",
 		},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
+	"internal/publichttp": {users: []string{"gmail/unsubscribe", "safety/webhook"}},
 	// The words of the root, from a message that package mime has read.
-	"internal/readmail":         {users: []string{"gmail/mailstore", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
+	"internal/readmail": {users: []string{"gmail/mailstore", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
+	// The visible text of a message, carried by the context of a job.
+	"internal/bodytext": {
+		users:   []string{"gmail", "gmail/mailindex", "llm/decide", "rules", "safety/injection"},
+		imports: []string{"", "mime/htmltext"},
+	},
 	"internal/scrypt":           {users: []string{"gmail/auth/agefile"}},
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users:   []string{"gmail/mailstore", "llm", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat", "safety", "gmail/gmailapi"},
+		users: []string{"gmail/mailstore", "llm", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat", "safety",
+			"gmail/gmailapi",
+			"safety/events", "examples/postroomd/mcp",
+		},
 		imports: []string{"github.com/google/uuid"},
 	},
 
 	// A write that is begun inside another.
 	"queue/internal/nestedwrite": {users: []string{"queue/postgres", "queue/sqlite"}},
+	// The differences of payloads, apart since they know nothing of the queue.
+	"queue/internal/jsondiff": {users: []string{"queue"}},
+	// Stacks of goroutines and locks of transactions, apart since they know nothing of the queue.
+	"queue/internal/stacks": {users: []string{"queue"}},
+	"queue/internal/txlock": {
+		users:   []string{"queue"},
+		imports: []string{"github.com/jmoiron/sqlx", "queue/driver"},
+	},
+	// The instants of schedules, apart since they know nothing of the queue.
+	"queue/internal/timetable": {users: []string{"queue"}, imports: []string{"github.com/robfig/cron/v3"}},
 	// Statements that end a transaction.
 	"queue/internal/txend": {users: []string{"queue/postgres", "queue/sqlite"}, imports: []string{"queue/driver"}},
 	// Transactions of the program's own that were looked at.
@@ -81,8 +118,15 @@ var internalPackages = map[string]struct {
 	},
 	// The text of prompts, and of answers on record.
 	"llm/internal/cleantext": {users: []string{"llm", "llm/decide", "llm/guidance"}},
+	// What counts against limits, apart since it only reads.
+	"safety/internal/counts": {users: []string{"safety"}, imports: []string{"", "queue", "github.com/jmoiron/sqlx",
+		"internal/dbquery", "internal/dbtime", "safety/limits", "safety/origin"}},
+	// The keys of signatures, apart since they know nothing of what is signed.
+	"safety/internal/keyring": {users: []string{"safety"}, imports: []string{"queue", "internal/dbquery"}},
+	// The names that Windows gives to time zones.
+	"mime/internal/windowszone": {users: []string{"mime", "mime/calendar"}},
 	// The lexical parts of header fields.
-	"mime/internal/fieldvalue": {users: []string{"mime", "mime/authres"}},
+	"mime/internal/fieldvalue": {users: []string{"mime", "mime/authres", "mime/bounce"}},
 	// What the parts of rules share.
 	"rules/internal/jsonschema": {users: []string{"rules", "rules/rulesfile"}},
 	"rules/internal/lists":      {users: []string{"rules", "rules/gmailfilter", "rules/sieve", "rules/rulesfile"}},
@@ -94,7 +138,7 @@ var internalPackages = map[string]struct {
 	"llm/internal/provider": {users: []string{"llm/openai", "llm/anthropic", "llm/gemini"}, imports: []string{"llm"}},
 	// The rows of the packages of gmail.
 	"gmail/internal/maildb": {
-		users:   []string{"gmail", "gmail/mailstore"},
+		users:   []string{"gmail", "gmail/mailindex", "gmail/mailstore", "gmail/outbox"},
 		imports: []string{"", "queue", "internal/dbquery", "internal/dbvalue"},
 	},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
@@ -112,13 +156,18 @@ var internalPackages = map[string]struct {
 	"rules/internal/storetest": {imports: []string{
 		"queue", "rules", "rules/rulestore", "internal/dbtest", "github.com/stretchr/testify/require",
 	}},
-	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},
+	"internal/corpora": {},
+	"gmail/internal/worldtest": {imports: []string{
+		"", "queue", "mime", "gmail/gmailapi", "gmail/gmailtest", "internal/dbquery", "github.com/stretchr/testify/require",
+		"google.golang.org/api/gmail/v1",
+	}},
+	"internal/browsertest": {imports: []string{"github.com/chromedp/", "github.com/stretchr/testify/require"}},
 	"internal/chaos":       {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/costtest":    {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/dbtest": {users: []string{"rules/internal/storetest"}, imports: []string{
 		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/stretchr/testify/require",
 	}},
-	"internal/forest": {imports: []string{
+	"internal/jobtree": {imports: []string{
 		"queue", "queue/driver", "queue/queueadmin", "github.com/google/uuid", "github.com/stretchr/testify/require",
 		"go.uber.org/goleak",
 	}},
@@ -152,10 +201,14 @@ func TestEveryInternalPackageIsListed(t *testing.T) {
 	}
 	for path, p := range internalPackages {
 		require.Contains(t, found, path, "a package that is gone needs no line in internalPackages")
-		onlyTests := slices.Contains(p.imports, "github.com/stretchr/testify/require")
+		onlyTests := path == "internal/corpora" || slices.Contains(p.imports, "github.com/stretchr/testify/require")
 		// cgo is a package of its own so that it fails to build before its user does. Tests of several packages lower scrypt.
-		apart := path == "queue/sqlite/internal/cgo" || path == "rules/internal/prefilter" || path == "internal/scrypt"
-		require.True(t, onlyTests || apart || len(p.users) > 1, "package %q serves only one package: its content belongs there", path)
+		apart := slices.Contains([]string{"queue/sqlite/internal/cgo", "queue/internal/jsondiff", "queue/internal/stacks",
+			"queue/internal/timetable",
+			"queue/internal/txlock", "rules/internal/prefilter", "internal/scrypt",
+			"safety/internal/counts", "safety/internal/keyring"}, path)
+		require.True(t, onlyTests || apart || len(p.users) > 1,
+			"package %q serves only one package: its content belongs there", path)
 	}
 	for _, path := range found {
 		require.Contains(t, internalPackages, path, "a new internal package needs a line in internalPackages")

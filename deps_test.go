@@ -12,8 +12,9 @@ const module = "github.com/postroom-go/postroom"
 
 // What a package may know of the others. An arrow that is not here is one that makes a package useless without another.
 var mayImport = map[string][]string{
-	"":                              {},
-	"queue":                         {"queue/driver"},
+	"": {},
+	"queue": {"queue/driver", "queue/internal/jsondiff", "queue/internal/stacks", "queue/internal/timetable",
+		"queue/internal/txlock"},
 	"queue/driver":                  {},
 	"queue/driver/drivertest":       {"queue", "queue/driver"},
 	"queue/queueadmin":              {"queue", "queue/driver"},
@@ -24,18 +25,27 @@ var mayImport = map[string][]string{
 	"queue/queueui":                 {"queue", "queue/queueadmin"},
 	"mime":                          {"mime/"},
 	"mime/authres":                  {"mime", "mime/internal/"},
+	"mime/bounce":                   {"mime", "mime/htmltext", "mime/internal/"},
+	"mime/charset":                  {},
 	"mime/htmltext":                 {},
 	"mime/lookalike":                {"mime", "mime/authres", "mime/htmltext"},
 	"mime/reply":                    {"mime", "mime/htmltext"},
-	"mime/calendar":                 {"mime"},
-	"gmail":                         {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/mailstore", "gmail/internal/"},
-	"gmail/mailstore":               {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/internal/"},
+	"mime/calendar":                 {"mime", "mime/internal/"},
+	"gmail":                         {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/mailindex", "gmail/mailstore", "gmail/outbox", "gmail/internal/"},
+	"gmail/outbox":                  {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/mailstore", "gmail/internal/"},
+	"gmail/mailindex":               {"", "queue", "mime", "mime/", "gmail/internal/"},
+	"gmail/mailstore":               {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/mailindex", "gmail/internal/"},
 	"gmail/gmailapi":                {"", "queue", "mime", "mime/"},
 	"gmail/auth":                    {"gmail/mailstore", "gmail/gmailapi"},
 	"gmail/auth/agefile":            {"gmail/auth"},
 	"gmail/auth/keychain":           {"gmail/auth"},
 	"gmail/auth/tokenstore":         {"gmail/auth", "gmail/auth/"},
 	"gmail/pubsub":                  {"gmail"},
+	"gmail/unsubscribe":             {"", "queue", "mime", "mime/"},
+	"gmail/senders":                 {"", "queue", "mime", "gmail", "gmail/gmailapi", "gmail/mailstore"},
+	"gmail/aging":                   {"", "queue", "gmail", "gmail/mailstore", "rules"},
+	"gmail/pipeline":                {"", "queue", "queue/driver", "gmail", "gmail/aging", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/senders", "rules", "rules/rulesfile", "rules/rulestore", "safety", "safety/audit", "safety/checkpoint", "safety/events", "safety/stop", "undo"},
+	"gmail/pipeline/webapi":         {"", "queue", "gmail", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/pipeline", "rules", "rules/rulestore", "safety", "safety/checkpoint", "safety/stop"},
 	"gmail/gmailtest":               {"queue", "queue/sqlite", "mime", "mime/", "gmail/gmailtest/"},
 	"gmail/gmailtest/cmd/gmailtest": {"gmail/gmailtest", "gmail/gmailtest/"},
 	"gmail/gmailtest/faults":        {},
@@ -58,12 +68,18 @@ var mayImport = map[string][]string{
 	"llm/gemini":                    {"llm", "llm/internal/"},
 	"llm/llmtest":                   {"llm", "llm/decide"},
 	"llm/rediscache":                {"llm"},
-	"safety":                        {"", "queue", "mime", "mime/", "safety/audit", "safety/injection"},
+	"safety":                        {"", "queue", "mime", "mime/", "safety/audit", "safety/checkpoint", "safety/events", "safety/groups", "safety/injection", "safety/internal/", "safety/limits", "safety/origin", "safety/stop"},
+	"safety/checkpoint":             {"", "queue"},
+	"safety/groups":                 {"queue"},
+	"safety/origin":                 {"", "mime", "mime/"},
+	"safety/events":                 {"", "queue", "safety/audit"},
+	"safety/limits":                 {"", "queue", "safety/events"},
+	"safety/stop":                   {"", "queue", "safety/events"},
 	"safety/injection":              {"", "mime", "mime/"},
 	"safety/audit":                  {"queue"},
-	"safety/discord":                {"", "queue", "safety"},
+	"safety/discord":                {"", "queue", "safety", "safety/checkpoint"},
 	"safety/discord/discordtest":    {},
-	"safety/webhook":                {"", "queue", "safety"},
+	"safety/webhook":                {"", "queue", "safety", "safety/checkpoint"},
 	"undo":                          {"", "queue", "safety"},
 }
 
@@ -117,7 +133,11 @@ func TestLightPackagesStayLight(t *testing.T) {
 		"github.com/stretchr/testify":    "test libraries do not belong into users' binaries",
 		"pgregory.net/rapid":             "test libraries do not belong into users' binaries",
 	}
-	for _, name := range []string{".", "./mime", "./mime/calendar", "./mime/htmltext", "./mime/authres", "./mime/lookalike", "./mime/reply", "./rules", "./rules/backtest", "./rules/rulesfile", "./rules/rulestore", "./rules/sieve", "./rules/gmailfilter", "./safety", "./undo", "./queue", "./queue/queueui", "./llm", "./llm/decide", "./llm/guidance"} {
+	for _, name := range []string{".", "./mime", "./mime/calendar", "./mime/htmltext", "./mime/authres",
+		"./mime/bounce", "./mime/charset", "./mime/lookalike", "./mime/reply", "./rules", "./rules/backtest",
+		"./rules/rulesfile", "./rules/rulestore", "./rules/sieve", "./rules/gmailfilter", "./safety", "./undo",
+		"./gmail/mailindex", "./queue", "./queue/queueui", "./llm", "./llm/decide",
+		"./llm/guidance"} {
 		t.Run("package "+name, func(t *testing.T) {
 			for _, dep := range list(t, name, "{{.ImportPath}}", "-deps") {
 				for path, why := range forbidden {
@@ -135,7 +155,8 @@ func TestLightPackagesStayLight(t *testing.T) {
 func TestAuthBringsNoPlaceForGrants(t *testing.T) {
 	for _, dep := range list(t, "./gmail/auth", "{{.ImportPath}}", "-deps") {
 		for _, path := range []string{"github.com/zalando/go-keyring", "filippo.io/age"} {
-			require.False(t, dep == path || strings.HasPrefix(dep, path+"/"), "package gmail/auth depends on %s: packages beside it do", path)
+			require.False(t, dep == path || strings.HasPrefix(dep, path+"/"),
+				"package gmail/auth depends on %s: packages beside it do", path)
 		}
 	}
 }
@@ -143,7 +164,8 @@ func TestAuthBringsNoPlaceForGrants(t *testing.T) {
 // A program that is pushed to, or polls, links no client of Pub/Sub.
 func TestGmailBringsNoClientOfPubSub(t *testing.T) {
 	for _, dep := range list(t, "./gmail", "{{.ImportPath}}", "-deps") {
-		require.False(t, strings.HasPrefix(dep, "cloud.google.com/go/pubsub/"), "package gmail depends on %s: gmail/pubsub does", dep)
+		require.False(t, strings.HasPrefix(dep, "cloud.google.com/go/pubsub/"),
+			"package gmail depends on %s: gmail/pubsub does", dep)
 	}
 }
 
@@ -165,15 +187,19 @@ func list(t *testing.T, pattern, format string, flags ...string) []string {
 // A program that starts the daemon by itself links no commands, and what works is known to none of its doors.
 func TestTheAppOfPostroomdHasNoCommands(t *testing.T) {
 	for _, dep := range list(t, "./examples/postroomd/app", "{{.ImportPath}}", "-deps") {
-		for _, path := range []string{"github.com/spf13/cobra", module + "/examples/postroomd/cli", module + "/examples/postroomd/httpapi", module + "/examples/postroomd/view"} {
-			require.False(t, dep == path || strings.HasPrefix(dep, path+"/"), "package app depends on %s: commands and pages take the App", dep)
+		for _, path := range []string{"github.com/spf13/cobra", module + "/examples/postroomd/cli",
+			module + "/examples/postroomd/httpapi", module + "/examples/postroomd/view"} {
+			require.False(t, dep == path || strings.HasPrefix(dep, path+"/"),
+				"package app depends on %s: commands and pages take the App", dep)
 		}
 	}
 }
 
 // A program that only reads mail, or decides about it, has no need of a web client.
 func TestMimeBringsNoHTTP(t *testing.T) {
-	for _, pkg := range []string{"./mime", "./mime/authres", "./mime/htmltext", "./mime/lookalike", "./mime/reply"} { // the library of mime/calendar brings one
+	// The library of mime/calendar brings one.
+	for _, pkg := range []string{"./mime", "./mime/authres", "./mime/bounce", "./mime/charset", "./mime/htmltext",
+		"./mime/lookalike", "./mime/reply"} {
 		require.NotContains(t, list(t, pkg, "{{.ImportPath}}", "-deps"), "net/http", "package %s depends on net/http", pkg)
 	}
 }

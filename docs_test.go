@@ -28,7 +28,8 @@ func TestReadmeSnippetsAreCompiled(t *testing.T) {
 		return err
 	}))
 	for _, snippet := range snippets {
-		require.Contains(t, sources.String(), squeeze(snippet[1]), "copy the snippet from a compiled file, an Example or a program")
+		require.Contains(t, sources.String(), squeeze(snippet[1]),
+			"copy the snippet from a compiled file, an Example or a program")
 	}
 }
 

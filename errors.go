@@ -9,18 +9,18 @@ import (
 var (
 	// ErrMessageGone reports that the provider no longer has the message.
 	ErrMessageGone = errors.New("the message no longer exists in the mailbox")
-	// ErrMessageBusy reports that another action of the message is executing, or comes first. errors.As finds the [*BusyError], which names that
-	// action.
+	// ErrMessageBusy reports that another action of the message is executing, or comes first. errors.As finds the
+	// [*BusyError], which names that action.
 	ErrMessageBusy = errors.New("another action of the message is executing")
-	// ErrHeld reports that nothing may start now, although nothing is wrong with the action. errors.As finds the [*HeldError],
-	// which has the reason.
+	// ErrHeld reports that nothing may start now, although nothing is wrong with the action. errors.As finds the
+	// [*HeldError], which has the reason.
 	ErrHeld = errors.New("it may not start now")
 	// ErrNotFound reports that nothing is stored under the id.
 	ErrNotFound = errors.New("not found")
 )
 
-// A HeldError is returned when no action or undo may start now, for example because a person has stopped everything, or during
-// quiet hours. Try again later. It matches [ErrHeld].
+// A HeldError is returned when no action or undo may start now, for example because a person has stopped everything,
+// or during quiet hours. Try again later. It matches [ErrHeld].
 type HeldError struct {
 	Reason string    // for people
 	Until  time.Time // when it may start; zero if unknown
@@ -37,8 +37,9 @@ func (e *HeldError) Error() string {
 // Is matches [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// A BusyError is returned when an action cannot start because another action of the same message is executing, or the wake-up of
-// a snooze, or because another has to be carried out before. Try again when that has ended. It matches [ErrMessageBusy].
+// A BusyError is returned when an action cannot start because another action of the same message is executing, or the
+// wake-up of a snooze, or because another has to be carried out before. Try again when that has ended. It matches
+// [ErrMessageBusy].
 type BusyError struct {
 	MessageID string
 	ActionID  string // the other action, or the snooze

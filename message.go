@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Message is one mail as rules, models and people see it: parsed, decoded, in UTF-8. The package that fetched it keeps the raw
-// bytes.
+// A Message is one mail as rules, models and people see it: parsed, decoded, in UTF-8. The package that fetched it
+// keeps the raw bytes.
 type Message struct {
 	// ID and ThreadID are UUIDs that Postroom assigns and never changes. ProviderID and ProviderThreadID are Gmail's ids.
 	ID               string
@@ -49,8 +49,8 @@ type Message struct {
 	Size int64
 }
 
-// Header returns the values of every header field with the name, in the order of the message; nil if there is none. Names are
-// compared without regard to case (RFC 5322, section 1.2.2).
+// Header returns the values of every header field with the name, in the order of the message; nil if there is none.
+// Names are compared without regard to case (RFC 5322, section 1.2.2).
 func (m *Message) Header(name string) []string {
 	var values []string
 	for _, h := range m.Headers {
@@ -77,9 +77,9 @@ type Attachment struct {
 	Size        int64  `json:"size"`
 	Inline      bool   `json:"inline,omitempty"`
 	ContentID   string `json:"content_id,omitempty"`
-	// Kind is empty for a file. Other kinds are parts that people do not call attachments: a "picture" that the HTML shows, a
-	// "signature", a "report" about the delivery or the reading of a message, a "calendar". An "unread" part holds parts that
-	// were not read because the message is too large or nested too deeply; they may include its text.
+	// Kind is empty for a file. Other kinds are parts that people do not call attachments: a "picture" that the HTML
+	// shows, a "signature", a "report" about the delivery or the reading of a message, a "calendar". An "unread" part
+	// holds parts that were not read because the message is too large or nested too deeply; they may include its text.
 	Kind string `json:"kind,omitempty"`
 }
 
@@ -101,8 +101,8 @@ func (a Address) Domain() string {
 	return strings.ToLower(a.Email[at+1:])
 }
 
-// String formats the address for people: "Name <email>". The result must not be put into a header; package mime formats addresses
-// for headers.
+// String formats the address for people: "Name <email>". The result must not be put into a header; package mime
+// formats addresses for headers.
 func (a Address) String() string {
 	if a.Name == "" {
 		return a.Email

@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
-// Texts returns the parameter as a list; a string that is not blank is a list of one. It returns false if the parameter is
-// anything else, or an empty list.
+// Texts returns the parameter as a list; a string that is not blank is a list of one. It returns false if the
+// parameter is anything else, or an empty list.
 func (p Parameters) Texts(name string) ([]string, bool) {
 	switch v := p[name].(type) {
 	case string:
@@ -156,7 +158,8 @@ func show(value any) string {
 func (p *Parameter) validate() error {
 	switch {
 	case !kindName.MatchString(p.Name):
-		return fmt.Errorf("has the Name %q; write lower-case letters, digits and underscores, beginning with a letter, at most 50", p.Name)
+		return fmt.Errorf(
+			"has the Name %q; write lower-case letters, digits and underscores, beginning with a letter, at most 50", p.Name)
 	case parameterTypes[p.Type] == "":
 		return fmt.Errorf("%q has the Type %q; use one of the constants, such as TextParameter", p.Name, p.Type)
 	case len(p.Values) > 0 && p.Type != TextParameter:
@@ -166,7 +169,8 @@ func (p *Parameter) validate() error {
 	case p.Recipient && p.Type != TextParameter && p.Type != TextsParameter:
 		return fmt.Errorf("%q is a Recipient, which only a TextParameter or a TextsParameter may be", p.Name)
 	case p.Recipient && slices.ContainsFunc(p.Values, notRecipient):
-		return fmt.Errorf("%q is a Recipient and has %q among its Values, which is no address", p.Name, p.Values[slices.IndexFunc(p.Values, notRecipient)])
+		return fmt.Errorf("%q is a Recipient and has %q among its Values, which is no address", p.Name,
+			p.Values[slices.IndexFunc(p.Values, notRecipient)])
 	case p.Min > p.Max:
 		return fmt.Errorf("%q has the Min %d above its Max %d", p.Name, p.Min, p.Max)
 	case slices.ContainsFunc(p.Values, blank):
@@ -176,4 +180,49 @@ func (p *Parameter) validate() error {
 		return errors.New(strconv.Quote(p.Name) + ": Summary " + detail)
 	}
 	return nil
+}
+
+// maxAddress is the length of the longest address in bytes (RFC 5321, section 4.5.3.1): 64, an @, 255.
+const maxAddress = 320
+
+// notRecipient reports whether nothing can be sent to what a text says: it is no address, with or without a name
+// before it, and not several with commas between them. Control characters are in none: those that end a header field,
+// and others that nobody sees. A name is written as it is read, and not encoded as in a header (RFC 2047).
+func notRecipient(text string) bool {
+	if strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(text, "=?") {
+		return true
+	}
+	if isAddressList(text) {
+		return false
+	}
+	// QUIRK: RFC 5322, section 3.4, has commas between addresses, and Outlook's users write semicolons.
+	several := strings.Split(strings.TrimSuffix(strings.TrimSpace(text), ";"), ";")
+	return slices.ContainsFunc(several, func(one string) bool { return !isAddressList(one) && !isNamed(one) })
+}
+
+// isNamed reports whether a text is an address in angle brackets after a name.
+//
+// QUIRK: RFC 5322, section 3.2.4, has quotes around a name with characters such as [, : or @. People write Support
+// [EU] <eu@example.com>.
+func isNamed(text string) bool {
+	name, address, ok := strings.Cut(strings.TrimSpace(text), "<")
+	address, ends := strings.CutSuffix(address, ">")
+	return ok && ends && !strings.ContainsAny(name, `",;\<>()`) && !strings.ContainsAny(address, " ,;<>") &&
+		isAddressList(address)
+}
+
+func isAddressList(text string) bool {
+	list, err := mail.ParseAddressList(text)
+	return err == nil && len(list) > 0 && !slices.ContainsFunc(list, func(a *mail.Address) bool {
+		return !sendable(a.Address)
+	})
+}
+
+// sendable reports whether mail can be sent to an address: not where the local part is beyond ASCII, which needs an
+// extension of SMTP (RFC 6531) that Gmail does not promise.
+func sendable(address string) bool {
+	at := strings.LastIndexByte(address, '@')
+	return at > 0 && len(address) <= maxAddress && !strings.ContainsFunc(address[:at], func(r rune) bool {
+		return r > unicode.MaxASCII
+	})
 }

@@ -75,16 +75,18 @@ type lostGrant struct {
 
 func (l *lostGrant) RoundTrip(r *http.Request) (*http.Response, error) {
 	if l.gone.Load() {
-		return nil, &oauth2.RetrieveError{ErrorCode: "invalid_grant", Response: &http.Response{StatusCode: http.StatusBadRequest}}
+		return nil, &oauth2.RetrieveError{ErrorCode: "invalid_grant",
+			Response: &http.Response{StatusCode: http.StatusBadRequest}}
 	}
 	return l.next.RoundTrip(r)
 }
 
 func (w *world) losingGrant() *lostGrant {
 	lost := &lostGrant{next: authorized(w).Transport}
-	client, err := gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: &http.Client{Transport: lost}, Endpoint: w.server.URL(), Limits: gmailapi.Limits{Unlimited: true}})
+	client, err := gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: &http.Client{Transport: lost},
+		Endpoint: w.server.URL(), Limits: gmailapi.Limits{Unlimited: true}})
 	require.NoError(w.t, err)
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil })
+	w.cfg.Clients = gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil })
 	return lost
 }
 
@@ -134,7 +136,7 @@ func TestJobsAreLeftToAProcessWithAccess(t *testing.T) {
 		return errors.New("nobody is to be told")
 	}
 	lacks := &gmailapi.Error{Op: "use account", Class: gmailapi.ClassNoAccess, Hint: "sign in here"}
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, lacks })
+	w.cfg.Clients = gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, lacks })
 	w.arriveMany(3)
 	job := w.runOnce(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, queue.StateQueued, job.State)
@@ -154,7 +156,10 @@ func TestMailboxWithoutAccess(t *testing.T) {
 	w := newWorld(t)
 	id, _ := w.known("INBOX")
 	lacks := &gmailapi.Error{Op: "use account", Class: gmailapi.ClassNoAccess}
-	mailbox, err := NewMailbox(MailboxConfig{Store: w.store, Clients: ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, lacks })})
+	mailbox, err := NewMailbox(MailboxConfig{Store: w.store,
+		Clients: gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) {
+			return nil, lacks
+		})})
 	require.NoError(t, err)
 	_, err = mailbox.Snapshot(t.Context(), w.account, id)
 	require.Equal(t, queue.Defer(lacks, 15*time.Minute), err)
@@ -201,7 +206,8 @@ func TestRemoveAccount(t *testing.T) {
 		for _, account := range []string{id, other} {
 			save(t, s, fullMessage(account))
 			write(t, s, func(ctx context.Context, tx queue.Tx) error {
-				if err := s.Copies().SaveBroken(ctx, tx, mailstore.BrokenMessage{AccountID: account, ProviderID: "b", JobID: "j", Reason: "r"}, []byte("x")); err != nil {
+				if err := s.Copies().SaveBroken(ctx, tx, mailstore.BrokenMessage{AccountID: account, ProviderID: "b", JobID: "j",
+					Reason: "r"}, []byte("x")); err != nil {
 					return err
 				}
 				return s.SaveLabel(ctx, tx, account, postroom.Label{ID: "L", Name: "L", Type: postroom.LabelUser})
@@ -220,7 +226,7 @@ func TestRemoveAccount(t *testing.T) {
 			func(ctx context.Context, tx queue.Tx) error { return s.Resume(ctx, tx, q, id) },
 			func(ctx context.Context, tx queue.Tx) error { return s.Pause(ctx, tx, q, id, "") },
 			func(ctx context.Context, tx queue.Tx) error {
-				_, err := s.EnsureAccount(ctx, tx, "me@example.com")
+				_, err := s.EnsureAccount(ctx, tx, "me@example.com", time.Time{})
 				return err
 			},
 		} {
@@ -292,6 +298,7 @@ func TestClientsOfAccounts(t *testing.T) {
 	_, err = NewClients(AccountClientsConfig{Limits: gmailapi.Limits{Concurrent: -1}})
 	require.ErrorContains(t, err, "AccountClientsConfig.Store is nil")
 	require.ErrorContains(t, err, "AccountClientsConfig.HTTPClient is nil")
-	_, err = NewClients(AccountClientsConfig{Store: w.store, HTTPClient: clients.cfg.HTTPClient, Limits: gmailapi.Limits{Concurrent: -1}})
+	_, err = NewClients(AccountClientsConfig{Store: w.store, HTTPClient: clients.cfg.HTTPClient,
+		Limits: gmailapi.Limits{Concurrent: -1}})
 	require.ErrorContains(t, err, "AccountClientsConfig.Limits.Concurrent is -1")
 }

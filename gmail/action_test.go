@@ -128,8 +128,8 @@ func (w *world) requireDeleted(action postroom.Action, providerID string) {
 	require.Zero(w.t, n)
 }
 
-// The answer to a change is lost after it took effect: the retry keeps the first image from before, and the action is in
-// the ledger once.
+// The answer to a change is lost after it took effect: the retry keeps the first image from before, and the action is
+// in the ledger once.
 func TestAnswerLostAfterTheEffect(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -151,7 +151,7 @@ func TestAnswerLostAfterTheEffect(t *testing.T) {
 			job, action := w.act(message, tt.action, "")
 			require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 			require.Equal(t, 1, job.Failures)
-			require.Equal(t, 2, w.server.Counts()[tt.method])
+			require.Equal(t, 1, w.server.Counts()[tt.method], "the history says that it is done")
 			require.Equal(t, tt.before, action.UndoHint.Before.LabelIDs)
 			require.Equal(t, tt.after, action.UndoHint.After.LabelIDs)
 			atGmail, here := w.labels(providerID)
@@ -178,7 +178,7 @@ func TestCommitFailsAfterTheEffect(t *testing.T) {
 			w := newWorld(t)
 			message, providerID := w.known("INBOX")
 			var commits atomic.Int32
-			w.ledger.complete = func() error {
+			w.ledger.Completing = func() error {
 				if commits.Add(1) == 1 {
 					return errors.New("disk full")
 				}
@@ -190,7 +190,11 @@ func TestCommitFailsAfterTheEffect(t *testing.T) {
 			require.Equal(t, postroom.ActionCompleted, done.State)
 			require.Equal(t, []string{"INBOX"}, done.UndoHint.Before.LabelIDs)
 			require.EqualValues(t, 2, commits.Load())
-			require.Equal(t, reads+1, w.server.Counts()[gmailtest.MessagesGet], "the image from before is read once")
+			reads++ // the image from before, once
+			if action == postroom.Archive {
+				reads++ // what has become of it since
+			}
+			require.Equal(t, reads, w.server.Counts()[gmailtest.MessagesGet])
 			if action == postroom.Delete {
 				w.requireDeleted(done, providerID)
 			}
@@ -261,7 +265,9 @@ func TestActionsThatFail(t *testing.T) {
 func TestActionWithoutAClient(t *testing.T) {
 	w := newWorld(t)
 	message, _ := w.known("INBOX")
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, errors.New("no token") })
+	w.cfg.Clients = gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) {
+		return nil, errors.New("no token")
+	})
 	job, done := w.act(message, postroom.Archive, "")
 	require.Equal(t, queue.StateFailed, job.State)
 	require.Equal(t, attempts.Unattended, job.Attempt)
@@ -285,7 +291,7 @@ func TestAnActionThatIsHeldSpendsNoAttempt(t *testing.T) {
 	w := newWorld(t)
 	message, _ := w.known("INBOX")
 	left := 3
-	w.ledger.held = func() error {
+	w.ledger.Holding = func() error {
 		if left--; left < 0 {
 			return nil
 		}
@@ -317,7 +323,7 @@ func TestActionThatIsNotToBeDone(t *testing.T) {
 			id := w.queued(postroom.Action{MessageID: message, Type: postroom.Archive})
 			a := w.action(id)
 			a.State = tt.state
-			write(t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.ledger.put(ctx, tx, a) })
+			write(t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.ledger.Put(ctx, tx, a) })
 
 			job := w.job(w.run(NewActionJob(w.account, id)))
 			require.Equal(t, tt.want, job.State)
@@ -357,7 +363,8 @@ func TestActionThatIsNotOurs(t *testing.T) {
 func TestTheBuiltinKindsAreThoseCarriedOut(t *testing.T) {
 	var kinds *postroom.Kinds
 	for _, a := range kinds.Types() {
-		kind, err := (&jobs{}).kindOf(postroom.Action{Type: a, Parameters: postroom.Parameters{"label": "Label_1", "amount": 1, "units": "days"}})
+		kind, err := (&jobs{}).kindOf(
+			postroom.Action{Type: a, Parameters: postroom.Parameters{"label": "Label_1", "amount": 1, "units": "days"}})
 		require.NoError(t, err, a)
 		if kind.Effect == nil {
 			require.Contains(t, []postroom.ActionType{postroom.None, postroom.Delete}, a)

@@ -15,9 +15,10 @@ import (
 // maxRestarts is how often a list begins again when the token of a page is refused. A server may refuse each.
 const maxRestarts = 3
 
-// BackfillQuery returns a search for the mail that Gmail received in a time range and that query finds, for [NewBackfillJob]. It
-// begins at from and ends before to, in whole seconds that omit nothing of the range. A zero time leaves that end open, and an
-// empty query finds all mail. Gmail reads a date as midnight in California, so the range is in seconds of the Unix epoch.
+// BackfillQuery returns a search for the mail that Gmail received in a time range and that query finds, for
+// [NewBackfillJob]. It begins at from and ends before to, in whole seconds that omit nothing of the range. A zero
+// time leaves that end open, and an empty query finds all mail. Gmail reads a date as midnight in California, so the
+// range is in seconds of the Unix epoch.
 func BackfillQuery(query string, from, to time.Time) string {
 	var terms []string
 	if !from.IsZero() {
@@ -50,8 +51,8 @@ func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) err
 	return cause
 }
 
-// backfillPage lists one page and commits in one transaction: the ingest jobs of its messages, the job of the next page, the
-// progress of the account, and its own completion.
+// backfillPage lists one page and commits in one transaction: the ingest jobs of its messages, the job of the next
+// page, the progress of the account, and its own completion.
 func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
@@ -60,7 +61,8 @@ func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload])
 	payload := w.Payload
 	page, profile, err := j.listPage(ctx, client, account, payload)
 	if gmailapi.IsPageRefused(payload.PageToken, err) && payload.Restarts < maxRestarts {
-		j.Logger.WarnContext(ctx, "Gmail refuses the token of a page; the backfill begins again", "account", account.Email, "query", payload.Query)
+		j.Logger.WarnContext(ctx, "Gmail refuses the token of a page; the backfill begins again", "account", account.Email,
+			"query", payload.Query)
 		payload.PageToken, payload.Restarts = "", payload.Restarts+1
 		page, profile, err = j.listPage(ctx, client, account, payload)
 	}
@@ -81,9 +83,10 @@ func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload])
 	})
 }
 
-// listPage lists the page, and reads the profile if necessary. The cursor is read before the first listing, so that a history
-// sync sees changes during the listing. The number of messages is for the progress.
-func (j *jobs) listPage(ctx context.Context, client *gmailapi.Client, account mailstore.Account, p BackfillPayload) (page gmailapi.MessagePage, profile gmailapi.Profile, err error) {
+// listPage lists the page, and reads the profile if necessary. The cursor is read before the first listing, so that a
+// history sync sees changes during the listing. The number of messages is for the progress.
+func (j *jobs) listPage(ctx context.Context, client *gmailapi.Client, account mailstore.Account,
+	p BackfillPayload) (page gmailapi.MessagePage, profile gmailapi.Profile, err error) {
 	if account.HistoryID == 0 || p.PageToken == "" && p.Query == "" {
 		if profile, err = j.profile(ctx, client, account); err != nil {
 			return page, profile, err
@@ -96,9 +99,13 @@ func (j *jobs) listPage(ctx context.Context, client *gmailapi.Client, account ma
 }
 
 func pageJobs(payload BackfillPayload, page gmailapi.MessagePage) []queue.NewJob {
+	priority := priorityBackfill
+	if payload.Recent || payload.Gap != 0 {
+		priority = priorityMissed
+	}
 	jobs := make([]queue.NewJob, 0, len(page.IDs)+1)
 	for _, id := range page.IDs {
-		jobs = append(jobs, IngestPayload{AccountID: payload.AccountID, MessageID: id, Gap: payload.Gap}.job())
+		jobs = append(jobs, IngestPayload{AccountID: payload.AccountID, MessageID: id, Gap: payload.Gap}.job(priority))
 	}
 	if page.NextPageToken != "" {
 		payload.PageToken = page.NextPageToken
@@ -107,15 +114,16 @@ func pageJobs(payload BackfillPayload, page gmailapi.MessagePage) []queue.NewJob
 	return jobs
 }
 
-// recordPage records the progress of the backfill. It sets the cursor only if there is none: a sync has yet to read the history
-// after an existing cursor.
-func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayload, page gmailapi.MessagePage, profile gmailapi.Profile) error {
+// recordPage records the progress of the backfill. It sets the cursor only if there is none: a sync has yet to read
+// the history after an existing cursor.
+func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayload, page gmailapi.MessagePage,
+	profile gmailapi.Profile) error {
 	cursor, err := j.Store.Progress().LockCursor(ctx, tx, payload.AccountID)
 	if err != nil {
 		return err
 	}
 	if cursor == 0 && profile.HistoryID != 0 {
-		if err := j.Store.Progress().MoveCursor(ctx, tx, payload.AccountID, profile.HistoryID, true); err != nil {
+		if err := j.Store.Progress().StartCursor(ctx, tx, payload.AccountID, profile.HistoryID, profile.At); err != nil {
 			return err
 		}
 	}

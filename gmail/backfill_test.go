@@ -38,7 +38,8 @@ func TestBackfillPageByPage(t *testing.T) {
 	require.Equal(t, ids, w.seen)
 
 	account := w.state()
-	require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 25, Estimate: 25}, account.Backfill)
+	require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 25, Estimate: 25},
+		account.Backfill)
 	require.Equal(t, latest, account.HistoryID)
 	require.WithinDuration(t, time.Now(), account.LastSyncAt, time.Minute)
 
@@ -57,7 +58,7 @@ func TestMailThatArrivesDuringABackfill(t *testing.T) {
 	w.arriveMany(5)
 	before := w.latest()
 	var once sync.Once
-	w.wire.before = func(r *http.Request) {
+	w.wire.Before = func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/messages") {
 			once.Do(func() { w.arrive(plainMail, "INBOX") })
 		}
@@ -98,7 +99,8 @@ func TestBackfillThatStoppedIsResumed(t *testing.T) {
 
 	w.run(NewBackfillJob(w.account, backfill.Query, backfill.Page))
 	require.Len(t, w.seen, 6)
-	require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 6, Estimate: 6}, w.state().Backfill)
+	require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 6, Estimate: 6},
+		w.state().Backfill)
 }
 
 // A token of a page does not last for ever. The backfill begins again, fetches nothing twice, and ends.
@@ -106,10 +108,13 @@ func TestBackfillWhosePageIsRefused(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		w.cfg.PageSize, w.cfg.Logger = 2, slog.New(slog.DiscardHandler)
 		w.arriveMany(6)
-		w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 3, Status: http.StatusBadRequest, Message: "Invalid pageToken"})
+		w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 3, Status: http.StatusBadRequest,
+			Message: "Invalid pageToken"})
 		w.run(NewBackfillJob(w.account, "", ""))
-		require.Equal(t, map[queue.State]int{queue.StateCompleted: 5}, w.jobs("backfill.gmail"), "the third one lists the first page")
-		require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 6, Estimate: 6}, w.state().Backfill)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 5}, w.jobs("backfill.gmail"),
+			"the third one lists the first page")
+		require.Equal(t, mailstore.Backfill{State: mailstore.BackfillDone, Pages: 3, Messages: 6, Estimate: 6},
+			w.state().Backfill)
 		require.Len(t, w.seen, 6)
 		require.Equal(t, 6, w.server.Counts()[gmailtest.MessagesGet])
 
@@ -123,14 +128,15 @@ func TestBackfillWhosePagesAreAllRefused(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.PageSize, w.cfg.Logger = 2, slog.New(slog.DiscardHandler)
 	w.arriveMany(6)
-	w.wire.before = func(r *http.Request) {
+	w.wire.Before = func(r *http.Request) {
 		if query := r.URL.Query(); query.Has("pageToken") {
 			query.Set("pageToken", "refused")
 			r.URL.RawQuery = query.Encode()
 		}
 	}
 	w.run(NewBackfillJob(w.account, "", ""))
-	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1 + maxRestarts, queue.StateFailed: 1}, w.jobs("backfill.gmail"))
+	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1 + maxRestarts, queue.StateFailed: 1},
+		w.jobs("backfill.gmail"))
 	require.Len(t, w.seen, 2)
 	require.Equal(t, mailstore.BackfillFailed, w.state().Backfill.State)
 	require.Contains(t, w.state().Backfill.Error, "400")
@@ -179,7 +185,8 @@ func TestBackfillOfARange(t *testing.T) {
 	starred := w.arrive(recent(), "INBOX", "STARRED")
 	plain := w.arrive(recent(), "INBOX")
 	day := 24 * time.Hour
-	w.run(NewBackfillJob(w.account, BackfillQuery("is:starred OR is:important", time.Now().Add(-day), time.Now().Add(day)), ""))
+	w.run(NewBackfillJob(w.account, BackfillQuery("is:starred OR is:important", time.Now().Add(-day),
+		time.Now().Add(day)), ""))
 	require.Equal(t, []string{starred}, w.seen)
 	w.run(NewBackfillJob(w.account, BackfillQuery("", time.Now().Add(-day), time.Time{}), ""))
 	require.Equal(t, []string{starred, plain}, w.seen)
@@ -238,7 +245,7 @@ func TestKeys(t *testing.T) {
 		{"poll", NewHistorySyncJob("a", 0), queue.WhileUnfinished("history.sync.gmail:a")},
 		{"labels", NewLabelsSyncJob("a"), queue.WhileUnfinished("labels.sync.gmail:a")},
 		{"ingest", NewIngestJob("a", "m"), queue.Forever("ingest.gmail:a:m")},
-		{"ingest after a gap", IngestPayload{AccountID: "a", MessageID: "m", Gap: 9}.job(), queue.Forever("ingest.gmail:a:m:9")},
+		{"ingest after a gap", IngestPayload{AccountID: "a", MessageID: "m", Gap: 9}.job(priorityNew), queue.Forever("ingest.gmail:a:m:9")},
 		{"action", NewActionJob("a", "x"), queue.WhileUnfinished("action.gmail:a:x")},
 	}
 	for _, tt := range tests {

@@ -19,21 +19,21 @@ type AccountClientsConfig struct {
 	// Store has the accounts. Required.
 	Store *mailstore.Store
 	// HTTPClient returns the client that carries and authorizes the requests of an account, such as the HTTPClient of an
-	// auth.Source. It is called once for each account, when the account is first used, and again after an error. If this process
-	// has no access to the account and another one may, return an [*gmailapi.Error] of [gmailapi.ClassNoAccess]. Its clients should share one
-	// transport, so that they share connections. Required.
+	// auth.Source. It is called once for each account, when the account is first used, and again after an error. If this
+	// process has no access to the account and another one may, return an [*gmailapi.Error] of [gmailapi.ClassNoAccess].
+	// Its clients should share one transport, so that they share connections. Required.
 	HTTPClient func(ctx context.Context, account mailstore.Account) (*http.Client, error)
-	// Endpoint, Timeout and Limits are those of each account's [gmailapi.ClientConfig]; each account has the whole Limits. If the Store is
-	// on PostgreSQL, the limits hold for all processes on it together: the units per minute exactly; a Retry-After after two
-	// seconds; and Concurrent is divided among the processes that call for the account, except during the seconds in which one
-	// joins.
+	// Endpoint, Timeout and Limits are those of each account's [gmailapi.ClientConfig]; each account has the whole
+	// Limits. If the Store is on PostgreSQL, the limits hold for all processes on it together: the units per minute
+	// exactly; a Retry-After after two seconds; and Concurrent is divided among the processes that call for the account,
+	// except during the seconds in which one joins.
 	Endpoint string
 	Timeout  time.Duration
 	Limits   gmailapi.Limits
 }
 
-// AccountClients makes one client for each account, when it is first used, and returns the same one from then on. It is safe for
-// concurrent use. [NewClients] makes one.
+// AccountClients makes one client for each account, when it is first used, and returns the same one from then on. It
+// is safe for concurrent use. [NewClients] makes one.
 type AccountClients struct {
 	cfg AccountClientsConfig
 
@@ -41,7 +41,7 @@ type AccountClients struct {
 	clients map[string]*accountClient
 }
 
-var _ Clients = (*AccountClients)(nil)
+var _ gmailapi.Clients = (*AccountClients)(nil)
 
 // An accountClient is the place of one account's client.
 type accountClient struct {
@@ -53,7 +53,8 @@ type accountClient struct {
 func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 	err := errors.Join(
 		fields.Required("gmail: AccountClientsConfig.Store", cfg.Store, giveStore),
-		fields.Required("gmail: AccountClientsConfig.HTTPClient", cfg.HTTPClient, "a function that returns an account's HTTP client"),
+		fields.Required("gmail: AccountClientsConfig.HTTPClient", cfg.HTTPClient,
+			"a function that returns an account's HTTP client"),
 	)
 	if err != nil {
 		return nil, err
@@ -67,8 +68,9 @@ func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 	return &AccountClients{cfg: cfg, clients: make(map[string]*accountClient)}, nil
 }
 
-// Client returns the client of the account. Within a job of this package it uses the account as the attempt has read it. A
-// missing account is an error of [gmailapi.ClassNotFound] that matches [postroom.ErrNotFound], and its client is dropped.
+// Client returns the client of the account. Within a job of this package it uses the account as the attempt has read
+// it. A missing account is an error of [gmailapi.ClassNotFound] that matches [postroom.ErrNotFound], and its client
+// is dropped.
 func (c *AccountClients) Client(ctx context.Context, accountID string) (*gmailapi.Client, error) {
 	account, err := jobAccount(ctx, c.cfg.Store, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -86,7 +88,8 @@ func (c *AccountClients) Client(ctx context.Context, accountID string) (*gmailap
 	}
 	carrier, err := c.cfg.HTTPClient(ctx, account)
 	if err == nil {
-		err = fields.Required("gmail: AccountClientsConfig.HTTPClient: the client of "+account.Email, carrier, "a client and no error, or an error")
+		err = fields.Required("gmail: AccountClientsConfig.HTTPClient: the client of "+account.Email, carrier,
+			"a client and no error, or an error")
 	}
 	if err == nil {
 		place.client, err = c.newClient(carrier, accountID)

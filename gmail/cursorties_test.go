@@ -17,7 +17,8 @@ func (w *world) cursorOf(providerID string) {
 	w.cursorAt(m.HistoryId)
 }
 
-// A message whose last change has the id of the cursor before a gap may be one that no sync has seen: it is taken in, and once.
+// A message whose last change has the id of the cursor before a gap may be one that no sync has seen: it is taken in,
+// and once.
 func TestGapTakesInWhatChangedAtTheCursor(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		before := w.arriveOld("INBOX")
@@ -36,13 +37,14 @@ func TestGapTakesInWhatChangedAtTheCursor(t *testing.T) {
 	})
 }
 
-// A sync that moves the cursor to the very id of what an ingest has read may have passed another change of that id: the ingest reads again.
+// A sync that moves the cursor to the very id of what an ingest has read may have passed another change of that id:
+// the ingest reads again.
 func TestIngestThatASyncOvertakesAtItsOwnID(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		w.synced()
 		id := w.arrive(plainMail, "INBOX")
 		var once sync.Once
-		w.wire.after = func(r *http.Request, _ *http.Response) {
+		w.wire.After = func(r *http.Request, _ *http.Response) {
 			if strings.HasSuffix(r.URL.Path, "/messages/"+id) {
 				once.Do(func() {
 					w.cursorOf(id)

@@ -1,14 +1,13 @@
 package gmail
 
 import (
-	"context"
+	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/queue"
 )
 
-// A LabelsEvent is a change of a stored message's labels at Gmail, by a person or another program. A change by an action or an
-// undo of this program is stored when it is made, and is no event.
+// A LabelsEvent is a change of a stored message's labels at Gmail, by a person or another program. A change by an
+// action or an undo of this program is stored when it is made, and is no event.
 type LabelsEvent struct {
 	AccountID  string
 	MessageID  string // ours, a UUID
@@ -18,8 +17,9 @@ type LabelsEvent struct {
 	Labels     postroom.Snapshot    // afterwards
 }
 
-// A DeletedEvent is the permanent deletion of a stored message at Gmail, by a person, another program, or Gmail itself, which
-// empties the trash. A deletion by an action of this program is no event. Moving a message to the trash is a LabelsEvent.
+// A DeletedEvent is the permanent deletion of a stored message at Gmail, by a person, another program, or Gmail
+// itself, which empties the trash. A deletion by an action of this program is no event. Moving a message to the trash
+// is a LabelsEvent.
 type DeletedEvent struct {
 	AccountID  string
 	MessageID  string // ours, a UUID
@@ -38,34 +38,32 @@ const (
 	SourceAction    ChangeSource = "action"    // Gmail did not have the message when it was to be changed
 )
 
-func (j *jobs) labelsChanged(ctx context.Context, tx queue.Tx, e LabelsEvent) error {
-	if j.OnLabelsChanged == nil || e.Change.IsZero() {
-		return nil
-	}
-	return j.OnLabelsChanged(ctx, tx, e)
+// A Reconciliation is a comparison of the stored messages of an account with the mailbox, and its corrections. It
+// lists the ids of all messages, and those of each label; each difference is verified by reading the message. Changes
+// after HistoryID are left to the history.
+type Reconciliation struct {
+	AccountID string
+	Cause     ReconcileCause
+	HistoryID uint64 // of the mailbox before it was listed
+
+	Listed     int // messages of the mailbox
+	Added      int // messages that were missing here, and for which ingest jobs were enqueued
+	Relabelled int // messages that had other labels here
+	Deleted    int // messages that Gmail no longer has
+	Restored   int // messages that were marked as deleted here, and are not
+
+	StartedAt  time.Time
+	FinishedAt time.Time // zero while it runs
 }
 
-// deleted marks a message as deleted and reports whether it was stored and not deleted before.
-func (j *jobs) deleted(ctx context.Context, tx queue.Tx, accountID, providerID string, source ChangeSource) (bool, error) {
-	id, err := j.Store.Copies().MarkDeleted(ctx, tx, accountID, providerID)
-	if err != nil || id == "" {
-		return false, err
-	}
-	return true, j.messageDeleted(ctx, tx, DeletedEvent{AccountID: accountID, MessageID: id, ProviderID: providerID, Source: source})
-}
+// Differences returns the number of messages that were not stored as they are at Gmail.
+func (r Reconciliation) Differences() int { return r.Added + r.Relabelled + r.Deleted + r.Restored }
 
-// foundGone is deleted for a message that was to be changed.
-func (j *jobs) foundGone(ctx context.Context, tx queue.Tx, accountID, messageID string) error {
-	providerID, err := j.Store.Copies().MarkDeletedByID(ctx, tx, accountID, messageID)
-	if err != nil || providerID == "" {
-		return err
-	}
-	return j.messageDeleted(ctx, tx, DeletedEvent{AccountID: accountID, MessageID: messageID, ProviderID: providerID, Source: SourceAction})
-}
+// A ReconcileCause is the reason for a reconciliation.
+type ReconcileCause string
 
-func (j *jobs) messageDeleted(ctx context.Context, tx queue.Tx, e DeletedEvent) error {
-	if j.OnDeleted == nil {
-		return nil
-	}
-	return j.OnDeleted(ctx, tx, e)
-}
+// The causes of a reconciliation.
+const (
+	ReconcileGap   ReconcileCause = "gap"   // Gmail had no history from the cursor on
+	ReconcileCheck ReconcileCause = "check" // a job made by NewReconcileJob
+)

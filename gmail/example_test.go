@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"log"
+	"time"
 
 	"golang.org/x/oauth2"
 	api "google.golang.org/api/gmail/v1"
@@ -40,7 +41,7 @@ func Example() {
 	}
 	var account string
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		account, err = store.EnsureAccount(ctx, tx, server.Email())
+		account, err = store.EnsureAccount(ctx, tx, server.Email(), time.Time{})
 		return err
 	})
 	if err != nil {
@@ -65,7 +66,7 @@ func Example() {
 	}
 	err = gmail.Register(d, gmail.Config{
 		Store:   store,
-		Clients: gmail.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil }),
+		Clients: gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil }),
 		OnMessage: func(_ context.Context, _ queue.Tx, m *postroom.Message) error {
 			fmt.Printf("%s: %q\n", m.LabelIDs, m.Subject) // or: enqueue what is to be done with it, with the transaction
 			return nil

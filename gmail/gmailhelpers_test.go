@@ -3,32 +3,16 @@ package gmail
 import (
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/outbox"
+	"github.com/postroom-go/postroom/queue"
 )
-
-const outgoing = "From: you@example.com\r\nTo: ann@example.com\r\nSubject: Tea\r\nMessage-ID: <tea@example.com>\r\n\r\nAt five?\r\n"
-
-// rawAt returns the bytes of a message at Gmail.
-func (w *world) rawAt(id string) []byte {
-	w.t.Helper()
-	m, err := w.client.GetRaw(w.t.Context(), id)
-	require.NoError(w.t, err)
-	raw, err := m.Bytes()
-	require.NoError(w.t, err)
-	return raw
-}
-
-// hideFromSearch answers a search for a Message-ID as Gmail does before it has indexed the message.
-func hideFromSearch(r *http.Request, answer *http.Response) {
-	if strings.Contains(r.URL.Query().Get("q"), "rfc822msgid:") {
-		setBody(answer, `{"resultSizeEstimate":0}`)
-	}
-}
 
 // clientOf makes a client of a server that answers every call with the handler.
 func clientOf(t *testing.T, handler http.HandlerFunc) *gmailapi.Client {
@@ -38,4 +22,28 @@ func clientOf(t *testing.T, handler http.HandlerFunc) *gmailapi.Client {
 	c, err := gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: server.Client(), Endpoint: server.URL})
 	require.NoError(t, err)
 	return c
+}
+
+// letter is a message that has been delivered and ingested; the id is ours.
+func (w *world) letter(raw string) (id string, m gmailtest.Message) {
+	w.t.Helper()
+	m, err := w.server.Deliver(w.t.Context(), []byte(raw))
+	require.NoError(w.t, err)
+	w.run(NewIngestJob(w.account, m.ID))
+	return w.ours(m.ID), m
+}
+
+// carryOut runs an action that sends, and returns it and the job that sent.
+func (w *world) carryOut(a postroom.Action) (postroom.Action, *queue.Job) {
+	w.t.Helper()
+	id := w.queued(a)
+	w.run(NewActionJob(w.account, id))
+	jobs, err := w.queue.Jobs(w.t.Context(), queue.Filter{Types: []string{string(outbox.JobSend)}})
+	require.NoError(w.t, err)
+	for i := range jobs {
+		if jobs[i].Key.Name == string(outbox.JobSend)+":"+w.account+":"+id {
+			return w.action(id), w.job(jobs[i].ID)
+		}
+	}
+	return w.action(id), nil
 }

@@ -24,7 +24,8 @@ func printing(t *testing.T, handler postroom.Handler, undo postroom.Undoer) *wor
 	return w
 }
 
-// TestAHandlerRunsInTheActionsJob: its steps outlast its attempts, and what it commits is one with the end of the action.
+// TestAHandlerRunsInTheActionsJob: its steps outlast its attempts, and what it commits is one with the end of the
+// action.
 func TestAHandlerRunsInTheActionsJob(t *testing.T) {
 	printed, runs := 0, 0
 	w := printing(t, func(ctx context.Context, run postroom.Run, a postroom.Action) (postroom.Outcome, error) {
@@ -49,7 +50,8 @@ func TestAHandlerRunsInTheActionsJob(t *testing.T) {
 		return postroom.Outcome{
 			Undo: postroom.Parameters{"page": page},
 			Commit: func(ctx context.Context, tx postroom.Tx) error {
-				_, err := tx.ExecContext(ctx, `INSERT INTO printed (action, job, page) VALUES ($1, $2, $3)`, a.ID, run.JobID(), page)
+				_, err := tx.ExecContext(ctx, `INSERT INTO printed (action, job, page) VALUES ($1, $2, $3)`, a.ID,
+					run.JobID(), page)
 				if err == nil && runs == 2 {
 					return errors.New("the transaction is rolled back")
 				}
@@ -64,7 +66,8 @@ func TestAHandlerRunsInTheActionsJob(t *testing.T) {
 	require.Equal(t, queue.StateCompleted, job.State)
 	require.Equal(t, 3, runs)
 	require.Equal(t, 1, printed)
-	require.Equal(t, &postroom.UndoHint{InverseAction: postroom.None, Undo: postroom.Parameters{"page": 41.0}}, done.UndoHint)
+	require.Equal(t, &postroom.UndoHint{InverseAction: postroom.None, Undo: postroom.Parameters{"page": 41.0}},
+		done.UndoHint)
 	require.True(t, done.UndoHint.Undoable())
 	var rows []struct {
 		Action, Job string

@@ -35,7 +35,7 @@ func TestHistoryBringsEverythingUpToDate(t *testing.T) {
 
 	job := w.job(w.run(NewHistorySyncJob(w.account, w.latest())))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
-	require.Equal(t, 1, job.Priority)
+	require.Equal(t, 2, job.Priority)
 	require.Equal(t, []string{added}, w.seen)
 	atGmail, here := w.labels(changed)
 	require.Equal(t, []string{"INBOX", "STARRED"}, here)
@@ -85,7 +85,8 @@ func TestHistoryGapLosesNothing(t *testing.T) {
 			known := w.arrive(recent(), "INBOX")
 			w.run(NewIngestJob(w.account, known))
 			w.synced()
-			w.exec(`UPDATE accounts SET last_sync_at = $1`, time.Now().Add(-tt.since).UTC().Format("2006-01-02T15:04:05.000000Z"))
+			w.exec(`UPDATE accounts SET last_sync_at = $1`,
+				time.Now().Add(-tt.since).UTC().Format("2006-01-02T15:04:05.000000Z"))
 			missed := w.arrive(recent(), "INBOX")
 			w.modify(known, add("STARRED"))
 			require.NoError(t, w.server.ForgetHistory(t.Context()))
@@ -94,7 +95,7 @@ func TestHistoryGapLosesNothing(t *testing.T) {
 			// A message that arrives after the profile was read is history again.
 			var late string
 			var once sync.Once
-			w.wire.before = func(r *http.Request) {
+			w.wire.Before = func(r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/messages") {
 					once.Do(func() { late = w.arrive(recent(), "INBOX") })
 				}
@@ -191,7 +192,8 @@ func (w *world) cursorAt(historyID uint64) {
 }
 
 func addedRecord(historyID int, messageID string) string {
-	return fmt.Sprintf(`{"id":"%d","messages":[{"id":%q}],"messagesAdded":[{"message":{"id":%q}}]}`, historyID, messageID, messageID)
+	return fmt.Sprintf(`{"id":"%d","messages":[{"id":%q}],"messagesAdded":[{"message":{"id":%q}}]}`, historyID,
+		messageID, messageID)
 }
 
 func TestHistoryOfSeveralPages(t *testing.T) {
@@ -286,7 +288,7 @@ func TestGapFoundTwice(t *testing.T) {
 	w.arrive(plainMail, "TRASH")
 	other := w.latest()
 	moved := false
-	w.wire.before = func(r *http.Request) {
+	w.wire.Before = func(r *http.Request) {
 		if !moved && strings.HasSuffix(r.URL.Path, "/profile") {
 			moved = true
 			w.cursorAt(other)

@@ -11,8 +11,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// syncHistory reads the history since the cursor. Each page is one transaction: its ingest jobs, its changes to stored messages,
-// and the cursor's move past it; the last one completes the job as well. All of it can be repeated.
+// syncHistory reads the history since the cursor. Each page is one transaction: its ingest jobs, its changes to
+// stored messages, and the cursor's move past it; the last one completes the job as well. All of it can be repeated.
 func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
@@ -44,7 +44,8 @@ func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload
 	}
 }
 
-func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[HistorySyncPayload], page gmailapi.HistoryPage) error {
+func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[HistorySyncPayload],
+	page gmailapi.HistoryPage) error {
 	accountID := w.Payload.AccountID
 	cursor, err := j.Store.Progress().LockCursor(ctx, tx, accountID)
 	if err != nil {
@@ -68,8 +69,10 @@ func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[History
 	return j.Store.Progress().MoveCursor(ctx, tx, accountID, max(cursor, cursorAfter(page)), page.NextPageToken == "")
 }
 
-// applyEvents stores the changes of a page and reports them to the host. It returns the ingest jobs of the messages that came.
-func (j *jobs) applyEvents(ctx context.Context, tx queue.Tx, accountID string, events []gmailapi.HistoryEvent) (ingests []queue.NewJob, err error) {
+// applyEvents stores the changes of a page and reports them to the host. It returns the ingest jobs of the messages
+// that came.
+func (j *jobs) applyEvents(ctx context.Context, tx queue.Tx, accountID string,
+	events []gmailapi.HistoryEvent) (ingests []queue.NewJob, err error) {
 	changes := labelChanges{jobs: j, accountID: accountID}
 	for _, event := range events {
 		switch event.Kind {
@@ -89,8 +92,9 @@ func (j *jobs) applyEvents(ctx context.Context, tx queue.Tx, accountID string, e
 	return ingests, changes.report(ctx, tx, changes.order...)
 }
 
-// labelChanges are the changes of labels that a page of the history holds. Those of one message are reported as one: an action
-// of ours and its undo, stored when they were made, are replayed by the history, and are no change together.
+// labelChanges are the changes of labels that a page of the history holds. Those of one message are reported as one:
+// an action of ours and its undo, stored when they were made, are replayed by the history, and are no change
+// together.
 type labelChanges struct {
 	*jobs
 	accountID string
@@ -134,8 +138,9 @@ func (c *labelChanges) report(ctx context.Context, tx queue.Tx, providerIDs ...s
 	return nil
 }
 
-// cursorAfter returns the cursor after the page. After the last page that is the mailbox's history id. After others it is one
-// less than the id of the last record, so that the next page, which may begin with the same id, is not missed.
+// cursorAfter returns the cursor after the page. After the last page that is the mailbox's history id. After others
+// it is one less than the id of the last record, so that the next page, which may begin with the same id, is not
+// missed.
 func cursorAfter(p gmailapi.HistoryPage) uint64 {
 	switch {
 	case p.NextPageToken == "":
@@ -148,10 +153,11 @@ func cursorAfter(p gmailapi.HistoryPage) uint64 {
 
 var errCursorMoved = errors.New("gmail: another job has moved the account's cursor")
 
-// resync continues if the history is lost, or was never read. The profile is read first, so that later changes are history again.
-// Earlier mail is found by listing: recent messages first, and after a gap a run that compares everything. The cursor, the jobs
-// that list and the completion are one transaction.
-func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], client *gmailapi.Client, account mailstore.Account) error {
+// resync continues if the history is lost, or was never read. The profile is read first, so that later changes are
+// history again. Earlier mail is found by listing: recent messages first, and after a gap a run that compares
+// everything. The cursor, the jobs that list and the completion are one transaction.
+func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], client *gmailapi.Client,
+	account mailstore.Account) error {
 	profile, err := j.profile(ctx, client, account)
 	if err != nil {
 		return gmailapi.Verdict(err)
@@ -171,7 +177,12 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 		if cursor != account.HistoryID {
 			return errCursorMoved
 		}
-		if err := j.Store.Progress().MoveCursor(ctx, tx, account.ID, profile.HistoryID, true); err != nil {
+		if gap {
+			err = j.Store.Progress().MoveCursor(ctx, tx, account.ID, profile.HistoryID, true)
+		} else {
+			err = j.Store.Progress().StartCursor(ctx, tx, account.ID, profile.HistoryID, profile.At)
+		}
+		if err != nil {
 			return err
 		}
 		recent := BackfillPayload{AccountID: account.ID, Query: query, Recent: true}
@@ -194,7 +205,8 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 // maxGapDays bounds the recent messages that are listed first.
 const maxGapDays = 30
 
-// gapDays returns the number of days of recent mail to list first after a gap since the last sync, rounded up; 7 if there was no sync.
+// gapDays returns the number of days of recent mail to list first after a gap since the last sync, rounded up; 7 if
+// there was no sync.
 func gapDays(lastSync, now time.Time) int {
 	if lastSync.IsZero() {
 		return 7

@@ -8,7 +8,9 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/bodytext"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -16,7 +18,8 @@ import (
 // errOvertaken is the error of an ingest that a sync has overtaken.
 var errOvertaken = errors.New("gmail: a history sync has passed what was read of the message; reading it again")
 
-// ingest fetches, reads and stores one message and hands it on. A message that is stored already is left to the history.
+// ingest fetches, reads and stores one message and hands it on. A message that is stored already is left to the
+// history.
 func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
@@ -58,8 +61,16 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	if err != nil {
 		return err
 	}
-	next := j.next(ctx, w.Attempt, msg)
-	terms := mailstore.Terms(msg)
+	own, err := j.Store.Inserted().Has(ctx, msg)
+	if err != nil {
+		return err
+	}
+	ctx = bodytext.With(ctx)
+	next := j.Store.Inserted().Stored
+	if !own {
+		next = j.next(ctx, w.Attempt, account, msg)
+	}
+	terms := mailindex.Terms(ctx, msg)
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.overtaken(ctx, tx, account, raw); err != nil {
 			return err
@@ -71,7 +82,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 		if err != nil || !isNew || next == nil {
 			return err
 		}
-		return next(ctx, tx)
+		return next(ctx, tx, msg)
 	})
 	if errors.Is(err, errOvertaken) {
 		return queue.Defer(err, 0)
@@ -80,24 +91,27 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 }
 
 // next returns the step after a message, in the transaction that stores it; nil if there is none.
-func (j *jobs) next(ctx context.Context, w *queue.Attempt, msg *postroom.Message) func(ctx context.Context, tx queue.Tx) error {
-	if j.OnMessage == nil || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
+func (j *jobs) next(ctx context.Context, w *queue.Attempt, account mailstore.Account,
+	msg *postroom.Message) func(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
+	old := !msg.ReceivedAt.IsZero() && msg.ReceivedAt.Before(account.DecideSince)
+	if j.OnMessage == nil || old || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
 		return nil
 	}
 	if j.Decide != nil && w.Job.Failures == 0 {
 		record, err := j.Decide(ctx, msg)
 		if err != nil {
-			j.Logger.WarnContext(ctx, "a message could not be decided about at once", "account_id", msg.AccountID, "message", msg.ProviderID, "error", err)
+			j.Logger.WarnContext(ctx, "a message could not be decided about at once", "account_id", msg.AccountID, "message",
+				msg.ProviderID, "error", err)
 		} else if record != nil {
-			return record
+			return func(ctx context.Context, tx queue.Tx, _ *postroom.Message) error { return record(ctx, tx) }
 		}
 	}
-	return func(ctx context.Context, tx queue.Tx) error { return j.OnMessage(ctx, tx, msg) }
+	return j.OnMessage
 }
 
-// overtaken returns errOvertaken if, since the account was read, a sync has moved the cursor to the history id of the message or
-// past it: a change in between found no message to apply it to. Several changes may have one id. On PostgreSQL the cursor stays
-// locked until the message is stored, so that a later sync finds it.
+// overtaken returns errOvertaken if, since the account was read, a sync has moved the cursor to the history id of the
+// message or past it: a change in between found no message to apply it to. Several changes may have one id. On
+// PostgreSQL the cursor stays locked until the message is stored, so that a later sync finds it.
 func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before mailstore.Account, raw *gmailapi.RawMessage) error {
 	cursor, err := j.Store.Progress().LockCursor(ctx, tx, before.ID)
 	if err == nil && cursor > before.HistoryID && cursor >= raw.HistoryID {
@@ -106,9 +120,10 @@ func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before mailstore.Acco
 	return err
 }
 
-// keepBroken stores an answer without a message, and fails the job: a person retries it after a repair. This is the only kind of
-// broken message: any message in an answer is read, however it is made.
-func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *gmailapi.RawMessage, cause error) error {
+// keepBroken stores an answer without a message, and fails the job: a person retries it after a repair. This is the
+// only kind of broken message: any message in an answer is read, however it is made.
+func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *gmailapi.RawMessage,
+	cause error) error {
 	broken := mailstore.BrokenMessage{
 		AccountID: w.Payload.AccountID, ProviderID: raw.ID, JobID: w.Job.ID, Reason: cause.Error(),
 		Subject: subjectOf(raw), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,

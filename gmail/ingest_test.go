@@ -312,13 +312,14 @@ func (a *after) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// A sync that finds no message to apply a change to, because it is being ingested, loses the change: the ingest reads it again.
+// A sync that finds no message to apply a change to, because it is being ingested, loses the change: the ingest reads
+// it again.
 func TestChangeBetweenReadingAndStoring(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		w.synced()
 		starred, deleted := w.arrive(plainMail, "INBOX"), w.arrive(plainMail, "INBOX")
 		var once sync.Once
-		w.wire.next = &after{w.wire.next, func(r *http.Request) {
+		w.wire.Next = &after{w.wire.Next, func(r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/"+starred) {
 				once.Do(func() {
 					w.modify(starred, add("STARRED"))

@@ -54,8 +54,8 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 // A LabelsSyncResult is the result of a labels sync that could not create every label that its payload names.
 type LabelsSyncResult struct {
 	Refused []RefusedLabel `json:"refused,omitempty"`
-	// Waiting are the names of labels that are not created while nothing may be changed in a mailbox, for the reason given; see
-	// [mailstore.Store.WantedLabels].
+	// Waiting are the names of labels that are not created while nothing may be changed in a mailbox, for the reason
+	// given; see [mailstore.Store.WantedLabels].
 	Waiting []string `json:"waiting,omitempty"`
 	Why     string   `json:"why,omitempty"`
 }
@@ -73,7 +73,8 @@ type ensured struct {
 }
 
 // ensure creates the labels that are named and missing, while a mailbox may be changed.
-func (j *jobs) ensure(ctx context.Context, client *gmailapi.Client, labels []postroom.Label, names []string) (ensured, error) {
+func (j *jobs) ensure(ctx context.Context, client *gmailapi.Client, labels []postroom.Label,
+	names []string) (ensured, error) {
 	e := ensured{labels: labels}
 	for _, name := range names {
 		if slices.ContainsFunc(e.labels, func(l postroom.Label) bool { return gmailapi.SameLabelName(l.Name, name) }) {
@@ -111,7 +112,8 @@ func (j *jobs) held(ctx context.Context) error {
 }
 
 // reportLabels says which labels are missing still, in the result of the job and in the log.
-func (j *jobs) reportLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload], account mailstore.Account, e ensured) {
+func (j *jobs) reportLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload],
+	account mailstore.Account, e ensured) {
 	if len(e.Refused) == 0 && len(e.Waiting) == 0 {
 		return
 	}
@@ -120,7 +122,8 @@ func (j *jobs) reportLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload
 		j.Logger.WarnContext(ctx, "a label cannot be created", "account", account.Email, "label", r.Name, "reason", r.Reason)
 	}
 	if len(e.Waiting) > 0 {
-		j.Logger.WarnContext(ctx, "labels are missing and not created now", "account", account.Email, "labels", e.Waiting, "reason", e.Why)
+		j.Logger.WarnContext(ctx, "labels are missing and not created now", "account", account.Email, "labels", e.Waiting,
+			"reason", e.Why)
 	}
 }
 

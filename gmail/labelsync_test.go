@@ -148,7 +148,7 @@ func TestNoLabelsAtAllIsAFault(t *testing.T) {
 // A label that another sync creates and stores while Gmail's answer is under way is not in it, and not deleted.
 func TestLabelStoredWhileTheListWasRead(t *testing.T) {
 	w := newWorld(t)
-	w.wire.before = func(r *http.Request) {
+	w.wire.Before = func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/labels") {
 			write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
 				return w.store.SaveLabel(ctx, tx, w.account, postroom.Label{ID: "Label_99", Name: "New", Type: postroom.LabelUser})
@@ -193,7 +193,8 @@ func TestALabelInConflictFailsAlone(t *testing.T) {
 	w := newWorld(t)
 	bills := w.userLabel("Bills")
 	w.server.Fault(gmailtest.Fault{
-		Method: gmailtest.LabelsCreate, Status: http.StatusConflict, Reason: "alreadyExists", Message: "Label name exists or conflicts", Times: -1,
+		Method: gmailtest.LabelsCreate, Status: http.StatusConflict, Reason: "alreadyExists",
+		Message: "Label name exists or conflicts", Times: -1,
 	})
 	job := w.job(w.run(NewLabelsSyncJob(w.account, "Trips")))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)

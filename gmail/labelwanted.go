@@ -8,11 +8,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Labels that must not be created now, because nothing may be changed in a mailbox, are wanted. Mail is decided about as if they
-// existed: the decision names them, and the action, which is held as well, creates the label when it is carried out.
+// Labels that must not be created now, because nothing may be changed in a mailbox, are wanted. Mail is decided about
+// as if they existed: the decision names them, and the action, which is held as well, creates the label when it is
+// carried out.
 
-// withLabels returns the parameters of an action with the ids of labels that were wanted when it was decided. It creates and
-// stores those that are still wanted.
+// withLabels returns the parameters of an action with the ids of labels that were wanted when it was decided. It
+// creates and stores those that are still wanted.
 func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, a postroom.Action) (postroom.Parameters, error) {
 	parameters := a.Parameters
 	for _, parameter := range j.Kinds.LabelParameters(a.Type) {
@@ -32,7 +33,8 @@ func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, a postroom.Acti
 	return parameters, nil
 }
 
-// actionLabel returns the id of the label, or the name if the account does not have it and it is not wanted: Gmail refuses that.
+// actionLabel returns the id of the label, or the name if the account does not have it and it is not wanted: Gmail
+// refuses that.
 func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, accountID, name string) (id string, err error) {
 	id, wanted, err := j.Store.ActionLabel(ctx, accountID, name)
 	switch {

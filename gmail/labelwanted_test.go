@@ -22,8 +22,8 @@ func (w *world) wanted() []string {
 
 // held keeps everything from being changed, and returns what ends that.
 func (w *world) held() (resume func()) {
-	w.ledger.held = func() error { return &postroom.HeldError{Reason: "stopped by ada"} }
-	return func() { w.ledger.held = nil }
+	w.ledger.Holding = func() error { return &postroom.HeldError{Reason: "stopped by ada"} }
+	return func() { w.ledger.Holding = nil }
 }
 
 // While nothing may be changed no label is made. Those that are missing are wanted, and made by the next sync that may.
@@ -63,8 +63,8 @@ func TestSyncsWantLabelsSideBySide(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		resume := w.held()
 		w.run(NewLabelsSyncJob(w.account, "Zoo"))
-		reason, beside := w.ledger.held, true
-		w.ledger.held = func() error { // asked between the reading of what is wanted and the end of the sync
+		reason, beside := w.ledger.Holding, true
+		w.ledger.Holding = func() error { // asked between the reading of what is wanted and the end of the sync
 			if beside {
 				beside = false
 				require.NoError(t, w.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
@@ -130,10 +130,12 @@ func TestALabelIsFoundWhileItIsMade(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		label := postroom.Label{ID: "Label_7", Name: "Trips", Type: postroom.LabelUser}
 		want := func(ctx context.Context, tx queue.Tx) error {
-			return errors.Join(w.store.DeleteLabel(ctx, tx, w.account, label.ID), w.store.SetWantedLabels(ctx, tx, w.account, nil, []string{label.Name}))
+			return errors.Join(w.store.DeleteLabel(ctx, tx, w.account, label.ID),
+				w.store.SetWantedLabels(ctx, tx, w.account, nil, []string{label.Name}))
 		}
 		made := func(ctx context.Context, tx queue.Tx) error {
-			return errors.Join(w.store.SaveLabel(ctx, tx, w.account, label), w.store.SetWantedLabels(ctx, tx, w.account, []string{label.Name}, nil))
+			return errors.Join(w.store.SaveLabel(ctx, tx, w.account, label),
+				w.store.SetWantedLabels(ctx, tx, w.account, []string{label.Name}, nil))
 		}
 		write(t, w.store, want)
 		ended := make(chan error, 1)

@@ -7,15 +7,16 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// A Mailbox reads and changes the labels of messages of any account, named by their UUIDs, as package undo requires. A handler
-// can return its errors. For a message that Gmail no longer has the error is [postroom.ErrMessageGone]. [NewMailbox] makes one;
-// the zero Mailbox is unusable.
+// A Mailbox reads and changes the labels of messages of any account, named by their UUIDs, as package undo requires.
+// A handler can return its errors. For a message that Gmail no longer has the error is [postroom.ErrMessageGone].
+// [NewMailbox] makes one; the zero Mailbox is unusable.
 type Mailbox struct {
 	store   *mailstore.Store
-	clients Clients
+	clients gmailapi.Clients
 }
 
 // MailboxConfig configures a [Mailbox]. It is copied and checked once, by [NewMailbox].
@@ -23,7 +24,7 @@ type MailboxConfig struct {
 	// Store has Gmail's ids of the messages. Required.
 	Store *mailstore.Store
 	// Clients returns the client of an account. Required.
-	Clients Clients
+	Clients gmailapi.Clients
 }
 
 // NewMailbox makes a mailbox; a missing field is an error that names it.
@@ -55,19 +56,20 @@ func (m *Mailbox) AccountRemoved(ctx context.Context, accountID string) (bool, e
 // LimitKey returns the limit key of the account's jobs, see [mailstore.LimitKey].
 func (m *Mailbox) LimitKey(accountID string) string { return mailstore.LimitKey(accountID) }
 
-// Identify returns an error if Gmail's id of the message differs from the one in the decision, which happens only if the database
-// was altered.
+// Identify returns an error if Gmail's id of the message differs from the one in the decision, which happens only if
+// the database was altered.
 func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {
 	id, err := m.store.Copies().ProviderID(ctx, a.AccountID, a.MessageID)
 	if err == nil {
-		err = sameMessage(id, a)
+		err = mailstore.CheckProviderID(a, id)
 	}
 	return gmailapi.Verdict(err)
 }
 
-// Apply changes the labels of a message at Gmail, the trash included, and returns the labels afterwards. It may make several
-// calls, and can be repeated after a failure. An empty change only reads.
-func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Snapshot, error) {
+// Apply changes the labels of a message at Gmail, the trash included, and returns the labels afterwards. It may make
+// several calls, and can be repeated after a failure. An empty change only reads.
+func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string,
+	change postroom.LabelChange) (postroom.Snapshot, error) {
 	id, err := m.store.Copies().ProviderID(ctx, accountID, messageID)
 	if err != nil {
 		return postroom.Snapshot{}, gmailapi.Verdict(err)
@@ -89,11 +91,12 @@ func (m *Mailbox) open(ctx context.Context, accountID string) (*gmailapi.Client,
 	if err != nil {
 		return nil, err
 	}
-	return findClient(ctx, m.clients, accountID)
+	return gmailapi.FindClient(ctx, m.clients, accountID)
 }
 
-// End finds out how an executing action ends whose job has ended without it. It looks for a message that the action may have sent,
-// as the job would have done, and sends nothing. While it is not known whether the message was sent, the error defers a job.
+// End finds out how an executing action ends whose job has ended without it. It looks for a message that the action
+// may have sent, as the job would have done, and sends nothing. While it is not known whether the message was sent,
+// the error defers a job.
 func (m *Mailbox) End(ctx context.Context, a postroom.Action) (postroom.ActionEnd, error) {
 	open := func(ctx context.Context) (*gmailapi.Client, error) {
 		client, err := m.open(ctx, a.AccountID)
@@ -102,11 +105,12 @@ func (m *Mailbox) End(ctx context.Context, a postroom.Action) (postroom.ActionEn
 		}
 		return client, err
 	}
-	return newLook(m.store.DB(), m.store.DB().Write, open, nil).end(ctx, a)
+	delivery := &outbox.Delivery{DB: m.store.DB(), Write: m.store.DB().Write, Open: open}
+	return delivery.End(ctx, a)
 }
 
-// Follow must be called before [Mailbox.Apply]. The function that it returns stores the changes that were made since, without a
-// call to Gmail. Changes by others are left to the history, which reports them.
+// Follow must be called before [Mailbox.Apply]. The function that it returns stores the changes that were made since,
+// without a call to Gmail. Changes by others are left to the history, which reports them.
 func (m *Mailbox) Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error) {
 	known, err := m.store.Copies().Copy(ctx, accountID, messageID)
 	if err != nil {
@@ -117,14 +121,15 @@ func (m *Mailbox) Follow(ctx context.Context, accountID, messageID string) (post
 	}, nil
 }
 
-// Copies returns, by UUID, the stored labels of those of the messages that Gmail has, as of the last sync. It makes no call to
-// Gmail.
-func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Snapshot, error) {
+// Copies returns, by UUID, the stored labels of those of the messages that Gmail has, as of the last sync. It makes
+// no call to Gmail.
+func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Snapshot,
+	error) {
 	return m.store.Copies().Labels(ctx, accountID, messageIDs)
 }
 
-// MissingLabels returns those of the labels that the mailbox lacked at the last sync of its labels. Before the first sync it
-// returns none.
+// MissingLabels returns those of the labels that the mailbox lacked at the last sync of its labels. Before the first
+// sync it returns none.
 func (m *Mailbox) MissingLabels(ctx context.Context, accountID string, labelIDs []string) ([]string, error) {
 	return m.store.Copies().MissingLabels(ctx, accountID, labelIDs)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/internal/worldtest"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
@@ -108,11 +109,13 @@ func TestMailboxErrorsAreVerdicts(t *testing.T) {
 	require.ErrorIs(t, err, postroom.ErrMessageGone)
 	require.Equal(t, queue.Fatal(errors.Unwrap(err)), err)
 
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, errors.New("no token") })
+	w.cfg.Clients = gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) {
+		return nil, errors.New("no token")
+	})
 	_, err = w.mailbox().Snapshot(t.Context(), w.account, id)
 	require.EqualError(t, err, "no token")
 
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
+	w.cfg.Clients = gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
 	_, err = w.mailbox().Snapshot(t.Context(), w.account, id)
 	require.ErrorContains(t, err, "Clients returned nil and no error")
 }
@@ -128,8 +131,8 @@ func TestConfigIsChecked(t *testing.T) {
 		{"no clients", func(c *Config) { c.Clients = nil }, "Config.Clients is nil"},
 		{"pages too large", func(c *Config) { c.PageSize = 501 }, "Config.PageSize is 501"},
 		{"pages too small", func(c *Config) { c.PageSize = -1 }, "Config.PageSize is -1"},
-		{"a ledger that is nil", func(c *Config) { c.Ledger = (*testLedger)(nil) }, "Config.Ledger holds a nil *gmail.testLedger"},
-		{"clients that are a nil function", func(c *Config) { c.Clients = ClientsFunc(nil) }, "Config.Clients holds a nil gmail.ClientsFunc"},
+		{"a ledger that is nil", func(c *Config) { c.Ledger = (*worldtest.Ledger)(nil) }, "Config.Ledger holds a nil *worldtest.Ledger"},
+		{"clients that are a nil function", func(c *Config) { c.Clients = gmailapi.ClientsFunc(nil) }, "Config.Clients holds a nil gmailapi.ClientsFunc"},
 		// It would make every message a broken one.
 		{"a limit below nothing", func(c *Config) { c.MailLimits = &mime.Limits{Depth: -1} }, "Config.MailLimits: mime: Limits.Depth is -1"},
 	}
@@ -151,20 +154,23 @@ func TestConfigIsChecked(t *testing.T) {
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	_, err := gmailapi.NewClient(gmailapi.ClientConfig{})
-	require.ErrorContains(t, err, "gmail: ClientConfig.HTTPClient is nil; it is required: give a client that authorizes requests")
+	require.ErrorContains(t, err,
+		"gmail: ClientConfig.HTTPClient is nil; it is required: give a client that authorizes requests")
 	_, err = gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
 	require.ErrorContains(t, err, "gmail: ClientConfig.Timeout")
 	_, err = mailstore.New(mailstore.Config{})
-	require.EqualError(t, err, "mailstore: Config.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
+	require.EqualError(t, err,
+		"mailstore: Config.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
 	_, err = NewMailbox(MailboxConfig{})
 	require.ErrorContains(t, err, "gmail: MailboxConfig.Store is nil; it is required: give a store made by mailstore.New")
-	require.ErrorContains(t, err, "gmail: MailboxConfig.Clients is nil; it is required: give what finds an account's client")
+	require.ErrorContains(t, err,
+		"gmail: MailboxConfig.Clients is nil; it is required: give what finds an account's client")
 	require.ErrorContains(t, mailstore.Migrate(t.Context(), nil), "mailstore: Migrate: db is nil")
 }
 
 func TestAHostThatFindsNoClient(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
+	w.cfg.Clients = gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return nil, nil })
 	job := w.job(w.run(NewLabelsSyncJob(w.account)))
 	require.Equal(t, queue.StateFailed, job.State)
 	require.Contains(t, job.LastError, "client of account "+w.server.Email()+": Clients returned nil and no error")
@@ -201,7 +207,8 @@ func TestMailboxMissingLabels(t *testing.T) {
 	save := func(ids ...string) {
 		require.NoError(t, w.store.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
 			for _, id := range ids {
-				err = errors.Join(err, w.store.SaveLabel(ctx, tx, w.account, postroom.Label{ID: id, Name: id, Type: postroom.LabelUser}))
+				err = errors.Join(err, w.store.SaveLabel(ctx, tx, w.account,
+					postroom.Label{ID: id, Name: id, Type: postroom.LabelUser}))
 			}
 			return err
 		}))

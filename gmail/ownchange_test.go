@@ -85,7 +85,8 @@ func (w *world) syncNow() {
 	})
 }
 
-// Between Gmail's answer and our commit a person takes the change back and a sync stores that: it is newer than the answer.
+// Between Gmail's answer and our commit a person takes the change back and a sync stores that: it is newer than the
+// answer.
 func TestAnAnswerThatASyncHasOvertaken(t *testing.T) {
 	back := map[string]postroom.LabelChange{"action": add("INBOX"), "undo": add("INBOX"), "wake-up": remove("INBOX")}
 	carriers := map[string]func(w *world, message string){
@@ -96,23 +97,24 @@ func TestAnAnswerThatASyncHasOvertaken(t *testing.T) {
 			w.cfg.SnoozeLabel = "Asleep"
 			w.modify(w.theirs(message), postroom.LabelChange{Add: []string{label}, Remove: []string{"INBOX"}})
 			w.run(NewHistorySyncJob(w.account, 0))
-			w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: "a", SnoozeLabelID: label}, time.Now()))
+			w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: "a",
+				SnoozeLabelID: label}, time.Now()))
 		},
 	}
 	for name, carry := range carriers {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(t *testing.T, w *world) {
 				id := w.backfilled(1)[0]
-				w.wire.after = func(r *http.Request, _ *http.Response) {
+				w.wire.After = func(r *http.Request, _ *http.Response) {
 					if strings.HasSuffix(r.URL.Path, "/modify") {
-						w.wire.after = nil
+						w.wire.After = nil
 						w.modify(id, add("STARRED"))
 						w.modify(id, back[name])
 						w.syncNow()
 					}
 				}
 				carry(w, w.ours(id))
-				require.Nil(t, w.wire.after, "the message was changed")
+				require.Nil(t, w.wire.After, "the message was changed")
 				w.run(NewHistorySyncJob(w.account, 0))
 				require.Equal(t, w.atGmail(), w.stored())
 			})

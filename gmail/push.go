@@ -2,6 +2,7 @@ package gmail
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // A PushConfig configures a [PushHandler]. It is copied and checked once, by [NewPushHandler].
@@ -34,10 +37,11 @@ type PushConfig struct {
 	Logger *slog.Logger
 }
 
-// A PushHandler receives the requests of a Pub/Sub push subscription. It verifies the OpenID Connect token of the request
-// (signature, time, audience, issuer, service account) and answers 204 when the job is durable. It also answers 204 if there is
-// nothing to do, such as for a message that cannot be parsed, which would be delivered again for ever. It answers 401 to a bad
-// token, and 503 if the keys or the database are unavailable, so that the message is delivered again.
+// A PushHandler receives the requests of a Pub/Sub push subscription. It verifies the OpenID Connect token of the
+// request (signature, time, audience, issuer, service account) and answers 204 when the job is durable. It also
+// answers 204 if there is nothing to do, such as for a message that cannot be parsed, which would be delivered again
+// for ever. It answers 401 to a bad token, and 503 if the keys or the database are unavailable, so that the message
+// is delivered again.
 //
 // A body of more than 1 MiB is dropped: a notification of Gmail has a few hundred bytes.
 type PushHandler struct {
@@ -52,7 +56,8 @@ func NewPushHandler(cfg PushConfig) (*PushHandler, error) {
 		faults = append(faults, errors.New("gmail: PushConfig.Audience is empty; give the audience of the push subscription"))
 	}
 	if cfg.ServiceAccount == "" {
-		faults = append(faults, errors.New("gmail: PushConfig.ServiceAccount is empty; give the address that the push subscription signs as"))
+		faults = append(faults, errors.New(
+			"gmail: PushConfig.ServiceAccount is empty; give the address that the push subscription signs as"))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -143,4 +148,19 @@ func (h *PushHandler) authorize(r *http.Request) error {
 		return fmt.Errorf("the token is of the account %q, verified: %t", claims.Email, claims.Verified)
 	}
 	return nil
+}
+
+// watch renews the watch. The history id of Gmail's answer is of no use: a sync starts from the cursor.
+func (j *jobs) watch(ctx context.Context, w *queue.Work[WatchPayload]) error {
+	account, client, err := j.open(ctx, w.Payload.AccountID)
+	if err != nil {
+		return gmailapi.Verdict(err)
+	}
+	expires, err := client.Watch(ctx, j.Topic)
+	if err != nil {
+		return gmailapi.Verdict(err)
+	}
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return j.Store.Progress().SetWatch(ctx, tx, account.ID, expires)
+	})
 }

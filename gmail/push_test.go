@@ -40,7 +40,8 @@ func (w *world) receiver(logged *logs) *Receiver {
 	return r
 }
 
-// The whole way: Gmail is asked to publish, publishes a change, and the job that reads it is there when the push is acknowledged.
+// The whole way: Gmail is asked to publish, publishes a change, and the job that reads it is there when the push is
+// acknowledged.
 func TestPushBecomesAJob(t *testing.T) {
 	w := newWorld(t)
 	w.synced()
@@ -154,7 +155,8 @@ func (s *testSigning) token(t *testing.T, change func(header, claims map[string]
 func (w *world) pushHandler(signing *testSigning, logged *logs) *PushHandler {
 	w.t.Helper()
 	h, err := NewPushHandler(PushConfig{
-		Receiver: w.receiver(logged), Audience: testAudience, ServiceAccount: testSigner, KeysURL: signing.URL, Logger: logged.logger(),
+		Receiver: w.receiver(logged), Audience: testAudience, ServiceAccount: testSigner, KeysURL: signing.URL,
+		Logger: logged.logger(),
 	})
 	require.NoError(w.t, err)
 	return h
@@ -171,7 +173,8 @@ func push(h http.Handler, token string, body io.Reader) int {
 }
 
 func pushBody(data string) io.Reader {
-	return strings.NewReader(`{"message":{"data":"` + base64.StdEncoding.EncodeToString([]byte(data)) + `","messageId":"1"},"subscription":"s"}`)
+	return strings.NewReader(`{"message":{"data":"` + base64.StdEncoding.EncodeToString([]byte(data)) +
+		`","messageId":"1"},"subscription":"s"}`)
 }
 
 func TestPushWithABadTokenIsRefused(t *testing.T) {
@@ -201,7 +204,8 @@ func TestPushWithABadTokenIsRefused(t *testing.T) {
 	}
 	for name, token := range tests {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, http.StatusUnauthorized, push(h, token, pushBody(`{"emailAddress":"`+w.server.Email()+`","historyId":7}`)))
+			require.Equal(t, http.StatusUnauthorized,
+				push(h, token, pushBody(`{"emailAddress":"`+w.server.Email()+`","historyId":7}`)))
 		})
 	}
 	require.Empty(t, w.jobs("history.sync.gmail"))
@@ -248,7 +252,8 @@ func TestPushesAreRead(t *testing.T) {
 	signing := newTestSigning(t)
 	var logged logs
 	h := w.pushHandler(signing, &logged)
-	for _, body := range []io.Reader{strings.NewReader(`{"message":7}`), strings.NewReader(strings.Repeat(" ", maxPush+1))} {
+	for _, body := range []io.Reader{strings.NewReader(`{"message":7}`),
+		strings.NewReader(strings.Repeat(" ", maxPush+1))} {
 		require.Equal(t, http.StatusNoContent, push(h, signing.token(t, nil), body))
 	}
 	require.Len(t, logged.lines, 2)
@@ -269,11 +274,13 @@ func TestNotificationsOfAPausedAccount(t *testing.T) {
 		w.run()
 		require.Equal(t, []string{id}, w.seen)
 		require.NoError(t, r.Receive(t.Context(), w.notification(w.latest())))
-		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1}, w.jobs("history.sync.gmail"), "it tells of what has been read")
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1}, w.jobs("history.sync.gmail"),
+			"it tells of what has been read")
 	})
 }
 
-// A notification that comes while a sync runs, which may have read the history before, is not lost: one more sync waits.
+// A notification that comes while a sync runs, which may have read the history before, is not lost: one more sync
+// waits.
 func TestNotificationsWhileASyncRuns(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		w.synced()
@@ -281,7 +288,7 @@ func TestNotificationsWhileASyncRuns(t *testing.T) {
 		var late string
 		var once sync.Once
 		var waiting map[queue.State]int
-		w.wire.after = func(r2 *http.Request, _ *http.Response) {
+		w.wire.After = func(r2 *http.Request, _ *http.Response) {
 			if !strings.HasSuffix(r2.URL.Path, "/history") {
 				return
 			}
@@ -321,7 +328,8 @@ func TestPushThatCannotBeTakenNow(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, push(h, signing.token(t, nil), body()))
 }
 
-// A caller that has gone does not keep the keys from being fetched: whoever has no token could keep new ones away like that.
+// A caller that has gone does not keep the keys from being fetched: whoever has no token could keep new ones away
+// like that.
 func TestKeysAreFetchedForTheNextPushToo(t *testing.T) {
 	w := newWorld(t)
 	signing := newTestSigning(t)

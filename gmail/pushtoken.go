@@ -60,7 +60,8 @@ type keyFetch struct {
 	err  error // once done
 }
 
-// verify checks the signature and the time of a token (RFC 7519), which must be signed with RS256, and returns its claims.
+// verify checks the signature and the time of a token (RFC 7519), which must be signed with RS256, and returns its
+// claims.
 func (c *keyCache) verify(ctx context.Context, token string) (claims pushClaims, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -106,8 +107,8 @@ func decodePart(part string, into any) error {
 	return nil
 }
 
-// key returns the key with the id. It has the keys fetched when they are old or do not have the id, and waits for that until ctx
-// ends.
+// key returns the key with the id. It has the keys fetched when they are old or do not have the id, and waits for
+// that until ctx ends.
 func (c *keyCache) key(ctx context.Context, id string) (*rsa.PublicKey, error) {
 	key, fetch := c.look(ctx, id)
 	if fetch != nil {
@@ -129,7 +130,8 @@ func (c *keyCache) key(ctx context.Context, id string) (*rsa.PublicKey, error) {
 	return nil, fmt.Errorf("the token is signed with the key %.100q, which is none of the issuer's", id)
 }
 
-// look returns the key, or nil, and the fetch to wait for, if there is one that may change it. All callers share a fetch.
+// look returns the key, or nil, and the fetch to wait for, if there is one that may change it. All callers share a
+// fetch.
 func (c *keyCache) look(ctx context.Context, id string) (*rsa.PublicKey, *keyFetch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +147,8 @@ func (c *keyCache) look(ctx context.Context, id string) (*rsa.PublicKey, *keyFet
 	return key, c.current
 }
 
-// refresh fetches the keys for all callers. It does not end with the request that asked first, whose sender may be anybody.
+// refresh fetches the keys for all callers. It does not end with the request that asked first, whose sender may be
+// anybody.
 func (c *keyCache) refresh(ctx context.Context, f *keyFetch) {
 	keys, err := c.fetch(context.WithoutCancel(ctx))
 	c.mu.Lock()

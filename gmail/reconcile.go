@@ -4,42 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
-)
-
-// A Reconciliation is a comparison of the stored messages of an account with the mailbox, and its corrections. It lists the ids
-// of all messages, and those of each label; each difference is verified by reading the message. Changes after HistoryID are left
-// to the history.
-type Reconciliation struct {
-	AccountID string
-	Cause     ReconcileCause
-	HistoryID uint64 // of the mailbox before it was listed
-
-	Listed     int // messages of the mailbox
-	Added      int // messages that were missing here, and for which ingest jobs were enqueued
-	Relabelled int // messages that had other labels here
-	Deleted    int // messages that Gmail no longer has
-	Restored   int // messages that were marked as deleted here, and are not
-
-	StartedAt  time.Time
-	FinishedAt time.Time // zero while it runs
-}
-
-// Differences returns the number of messages that were not stored as they are at Gmail.
-func (r Reconciliation) Differences() int { return r.Added + r.Relabelled + r.Deleted + r.Restored }
-
-// A ReconcileCause is the reason for a reconciliation.
-type ReconcileCause string
-
-// The causes of a reconciliation.
-const (
-	ReconcileGap   ReconcileCause = "gap"   // Gmail had no history from the cursor on
-	ReconcileCheck ReconcileCause = "check" // a job made by NewReconcileJob
 )
 
 // The bounds of one job of a reconciliation.
@@ -50,8 +19,8 @@ const (
 	cleanPage   = 5000                 // rows
 )
 
-// reconcile does one step of a reconciliation and enqueues the next. A job that is not of the step to come has been overtaken
-// by a new run, or is a second one, and changes nothing.
+// reconcile does one step of a reconciliation and enqueues the next. A job that is not of the step to come has been
+// overtaken by a new run, or is a second one, and changes nothing.
 func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
@@ -94,7 +63,8 @@ func (j *jobs) reconcile(ctx context.Context, w *queue.Work[ReconcilePayload]) e
 func nothing(context.Context, queue.Tx) error { return nil }
 
 // startCheck begins a run, or continues an unfinished one.
-func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], client *gmailapi.Client, account mailstore.Account) error {
+func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], client *gmailapi.Client,
+	account mailstore.Account) error {
 	profile, err := j.profile(ctx, client, account)
 	if err != nil {
 		return gmailapi.Verdict(err)
@@ -108,8 +78,8 @@ func (j *jobs) startCheck(ctx context.Context, w *queue.Work[ReconcilePayload], 
 	})
 }
 
-// goOnWithRun enqueues the next job of a run, unless the job exists and the run continues by itself. A run that has stopped
-// begins its current list again, because Gmail may have refused the token of the next page.
+// goOnWithRun enqueues the next job of a run, unless the job exists and the run continues by itself. A run that has
+// stopped begins its current list again, because Gmail may have refused the token of the next page.
 func (j *jobs) goOnWithRun(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
 	run, err := j.runs().run(ctx, tx, accountID)
 	if err != nil {
@@ -163,7 +133,8 @@ func (s *reconcileStep) prepare(ctx context.Context) (applyFunc, error) {
 	case phaseClean:
 		return s.clean, nil
 	}
-	return nil, queue.Fatal(fmt.Errorf("gmail: reconciliation of account %s is in the unknown phase %q", s.account.Email, s.run.Phase))
+	return nil, queue.Fatal(fmt.Errorf("gmail: reconciliation of account %s is in the unknown phase %q",
+		s.account.Email, s.run.Phase))
 }
 
 // next begins a phase.
@@ -176,7 +147,8 @@ func (s *reconcileStep) goOn(ctx context.Context, tx queue.Tx, q *queue.Queue) e
 		return err
 	}
 	if s.run.Phase != phaseDone {
-		_, err := q.EnqueueTx(ctx, tx, ReconcilePayload{AccountID: s.run.AccountID, Step: s.run.Seq, Restarts: s.restarts}.job())
+		_, err := q.EnqueueTx(ctx, tx, ReconcilePayload{AccountID: s.run.AccountID, Step: s.run.Seq,
+			Restarts: s.restarts}.job())
 		return err
 	}
 	if s.OnReconciled == nil {
@@ -195,8 +167,9 @@ func (s *reconcileStep) log(ctx context.Context) {
 		"added", r.Added, "relabelled", r.Relabelled, "deleted", r.Deleted, "restored", r.Restored)
 }
 
-// list lists one page of one list, or begins the list again if Gmail refuses the token of the page. The first job makes the
-// lists: spam and trash come first, so that it is known of each message in the list of all whether it is in them.
+// list lists one page of one list, or begins the list again if Gmail refuses the token of the page. The first job
+// makes the lists: spam and trash come first, so that it is known of each message in the list of all whether it is in
+// them.
 func (s *reconcileStep) list(ctx context.Context) (applyFunc, error) {
 	if len(s.run.Lists) == 0 {
 		labels, err := s.client.ListLabels(ctx)
@@ -215,7 +188,8 @@ func (s *reconcileStep) list(ctx context.Context) (applyFunc, error) {
 	switch {
 	case gmailapi.IsPageRefused(s.run.Page, err) && s.restarts < maxRestarts:
 		return s.restart, nil
-	case label != "" && s.run.Page == "" && (gmailapi.ClassOf(err) == gmailapi.ClassInvalid || gmailapi.ClassOf(err) == gmailapi.ClassNotFound):
+	case label != "" && s.run.Page == "" && (gmailapi.ClassOf(err) == gmailapi.ClassInvalid ||
+		gmailapi.ClassOf(err) == gmailapi.ClassNotFound):
 		page = gmailapi.MessagePage{} // the label was deleted since, and no message carries it
 	case err != nil:
 		return nil, err
@@ -244,7 +218,8 @@ func (s *reconcileStep) list(ctx context.Context) (applyFunc, error) {
 
 // restart begins the current list again. What it has listed so far counts once.
 func (s *reconcileStep) restart(ctx context.Context, _ queue.Tx, _ *queue.Queue) error {
-	s.Logger.WarnContext(ctx, "Gmail refuses the token of a page; the list begins again", "account", s.account.Email, "label", s.run.Lists[0])
+	s.Logger.WarnContext(ctx, "Gmail refuses the token of a page; the list begins again", "account", s.account.Email,
+		"label", s.run.Lists[0])
 	s.restarts++
 	s.run.beginList()
 	return nil
@@ -269,8 +244,9 @@ func listsOf(labels []postroom.Label) []string {
 	return lists
 }
 
-// enqueueUnknown enqueues the ingest of missing messages that belong in the store. For an account that was never backfilled
-// whole, and for spam and trash that backfills leave out, only messages that came or changed in the gap belong there.
+// enqueueUnknown enqueues the ingest of missing messages that belong in the store. For an account that was never
+// backfilled whole, and for spam and trash that backfills leave out, only messages that came or changed in the gap
+// belong there.
 func (s *reconcileStep) enqueueUnknown(ctx context.Context, tx queue.Tx, q *queue.Queue, ids []string) error {
 	unknown, err := s.runs().unknown(ctx, tx, &s.run, ids)
 	if err != nil {

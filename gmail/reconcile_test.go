@@ -213,7 +213,7 @@ func TestListBeginsAgainWhenItsPageIsRefused(t *testing.T) {
 	for name, label := range map[string]string{"the list of all": "", "the list of a label": "INBOX"} {
 		t.Run(name, func(t *testing.T) {
 			var once sync.Once
-			w.wire.before = func(r *http.Request) {
+			w.wire.Before = func(r *http.Request) {
 				if query := r.URL.Query(); query.Has("pageToken") && query.Get("labelIds") == label {
 					once.Do(func() {
 						query.Set("pageToken", "of another year")
@@ -238,7 +238,7 @@ func TestListWhosePagesAreAllRefused(t *testing.T) {
 	w.cfg.Logger = slog.New(slog.DiscardHandler)
 	w.arriveMany(listPage + 1)
 	refused := 0
-	w.wire.before = func(r *http.Request) {
+	w.wire.Before = func(r *http.Request) {
 		if query := r.URL.Query(); query.Has("pageToken") {
 			refused++
 			query.Set("pageToken", "refused")
@@ -325,7 +325,7 @@ func TestGapWithinAGap(t *testing.T) {
 	w.modify(ids[0], add("STARRED"))
 	w.forget()
 	var once sync.Once
-	w.wire.before = func(r *http.Request) {
+	w.wire.Before = func(r *http.Request) {
 		if r.URL.Query().Get("labelIds") == "UNREAD" { // the list of starred messages is behind it
 			once.Do(func() {
 				w.modify(ids[1], add("STARRED"))
@@ -340,5 +340,6 @@ func TestGapWithinAGap(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, run.Run)
 	require.Equal(t, cursor, run.Since)
-	require.Equal(t, map[queue.State]int{queue.StateCompleted: w.jobs("reconcile.gmail")[queue.StateCompleted]}, w.jobs("reconcile.gmail"))
+	require.Equal(t, map[queue.State]int{queue.StateCompleted: w.jobs("reconcile.gmail")[queue.StateCompleted]},
+		w.jobs("reconcile.gmail"))
 }

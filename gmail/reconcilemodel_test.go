@@ -18,8 +18,8 @@ import (
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
-// Whatever is done in a gap and while it is closed, with faults and processes that stop at any call: in the end the store is the
-// mailbox.
+// Whatever is done in a gap and while it is closed, with faults and processes that stop at any call: in the end the
+// store is the mailbox.
 func TestStoreEqualsTheMailboxWhateverHappens(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		w := newWorldOn(t, db)
@@ -87,7 +87,7 @@ func (c *chaos) closeGap() {
 		c.runUntilStopped()
 	}
 	c.server.ClearFaults()
-	c.wire.before = nil
+	c.wire.Before = nil
 	queuetest.PromoteScheduled(c.t, c.queue)
 	c.run(NewHistorySyncJob(c.account, 0)) // the changes while the gap was closed
 }
@@ -97,7 +97,7 @@ func (c *chaos) runUntilStopped() {
 	ctx, stop := context.WithCancel(c.t.Context())
 	defer stop()
 	left := 3 + c.IntN(12)
-	c.wire.before = func(*http.Request) {
+	c.wire.Before = func(*http.Request) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if left--; left == 0 {

@@ -74,8 +74,9 @@ type runRow struct {
 
 func (r *reconcileRun) report() Reconciliation {
 	return Reconciliation{
-		AccountID: r.AccountID, Cause: r.Cause, HistoryID: r.HistoryID, Listed: r.Listed, Added: r.Added, Relabelled: r.Relabelled,
-		Deleted: r.Deleted, Restored: r.Restored, StartedAt: r.StartedAt.Time, FinishedAt: r.FinishedAt.Time,
+		AccountID: r.AccountID, Cause: r.Cause, HistoryID: r.HistoryID, Listed: r.Listed, Added: r.Added,
+		Relabelled: r.Relabelled,
+		Deleted:    r.Deleted, Restored: r.Restored, StartedAt: r.StartedAt.Time, FinishedAt: r.FinishedAt.Time,
 	}
 }
 
@@ -86,7 +87,7 @@ func (r *reconcileRun) job() queue.NewJob {
 
 // ingest makes the job of a missing message. The job that fetched it before, if any, is of no use now.
 func (r *reconcileRun) ingest(providerID string) queue.NewJob {
-	return IngestPayload{AccountID: r.AccountID, MessageID: providerID, Gap: r.HistoryID}.job()
+	return IngestPayload{AccountID: r.AccountID, MessageID: providerID, Gap: r.HistoryID}.job(priorityBackfill)
 }
 
 // LastReconciliation returns the last reconciliation of an account, or [postroom.ErrNotFound] if there was none.
@@ -101,7 +102,8 @@ func (s reconciliations) run(ctx context.Context, q dbquery.Querier, accountID s
 		return reconcileRun{}, err
 	}
 	run := reconcileRun{
-		row.AccountID, row.Run, row.Seq, row.Cause, row.Phase, uint64(row.HistoryID), uint64(row.Since), nil, row.Page, row.Listed,
+		row.AccountID, row.Run, row.Seq, row.Cause, row.Phase, uint64(row.HistoryID), uint64(row.Since), nil,
+		row.Page, row.Listed,
 		row.Added, row.Relabelled, row.Deleted, row.Restored, row.StartedAt, row.FinishedAt,
 	}
 	if err := json.Unmarshal(row.Lists, &run.Lists); err != nil {
@@ -116,8 +118,8 @@ type newRun struct {
 	historyID, since uint64
 }
 
-// startRun begins a run. Steps of an earlier one are overtaken. For a check that finds another run under way the error is
-// [postroom.ErrNotFound].
+// startRun begins a run. Steps of an earlier one are overtaken. For a check that finds another run under way the
+// error is [postroom.ErrNotFound].
 func (s reconciliations) startRun(ctx context.Context, tx queue.Tx, accountID string, n newRun) (reconcileRun, error) {
 	run := reconcileRun{AccountID: accountID, Cause: n.cause, Phase: phaseList, HistoryID: n.historyID, Since: n.since}
 	now := dbtime.Of(queue.Now(tx))
@@ -157,17 +159,20 @@ func (s reconciliations) saveRun(ctx context.Context, tx queue.Tx, r *reconcileR
 		r.FinishedAt = now
 	}
 	return maildb.MustExec(ctx, tx, "reconciliation of account "+r.AccountID, sqlSaveRun,
-		r.Seq, string(r.Phase), lists, r.Page, r.Listed, r.Added, r.Relabelled, r.Deleted, r.Restored, now, r.FinishedAt, r.AccountID)
+		r.Seq, string(r.Phase), lists, r.Page, r.Listed, r.Added, r.Relabelled, r.Deleted, r.Restored, now,
+		r.FinishedAt, r.AccountID)
 }
 
 // saveListed notes that the messages were listed, with a label or in the list of all.
-func (s reconciliations) saveListed(ctx context.Context, tx queue.Tx, r *reconcileRun, label string, ids []string) error {
+func (s reconciliations) saveListed(ctx context.Context, tx queue.Tx, r *reconcileRun, label string,
+	ids []string) error {
 	for chunk := range slices.Chunk(maildb.Unique(ids), maildb.Bulk) {
 		args := make([]any, 0, 5*len(chunk))
 		for _, id := range chunk {
 			args = append(args, r.AccountID, id, r.Run, label, label)
 		}
-		if _, err := maildb.Exec(ctx, tx, "list messages", sqlSaveListed+maildb.Values(len(chunk), 5)+sqlSaveListedAgain, args...); err != nil {
+		if _, err := maildb.Exec(ctx, tx, "list messages", sqlSaveListed+maildb.Values(len(chunk), 5)+sqlSaveListedAgain,
+			args...); err != nil {
 			return err
 		}
 	}
@@ -186,7 +191,8 @@ func (m listedMessage) hidden() bool {
 }
 
 // unknown returns the listed messages that are not stored, not even as broken.
-func (s reconciliations) unknown(ctx context.Context, tx queue.Tx, r *reconcileRun, ids []string) (all []listedMessage, err error) {
+func (s reconciliations) unknown(ctx context.Context, tx queue.Tx, r *reconcileRun,
+	ids []string) (all []listedMessage, err error) {
 	for chunk := range slices.Chunk(ids, maildb.Bulk) {
 		var rows []listedMessage
 		args := []any{r.AccountID, r.Run}
@@ -237,7 +243,8 @@ type unlistedRow struct {
 
 // unlisted returns the stored messages, the broken ones included, after the run's page, and whether they were listed.
 func (s reconciliations) unlisted(ctx context.Context, tx queue.Tx, r *reconcileRun) (rows []unlistedRow, err error) {
-	err = dbquery.Select(ctx, tx, &rows, sqlUnlisted, r.Run, r.AccountID, r.Page, comparePage, r.AccountID, r.Page, comparePage, comparePage)
+	err = dbquery.Select(ctx, tx, &rows, sqlUnlisted, r.Run, r.AccountID, r.Page, comparePage, r.AccountID, r.Page,
+		comparePage, comparePage)
 	if err != nil {
 		err = fmt.Errorf("gmail: messages that were not listed: %w", err)
 	}
@@ -250,7 +257,8 @@ func (s reconciliations) saveSuspects(ctx context.Context, tx queue.Tx, accountI
 		for _, id := range chunk {
 			args = append(args, accountID, id)
 		}
-		_, err := maildb.Exec(ctx, tx, "note messages", sqlSaveSuspects+maildb.Values(len(chunk), 2)+"\nON CONFLICT DO NOTHING", args...)
+		_, err := maildb.Exec(ctx, tx, "note messages", sqlSaveSuspects+maildb.Values(len(chunk), 2)+
+			"\nON CONFLICT DO NOTHING", args...)
 		if err != nil {
 			return err
 		}

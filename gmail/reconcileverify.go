@@ -18,8 +18,8 @@ type suspect struct {
 	gone       bool
 }
 
-// verify reads some suspects at Gmail. A stored message is replaced only if it has not changed meanwhile: otherwise a history
-// sync was at work, and the next job reads the message again.
+// verify reads some suspects at Gmail. A stored message is replaced only if it has not changed meanwhile: otherwise a
+// history sync was at work, and the next job reads the message again.
 func (s *reconcileStep) verify(ctx context.Context) (applyFunc, error) {
 	ids, err := s.runs().suspects(ctx, s.account.ID)
 	if err != nil {
@@ -42,13 +42,14 @@ func (s *reconcileStep) verify(ctx context.Context) (applyFunc, error) {
 	}, nil
 }
 
-// readSuspects reads the messages. One that Gmail fails to read keeps no other from being corrected: if others are read there is no
-// error, and a later job reads it again.
+// readSuspects reads the messages. One that Gmail fails to read keeps no other from being corrected: if others are
+// read there is no error, and a later job reads it again.
 func (s *reconcileStep) readSuspects(ctx context.Context, ids []string) (read []suspect, err error) {
 	for _, id := range ids {
 		one, fault := s.readSuspect(ctx, id)
 		if gmailapi.IsInvalidID(fault) { // nothing that Gmail lists has such an id
-			s.Logger.WarnContext(ctx, "Gmail takes the id of a stored message for none", "account", s.account.Email, "message", id, "error", fault)
+			s.Logger.WarnContext(ctx, "Gmail takes the id of a stored message for none", "account", s.account.Email, "message",
+				id, "error", fault)
 			one.gone, fault = true, nil
 		}
 		switch {
@@ -63,7 +64,8 @@ func (s *reconcileStep) readSuspects(ctx context.Context, ids []string) (read []
 	return read, err
 }
 
-// ofMessage reports whether an error may be of one message alone. A whole Gmail that fails fails at each message as well.
+// ofMessage reports whether an error may be of one message alone. A whole Gmail that fails fails at each message as
+// well.
 func ofMessage(err error) bool {
 	switch gmailapi.ClassOf(err) {
 	case gmailapi.ClassServer, gmailapi.ClassInvalid, gmailapi.ClassPrecondition, gmailapi.ClassAnswer:
@@ -72,14 +74,15 @@ func ofMessage(err error) bool {
 	return false
 }
 
-// leaveUnread stops verifying messages that could not be read in all the attempts of a job. They stay as they are stored, until the
-// history or the next reconciliation.
+// leaveUnread stops verifying messages that could not be read in all the attempts of a job. They stay as they are
+// stored, until the history or the next reconciliation.
 func (s *reconcileStep) leaveUnread(ctx context.Context, cause error) (applyFunc, error) {
 	ids, err := s.runs().suspects(ctx, s.account.ID)
 	if err != nil {
 		return nil, err
 	}
-	s.Logger.WarnContext(ctx, "messages cannot be read at Gmail, and stay as they are stored", "account", s.account.Email, "messages", ids, "error", cause)
+	s.Logger.WarnContext(ctx, "messages cannot be read at Gmail, and stay as they are stored", "account",
+		s.account.Email, "messages", ids, "error", cause)
 	return func(ctx context.Context, tx queue.Tx, _ *queue.Queue) error {
 		for _, id := range ids {
 			if err := s.runs().dropSuspect(ctx, tx, s.account.ID, id); err != nil {

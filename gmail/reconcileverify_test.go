@@ -20,7 +20,8 @@ func TestRefusalOfAMessageThatIsThere(t *testing.T) {
 	ids := w.backfilled(3)
 	w.modify(ids[0], add("STARRED"))
 	w.forget()
-	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: ids[0], Times: -1, Status: http.StatusBadRequest, Body: "<title>Bad Request</title>"})
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: ids[0], Times: -1, Status: http.StatusBadRequest,
+		Body: "<title>Bad Request</title>"})
 	w.run(NewHistorySyncJob(w.account, 0))
 	require.Zero(t, w.jobs("reconcile.gmail")[queue.StateFailed])
 	require.Contains(t, w.stored(), ids[0], "it is not taken for gone")
@@ -38,7 +39,8 @@ func TestAMessageThatCannotBeReadKeepsNoOtherFromBeingCorrected(t *testing.T) {
 	}
 	w.forget()
 	first := slices.Min(ids)
-	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: first, Times: -1, Status: http.StatusInternalServerError})
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Path: first, Times: -1,
+		Status: http.StatusInternalServerError})
 	w.run(NewHistorySyncJob(w.account, 0))
 	run, err := LastReconciliation(t.Context(), w.store, w.account)
 	require.NoError(t, err)
@@ -62,7 +64,7 @@ func TestVerifiedMessageThatChangesMeanwhile(t *testing.T) {
 	w.modify(id, add("STARRED"))
 	w.forget()
 	var once sync.Once
-	w.wire.next = &after{w.wire.next, func(r *http.Request) {
+	w.wire.Next = &after{w.wire.Next, func(r *http.Request) {
 		if r.URL.Query().Get("format") == "minimal" {
 			once.Do(func() {
 				w.modify(id, add("IMPORTANT"))

@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // search returns Gmail's ids of all that a search finds, page by page.
-func (w *world) search(s mailstore.Search) (ids []string) {
+func (w *world) search(s mailindex.Search) (ids []string) {
 	w.t.Helper()
 	for {
 		page, err := w.store.Search(w.t.Context(), w.account, s)
@@ -31,15 +31,20 @@ func (w *world) searchable() {
 	w.t.Helper()
 	bills := w.userLabel("Bills/Old stuff")
 	mail := func(from, to, subject, more string) string {
-		return fmt.Sprintf("From: %s\r\nTo: %s\r\nSubject: %s\r\nDate: %s\r\n%s\r\n", from, to, subject, time.Now().Format(time.RFC1123Z), more)
+		return fmt.Sprintf("From: %s\r\nTo: %s\r\nSubject: %s\r\nDate: %s\r\n%s\r\n", from, to, subject,
+			time.Now().Format(time.RFC1123Z), more)
 	}
-	w.arrive(mail("Zoë <zoe@example.org>", "me@example.com", "Grüße aus Köln", "\r\nGood day, the invoice is attached."), "INBOX", "UNREAD")
-	w.arrive(mail("Ann <ann@shop.example.com>", "me@example.com, Bob <bob@example.net>", "Your invoice 17", "Cc: carl@example.net\r\nList-Id: <news.shop.example.com>\r\n\r\nPay soon"), "INBOX", bills)
-	w.arrive(mail("ann@example.org", "you@example.com", "Holiday", "\r\nhttps://youtu.be/x invoice day good"), "STARRED", "SENT")
+	w.arrive(mail("Zoë <zoe@example.org>", "me@example.com", "Grüße aus Köln", "\r\nGood day, the invoice is attached."),
+		"INBOX", "UNREAD")
+	w.arrive(mail("Ann <ann@shop.example.com>", "me@example.com, Bob <bob@example.net>", "Your invoice 17",
+		"Cc: carl@example.net\r\nList-Id: <news.shop.example.com>\r\n\r\nPay soon"), "INBOX", bills)
+	w.arrive(mail("ann@example.org", "you@example.com", "Holiday", "\r\nhttps://youtu.be/x invoice day good"),
+		"STARRED", "SENT")
 	w.arrive(richMail, "INBOX", "STARRED", bills)
 	w.arrive(mail("spam@example.org", "me@example.com", "invoice invoice", "\r\nbuy"), "SPAM")
 	w.arrive(mail("old@example.org", "me@example.com", "in the bin", "\r\ninvoice"), "TRASH")
-	w.arrive(mail("html@example.org", "me@example.com", "Page", "Content-Type: text/html\r\n\r\n<p>Good <b>day</b>, invoice</p>"), "IMPORTANT")
+	w.arrive(mail("html@example.org", "me@example.com", "Page",
+		"Content-Type: text/html\r\n\r\n<p>Good <b>day</b>, invoice</p>"), "IMPORTANT")
 	w.arriveOld("INBOX")
 	w.cfg.SpamAndTrash = true
 	w.run(NewBackfillJob(w.account, "", ""), NewLabelsSyncJob(w.account))
@@ -65,9 +70,9 @@ func TestSearchFindsWhatGmailFinds(t *testing.T) {
 				for _, m := range answer.Messages {
 					want = append(want, m.Id)
 				}
-				got := w.search(mailstore.Search{Query: q, SpamAndTrash: hidden})
+				got := w.search(mailindex.Search{Query: q, SpamAndTrash: hidden})
 				require.ElementsMatch(t, want, got, "%q, spam and trash %t", q, hidden)
-				require.Equal(t, got, w.search(mailstore.Search{Query: q, SpamAndTrash: hidden, Limit: 1}), "%q page by page", q)
+				require.Equal(t, got, w.search(mailindex.Search{Query: q, SpamAndTrash: hidden, Limit: 1}), "%q page by page", q)
 			}
 		}
 	})
@@ -80,12 +85,13 @@ func TestASyncEnqueuesTheIndexing(t *testing.T) {
 		w.run(NewBackfillJob(w.account, "", ""))
 		require.Empty(t, w.jobs("index.gmail"))
 		for i := range 512 {
-			w.exec("INSERT INTO unindexed_messages (account_id, message_id, received) VALUES ($1, $2, 0)", w.account, fmt.Sprintf("gone%d", i))
+			w.exec("INSERT INTO unindexed_messages (account_id, message_id, received) VALUES ($1, $2, 0)", w.account,
+				fmt.Sprintf("gone%d", i))
 		}
 		w.run(NewHistorySyncJob(w.account, 0))
 		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1}, w.jobs("index.gmail"))
 		require.Zero(t, count(t, w.store, "unindexed_messages"))
-		require.Len(t, w.search(mailstore.Search{Query: "needle in:inbox"}), 1)
+		require.Len(t, w.search(mailindex.Search{Query: "needle in:inbox"}), 1)
 		w.run(NewIndexJob(w.account), NewHistorySyncJob(w.account, 0))
 	})
 }

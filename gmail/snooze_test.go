@@ -104,9 +104,11 @@ func TestSnooze(t *testing.T) {
 	wake := w.job(hint.InverseParameters["cancel_unsnooze_job_id"].(string))
 	require.Equal(t, "unsnooze.gmail:"+w.account+":"+done.ID, wake.Key.Name)
 	require.Equal(t, wake.Key.Name, hint.InverseParameters["cancel_unsnooze_key"])
-	require.JSONEq(t, `{"account_id":"`+w.account+`","message_id":"`+message+`","action_id":"`+done.ID+`","snooze_label_id":"`+label.ID+`"}`, string(wake.Payload))
+	require.JSONEq(t, `{"account_id":"`+w.account+`","message_id":"`+message+`","action_id":"`+done.ID+
+		`","snooze_label_id":"`+label.ID+`"}`, string(wake.Payload))
 	require.WithinRange(t, wake.NotBefore, begun.Add(72*time.Hour).Add(-time.Second), time.Now().Add(72*time.Hour))
-	require.Equal(t, wake.NotBefore.UTC().Truncate(time.Second).Format(time.RFC3339), hint.InverseParameters["snooze_until"])
+	require.Equal(t, wake.NotBefore.UTC().Truncate(time.Second).Format(time.RFC3339),
+		hint.InverseParameters["snooze_until"])
 
 	w.morning()
 	atGmail, here = w.labels(providerID)
@@ -119,7 +121,7 @@ func TestTheWakeUpIsDurableFirst(t *testing.T) {
 	w := sleepy(t)
 	message, providerID := w.known("INBOX")
 	var stored []map[queue.State]int // at each call that takes the message out of the inbox
-	w.wire.before = func(r *http.Request) {
+	w.wire.Before = func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/modify") {
 			counts, err := w.queue.Counts(r.Context(), queue.Filter{Types: []string{string(JobUnsnooze)}})
 			if err != nil {
@@ -135,14 +137,16 @@ func TestTheWakeUpIsDurableFirst(t *testing.T) {
 	for _, counts := range stored {
 		require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, counts)
 	}
-	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, w.jobs(string(JobUnsnooze)), "the second attempt enqueues no other")
-	w.wire.before = nil
+	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, w.jobs(string(JobUnsnooze)),
+		"the second attempt enqueues no other")
+	w.wire.Before = nil
 	w.morning()
 	atGmail, _ := w.labels(providerID)
 	require.Equal(t, []string{"INBOX"}, atGmail)
 }
 
-// TestASnoozeThatFailsWakesWhatNeverSlept: the wake-up stays, since nobody knows whether the message sleeps, and harms nothing.
+// TestASnoozeThatFailsWakesWhatNeverSlept: the wake-up stays, since nobody knows whether the message sleeps, and
+// harms nothing.
 func TestASnoozeThatFailsWakesWhatNeverSlept(t *testing.T) {
 	w := sleepy(t)
 	message, providerID := w.known("INBOX")
@@ -230,7 +234,8 @@ func TestAWakeUpThatSomebodyHasInsertedWakesNothingElse(t *testing.T) {
 	require.NoError(t, w.queue.Resume(t.Context(), naps))
 	for _, action := range []string{"none", archived.ID, snoozed.ID} {
 		for _, label := range []string{"UNREAD", "STARRED", ""} {
-			w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: action, SnoozeLabelID: label}, time.Now()))
+			w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: action,
+				SnoozeLabelID: label}, time.Now()))
 			atGmail, here := w.labels(providerID)
 			require.Equal(t, []string{"STARRED", "UNREAD"}, atGmail)
 			require.Equal(t, atGmail, here)
@@ -238,7 +243,8 @@ func TestAWakeUpThatSomebodyHasInsertedWakesNothingElse(t *testing.T) {
 	}
 	asleep := w.labelNamed("Postroom/Snoozed").ID
 	w.modify(providerID, postroom.LabelChange{Add: []string{asleep}})
-	w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: "from before", SnoozeLabelID: "UNREAD"}, time.Now()))
+	w.run(NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: message, ActionID: "from before",
+		SnoozeLabelID: "UNREAD"}, time.Now()))
 	atGmail, _ := w.labels(providerID)
 	require.Equal(t, []string{"INBOX", "STARRED", "UNREAD"}, atGmail, "what sleeps wakes, whatever is known of its snooze")
 }
@@ -278,7 +284,7 @@ func TestAWakeUpWaitsForTheActions(t *testing.T) {
 	require.NoError(t, err)
 	busy := done
 	busy.State, busy.JobID = postroom.ActionExecuting, other.ID
-	write(t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.ledger.put(ctx, tx, busy) })
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.ledger.Put(ctx, tx, busy) })
 	require.NoError(t, w.queue.Pause(t.Context(), queue.ForType(JobAction)))
 	require.NoError(t, w.queue.Resume(t.Context(), naps))
 	queuetest.PromoteScheduled(t, w.queue)
@@ -301,7 +307,7 @@ func TestAWakeUpIsHeld(t *testing.T) {
 	done := w.snooze(message)
 	var held atomic.Bool
 	held.Store(true)
-	w.ledger.held = func() error {
+	w.ledger.Holding = func() error {
 		if held.Load() {
 			return &postroom.HeldError{Reason: "stopped by ann"}
 		}
@@ -329,7 +335,8 @@ func TestSnoozedAgain(t *testing.T) {
 			message, providerID := w.known("INBOX")
 			first := w.snooze(message)
 			second := w.snooze(message, postroom.Parameters{"amount": 30, "units": "days"})
-			early, late := first.UndoHint.InverseParameters["unsnooze_job_id"].(string), second.UndoHint.InverseParameters["unsnooze_job_id"].(string)
+			early, late := first.UndoHint.InverseParameters["unsnooze_job_id"].(string),
+				second.UndoHint.InverseParameters["unsnooze_job_id"].(string)
 
 			// The first comes due.
 			require.NoError(t, w.queue.Cancel(t.Context(), early))
@@ -439,7 +446,7 @@ func TestWakeUpOutlastsARefusal(t *testing.T) {
 			require.Equal(t, queue.StateQueued, job.State, job.LastError)
 			require.Equal(t, 1, job.Failures)
 			require.WithinDuration(t, time.Now().Add(refusedDelay), job.NotBefore, 10*time.Minute)
-			require.False(t, w.ledger.turns.end(done.ID), "nothing was changed: other actions need not wait as long")
+			require.False(t, w.ledger.EndTurn(done.ID), "nothing was changed: other actions need not wait as long")
 
 			w.morning()
 			atGmail, _ := w.labels(providerID)

@@ -27,14 +27,14 @@ func TestTheSnoozeLabelIsDeletedAmidASnooze(t *testing.T) {
 	for name, when := range map[string]func(w *world, once func()){
 		"between two attempts": func(w *world, once func()) {
 			w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesModify, Status: http.StatusServiceUnavailable})
-			w.wire.after = func(_ *http.Request, answer *http.Response) {
+			w.wire.After = func(_ *http.Request, answer *http.Response) {
 				if answer.StatusCode == http.StatusServiceUnavailable {
 					once()
 				}
 			}
 		},
 		"before the change": func(w *world, once func()) {
-			w.wire.before = func(r *http.Request) {
+			w.wire.Before = func(r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/modify") {
 					once()
 				}
@@ -48,7 +48,7 @@ func TestTheSnoozeLabelIsDeletedAmidASnooze(t *testing.T) {
 				when(w, sync.OnceFunc(func() { deleteIt(w) }))
 				done := w.snooze(message)
 				require.Equal(t, postroom.ActionCompleted, done.State, done.Error)
-				w.wire.before, w.wire.after = nil, nil
+				w.wire.Before, w.wire.After = nil, nil
 
 				label, _ := done.UndoHint.InverseParameters.Text(paramSnoozeLabel)
 				atGmail, _ := w.labels(providerID)

@@ -24,15 +24,15 @@ func eachStore(t *testing.T, fn func(t *testing.T, s *mailstore.Store, accountID
 	})
 }
 
-func write(t *testing.T, s *mailstore.Store, fn func(ctx context.Context, tx queue.Tx) error) {
+func write(t testing.TB, s *mailstore.Store, fn func(ctx context.Context, tx queue.Tx) error) {
 	t.Helper()
 	require.NoError(t, s.DB().Write(t.Context(), fn))
 }
 
-func ensureAccount(t *testing.T, s *mailstore.Store, email string) (id string) {
+func ensureAccount(t testing.TB, s *mailstore.Store, email string) (id string) {
 	t.Helper()
 	write(t, s, func(ctx context.Context, tx queue.Tx) (err error) {
-		id, err = s.EnsureAccount(ctx, tx, email)
+		id, err = s.EnsureAccount(ctx, tx, email, time.Time{})
 		return err
 	})
 	return id
@@ -63,11 +63,13 @@ func fullMessage(accountID string) *postroom.Message {
 		Cc:      []postroom.Address{{Email: "cc@example.com"}},
 		Bcc:     []postroom.Address{{Email: "bcc@example.com"}},
 		Subject: "Grüße", Snippet: "Guten Tag …",
-		Headers:   []postroom.Header{{Name: "Received", Value: "a"}, {Name: "received", Value: "b"}, {Name: "List-Id", Value: "<l>"}},
+		Headers: []postroom.Header{{Name: "Received", Value: "a"}, {Name: "received", Value: "b"},
+			{Name: "List-Id", Value: "<l>"}},
 		LabelIDs:  []string{"INBOX", "Label_1", "UNREAD"},
 		BodyPlain: "Guten Tag", BodyHTML: "<p>Guten Tag</p>",
-		Attachments: []postroom.Attachment{{Filename: "a.pdf", ContentType: "application/pdf", Size: 7, Inline: true, ContentID: "c"}},
-		ReceivedAt:  day, Date: day.Add(-time.Minute), Size: 1234,
+		Attachments: []postroom.Attachment{{Filename: "a.pdf", ContentType: "application/pdf", Size: 7, Inline: true,
+			ContentID: "c"}},
+		ReceivedAt: day, Date: day.Add(-time.Minute), Size: 1234,
 	}
 }
 

@@ -9,49 +9,13 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
-	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An UnsnoozePayload names the snoozed message that a [JobUnsnooze] wakes.
-type UnsnoozePayload struct {
-	AccountID string `json:"account_id"`
-	MessageID string `json:"message_id"` // ours
-	ActionID  string `json:"action_id"`  // the snooze
-	// SnoozeLabelID is the label under which the message sleeps, for people: the one that is removed is that of the signed action.
-	SnoozeLabelID string `json:"snooze_label_id,omitempty"`
-}
-
-// NewUnsnoozeJob makes the job that puts a snoozed message back into the inbox at a time. The action snooze enqueues it by
-// itself. The key allows one unfinished job for each action.
-func NewUnsnoozeJob(p UnsnoozePayload, at time.Time) queue.NewJob { return p.job(at, "", false) }
-
-// wakeAttempts is the MaxAttempts of a wake-up: a message that is not woken is out of sight for ever.
-const wakeAttempts = 1000
-
-// job makes the job. Its tags find the wake-ups of a message and, if a reply wakes it as well, those of a thread.
-func (p UnsnoozePayload) job(at time.Time, threadID string, onReply bool) queue.NewJob {
-	tags := []string{messageTag(p.MessageID)}
-	if onReply {
-		tags = append(tags, replyTag(threadID))
-	}
-	return JobUnsnooze.New(p, &queue.Options{
-		NotBefore: at, MaxAttempts: wakeAttempts, Key: queue.WhileUnfinished(wakeKey(p.AccountID, p.ActionID)), Tags: tags,
-		LimitKey: mailstore.LimitKey(p.AccountID),
-	})
-}
-
-func wakeKey(accountID, actionID string) string {
-	return fmt.Sprintf("%s:%s:%s", JobUnsnooze, accountID, actionID)
-}
-
-func messageTag(messageID string) string      { return "message:" + messageID }
-func replyTag(providerThreadID string) string { return "reply:" + providerThreadID }
-
 // unsnooze puts a snoozed message back into the inbox.
 //
-// It takes the turn of the message, as actions do: a wake-up before the effect of its snooze, or of the undo of its undo, would be
-// none, and a snooze that is executed beside it would be lost. See [jobs.startWakeUp].
+// It takes the turn of the message, as actions do: a wake-up before the effect of its snooze, or of the undo of its
+// undo, would be none, and a snooze that is executed beside it would be lost. See [jobs.startWakeUp].
 func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) error {
 	if err := j.Ledger.Held(ctx); err != nil {
 		return whileHeld(w.Job.Interruptions, err)
@@ -101,9 +65,9 @@ func (j *jobs) wake(ctx context.Context, w *queue.Work[UnsnoozePayload], turn in
 // refusedDelay is the wait after Gmail has refused to wake a message: 1000 attempts make six weeks.
 const refusedDelay = time.Hour
 
-// wakeVerdict is [gmailapi.Verdict], but retries errors that are fatal to other jobs and may be temporary: an administrator switches the
-// API off and on again, a person grants a scope, a label is deleted between two calls. A message that is not woken is out of
-// sight.
+// wakeVerdict is [gmailapi.Verdict], but retries errors that are fatal to other jobs and may be temporary: an
+// administrator switches the API off and on again, a person grants a scope, a label is deleted between two calls. A
+// message that is not woken is out of sight.
 func wakeVerdict(err error) error {
 	switch gmailapi.ClassOf(err) {
 	case gmailapi.ClassForbidden, gmailapi.ClassInvalid:
@@ -112,10 +76,12 @@ func wakeVerdict(err error) error {
 	return gmailapi.Verdict(err)
 }
 
-// asleep returns the label under which the message of a wake-up sleeps: that of its snooze, if the ledger vouches for it; the job is a
-// row, which anybody can write. A snooze that has failed, or that is from before there were signatures, has none that is signed: then it
-// is the label that the settings name, and only a message that Gmail has under it sleeps.
-func (j *jobs) asleep(ctx context.Context, client *gmailapi.Client, p UnsnoozePayload) (label string, sure bool, err error) {
+// asleep returns the label under which the message of a wake-up sleeps: that of its snooze, if the ledger vouches for
+// it; the job is a row, which anybody can write. A snooze that has failed, or that is from before there were
+// signatures, has none that is signed: then it is the label that the settings name, and only a message that Gmail has
+// under it sleeps.
+func (j *jobs) asleep(ctx context.Context, client *gmailapi.Client, p UnsnoozePayload) (label string,
+	sure bool, err error) {
 	snooze, err := j.snoozeOf(ctx, p)
 	if err != nil {
 		return "", false, err
@@ -133,9 +99,10 @@ func (j *jobs) asleep(ctx context.Context, client *gmailapi.Client, p UnsnoozePa
 	return labels[i].ID, false, nil
 }
 
-// putBack changes the message at Gmail. One that somebody has thrown away stays there, and one that is in the inbox already only
-// loses the label. The label may be gone from Gmail, and with it from the message.
-func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn int64, id string) (woken postroom.WakeUp, err error) {
+// putBack changes the message at Gmail. One that somebody has thrown away stays there, and one that is in the inbox
+// already only loses the label. The label may be gone from Gmail, and with it from the message.
+func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn int64,
+	id string) (woken postroom.WakeUp, err error) {
 	_, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
 		return woken, err
@@ -150,7 +117,8 @@ func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn
 		return woken, err
 	}
 	if !sure && !woken.Before.Has(label) {
-		j.Logger.WarnContext(ctx, "a wake-up has no signed snooze, and Gmail does not have its message under the snooze label: look for it, if it is not awake already",
+		j.Logger.WarnContext(ctx,
+			"a wake-up has no signed snooze, and Gmail does not have its message under the snooze label: look for it, if it is not awake already",
 			"account_id", w.Payload.AccountID, "message", id, "label", j.SnoozeLabel)
 		return woken, nil
 	}
@@ -164,8 +132,8 @@ func (j *jobs) putBack(ctx context.Context, w *queue.Work[UnsnoozePayload], turn
 	return woken, err
 }
 
-// imagesOf returns the message before the first attempt of the turn, which a step stores, and as it is now. Without a turn the two
-// are the same. fresh reports that this is the first attempt.
+// imagesOf returns the message before the first attempt of the turn, which a step stores, and as it is now. Without a
+// turn the two are the same. fresh reports that this is the first attempt.
 func imagesOf(
 	ctx context.Context, w *queue.Work[UnsnoozePayload], client *gmailapi.Client, turn int64, id string,
 ) (before, now postroom.Snapshot, fresh bool, err error) {
@@ -177,18 +145,19 @@ func imagesOf(
 		before, err = read(ctx)
 		return before, now, true, err
 	}
-	before, err = queue.Step(ctx, w, fmt.Sprintf("%s %d", stepBefore, turn), func(ctx context.Context) (postroom.Snapshot, error) {
-		fresh = true
-		return read(ctx)
-	})
+	before, err = queue.Step(ctx, w, fmt.Sprintf("%s %d", stepBefore, turn),
+		func(ctx context.Context) (postroom.Snapshot, error) {
+			fresh = true
+			return read(ctx)
+		})
 	if err == nil && !fresh {
 		_, err = read(ctx)
 	}
 	return before, now, fresh, err
 }
 
-// ofTurn returns an error as one of all attempts of a turn: an [*untouchedError] if it is the first, and Gmail was not asked for the
-// change, or has refused.
+// ofTurn returns an error as one of all attempts of a turn: an [*untouchedError] if it is the first, and Gmail was
+// not asked for the change, or has refused.
 func ofTurn(err error, fresh bool) error {
 	if own, ok := errors.AsType[*untouchedError](err); ok {
 		err = own.error
@@ -202,8 +171,8 @@ func ofTurn(err error, fresh bool) error {
 	return &untouchedError{err}
 }
 
-// wakeOnReply wakes the snoozed messages of a thread that has received an answer: their jobs are replaced by ones that are due at
-// once.
+// wakeOnReply wakes the snoozed messages of a thread that has received an answer: their jobs are replaced by ones
+// that are due at once.
 func wakeOnReply(ctx context.Context, tx queue.Tx, q *queue.Queue, sleeping []queue.Job) error {
 	for i := range sleeping {
 		switch err := q.CancelTx(ctx, tx, sleeping[i].ID); {
@@ -212,9 +181,11 @@ func wakeOnReply(ctx context.Context, tx queue.Tx, q *queue.Queue, sleeping []qu
 		case err != nil:
 			return err
 		}
-		_, err := q.EnqueueTx(ctx, tx, queue.NewJob{Type: sleeping[i].Type, Payload: sleeping[i].Payload, Options: queue.Options{
-			MaxAttempts: wakeAttempts, Key: queue.WhileUnfinished(sleeping[i].Key.Name), Tags: sleeping[i].Tags, LimitKey: sleeping[i].LimitKey,
-		}})
+		_, err := q.EnqueueTx(ctx, tx, queue.NewJob{Type: sleeping[i].Type, Payload: sleeping[i].Payload,
+			Options: queue.Options{
+				MaxAttempts: wakeAttempts, Key: queue.WhileUnfinished(sleeping[i].Key.Name), Tags: sleeping[i].Tags,
+				LimitKey: sleeping[i].LimitKey,
+			}})
 		if err != nil {
 			return err
 		}
@@ -224,17 +195,19 @@ func wakeOnReply(ctx context.Context, tx queue.Tx, q *queue.Queue, sleeping []qu
 
 // sleepingUntilReply lists the wake-ups of the thread's messages that a reply brings forward.
 func (j *jobs) sleepingUntilReply(ctx context.Context, q *queue.Queue, m *postroom.Message) ([]queue.Job, error) {
-	if j.Ledger == nil || m.InReplyTo == "" && len(m.References) == 0 || m.HasLabel(postroom.LabelSent) || m.HasLabel(postroom.LabelDraft) {
+	if j.Ledger == nil || m.InReplyTo == "" && len(m.References) == 0 || m.HasLabel(postroom.LabelSent) ||
+		m.HasLabel(postroom.LabelDraft) {
 		return nil, nil
 	}
 	sleeping, err := q.Jobs(ctx, queue.Filter{
-		Types: []string{string(JobUnsnooze)}, States: []queue.State{queue.StateQueued}, Tags: []string{replyTag(m.ProviderThreadID)}, Limit: 1000,
+		Types: []string{string(JobUnsnooze)}, States: []queue.State{queue.StateQueued},
+		Tags: []string{replyTag(m.ProviderThreadID)}, Limit: 1000,
 	})
 	return slices.DeleteFunc(sleeping, func(j queue.Job) bool {
 		return !m.ReceivedAt.IsZero() && m.ReceivedAt.Before(j.CreatedAt.Add(-replySkew))
 	}), err
 }
 
-// replySkew is how far the local clock may be ahead of Gmail's. A message that was received before the snooze, and is ingested
-// only now, is not a reply.
+// replySkew is how far the local clock may be ahead of Gmail's. A message that was received before the snooze, and is
+// ingested only now, is not a reply.
 const replySkew = 10 * time.Minute

@@ -9,29 +9,15 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A WakeUpLedger knows whose turn it is to change a snoozed message, and records how it was woken.
-type WakeUpLedger interface {
-	// StartWakeUp gives the turn of a snoozed message to the job that wakes it, unless the snooze is over. The error is a
-	// [*postroom.BusyError] while an action of the message executes or another job wakes it, and while the job has the turn, Start is
-	// refused with one that names the snooze and the job. If the job has ended, Fail of the snooze takes the turn from it. It is no
-	// error if the same job has the turn already.
-	StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (postroom.Sleep, error)
-	// CompleteWakeUp records with a completed snooze how the job that has the turn has woken its message, and ends the turn.
-	CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error
-	// Sleep is what StartWakeUp returns about a snooze, for a job that cannot have the turn of the message.
-	Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, error)
-	// StopWakeUp ends the turn of the job, if it has it.
-	StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) error
-}
-
 // snoozeOf returns the snooze of a wake-up, as the ledger has it; nil if it has none of that message.
 func (j *jobs) snoozeOf(ctx context.Context, p UnsnoozePayload) (*postroom.Permit, error) {
 	permit, err := j.Ledger.Permit(ctx, p.ActionID)
-	if err = notMissing(err); err != nil {
+	if err = maildb.IgnoreMissing(err); err != nil {
 		return nil, err
 	}
 	if a := &permit.Action; a.Type != postroom.Snooze || a.AccountID != p.AccountID || a.MessageID != p.MessageID {
@@ -40,11 +26,12 @@ func (j *jobs) snoozeOf(ctx context.Context, p UnsnoozePayload) (*postroom.Permi
 	return &permit, nil
 }
 
-// startWakeUp takes the turn of the message for the job. While an action of the message executes, or another wake-up, it defers the
-// job. An action whose job has ended without finishing it has no further effect and is ended, as by the next action.
+// startWakeUp takes the turn of the message for the job. While an action of the message executes, or another wake-up,
+// it defers the job. An action whose job has ended without finishing it has no further effect and is ended, as by the
+// next action.
 //
-// A job without a snooze in the ledger gets no turn, since the ledger could not say whose it is; it only waits for the action that
-// executes. Such a job wakes only a message under the snooze label. The Turn is 0 then.
+// A job without a snooze in the ledger gets no turn, since the ledger could not say whose it is; it only waits for
+// the action that executes. Such a job wakes only a message under the snooze label. The Turn is 0 then.
 func (j *jobs) startWakeUp(ctx context.Context, w *queue.Work[UnsnoozePayload]) (sleep postroom.Sleep, err error) {
 	snooze, err := j.snoozeOf(ctx, w.Payload)
 	switch {
@@ -71,9 +58,10 @@ func (j *jobs) startWakeUp(ctx context.Context, w *queue.Work[UnsnoozePayload]) 
 	return j.startAbandoned(ctx, w, busy)
 }
 
-// startAbandoned starts a wake-up beside an action whose job has ended. One that may have sent something is not ended here, since it may
-// take days to find that out: the wake-up has no turn then.
-func (j *jobs) startAbandoned(ctx context.Context, w *queue.Work[UnsnoozePayload], busy *postroom.BusyError) (sleep postroom.Sleep, err error) {
+// startAbandoned starts a wake-up beside an action whose job has ended. One that may have sent something is not ended
+// here, since it may take days to find that out: the wake-up has no turn then.
+func (j *jobs) startAbandoned(ctx context.Context, w *queue.Work[UnsnoozePayload],
+	busy *postroom.BusyError) (sleep postroom.Sleep, err error) {
 	holder, err := j.Ledger.Executing(ctx, w.Payload.AccountID, w.Payload.MessageID)
 	switch {
 	case err != nil:
@@ -104,8 +92,8 @@ func (j *jobs) executing(ctx context.Context, p UnsnoozePayload) error {
 	return &postroom.BusyError{MessageID: action.MessageID, ActionID: action.ID, JobID: action.JobID}
 }
 
-// putOff defers a wake-up until after that of the last of the later snoozes that has one. The wake-up stays: if that snooze is
-// undone, package undo makes it due, and otherwise it finds that its snooze is over.
+// putOff defers a wake-up until after that of the last of the later snoozes that has one. The wake-up stays: if that
+// snooze is undone, package undo makes it due, and otherwise it finds that its snooze is over.
 func putOff(ctx context.Context, w *queue.Work[UnsnoozePayload], later []string) error {
 	for _, id := range slices.Backward(later) {
 		waking, err := w.Queue().Jobs(ctx, queue.Filter{
@@ -124,16 +112,17 @@ func putOff(ctx context.Context, w *queue.Work[UnsnoozePayload], later []string)
 	return nil
 }
 
-// stopWakeUp gives the turn back, and returns the cause. If that fails, so does the attempt, since a job that waits for long must
-// not keep the turn.
+// stopWakeUp gives the turn back, and returns the cause. If that fails, so does the attempt, since a job that waits
+// for long must not keep the turn.
 func (j *jobs) stopWakeUp(ctx context.Context, w *queue.Work[UnsnoozePayload], cause error) error {
 	return cmp.Or(w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return j.Ledger.StopWakeUp(ctx, tx, w.Payload.ActionID, w.Job.ID)
 	}), cause)
 }
 
-// wakeFailed returns what the handler returns for an error of Gmail. Unless certainly no attempt of the turn has changed the message,
-// the job keeps its turn: the next attempt must not take its own change for one of somebody else.
+// wakeFailed returns what the handler returns for an error of Gmail. Unless certainly no attempt of the turn has
+// changed the message, the job keeps its turn: the next attempt must not take its own change for one of somebody
+// else.
 func (j *jobs) wakeFailed(ctx context.Context, w *queue.Work[UnsnoozePayload], turn int64, err error) error {
 	var clean *untouchedError
 	if turn == 0 || !errors.As(err, &clean) {

@@ -3,11 +3,8 @@ package gmail
 import (
 	"context"
 	"encoding/base64"
-	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +16,9 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/internal/worldtest"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
@@ -29,47 +28,18 @@ import (
 type world struct {
 	t       *testing.T
 	server  *gmailtest.Server
-	google  *api.Service // what the user does by hand
-	wire    *wire        // what our client's requests go through
+	google  *api.Service    // what the user does by hand
+	wire    *worldtest.Wire // what our client's requests go through
 	client  *gmailapi.Client
 	db      queue.DB
 	store   *mailstore.Store
 	queue   *queue.Queue
-	ledger  *testLedger
+	ledger  *worldtest.Ledger
 	account string
 	cfg     Config // of Register
 
 	mu   sync.Mutex
 	seen []string // Gmail's ids of the messages that OnMessage got
-}
-
-// wire calls before each request and after each answer, so that a test can do something right then.
-type wire struct {
-	next   http.RoundTripper
-	before func(*http.Request)
-	after  func(*http.Request, *http.Response)
-	failed func(*http.Request, error)
-}
-
-// setBody replaces the body of an answer.
-func setBody(answer *http.Response, body string) {
-	_ = answer.Body.Close()
-	answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
-	answer.Header.Set("Content-Length", strconv.Itoa(len(body)))
-}
-
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.before != nil {
-		w.before(r)
-	}
-	answer, err := w.next.RoundTrip(r)
-	switch {
-	case err == nil && w.after != nil:
-		w.after(r, answer)
-	case err != nil && w.failed != nil:
-		w.failed(r, err)
-	}
-	return answer, err
 }
 
 func newWorld(t *testing.T) *world {
@@ -84,8 +54,9 @@ func eachWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 
 func newWorldOn(t *testing.T, db queue.DB) *world {
 	t.Helper()
-	w := &world{t: t, server: gmailtest.NewServer(t), wire: &wire{next: http.DefaultTransport.(*http.Transport).Clone()}}
-	t.Cleanup(w.wire.next.(*http.Transport).CloseIdleConnections)
+	w := &world{t: t, server: gmailtest.NewServer(t),
+		wire: &worldtest.Wire{Next: http.DefaultTransport.(*http.Transport).Clone()}}
+	t.Cleanup(w.wire.Next.(*http.Transport).CloseIdleConnections)
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	var err error
 	w.google, err = w.server.Service(t.Context())
@@ -95,7 +66,7 @@ func newWorldOn(t *testing.T, db queue.DB) *world {
 	w.db = db
 	require.NoError(t, queue.Migrate(t.Context(), w.db))
 	require.NoError(t, mailstore.Migrate(t.Context(), w.db))
-	w.ledger = newTestLedger(t, w.db)
+	w.ledger = worldtest.NewLedger(t, w.db)
 	w.store, err = mailstore.New(mailstore.Config{DB: w.db})
 	require.NoError(t, err)
 	w.account = ensureAccount(t, w.store, w.server.Email())
@@ -103,8 +74,8 @@ func newWorldOn(t *testing.T, db queue.DB) *world {
 		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
 	})
 	require.NoError(t, err)
-	clients := ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return w.client, nil })
-	outbox, err := NewOutbox(OutboxConfig{Store: w.store, Clients: clients, Ledger: w.ledger, Settle: time.Millisecond})
+	clients := gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return w.client, nil })
+	outbox, err := outbox.New(outbox.Config{Store: w.store, Clients: clients, Ledger: w.ledger, Settle: time.Millisecond})
 	require.NoError(t, err)
 	w.cfg = Config{Store: w.store, Ledger: w.ledger, Outbox: outbox, OnMessage: w.onMessage, Clients: clients}
 	return w
@@ -112,7 +83,8 @@ func newWorldOn(t *testing.T, db queue.DB) *world {
 
 func (w *world) newClient(url string) *gmailapi.Client {
 	w.t.Helper()
-	c, err := gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: authorized(w), Endpoint: url, Limits: gmailapi.Limits{Unlimited: true}})
+	c, err := gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: authorized(w), Endpoint: url,
+		Limits: gmailapi.Limits{Unlimited: true}})
 	require.NoError(w.t, err)
 	return c
 }

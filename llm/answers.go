@@ -32,7 +32,8 @@ func (m *Metered) answerOf(ctx context.Context, key string) (answer []byte, ok b
 			return answer, true, nil
 		}
 		if err != nil {
-			m.cfg.Logger.WarnContext(ctx, "the cache of answers cannot be read; going on without", "model", m.cfg.Model, "error", err)
+			m.cfg.Logger.WarnContext(ctx, "the cache of answers cannot be read; going on without", "model",
+				m.cfg.Model, "error", err)
 		}
 	}
 	var text string
@@ -56,7 +57,8 @@ func (m *Metered) keepElsewhere(ctx context.Context, key string, resp *Response)
 		return answer, err
 	}
 	if err := m.cfg.Answers.Keep(ctx, key, answer, m.cfg.KeepAnswers); err != nil {
-		m.cfg.Logger.WarnContext(ctx, "the cache of answers cannot be written; the database keeps this one", "model", m.cfg.Model, "error", err)
+		m.cfg.Logger.WarnContext(ctx, "the cache of answers cannot be written; the database keeps this one", "model",
+			m.cfg.Model, "error", err)
 		return answer, nil
 	}
 	return nil, nil

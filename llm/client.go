@@ -53,7 +53,8 @@ func Complete(ctx context.Context, c Client, req *Request) (*Response, error) {
 	}
 	resp, err := c.Complete(ctx, req)
 	if err == nil && resp == nil {
-		err = &Error{Provider: "llm", Reason: ErrUnavailable, Err: fmt.Errorf("the client %T returned neither an answer nor an error", c)}
+		err = &Error{Provider: "llm", Reason: ErrUnavailable,
+			Err: fmt.Errorf("the client %T returned neither an answer nor an error", c)}
 	}
 	return resp, err
 }

@@ -28,7 +28,8 @@ func retrying(t *testing.T, turns ...llmtest.Turn) *llm.Retrying {
 func TestRetryingWaitsAsLongAsTheProviderAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		resp, err := retrying(t, fault(llm.ErrOverloaded, 7*time.Second), fault(llm.ErrRateLimited, 2*time.Second), llmtest.Says("Hello.")).Complete(t.Context(), hello)
+		resp, err := retrying(t, fault(llm.ErrOverloaded, 7*time.Second), fault(llm.ErrRateLimited, 2*time.Second),
+			llmtest.Says("Hello.")).Complete(t.Context(), hello)
 		require.NoError(t, err)
 		require.Equal(t, "Hello.", resp.Text)
 		require.Equal(t, 9*time.Second, time.Since(begin))
@@ -103,7 +104,8 @@ func fallback(t *testing.T, turns ...llmtest.Turn) *llm.Fallback {
 }
 
 func TestFallbackAsksTheNext(t *testing.T) {
-	for _, reason := range []error{llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable, llm.ErrBadKey, llm.ErrNoCredit, llm.ErrContextTooLong, llm.ErrBadRequest} {
+	for _, reason := range []error{llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable, llm.ErrBadKey,
+		llm.ErrNoCredit, llm.ErrContextTooLong, llm.ErrBadRequest} {
 		resp, err := fallback(t, fault(reason, 0), llmtest.Says("Hello.")).Complete(t.Context(), hello)
 		require.NoError(t, err)
 		require.Equal(t, "Hello.", resp.Text)
@@ -120,7 +122,8 @@ func TestFallbackDoesNotOverrule(t *testing.T) {
 }
 
 func TestFallbackReturnsTheFailureThatEndsFirst(t *testing.T) {
-	_, err := fallback(t, fault(llm.ErrBadRequest, 0), fault(llm.ErrRateLimited, time.Hour), fault(llm.ErrRateLimited, 5*time.Minute)).Complete(t.Context(), hello)
+	_, err := fallback(t, fault(llm.ErrBadRequest, 0), fault(llm.ErrRateLimited, time.Hour),
+		fault(llm.ErrRateLimited, 5*time.Minute)).Complete(t.Context(), hello)
 	var e *llm.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, llm.Deferred, e.Class())
@@ -131,7 +134,8 @@ func TestFallbackReturnsTheFailureThatEndsFirst(t *testing.T) {
 func TestLimitedKeepsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, err := llm.NewLimited(llm.LimitedConfig{
-			Client: llmtest.NewScripted(t, llmtest.Says("1"), llmtest.Says("2"), llmtest.Says("3")), RequestsPerMinute: 2, MaxWait: 45 * time.Second,
+			Client: llmtest.NewScripted(t, llmtest.Says("1"), llmtest.Says("2"), llmtest.Says("3")), RequestsPerMinute: 2,
+			MaxWait: 45 * time.Second,
 		})
 		require.NoError(t, err)
 		begin := time.Now()
@@ -147,7 +151,8 @@ func TestLimitedCallsNobodyUntilTheProviderSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := llmtest.Says("1")
 		full.Response.Limits.Tokens = &llm.Allowance{Remaining: 0, Reset: 3 * time.Second}
-		client, err := llm.NewLimited(llm.LimitedConfig{Client: llmtest.NewScripted(t, full, fault(llm.ErrRateLimited, time.Minute), llmtest.Says("3"))})
+		client, err := llm.NewLimited(
+			llm.LimitedConfig{Client: llmtest.NewScripted(t, full, fault(llm.ErrRateLimited, time.Minute), llmtest.Says("3"))})
 		require.NoError(t, err)
 		begin := time.Now()
 		_, err = client.Complete(t.Context(), hello)

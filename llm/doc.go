@@ -13,15 +13,15 @@
 //	Fallback   asks the next client when one fails
 //
 // A failure is an [*Error]: the provider's message, one of the reasons ErrRateLimited, ErrOverloaded and so on, and a
-// hint for people. Keys are in no error and no log. [HandlerError] translates it for the job queue: a rate limit, a spent
-// budget and a refused key defer the job, a permanently wrong request ends it, any other failure is retried.
+// hint for people. Keys are in no error and no log. [HandlerError] translates it for the job queue: a rate limit, a
+// spent budget and a refused key defer the job, a permanently wrong request ends it, any other failure is retried.
 //
 // # Records
 //
-// [Records] store, in the tables llm_calls, llm_spend and llm_answers, each call with its tokens, cost, latency and
-// trace, the spending of each day, and for a day the answers, unless an [AnswerCache] such as package llm/rediscache
-// does. The answer of a call is stored before its caller sees it, so that a job that fails later does not ask again. An
-// [Outage] is a model that is not asked until a person acts or a day ends.
+// [Records] store each call with its tokens, cost, latency and trace (llm_calls), the spending of each day (llm_spend),
+// for a day the answers (llm_answers), unless an [AnswerCache] such as package llm/rediscache does, and the outages
+// (llm_outages). The answer of a call is stored before its caller sees it, so that a job that fails later does not ask
+// again. An [Outage] is a model that is not asked until a person acts or a day ends.
 //
 // # Below it
 //

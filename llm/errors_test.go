@@ -22,7 +22,8 @@ func TestErrorSaysWhoAndWhy(t *testing.T) {
 	require.ErrorIs(t, err, llm.ErrRateLimited)
 	require.NotErrorIs(t, err, llm.ErrOverloaded)
 	require.EqualError(t, &llm.Error{Provider: "acme", Err: cause}, "acme: unavailable: quota exceeded")
-	require.EqualError(t, &llm.Error{Provider: "acme", Reason: llm.ErrBadKey}, "acme: key refused; check the key and what it may do")
+	require.EqualError(t, &llm.Error{Provider: "acme", Reason: llm.ErrBadKey},
+		"acme: key refused; check the key and what it may do")
 }
 
 // The verdict is what the queue makes of it: a job whose handler returns it, once.

@@ -52,7 +52,8 @@ func NewLimited(cfg LimitedConfig) (*Limited, error) {
 		return nil, err
 	}
 	if min(cfg.RequestsPerMinute, cfg.TokensPerMinute, cfg.Concurrent) < 0 || cfg.MaxWait < 0 {
-		return nil, errors.New("llm: LimitedConfig: RequestsPerMinute, TokensPerMinute, Concurrent and MaxWait must be at least 0")
+		return nil,
+			errors.New("llm: LimitedConfig: RequestsPerMinute, TokensPerMinute, Concurrent and MaxWait must be at least 0")
 	}
 	if cfg.MaxWait == 0 {
 		cfg.MaxWait = 5 * time.Second
@@ -86,7 +87,8 @@ func (l *Limited) Complete(ctx context.Context, req *Request) (*Response, error)
 	wait, cancel := l.reserve(estimate)
 	if wait > l.cfg.MaxWait {
 		cancel()
-		return nil, &Error{Provider: "llm", Reason: ErrRateLimited, RetryAfter: wait, Err: fmt.Errorf("the next call is allowed in %v", wait.Round(time.Second))}
+		return nil, &Error{Provider: "llm", Reason: ErrRateLimited, RetryAfter: wait,
+			Err: fmt.Errorf("the next call is allowed in %v", wait.Round(time.Second))}
 	}
 	if !sleep(ctx, wait) {
 		cancel()

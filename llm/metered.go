@@ -19,12 +19,6 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Budget limits the spending of a day. The zero Budget means no limit.
-type Budget struct {
-	Tokens int64 // input and output; 0: any number
-	Cost   Money // 0: any amount
-}
-
 // MeteredConfig configures a [Metered] client. It is copied and checked once, by [NewMetered].
 type MeteredConfig struct {
 	// Client calls the model. Required. It calls one model: a [Fallback] is made of metered clients, not metered itself.
@@ -80,10 +74,12 @@ func NewMetered(cfg MeteredConfig) (*Metered, error) {
 	}
 	switch {
 	case cfg.Model == "":
-		return nil, errors.New("llm: MeteredConfig.Model is empty, and the client does not name its model; give it as provider::model")
+		return nil,
+			errors.New("llm: MeteredConfig.Model is empty, and the client does not name its model; give it as provider::model")
 	case cfg.Price == nil && (cfg.AccountBudget.Cost != 0 || cfg.TotalBudget.Cost != 0):
 		return nil, errors.New("llm: MeteredConfig.Price is nil; a budget in money needs it")
-	case min(cfg.AccountBudget.Tokens, cfg.TotalBudget.Tokens) < 0 || min(cfg.AccountBudget.Cost, cfg.TotalBudget.Cost) < 0 || cfg.MaxOutputTokens < 0:
+	case min(cfg.AccountBudget.Tokens, cfg.TotalBudget.Tokens) < 0 ||
+		min(cfg.AccountBudget.Cost, cfg.TotalBudget.Cost) < 0 || cfg.MaxOutputTokens < 0:
 		return nil, errors.New("llm: MeteredConfig: budgets and MaxOutputTokens must be at least 0")
 	}
 	if cfg.Price == nil {
@@ -135,7 +131,8 @@ func (m *Metered) Complete(ctx context.Context, req *Request) (*Response, error)
 	}
 	// The call is recorded even if the caller has gone.
 	if fault := m.finish(context.WithoutCancel(ctx), begun, key, resp, err); fault != nil {
-		m.cfg.Logger.ErrorContext(ctx, "a call of a model could not be recorded", "call_id", begun.id, "model", m.cfg.Model, "error", fault)
+		m.cfg.Logger.ErrorContext(ctx, "a call of a model could not be recorded", "call_id", begun.id, "model", m.cfg.Model,
+			"error", fault)
 	}
 	return resp, err
 }
@@ -248,30 +245,13 @@ func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, mor
 			wait := m.cfg.Records.untilTomorrow(now)
 			call.spent = &outage{account: of.account, until: now.Add(wait), failure: &Error{
 				Provider: "llm", Model: m.cfg.Model, Reason: ErrBudget, RetryAfter: wait,
-				Err: fmt.Errorf("%s may spend %s on a day, and this call could bring it to %d tokens and %v", of.name, of.budget, sum.Tokens, sum.Cost),
+				Err: fmt.Errorf("%s may spend %s on a day, and this call could bring it to %d tokens and %v", of.name, of.budget,
+					sum.Tokens, sum.Cost),
 			}}
 			return errSpent
 		}
 	}
 	return nil
-}
-
-func (b Budget) exceeded(s Spend) bool {
-	return b.Tokens > 0 && s.Tokens > b.Tokens || b.Cost > 0 && s.Cost > b.Cost
-}
-
-// String describes the budget.
-func (b Budget) String() string {
-	switch {
-	case b.Tokens > 0 && b.Cost > 0:
-		return fmt.Sprintf("%d tokens and %v", b.Tokens, b.Cost)
-	case b.Cost > 0:
-		return b.Cost.String()
-	case b.Tokens > 0:
-		return fmt.Sprintf("%d tokens", b.Tokens)
-	default:
-		return "any amount"
-	}
 }
 
 // untilTomorrow is the time until the next day of the budgets.
@@ -291,8 +271,10 @@ func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, st
 		traceID = span.TraceID().String()
 	}
 	_, err = tx.ExecContext(ctx, sqlInsertCall,
-		call.id, call.account, dbvalue.Clean(call.purpose), m.cfg.Model, state, nil, call.usage.InputTokens, call.usage.OutputTokens,
-		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)), dbvalue.Clean(call.about), call.prompt, nullable(call.answer))
+		call.id, call.account, dbvalue.Clean(call.purpose), m.cfg.Model, state, nil, call.usage.InputTokens,
+		call.usage.OutputTokens,
+		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)), dbvalue.Clean(call.about), call.prompt,
+		nullable(call.answer))
 	if err != nil {
 		return fmt.Errorf("record a call of %s: %w", m.cfg.Model, err)
 	}
@@ -330,7 +312,8 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		if err := m.spend(ctx, tx, call, correction, time.Time{}); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, sqlFinishCall, state, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
+		_, err = tx.ExecContext(ctx, sqlFinishCall, state, nullable(dbvalue.Clean(reason)), used.InputTokens,
+			used.OutputTokens, cost,
 			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), nullable(call.answer), call.id)
 		if err != nil {
 			return err
@@ -350,7 +333,8 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		m.tell(ctx, out)
 	}
 	if err == nil && ended {
-		m.cfg.Logger.InfoContext(ctx, "a model that was not asked answers again", "model", m.cfg.Model, "account_id", call.account)
+		m.cfg.Logger.InfoContext(ctx, "a model that was not asked answers again", "model", m.cfg.Model,
+			"account_id", call.account)
 	}
 	return err
 }

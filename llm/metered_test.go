@@ -58,10 +58,12 @@ func allCalls(t *testing.T, r *llm.Records) []llm.Call {
 func TestMeteredRecordsEachCall(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		r := records(t, db)
-		refusal := &llm.Error{Provider: "acme", Reason: llm.ErrRefused, RequestID: "req_2", Usage: llm.Usage{InputTokens: 5}, Err: errors.New("no\x00pe")}
+		refusal := &llm.Error{Provider: "acme", Reason: llm.ErrRefused, RequestID: "req_2",
+			Usage: llm.Usage{InputTokens: 5}, Err: errors.New("no\x00pe")}
 		m := metered(t, llm.MeteredConfig{
 			Records: r, Price: dear,
-			Client: llmtest.NewScripted(t, spends("one", 1000, 100), llmtest.Fails(refusal), llmtest.Fails(&llm.Error{Reason: llm.ErrOverloaded})),
+			Client: llmtest.NewScripted(t, spends("one", 1000, 100), llmtest.Fails(refusal),
+				llmtest.Fails(&llm.Error{Reason: llm.ErrOverloaded})),
 		})
 		span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
 		ctx := trace.ContextWithSpanContext(t.Context(), span)
@@ -102,7 +104,8 @@ func TestMeteredRecordsEachCall(t *testing.T) {
 func TestAnswersAreKeptForEqualRequestsOnly(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		r := records(t, db)
-		m := metered(t, llm.MeteredConfig{Records: r, Client: llmtest.NewScripted(t, spends("one", 1, 1), spends("two", 1, 1), spends("three", 1, 1))})
+		m := metered(t, llm.MeteredConfig{Records: r, Client: llmtest.NewScripted(t, spends("one", 1, 1),
+			spends("two", 1, 1), spends("three", 1, 1))})
 		first, second := asks("a", "mark x1 end"), asks("a", "mark y2 end")
 		first.Random, second.Random = []string{"x1"}, []string{"y2"}
 		for i, test := range []struct {
@@ -124,19 +127,22 @@ func TestAnswersAreKeptForEqualRequestsOnly(t *testing.T) {
 func TestAnswersExpireAndAreShared(t *testing.T) {
 	db := dbtest.SQLite(t)
 	r := records(t, db)
-	none := metered(t, llm.MeteredConfig{Records: r, KeepAnswers: -1, Client: llmtest.NewScripted(t, spends("one", 1, 1), spends("two", 1, 1))})
+	none := metered(t, llm.MeteredConfig{Records: r, KeepAnswers: -1, Client: llmtest.NewScripted(t, spends("one", 1, 1),
+		spends("two", 1, 1))})
 	for _, want := range []string{"one", "two"} {
 		resp, err := none.Complete(t.Context(), asks("a", "x"))
 		require.NoError(t, err)
 		require.Equal(t, want, resp.Text)
 	}
-	brief := metered(t, llm.MeteredConfig{Records: r, KeepAnswers: time.Nanosecond, Client: llmtest.NewScripted(t, spends("one", 1, 1), spends("two", 1, 1))})
+	brief := metered(t, llm.MeteredConfig{Records: r, KeepAnswers: time.Nanosecond,
+		Client: llmtest.NewScripted(t, spends("one", 1, 1), spends("two", 1, 1))})
 	for _, want := range []string{"one", "two"} {
 		resp, err := brief.Complete(t.Context(), asks("a", "y"))
 		require.NoError(t, err)
 		require.Equal(t, want, resp.Text)
 	}
-	shared := metered(t, llm.MeteredConfig{Records: r, ShareAnswers: true, Client: llmtest.NewScripted(t, spends("one", 1, 1))})
+	shared := metered(t, llm.MeteredConfig{Records: r, ShareAnswers: true,
+		Client: llmtest.NewScripted(t, spends("one", 1, 1))})
 	for _, account := range []string{"a", "b", ""} {
 		_, err := shared.Complete(t.Context(), asks(account, "z"))
 		require.NoError(t, err)
@@ -202,7 +208,8 @@ func TestCallsAtOnceCannotExceedABudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		const calls, fit = 8, 3
 		g := &gate{entered: make(chan struct{}, calls), open: make(chan struct{})}
-		m := metered(t, llm.MeteredConfig{Records: records(t, db), Client: g, TotalBudget: llm.Budget{Tokens: fit*1024 + 512}})
+		m := metered(t, llm.MeteredConfig{Records: records(t, db), Client: g,
+			TotalBudget: llm.Budget{Tokens: fit*1024 + 512}})
 		var wg sync.WaitGroup
 		refused := make(chan error, calls)
 		for i := range calls {
@@ -256,7 +263,9 @@ func TestForecast(t *testing.T) {
 		}
 		spend := func(day string, tokens int64, cost llm.Money) {
 			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-				_, err := tx.ExecContext(ctx, `INSERT INTO llm_spend (day, account_id, calls, tokens, cost) VALUES ($1, 'a', 1, $2, $3)`, day, tokens, cost)
+				_,
+					err := tx.ExecContext(ctx,
+					`INSERT INTO llm_spend (day, account_id, calls, tokens, cost) VALUES ($1, 'a', 1, $2, $3)`, day, tokens, cost)
 				return err
 			}))
 		}
@@ -264,7 +273,8 @@ func TestForecast(t *testing.T) {
 		spend("2026-03-10", 1, llm.Dollar)
 		require.Zero(t, forecast(), "today is not over")
 		spend("2026-03-07", 300, 3*llm.Dollar)
-		require.Equal(t, llm.Forecast{Days: 3, Spent: llm.Spend{Calls: 1, Tokens: 300, Cost: 3 * llm.Dollar}, Month: llm.Spend{Calls: 10, Tokens: 3000, Cost: 30 * llm.Dollar}}, forecast())
+		require.Equal(t, llm.Forecast{Days: 3, Spent: llm.Spend{Calls: 1, Tokens: 300, Cost: 3 * llm.Dollar},
+			Month: llm.Spend{Calls: 10, Tokens: 3000, Cost: 30 * llm.Dollar}}, forecast())
 		spend("2026-02-01", 1000, 100*llm.Dollar)
 		require.Equal(t, 7, forecast().Days, "days without calls count when there were calls before them")
 	})

@@ -57,7 +57,8 @@ func orInput(m Money, p Price) Money {
 
 // validate names the price that is negative or beyond a thousand dollars.
 func (p Price) validate() error {
-	for name, m := range map[string]Money{"Input": p.Input, "Output": p.Output, "CacheRead": p.CacheRead, "CacheWrite": p.CacheWrite} {
+	for name, m := range map[string]Money{"Input": p.Input, "Output": p.Output, "CacheRead": p.CacheRead,
+		"CacheWrite": p.CacheWrite} {
 		if m < 0 || m > 1000*Dollar {
 			return fmt.Errorf("%s is %v for a million tokens; it must be from $0 to $1000", name, m)
 		}

@@ -76,7 +76,8 @@ func outageOf(failure error) *outage {
 func (o *outage) record(ctx context.Context, tx queue.Tx, model string) error {
 	now := dbtime.Of(queue.Now(tx))
 	var calls int64
-	err := dbquery.Get(ctx, tx, &calls, sqlOutage, model, o.account, o.failure.reason().Error(), dbvalue.Clean(o.failure.Error()), now, dbtime.Of(o.until))
+	err := dbquery.Get(ctx, tx, &calls, sqlOutage, model, o.account, o.failure.reason().Error(),
+		dbvalue.Clean(o.failure.Error()), now, dbtime.Of(o.until))
 	if err != nil {
 		return fmt.Errorf("record that %s is not asked: %w", model, err)
 	}
@@ -94,7 +95,9 @@ func (m *Metered) tell(ctx context.Context, o *outage) {
 
 // refuse records that a budget is spent.
 func (m *Metered) refuse(ctx context.Context, o *outage) error {
-	err := m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return o.record(ctx, tx, m.cfg.Model) })
+	err := m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return o.record(ctx, tx, m.cfg.Model)
+	})
 	if err == nil {
 		m.tell(ctx, o)
 	}

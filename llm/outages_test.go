@@ -60,7 +60,8 @@ func TestARefusedKeyIsToldOnceAndForgottenWhenTheModelAnswers(t *testing.T) {
 func TestASpentBudgetIsAnOutageOfItsAccountUntilTheNextDay(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		r := records(t, db)
-		m := metered(t, llm.MeteredConfig{Records: r, AccountBudget: llm.Budget{Tokens: 2500}, Client: llmtest.NewScripted(t, spends("one", 1500, 500), spends("b", 1, 1))})
+		m := metered(t, llm.MeteredConfig{Records: r, AccountBudget: llm.Budget{Tokens: 2500},
+			Client: llmtest.NewScripted(t, spends("one", 1500, 500), spends("b", 1, 1))})
 		_, err := m.Complete(t.Context(), asks("a", "1"))
 		require.NoError(t, err)
 		for range 2 {
@@ -85,7 +86,8 @@ func TestASpentBudgetIsAnOutageOfItsAccountUntilTheNextDay(t *testing.T) {
 
 func TestAFailureThatPassesIsNoOutage(t *testing.T) {
 	r := records(t, dbtest.SQLite(t))
-	m := metered(t, llm.MeteredConfig{Records: r, Client: llmtest.NewScripted(t, fault(llm.ErrOverloaded, 0), fault(llm.ErrRateLimited, 0), llmtest.Fails(errors.New("gone")))})
+	m := metered(t, llm.MeteredConfig{Records: r, Client: llmtest.NewScripted(t, fault(llm.ErrOverloaded, 0),
+		fault(llm.ErrRateLimited, 0), llmtest.Fails(errors.New("gone")))})
 	for range 3 {
 		_, err := m.Complete(t.Context(), asks("a", "1"))
 		require.Error(t, err)
@@ -95,7 +97,8 @@ func TestAFailureThatPassesIsNoOutage(t *testing.T) {
 
 func TestLimitedDoesNotAskWhoHasRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, err := llm.NewLimited(llm.LimitedConfig{Client: llmtest.NewScripted(t, fault(llm.ErrBadKey, 0), llmtest.Says("2"))})
+		client, err := llm.NewLimited(
+			llm.LimitedConfig{Client: llmtest.NewScripted(t, fault(llm.ErrBadKey, 0), llmtest.Says("2"))})
 		require.NoError(t, err)
 		for range 5 {
 			_, err = client.Complete(t.Context(), hello)
@@ -121,7 +124,11 @@ func TestLimitedMakesSoManyCallsAtOnce(t *testing.T) {
 		err = <-ended
 		require.ErrorIs(t, err, llm.ErrRateLimited, "the third waits for a second and leaves the rest to the queue")
 		require.Len(t, g.entered, 2)
-		require.Equal(t, time.Second, func() time.Duration { var e *llm.Error; require.ErrorAs(t, err, &e); return e.RetryAfter }())
+		require.Equal(t, time.Second, func() time.Duration {
+			var e *llm.Error
+			require.ErrorAs(t, err, &e)
+			return e.RetryAfter
+		}())
 		go call()
 		synctest.Wait()
 		close(g.open)
@@ -135,7 +142,8 @@ func TestAKeptAnswerTakesNothingFromTheLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := llmtest.Says("1")
 		kept.Response.Cached = true
-		client, err := llm.NewLimited(llm.LimitedConfig{Client: llmtest.NewScripted(t, kept, kept, kept), RequestsPerMinute: 1, MaxWait: time.Second})
+		client, err := llm.NewLimited(llm.LimitedConfig{Client: llmtest.NewScripted(t, kept, kept, kept),
+			RequestsPerMinute: 1, MaxWait: time.Second})
 		require.NoError(t, err)
 		for range 3 {
 			_, err = client.Complete(t.Context(), hello)

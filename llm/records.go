@@ -120,8 +120,10 @@ func (r *Records) calls(ctx context.Context, query string, args ...any) ([]Call,
 	for i, row := range rows {
 		calls[i] = Call{
 			ID: row.ID, AccountID: row.AccountID, Purpose: row.Purpose, Model: row.Model, State: CallState(row.State),
-			Failure: row.Failure.String, Usage: Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens}, Cost: row.Cost,
-			Latency: time.Duration(row.LatencyMS) * time.Millisecond, TraceID: row.TraceID.String, RequestID: row.RequestID.String, At: row.CreatedAt.Time,
+			Failure: row.Failure.String, Usage: Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens},
+			Cost:    row.Cost,
+			Latency: time.Duration(row.LatencyMS) * time.Millisecond, TraceID: row.TraceID.String,
+			RequestID: row.RequestID.String, At: row.CreatedAt.Time,
 			About: row.About, Prompt: row.Prompt, Answer: row.Answer.String,
 		}
 	}

@@ -34,7 +34,8 @@ func NewRetrying(cfg RetryingConfig) (*Retrying, error) {
 		return nil, err
 	}
 	if cfg.Attempts < 0 || cfg.MaxWait < 0 {
-		return nil, fmt.Errorf("llm: RetryingConfig: Attempts is %d and MaxWait %v; they must be at least 0", cfg.Attempts, cfg.MaxWait)
+		return nil, fmt.Errorf("llm: RetryingConfig: Attempts is %d and MaxWait %v; they must be at least 0",
+			cfg.Attempts, cfg.MaxWait)
 	}
 	if cfg.Attempts == 0 {
 		cfg.Attempts = 3

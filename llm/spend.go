@@ -80,7 +80,8 @@ func (r *Records) Forecast(ctx context.Context, accountID string, now time.Time)
 		f.Spent.add(row.Spend)
 	}
 	days := int64(f.Days)
-	f.Month = Spend{Calls: f.Spent.Calls * month / days, Tokens: f.Spent.Tokens * month / days, Cost: f.Spent.Cost * month / Money(days)}
+	f.Month = Spend{Calls: f.Spent.Calls * month / days, Tokens: f.Spent.Tokens * month / days,
+		Cost: f.Spent.Cost * month / Money(days)}
 	return f, nil
 }
 

@@ -41,7 +41,8 @@ func TestDaysAndMonthsAreOfTheZone(t *testing.T) {
 	require.NoError(t, err)
 	night := time.Date(2026, 3, 31, 22, 30, 0, 0, time.UTC) // April in Berlin
 	from, to := r.Month(night)
-	require.Equal(t, "2026-04-01T00:00:00+02:00 2026-05-01T00:00:00+02:00", from.Format(time.RFC3339)+" "+to.Format(time.RFC3339))
+	require.Equal(t, "2026-04-01T00:00:00+02:00 2026-05-01T00:00:00+02:00", from.Format(time.RFC3339)+" "+
+		to.Format(time.RFC3339))
 	from, to = r.Day(time.Date(2026, 10, 25, 12, 0, 0, 0, time.UTC))
 	require.Equal(t, 25*time.Hour, to.Sub(from), "the clocks go back")
 }

@@ -2,48 +2,53 @@ package mime
 
 import (
 	"bytes"
-	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"strings"
+
+	"github.com/postroom-go/postroom/mime/charset"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 )
 
 // An Address is a mailbox (RFC 5322, section 3.4).
 type Address struct {
 	Name  string // the display name, decoded; anyone can write anything here
 	Email string // the address as it is written; never empty in parsed addresses
-	// Group is the decoded name of the group that lists the address (RFC 5322, section 3.4); empty outside of groups. A built
-	// message writes neighbours of the same Group as one group. An Address with only a Group is a group without members, such as
-	// undisclosed-recipients.
+	// Group is the decoded name of the group that lists the address (RFC 5322, section 3.4); empty outside of groups. A
+	// built message writes neighbours of the same Group as one group. An Address with only a Group is a group without
+	// members, such as undisclosed-recipients.
 	Group string
 }
 
-// ParseAddresses parses the raw value of an address field such as To. It replaces groups by their members, which name the group,
-// and leaves out names without an address. It never fails: if the value is malformed, ok is false and addresses has the addresses
-// that could be read. It reads at most 100,000 addresses.
+// ParseAddresses parses the raw value of an address field such as To. It replaces groups by their members, which name
+// the group, and leaves out names without an address. It never fails: if the value is malformed, ok is false and
+// addresses has the addresses that could be read. It reads at most 100,000 addresses.
 func ParseAddresses(value string) (addresses []Address, ok bool) {
-	return parseAddresses(value, maxItems)
+	return parseAddresses(value, maxItems, nil)
 }
 
-func parseAddresses(value string, limit int) (addresses []Address, ok bool) {
-	p := addressParser{s: value, ok: true, tail: len(value) - strings.LastIndex(value, "?=")}
+func parseAddresses(value string, limit int, words *charset.Words) (addresses []Address, ok bool) {
+	p := addressParser{s: value, ok: true, words: words, tail: len(value) - strings.LastIndex(value, "?=")}
 	for p.s != "" && len(p.found) < limit {
 		p.mailbox()
 	}
 	return p.found, p.ok && p.s == ""
 }
 
-// An addressParser holds the unread text and the addresses so far. Encoded-words are decoded only after the text has been split
-// (RFC 2047, section 5), so that none can become an address.
+// An addressParser holds the unread text and the addresses so far. Encoded-words are decoded only after the text has
+// been split (RFC 2047, section 5), so that none can become an address.
 type addressParser struct {
 	s     string
 	ok    bool
 	found []Address
 
-	// A quote or a comment that does not end is an ordinary character, and the parser does not look for the end again. That keeps
-	// hostile input linear. So does tail, the bytes from the last "?=" on: no encoded-word begins in it.
+	// A quote or a comment that does not end is an ordinary character, and the parser does not look for the end again.
+	// That keeps hostile input linear. So does tail, the bytes from the last "?=" on: no encoded-word begins in it.
 	quoteOpen, commentOpen bool
 	tail                   int
 
 	group string // the open one
+	// names are the texts before commas since the last address: the beginning of a name that has commas.
+	names []string
+	words *charset.Words
 }
 
 // A mailbox is the part of one address that has been read.
@@ -65,7 +70,8 @@ type bareWord struct {
 	isAddress bool
 }
 
-// mailbox reads up to the next separator. A semicolon, which ends a group, separates as well: Outlook writes it that way.
+// mailbox reads up to the next separator. A semicolon, which ends a group, separates as well: Outlook writes it that
+// way.
 func (p *addressParser) mailbox() {
 	var m mailbox
 	blank := false
@@ -76,7 +82,7 @@ func (p *addressParser) mailbox() {
 			p.s = p.s[1:]
 			p.add(&m)
 			if c == ';' {
-				p.group = ""
+				p.group, p.names = "", nil
 			}
 			return
 		case isBlank(c):
@@ -90,8 +96,13 @@ func (p *addressParser) mailbox() {
 			p.angle(&m)
 		case c == ':' && !m.angle && m.email == "" && !m.word.isAddress:
 			p.s = p.s[1:]
-			group, _ := decodeWords(strings.TrimSpace(m.phrase.String()))
+			if strings.EqualFold(strings.TrimSpace(m.phrase.String()), "mailto") {
+				p.ok, m = false, mailbox{}
+				continue
+			}
+			group, _ := decodeWords(strings.TrimSpace(m.phrase.String()), p.words)
 			p.group = fieldvalue.OneLine(group) // once per group, not for each member
+			p.names = nil
 			m = mailbox{}
 		default:
 			p.next(&m)
@@ -161,16 +172,18 @@ func endsWord(c byte) bool {
 	}
 }
 
+// encodedWord cuts an encoded-word off the text, unless an address could stand in it: then the word is broken, and ends
+// where another part of the field ends.
 func (p *addressParser) encodedWord() (rest string, found bool) {
 	if len(p.s) < p.tail {
 		return "", false
 	}
 	_, rest, found = cutWord(p.s)
-	return rest, found
+	return rest, found && !strings.ContainsAny(p.s[:len(p.s)-len(rest)], "<>@\"")
 }
 
-// add appends a word to the phrase, and joins it to the address that it may be part of: old mail has blanks around "@" and "."
-// (RFC 5322, section 4.4).
+// add appends a word to the phrase, and joins it to the address that it may be part of: old mail has blanks around
+// "@" and "." (RFC 5322, section 4.4).
 func (m *mailbox) add(raw, text string, blank bool) {
 	if blank {
 		m.phrase.WriteByte(' ')
@@ -253,7 +266,9 @@ func (m *mailbox) set(email string) {
 	m.email, m.angle = email, true
 }
 
-// add ends a mailbox. A name without an address is left out.
+// add ends a mailbox. A name without an address begins the name of the next one in angle brackets, or is left out.
+//
+// QUIRK: names with commas and without quotes occur. Sample: 19-comma-name.
 func (p *addressParser) add(m *mailbox) {
 	a := Address{Name: m.phrase.String(), Email: m.email}
 	if !m.angle {
@@ -261,15 +276,50 @@ func (p *addressParser) add(m *mailbox) {
 		a = Address{Name: m.rest.String(), Email: m.email}
 	}
 	if a.Email == "" {
-		p.ok = p.ok && a.Name == ""
+		if name := strings.TrimSpace(a.Name); name != "" {
+			p.ok = false
+			p.names = append(p.names, name)
+		}
 		return
 	}
 	if a.Name == "" {
 		a.Name = m.comment // joe@x (Joe), from before RFC 822
 	}
-	// QUIRK: Outlook puts encoded-words inside quotes, where RFC 2047, section 5, forbids it; they are decoded there as well.
-	// Sample: address-word-quoted.
-	name, ok := decodeWords(strings.TrimSpace(a.Name))
+	// QUIRK: Outlook puts encoded-words inside quotes, where RFC 2047, section 5, forbids it; they are decoded there as
+	// well. Sample: address-word-quoted.
+	name, ok := decodeWords(strings.TrimSpace(a.Name), p.words)
 	p.ok = p.ok && ok
-	p.found = append(p.found, Address{Name: fieldvalue.OneLine(name), Email: fieldvalue.OneLine(a.Email), Group: p.group})
+	if m.angle && len(p.names) > 0 {
+		for i := range p.names {
+			p.names[i], _ = decodeWords(p.names[i], p.words)
+		}
+		name = strings.Join(append(p.names, name), ", ")
+	}
+	p.names = nil
+	email := bareEmail(a.Email)
+	p.found = append(p.found, Address{Name: fieldvalue.OneLine(name), Email: fieldvalue.OneLine(email), Group: p.group})
+}
+
+// bareEmail returns an address without what programs put around it.
+//
+// QUIRK: invisible characters, "mailto:", a pair of square brackets, and the dot that ends a full domain name. Sample:
+// 101-trailing-dot.
+func bareEmail(email string) string {
+	const invisible = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+	bare := strings.Trim(email, invisible)
+	if scheme := "mailto:"; len(bare) > len(scheme) && strings.EqualFold(bare[:len(scheme)], scheme) {
+		bare = bare[len(scheme):]
+	}
+	if inner, found := strings.CutPrefix(bare, "["); found && strings.HasSuffix(inner, "]") &&
+		!strings.ContainsAny(strings.TrimSuffix(inner, "]"), "[]") {
+		bare = strings.TrimSuffix(inner, "]")
+	}
+	bare = strings.Trim(bare, invisible)
+	if local, domain, found := strings.Cut(bare, "@"); found && local != "" && len(domain) > 1 {
+		bare = strings.TrimSuffix(bare, ".")
+	}
+	if bare == "" {
+		return email
+	}
+	return bare
 }

@@ -16,13 +16,14 @@ const (
 	KindPicture AttachmentKind = "picture"
 	// KindSignature is a detached signature: S/MIME (RFC 8551) or OpenPGP (RFC 3156).
 	KindSignature AttachmentKind = "signature"
-	// KindReport is a part of a multipart/report (RFC 6522) after its text: the report, and the message or header that it is
-	// about.
+	// KindReport is a part of a multipart/report (RFC 6522) after its text: the report, and the message or header that
+	// it is about.
 	KindReport AttachmentKind = "report"
 	// KindCalendar is an invitation or an answer to one (RFC 5546).
 	KindCalendar AttachmentKind = "calendar"
-	// KindUnread is a part whose own parts were not read, because of the [Limits] or a [NotOpened]. They may include text that a
-	// reader sees. It counts as a file.
+	// KindUnread is a part whose own parts were not read, because of the [Limits] or a [NotOpened], or a text that was
+	// declared in a transfer encoding and could not be decoded. It may include text that a reader sees. It counts as a
+	// file.
 	KindUnread AttachmentKind = "unread"
 )
 
@@ -44,7 +45,8 @@ var kindsOfTypes = map[string]AttachmentKind{
 }
 
 // kindsOfNames are the kinds of files by the lower-case ends of their names, for types that say nothing.
-var kindsOfNames = map[string]AttachmentKind{".ics": KindCalendar, ".p7s": KindSignature, "signature.asc": KindSignature}
+var kindsOfNames = map[string]AttachmentKind{".ics": KindCalendar, ".p7s": KindSignature,
+	"signature.asc": KindSignature}
 
 func kindOfName(filename string) AttachmentKind {
 	filename = strings.ToLower(filename)
@@ -56,8 +58,8 @@ func kindOfName(filename string) AttachmentKind {
 	return KindFile
 }
 
-// Kind returns the kind of the part as an attachment. It depends on the part's type, or on its name if any file may have the
-// type.
+// Kind returns the kind of the part as an attachment. It depends on the part's type, or on its name if any file may
+// have the type.
 func (p *Part) Kind() AttachmentKind {
 	kind, found := kindsOfTypes[p.ContentType]
 	switch {
@@ -65,7 +67,7 @@ func (p *Part) Kind() AttachmentKind {
 		return kind
 	case p.reported:
 		return KindReport
-	case p.opaque:
+	case p.opaque, p.undecoded:
 		return KindUnread
 	case strings.HasPrefix(p.ContentType, "image/") && p.ContentID != "" && p.Disposition != "attachment":
 		return KindPicture
@@ -76,8 +78,8 @@ func (p *Part) Kind() AttachmentKind {
 	}
 }
 
-// HasAttachment reports whether a file is attached. Pictures of the HTML, signatures, reports and calendars do not count, unless
-// their kinds are given: m.HasAttachment(mime.KindCalendar).
+// HasAttachment reports whether a file is attached. Pictures of the HTML, signatures, reports and calendars do not
+// count, unless their kinds are given: m.HasAttachment(mime.KindCalendar).
 func (m *Message) HasAttachment(also ...AttachmentKind) bool {
 	return slices.ContainsFunc(m.Attachments, func(p *Part) bool {
 		kind := p.Kind()

@@ -11,7 +11,8 @@ import (
 
 func TestHasAttachment(t *testing.T) {
 	multi := func(subtype, part string) string {
-		return "Content-Type: multipart/" + subtype + "; boundary=b\n\n--b\nContent-Type: text/html\n\n<img src=\"cid:p\">\n--b\n" + part + "\n\nx\n--b--\n"
+		return "Content-Type: multipart/" + subtype +
+			"; boundary=b\n\n--b\nContent-Type: text/html\n\n<img src=\"cid:p\">\n--b\n" + part + "\n\nx\n--b--\n"
 	}
 	cases := map[string]struct {
 		raw  string

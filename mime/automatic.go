@@ -2,6 +2,7 @@ package mime
 
 import (
 	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
+	"slices"
 	"strings"
 )
 
@@ -38,11 +39,12 @@ type AutomaticSign struct {
 // String formats the sign for a log.
 func (s AutomaticSign) String() string { return string(s.Kind) + ": " + s.Field + ": " + s.Value }
 
-// Automatic returns the signs in a header that no person wrote the message to its recipient, in the order of the fields. It
-// returns none for a message that a person seems to have written.
+// Automatic returns the signs in a header that no person wrote the message to its recipient, in the order of the
+// fields. It returns none for a message that a person seems to have written.
 //
-// A program that replies automatically must not reply to a message with any sign (RFC 3834, section 2). All signs are claims of
-// the sender: use them as reasons to hold back, never as reasons to trust. Automatic does not look at subjects.
+// A program that replies automatically must not reply to a message with any sign (RFC 3834, section 2). All signs are
+// claims of the sender: use them as reasons to hold back, never as reasons to trust. Automatic does not look at
+// subjects.
 func (h Header) Automatic() []AutomaticSign {
 	var signs []AutomaticSign
 	for i := range h {
@@ -135,8 +137,8 @@ func precedence(f *Field) AutomaticKind {
 	}
 }
 
-// suppressesReplies reads X-Auto-Response-Suppress ([MS-OXCMAIL], section 2.2.3.2.14). DR, RN and NRN alone suppress reports,
-// not replies.
+// suppressesReplies reads X-Auto-Response-Suppress ([MS-OXCMAIL], section 2.2.3.2.14). DR, RN and NRN alone suppress
+// reports, not replies.
 func suppressesReplies(f *Field) AutomaticKind {
 	for word := range strings.SplitSeq(f.Raw(), ",") {
 		switch strings.ToLower(strings.TrimSpace(word)) {
@@ -155,7 +157,8 @@ func deliveredToAutoresponder(f *Field) AutomaticKind {
 	return ""
 }
 
-// nullSender reads Return-Path: notifications have an empty envelope sender and must not be answered (RFC 5321, section 4.5.5).
+// nullSender reads Return-Path: notifications have an empty envelope sender and must not be answered (RFC 5321,
+// section 4.5.5).
 func nullSender(f *Field) AutomaticKind {
 	if fieldvalue.WithoutBlanks(fieldvalue.Uncomment(f.Raw())) == "<>" {
 		return AutoReport
@@ -200,7 +203,8 @@ func senderKind(local string) AutomaticKind {
 	}
 	switch plain := plainLocal.Replace(local); {
 	case strings.HasPrefix(plain, "noreply"), strings.HasSuffix(plain, "noreply"), strings.HasPrefix(plain, "donotreply"),
-		strings.HasSuffix(plain, "donotreply"), strings.HasPrefix(plain, "nepasrepondre"), strings.HasPrefix(plain, "noresponder"),
+		strings.HasSuffix(plain, "donotreply"), strings.HasPrefix(plain, "nepasrepondre"),
+		strings.HasPrefix(plain, "noresponder"),
 		strings.HasPrefix(plain, "nichtantworten"), strings.HasPrefix(plain, "keineantwort"):
 		return Unattended
 	default:
@@ -211,8 +215,23 @@ func senderKind(local string) AutomaticKind {
 // isDaemon reports whether the local part is one from which mail servers send their notices.
 func isDaemon(local string) bool {
 	switch local {
-	case "mailer-daemon", "mailerdaemon", "mail-daemon", "mailer_daemon", "postmaster", "mdaemon", "mail.delivery.subsystem":
+	case "mailer-daemon", "mailerdaemon", "mail-daemon", "mailer_daemon", "postmaster", "mdaemon",
+		"mail.delivery.subsystem":
 		return true
 	}
 	return strings.HasPrefix(local, "microsoftexchange329e71ec88ae4615bbc36ab6ce41109e")
+}
+
+// FromDaemon reports whether the sender is an address from which mail servers send their notices, or "MAILER-DAEMON
+// <>".
+func (h Header) FromDaemon() bool {
+	from := h.Raw("From")
+	if name, found := strings.CutSuffix(fieldvalue.WithoutBlanks(fieldvalue.Uncomment(from)), "<>"); found {
+		return isDaemon(strings.ToLower(strings.Trim(name, `"`)))
+	}
+	addresses, _ := ParseAddresses(from)
+	return slices.ContainsFunc(addresses, func(a Address) bool {
+		local, _, _ := strings.Cut(strings.ToLower(a.Email), "@")
+		return isDaemon(local)
+	})
 }

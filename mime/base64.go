@@ -3,6 +3,9 @@ package mime
 import (
 	"bytes"
 	"encoding/base64"
+	"slices"
+	"unicode"
+	"unicode/utf8"
 )
 
 // sextets are the values of the letters of base64 (RFC 2045, section 6.8). notBase64 marks other bytes.
@@ -24,10 +27,14 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 
 // decodeBase64 decodes base64 (RFC 2045, section 6.8). It returns text that is not base64 at all unchanged.
 //
-// QUIRK: bytes outside the alphabet are skipped (the RFC asks for it), the padding may be missing, and several encoded pieces may
-// follow each other. A mailing list's plain footer may stand after the last piece: it is the tail. Programs also declare base64
-// and send plain text. Samples: base64-junk, base64-pieces, base64-footer, base64-not.
+// QUIRK: bytes outside the alphabet are skipped (the RFC asks for it), the padding may be missing, and several
+// encoded pieces may follow each other. A mailing list's plain footer may stand after the last piece: it is the tail.
+// Programs also declare base64 and send plain text. Samples: base64-junk, base64-pieces, base64-footer, base64-not.
+// Blanks may stand anywhere, also where they make a line look like words: base64-blanks.
 func decodeBase64(b []byte) (content, tail []byte, ok bool) {
+	if content, tail, found := decodeSpaced(b); found {
+		return content, tail, len(bytes.TrimSpace(tail)) == 0
+	}
 	const fullLine = 60 // letters: ordinary text has no run of letters this long
 	d := base64Decoder{out: make([]byte, 0, len(b)/4*3+3), ok: true}
 	letters, end := 0, len(b) // end is the start of the tail
@@ -53,12 +60,81 @@ func decodeBase64(b []byte) (content, tail []byte, ok bool) {
 		}
 		at += len(line)
 	}
-	isWord := letters < fullLine && !d.padded && (letters%4 == 1 || letters%4 > 0 && end < len(b))
-	if letters == 0 || isWord {
+	mayBeWord := letters < fullLine && !d.padded && (letters%4 == 1 || letters%4 > 0 && end < len(b))
+	d.end()
+	if isWord := mayBeWord && (len(d.out) == 0 || !isPlainText(d.out)); letters == 0 || isWord {
 		return b, nil, letters == 0 && end == len(b)
 	}
-	d.end()
 	return d.out, b[end:], d.ok
+}
+
+// decodeSpaced decodes base64 with blanks within its lines, up to the first line with other bytes, which begins the
+// tail. It reports false for lines without such blanks, and for words that make no sense as base64.
+func decodeSpaced(b []byte) (content, tail []byte, found bool) {
+	spaced, padded, end := false, false, 0
+	for line := range bytes.Lines(b) {
+		if slices.ContainsFunc(line, func(c byte) bool { return !isBase64(c) && c != '=' && !isBlank(c) }) {
+			break
+		}
+		if padded && len(bytes.Trim(line, "= \t\r\n")) > 0 {
+			break // another text
+		}
+		spaced = spaced || bytes.ContainsAny(line, " \t")
+		padded = padded || bytes.IndexByte(line, '=') >= 0
+		end += len(line)
+	}
+	if !spaced {
+		return nil, nil, false
+	}
+	content, whole := decodeLetters(b[:end])
+	if !whole || !soundsEncoded(b[:end]) && !isPlainText(content) {
+		return nil, nil, false
+	}
+	return content, b[end:], true
+}
+
+// soundsEncoded reports whether text is not written in words: base64 has capitals and digits within its words.
+func soundsEncoded(b []byte) bool {
+	const enough = 60
+	odd, letters := 0, 0
+	previous := byte(' ')
+	for _, c := range b {
+		if isBase64(c) {
+			letters++
+			if isLower(previous) && !isLower(c) {
+				odd++
+			}
+		}
+		previous = c
+	}
+	return letters >= enough && odd*10 >= letters
+}
+
+// readsAsWords reports whether text that was declared as base64 was never encoded.
+func readsAsWords(b []byte) bool {
+	odd, marks := 0, 0
+	previous := byte(' ')
+	for _, c := range b {
+		switch {
+		case c >= utf8.RuneSelf || isBlank(c) || c == '<' || c == '>' || c == '"': // words and their markup
+		case !isBase64(c):
+			marks++
+		case isLower(previous) && !isLower(c):
+			odd++
+		}
+		previous = c
+	}
+	return isPlainText(b) && odd*10 < len(b) && marks*4 < len(b)
+}
+
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// isPlainText reports whether bytes are UTF-8 without control characters: the letters of words hardly ever decode to
+// such.
+func isPlainText(b []byte) bool {
+	return utf8.Valid(b) && !bytes.ContainsFunc(b, func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
+	})
 }
 
 // decodeLetters decodes base64 and skips other bytes.
@@ -78,8 +154,8 @@ type base64Decoder struct {
 	ok      bool
 }
 
-// wholeLine decodes a typical line, which has whole quanta without padding, and returns the number of its letters; 0 for other
-// lines.
+// wholeLine decodes a typical line, which has whole quanta without padding, and returns the number of its letters; 0
+// for other lines.
 func (d *base64Decoder) wholeLine(line []byte) int {
 	line = trimLineBreak(line)
 	if len(line) == 0 || len(line)%4 != 0 || line[len(line)-1] == '=' || d.n > 0 || d.padded {
@@ -144,8 +220,8 @@ func (d *base64Decoder) flush() {
 	d.quantum, d.n = 0, 0
 }
 
-// base64Letters counts the letters and the padding of a line. It reports whether the line may be base64: nearly all of its bytes
-// are letters, and it has no words.
+// base64Letters counts the letters and the padding of a line. It reports whether the line may be base64: nearly all
+// of its bytes are letters, and it has no words.
 func base64Letters(line []byte) (n int, isEncoded bool) {
 	junk, words, inWord := 0, 0, false
 	for _, c := range line {

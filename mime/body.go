@@ -4,44 +4,163 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/text/encoding"
+	"github.com/postroom-go/postroom/mime/charset"
+	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
-// fillBodies decides which parts are the text of the message and which are attached to it, following JMAP (RFC 8621, section
-// 4.1.4).
+// fillBodies decides which parts are the text of the message and which are attached to it, following JMAP (RFC 8621,
+// section 4.1.4).
+//
+// The forms of a multipart/alternative are each in their own body. Every other text part is in both: as it is in the
+// body of its form, and converted in the other.
 func (m *Message) fillBodies(meter *meter) {
-	var text, html []shownText
-	var walk func(p, parent *Part, isFirst bool)
-	walk = func(p, parent *Part, isFirst bool) {
-		switch {
-		case p.IsMultipart():
-			for i, child := range p.Parts {
-				walk(child, p, i == 0)
-			}
-		case p.opaque || !p.isShown(parent, isFirst) ||
-			p.Message != nil && !meter.mayShow(len(p.Message.Text)+len(p.Message.HTML)):
+	b := bodyReader{message: m, meter: meter}
+	b.walk(m.Root, nil, true)
+	m.Text, m.HTML = b.join(b.text, false), b.join(b.html, true)
+}
+
+// A bodyReader gathers the texts of the two bodies and the attachments of a message.
+type bodyReader struct {
+	message    *Message
+	meter      *meter
+	text, html []shownText
+}
+
+func (b *bodyReader) walk(p, parent *Part, isFirst bool) {
+	m := b.message
+	switch {
+	case p.IsMultipart():
+		b.multipart(p)
+	case p.opaque || !p.isShown(parent, isFirst) ||
+		p.Message != nil && !b.meter.mayShow(len(p.Message.Text)+len(p.Message.HTML)):
+		if !p.isForm(parent) {
 			m.Attachments = append(m.Attachments, p)
-		case p.Message != nil:
-			m.shown = max(m.shown, p.Message.shown+1)
-			text, html = append(text, shownText{text: p.Message.Text}), append(html, shownText{text: p.Message.HTML})
-			m.Attachments = append(m.Attachments, p.Message.Attachments...)
-		case p.ContentType == "text/html":
-			html = append(html, m.readText(p))
-		default:
-			text = append(text, m.readText(p))
+		}
+	case p.Message != nil:
+		m.shown = max(m.shown, p.Message.shown+1)
+		m.Attachments = append(m.Attachments, p.Message.Attachments...)
+		text, html := len(b.text), len(b.html)
+		b.text = append(b.text, shownText{text: p.Message.Text})
+		b.html = append(b.html, shownText{text: p.Message.HTML, isHTML: true})
+		b.fill(text, html)
+	default:
+		if p.undecoded {
+			m.Attachments = append(m.Attachments, p)
+		}
+		one := m.readText(p)
+		b.text, b.html = append(b.text, one), append(b.html, one)
+	}
+}
+
+func (b *bodyReader) multipart(p *Part) {
+	text, html := len(b.text), len(b.html)
+	for i, child := range p.Parts {
+		firstText, firstHTML := len(b.text), len(b.html)
+		b.walk(child, p, i == 0)
+		if p.ContentType == "multipart/alternative" {
+			b.keepForm(firstText, firstHTML)
 		}
 	}
-	walk(m.Root, nil, true)
-	m.Text, m.HTML = joinTexts(text), joinTexts(html)
+	if p.ContentType == "multipart/alternative" {
+		b.fill(text, html)
+	}
 }
+
+// keepForm leaves the texts of one form of a multipart/alternative, which begin at the indices, in one body: that of
+// the plain form if the first text is plain. A part with forms of its own keeps them.
+func (b *bodyReader) keepForm(text, html int) {
+	switch {
+	case len(b.text) == text || len(b.html) == html || b.text[text].isHTML != b.html[html].isHTML:
+	case b.text[text].isHTML:
+		b.text = b.text[:text]
+	default:
+		b.html = b.html[:html]
+	}
+}
+
+// fill makes a part that has one form the same in the other body. Its texts begin at the indices.
+func (b *bodyReader) fill(text, html int) {
+	switch {
+	case areEmpty(b.text[text:]):
+		b.text = append(b.text[:text], b.html[html:]...)
+	case areEmpty(b.html[html:]):
+		b.html = append(b.html[:html], b.text[text:]...)
+	}
+}
+
+func areEmpty(texts []shownText) bool {
+	return !slices.ContainsFunc(texts, func(t shownText) bool { return !t.isEmpty() })
+}
+
+// join returns a body; it is empty if no part is in its form. The texts in the other form are converted: all of them
+// together as far as they are repeated at all, so that no message becomes larger by more than a few times that.
+func (b *bodyReader) join(parts []shownText, isHTML bool) string {
+	own := slices.ContainsFunc(parts, func(t shownText) bool { return t.isHTML == isHTML && !t.isEmpty() })
+	if !own {
+		return ""
+	}
+	joined := make([]shownText, 0, len(parts))
+	last := len(parts) - 1
+	for last > 0 && parts[last].isEmpty() {
+		last--
+	}
+	pages := 0
+	for i, t := range parts {
+		switch {
+		case t.isEmpty():
+		case t.isHTML != isHTML:
+			t = t.converted(b.meter)
+		case isHTML && i < last:
+			pages++
+			t = t.closed(b.meter, pages)
+		}
+		joined = append(joined, t)
+	}
+	return joinTexts(joined)
+}
+
+// maxClosed is how many pages are read to find out what follows them; no mail has so many in one body.
+const maxClosed = 32
+
+// closed returns a page after which others are shown: the nth itself, what it shows, or beyond maxClosed its source.
+func (t shownText) closed(m *meter, nth int) shownText {
+	switch {
+	case nth > maxClosed:
+		t.isHTML = false
+		return t.converted(m)
+	case t.swallows():
+		return t.converted(m).converted(m)
+	}
+	return t
+}
+
+// swallows reports whether what follows a page in the same body would not be shown: a comment, a style sheet or a
+// hidden element does not end in it. Clients show each part by itself.
+func (t shownText) swallows() bool {
+	const probe = "whatfollows"
+	return !strings.HasSuffix(htmltext.Text(t.String()+"\n<pre>"+probe+"</pre>"), probe)
+}
+
+// converted returns the text in the other form.
+func (t shownText) converted(m *meter) shownText {
+	text := t.String()
+	text = strings.ToValidUTF8(text[:min(len(text), m.mayConvert(len(text)))], "")
+	if t.isHTML {
+		return shownText{text: htmltext.Text(text)}
+	}
+	return shownText{text: "<pre>" + htmlEscape.Replace(text) + "</pre>", isHTML: true}
+}
+
+var htmlEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 const maxShown = 3
 
 // isShown reports whether a leaf is shown within the message.
 //
-// A text is shown unless it is marked as an attachment, has a name and is not the first of its multipart, or is a related
-// resource of an earlier part. An attached message is shown if it is marked as inline (RFC 2183, section 2.1) and has no name. At
-// most maxShown messages are shown within each other, since each holds the text of those within it.
+// A text is shown unless it is marked as an attachment, has a name and is not the first of its multipart, or is a
+// related resource of an earlier part. An attached message is shown if it is marked as inline (RFC 2183, section 2.1)
+// and has no name. At most maxShown messages are shown within each other, since each holds the text of those within
+// it.
 func (p *Part) isShown(parent *Part, isFirst bool) bool {
 	switch {
 	case p.Message != nil:
@@ -53,27 +172,39 @@ func (p *Part) isShown(parent *Part, isFirst bool) bool {
 	}
 }
 
+// isForm reports whether a part is only another form of a text that is shown, and no file: clients leave out the forms
+// that they do not know (RFC 2046, section 5.1.4).
+func (p *Part) isForm(parent *Part) bool {
+	return parent != nil && parent.ContentType == "multipart/alternative" && p.Filename == "" && p.Disposition == "" &&
+		strings.HasPrefix(p.ContentType, "text/") && p.ContentType != "text/calendar" && p.ContentType != "text/plain" &&
+		p.ContentType != "text/html"
+}
+
 func (m *Message) readText(p *Part) shownText {
 	text, problem := p.shownText()
+	text.isHTML = p.ContentType == "text/html"
 	if problem != "" {
-		reporter{to: &m.Defects, part: p.Path}.report(problem, "", p.Params["charset"])
+		reporter{to: &m.Defects, part: p.Path}.report(DefectKind(problem), "", p.Params["charset"])
 	}
 	return text
 }
 
 // A shownText is a text in UTF-8, or one that is converted when it is written, so that it is in memory only once.
 type shownText struct {
-	text string
+	text   string
+	isHTML bool
 
 	content []byte // used if text is empty
-	enc     encoding.Encoding
+	charset charset.Charset
 }
+
+func (t shownText) isEmpty() bool { return t.text == "" && len(t.content) == 0 }
 
 func (t shownText) String() string {
 	if t.text != "" {
 		return t.text
 	}
-	return transcode(t.content, t.enc, true)
+	return t.charset.Text(t.content)
 }
 
 // pour writes the text in pieces.
@@ -82,12 +213,12 @@ func (t shownText) pour(write func([]byte)) {
 		write([]byte(t.text))
 		return
 	}
-	pour(t.content, t.enc, true, write)
+	t.charset.Pour(t.content, write)
 }
 
 // joinTexts concatenates texts, and starts each on a new line.
 func joinTexts(texts []shownText) string {
-	texts = slices.DeleteFunc(texts, func(t shownText) bool { return t.text == "" && len(t.content) == 0 })
+	texts = slices.DeleteFunc(texts, shownText.isEmpty)
 	if len(texts) == 1 {
 		return texts[0].String() // not copied: it may be as large as the message
 	}

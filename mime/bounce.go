@@ -1,17 +1,18 @@
 package mime
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
 
-// A Bounce is a mail server's report about a message that it could not deliver, has not delivered yet, or, if asked to report it,
-// has delivered. It comes from the delivery status of RFC 3464, or from a notice in plain words.
+// A Bounce is a mail server's report about a message that it could not deliver, has not delivered yet, or, if asked
+// to report it, has delivered. Package bounce reads it from the delivery status of
+// RFC 3464, or from a notice in plain words.
 type Bounce struct {
 	// Format is the format of the notice.
 	Format BounceFormat
-	// ReportingMTA is the reporting host. ReceivedFromMTA is the host that it received the message from. Both may be empty.
+	// ReportingMTA is the reporting host. ReceivedFromMTA is the host that it received the message from. Both may be
+	// empty.
 	ReportingMTA    string
 	ReceivedFromMTA string
 	// EnvelopeID is that of the original message's envelope (RFC 3461, section 4.4).
@@ -19,13 +20,13 @@ type Bounce struct {
 	// Arrival is when the original message arrived at the reporting host; zero if unknown.
 	Arrival time.Time
 
-	// Recipients has one entry for each recipient in the notice, and at least one. Of a report, the first 1 MiB, 10,000 fields
-	// and 2,000 recipients are read; of a notice in plain words, the first 64 KiB and 1,000 recipients.
+	// Recipients has one entry for each recipient in the notice, and at least one. Of a report, the first 1 MiB, 10,000
+	// fields and 2,000 recipients are read; of a notice in plain words, the first 64 KiB and 1,000 recipients.
 	Recipients []BounceRecipient
 
-	// OriginalMessageID is the id of the original message, without angle brackets: that of the returned message, otherwise the
-	// one that the notice refers to. Original is the returned message's header. Both may be empty. Anyone can send a notice about
-	// any id: compare it with the ids of sent messages.
+	// OriginalMessageID is the id of the original message, without angle brackets: that of the returned message,
+	// otherwise the one that the notice refers to. Original is the returned message's header. Both may be empty. Anyone
+	// can send a notice about any id: compare it with the ids of sent messages.
 	OriginalMessageID string
 	Original          Header
 }
@@ -90,8 +91,8 @@ func (r BounceRecipient) Address() string {
 	return r.Final
 }
 
-// Hard reports whether the address itself is at fault and mail to it will fail again: it does not exist, or it is closed. Other
-// bounces are soft: the same address may accept another message, or the same one later.
+// Hard reports whether the address itself is at fault and mail to it will fail again: it does not exist, or it is
+// closed. Other bounces are soft: the same address may accept another message, or the same one later.
 func (r BounceRecipient) Hard() bool {
 	if r.Action != BounceFailed {
 		return false
@@ -106,42 +107,26 @@ func (r BounceRecipient) Hard() bool {
 	}
 }
 
-// Bounce reads a notice about mail that was not delivered. It returns nil if the message is no such notice, or if the notice does
-// not give the fate of the message for any recipient: automatic replies, challenges, receipts. [Header.Automatic] identifies
-// those.
-func (m *Message) Bounce() *Bounce {
-	b := m.bounceReport()
-	if b == nil {
-		b = m.bounceNotice()
-	}
-	if b == nil {
-		return nil
-	}
-	for i := range b.Recipients {
-		b.Recipients[i].conclude()
-	}
-	if b.Original == nil {
-		b.Original = m.returned()
-	}
-	if b.OriginalMessageID == "" {
-		b.OriginalMessageID = first(ParseMessageIDs(b.Original.Raw("Message-ID")))
-	}
-	if b.OriginalMessageID == "" {
-		b.OriginalMessageID = m.InReplyTo
-	}
-	return b
-}
+// A BounceReason is the reason why a message was not delivered.
+type BounceReason string
 
-// fromDaemon reports whether the sender is an address from which mail servers send their notices.
-func (m *Message) fromDaemon() bool {
-	return slices.ContainsFunc(m.From, func(a Address) bool {
-		local, _, _ := strings.Cut(strings.ToLower(a.Email), "@")
-		return isDaemon(local)
-	})
-}
+// The reasons. The first four are those of a hard bounce; see [BounceRecipient.Hard].
+const (
+	ReasonNoUser     BounceReason = "no_such_user"   // the mailbox does not exist
+	ReasonNoDomain   BounceReason = "no_such_domain" // the domain does not exist or takes no mail
+	ReasonClosed     BounceReason = "closed"         // the mailbox is disabled, or has moved
+	ReasonSuppressed BounceReason = "suppressed"     // the sender's own provider did not try: the address bounced before
 
-// hasNullSender reports whether the envelope sender was empty, as that of a notice is (RFC 3464, section 2).
-func (m *Message) hasNullSender() bool {
-	f := m.Header.field("Return-Path")
-	return f != nil && nullSender(f) != ""
-}
+	ReasonFull            BounceReason = "mailbox_full"
+	ReasonTooLarge        BounceReason = "too_large"
+	ReasonRefused         BounceReason = "refused"         // by policy: spam, a block list, a missing permission
+	ReasonUnauthenticated BounceReason = "unauthenticated" // SPF, DKIM, DMARC or reverse DNS of the sender failed
+	ReasonBadSender       BounceReason = "bad_sender"      // the sender's address is not accepted
+	ReasonContent         BounceReason = "content"         // the message cannot be converted or is malformed
+	ReasonThrottled       BounceReason = "throttled"       // too much mail in a short time
+	ReasonExpired         BounceReason = "expired"         // it was retried until the time limit
+	ReasonLoop            BounceReason = "loop"
+	ReasonNetwork         BounceReason = "network" // the host could not be reached
+	ReasonSystem          BounceReason = "system"  // the remote host has a problem of its own
+	ReasonUnknown         BounceReason = "unknown"
+)

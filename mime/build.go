@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// Build returns the message in the form of RFC 5322 and MIME (RFC 2045 to 2049). Lines end in CRLF and have at most 998 bytes, or
-// 76 with an encoded-word. Everything outside ASCII is encoded, except the addresses of a message for SMTPUTF8.
+// Build returns the message in the form of RFC 5322 and MIME (RFC 2045 to 2049). Lines end in CRLF and have at most
+// 998 bytes, or 76 with an encoded-word. Everything outside ASCII is encoded, except the addresses of a message for
+// SMTPUTF8.
 //
-// The same Outgoing always gives the same bytes. The caller sets Date and MessageID. Boundaries are a hash of the content, which
-// also keeps them from occurring in it.
+// The same Outgoing always gives the same bytes. The caller sets Date and MessageID. Boundaries are a hash of the
+// content, which also keeps them from occurring in it.
 //
 // The errors are [ErrNoRecipient], [*FieldError], and those of opening attachments.
 func (o *Outgoing) Build() ([]byte, error) {
@@ -37,8 +38,8 @@ func (o *Outgoing) size() int {
 	return n
 }
 
-// WriteTo writes the bytes that Build returns. It reads opened files while it writes, through a small buffer. The errors are
-// those of Build and of w; a FieldError is returned before anything is written.
+// WriteTo writes the bytes that Build returns. It reads opened files while it writes, through a small buffer. The
+// errors are those of Build and of w; a FieldError is returned before anything is written.
 func (o *Outgoing) WriteTo(w io.Writer) (int64, error) {
 	if err := o.validate(); err != nil {
 		return 0, err

@@ -25,18 +25,23 @@ func TestBuildGolden(t *testing.T) {
 	cases := map[string]mime.Outgoing{
 		"text": {From: []mime.Address{ada}, To: []mime.Address{bob}, Subject: "Hello", Date: noon, MessageID: "m1@example.com", Text: "Hello Bob.\n"},
 		"reply": {
-			From: []mime.Address{ada}, ReplyTo: []mime.Address{{Name: "Lists, all", Email: "lists@example.com"}}, To: []mime.Address{bob},
-			Subject: "Re: Gr\u00fc\u00dfe aus K\u00f6ln", Date: noon, MessageID: " <m2@example.com> ", InReplyTo: "<m1@example.com>",
+			From: []mime.Address{ada}, ReplyTo: []mime.Address{{Name: "Lists, all", Email: "lists@example.com"}},
+			To:      []mime.Address{bob},
+			Subject: "Re: Gr\u00fc\u00dfe aus K\u00f6ln", Date: noon, MessageID: " <m2@example.com> ",
+			InReplyTo:  "<m1@example.com>",
 			References: []string{"<m0@example.com>", "", "m1@ example.com"},
 			Header:     []mime.Field{{Name: "Auto-Submitted", Value: "auto-replied"}, {Name: "X-Empty"}},
 			Text:       "Sch\u00f6ne Gr\u00fc\u00dfe\nzur\u00fcck, und noch etwas, damit die Zeile l\u00e4nger wird als sechsundsiebzig Zeichen.\n",
 		},
 		"alternative": {
-			From: []mime.Address{ada}, To: []mime.Address{bob}, Subject: "Both", Date: noon, Text: "\u65e5\u672c\u8a9e\n", HTML: "<p>\u65e5\u672c\u8a9e</p>\n",
+			From: []mime.Address{ada}, To: []mime.Address{bob}, Subject: "Both", Date: noon, Text: "\u65e5\u672c\u8a9e\n",
+			HTML: "<p>\u65e5\u672c\u8a9e</p>\n",
 		},
 		"everything": {
-			From: []mime.Address{{Name: "\u6570\u5b57 \"\u674e\"", Email: "li@example.com"}}, Subject: "Everything at once", Date: noon,
-			To:   []mime.Address{bob, {Name: `The "Great" Carol`, Email: "carol@example.org"}, {Name: "Dave", Email: "dave@example.org"}},
+			From:    []mime.Address{{Name: "\u6570\u5b57 \"\u674e\"", Email: "li@example.com"}},
+			Subject: "Everything at once", Date: noon,
+			To: []mime.Address{bob, {Name: `The "Great" Carol`, Email: "carol@example.org"},
+				{Name: "Dave", Email: "dave@example.org"}},
 			Cc:   []mime.Address{{Name: "=?utf-8?q?Eve?=", Email: `"e v e"@example.net`}},
 			Bcc:  []mime.Address{{Email: "frank@[192.0.2.1]"}},
 			Text: "See the photo.\n", HTML: `<img src="cid:p1">`,
@@ -48,7 +53,8 @@ func TestBuildGolden(t *testing.T) {
 			},
 		},
 		"attachment-alone": {
-			From: []mime.Address{ada}, Bcc: []mime.Address{bob}, Attachments: []mime.Attachment{{Filename: `a "b" \c.txt`, ContentType: "text/plain", Content: []byte("x")}},
+			From: []mime.Address{ada}, Bcc: []mime.Address{bob},
+			Attachments: []mime.Attachment{{Filename: `a "b" \c.txt`, ContentType: "text/plain", Content: []byte("x")}},
 		},
 	}
 	maps.Copy(cases, kinds)
@@ -110,39 +116,42 @@ func TestBuildRefuses(t *testing.T) {
 		"line break in a link":            {func(o *mime.Outgoing) { o.ListUnsubscribe = []string{"https://x.example/\r\nX: y"} }, "ListUnsubscribe[0]", mime.ErrLineBreak},
 		"line break in a boundary":        {func(o *mime.Outgoing) { o.Boundary = "a\r\nb" }, "Boundary", mime.ErrInvalid},
 		"line break in a method":          {func(o *mime.Outgoing) { o.Calendar = &mime.Calendar{Method: "A\r\nX: y", Text: invitation} }, "Calendar.Method", mime.ErrInvalid},
-		"line break in a diagnostic":      {func(o *mime.Outgoing) { o.Bounce = bounce(); o.Bounce.Recipients[0].Diagnostic = "a\nStatus: 2.0.0" }, "Bounce.Recipients[0].Diagnostic", mime.ErrLineBreak},
-		"line break in a program's name":  {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.ReportingUA = "a\n" }, "Receipt.ReportingUA", mime.ErrLineBreak},
-		"line break in a disposition":     {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.Disposition = "a\n" }, "Receipt.Disposition", mime.ErrLineBreak},
-		"nobody":                          {func(o *mime.Outgoing) { o.From = nil }, "From", mime.ErrInvalid},
-		"two authors and no sender":       {func(o *mime.Outgoing) { o.From = append(o.From, bob) }, "Sender", mime.ErrInvalid},
-		"sender in a group":               {func(o *mime.Outgoing) { o.Sender = mime.Address{Email: "a@b", Group: "g"} }, "Sender.Group", mime.ErrInvalid},
-		"local part beyond ASCII":         {func(o *mime.Outgoing) { o.To[0].Email = "j\u00fcrgen@example.org" }, "To[0].Email", mime.ErrInvalid},
-		"domain that is none":             {func(o *mime.Outgoing) { o.To[0].Email = "bob@\u0301.example" }, "To[0].Email", mime.ErrInvalid},
-		"header that Build writes too":    {func(o *mime.Outgoing) { o.Header = []mime.Field{{Name: "Sender", Value: "a@b"}} }, "Header[0].Name", mime.ErrInvalid},
-		"header without an address":       {func(o *mime.Outgoing) { o.Header = []mime.Field{{Name: "resent-to", Value: "Bob"}} }, "Header[0].Value", mime.ErrInvalid},
-		"link of another kind":            {func(o *mime.Outgoing) { o.ListUnsubscribe = []string{"javascript:alert(1)"} }, "ListUnsubscribe[0]", mime.ErrInvalid},
-		"link with a bracket":             {func(o *mime.Outgoing) { o.ListUnsubscribe = []string{"https://x.example/>,<https://evil.example"} }, "ListUnsubscribe[0]", mime.ErrInvalid},
-		"one click without https":         {func(o *mime.Outgoing) { o.OneClick, o.ListUnsubscribe = true, []string{"mailto:a@b"} }, "OneClick", mime.ErrInvalid},
-		"boundary of blanks":              {func(o *mime.Outgoing) { o.Boundary = "a b" }, "Boundary", mime.ErrInvalid},
+		"line break in a diagnostic": {func(o *mime.Outgoing) {
+			o.Bounce = testBounce()
+			o.Bounce.Recipients[0].Diagnostic = "a\nStatus: 2.0.0"
+		}, "Bounce.Recipients[0].Diagnostic", mime.ErrLineBreak},
+		"line break in a program's name": {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.ReportingUA = "a\n" }, "Receipt.ReportingUA", mime.ErrLineBreak},
+		"line break in a disposition":    {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.Disposition = "a\n" }, "Receipt.Disposition", mime.ErrLineBreak},
+		"nobody":                         {func(o *mime.Outgoing) { o.From = nil }, "From", mime.ErrInvalid},
+		"two authors and no sender":      {func(o *mime.Outgoing) { o.From = append(o.From, bob) }, "Sender", mime.ErrInvalid},
+		"sender in a group":              {func(o *mime.Outgoing) { o.Sender = mime.Address{Email: "a@b", Group: "g"} }, "Sender.Group", mime.ErrInvalid},
+		"local part beyond ASCII":        {func(o *mime.Outgoing) { o.To[0].Email = "j\u00fcrgen@example.org" }, "To[0].Email", mime.ErrInvalid},
+		"domain that is none":            {func(o *mime.Outgoing) { o.To[0].Email = "bob@\u0301.example" }, "To[0].Email", mime.ErrInvalid},
+		"header that Build writes too":   {func(o *mime.Outgoing) { o.Header = []mime.Field{{Name: "Sender", Value: "a@b"}} }, "Header[0].Name", mime.ErrInvalid},
+		"header without an address":      {func(o *mime.Outgoing) { o.Header = []mime.Field{{Name: "resent-to", Value: "Bob"}} }, "Header[0].Value", mime.ErrInvalid},
+		"link of another kind":           {func(o *mime.Outgoing) { o.ListUnsubscribe = []string{"javascript:alert(1)"} }, "ListUnsubscribe[0]", mime.ErrInvalid},
+		"link with a bracket":            {func(o *mime.Outgoing) { o.ListUnsubscribe = []string{"https://x.example/>,<https://evil.example"} }, "ListUnsubscribe[0]", mime.ErrInvalid},
+		"one click without https":        {func(o *mime.Outgoing) { o.OneClick, o.ListUnsubscribe = true, []string{"mailto:a@b"} }, "OneClick", mime.ErrInvalid},
+		"boundary of blanks":             {func(o *mime.Outgoing) { o.Boundary = "a b" }, "Boundary", mime.ErrInvalid},
 		"boundary in the content": {func(o *mime.Outgoing) {
 			o.Boundary = "b"
 			o.Attachments = []mime.Attachment{{ContentType: "message/rfc822", Content: []byte("X: y\n\n--=_b.1\n")}}
 		}, "Boundary", mime.ErrInvalid},
 		"calendar that is none":            {func(o *mime.Outgoing) { o.Calendar = &mime.Calendar{Text: "x"} }, "Calendar.Text", mime.ErrInvalid},
 		"method that is not the object's":  {func(o *mime.Outgoing) { o.Calendar = &mime.Calendar{Method: "CANCEL", Text: invitation} }, "Calendar.Method", mime.ErrInvalid},
-		"two reports":                      {func(o *mime.Outgoing) { o.Bounce, o.Receipt = bounce(), receipt() }, "Bounce", mime.ErrInvalid},
+		"two reports":                      {func(o *mime.Outgoing) { o.Bounce, o.Receipt = testBounce(), receipt() }, "Bounce", mime.ErrInvalid},
 		"report with a file":               {func(o *mime.Outgoing) { o.Receipt, o.Attachments = receipt(), []mime.Attachment{{}} }, "Bounce", mime.ErrInvalid},
-		"report with an invitation":        {func(o *mime.Outgoing) { o.Bounce, o.Calendar = bounce(), &mime.Calendar{Text: invitation} }, "Bounce", mime.ErrInvalid},
-		"report to nobody":                 {func(o *mime.Outgoing) { o.Bounce = bounce(); o.Bounce.Recipients[1].Final = "" }, "Bounce.Recipients[1].Final", mime.ErrInvalid},
-		"report with half an address":      {func(o *mime.Outgoing) { o.Bounce = bounce(); o.Bounce.Recipients[0].Original = "bob" }, "Bounce.Recipients[0].Original", mime.ErrInvalid},
+		"report with an invitation":        {func(o *mime.Outgoing) { o.Bounce, o.Calendar = testBounce(), &mime.Calendar{Text: invitation} }, "Bounce", mime.ErrInvalid},
+		"report to nobody":                 {func(o *mime.Outgoing) { o.Bounce = testBounce(); o.Bounce.Recipients[1].Final = "" }, "Bounce.Recipients[1].Final", mime.ErrInvalid},
+		"report with half an address":      {func(o *mime.Outgoing) { o.Bounce = testBounce(); o.Bounce.Recipients[0].Original = "bob" }, "Bounce.Recipients[0].Original", mime.ErrInvalid},
 		"report with a name beyond ASCII":  {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.Final = "j\u00fcrgen@example.org" }, "Receipt.Final", mime.ErrInvalid},
 		"line break in a report's address": {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.Final = "a@b\n" }, "Receipt.Final", mime.ErrLineBreak},
 		"disposition of two words":         {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.Disposition = "displayed now" }, "Receipt.Disposition", mime.ErrInvalid},
 		"modifier of two words":            {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.Modifiers = []string{"a b"} }, "Receipt.Disposition", mime.ErrInvalid},
-		"report of no host":                {func(o *mime.Outgoing) { o.Bounce = bounce(); o.Bounce.ReportingMTA = "" }, "Bounce.ReportingMTA", mime.ErrInvalid},
-		"report about nobody":              {func(o *mime.Outgoing) { o.Bounce = bounce(); o.Bounce.Recipients = nil }, "Bounce.Recipients", mime.ErrInvalid},
-		"report without a status":          {func(o *mime.Outgoing) { o.Bounce = bounce(); o.Bounce.Recipients[0].Status = "550" }, "Bounce.Recipients[0].Status", mime.ErrInvalid},
-		"report without an action":         {func(o *mime.Outgoing) { o.Bounce = bounce(); o.Bounce.Recipients[0].Action = "" }, "Bounce.Recipients[0].Action", mime.ErrInvalid},
+		"report of no host":                {func(o *mime.Outgoing) { o.Bounce = testBounce(); o.Bounce.ReportingMTA = "" }, "Bounce.ReportingMTA", mime.ErrInvalid},
+		"report about nobody":              {func(o *mime.Outgoing) { o.Bounce = testBounce(); o.Bounce.Recipients = nil }, "Bounce.Recipients", mime.ErrInvalid},
+		"report without a status":          {func(o *mime.Outgoing) { o.Bounce = testBounce(); o.Bounce.Recipients[0].Status = "550" }, "Bounce.Recipients[0].Status", mime.ErrInvalid},
+		"report without an action":         {func(o *mime.Outgoing) { o.Bounce = testBounce(); o.Bounce.Recipients[0].Action = "" }, "Bounce.Recipients[0].Action", mime.ErrInvalid},
 		"report without an address":        {func(o *mime.Outgoing) { o.Receipt = receipt(); o.Receipt.Final = "" }, "Receipt.Final", mime.ErrInvalid},
 		"message returned for no reason":   {func(o *mime.Outgoing) { o.Returned = []byte("X: y\n\n") }, "Returned", mime.ErrInvalid},
 		"file in two ways":                 {func(o *mime.Outgoing) { o.Attachments = []mime.Attachment{{Content: []byte("x"), Open: opened("x")}} }, "Attachments[0].Open", mime.ErrInvalid},
@@ -209,7 +218,8 @@ func TestBuildAroundBuilt(t *testing.T) {
 
 // Quoting doubles backslashes; a name full of them must not make a line too long.
 func TestBuildLongName(t *testing.T) {
-	o := mime.Outgoing{From: []mime.Address{{Name: strings.Repeat(`\`, 890), Email: "ada@example.com"}}, To: []mime.Address{bob}, Text: "x"}
+	o := mime.Outgoing{From: []mime.Address{{Name: strings.Repeat(`\`, 890), Email: "ada@example.com"}},
+		To: []mime.Address{bob}, Text: "x"}
 	raw, err := o.Build()
 	require.NoError(t, err)
 	requireLines(t, raw)
@@ -221,7 +231,8 @@ func TestBuildLongName(t *testing.T) {
 // A line that was folded already is folded again, also where it is shorter than the name of its field.
 func TestBuildLongAddresses(t *testing.T) {
 	long := mime.Address{Name: "\u00c4", Email: strings.Repeat("a", 50) + "@example.com"}
-	raw, err := (&mime.Outgoing{From: []mime.Address{bob}, To: []mime.Address{bob}, ReceiptTo: []mime.Address{long, long}, Text: "x"}).Build()
+	raw, err := (&mime.Outgoing{From: []mime.Address{bob}, To: []mime.Address{bob},
+		ReceiptTo: []mime.Address{long, long}, Text: "x"}).Build()
 	require.NoError(t, err)
 	requireLines(t, raw)
 }
@@ -233,7 +244,8 @@ func TestRawURL(t *testing.T) {
 // A group may be the last in its field, and an object in another charset is no calendar.
 func TestBuildGroupAtTheEnd(t *testing.T) {
 	o := mime.Outgoing{
-		From: []mime.Address{bob}, To: []mime.Address{bob, {Group: "Friends", Email: "a@example.org"}, {Group: "Friends", Email: "b@example.org"}}, Text: "x\n",
+		From: []mime.Address{bob}, To: []mime.Address{bob, {Group: "Friends", Email: "a@example.org"},
+			{Group: "Friends", Email: "b@example.org"}}, Text: "x\n",
 	}
 	raw, err := o.Build()
 	require.NoError(t, err)

@@ -13,12 +13,13 @@ import (
 
 	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/bounce"
 )
 
 const invitation = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Example//EN\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:1@example.com\r\n" +
 	"DTSTAMP:20261121T120000Z\r\nDTSTART:20261124T140000Z\r\nSUMMARY:Caf\u00e9\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 
-func bounce() *mime.Bounce {
+func testBounce() *mime.Bounce {
 	return &mime.Bounce{
 		ReportingMTA: "mx.example.com", Arrival: noon,
 		Recipients: []mime.BounceRecipient{
@@ -33,8 +34,9 @@ func bounce() *mime.Bounce {
 
 func receipt() *mime.Receipt {
 	return &mime.Receipt{
-		Final: "bob@example.org", Original: "robert@example.org", OriginalMessageID: "m1@example.com", Disposition: "displayed",
-		Modifiers: []string{"error"}, Automatic: true, ReportingUA: "mua.example; Mail 1.0", Error: "No m\u00fcre",
+		Final: "bob@example.org", Original: "robert@example.org", OriginalMessageID: "m1@example.com",
+		Disposition: "displayed",
+		Modifiers:   []string{"error"}, Automatic: true, ReportingUA: "mua.example; Mail 1.0", Error: "No m\u00fcre",
 	}
 }
 
@@ -64,10 +66,12 @@ var kinds = map[string]mime.Outgoing{
 		Text: "x\n",
 	},
 	"idn": {
-		From: []mime.Address{ada}, To: []mime.Address{{Name: "M\u00fcller", Email: "mueller@b\u00fccher.example"}}, Text: "x\n",
+		From: []mime.Address{ada}, To: []mime.Address{{Name: "M\u00fcller", Email: "mueller@b\u00fccher.example"}},
+		Text: "x\n",
 	},
 	"smtputf8": {
-		From: []mime.Address{ada}, To: []mime.Address{{Name: "M\u00fcller", Email: "m\u00fcller@b\u00fccher.example"}}, Text: "x\n", SMTPUTF8: true,
+		From: []mime.Address{ada}, To: []mime.Address{{Name: "M\u00fcller", Email: "m\u00fcller@b\u00fccher.example"}},
+		Text: "x\n", SMTPUTF8: true,
 	},
 	"invitation": {
 		From: []mime.Address{ada}, To: []mime.Address{bob}, Text: "Please come.\n", HTML: "<p>Please come.\n",
@@ -75,11 +79,13 @@ var kinds = map[string]mime.Outgoing{
 	},
 	"list": {
 		From: []mime.Address{ada}, To: []mime.Address{bob}, Text: "News.\n",
-		ListUnsubscribe: []string{"https://lists.example.com/leave?u=1", "mailto:leave@lists.example.com?subject=leave"}, OneClick: true,
+		ListUnsubscribe: []string{"https://lists.example.com/leave?u=1", "mailto:leave@lists.example.com?subject=leave"},
+		OneClick:        true,
 	},
 	"bounce": {
-		From: []mime.Address{{Name: "Mail Delivery", Email: "postmaster@example.com"}}, To: []mime.Address{ada}, Subject: "Not delivered",
-		Text: "Your message could not be delivered.\n", Bounce: bounce(),
+		From: []mime.Address{{Name: "Mail Delivery", Email: "postmaster@example.com"}}, To: []mime.Address{ada},
+		Subject: "Not delivered",
+		Text:    "Your message could not be delivered.\n", Bounce: testBounce(),
 		Returned: []byte("From: ada@example.com\r\nMessage-ID: <m1@example.com>\r\nSubject: Hello\r\n\r\nHello.\r\n"),
 		Header:   []mime.Field{{Name: "Auto-Submitted", Value: "auto-replied"}},
 	},
@@ -126,12 +132,12 @@ func TestBuildReadsBack(t *testing.T) {
 	require.Equal(t, kinds["list"].ListUnsubscribe[0], list.Unsubscribe.OneClick.String())
 	require.Len(t, list.Unsubscribe.Mail, 1)
 
-	b := read("bounce").Bounce()
+	b := bounce.Read(read("bounce"))
 	require.NotNil(t, b)
 	require.Equal(t, "mx.example.com", b.ReportingMTA)
 	require.True(t, noon.Equal(b.Arrival))
 	require.Equal(t, "m1@example.com", b.OriginalMessageID)
-	for i, want := range bounce().Recipients {
+	for i, want := range testBounce().Recipients {
 		got := b.Recipients[i]
 		require.True(t, want.LastAttempt.Equal(got.LastAttempt))
 		require.True(t, want.RetryUntil.Equal(got.RetryUntil))
@@ -143,7 +149,8 @@ func TestBuildReadsBack(t *testing.T) {
 
 func TestRecipients(t *testing.T) {
 	o := mime.Outgoing{
-		From: []mime.Address{ada}, To: []mime.Address{bob, {Group: "nobody"}}, Cc: []mime.Address{bob, {Email: "a@b\u00fccher.example"}},
+		From: []mime.Address{ada}, To: []mime.Address{bob, {Group: "nobody"}},
+		Cc:  []mime.Address{bob, {Email: "a@b\u00fccher.example"}},
 		Bcc: []mime.Address{{Email: "secret@example.org"}}, Text: "x", OmitBcc: true,
 	}
 	recipients, err := o.Recipients()
@@ -176,9 +183,11 @@ func TestEncodedWordLines(t *testing.T) {
 		name := strings.Repeat("\u65e5\u00e9x ", length)
 		o := mime.Outgoing{
 			From: []mime.Address{{Name: name, Email: strings.Repeat("a", 60) + "@example.com"}}, Subject: name,
-			Sender: mime.Address{Name: name, Email: "a@b.example"}, ReceiptTo: []mime.Address{{Name: name, Email: "a@b.example"}},
-			To:   []mime.Address{{Group: name, Name: name, Email: "a@b.example"}, {Group: name, Email: "c@b.example"}},
-			Text: "x", Header: []mime.Field{{Name: "X-" + strings.Repeat("Y", 60), Value: name}, {Name: "Resent-To", Value: name + "<a@b.example>"}},
+			Sender:    mime.Address{Name: name, Email: "a@b.example"},
+			ReceiptTo: []mime.Address{{Name: name, Email: "a@b.example"}},
+			To:        []mime.Address{{Group: name, Name: name, Email: "a@b.example"}, {Group: name, Email: "c@b.example"}},
+			Text:      "x", Header: []mime.Field{{Name: "X-" + strings.Repeat("Y", 60), Value: name},
+				{Name: "Resent-To", Value: name + "<a@b.example>"}},
 		}
 		raw, err := o.Build()
 		require.NoError(t, err)
@@ -210,9 +219,10 @@ func TestBuildMemory(t *testing.T) {
 	costtest.NeedsExactCosts(t)
 	const size = 10 << 20
 	for _, contentType := range []string{"application/pdf", "message/rfc822"} {
-		o := mime.Outgoing{From: []mime.Address{ada}, To: []mime.Address{bob}, Text: "x", HTML: "<p>x", Attachments: []mime.Attachment{{
-			ContentType: contentType, Open: func() (io.ReadCloser, error) { return io.NopCloser(&endless{size}), nil },
-		}}}
+		o := mime.Outgoing{From: []mime.Address{ada}, To: []mime.Address{bob}, Text: "x", HTML: "<p>x",
+			Attachments: []mime.Attachment{{
+				ContentType: contentType, Open: func() (io.ReadCloser, error) { return io.NopCloser(&endless{size}), nil },
+			}}}
 		written := costtest.Allocated(func() {
 			n, err := o.WriteTo(io.Discard)
 			require.NoError(t, err)
@@ -236,7 +246,8 @@ func TestBuildOpened(t *testing.T) {
 		"message/rfc822":         "Subject: x\n\nbare\rlines\r\n\u65e5\n",
 		"message/rfc822; x=\"\"": strings.Repeat("long", 500),
 	} {
-		o := mime.Outgoing{From: []mime.Address{ada}, To: []mime.Address{bob}, Text: "x", Attachments: []mime.Attachment{{ContentType: contentType, Content: []byte(content)}}}
+		o := mime.Outgoing{From: []mime.Address{ada}, To: []mime.Address{bob}, Text: "x",
+			Attachments: []mime.Attachment{{ContentType: contentType, Content: []byte(content)}}}
 		want, err := o.Build()
 		require.NoError(t, err)
 		for name, open := range map[string]func() (io.ReadCloser, error){
@@ -260,7 +271,8 @@ func TestBuildErrorsOfFiles(t *testing.T) {
 		"reading": func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(cause)), nil },
 	} {
 		for _, contentType := range []string{"", "message/rfc822"} {
-			o := mime.Outgoing{From: []mime.Address{ada}, To: []mime.Address{bob}, Attachments: []mime.Attachment{{ContentType: contentType, Open: open}}}
+			o := mime.Outgoing{From: []mime.Address{ada}, To: []mime.Address{bob},
+				Attachments: []mime.Attachment{{ContentType: contentType, Open: open}}}
 			raw, err := o.Build()
 			require.ErrorIs(t, err, cause, name)
 			require.Nil(t, raw)

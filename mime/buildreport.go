@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// reportEntity makes a multipart/report (RFC 6522): the text for people, the machine-readable report, and the message or header
-// that both are about.
+// reportEntity makes a multipart/report (RFC 6522): the text for people, the machine-readable report, and the message
+// or header that both are about.
 func (o *Outgoing) reportEntity(text *entity) *entity {
 	subtype, body := "disposition-notification", o.receiptFields()
 	if o.Bounce != nil {

@@ -16,15 +16,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/mime"
 )
 
-// corpora is a collection of real mail that is not part of the repository.
-const corpora = "../../shared/corpora"
-
 func corpus(t *testing.T, name string) string {
 	t.Helper()
-	dir := filepath.Join(corpora, name)
+	dir := corpora.Path(name)
 	if _, err := os.Stat(dir); err != nil {
 		t.Skipf("NOT TESTED AGAINST REAL MAIL: %v", err)
 	}
@@ -127,8 +125,8 @@ func named(m *mime.Message) [][2]string {
 func eachMail(t *testing.T, f func(path string, raw []byte)) {
 	t.Helper()
 	dirs := []string{"testdata", "../gmail/gmailtest/sample/messages"}
-	if _, err := os.Stat(corpora); err == nil {
-		dirs = append(dirs, filepath.Join(corpora, "01-mime-parse"), filepath.Join(corpora, "05-spam-news"))
+	if _, err := os.Stat(corpora.Path()); err == nil {
+		dirs = append(dirs, corpora.Path("01-mime-parse"), corpora.Path("05-spam-news"))
 	} else {
 		t.Logf("tested against the samples alone, and not against real mail: %v", err)
 	}

@@ -1,10 +1,12 @@
 package mime
 
 import (
-	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
+	"github.com/postroom-go/postroom/mime/internal/windowszone"
 )
 
 // zones are the names with an offset in RFC 5322, section 4.3, in hours. All others mean -0000: UTC, zone unknown.
@@ -22,15 +24,17 @@ const months = "janfebmaraprmayjunjulaugsepoctnovdec"
 
 // ParseDate parses the value of a date field (RFC 5322, sections 3.3 and 4.3).
 //
-// QUIRK: the weekday, the zone and the seconds may be missing, the order may be that of asctime(3) or ISO 8601, and years may
-// have two or three digits. A date without day, month, year or time is invalid. Samples: date-asctime, date-iso.
+// QUIRK: the weekday, the zone and the seconds may be missing, the order may be that of asctime(3) or ISO 8601, and
+// years may have two or three digits. The zone may be "GMT+0100" or a name that Windows has for one. A date without
+// day, month, year or time is invalid. Samples: date-asctime, date-iso.
 func ParseDate(value string) (date time.Time, ok bool) {
 	if len(value) > maxDate {
 		return time.Time{}, false
 	}
 	d := dateParser{year: -1, offset: time.UTC}
-	for _, token := range dateTokens(value) {
-		if !d.token(strings.ToLower(token)) {
+	tokens := dateTokens(value)
+	for i, token := range tokens {
+		if d.hasTime && d.windowsZone(strings.Join(tokens[i:], " ")) || !d.token(strings.ToLower(token)) {
 			break // people write anything after the zone
 		}
 	}
@@ -63,6 +67,8 @@ type dateParser struct {
 	hour, minute, second int
 	hasTime              bool
 	offset               *time.Location
+	daylight             bool // offset is a place, and the date says that it had daylight saving time, or not
+	isPlace              bool
 }
 
 // token reads one token; false if it ends the date.
@@ -71,6 +77,10 @@ func (d *dateParser) token(s string) bool {
 	switch {
 	case strings.Contains(s, ":") && !d.hasTime:
 		return d.time(s)
+	case d.hasTime && !digit && strings.ContainsAny(s[1:], "+-"):
+		return d.zone(s)
+	case digit && !d.hasTime && strings.Count(s, ".") == 2 && d.day > 0:
+		return d.time(strings.ReplaceAll(s, ".", ":"))
 	case strings.Contains(s[1:], "-"): // 21-Nov-1997, 1997-11-21
 		for part := range strings.SplitSeq(s, "-") {
 			if part == "" || !d.token(part) {
@@ -157,6 +167,9 @@ func (d *dateParser) zone(s string) bool {
 		d.hour = d.hour%12 + 12
 		return true
 	case s[0] != '+' && s[0] != '-':
+		if i := strings.IndexAny(s, "+-"); i > 0 && zones[s[:i]] == 0 { // GMT+0100, as JavaScript writes it
+			return d.zone(s[i:])
+		}
 		hours, named := zones[s]
 		if hours != 0 {
 			d.offset = time.FixedZone("", hours*3600)
@@ -181,11 +194,45 @@ func (d *dateParser) zone(s string) bool {
 	return false
 }
 
+// windowsZone reads the name that Windows has for a zone.
+//
+// QUIRK: "Pacific Daylight Time" for a zone, by programs on Windows. Sample: dates.
+func (d *dateParser) windowsZone(s string) bool {
+	name := strings.ToLower(s)
+	standard := strings.NewReplacer(" daylight time", " standard time", " summer time", " standard time").Replace(name)
+	iana, known := windowszone.Lookup(standard)
+	if !known {
+		return false
+	}
+	place, err := time.LoadLocation(iana)
+	if err != nil {
+		return false
+	}
+	d.offset, d.isPlace, d.daylight = place, true, standard != name
+	return true
+}
+
+// placeOffset returns the offset that a place has in the year, with or without daylight saving time; the one that it
+// had on the date if it has only one.
+func (d *dateParser) placeOffset() *time.Location {
+	offset := d.offset
+	for _, month := range []time.Month{time.July, time.January, time.Month(d.month)} {
+		at := time.Date(d.year, month, d.day, d.hour, d.minute, 0, 0, d.offset)
+		if name, seconds := at.Zone(); at.IsDST() == d.daylight || offset == d.offset {
+			offset = time.FixedZone(name, seconds)
+		}
+	}
+	return offset
+}
+
 func (d *dateParser) date() (date time.Time, ok bool) {
 	daysIn := time.Date(d.year, time.Month(d.month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 	if !d.hasTime || d.year < 1900 || d.year > 9999 || d.month < 1 || d.month > 12 || d.day < 1 || d.day > daysIn ||
 		d.hour > 23 || d.minute > 59 || d.second > 60 {
 		return time.Time{}, false
+	}
+	if d.isPlace {
+		d.offset = d.placeOffset()
 	}
 	return time.Date(d.year, time.Month(d.month), d.day, d.hour, d.minute, d.second, 0, d.offset), true
 }

@@ -1,6 +1,9 @@
 package mime
 
-import "github.com/postroom-go/postroom/mime/internal/fieldvalue"
+import (
+	"github.com/postroom-go/postroom/mime/charset"
+	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
+)
 
 // A DefectKind is a kind of violation of the rules that did not prevent a message from being read.
 type DefectKind string
@@ -15,42 +18,43 @@ const (
 	BareCR DefectKind = "bare_cr"
 	// HeaderIndented: the first field is indented; it is read as a field.
 	HeaderIndented DefectKind = "header_indented"
-	// HeaderNotFolded: a line within or before the header is neither a field nor indented; it continues the field before it if
-	// that ends in a comma or semicolon, and is left out otherwise.
+	// HeaderNotFolded: a line within or before the header is neither a field nor indented; it continues the field before
+	// it if that ends in a comma or semicolon, and is left out otherwise.
 	HeaderNotFolded DefectKind = "header_not_folded"
-	// HeaderNotEnded: the header ends without a blank line, at a delimiter or at a line that is not a field; the body begins
-	// there.
+	// HeaderNotEnded: the header ends without a blank line, at a delimiter or at a line that is not a field; the body
+	// begins there.
 	HeaderNotEnded DefectKind = "header_not_ended"
-	// HeaderRaw8Bit: a field has bytes that are neither ASCII nor UTF-8, or has ISO-2022-JP; they are read in the section's
-	// charset, or in the likeliest one.
+	// HeaderRaw8Bit: a field has bytes that are neither ASCII nor UTF-8, or has ISO-2022-JP; they are read in the
+	// section's charset, or in the likeliest one.
 	HeaderRaw8Bit DefectKind = "header_raw_8bit"
-	// EncodedWordBroken: an encoded-word has an unknown charset, a broken encoding, or invalid characters, or is not in its
-	// declared charset; it is read as far as possible, in the likeliest charset.
+	// EncodedWordBroken: an encoded-word has an unknown charset, a broken encoding, or invalid characters, or is not in
+	// its declared charset; it is read as far as possible, in the likeliest charset.
 	EncodedWordBroken DefectKind = "encoded_word_broken"
-	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not quoted,
-	// encoded in the wrong way); its likely meaning is read.
+	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not
+	// quoted, encoded in the wrong way); its likely meaning is read.
 	ParameterBroken DefectKind = "parameter_broken"
-	// AddressBroken: an address list breaks the rules; the readable addresses are kept, and names without an address are left
-	// out.
+	// AddressBroken: an address list breaks the rules; the readable addresses are kept, and names without an address are
+	// left out.
 	AddressBroken DefectKind = "address_broken"
 	// DateBroken: a date does not parse; it stays zero.
 	DateBroken DefectKind = "date_broken"
 	// FieldRepeated: a field that may occur once is repeated; the first counts.
 	FieldRepeated DefectKind = "field_repeated"
-	// BoundaryMissing: a multipart declares no boundary, or one that does not occur; the boundary is guessed from the body, or
-	// the body is read as one text.
+	// BoundaryMissing: a multipart declares no boundary, or one that does not occur; the boundary is guessed from the
+	// body, or the body is read as one text.
 	BoundaryMissing DefectKind = "boundary_missing"
-	// BoundaryNotClosed: a multipart has no closing delimiter; it ends where the enclosing multipart continues, or at the end.
+	// BoundaryNotClosed: a multipart has no closing delimiter; it ends where the enclosing multipart continues, or at
+	// the end.
 	BoundaryNotClosed DefectKind = "boundary_not_closed"
 	// EncodingUnknown: the transfer encoding is unknown; the content is not decoded.
 	EncodingUnknown DefectKind = "encoding_unknown"
 	// EncodingBroken: base64, quoted-printable or uuencoded content is broken; the part that can be decoded is kept.
 	EncodingBroken DefectKind = "encoding_broken"
 	// CharsetUnknown: the charset is unknown; the text is read as UTF-8, or in the likeliest charset.
-	CharsetUnknown DefectKind = "charset_unknown"
-	// CharsetBroken: the text is not in its declared charset, or has bytes above 127 and declares none; it is read as UTF-8, or
-	// in the likeliest charset, which is Windows-1252 if nothing else is likely.
-	CharsetBroken DefectKind = "charset_broken"
+	CharsetUnknown DefectKind = DefectKind(charset.Unknown)
+	// CharsetBroken: the text is not in its declared charset, or has bytes above 127 and declares none; it is read as
+	// UTF-8, or in the likeliest charset, which is Windows-1252 if nothing else is likely.
+	CharsetBroken DefectKind = DefectKind(charset.Broken)
 	// MessageEncoded: an attached message has a transfer encoding, which is not allowed; it is decoded and read.
 	MessageEncoded DefectKind = "message_encoded"
 	// NotOpened: an attached message is wrapped in too many transfer encodings; its content is kept unread.

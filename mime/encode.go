@@ -17,8 +17,9 @@ const (
 	wordMore = len("=?utf-8?q??=")
 )
 
-// wordRoom returns the room for encoded text in the first encoded-word of a field, so that the word fits after the field's name:
-// no line with an encoded-word is longer than 76 (RFC 2047, section 2). After a long name the line is folded.
+// wordRoom returns the room for encoded text in the first encoded-word of a field, so that the word fits after the
+// field's name: no line with an encoded-word is longer than 76 (RFC 2047, section 2). After a long name the line is
+// folded.
 func wordRoom(name string) int {
 	room := softLine - len(name) - len(": ") - wordMore - len(",")
 	if room < wordLess {
@@ -27,8 +28,8 @@ func wordRoom(name string) int {
 	return min(room, wordText)
 }
 
-// fold writes a header field. It folds lines before blanks, which unfolding leaves unchanged. value must not have more than
-// maxToken bytes between two blanks.
+// fold writes a header field. It folds lines before blanks, which unfolding leaves unchanged. value must not have
+// more than maxToken bytes between two blanks.
 func fold(name, value string) []byte {
 	out := []byte(name + ":")
 	line := len(out)
@@ -59,8 +60,8 @@ func encodeText(s string, room int) string {
 	return encodeWords(s, room)
 }
 
-// isPlain reports whether a text can stand in a header unchanged and be read back: it is printable ASCII that does not look like
-// an encoded-word, has no blanks at its ends, and has blanks close enough for folding.
+// isPlain reports whether a text can stand in a header unchanged and be read back: it is printable ASCII that does
+// not look like an encoded-word, has no blanks at its ends, and has blanks close enough for folding.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
@@ -78,9 +79,9 @@ func isPlain(s string) bool {
 	return true
 }
 
-// encodeWords encodes all of a text as encoded-words (RFC 2047), in the shorter of the two encodings, and never cuts a character.
-// room bounds the encoded text in one encoded-word. A word of the text is cut only if it is too long for one: many programs show
-// a blank where two encoded-words meet.
+// encodeWords encodes all of a text as encoded-words (RFC 2047), in the shorter of the two encodings, and never cuts
+// a character. room bounds the encoded text in one encoded-word. A word of the text is cut only if it is too long for
+// one: many programs show a blank where two encoded-words meet.
 func encodeWords(s string, room int) string {
 	q, b := 0, (len(s)+2)/3*4
 	for i := range len(s) {

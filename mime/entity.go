@@ -34,8 +34,8 @@ type entity struct {
 	boundary string
 }
 
-// entity assembles the content: mixed(alternative(text, related(html, inline…), calendar), attachments…). It leaves out unneeded
-// levels.
+// entity assembles the content: mixed(alternative(text, related(html, inline…), calendar), attachments…). It leaves
+// out unneeded levels.
 func (o *Outgoing) entity() *entity {
 	var related, attached []*entity
 	for i := range o.Attachments {
@@ -112,7 +112,8 @@ func opener(content []byte) func() (io.ReadCloser, error) {
 // Messages must not be encoded (RFC 2046, section 5.2.1), and are encoded only if they cannot be sent otherwise.
 func (a *Attachment) entity(index int) *entity {
 	e := &entity{
-		contentType: contentType(a.ContentType), contentID: encodeIDs(a.ContentID), disposition: "attachment", encoding: "base64",
+		contentType: contentType(a.ContentType), contentID: encodeIDs(a.ContentID), disposition: "attachment",
+		encoding: "base64",
 	}
 	if a.Inline {
 		e.disposition = "inline"
@@ -163,7 +164,7 @@ func fitsLines(text string) bool {
 }
 
 func contentType(value string) string {
-	name, params, _ := parseParams(cmp.Or(value, "application/octet-stream"), maxItems)
+	name, params, _ := parseParams(cmp.Or(value, "application/octet-stream"), maxItems, nil)
 	parts := []string{name}
 	for _, param := range slices.Sorted(maps.Keys(params)) {
 		parts = append(parts, encodeParam(param, params[param]))
@@ -171,8 +172,8 @@ func contentType(value string) string {
 	return strings.Join(parts, "; ")
 }
 
-// prepare feeds the hash of the boundaries with all content in which a boundary could occur. Base64 and quoted-printable have no
-// "=_" in them. It examines messages, which may be large, and chooses their encoding.
+// prepare feeds the hash of the boundaries with all content in which a boundary could occur. Base64 and
+// quoted-printable have no "=_" in them. It examines messages, which may be large, and chooses their encoding.
 func (e *entity) prepare(sum hash.Hash, boundary string) error {
 	for _, part := range e.parts {
 		if err := part.prepare(sum, boundary); err != nil {

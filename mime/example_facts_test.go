@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/bounce"
 )
 
 func parse(raw string) *mime.Message {
@@ -35,12 +36,12 @@ func ExampleHeader_List() {
 	// or write to leave@shop.example
 }
 
-func ExampleMessage_Bounce() {
+func Example_bounce() {
 	m := parse("From: MAILER-DAEMON@mx.example.org\nSubject: failure notice\n\n" +
 		"Hi. This is the qmail-send program at mx.example.org.\n\n" +
 		"<bob@example.net>:\n550 5.1.1 no such user here\n\n" +
 		"--- Below this line is a copy of the message.\n\nMessage-ID: <lunch@example.com>\n")
-	if b := m.Bounce(); b != nil {
+	if b := bounce.Read(m); b != nil {
 		r := b.Recipients[0]
 		fmt.Println(b.OriginalMessageID, r.Address(), r.Action, r.Reason, r.Hard())
 	}

@@ -2,8 +2,8 @@ package mime
 
 import "strings"
 
-// Raw returns the raw value for splitting, so that no encoded-word becomes syntax. A field that a program made has only its
-// Value.
+// Raw returns the raw value for splitting, so that no encoded-word becomes syntax. A field that a program made has
+// only its Value.
 func (f *Field) Raw() string {
 	if f.raw == "" {
 		return f.Value

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/mime/authres"
+	"github.com/postroom-go/postroom/mime/bounce"
 	"github.com/postroom-go/postroom/mime/reply"
 )
 
@@ -40,7 +41,8 @@ var hostileFacts = map[string]func(n int) string{
 	"link comments": func(n int) string { return "List-Unsubscribe: " + strings.Repeat("(a) ", n/4) },
 	"list id":       func(n int) string { return "List-Id: " + strings.Repeat(`("`, n/2) },
 	"signatures": func(n int) string {
-		return "List-Unsubscribe-Post: List-Unsubscribe=One-Click\nList-Unsubscribe: <https://x.example>\n" + strings.Repeat("DKIM-Signature: h=a\n", n/20)
+		return "List-Unsubscribe-Post: List-Unsubscribe=One-Click\nList-Unsubscribe: <https://x.example>\n" +
+			strings.Repeat("DKIM-Signature: h=a\n", n/20)
 	},
 	"signs":    func(n int) string { return strings.Repeat("Precedence: bulk\n", n/17) },
 	"suppress": func(n int) string { return "X-Auto-Response-Suppress: " + strings.Repeat("a,", n/2) },
@@ -51,12 +53,14 @@ var hostileFacts = map[string]func(n int) string{
 		return "Authentication-Results: mx.google.com;" + strings.Repeat("(", n) + "\nReceived: from a by mx.google.com"
 	},
 	"result quotes": func(n int) string {
-		return "Authentication-Results: mx.google.com;a=b " + strings.Repeat(`"x"="`, n/5) + "\nReceived: from a by mx.google.com"
+		return "Authentication-Results: mx.google.com;a=b " + strings.Repeat(`"x"="`, n/5) +
+			"\nReceived: from a by mx.google.com"
 	},
 	"received": func(n int) string { return strings.Repeat("Received: by x\n", n/15) },
 	"chain":    func(n int) string { return strings.Repeat("ARC-Seal: i=1\n", n/14) },
 	"recipients": func(n int) string {
-		return "Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n" + strings.Repeat("Final-Recipient: a\n\n", n/20)
+		return "Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n" +
+			strings.Repeat("Final-Recipient: a\n\n", n/20)
 	},
 	"failed recipients": func(n int) string {
 		var out strings.Builder
@@ -76,7 +80,8 @@ var hostileFacts = map[string]func(n int) string{
 		return "From: mailer-daemon@x.example\n\n" + out.String()
 	},
 	"names of results in pieces": func(n int) string {
-		return "ARC-Seal: i=1; cv=none\nARC-Message-Signature: i=1\nARC-Authentication-Results: i=1; x; " + strings.Repeat("a. ", n/3) + "\n"
+		return "ARC-Seal: i=1; cv=none\nARC-Message-Signature: i=1\nARC-Authentication-Results: i=1; x; " +
+			strings.Repeat("a. ", n/3) + "\n"
 	},
 	"a domain of many letters": func(n int) string {
 		var out strings.Builder
@@ -89,7 +94,8 @@ var hostileFacts = map[string]func(n int) string{
 	"introductions":         func(n int) string { return "\n" + strings.Repeat("From: x\nx,\n", n/11) },
 	"signatures of devices": func(n int) string { return "\n" + strings.Repeat("-- \n\n> x\n", n/9) },
 	"html quotations": func(n int) string {
-		return "Content-Type: text/html\n\n" + strings.Repeat(`<div class="gmail_quote"><blockquote type=cite>x</blockquote>`, n/61)
+		return "Content-Type: text/html\n\n" +
+			strings.Repeat(`<div class="gmail_quote"><blockquote type=cite>x</blockquote>`, n/61)
 	},
 }
 
@@ -135,7 +141,7 @@ func requireSoundFacts(t require.TestingT, m *mime.Message) {
 	for _, sign := range m.Header.Automatic() {
 		line(sign.String())
 	}
-	if b := m.Bounce(); b != nil {
+	if b := bounce.Read(m); b != nil {
 		require.NotEmpty(t, b.Recipients)
 		line(b.ReportingMTA)
 		line(b.OriginalMessageID)
@@ -161,7 +167,8 @@ func requireSoundFacts(t require.TestingT, m *mime.Message) {
 	}
 	line(authres.ReadARC(m.Header).Broken)
 	for _, p := range reply.Read(m) {
-		require.Contains(t, []reply.Kind{reply.Written, reply.Attribution, reply.Quoted, reply.Signature, reply.Footer}, p.Kind)
+		require.Contains(t, []reply.Kind{reply.Written, reply.Attribution, reply.Quoted, reply.Signature, reply.Footer},
+			p.Kind)
 	}
 	if r := m.Receipt(); r != nil {
 		line(r.Final)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/mime/authres"
+	"github.com/postroom-go/postroom/mime/bounce"
 )
 
 // facts are what a golden file says that a message says about itself.
@@ -51,7 +52,7 @@ func readFacts(m *mime.Message) facts {
 	for _, sign := range m.Header.Automatic() {
 		f.Automatic = append(f.Automatic, sign.String())
 	}
-	if b := m.Bounce(); b != nil {
+	if b := bounce.Read(m); b != nil {
 		f.Bounce = readBounceFacts(b)
 	}
 	f.Receipt, f.ReceiptTo = m.Receipt(), joined(m.Header.ReceiptTo())
@@ -90,7 +91,8 @@ func readARCFacts(chain authres.ARC) []string {
 	var out []string
 	for _, set := range chain.Sets {
 		claims := []string{
-			fmt.Sprint(set.Instance, " ", set.Chain, " ", set.Domain, " ", set.Selector, " ", stamp(set.Sealed), " by ", set.Claims.ServID),
+			fmt.Sprint(set.Instance, " ", set.Chain, " ", set.Domain, " ", set.Selector, " ", stamp(set.Sealed), " by ",
+				set.Claims.ServID),
 		}
 		for _, r := range set.Claims.Results {
 			claims = append(claims, showResult(r))
@@ -105,8 +107,10 @@ func readARCFacts(chain authres.ARC) []string {
 
 func readListFacts(l mime.List) *listFacts {
 	f := listFacts{
-		ID: l.ID, Name: l.Name, SignedBy: l.Unsubscribe.SignedBy, Web: links(l.Unsubscribe.Web), Subscribe: links(l.Subscribe),
-		Post: links(l.Post), Help: links(l.Help), Owner: links(l.Owner), Archive: links(l.Archive), PostForbidden: l.PostForbidden,
+		ID: l.ID, Name: l.Name, SignedBy: l.Unsubscribe.SignedBy, Web: links(l.Unsubscribe.Web),
+		Subscribe: links(l.Subscribe),
+		Post:      links(l.Post), Help: links(l.Help), Owner: links(l.Owner), Archive: links(l.Archive),
+		PostForbidden: l.PostForbidden,
 	}
 	if l.Unsubscribe.OneClick != nil {
 		f.OneClick = l.Unsubscribe.OneClick.String()
@@ -152,7 +156,8 @@ func readBounceFacts(b *mime.Bounce) *bounceFacts {
 	}
 	for _, r := range b.Recipients {
 		f.Recipients = append(f.Recipients, recipientFacts{
-			Address: r.Address(), Final: r.Final, Action: r.Action, Status: r.Status, Code: r.Code, Reason: r.Reason, Hard: r.Hard(),
+			Address: r.Address(), Final: r.Final, Action: r.Action, Status: r.Status, Code: r.Code, Reason: r.Reason,
+			Hard:       r.Hard(),
 			Diagnostic: r.Diagnostic, RemoteMTA: r.RemoteMTA, LastAttempt: stamp(r.LastAttempt), RetryUntil: stamp(r.RetryUntil),
 		})
 	}

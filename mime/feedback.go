@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Feedback is a feedback report (RFC 5965): a mailbox provider reports that a recipient complained about a message, or that its
-// authentication failed. Anyone can send a report: act on it only if its sender is authenticated.
+// Feedback is a feedback report (RFC 5965): a mailbox provider reports that a recipient complained about a message,
+// or that its authentication failed. Anyone can send a report: act on it only if its sender is authenticated.
 type Feedback struct {
 	// Type is "abuse", "fraud", "virus", "not-spam", "auth-failure" (RFC 6591), "other" or another word in lower case.
 	Type      string
@@ -28,18 +28,19 @@ type Feedback struct {
 	Domains []string
 	URIs    []string
 
-	// OriginalMessageID is the id of the original message, without angle brackets. Original is its header. Both may be empty.
+	// OriginalMessageID is the id of the original message, without angle brackets. Original is its header. Both may be
+	// empty.
 	OriginalMessageID string
 	Original          Header
 }
 
 // Feedback reads a feedback report. It returns nil if the message is not one.
 func (m *Message) Feedback() *Feedback {
-	p := m.leaf("message/feedback-report")
+	p := m.Leaf("message/feedback-report")
 	if p == nil || m.Root.ContentType != "multipart/report" {
 		return nil
 	}
-	groups := headerGroups(p.Content)
+	groups := ParseHeaders(p.Content)
 	if len(groups) == 0 {
 		return nil
 	}
@@ -47,18 +48,20 @@ func (m *Message) Feedback() *Feedback {
 	f := &Feedback{
 		Type:       fieldvalue.FirstWord(h.Raw("Feedback-Type")),
 		UserAgent:  h.Get("User-Agent"),
-		Sender:     typedAddress(h.Raw("Original-Mail-From")),
+		Sender:     fieldvalue.TypedAddress(h.Raw("Original-Mail-From")),
 		EnvelopeID: h.Get("Original-Envelope-Id"),
 		Arrival:    dateField(h, "Arrival-Date"),
 		Domains:    h.Values("Reported-Domain"),
 		URIs:       h.Values("Reported-URI"),
-		Original:   m.returned(),
+		Original:   m.Returned(),
 	}
 	if f.Arrival.IsZero() {
 		f.Arrival = dateField(h, "Received-Date") // the name of the first drafts
 	}
-	h.Each("Original-Rcpt-To", func(field *Field) { f.Recipients = append(f.Recipients, typedAddress(field.Raw())) })
-	_, f.ReportingMTA = typedValue(h.Raw("Reporting-MTA"))
+	h.Each("Original-Rcpt-To", func(field *Field) {
+		f.Recipients = append(f.Recipients, fieldvalue.TypedAddress(field.Raw()))
+	})
+	_, f.ReportingMTA = fieldvalue.Typed(h.Raw("Reporting-MTA"))
 	f.Source, _ = netip.ParseAddr(fieldvalue.FirstWord(h.Raw("Source-IP")))
 	f.Incidents, _ = strconv.Atoi(fieldvalue.FirstWord(h.Raw("Incidents")))
 	f.Incidents = max(1, f.Incidents)

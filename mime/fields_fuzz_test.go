@@ -70,9 +70,12 @@ func FuzzParseAddresses(f *testing.F) {
 // Parameters have names in lower case and values of one line, and what a type is does not depend on them.
 func FuzzParameters(f *testing.F) {
 	for _, value := range []string{
-		`text/plain; charset="utf-8"; format=flowed`, "application/pdf; name*=utf-8''%e2%82%ac.pdf", "a/b; name*0=a; name*1*=%20; name*10=b; name*2=c",
-		`a/b; name="open; c=d`, "a/b (comment); (open; c=d", "multipart/mixed boundary=x", "; name=x.zip", "a/b; name=my file.txt charset=x",
-		"text; =; ;; x==y", "a/b; name==?utf-8?q?x?=", "a/b; *=x; *0=y; *1*=z; filename*=''x; filename*=b''%", `a/b; x="\"\\"`,
+		`text/plain; charset="utf-8"; format=flowed`, "application/pdf; name*=utf-8''%e2%82%ac.pdf",
+		"a/b; name*0=a; name*1*=%20; name*10=b; name*2=c",
+		`a/b; name="open; c=d`, "a/b (comment); (open; c=d", "multipart/mixed boundary=x", "; name=x.zip",
+		"a/b; name=my file.txt charset=x",
+		"text; =; ;; x==y", "a/b; name==?utf-8?q?x?=", "a/b; *=x; *0=y; *1*=z; filename*=''x; filename*=b''%",
+		`a/b; x="\"\\"`,
 	} {
 		f.Add(value)
 	}
@@ -98,7 +101,8 @@ func FuzzParameters(f *testing.F) {
 
 // Ids have no blanks and no brackets around them, and are read from what they are written as.
 func FuzzParseMessageIDs(f *testing.F) {
-	for _, value := range []string{"<a@b> <c@d>", "a@b c@d", "<a @ b>", "Your message <a@b> of \"today\"", "<<a@b>>", "<a@b", "<>", "a>b", "<a\u00a0b>", "<\xc2  \xa0>"} {
+	for _, value := range []string{"<a@b> <c@d>", "a@b c@d", "<a @ b>", "Your message <a@b> of \"today\"", "<<a@b>>",
+		"<a@b", "<>", "a>b", "<a\u00a0b>", "<\xc2  \xa0>"} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/bounce"
 )
 
 func TestParseAddresses(t *testing.T) {
@@ -189,7 +190,8 @@ func TestHeader(t *testing.T) {
 	require.Equal(t, []string{""}, m.Header.Values("X-Empty"))
 	require.Nil(t, m.Header.Values("X-None"))
 	require.Empty(t, m.Header.Get("X-None"))
-	require.Equal(t, "one, two", parseHeader(t, "Keywords: one,\ntwo\nTo: a@x.example").Header.Get("Keywords"), "a blank where a fold has lost it")
+	require.Equal(t, "one, two", parseHeader(t, "Keywords: one,\ntwo\nTo: a@x.example").Header.Get("Keywords"),
+		"a blank where a fold has lost it")
 	for _, name := range []string{"", " ", "X\x7fY", "X\x80Y", "X Y"} {
 		require.Len(t, parseHeader(t, "Subject: x\n"+name+": y\nTo: a@x.example").Header, 2, "%q is no name", name)
 	}
@@ -228,7 +230,8 @@ func TestContentThatEndsEarly(t *testing.T) {
 	}
 }
 
-// A notice with known words is a bounce if a mail server sent it: its name says so, it has no return path, or names whom it is about.
+// A notice with known words is a bounce if a mail server sent it: its name says so, it has no return path, or names
+// whom it is about.
 func TestWhoSendsBounces(t *testing.T) {
 	const words = "Subject: failure notice\n\nHi. This is the qmail-send program at mx.example.org.\n" +
 		"I'm afraid I wasn't able to deliver your message to the following addresses.\nThis is a permanent error; I've given up. Sorry it didn't work out.\n\n" +
@@ -241,32 +244,35 @@ func TestWhoSendsBounces(t *testing.T) {
 		"From: ann@example.org\nX-Failed-Recipients: bob@example.org\n":                true,
 		"Return-Path: <>\nFrom: MAILER-DAEMON@mx.example.org\nX-Failed-Recipients: \n": true,
 	} {
-		bounce := parsed(t, header+words).Bounce()
-		require.Equal(t, want, bounce != nil, header)
+		b := bounce.Read(parsed(t, header+words))
+		require.Equal(t, want, b != nil, header)
 		if want {
-			require.Len(t, bounce.Recipients, 1, header)
-			require.Equal(t, "bob@example.org", bounce.Recipients[0].Final)
-			require.Equal(t, "5.1.1", bounce.Recipients[0].Status)
+			require.Len(t, b.Recipients, 1, header)
+			require.Equal(t, "bob@example.org", b.Recipients[0].Final)
+			require.Equal(t, "5.1.1", b.Recipients[0].Status)
 		}
 	}
-	sentence := parsed(t, "From: mailer-daemon@x.example\nSubject: failure\n\nYour message to bob@example.org could not be delivered: 550 5.1.1 no such user\n").Bounce()
+	sentence := bounce.Read(parsed(t, "From: mailer-daemon@x.example\nSubject: failure\n\nYour message to bob@example.org could not be delivered: 550 5.1.1 no such user\n"))
 	require.Equal(t, "bob@example.org", sentence.Recipients[0].Final)
 	require.Equal(t, 550, sentence.Recipients[0].Code)
-	two := parsed(t, "From: a@x.example\nX-Failed-Recipients: bob@example.org, eve@example.org\nSubject: Mail delivery failed\n\nSorry.\n").Bounce()
+	two := bounce.Read(parsed(t, "From: a@x.example\nX-Failed-Recipients: bob@example.org, eve@example.org\nSubject: Mail delivery failed\n\nSorry.\n"))
 	require.Len(t, two.Recipients, 2)
-	long := parsed(t, "From: mailer-daemon@x.example\nSubject: failure\n\n"+strings.Repeat("\u00e9", 1<<20)+"\n<bob@example.org>: 550 5.1.1 no such user\n").Bounce()
+	long := bounce.Read(parsed(t, "From: mailer-daemon@x.example\nSubject: failure\n\n"+strings.Repeat("\u00e9", 1<<20)+
+		"\n<bob@example.org>: 550 5.1.1 no such user\n"))
 	require.Nil(t, long, "what stands behind megabytes of text is not looked for")
 }
 
 // Addresses of a mailto link may stand in it as a parameter, and what cannot be read of it is left out.
 func TestMailtoLinks(t *testing.T) {
-	list := parsed(t, "List-Unsubscribe: <mailto:?to=leave%40x.example&subject=a+b&body=%zz>, <mailto:>, <mailto:none?subject=x>,\n"+
-		" <mailto:a@x.example,b@x.example?subject=%zz&body=x>\n\n").Header.List()
+	list := parsed(t,
+		"List-Unsubscribe: <mailto:?to=leave%40x.example&subject=a+b&body=%zz>, <mailto:>, <mailto:none?subject=x>,\n"+
+			" <mailto:a@x.example,b@x.example?subject=%zz&body=x>\n\n").Header.List()
 	require.Equal(t, []mime.Mailto{
 		{To: []string{"leave@x.example"}, Subject: "a+b"},
 		{To: []string{"a@x.example", "b@x.example"}, Body: "x"},
 	}, list.Unsubscribe.Mail)
-	list = parsed(t, "List-Unsubscribe: <mailto:%zz@x.example,a%0D%0Ab@x.example,a%20b@x.example,@x.example,a@,none,%20a%40x.example%20>\n\n").Header.List()
+	list = parsed(t,
+		"List-Unsubscribe: <mailto:%zz@x.example,a%0D%0Ab@x.example,a%20b@x.example,@x.example,a@,none,%20a%40x.example%20>\n\n").Header.List()
 	require.Equal(t, []mime.Mailto{{To: []string{"a@x.example"}}}, list.Unsubscribe.Mail)
 	list = parsed(t, "List-Unsubscribe: <mailto:"+strings.Repeat("a@x.example,", 2000)+">\n\n").Header.List()
 	require.Len(t, list.Unsubscribe.Mail[0].To, 20)
@@ -276,7 +282,7 @@ func TestListLinks(t *testing.T) {
 	for value, want := range map[string][]string{
 		"(leave <https://no.example>) <https://x.example/a>": {"https://x.example/a"},
 		"(leave <https://no.example>":                        nil,
-		"https://x.example/a, https://x.example/b":           {"https://x.example/a", "https://x.example/b"},
+		"https://x.example/a, https://x.example/b":           nil,
 		"<https:///a>, <ftp://x.example/>, <%zz:>":           nil,
 		"<https://x.example/a":                               {"https://x.example/a"},
 	} {
@@ -297,6 +303,7 @@ func TestWhoSignedTheUnsubscribe(t *testing.T) {
 		"d=x.example; h=from:list-unsubscribe":                            nil,
 		"h=from:list-unsubscribe:list-unsubscribe-post":                   nil,
 	} {
-		require.Equal(t, want, parseHeader(t, post+"DKIM-Signature: "+signature).Header.List().Unsubscribe.SignedBy, signature)
+		require.Equal(t, want, parseHeader(t, post+"DKIM-Signature: "+signature).Header.List().Unsubscribe.SignedBy,
+			signature)
 	}
 }

@@ -2,11 +2,12 @@ package mime
 
 import "bytes"
 
-// unflow joins the lines of each paragraph of a format=flowed text (RFC 3676, section 4.1): a line that ends in a blank continues
-// in the next, if that has the same quote depth. With delSp the blank is not part of the text. Quotes keep their marks, one ">"
-// for each level and a blank. Lines end in LF.
+// unflow joins the lines of each paragraph of a format=flowed text (RFC 3676, section 4.1): a line that ends in a
+// blank continues in the next, if that has the same quote depth. With delSp the blank is not part of the text. Quotes
+// keep their marks, one ">" for each level and a blank. Lines end in LF.
 //
-// It works on the bytes before their charset is decoded. Text with two or four bytes for each character is left unchanged.
+// It works on the bytes before their charset is decoded. Text with two or four bytes for each character is left
+// unchanged.
 func unflow(b []byte, delSp bool) []byte {
 	if bytes.IndexByte(b, 0) >= 0 {
 		return b

@@ -36,13 +36,18 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What Build takes reads back as it was, with the domains of addresses in ASCII; what it refuses, it refuses with a reason.
+// What Build takes reads back as it was, with the domains of addresses in ASCII; what it refuses, it refuses with a
+// reason.
 func FuzzBuild(f *testing.F) {
-	f.Add("Ada", "ada@example.com", "Hello", "m1@example.com", "X-Note", "value", "Text", "<p>HTML", "a.pdf", "text/csv", []byte("x"))
-	f.Add("\u00c4da \"Q\"", `"a b"@example.com`, "=?utf-8?q?x?=", "<m1@x>", "X", "\tb", "\u65e5\r\n--x\n", "", "\u20ac.txt", "", []byte{0})
-	f.Add("a\nBcc: eve@evil.example", "a@b\r\n", "x\x00", ">", "Content-Type", "\xff", "", "", "a\rb", "multipart/mixed", []byte{})
+	f.Add("Ada", "ada@example.com", "Hello", "m1@example.com", "X-Note", "value", "Text", "<p>HTML", "a.pdf",
+		"text/csv", []byte("x"))
+	f.Add("\u00c4da \"Q\"", `"a b"@example.com`, "=?utf-8?q?x?=", "<m1@x>", "X", "\tb", "\u65e5\r\n--x\n", "",
+		"\u20ac.txt", "", []byte{0})
+	f.Add("a\nBcc: eve@evil.example", "a@b\r\n", "x\x00", ">", "Content-Type", "\xff", "", "", "a\rb",
+		"multipart/mixed", []byte{})
 	f.Add("a", "a@b\u00fccher.example", "a", "a@b", "X", "a", "a", "a", "a", "text/csv", []byte("a"))
-	f.Fuzz(func(t *testing.T, name, email, subject, id, header, value, text, html, filename, contentType string, content []byte) {
+	f.Fuzz(func(t *testing.T, name, email, subject, id, header, value, text, html, filename, contentType string,
+		content []byte) {
 		o := mime.Outgoing{
 			From: []mime.Address{{Name: name, Email: email}}, To: []mime.Address{{Name: name, Email: email}}, Subject: subject,
 			Date: time.Unix(0, 0), MessageID: id, InReplyTo: id, References: []string{id, id},

@@ -6,25 +6,27 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/postroom-go/postroom/mime/charset"
 	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/unicode"
 )
 
 // A Field is one header field (RFC 5322, section 2.2).
 type Field struct {
 	Name string // as the message spells it
-	// Value is unfolded and its encoded-words (RFC 2047) are decoded: one line of UTF-8 for reading. Do not split it: structured
-	// values, such as addresses, were split before decoding and are fields of [Message].
+	// Value is unfolded and its encoded-words (RFC 2047) are decoded: one line of UTF-8 for reading. Do not split it:
+	// structured values, such as addresses, were split before decoding and are fields of [Message].
 	Value string
 
 	raw string // unfolded, in UTF-8, not decoded
+	// words find the charsets of the encoded-words in raw; nil if each is in its declared one.
+	words *charset.Words
 }
 
 // A Header is a header section: its fields in the order of the message.
 type Header []Field
 
-// Get returns the value of the first field with the name, or an empty string. Names are compared without regard to case.
+// Get returns the value of the first field with the name, or an empty string. Names are compared without regard to
+// case.
 func (h Header) Get(name string) string {
 	if f := h.field(name); f != nil {
 		return f.Value
@@ -52,12 +54,17 @@ func (h Header) field(name string) *Field {
 	return nil
 }
 
-// raw returns the first field's value before decoding.
-func (h Header) raw(name string) string {
+// undecoded returns the first field's value before decoding, with the charsets of its words.
+func (h Header) undecoded(name string) (raw string, words *charset.Words) {
 	if f := h.field(name); f != nil {
-		return f.raw
+		return f.raw, f.words
 	}
-	return ""
+	return "", nil
+}
+
+func (h Header) raw(name string) string {
+	raw, _ := h.undecoded(name)
+	return raw
 }
 
 // A rawField is a field as it stands in the message.
@@ -68,7 +75,8 @@ type rawField struct {
 
 // cutField cuts the name off a line, if it is the first line of a field: printable ASCII, then a colon.
 //
-// QUIRK: white space before the colon, which RFC 5322 allows in obsolete syntax (section 4.5), is tolerated. Sample: colon-blank.
+// QUIRK: white space before the colon, which RFC 5322 allows in obsolete syntax (section 4.5), is tolerated. Sample:
+// colon-blank.
 func cutField(line []byte) (f rawField, found bool) {
 	name, value, found := bytes.Cut(line, []byte{':'})
 	name = bytes.TrimRight(name, " \t")
@@ -83,9 +91,9 @@ func cutField(line []byte) (f rawField, found bool) {
 	return rawField{name: name, value: value}, true
 }
 
-// decodeHeader decodes the fields. All of them share one string, and most values are substrings of it. body is the text after the
-// section; it may help to find the charset of fields that are not ASCII.
-func decodeHeader(fields []rawField, body []byte, hints *charsetHints, r reporter) Header {
+// decodeHeader decodes the fields. All of them share one string, and most values are substrings of it. body is the
+// text after the section; it may help to find the charset of fields that are not ASCII.
+func decodeHeader(fields []rawField, body []byte, finder *charset.Finder, r reporter) Header {
 	size := 0
 	for _, f := range fields {
 		size += len(f.name) + len(f.value)
@@ -101,53 +109,62 @@ func decodeHeader(fields []rawField, body []byte, hints *charsetHints, r reporte
 	}
 	header := make(Header, len(fields))
 	whole := section.String()
-	charset := sync.OnceValue(func() encoding.Encoding { return headerCharset(fields, whole, body, hints) })
-	words := &wordCharsets{hints: hints, like: sync.OnceValue(func() string { return charsetOfWords(whole, body, hints) })}
+	raw := sync.OnceValue(func() charset.Charset { return headerCharset(fields, whole, body, finder) })
+	words := &charset.Words{Finder: finder, Like: sync.OnceValues(func() (charset.Charset, bool) {
+		return finder.Likeliest(sampleOfWords(whole), body)
+	})}
 	text := whole
 	for i, f := range fields {
 		name, value := text[:len(f.name)], text[len(f.name):len(f.name)+f.unfolded]
 		text = text[len(name)+len(value):]
-		if !utf8.ValidString(value) || strings.Contains(value, "\x1b$") {
-			value = transcode([]byte(value), charset(), false)
+		plain := charset.DecodeEscapes(value)
+		if !utf8.ValidString(plain) {
+			plain = raw().Decode([]byte(plain))
+		}
+		if plain != value {
+			value = plain
 			r.report(HeaderRaw8Bit, name, value)
 		}
-		decoded, value, ok := decodeField(value, words)
+		decoded, ok := decodeWords(value, words)
+		header[i] = Field{Name: name, Value: fieldvalue.OneLine(decoded), raw: fieldvalue.OneLine(value)}
 		if !ok {
 			r.report(EncodedWordBroken, name, value)
+			header[i].words = words
 		}
-		header[i] = Field{Name: name, Value: fieldvalue.OneLine(decoded), raw: fieldvalue.OneLine(value)}
 	}
 	return header
 }
 
 // headerCharset finds the charset of the fields that are not UTF-8.
 //
-// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532), or in the charset that the section declares for its body, or in the likeliest
-// charset for all such fields and the beginning of the body. ISO-2022-JP occurs as well. Sample: header-8bit.
-func headerCharset(fields []rawField, text string, body []byte, hints *charsetHints) encoding.Encoding {
-	enc := lookupCharset(declaredCharset(fields))
-	if enc != nil && enc != unicode.UTF8 {
-		return enc
+// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532), or in the charset that the section declares for its body, or in
+// the likeliest charset for all such fields and the beginning of the body. ISO-2022-JP occurs as well. Sample:
+// header-8bit.
+func headerCharset(fields []rawField, text string, body []byte, finder *charset.Finder) charset.Charset {
+	declared, known := charset.Lookup(declaredCharset(fields))
+	if known && !declared.IsUTF8() && declared.KeepsASCII() {
+		return declared
 	}
 	var sample []byte
 	for _, f := range fields {
 		value := text[len(f.name) : len(f.name)+f.unfolded]
 		text = text[len(f.name)+f.unfolded:]
-		if len(sample) < maxSample && (!utf8.ValidString(value) || strings.Contains(value, "\x1b$")) {
-			sample = append(append(sample, value[:min(len(value), maxSample)]...), '\n')
+		if len(sample) < charset.MaxSample && !utf8.ValidString(value) {
+			sample = append(append(sample, value[:min(len(value), charset.MaxSample)]...), '\n')
 		}
 	}
-	if enc == nil {
-		sample = append(sample, hints.lend(body)...)
+	if known {
+		body = nil
 	}
-	return lookupCharset(detectCharset(sample, hints.named(), ""))
+	if found, _ := finder.Likeliest(sample, body); found.KeepsASCII() {
+		return found
+	}
+	return charset.Western
 }
 
-// charsetOfWords returns the likeliest charset for the beginning of the body and for the encoded-words of a header section that
-// are not in their declared charset; empty if there is none.
-func charsetOfWords(text string, body []byte, hints *charsetHints) string {
-	var sample []byte
-	for len(sample) < maxSample {
+// sampleOfWords returns the encoded-words of a header section that are not UTF-8.
+func sampleOfWords(text string) (sample []byte) {
+	for len(sample) < charset.MaxSample {
 		i := strings.Index(text, "=?")
 		if i < 0 {
 			break
@@ -156,15 +173,11 @@ func charsetOfWords(text string, body []byte, hints *charsetHints) string {
 		if !found {
 			rest = text[i+2:]
 		} else if !utf8.Valid(w.b) {
-			sample = append(append(sample, w.b[:min(len(w.b), maxSample)]...), '\n')
+			sample = append(append(sample, w.b[:min(len(w.b), charset.MaxSample)]...), '\n')
 		}
 		text = rest
 	}
-	found := detectCharset(append(sample, hints.lend(body)...), hints.named(), "")
-	if found == western {
-		return ""
-	}
-	return found
+	return sample
 }
 
 func declaredCharset(fields []rawField) string {
@@ -172,8 +185,8 @@ func declaredCharset(fields []rawField) string {
 		if strings.EqualFold(string(f.name), "Content-Type") {
 			var value strings.Builder
 			unfold(&value, f.value)
-			_, params, _ := parseParams(strings.ToValidUTF8(value.String(), "\uFFFD"), maxItems)
-			return charsetName(params["charset"])
+			_, params, _ := parseParams(strings.ToValidUTF8(value.String(), "\uFFFD"), maxItems, nil)
+			return params["charset"]
 		}
 	}
 	return ""

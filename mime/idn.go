@@ -29,8 +29,8 @@ func (o *Outgoing) encodeEmail(email string) (string, error) {
 // isEmptyGroup reports whether an address stands for a group without members, such as undisclosed-recipients.
 func (a Address) isEmptyGroup() bool { return a.Group != "" && a.Name == "" && a.Email == "" }
 
-// encodeAddresses returns a list in the form of a header. Neighbors of one group are written as a group (RFC 5322, section 3.4).
-// The addresses must be valid.
+// encodeAddresses returns a list in the form of a header. Neighbors of one group are written as a group (RFC 5322,
+// section 3.4). The addresses must be valid.
 func (o *Outgoing) encodeAddresses(list []Address, room int) string {
 	var out strings.Builder
 	group := ""

@@ -54,7 +54,7 @@ func TestNoFieldTakesALineBreak(t *testing.T) {
 			return &o
 		},
 		"bounce": func() *mime.Outgoing {
-			return &mime.Outgoing{From: []mime.Address{bob}, To: []mime.Address{bob}, Bounce: bounce()}
+			return &mime.Outgoing{From: []mime.Address{bob}, To: []mime.Address{bob}, Bounce: testBounce()}
 		},
 		"receipt": func() *mime.Outgoing {
 			return &mime.Outgoing{From: []mime.Address{bob}, To: []mime.Address{bob}, Receipt: receipt()}

@@ -1,23 +1,28 @@
 package mime
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/postroom-go/postroom/mime/charset"
+)
 
 // Limits bound the cost of parsing one message. No message is refused: content beyond the limits is kept unread, and
 // [Message.Defects] reports it. A nil *Limits and a zero field use the defaults. A negative field is an error.
 type Limits struct {
-	// Size bounds the bytes of the raw message that are read; the rest is left out. Default 64 MiB; Gmail accepts 50 MB for
-	// incoming and 35 MiB for outgoing mail.
+	// Size bounds the bytes of the raw message that are read; the rest is left out. Default 64 MiB; Gmail accepts 50 MB
+	// for incoming and 35 MiB for outgoing mail.
 	Size int
-	// Depth bounds the nesting of multiparts and attached messages. A deeper one is one part: see [Part.IsOpaque]. Default 100.
+	// Depth bounds the nesting of multiparts and attached messages. A deeper one is one part: see [Part.IsOpaque].
+	// Default 100.
 	Depth int
-	// Parts bounds the parts of the message and of all messages attached to it. Each multipart that continues beyond the limit
-	// gets one more part for the rest: see [Part.IsOpaque]. Default 10,000.
+	// Parts bounds the parts of the message and of all messages attached to it. Each multipart that continues beyond the
+	// limit gets one more part for the rest: see [Part.IsOpaque]. Default 10,000.
 	Parts int
-	// HeaderBytes bounds all header sections of the message together. Beyond it, only the fields that Message and Part need are
-	// read: the first of each name, and its first 64 KiB. Default 2 MiB; Gmail accepts 500 KB.
+	// HeaderBytes bounds all header sections of the message together. Beyond it, only the fields that Message and Part
+	// need are read: the first of each name, and its first 64 KiB. Default 2 MiB; Gmail accepts 500 KB.
 	HeaderBytes int
-	// HeaderFields bounds the fields of all header sections together, and the parameters, addresses and ids in them. Further
-	// fields are treated as for HeaderBytes; of a list, the first addresses or ids are read. Default 50,000.
+	// HeaderFields bounds the fields of all header sections together, and the parameters, addresses and ids in them.
+	// Further fields are treated as for HeaderBytes; of a list, the first addresses or ids are read. Default 50,000.
 	HeaderFields int
 }
 
@@ -68,7 +73,9 @@ type meter struct {
 	shown   int // bytes of the texts of messages that are shown within others
 	size    int
 
-	hints charsetHints
+	converted int // bytes of texts that are repeated in the other form
+
+	finder *charset.Finder
 }
 
 // shut names the limit that keeps a multipart or a message at a depth from being opened; empty if there is none.
@@ -91,14 +98,15 @@ func (m *meter) overHeader() bool {
 	return m.headerFields > m.limits.HeaderFields || m.headerBytes > m.limits.HeaderBytes
 }
 
-// fieldRoom returns the number of bytes of a field to read: as many as HeaderBytes allows, and a few when that is used up.
+// fieldRoom returns the number of bytes of a field to read: as many as HeaderBytes allows, and a few when that is
+// used up.
 func (m *meter) fieldRoom() int {
 	const few = 64 << 10
 	return max(few, m.limits.HeaderBytes-m.headerBytes)
 }
 
-// items returns the number of parameters, addresses or ids of one field to read: as many as HeaderFields allows, and a few when
-// that is used up.
+// items returns the number of parameters, addresses or ids of one field to read: as many as HeaderFields allows, and
+// a few when that is used up.
 func (m *meter) items() int {
 	const few = 10
 	return max(few, m.limits.HeaderFields-m.headerFields)
@@ -107,9 +115,9 @@ func (m *meter) items() int {
 // freely is the cost, in bytes, that the copies below may have in any message.
 const freely = 1 << 20
 
-// mayDecode reports whether an attached message of n bytes in a transfer encoding is read. Its parts may be encoded again, and
-// its text may need three bytes for each of its own. A chain of base64 stays below 4 times the size of the whole message;
-// quoted-printable, which need not shrink, would otherwise cost its size again at every level.
+// mayDecode reports whether an attached message of n bytes in a transfer encoding is read. Its parts may be encoded
+// again, and its text may need three bytes for each of its own. A chain of base64 stays below 4 times the size of the
+// whole message; quoted-printable, which need not shrink, would otherwise cost its size again at every level.
 func (m *meter) mayDecode(n int) bool {
 	m.decoded += n
 	return m.decoded <= freely || m.decoded+4*n <= 4*m.size
@@ -119,6 +127,13 @@ func (m *meter) mayDecode(n int) bool {
 func (m *meter) mayShow(n int) bool {
 	m.shown += n
 	return m.shown <= freely
+}
+
+// mayConvert returns how many of n bytes of text are repeated in the other form.
+func (m *meter) mayConvert(n int) int {
+	n = min(n, max(0, freely-m.converted))
+	m.converted += n
+	return n
 }
 
 // mayCopy reports whether a body of n bytes is copied, for a text without stray delimiters or parts with indented ones.

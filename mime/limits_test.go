@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/bounce"
 	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
@@ -43,21 +44,25 @@ func TestLimits(t *testing.T) {
 		"depth of messages":   {head + strings.Repeat("Content-Type: message/rfc822\n\n", 10), mime.Limits{Depth: 10}, "Limits.Depth is 10", "", nil},
 		"depth of one":        {head + nested(2), mime.Limits{Depth: 1}, "Limits.Depth is 1", "", []string{""}},
 		"depth of a message in base64": {
-			head + "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\nU3ViamVjdDogeA==", mime.Limits{Depth: 1}, "Limits.Depth is 1", "", []string{""},
+			head + "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\nU3ViamVjdDogeA==",
+			mime.Limits{Depth: 1}, "Limits.Depth is 1", "", []string{""},
 		},
 		"parts": {multi + strings.Repeat("--b\n\npart\n", 20), mime.Limits{Parts: 20}, "Limits.Parts is 20", strings.Repeat("part\n", 18) + "part", []string{"20"}},
 		"parts, of a multipart inside": {
-			multi + "--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\none\n--c\n\ntwo\n--c--\n--b\n\nthree\n--b--", mime.Limits{Parts: 3},
+			multi + "--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\none\n--c\n\ntwo\n--c--\n--b\n\nthree\n--b--",
+			mime.Limits{Parts: 3},
 			"Limits.Parts is 3", "one", []string{"1.2", "2"},
 		},
 		"parts, of a message inside": {
-			multi + "--b\n\none\n--b\nContent-Type: message/rfc822\n\nSubject: x\n--b--", mime.Limits{Parts: 3}, "Limits.Parts is 3", "one", []string{"2"},
+			multi + "--b\n\none\n--b\nContent-Type: message/rfc822\n\nSubject: x\n--b--", mime.Limits{Parts: 3},
+			"Limits.Parts is 3", "one", []string{"2"},
 		},
 		"header bytes":         {"X: " + strings.Repeat("x", 100) + "\n" + head + "Y: z\n\ntext", mime.Limits{HeaderBytes: 100}, "Limits.HeaderBytes is 100", "text", nil},
 		"header bytes, folded": {"X: x\n" + strings.Repeat(" x\n", 50) + head + "Y: z\n folded\n\ntext", mime.Limits{HeaderBytes: 100}, "Limits.HeaderBytes is 100", "text", nil},
 		"header fields":        {strings.Repeat("X: x\n", 11) + "Y: z\n" + head + "From: eve@evil.example\nY: z\n\ntext", mime.Limits{HeaderFields: 11}, "Limits.HeaderFields is 11", "text", nil},
 		"fields of all parts": {
-			multi + strings.Repeat("--b\nX: x\n\n", 10) + "--b\nY: z\nContent-Disposition: attachment\n\nx", mime.Limits{HeaderFields: 10},
+			multi + strings.Repeat("--b\nX: x\n\n", 10) + "--b\nY: z\nContent-Disposition: attachment\n\nx",
+			mime.Limits{HeaderFields: 10},
 			"Limits.HeaderFields is 10", "", nil,
 		},
 		"addresses":             {strings.Repeat("X: x\n", 10) + head + "To: " + strings.Repeat("a@b,", 100) + "\n\ntext", mime.Limits{HeaderFields: 10}, "Limits.HeaderFields is 10", "text", nil},
@@ -122,8 +127,10 @@ func TestOpaquePartsHoldTheirBytes(t *testing.T) {
 
 // A field that goes on far beyond the limit is cut, whether it is folded or not.
 func TestLongFieldsAreCut(t *testing.T) {
-	for name, subject := range map[string]string{"in one line": strings.Repeat("x", 200_000), "folded": strings.Repeat("x\n ", 70_000)} {
-		m, err := mime.ParseBytes([]byte("X: y\nSubject: "+subject+"\nFrom: ada@example.com\n\ntext"), &mime.Limits{HeaderBytes: 10})
+	for name, subject := range map[string]string{"in one line": strings.Repeat("x", 200_000),
+		"folded": strings.Repeat("x\n ", 70_000)} {
+		m, err := mime.ParseBytes([]byte("X: y\nSubject: "+subject+"\nFrom: ada@example.com\n\ntext"),
+			&mime.Limits{HeaderBytes: 10})
 		require.NoError(t, err)
 		require.InDelta(t, 64<<10, len(m.Header.Get("Subject"))+strings.Count(m.Subject, " "), 64<<9, name)
 		require.Equal(t, "ada@example.com", m.From[0].Email)
@@ -142,7 +149,8 @@ func TestDefectsAreBounded(t *testing.T) {
 func TestLimitsAreInclusive(t *testing.T) {
 	raw := nested(9)
 	m, err := mime.Parse(strings.NewReader(raw), &mime.Limits{
-		Size: len(raw), Depth: 10, Parts: 10, HeaderFields: 9, HeaderBytes: strings.LastIndex(raw, "\n\n--b8") - 9*len("\n--b0\n") + 9,
+		Size: len(raw), Depth: 10, Parts: 10, HeaderFields: 9, HeaderBytes: strings.LastIndex(raw, "\n\n--b8") - 9*len(
+			"\n--b0\n") + 9,
 	})
 	require.NoError(t, err)
 	require.Equal(t, "Text.\n", m.Text)
@@ -166,7 +174,8 @@ func TestReadError(t *testing.T) {
 func TestEncodedMessagesAreBounded(t *testing.T) {
 	raw := "Subject: innermost\n\n" + strings.Repeat("x", 500_000)
 	for range 20 {
-		raw = "Content-Type: message/rfc822\nContent-Transfer-Encoding: quoted-printable\n\n" + strings.ReplaceAll(raw, "=", "=3D")
+		raw = "Content-Type: message/rfc822\nContent-Transfer-Encoding: quoted-printable\n\n" +
+			strings.ReplaceAll(raw, "=", "=3D")
 	}
 	m, err := mime.Parse(strings.NewReader(raw), nil)
 	require.NoError(t, err)
@@ -198,7 +207,8 @@ func TestShownMessagesAreBounded(t *testing.T) {
 func TestBase64MessagesAreOpened(t *testing.T) {
 	raw := "Subject: innermost\n\nText."
 	for range 10 {
-		raw = "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString([]byte(raw))
+		raw = "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n" +
+			base64.StdEncoding.EncodeToString([]byte(raw))
 	}
 	m, err := mime.Parse(strings.NewReader(raw), nil)
 	require.NoError(t, err)
@@ -281,7 +291,8 @@ var hostile = map[string]func(n int) string{
 	},
 	"Thai that is none": func(n int) string { return "\n" + strings.Repeat("\xa1\xd2\xc3 \r\n", n/6) },
 	"half width": func(n int) string {
-		return "Content-Type: text/plain; charset=shift_jis\nContent-Transfer-Encoding: quoted-printable\n\n=41" + strings.Repeat("\xb1", n)
+		return "Content-Type: text/plain; charset=shift_jis\nContent-Transfer-Encoding: quoted-printable\n\n=41" +
+			strings.Repeat("\xb1", n)
 	},
 	"flowed Thai": func(n int) string {
 		return "Content-Type: text/plain; charset=tis-620; format=flowed\n\n" + strings.Repeat("\xa1\xd2 \n", n/4)
@@ -292,12 +303,14 @@ var hostile = map[string]func(n int) string{
 	"broken UTF-8 in the header": func(n int) string { return "Subject: " + strings.Repeat("\u00e9\xff ", n/4) },
 	"Thai in a message in quoted-printable": func(n int) string {
 		return "Content-Type: message/rfc822\nContent-Transfer-Encoding: quoted-printable\n\n" +
-			"Content-Type: text/plain; charset=tis-620\nContent-Transfer-Encoding: quoted-printable\n\n=41" + strings.Repeat("\xa1", n)
+			"Content-Type: text/plain; charset=tis-620\nContent-Transfer-Encoding: quoted-printable\n\n=41" +
+			strings.Repeat("\xa1", n)
 	},
 	"messages in base64 in each other": func(n int) string {
 		raw := "Content-Type: text/plain; charset=tis-620\n\n" + strings.Repeat("\xa1", n/5)
 		for range 5 {
-			raw = "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString([]byte(raw))
+			raw = "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n" +
+				base64.StdEncoding.EncodeToString([]byte(raw))
 		}
 		return raw
 	},
@@ -310,13 +323,16 @@ var hostile = map[string]func(n int) string{
 		return out.String() + "Content-Type: text/plain; charset=tis-620\n\n" + strings.Repeat("\xa1", n)
 	},
 	"two texts in Thai": func(n int) string {
-		return "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b\nContent-Type: text/plain; charset=tis-620\n\n" + strings.Repeat("\xa1", n)
+		return "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b\nContent-Type: text/plain; charset=tis-620\n\n" +
+			strings.Repeat("\xa1", n)
 	},
 	"tiny alternatives of HTML": func(n int) string {
-		return "Content-Type: multipart/alternative; boundary=b\n\n" + strings.Repeat("--b\nContent-Type: text/html\n\n<\n", n/32)
+		return "Content-Type: multipart/alternative; boundary=b\n\n" +
+			strings.Repeat("--b\nContent-Type: text/html\n\n<\n", n/32)
 	},
 	"tiny alternatives of HTML that names a charset": func(n int) string {
-		return "Content-Type: multipart/alternative; boundary=b\n\n" + strings.Repeat("--b\nContent-Type: text/html\n\n<meta charset=big5>\n", n/50)
+		return "Content-Type: multipart/alternative; boundary=b\n\n" +
+			strings.Repeat("--b\nContent-Type: text/html\n\n<meta charset=big5>\n", n/50)
 	},
 	"multiparts that end late": func(n int) string {
 		head := "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\nx\n--b\n"
@@ -349,7 +365,8 @@ func TestLinear(t *testing.T) {
 			for len(tries) < 3 && tries[len(tries)-1] > bound {
 				tries = append(tries, readTime(t, raw))
 			}
-			require.LessOrEqual(t, tries[len(tries)-1], bound, "%v for %d bytes; for %d times as many %v", once, small, times, tries)
+			require.LessOrEqual(t, tries[len(tries)-1], bound, "%v for %d bytes; for %d times as many %v", once,
+				small, times, tries)
 		})
 	}
 }
@@ -402,8 +419,9 @@ func numbered(format string, n int) string {
 	return out.String()
 }
 
-// All memory that reading takes from the heap, garbage included, grows by less than four bytes for each byte more of the
-// message, whatever it says about itself. What does not grow, for parts, fields and addresses, is bounded by the limits.
+// All memory that reading takes from the heap, garbage included, grows by less than four bytes for each byte more of
+// the message, whatever it says about itself. What does not grow, for parts, fields and addresses, is bounded by the
+// limits.
 func TestMemoryIsLinear(t *testing.T) {
 	costtest.NeedsExactCosts(t)
 	const size, most = 4 << 20, 24 << 20
@@ -416,7 +434,8 @@ func TestMemoryIsLinear(t *testing.T) {
 	for name, build := range hostile {
 		once, twice := []byte(build(size)), []byte(build(2*size))
 		first, second := read(once), read(twice)
-		require.Less(t, float64(second-first), 4.0*float64(len(twice)-len(once)), "%s: %d and %d bytes for %d and %d", name, first, second, len(once), len(twice))
+		require.Less(t, float64(second-first), 4.0*float64(len(twice)-len(once)), "%s: %d and %d bytes for %d and %d", name,
+			first, second, len(once), len(twice))
 		require.Less(t, first, 4*len(once)+most, name)
 	}
 }
@@ -424,12 +443,13 @@ func TestMemoryIsLinear(t *testing.T) {
 // A report takes little more to read, whatever it consists of.
 func TestBounceMemory(t *testing.T) {
 	costtest.NeedsExactCosts(t)
-	for name, line := range map[string]string{"tiny recipients": "Final-Recipient:a\n\n", "tiny fields": "A:\n", "tiny groups": "A:\n\n", "long fields": strings.Repeat("x", 1<<10) + ":\n"} {
+	for name, line := range map[string]string{"tiny recipients": "Final-Recipient:a\n\n", "tiny fields": "A:\n",
+		"tiny groups": "A:\n\n", "long fields": strings.Repeat("x", 1<<10) + ":\n"} {
 		raw := "Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\nFinal-Recipient: rfc822; ada@example.com\nAction: failed\n\n"
 		m, err := mime.ParseBytes([]byte(raw+strings.Repeat(line, (4<<20)/len(line))), nil)
 		require.NoError(t, err)
 		var b *mime.Bounce
-		n := costtest.Allocated(func() { b = m.Bounce() })
+		n := costtest.Allocated(func() { b = bounce.Read(m) })
 		require.Equal(t, "ada@example.com", b.Recipients[0].Final)
 		require.Less(t, n, 8<<20, name)
 	}
@@ -454,7 +474,8 @@ func TestReadMemory(t *testing.T) {
 
 // The texts of attached messages are shown in the message around them up to 1 MiB; what is more stays attached.
 func TestShownTextsAreBounded(t *testing.T) {
-	letter := "--b\nContent-Type: message/rfc822\nContent-Disposition: inline\n\nSubject: x\n\n" + strings.Repeat("x", 600<<10) + "\n"
+	letter := "--b\nContent-Type: message/rfc822\nContent-Disposition: inline\n\nSubject: x\n\n" +
+		strings.Repeat("x", 600<<10) + "\n"
 	raw := "Content-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat(letter, 3) + "--b--\n"
 	m, err := mime.Parse(strings.NewReader(raw), nil)
 	require.NoError(t, err)

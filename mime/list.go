@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A List describes the mailing list or the bulk mail that a message belongs to. All of it is the sender's claim. The zero List is
-// for a header without list fields.
+// A List describes the mailing list or the bulk mail that a message belongs to. All of it is the sender's claim. The
+// zero List is for a header without list fields.
 type List struct {
 	// ID identifies the list (RFC 2919), in lower case and without angle brackets. Name is its description.
 	ID   string
@@ -27,11 +27,11 @@ type List struct {
 
 // Unsubscribe holds the ways to leave a list (RFC 2369, section 3.2), in the order of the sender's preference.
 type Unsubscribe struct {
-	// OneClick is the address where a POST of "List-Unsubscribe=One-Click" leaves the list at once (RFC 8058). It is always
-	// https. It is nil if there is none, or if the message has no List-Unsubscribe-Post field.
+	// OneClick is the address where a POST of "List-Unsubscribe=One-Click" leaves the list at once (RFC 8058). It is
+	// always https. It is nil if there is none, or if the message has no List-Unsubscribe-Post field.
 	//
-	// RFC 8058, section 4, requires a valid DKIM signature that covers both fields. The List is not checked for one: SignedBy
-	// holds the domains of the signatures that claim to cover them. Compare them with the "dkim" results of
+	// RFC 8058, section 4, requires a valid DKIM signature that covers both fields. The List is not checked for one:
+	// SignedBy holds the domains of the signatures that claim to cover them. Compare them with the "dkim" results of
 	// authres.Read.
 	OneClick *url.URL
 	SignedBy []string
@@ -75,7 +75,7 @@ func listID(f *Field) (id, name string) {
 		return strings.ToLower(fieldvalue.WithoutBlanks(value)), ""
 	}
 	id, _, _ = strings.Cut(value[open+1:], ">")
-	name, _ = decodeWords(strings.Trim(strings.TrimSpace(value[:open]), `"`))
+	name, _ = decodeWords(strings.Trim(strings.TrimSpace(value[:open]), `"`), nil)
 	return strings.ToLower(fieldvalue.WithoutBlanks(id)), fieldvalue.OneLine(name)
 }
 
@@ -121,13 +121,17 @@ func (h Header) signers(fields ...string) []string {
 
 // links returns the links of all fields of the name. no reports the word NO in their place.
 //
-// QUIRK: links without angle brackets, in encoded-words, and broken over lines occur, as do repeated fields. Samples:
-// list-links-bare, list-links-encoded.
+// QUIRK: links without angle brackets, in encoded-words, and broken over lines occur, as do repeated fields. Nobody
+// can tell where one without brackets ends: it is none in List-Unsubscribe, where a wrong one would be asked. Samples:
+// list-links-bare, list-links-encoded, 41e-lu-nobrackets.
 func (h Header) links(name string) (links []*url.URL, no bool) {
 	for _, value := range h.Values(name) {
 		for value != "" && len(links) < maxLinks {
 			var text string
-			text, value = cutLink(value)
+			var isBracketed bool
+			if text, value, isBracketed = cutLink(value); !isBracketed && name == "List-Unsubscribe" {
+				continue
+			}
 			no = no || strings.EqualFold(text, "NO")
 			if link, err := url.Parse(text); err == nil && isLink(link) {
 				links = append(links, link)
@@ -138,24 +142,24 @@ func (h Header) links(name string) (links []*url.URL, no bool) {
 }
 
 // cutLink cuts the next link off a list: the text in angle brackets, or a word.
-func cutLink(s string) (link, rest string) {
+func cutLink(s string) (link, rest string, isBracketed bool) {
 	s = strings.TrimLeft(s, " \t,")
 	switch {
 	case strings.HasPrefix(s, "("):
 		_, rest, closed := fieldvalue.CutComment(s)
 		if !closed {
-			return "", ""
+			return "", "", false
 		}
-		return "", rest
+		return "", rest, false
 	case strings.HasPrefix(s, "<"):
 		link, rest, _ = strings.Cut(s[1:], ">")
-		return fieldvalue.WithoutBlanks(link), rest
+		return fieldvalue.WithoutBlanks(link), rest, true
 	}
 	end := strings.IndexAny(s, " \t,<")
 	if end < 0 {
-		return s, ""
+		return s, "", false
 	}
-	return s[:end], s[end:]
+	return s[:end], s[end:], false
 }
 
 func isLink(u *url.URL) bool {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/mime/charset"
 )
 
 // A Message is a parsed mail (RFC 5322): its header, its text, and its parts.
@@ -30,8 +32,9 @@ type Message struct {
 	Text string
 	HTML string
 
-	// Root is the structure. Attachments are, in order, all its leaves that are not part of Text or HTML. An attached message is
-	// one of them, and has its own attachments; a message shown inline adds its attachments to this one.
+	// Root is the structure. Attachments are, in order, all its leaves that are not part of Text or HTML, and the texts
+	// that were declared in a transfer encoding and could not be decoded, which have [KindUnread]. An attached
+	// message is one of them, and has its own attachments; a message shown inline adds its attachments to this one.
 	Root        *Part
 	Attachments []*Part
 
@@ -44,8 +47,8 @@ type Message struct {
 	shown int // nesting of messages shown within this one
 }
 
-// Parse reads a whole message. A malformed message, or one beyond the limits, is not an error: [Message.Defects] lists its
-// faults. The errors are those of r, and one that names a negative limit. Nil limits use the defaults.
+// Parse reads a whole message. A malformed message, or one beyond the limits, is not an error: [Message.Defects]
+// lists its faults. The errors are those of r, and one that names a negative limit. Nil limits use the defaults.
 func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {
@@ -58,8 +61,8 @@ func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	return ParseBytes(raw, &bounds)
 }
 
-// ParseBytes is [Parse] for a message in memory. The contents of parts share memory with raw. It returns an error only for a
-// negative limit.
+// ParseBytes is [Parse] for a message in memory. The contents of parts share memory with raw. It returns an error
+// only for a negative limit.
 func ParseBytes(raw []byte, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {
@@ -71,7 +74,7 @@ func ParseBytes(raw []byte, limits *Limits) (*Message, error) {
 		r.report(LimitExceeded, "", exceeded("Size", bounds.Size))
 		raw = raw[:bounds.Size]
 	}
-	meter := &meter{limits: bounds, size: len(raw), hints: charsetHints{raw: raw}}
+	meter := &meter{limits: bounds, size: len(raw), finder: charset.NewFinder(raw)}
 	m, _ := newSplitter(lineFeeds(raw, r), meter).message(1)
 	m.Defects = append(defects, m.Defects...)
 	m.Size = len(raw)
@@ -90,8 +93,8 @@ func (m *Message) fill(meter *meter) {
 		{"From", &m.From}, {"Sender", &m.Sender}, {"Reply-To", &m.ReplyTo}, {"To", &m.To}, {"Cc", &m.Cc}, {"Bcc", &m.Bcc},
 	} {
 		var ok bool
-		value := m.Header.raw(list.name)
-		if *list.to, ok = parseAddresses(value, meter.items()); !ok {
+		value, words := m.Header.undecoded(list.name)
+		if *list.to, ok = parseAddresses(value, meter.items(), words); !ok {
 			r.report(AddressBroken, list.name, value)
 		}
 		meter.headerFields += len(*list.to)

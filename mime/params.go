@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"github.com/postroom-go/postroom/mime/charset"
 	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
 	"regexp"
 	"slices"
@@ -9,10 +10,10 @@ import (
 )
 
 // parseParams parses a value with parameters (RFC 2045, section 5.1, with RFC 2231), such as Content-Type and
-// Content-Disposition. The value and the names of parameters are in lower case. ok is false if rules were broken. It reads at
-// most the given number of parameters.
-func parseParams(s string, limit int) (value string, params map[string]string, ok bool) {
-	p := paramParser{s: s, ok: true, semicolon: len(s) + 1}
+// Content-Disposition. The value and the names of parameters are in lower case. ok is false if rules were broken. It
+// reads at most the given number of parameters. The words find the charsets of encoded-words; they may be nil.
+func parseParams(s string, limit int, words *charset.Words) (value string, params map[string]string, ok bool) {
+	p := paramParser{s: s, ok: true, words: words, semicolon: len(s) + 1}
 	value = strings.ToLower(p.value())
 	for p.skip(); p.s != "" && len(p.found) < limit; p.skip() {
 		p.param()
@@ -28,9 +29,10 @@ type paramParser struct {
 	s     string
 	ok    bool
 	found []param
+	words *charset.Words
 
-	// These keep hostile input linear: a comment that does not end, after which no other is looked for, and the bytes from the
-	// last semicolon found to the end.
+	// These keep hostile input linear: a comment that does not end, after which no other is looked for, and the bytes
+	// from the last semicolon found to the end.
 	unclosed  bool
 	semicolon int
 }
@@ -123,9 +125,9 @@ func (p *paramParser) quoted(name string) string {
 
 // unquoted reads a token.
 //
-// QUIRK: blanks and special characters, which need quotes, occur without them: "name=my file.pdf". So the token ends at a
-// semicolon, or where a blank and the next "name=" follow. A blank and a parenthesis begin a comment, except in the names of
-// files. Samples: param-blanks, param-no-semicolon.
+// QUIRK: blanks and special characters, which need quotes, occur without them: "name=my file.pdf". So the token ends
+// at a semicolon, or where a blank and the next "name=" follow. A blank and a parenthesis begin a comment, except in
+// the names of files. Samples: param-blanks, param-no-semicolon.
 func (p *paramParser) unquoted(name string) string {
 	if p.semicolon > len(p.s) { // that one is passed
 		before, _, _ := strings.Cut(p.s, ";")
@@ -195,13 +197,13 @@ func (p *paramParser) params() map[string]string {
 
 // plain decodes a value that is not extended.
 //
-// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files that way. Sample:
-// param-encoded-word.
+// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files that
+// way. Sample: param-encoded-word.
 func (p *paramParser) plain(name, value string) string {
 	if !namesFile(name) {
 		return value
 	}
-	text, ok := decodeWords(value)
+	text, ok := decodeWords(value, p.words)
 	p.ok = p.ok && ok && text == value
 	return fieldvalue.OneLine(text)
 }
@@ -215,7 +217,7 @@ func namesFile(name string) bool {
 // join decodes the sections of one parameter. The first one names the charset of all that are extended.
 func (p *paramParser) join(sections []param) string {
 	var octets []byte
-	charset, extended := "", false
+	name, extended := "", false
 	for i, q := range sections {
 		if !q.extended {
 			octets = append(octets, q.value...)
@@ -224,15 +226,15 @@ func (p *paramParser) join(sections []param) string {
 		extended = true
 		value := q.value
 		if parts := strings.SplitN(value, "'", 3); len(parts) == 3 && i == 0 {
-			charset, value = parts[0], parts[2]
+			name, value = parts[0], parts[2]
 		}
 		octets = appendPercent(octets, value)
 	}
 	if !extended {
 		return p.plain(sections[0].name, string(octets))
 	}
-	text, problem := decodeText(octets, charset)
-	p.ok = p.ok && (problem == "" || charset == "")
+	text, problem := charset.Decode(octets, name)
+	p.ok = p.ok && (problem == "" || name == "")
 	return fieldvalue.OneLine(text)
 }
 

@@ -51,7 +51,7 @@ func TestParameters(t *testing.T) {
 		"an encoded-word elsewhere":    {"a/b; x=\"=?utf-8?q?=C3=A9?=\"", "a/b", params{"x": "=?utf-8?q?=C3=A9?="}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			value, params, ok := parseParams(c.field, 4)
+			value, params, ok := parseParams(c.field, 4, nil)
 			require.Equal(t, c.value, value)
 			require.Equal(t, c.params, params)
 			require.Equal(t, c.ok, ok)

@@ -134,8 +134,9 @@ func requirePython(t require.TestingT, o *mime.Outgoing, m pythonMail) {
 	require.ElementsMatch(t, files, m.Attachments)
 }
 
-// requirePeople compares names with their blanks. Python 3.11 adds a blank between two encoded-words, where RFC 2047, section 6.2, has
-// none: behind the blank that the name has there, and within a word that is too long for one of them, which is compared without.
+// requirePeople compares names with their blanks. Python 3.11 adds a blank between two encoded-words, where RFC 2047,
+// section 6.2, has none: behind the blank that the name has there, and within a word that is too long for one of
+// them, which is compared without.
 func requirePeople(t require.TestingT, list []mime.Address, got [][3]string) {
 	var want [][3]string
 	for _, a := range inASCII(list) {
@@ -160,9 +161,11 @@ func requirePeople(t require.TestingT, list []mime.Address, got [][3]string) {
 func TestPythonReadsLongNames(t *testing.T) {
 	read := python(t)
 	for _, name := range []string{
-		"Министерство экономического развития Российской Федерации", "Bundesministerium für Wirtschaft, Energie und Klimaschutz der Bundesrepublik Österreich",
+		"Министерство экономического развития Российской Федерации",
+		"Bundesministerium für Wirtschaft, Energie und Klimaschutz der Bundesrepublik Österreich",
 	} {
-		o := &mime.Outgoing{From: []mime.Address{{Name: name, Email: "ada@example.com"}}, To: []mime.Address{{Name: name, Email: "b@example.com"}}, Subject: name, Text: "x"}
+		o := &mime.Outgoing{From: []mime.Address{{Name: name, Email: "ada@example.com"}},
+			To: []mime.Address{{Name: name, Email: "b@example.com"}}, Subject: name, Text: "x"}
 		raw, err := o.Build()
 		require.NoError(t, err)
 		m := read(raw)
@@ -175,8 +178,9 @@ func TestPythonReadsLongNames(t *testing.T) {
 	}
 }
 
-// drawForPython draws messages without what Python reads in its own way: control characters, which end lines there, ids that
-// RFC 5322 does not allow, addresses in quotes, and file names with quotes or brackets, which it takes off twice.
+// drawForPython draws messages without what Python reads in its own way: control characters, which end lines there,
+// ids that RFC 5322 does not allow, addresses in quotes, and file names with quotes or brackets, which it takes off
+// twice.
 func drawForPython(t *rapid.T) *mime.Outgoing {
 	printable := rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S, blank), 0, 120, -1)
 	line := rapid.Custom(func(t *rapid.T) string { return words(printable.Draw(t, "line")) })
@@ -185,7 +189,8 @@ func drawForPython(t *rapid.T) *mime.Outgoing {
 	})
 	address := func(t *rapid.T) mime.Address {
 		return mime.Address{
-			Name: line.Draw(t, "name"), Group: rapid.SampledFrom([]string{"", "", "Friends", "Fr\u00fchaufsteher, alle"}).Draw(t, "group"),
+			Name: line.Draw(t, "name"), Group: rapid.SampledFrom([]string{"", "", "Friends", "Fr\u00fchaufsteher, alle"}).Draw(
+				t, "group"),
 			Email: rapid.StringMatching(`[a-z0-9!#$%&'*+/=?^_{|}~-]{1,20}@[a-z0-9-]{1,20}\.example`).Draw(t, "email"),
 		}
 	}
@@ -194,8 +199,10 @@ func drawForPython(t *rapid.T) *mime.Outgoing {
 	o := &mime.Outgoing{
 		From: []mime.Address{{Name: line.Draw(t, "from"), Email: "ada@example.com"}}, To: []mime.Address{address(t)},
 		Cc: drawSlice(t, "cc", address), Bcc: drawSlice(t, "bcc", address), ReplyTo: drawSlice(t, "reply-to", address),
-		Subject: line.Draw(t, "subject"), MessageID: id.Draw(t, "id"), Date: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "date"), 0),
-		References: rapid.SliceOfN(id, 0, 10).Draw(t, "references"), Text: "x" + body.Draw(t, "text"), HTML: body.Draw(t, "html"),
+		Subject: line.Draw(t, "subject"), MessageID: id.Draw(t, "id"),
+		Date:       time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "date"), 0),
+		References: rapid.SliceOfN(id, 0, 10).Draw(t, "references"), Text: "x" + body.Draw(t, "text"),
+		HTML: body.Draw(t, "html"),
 	}
 	o.Attachments = drawSlice(t, "attachments", func(t *rapid.T) mime.Attachment {
 		return mime.Attachment{

@@ -14,8 +14,8 @@ func sizeOf(r io.Reader, limit int) int {
 	return 0
 }
 
-// readAll reads all of r. [io.ReadAll] copies its data whenever the buffer is full, and its last buffer may be a quarter too
-// large. readAll copies each byte at most once more.
+// readAll reads all of r. [io.ReadAll] copies its data whenever the buffer is full, and its last buffer may be a
+// quarter too large. readAll copies each byte at most once more.
 func readAll(r io.Reader, size int) ([]byte, error) {
 	const smallest, largest = 16 << 10, 4 << 20
 	chunk := make([]byte, 0, max(size+1, smallest))

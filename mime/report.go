@@ -2,12 +2,8 @@ package mime
 
 import (
 	"bytes"
-	"github.com/postroom-go/postroom/mime/internal/fieldvalue"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf8"
+	"time"
 )
 
 // Raw returns the first field's raw value; empty if there is none.
@@ -20,14 +16,14 @@ func (h Header) Raw(name string) string {
 
 // The bounds of reading a report. Fields cost more memory than text.
 const (
-	maxReport           = 1 << 20 // bytes
-	maxReportFields     = 10_000
-	maxReportRecipients = 2000
+	maxReport       = 1 << 20 // bytes
+	maxReportFields = 10_000
+	maxReportGroups = 2000
 )
 
-// headerGroups reads groups of fields separated by blank lines, as in reports (RFC 3464, section 2.1). A line that is not a field
-// continues the one before it.
-func headerGroups(content []byte) []Header {
+// ParseHeaders reads groups of fields separated by blank lines, as in reports (RFC 3464, section 2.1). A line that is
+// not a field continues the one before it. It reads the first 1 MiB, 10,000 fields and 2,000 groups.
+func ParseHeaders(content []byte) []Header {
 	var groups []Header
 	var fields []rawField
 	var ignored []Defect
@@ -45,7 +41,7 @@ func headerGroups(content []byte) []Header {
 		}
 		f, isField := cutField(line)
 		if isField {
-			if n++; n > maxReportFields || len(groups) > maxReportRecipients {
+			if n++; n > maxReportFields || len(groups) > maxReportGroups {
 				break
 			}
 		}
@@ -80,8 +76,8 @@ func (m *Message) walk(yield func(p *Part) bool) {
 	}
 }
 
-// leaf returns the first part of one of the types; nil if there is none.
-func (m *Message) leaf(types ...string) (found *Part) {
+// Leaf returns the first part of one of the content types; nil if there is none.
+func (m *Message) Leaf(types ...string) (found *Part) {
 	m.walk(func(p *Part) bool {
 		if slices.Contains(types, p.ContentType) {
 			found = p
@@ -91,55 +87,24 @@ func (m *Message) leaf(types ...string) (found *Part) {
 	return found
 }
 
-// returned reads the header of the message that a report is about (RFC 6522, section 3), from the whole message or from its
-// header alone. It returns nil if the report has neither.
-func (m *Message) returned() Header {
-	p := m.leaf("message/rfc822", "message/global", "text/rfc822-headers", "message/rfc822-headers", "message/global-headers")
+// Returned reads the header of the message that a report is about (RFC 6522, section 3), from the whole message or
+// from its header alone. It returns nil if the report has neither.
+func (m *Message) Returned() Header {
+	p := m.Leaf("message/rfc822", "message/global", "text/rfc822-headers", "message/rfc822-headers",
+		"message/global-headers")
 	switch {
 	case p == nil:
 		return nil
 	case p.Message != nil:
 		return p.Message.Header
 	}
-	if groups := headerGroups(p.Content); len(groups) > 0 {
+	if groups := ParseHeaders(p.Content); len(groups) > 0 {
 		return groups[0]
 	}
 	return nil
 }
 
-// typedValue cuts the type off a value, as in "dns; mx.example.com" and "rfc822; ada@example.com" (RFC 3464, section 2.1.2).
-//
-// QUIRK: the type may be missing. Sample: bounce-ses.
-func typedValue(s string) (kind, value string) {
-	kind, value, found := strings.Cut(s, ";")
-	if !found || strings.ContainsAny(strings.TrimSpace(kind), " \t") {
-		return "", strings.TrimSpace(s)
-	}
-	return strings.ToLower(strings.TrimSpace(kind)), strings.TrimSpace(value)
-}
-
-// typedAddress reads an address with its type. An address of the type utf-8 spells characters as \x{C4} (RFC 6533, section 3).
-func typedAddress(s string) string {
-	kind, value := typedValue(s)
-	value = strings.Trim(uncommentAddress(value), "<> \t")
-	if kind == "utf-8" {
-		value = unicodeEscape.ReplaceAllStringFunc(value, func(escape string) string {
-			n, err := strconv.ParseUint(escape[3:len(escape)-1], 16, 32)
-			if err != nil || n < ' ' || !utf8.ValidRune(rune(n)) {
-				return escape
-			}
-			return string(rune(n))
-		})
-	}
-	return fieldvalue.OneLine(value)
-}
-
-var unicodeEscape = regexp.MustCompile(`\\x\{[0-9A-Fa-f]{2,6}\}`)
-
-// uncommentAddress returns the text before a comment.
-func uncommentAddress(s string) string {
-	if i := strings.Index(s, " ("); i > 0 {
-		return s[:i]
-	}
-	return s
+func dateField(h Header, name string) time.Time {
+	date, _ := ParseDate(h.Raw(name))
+	return date
 }

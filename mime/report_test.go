@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/bounce"
 )
 
 // built reads what is built.
@@ -27,8 +28,8 @@ func TestReportsReadBack(t *testing.T) {
 		Recipients: []mime.BounceRecipient{{Final: "bob@example.org", Action: mime.BounceFailed, Status: "5.1.1"}},
 	}
 	m, _ := built(t, mime.Outgoing{Bounce: b})
-	require.Equal(t, "in.example.com", m.Bounce().ReceivedFromMTA)
-	require.Equal(t, "id-1", m.Bounce().EnvelopeID)
+	require.Equal(t, "in.example.com", bounce.Read(m).ReceivedFromMTA)
+	require.Equal(t, "id-1", bounce.Read(m).EnvelopeID)
 
 	r := &mime.Receipt{Final: "bob@example.org", Disposition: "deleted", AutomaticAction: true}
 	m, raw := built(t, mime.Outgoing{Receipt: r})
@@ -41,7 +42,7 @@ func TestStatusOfReports(t *testing.T) {
 		"5.1.1": true, "2.0.0": true, "4.999.999": true, "": false, "5": false, "5.1": false, "5.1.1.1": false, "3.1.1": false,
 		"55.1.1": false, "5..1": false, "5.1234.1": false, "5.x.1": false, "5.1.-1": false,
 	} {
-		b := bounce()
+		b := testBounce()
 		b.Recipients[0].Status = status
 		o := mime.Outgoing{From: []mime.Address{ada}, To: []mime.Address{bob}, Text: "x", Bounce: b}
 		_, err := o.Build()
@@ -60,7 +61,7 @@ func TestReturned(t *testing.T) {
 		"X: y\r\n\r\na\n\nb\r\n": "message/rfc822",
 		"":                       "message/delivery-status",
 	} {
-		m, _ := built(t, mime.Outgoing{Bounce: bounce(), Returned: []byte(returned)})
+		m, _ := built(t, mime.Outgoing{Bounce: testBounce(), Returned: []byte(returned)})
 		parts := m.Root.Parts
 		require.Equal(t, want, parts[len(parts)-1].ContentType, "%q", returned)
 	}
@@ -106,34 +107,42 @@ func TestBounceReport(t *testing.T) {
 		report("ann@example.org", "report", status, "Reporting-MTA: dns; x\n"):   false,
 		report("ann@example.org", "report", status, ""):                          false,
 	} {
-		b := parsed(t, raw).Bounce()
+		b := bounce.Read(parsed(t, raw))
 		require.Equal(t, want, b != nil, raw)
 		if want {
 			require.Equal(t, mime.BounceReport, b.Format, raw)
 			require.Equal(t, "bob@example.org", b.Recipients[0].Final)
 		}
 	}
-	require.Nil(t, (&mime.Message{}).Bounce())
+	require.Nil(t, bounce.Read(&mime.Message{}))
 
 	one := func(fields string) mime.BounceRecipient {
-		m := parsed(t, report("ann@example.org", "report", status, "Action: failed\nStatus: 5.1.1\n"+fields, "Final-Recipient: rfc822; eve@example.org\n"))
-		b := m.Bounce()
-		require.Equal(t, b, m.Bounce(), "reading changes nothing")
+		m := parsed(t, report("ann@example.org", "report", status, "Action: failed\nStatus: 5.1.1\n"+fields,
+			"Final-Recipient: rfc822; eve@example.org\n"))
+		b := bounce.Read(m)
+		require.Equal(t, b, bounce.Read(m), "reading changes nothing")
 		require.Len(t, b.Recipients, 1, "the first part is the report")
 		return b.Recipients[0]
 	}
 	require.Equal(t, "bob@example.org", one("Original-Recipient: rfc822;bob@example.org\n").Final)
 	const final = "Final-Recipient: rfc822; bob@example.org\n"
-	require.Equal(t, "550 no such user", one(final+"Diagnostic-Code: smtp; 550 no\nsuch user\nX-Next: x\n").Diagnostic, "a line that is not folded")
-	require.Equal(t, "550 no such user; try later", one(final+"Diagnostic-Code: 550 no such user; try later\n").Diagnostic, "no type")
-	require.Equal(t, strings.Repeat("x", 500), one(final+"Diagnostic-Code: smtp; "+strings.Repeat("x", 500)+"\n").Diagnostic)
-	require.Equal(t, strings.Repeat("x", 499)+"…", one(final+"Diagnostic-Code: smtp; "+strings.Repeat("x", 499)+"\u00e9\n").Diagnostic)
-	for code, want := range map[string]mime.BounceAction{"2.1.5": mime.BounceDelivered, "4.4.1": mime.BounceDelayed, "5.1.1": mime.BounceFailed, "": mime.BounceFailed} {
-		b := parsed(t, report("ann@example.org", "report", status, final+"Status: "+code+"\n")).Bounce()
+	require.Equal(t, "550 no such user", one(final+"Diagnostic-Code: smtp; 550 no\nsuch user\nX-Next: x\n").Diagnostic,
+		"a line that is not folded")
+	require.Equal(t, "550 no such user; try later",
+		one(final+"Diagnostic-Code: 550 no such user; try later\n").Diagnostic, "no type")
+	require.Equal(t, strings.Repeat("x", 500), one(final+"Diagnostic-Code: smtp; "+strings.Repeat("x", 500)+
+		"\n").Diagnostic)
+	require.Equal(t, strings.Repeat("x", 499)+"…", one(final+"Diagnostic-Code: smtp; "+strings.Repeat("x", 499)+
+		"\u00e9\n").Diagnostic)
+	for code, want := range map[string]mime.BounceAction{"2.1.5": mime.BounceDelivered, "4.4.1": mime.BounceDelayed,
+		"5.1.1": mime.BounceFailed, "": mime.BounceFailed} {
+		b := bounce.Read(parsed(t, report("ann@example.org", "report", status, final+"Status: "+code+"\n")))
 		require.Equal(t, want, b.Recipients[0].Action, "without an action: %s", code)
 	}
-	for code, want := range map[string]mime.BounceReason{"5.1.1": mime.ReasonNoUser, "5.7.99": mime.ReasonRefused, "5.4.99": mime.ReasonNetwork, "5.9.9": mime.ReasonUnknown} {
-		require.Equal(t, want, parsed(t, report("ann@example.org", "report", status, final+"Action: failed\nStatus: "+code+"\n")).Bounce().Recipients[0].Reason, code)
+	for code, want := range map[string]mime.BounceReason{"5.1.1": mime.ReasonNoUser, "5.7.99": mime.ReasonRefused,
+		"5.4.99": mime.ReasonNetwork, "5.9.9": mime.ReasonUnknown} {
+		b := bounce.Read(parsed(t, report("ann@example.org", "report", status, final+"Action: failed\nStatus: "+code+"\n")))
+		require.Equal(t, want, b.Recipients[0].Reason, code)
 	}
 	for address, want := range map[string]string{
 		`utf-8; j\x{FC}rgen@x.example`:     "j\u00fcrgen@x.example",
@@ -176,7 +185,8 @@ func TestFeedbackFields(t *testing.T) {
 	require.Equal(t, 1, read("Feedback-Type: abuse\nIncidents: -3\n").Incidents)
 	require.Equal(t, 3, read("Feedback-Type: abuse\nIncidents: 3\n").Incidents)
 	const date = "Sat, 21 Nov 2026 03:28:31 +0000\n"
-	for _, fields := range []string{"Arrival-Date: " + date, "Received-Date: " + date, "Arrival-Date: " + date + "Received-Date: Sun, 22 Nov 2026 03:28:31 +0000\n"} {
+	for _, fields := range []string{"Arrival-Date: " + date, "Received-Date: " + date, "Arrival-Date: " + date +
+		"Received-Date: Sun, 22 Nov 2026 03:28:31 +0000\n"} {
 		require.Equal(t, "2026-11-21", read(fields).Arrival.Format(time.DateOnly), fields)
 	}
 	require.Nil(t, read("no field\n"))

@@ -113,9 +113,11 @@ func drawOutgoing(t *rapid.T) *mime.Outgoing {
 		InReplyTo:  rapid.OneOf(rapid.Just(""), rapid.Custom(drawID)).Draw(t, "in-reply-to"),
 		References: drawSlice(t, "references", drawID),
 		Date:       time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "date"), 0).UTC(),
-		Header:     drawSlice(t, "header", func(t *rapid.T) mime.Field { return mime.Field{Name: "X-Note", Value: drawLine(t)} }),
-		Text:       drawBody(t),
-		HTML:       drawBody(t),
+		Header: drawSlice(t, "header", func(t *rapid.T) mime.Field {
+			return mime.Field{Name: "X-Note", Value: drawLine(t)}
+		}),
+		Text: drawBody(t),
+		HTML: drawBody(t),
 	}
 	o.Attachments = drawSlice(t, "attachments", drawAttachment)
 	return o
@@ -168,10 +170,11 @@ func drawBody(t *rapid.T) string {
 
 func drawAttachment(t *rapid.T) mime.Attachment {
 	a := mime.Attachment{
-		Filename:    drawLine(t),
-		ContentType: rapid.SampledFrom([]string{"", "text/plain", "application/pdf", `text/csv; charset="iso-8859-1"`}).Draw(t, "type"),
-		Content:     rapid.SliceOf(rapid.Byte()).Draw(t, "content"),
-		ContentID:   rapid.OneOf(rapid.Just(""), rapid.Custom(drawID)).Draw(t, "cid"),
+		Filename: drawLine(t),
+		ContentType: rapid.SampledFrom([]string{"", "text/plain", "application/pdf",
+			`text/csv; charset="iso-8859-1"`}).Draw(t, "type"),
+		Content:   rapid.SliceOf(rapid.Byte()).Draw(t, "content"),
+		ContentID: rapid.OneOf(rapid.Just(""), rapid.Custom(drawID)).Draw(t, "cid"),
 	}
 	if rapid.Bool().Draw(t, "inline") { // a text would be shown as part of the body
 		a.Inline, a.ContentType = true, "image/png"

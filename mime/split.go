@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A splitter cuts a message into its parts in one pass over its bytes. It looks at each line once, and compares it with all open
-// boundaries by one map lookup, however deep they nest.
+// A splitter cuts a message into its parts in one pass over its bytes. It looks at each line once, and compares it
+// with all open boundaries by one map lookup, however deep they nest.
 type splitter struct {
 	src  []byte
 	pos  int            // always at the start of a line
@@ -40,7 +40,7 @@ func (s *splitter) message(depth int) (*Message, delimiter) {
 func (s *splitter) part(r reporter, depth int, defaultType string) (*Part, delimiter) {
 	s.meter.parts++
 	fields := s.header(r)
-	p := newPart(decodeHeader(fields, s.src[s.pos:], &s.meter.hints, r), r, defaultType, s.meter)
+	p := newPart(decodeHeader(fields, s.src[s.pos:], s.meter.finder, r), r, defaultType, s.meter)
 	var end delimiter
 	start, shut := s.pos, s.meter.shut(depth)
 	switch {
@@ -94,9 +94,9 @@ func newSplitter(src []byte, m *meter) *splitter {
 
 // multipart reads the parts of p. If the declared boundary does not occur, it looks for another.
 //
-// QUIRK: boundaries are missing, or differ from the declared one. The first line that looks like a delimiter and is followed by a
-// Content- field gives the boundary. Without one the body, except for its delimiters, becomes text, so that nothing is lost.
-// Samples: boundary-wrong, boundary-none, boundary-first-missing.
+// QUIRK: boundaries are missing, or differ from the declared one. The first line that looks like a delimiter and is
+// followed by a Content- field gives the boundary. Without one the body, except for its delimiters, becomes text, so
+// that nothing is lost. Samples: boundary-wrong, boundary-none, boundary-first-missing.
 func (s *splitter) multipart(p *Part, r reporter, depth int) delimiter {
 	start := s.pos
 	end := s.readParts(p, r, depth, p.Params["boundary"])
@@ -139,9 +139,9 @@ func (s *splitter) closesLate(line []byte) bool {
 	return closing && s.unclosed[string(name)]
 }
 
-// withoutLines removes the lines that begin with two hyphens and continue with text for which isDelimiter returns true, ignoring
-// trailing blanks. The line break before such a line at the end belongs to it. If lines other than the last are removed, the rest
-// is copied, as long as copies are small.
+// withoutLines removes the lines that begin with two hyphens and continue with text for which isDelimiter returns
+// true, ignoring trailing blanks. The line break before such a line at the end belongs to it. If lines other than the
+// last are removed, the rest is copied, as long as copies are small.
 func (s *splitter) withoutLines(body []byte, isDelimiter func(name []byte) bool) []byte {
 	isLeftOut := func(line []byte) bool {
 		name, found := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
@@ -186,7 +186,8 @@ func (s *splitter) withoutLines(body []byte, isDelimiter func(name []byte) bool)
 // QUIRK: programs indent a message that they forward, including its delimiters. Sample: boundary-indented.
 func (s *splitter) indented(p *Part, r reporter, depth int, body []byte) bool {
 	boundary := strings.TrimRight(p.Params["boundary"], " \t")
-	if boundary == "" || !bytes.Contains(body, []byte(" --"+boundary)) && !bytes.Contains(body, []byte("\t--"+boundary)) || !s.meter.mayCopy(len(body)) {
+	if boundary == "" || !bytes.Contains(body, []byte(" --"+boundary)) &&
+		!bytes.Contains(body, []byte("\t--"+boundary)) || !s.meter.mayCopy(len(body)) {
 		return false
 	}
 	delimiter := []byte("--" + boundary)
@@ -201,7 +202,8 @@ func (s *splitter) indented(p *Part, r reporter, depth int, body []byte) bool {
 	return len(p.Parts) > 0
 }
 
-// readParts reads parts up to the closing delimiter, or to a delimiter of an enclosing multipart, and then the text up to that.
+// readParts reads parts up to the closing delimiter, or to a delimiter of an enclosing multipart, and then the text
+// up to that.
 func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) delimiter {
 	boundary = strings.TrimRight(boundary, " \t") // see the QUIRK of delimiter
 	if boundary == "" {
@@ -214,7 +216,8 @@ func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) de
 	if end.depth == depth && end.closing && beginsPart(s.between(start, end)) {
 		r.report(BoundaryMissing, "Content-Type", boundary)
 		body := s.between(start, end)
-		s.pos, end.closing = start+len(body)-len(bytes.TrimLeft(body, " \t\r\n")), false // the first delimiter is what is missing
+		// the first delimiter is what is missing
+		s.pos, end.closing = start+len(body)-len(bytes.TrimLeft(body, " \t\r\n")), false
 	}
 	for end.depth == depth && end.closing {
 		end = s.nextDelimiter() // the closing delimiter comes first
@@ -294,8 +297,8 @@ func (s *splitter) peekLine() []byte {
 	return line
 }
 
-// delimiter reports whether a line is a delimiter of an open multipart. Only blanks may follow the boundary, so that one boundary
-// may be the beginning of another.
+// delimiter reports whether a line is a delimiter of an open multipart. Only blanks may follow the boundary, so that
+// one boundary may be the beginning of another.
 //
 // QUIRK: boundaries end in blanks, which RFC 2046, section 5.1.1, forbids. They are ignored. Sample: boundary-blank.
 func (s *splitter) delimiter(line []byte) (d delimiter, found bool) {

@@ -8,11 +8,11 @@ import (
 
 // header reads a header section and the blank line after it.
 //
-// QUIRK: a delimiter ends a header as well: parts that consist of a header are often sent without the blank line. So does a line
-// that is not a field, unless a field follows. In that case the line continues the field before it, if that ends in a comma or a
-// semicolon; otherwise it is left out, so that no name or subject grows by it. An indented first line is a field. A first line
-// that is not a field is left out before a Content- field. Samples: delimiter-ends-header, header-not-ended, header-not-folded,
-// header-no-colon, header-indented, part-junk.
+// QUIRK: a delimiter ends a header as well: parts that consist of a header are often sent without the blank line. So
+// does a line that is not a field, unless a field follows. In that case the line continues the field before it, if
+// that ends in a comma or a semicolon; otherwise it is left out, so that no name or subject grows by it. An indented
+// first line is a field. A first line that is not a field is left out before a Content- field. Samples:
+// delimiter-ends-header, header-not-ended, header-not-folded, header-no-colon, header-indented, part-junk.
 func (s *splitter) header(r reporter) []rawField {
 	h := headerReader{splitter: s, r: r, fields: s.meter.fields[:0]}
 	for s.pos < len(s.src) {
@@ -64,7 +64,7 @@ func (h *headerReader) line(line []byte) bool {
 		h.add(f)
 		return true
 	}
-	if !indented && !h.atField() {
+	if !indented && !h.atField() && !h.continues() {
 		return false
 	}
 	if h.left {
@@ -109,14 +109,43 @@ func (h *headerReader) exceed() {
 	}
 }
 
+// continues reports whether the lines at the position are lines of a field that was not folded, before a usual field.
+//
+// QUIRK: programs that break long fields forget to indent the lines. Sample: 16b-folded-nospace.
+func (h *headerReader) continues() bool {
+	const most = 5
+	start := h.pos
+	defer func() { h.pos = start }()
+	for range most {
+		line := h.nextLine()
+		if f, isField := cutField(line); isField {
+			return isUsual(string(f.name))
+		}
+		if len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte("--")) {
+			return false
+		}
+	}
+	return false
+}
+
+// usual are the beginnings of the names of fields that are in the header of a message and hardly in a text.
+var usual = []string{"content-", "list-", "x-", "dkim-", "arc-", "received", "authentication-", "mime-", "return-",
+	"delivered-", "message-id", "auto-submitted", "precedence"}
+
+func isUsual(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(once, func(o string) bool { return strings.EqualFold(o, name) }) ||
+		slices.ContainsFunc(usual, func(start string) bool { return strings.HasPrefix(name, start) })
+}
+
 // goesOn reports whether a field cannot end here: it lacks a parameter, or an item of a list.
 func goesOn(value []byte) bool {
 	value = bytes.TrimRight(value, " \t\r\n")
 	return bytes.HasSuffix(value, []byte{';'}) || bytes.HasSuffix(value, []byte{','})
 }
 
-// add begins a field. Beyond the limits it reads only the essential fields, so that no number of fields before them can hide the
-// sender.
+// add begins a field. Beyond the limits it reads only the essential fields, so that no number of fields before them
+// can hide the sender.
 func (h *headerReader) add(f rawField) {
 	h.room = h.meter.fieldRoom()
 	h.left = false
@@ -149,7 +178,9 @@ func (h *headerReader) needs(name []byte) bool {
 
 // see notes a field. It reports whether it is the first of one of those that are always read.
 func (h *headerReader) see(name []byte) bool {
-	i := slices.IndexFunc(once, func(other string) bool { return len(other) == len(name) && strings.EqualFold(other, string(name)) })
+	i := slices.IndexFunc(once, func(other string) bool {
+		return len(other) == len(name) && strings.EqualFold(other, string(name))
+	})
 	if i < 0 {
 		return false
 	}
@@ -160,8 +191,8 @@ func (h *headerReader) see(name []byte) bool {
 
 // endsHeader reports whether a line is the blank line after a header.
 //
-// QUIRK: the line may contain white space. RFC 5322 allows such lines inside folded fields in obsolete syntax (section 4.2), so
-// the next line decides. Sample: blank-line-blanks.
+// QUIRK: the line may contain white space. RFC 5322 allows such lines inside folded fields in obsolete syntax
+// (section 4.2), so the next line decides. Sample: blank-line-blanks.
 func (s *splitter) endsHeader(line []byte) bool {
 	if len(trimLineBreak(line)) == 0 {
 		return true
@@ -180,8 +211,8 @@ func (s *splitter) atField() bool {
 
 // leading skips anything that may precede the header of a message.
 //
-// QUIRK: mbox files have a "From " line before each message, and some programs write a byte order mark or blank lines. Samples:
-// mbox-line, byte-order-mark, leading-blank.
+// QUIRK: mbox files have a "From " line before each message, and some programs write a byte order mark or blank
+// lines. Samples: mbox-line, byte-order-mark, leading-blank.
 func (s *splitter) leading(r reporter) {
 	start := s.pos
 	if bytes.HasPrefix(s.src[s.pos:], []byte("\xEF\xBB\xBF")) {
@@ -232,8 +263,8 @@ func (s *splitter) junk() (lines int) {
 	return lines
 }
 
-// skipHeader reports whether lines are a header with two of the fields of every message: a text may have lines with a colon, too.
-// It moves the position to anywhere in them.
+// skipHeader reports whether lines are a header with two of the fields of every message: a text may have lines with a
+// colon, too. It moves the position to anywhere in them.
 func (s *splitter) skipHeader() bool {
 	const needed, within = 2, 30
 	known := 0

@@ -16,8 +16,8 @@ func isIdentity(encoding string) bool {
 	}
 }
 
-// decodeTransfer removes a transfer encoding. It decodes as much as possible; the problem is empty if it decoded everything. tail
-// is plain text after base64. Content without an encoding is returned without a copy.
+// decodeTransfer removes a transfer encoding. It decodes as much as possible; the problem is empty if it decoded
+// everything. tail is plain text after base64. Content without an encoding is returned without a copy.
 func decodeTransfer(b []byte, encoding string) (content, tail []byte, problem DefectKind) {
 	var ok bool
 	switch encoding {
@@ -41,7 +41,8 @@ func decodeTransfer(b []byte, encoding string) (content, tail []byte, problem De
 
 // encodingName returns the transfer encoding that a field's value names, in lower case.
 //
-// QUIRK: "7bit and more", "base64;", the same in quotes, "7-bit" and comments before or after it occur. Sample: encoding-odd.
+// QUIRK: "7bit and more", "base64;", the same in quotes, "7-bit" and comments before or after it occur. Sample:
+// encoding-odd.
 func encodingName(value string) string {
 	for strings.HasPrefix(value, "(") {
 		_, rest, closed := fieldvalue.CutComment(value)

@@ -91,7 +91,9 @@ func (v *validator) unsubscribe(o *Outgoing) {
 		v.text(field, link)
 		u, err := url.Parse(link)
 		if err != nil || !slices.Contains([]string{"https", "http", "mailto"}, u.Scheme) || u.Host == "" && u.Opaque == "" ||
-			len(link) > maxToken || strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }) {
+			len(link) > maxToken || strings.ContainsFunc(link, func(r rune) bool {
+			return r <= ' ' || r >= 0x7f || r == '<' || r == '>'
+		}) {
 			v.invalid(field, link, "a link in ASCII: https, http or mailto")
 			return
 		}
@@ -122,7 +124,8 @@ func (v *validator) calendar(c *Calendar) {
 	case c.Method != "" && !isToken(c.Method):
 		v.invalid("Calendar.Method", c.Method, "a method such as REQUEST")
 	case c.Method != "" && (!found || !strings.EqualFold(c.Method, method)):
-		v.fail("Calendar.Method", fmt.Errorf("%w: the object's METHOD is %q, not %q", ErrInvalid, fieldvalue.Excerpt(method), c.Method))
+		v.fail("Calendar.Method", fmt.Errorf("%w: the object's METHOD is %q, not %q", ErrInvalid,
+			fieldvalue.Excerpt(method), c.Method))
 	case found && !isToken(method):
 		v.invalid("Calendar.Text", method, "a calendar with a METHOD such as REQUEST")
 	}
@@ -242,7 +245,7 @@ func (v *validator) mediaType(field, value string) {
 	if value == "" {
 		return
 	}
-	name, params, ok := parseParams(value, maxItems)
+	name, params, ok := parseParams(value, maxItems, nil)
 	if kind, subtype, _ := strings.Cut(name, "/"); !ok || !isToken(kind) || !isToken(subtype) || kind == "multipart" {
 		v.invalid(field, value, "a media type such as text/csv; charset=utf-8")
 	}
@@ -260,8 +263,8 @@ func cleanID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(fieldvalue.WithoutBlanks(id), "<"), ">")
 }
 
-// isAddrSpec reports whether an address has the plain form of RFC 5322, section 3.4.1, or that of RFC 6532 with characters beyond
-// ASCII.
+// isAddrSpec reports whether an address has the plain form of RFC 5322, section 3.4.1, or that of RFC 6532 with
+// characters beyond ASCII.
 func isAddrSpec(email string) bool {
 	const limit = 320 // RFC 5321, section 4.5.3.1: 64 bytes, an @, 255 bytes
 	at := strings.LastIndexByte(email, '@')

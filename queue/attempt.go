@@ -53,7 +53,8 @@ type Work[P any] struct {
 	Payload P
 }
 
-var errMadeUp = errors.New("no claim has returned this attempt: a dispatcher, and Queue.Claim, make attempts; to test a handler, use package queuetest")
+var errMadeUp = errors.New(
+	"no claim has returned this attempt: a dispatcher, and Queue.Claim, make attempts; to test a handler, use package queuetest")
 
 // made refuses an attempt that a program has made by itself, or none.
 func (a *Attempt) made(op string) error {
@@ -133,12 +134,17 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 		return err
 	}
 	err = errUnwound
-	defer func() { a.settle(err) }()
+	defer func() {
+		if err != nil && !a.completed.Load() {
+			a.settle(err)
+		}
+	}()
 	err = a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		// First, so that a stale attempt is refused before anything that fn writes.
 		if err := a.complete(ctx, tx, a.q.finishLater); err != nil {
 			return err
 		}
+		tx.OnCommit(func() { a.settle(nil) }) // also where a function that is called after it panics
 		if fn != nil {
 			if err := fn(ctx, tx); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -13,7 +14,7 @@ import (
 // its result is ignored. In another process that takes until its next heartbeat. The error is [ErrFinished] or
 // [ErrJobNotFound] if there is nothing to cancel.
 func (q *Queue) Cancel(ctx context.Context, jobID string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.CancelTx(ctx, tx, jobID) })
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.CancelTx(ctx, tx, jobID) })
 }
 
 // CancelTx is Cancel as part of a transaction.
@@ -37,7 +38,8 @@ func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
 
 // CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns their number: queued and running
 // ones, or those of the filter's States among them. A Limit of 0 means all. Jobs are canceled newest first, in
-// transactions of 100; on an error the result counts those whose transactions have committed.
+// transactions of 100; on an error the result counts those whose transactions have committed. A log line
+// every 10 s says how far it is.
 func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateQueued, StateRunning}
@@ -71,6 +73,34 @@ func passedBy(err error) bool {
 	return errors.Is(err, ErrFinished) || errors.Is(err, ErrNotFinished) || errors.Is(err, ErrJobNotFound)
 }
 
+const (
+	// listedBatch is how many ids are listed at a time. A listing reads all jobs of a state, since no index has them in
+	// the order of their ids.
+	listedBatch = 200_000
+	// progressInterval is how often a change of many jobs is logged.
+	progressInterval = 10 * time.Second
+)
+
+// stillIn returns those of the listed jobs that are still in one of the states, in the same order: one may have begun
+// since.
+func (q *Queue) stillIn(ctx context.Context, tx *driver.WriteTx, states []State, listed []string) ([]string, error) {
+	jobs, err := q.driver.ReadJobs(ctx, tx, listed)
+	if err != nil {
+		return nil, err
+	}
+	now := make(map[string]State, len(jobs))
+	for i := range jobs {
+		now[jobs[i].ID] = jobs[i].State
+	}
+	ids := make([]string, 0, len(listed))
+	for _, id := range listed {
+		if slices.Contains(states, now[id]) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
 // eachBatch calls fn with the ids of all matching jobs, newest first, some at a time and each time in a transaction.
 func (q *Queue) eachBatch(
 	ctx context.Context, filter Filter, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error,
@@ -85,20 +115,30 @@ func (q *Queue) eachBatch(
 	if left < 0 { // a slip in reckoning must not mean all
 		return fmt.Errorf("%w: Limit is %d; it must be at least 0, which means all", errInvalidFilter, left)
 	}
+	done, logged := 0, time.Now()
 	for {
-		filter.Limit = redriveBatch
+		filter.Limit = listedBatch
 		if left > 0 {
-			filter.Limit = min(left, redriveBatch)
+			filter.Limit = min(left, listedBatch)
 		}
 		ids, err := q.driver.JobIDs(ctx, filter.stored())
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-			return fn(ctx, tx,
-				ids)
-		}); err != nil {
-			return err
+		for batch := range slices.Chunk(ids, redriveBatch) {
+			if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+				ids, err := q.stillIn(ctx, tx, filter.States, batch)
+				if err != nil || len(ids) == 0 {
+					return err
+				}
+				return fn(ctx, tx, ids)
+			}); err != nil {
+				return err
+			}
+			if done += len(batch); time.Since(logged) >= progressInterval {
+				q.log.InfoContext(ctx, "changing many jobs", "done", done)
+				logged = time.Now()
+			}
 		}
 		if left > 0 {
 			if left -= len(ids); left == 0 {

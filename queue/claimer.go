@@ -27,7 +27,9 @@ type claimer struct {
 	leases        *leaseChecker
 	handlers      handlers
 	prefetch      time.Duration
+	bytes         int // of payloads that are claimed ahead
 	poll          time.Duration
+	lease         time.Duration
 	private       bool // see [driver.Private]
 	// idle reports whether there is nothing to wait for, once nothing runs; nil: claim until ctx is done.
 	idle func(ctx context.Context, nextDue time.Time) bool
@@ -87,13 +89,18 @@ func (c *claimer) stop() {
 type demand struct {
 	capacities []driver.TypeCapacity
 	limit      int
+	bytes      int // the payloads of the jobs may have
 	ahead      int // how many are to be claimed ahead
 }
 
 func (c *claimer) demand() demand {
 	load := c.running.load()
 	d := demand{ahead: c.estimator.ahead(load, c.running.slots, c.estimator.reach(c.prefetch)),
-		capacities: c.capacities()}
+		capacities: c.capacities(), bytes: max(1, c.bytes-load.bytes)}
+	if load.backlog > 0 { // no more than fit, if those to come are like those that wait
+		fit := float64(load.backlog) * float64(c.bytes) / float64(max(1, load.bytes))
+		d.ahead = int(min(float64(d.ahead), fit))
+	}
 	if load.idle > 0 || load.backlog <= d.ahead/2 {
 		d.limit = load.idle + max(0, d.ahead-load.backlog)
 	}
@@ -110,7 +117,7 @@ func (c *claimer) claim(ctx context.Context) (d demand, result driver.ClaimResul
 		return d, result, nil
 	}
 	req, began := c.request(d), time.Now()
-	answered, cancel := answered(ctx)
+	answered, cancel := answeredIn(ctx, answeredWithin(c.lease))
 	defer cancel()
 	c.asking.Store(true)
 	result, err = c.driver.Claim(driver.Begun(answered), req)
@@ -131,7 +138,7 @@ func (c *claimer) claim(ctx context.Context) (d demand, result driver.ClaimResul
 func (c *claimer) request(d demand) driver.ClaimRequest {
 	worker := c.identity.get()
 	c.running.expect()
-	return driver.ClaimRequest{WorkerID: worker, Types: d.capacities, Limit: d.limit, Now: c.now()}
+	return driver.ClaimRequest{WorkerID: worker, Types: d.capacities, Limit: d.limit, Bytes: d.bytes, Now: c.now()}
 }
 
 // start starts the claimed jobs under the worker's name.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/timetable"
 )
 
 const (
@@ -64,8 +65,9 @@ func (w *clockwatch) compare(ctx context.Context, now time.Time) {
 	machine := time.Now().Round(0)
 	differs := machine.Sub(now.Round(0)).Abs() > clockTolerance
 	if differs && !w.differs {
-		w.log.WarnContext(ctx, "this machine's clock was set, or is wrong: the queue goes on by the database's; put the machine's right, "+
-			"or wait where it is right now: on SQLite it is believed once it has stood for 5 minutes",
+		w.log.WarnContext(ctx,
+			"this machine's clock was set, or is wrong: the queue goes on by the database's; put the machine's right, "+
+				"or wait where it is right now: on SQLite it is believed once it has stood for 5 minutes",
 			"machine", machine.UTC(), "database", now.UTC())
 	}
 	if !differs && w.differs {
@@ -96,8 +98,9 @@ func (w *clockwatch) examine(ctx context.Context, now time.Time) error {
 	}
 	ahead := newest.After(now.Add(clockTolerance))
 	if ahead && !w.ahead {
-		w.log.WarnContext(ctx, "the database has rows of the future: the clock was ahead when they were written, or is behind now; "+
-			"jobs that were due then wait until the time has come: see queueadmin.Doctor", "newest", newest.UTC(),
+		w.log.WarnContext(ctx,
+			"the database has rows of the future: the clock was ahead when they were written, or is behind now; "+
+				"jobs that were due then wait until the time has come: see queueadmin.Doctor", "newest", newest.UTC(),
 			"now", now.UTC())
 	}
 	w.ahead = ahead
@@ -137,7 +140,7 @@ func (w *clockwatch) revive(ctx context.Context, row *driver.Schedule, now time.
 		return w.q.editSchedule(ctx, tx, "revive", seen.Name, func(stored *StoredSchedule) bool {
 			revived = stored.Cron == seen.Cron && stored.Zone == seen.Zone && isFarAhead(table, stored.NextAt, tx.Now())
 			if revived {
-				stored.NextAt = table.next(tx.Now())
+				stored.NextAt = table.Next(tx.Now())
 			}
 			return revived
 		})
@@ -153,15 +156,15 @@ func (w *clockwatch) revive(ctx context.Context, row *driver.Schedule, now time.
 }
 
 // isFarAhead reports whether a schedule that is due next at nextAt has passed over instants that are far ahead.
-func isFarAhead(table timetable, nextAt, now time.Time) bool {
+func isFarAhead(table timetable.Timetable, nextAt, now time.Time) bool {
 	if !nextAt.After(now) {
 		return false // or paused
 	}
 	passed := []time.Time{now}
-	if interval, ok := table.(every); ok {
+	if interval, ok := table.(timetable.Every); ok {
 		passed[0] = nextAt.Add(-time.Duration(interval))
 	} else {
-		passed = append(passed, table.due(now, nextAt.Add(-1), 1)...)
+		passed = append(passed, table.Due(now, nextAt.Add(-1), 1)...)
 	}
 	return passed[len(passed)-1].After(now.Add(farAhead))
 }

@@ -169,7 +169,8 @@ func (c *codecs) readClaimed(job *Job) (err error) {
 		}
 	}()
 	if job.Attempt >= driver.LastAttempt {
-		return fmt.Errorf("attempt %d cannot be told from the next: something else than the queue has altered the row of the job; put its attempt right, and retry it", job.Attempt)
+		return fmt.Errorf(
+			"attempt %d cannot be told from the next: something else than the queue has altered the row of the job; put its attempt right, and retry it", job.Attempt)
 	}
 	return c.readJob(job)
 }

@@ -144,9 +144,12 @@ func (c *completer) try(ctx context.Context, batch []*completion) error {
 	again := slices.ContainsFunc(batch, func(e *completion) bool { return e.outcome.State == StateQueued })
 	var answers []error
 	var superseded map[string]string
+	// The jobs that this claims outlive the call.
+	writing, cancel := answeredIn(ctx, answeredWithin(c.lease))
+	defer cancel()
 	next := c.claimer.claimOnComplete(batch)
 	defer next.close()
-	err := c.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+	err := c.q.writeSoon(writing, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		if answers, err = next.finish(ctx, c.q.driver, tx, outcomes); err != nil {
 			return err
 		}

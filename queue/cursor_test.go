@@ -135,11 +135,6 @@ func TestCursorThatCannotBeStoredOrReadEndsTheJob(t *testing.T) {
 		"no JSON": {func(ctx context.Context, w *queue.Work[int]) error {
 			return queue.SaveCursor(ctx, w, "list", make(chan int))
 		}, "unsupported type"},
-		"another type": {func(ctx context.Context, w *queue.Work[int]) error {
-			require.NoError(t, queue.SaveCursor(ctx, w, "list", "a word"))
-			_, _, err := queue.Cursor[int](ctx, w, "list")
-			return err
-		}, "stored cursor of step list does not fit its type"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {

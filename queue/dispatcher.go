@@ -27,11 +27,16 @@ type DispatcherConfig struct {
 	// wait as long, and so may an idle machine. Jobs that turn out to wait much longer are given back. Default 50 ms;
 	// at most 1 min. Negative: no prefetch.
 	Prefetch time.Duration
+	// PrefetchBytes bounds the payloads of the jobs that the process has claimed ahead of its free slots, in bytes as
+	// they are stored; one job may exceed it. Where limits are set, the first claim of larger jobs than before may take
+	// more. Default 16 MiB; at least 1.
+	PrefetchBytes int
 	// Lease is how long a process may miss heartbeats before the others take its jobs. It sends one every third of
 	// that. Default 30 s; at least 100 ms.
 	Lease time.Duration
 	// Drain is how long a stopping dispatcher waits for its handlers before it cancels their contexts, and then again
-	// for them to return. Default 30 s. Negative: not at all.
+	// for them to return. Handlers that were given up before are waited for as well, once. Default 30 s. Negative: not
+	// at all.
 	Drain time.Duration
 	// Grace is how long after its context was canceled a handler may continue before it is given up: the end of its
 	// attempt is written as if it had returned then, another handler may take its slot, and its further writes are
@@ -64,6 +69,9 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 		cfg.Prefetch = 50 * time.Millisecond
 	}
 	cfg.Prefetch = max(0, cfg.Prefetch)
+	if cfg.PrefetchBytes == 0 {
+		cfg.PrefetchBytes = 16 << 20
+	}
 	if cfg.Lease == 0 {
 		cfg.Lease = 30 * time.Second
 	}
@@ -83,6 +91,8 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 		return cfg, fmt.Errorf("queue: DispatcherConfig.PollInterval is %v; it must be at least 1ms", cfg.PollInterval)
 	case cfg.Prefetch > time.Minute:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Prefetch is %v; it must be at most 1m", cfg.Prefetch)
+	case cfg.PrefetchBytes < 1:
+		return cfg, fmt.Errorf("queue: DispatcherConfig.PrefetchBytes is %d; it must be at least 1", cfg.PrefetchBytes)
 	case cfg.Lease < 100*time.Millisecond:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Lease is %v; it must be at least 100ms", cfg.Lease)
 	case cfg.Grace < time.Millisecond:
@@ -167,7 +177,7 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	remove := d.q.local.add(c)
 	defer remove()
 
-	keepers := startServices(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog, c.clockwatch)
+	keepers := startServices(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog, c.clockwatch, c.isolator)
 	completer := startServices(background, c.completer)
 
 	claiming, stopClaiming := context.WithCancel(working)

@@ -98,33 +98,43 @@
 // An attempt that does not complete its job ends in one of three ways. Each has its own count and its own bound:
 //
 //   - failed: the handler returned an error or panicked. Options.MaxAttempts failures end the job.
-//   - interrupted: Defer, a shutdown, or a lease that could not be kept. Budget.Interruptions bounds it generously, against jobs
-//     that defer for ever.
+//   - interrupted: Defer, a shutdown, or a lease that could not be kept. Budget.Interruptions bounds it generously,
+//     against jobs that defer for ever.
 //   - crashed: the process died. Budget.Crashes bounds it, against jobs that kill their workers.
+//
+// A death is charged to the jobs that are known to have begun: those that had run for a second, the only job of the
+// process, and suspects. The others are given back and count as nothing. All jobs that a dead process held are suspects
+// until an attempt ends otherwise. A process runs one suspect at a time beside other jobs, each for a turn of at most a
+// minute. A suspect that has crashed more than once runs alone: the process lets its other jobs end first. So a job
+// that kills its process soon dies alone and fails, and the innocent ones complete. Suspects wait between attempts,
+// from the second crash on for about 1 s, 2 s, 4 s, … up to 5 minutes.
 //
 // [Queue.Retry] gives a failed or canceled job its whole budgets back.
 //
 // # What happens when
 //
-//   - A handler returns an error: the job waits as RetryPolicy says and runs again. RetryAfter chooses another wait, Fatal ends
-//     the job as failed, and Cancel as canceled.
+//   - A handler returns an error: the job waits as RetryPolicy says and runs again. RetryAfter chooses another wait,
+//     Fatal ends the job as failed, and Cancel as canceled.
 //   - A handler panics, or calls runtime.Goexit: that is a failure, kept with its stack. Other jobs are not affected.
-//   - A payload does not decode into its type: the job fails at once, since a retry would not help.
-//   - A handler takes longer than WithTimeout allows: its context is canceled with the cause ErrTimeout, and the error it then
-//     returns is a failure that says how long it ran.
-//   - A job is canceled while it runs: its handler's context is canceled with the cause ErrCanceled, at once in the same process,
-//     at the next heartbeat in another. The handler's result is ignored.
-//   - A handler ignores that its context was canceled: after DispatcherConfig.Grace it is given up. The end of its attempt is
-//     written with its stack, as a failure after a timeout, so that the job runs again or has failed. Its lease is gone, and its
-//     further writes are refused. Another handler takes its slot, for at most as many handlers as Workers; beyond that, slots
-//     stay taken until their handlers return. DispatcherConfig.OnStuck is called.
-//   - The dispatcher is stopped: it claims no more, waits for its handlers, cancels them with the cause ErrShutdown, waits again,
-//     and gives back the jobs that did not end, without spending an attempt. Run's error names handlers that still did not
-//     return; their leases are gone, so they can write nothing.
-//   - The process is killed: its jobs run again after a lease, or at once when the next dispatcher is DispatcherConfig.Exclusive.
-//     Committed writes stay; uncommitted writes have not happened.
-//   - The database is away: claims are tried again after the poll interval, at the latest after a second, and the ends of jobs
-//     until they are written.
+//   - A payload, or the stored result or cursor of a step, does not decode into its type: a newer version of the
+//     program may have written it. The job is given back as interrupted, with waits from 1 s to 5 minutes. It fails if
+//     no handler could read it for 24 hours, and its error names the workers that have tried.
+//   - A handler takes longer than WithTimeout allows: its context is canceled with the cause ErrTimeout, and the
+//     error it then returns is a failure that says how long it ran.
+//   - A job is canceled while it runs: its handler's context is canceled with the cause ErrCanceled, at once in the
+//     same process, at the next heartbeat in another. The handler's result is ignored.
+//   - A handler ignores that its context was canceled: after DispatcherConfig.Grace it is given up. The end of its
+//     attempt is written with its stack, as a failure after a timeout, so that the job runs again or has failed. Its
+//     lease is gone, and its further writes are refused. Another handler takes its slot, for at most as many handlers
+//     as Workers; beyond that, slots stay taken until their handlers return. DispatcherConfig.OnStuck is called.
+//   - The dispatcher is stopped: it claims no more, waits for its handlers, cancels them with the cause ErrShutdown,
+//     waits again, and gives back the jobs that did not end, without spending an attempt. Run's error names handlers
+//     that still did not return; their leases are gone, so they can write nothing.
+//   - The process is killed: its jobs run again after a lease, or at once when the next dispatcher is
+//     DispatcherConfig.Exclusive, one at a time (see Budgets). Committed writes stay; uncommitted writes
+//     have not happened.
+//   - The database is away: claims are tried again after the poll interval, at the latest after a second, and the
+//     ends of jobs until they are written.
 //
 // # Keys
 //
@@ -132,8 +142,8 @@
 // key keeps jobs from overlapping: it is free again when its job completes, fails for good or is canceled, and a job
 // that is retried by hand must get it back. A [ForPeriod] key is taken at most once in a period, whatever the outcome
 // of the job. With a [Coalesce] key one run serves all requests made meanwhile: one job runs and at most one waits.
-// While a key is taken, enqueueing the same type and payload returns the holder's id, and anything else returns
-// [ErrKeyConflict], which shows the first difference.
+// While a key is taken, enqueueing the same type returns the holder's id, and shows the first difference of the
+// payloads, if any. Another type returns [ErrKeyConflict], also after the holder's row was pruned.
 //
 // # Limits
 //
@@ -182,8 +192,9 @@
 // [DispatcherConfig].Prefetch, 50 ms: short jobs do not cost a claim each, and long jobs are left to other processes.
 // If claims take long, it claims further ahead, so that its handlers do not wait for them: four times the duration of a
 // claim, and at most ten times Prefetch. It uses the recent run time of handlers, and claims at most twice as many as
-// before. Jobs that wait in a process are running in the database, under its lease. Jobs that wait too long, or have
-// not begun at a stop, are given back and count as nothing.
+// before, and no more payload than [DispatcherConfig].PrefetchBytes, 16 MiB. Jobs that wait in a process are running in
+// the database, under its lease. Jobs that wait too long, or have not begun at a stop, are given back and count as
+// nothing.
 //
 // # Schedules
 //

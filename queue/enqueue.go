@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,8 +17,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Enqueue stores a job. When its key is taken by a job of the same type and payload, the result names that job; by a
-// different job, the error is [ErrKeyConflict].
+// Enqueue stores a job. When its key is taken by a job of the same type, the result names that job; by one of another
+// type, the error is [ErrKeyConflict]. [Config].StrictKeys makes another payload that error as well.
 func (q *Queue) Enqueue(ctx context.Context, job NewJob) (EnqueueResult, error) {
 	return one(q.EnqueueMany(ctx, []NewJob{job}))
 }
@@ -60,7 +61,7 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult
 	}
 	if q.groups != nil && !q.observed(ctx) && !slices.ContainsFunc(rows, needsTransaction) {
 		if err := q.groups.InsertGroup(ctx, rows); err != nil {
-			return nil, wrap("enqueue", "", err)
+			return nil, wrap("enqueue", "", q.foreign(ctx, err))
 		}
 		return inserted(rows), nil
 	}
@@ -70,9 +71,24 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult
 		return err
 	})
 	if err != nil {
-		return nil, wrap("enqueue", "", err)
+		return nil, wrap("enqueue", "", q.foreign(ctx, err))
 	}
 	return results, nil
+}
+
+// foreign adds [driver.ErrForeignTables] to the error of a missing column or table if the table jobs is not the
+// queue's.
+func (q *Queue) foreign(ctx context.Context, err error) error {
+	text := err.Error()
+	if !strings.Contains(text, "column") && !strings.Contains(text, "no such table: job") &&
+		!strings.Contains(text, `relation "job`) {
+		return err
+	}
+	checker, ok := driver.As[driver.TableChecker](q.driver)
+	if ok && errors.Is(checker.CheckTables(ctx), driver.ErrForeignTables) {
+		return fmt.Errorf("%w: %w", driver.ErrForeignTables, err)
+	}
+	return err
 }
 
 // needsTransaction reports whether more than a row is read or written for the job.
@@ -163,12 +179,12 @@ func (q *Queue) insert(ctx context.Context, tx *driver.WriteTx, rows []driver.In
 	}
 	results := make([]EnqueueResult, len(answers))
 	for i := range answers {
+		results[i] = EnqueueResult{ID: answers[i].ID, Duplicate: answers[i].Duplicate}
 		if answers[i].Conflict {
-			if err := q.conflict(rows, i, &answers[i]); err != nil {
+			if results[i].Difference, err = q.conflict(rows, i, &answers[i]); err != nil {
 				return nil, err
 			}
 		}
-		results[i] = EnqueueResult{ID: answers[i].ID, Duplicate: answers[i].Duplicate}
 	}
 	if q.observed(ctx) {
 		if err := q.record(ctx, tx, enqueuedEvents(tx, rows, results)...); err != nil {

@@ -23,7 +23,7 @@ var (
 	ErrFinished = driver.ErrFinished
 	// ErrNotFinished: the job is queued or running, and so cannot be retried.
 	ErrNotFinished = driver.ErrNotFinished
-	// ErrKeyConflict: the idempotency key is taken by a job with another type or payload.
+	// ErrKeyConflict: the idempotency key is taken by a job with another type, or payload: see [Config].StrictKeys.
 	ErrKeyConflict = driver.ErrKeyConflict
 	// ErrStepFinished: the step has its result, and no more progress to be saved.
 	ErrStepFinished = driver.ErrStepFinished
@@ -100,10 +100,14 @@ func hint(op string, err error) string {
 		return "call it before the transaction's Commit or Rollback, or before the function given to Write returns"
 	}
 	switch text := err.Error(); {
+	case strings.Contains(text, `prepared statement "stmtcache`):
+		return "behind PgBouncer, or another pooler that shares connections, set postgres.Config.Pooled"
 	case strings.Contains(text, "already exists"):
 		return ""
 	case strings.Contains(text, "no such table: job"):
 		return driver.ErrNoTables.Error()
+	case errors.Is(err, driver.ErrForeignTables):
+		return ""
 	case strings.Contains(text, `relation "job`):
 		return driver.ErrNoTables.Error() + ", or correct the connection's search_path"
 	}

@@ -299,8 +299,9 @@ func (q *Queue) recordCrashes(
 	}
 	events := make([]Event, 0, len(jobs))
 	for i := range jobs {
-		if answers[i] == nil {
-			events = append(events, endEvent(&outcomes[i], &jobs[i], time.Time{}).unless(superseded[jobs[i].ID]))
+		why := superseded[jobs[i].ID]
+		if answers[i] == nil && (outcomes[i].Kind != driver.KindReleased || why != "") {
+			events = append(events, endEvent(&outcomes[i], &jobs[i], time.Time{}).unless(why))
 		}
 	}
 	return q.record(ctx, tx, events...)

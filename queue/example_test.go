@@ -183,12 +183,12 @@ func ExampleKey() {
 	fmt.Println(first.Duplicate, err)
 	second, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, once))
 	fmt.Println(second.Duplicate, second.ID == first.ID, err)
-	_, err = q.Enqueue(ctx, Greet.New(Greeting{Name: "Eve"}, once))
-	fmt.Println(errors.Is(err, queue.ErrKeyConflict))
+	third, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Eve"}, once))
+	fmt.Println(third.Duplicate, third.Difference, err)
 	// Output:
 	// false <nil>
 	// true true <nil>
-	// true
+	// true payload.Name is "Ada" there, "Eve" here <nil>
 }
 
 // A job runs at its time, and can be taken back before.

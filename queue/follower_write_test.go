@@ -97,13 +97,20 @@ func changeEnqueued(batch ...queue.NewJob) change {
 	return change{
 		func(m *model) (any, error) { return m.enqueue(batch) },
 		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
-			return q.EnqueueManyTx(ctx, tx, batch)
+			results, err := q.EnqueueManyTx(ctx, tx, batch)
+			for i := range results {
+				if results[i].Difference != "" {
+					results[i].Difference = "some"
+				}
+			}
+			return results, err
 		},
 	}
 }
 
 func (f *follower) newJob(t *rapid.T) queue.NewJob {
-	job := queue.NewJob{Type: "ping", Payload: 1}
+	job := queue.NewJob{Type: rapid.SampledFrom([]string{"ping", "ping", "ping", "pong"}).Draw(t, "type"),
+		Payload: 1}
 	job.Priority = rapid.IntRange(0, 2).Draw(t, "priority")
 	job.MaxAttempts = rapid.SampledFrom([]int{2, 0, 1}).Draw(t, "max attempts")
 	if in := rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, time.Hour, -time.Minute}).Draw(t,

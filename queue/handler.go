@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -50,14 +51,14 @@ func (h handlers) bounded() bool {
 func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error, opts ...HandlerOption) {
 	decode := func(stored json.RawMessage) (payload P, err error) {
 		if err = unmarshal(stored, &payload); err != nil {
-			err = fmt.Errorf("payload does not fit %T: %w", payload, err)
+			err = fmt.Errorf("payload"+unfitText+"%T: %w", payload, err)
 		}
 		return payload, err
 	}
 	run := func(ctx context.Context, a *Attempt) error {
 		payload, err := decode(a.job.Payload)
 		if err != nil {
-			return undecided(err)
+			return a.unfit(ctx, err)
 		}
 		return fn(ctx, &Work[P]{Attempt: a, Payload: payload})
 	}
@@ -74,6 +75,37 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 		d.cfg.Logger.Error("handler is registered after Run and will not be called; call Handle before Run", logJobType,
 			string(t))
 	}
+}
+
+// unfitText is in the error of an attempt whose payload, or stored step, did not fit its handler.
+const unfitText = " does not fit "
+
+// While a program is replaced by a newer version of it, the old one is given jobs that only the new one can read.
+const unfitPatience = 24 * time.Hour
+
+var unfitRetry = RetryPolicy{Base: time.Second, Factor: 2, Cap: 5 * time.Minute, Jitter: 0.25}
+
+// unfit is the verdict on an attempt whose payload, or stored step, does not fit the handler's type.
+func (a *Attempt) unfit(ctx context.Context, cause error) error {
+	if errors.Is(cause, ErrNoCodec) {
+		return undecided(cause)
+	}
+	records, err := a.q.Attempts(ctx, a.job.ID)
+	if err != nil {
+		return Defer(cause, unfitRetry.Base)
+	}
+	records = slices.DeleteFunc(records, func(r AttemptRecord) bool { return !strings.Contains(r.Error, unfitText) })
+	records = records[max(0, len(records)-a.job.Interruptions):] // not those before the job was retried by hand
+	if len(records) == 0 || a.q.now().Sub(records[0].FinishedAt) < unfitPatience {
+		return Defer(cause, unfitRetry.after(len(records)+1))
+	}
+	workers := []string{a.job.WorkerID}
+	for _, r := range records {
+		workers = append(workers, r.WorkerID)
+	}
+	slices.Sort(workers)
+	return Fatal(fmt.Errorf("%w (refused since %s by the workers %s)", cause, records[0].FinishedAt.Format(time.RFC3339),
+		strings.Join(slices.Compact(workers), ", ")))
 }
 
 // complete applies the options and the dispatcher's middleware to a handler.

@@ -163,7 +163,9 @@ func TestHandlerOptionsAreChecked(t *testing.T) {
 		"middleware": {cfg: queue.DispatcherConfig{Middleware: []queue.Middleware{nil}}, opt: queue.WithConcurrency(1),
 			text: "DispatcherConfig.Middleware[0] is nil"},
 		"middleware that returns nothing": {opt: queue.WithConcurrency(1),
-			cfg:  queue.DispatcherConfig{Middleware: []queue.Middleware{func(queue.HandlerFunc) queue.HandlerFunc { return nil }}},
+			cfg: queue.DispatcherConfig{Middleware: []queue.Middleware{func(queue.HandlerFunc) queue.HandlerFunc {
+				return nil
+			}}},
 			text: "DispatcherConfig.Middleware[0] returned nil"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +252,7 @@ func TestHandlerThatIgnoresItsTimeoutIsGivenUp(t *testing.T) {
 		release, wrote := make(chan struct{}), make(chan error, 1)
 		var told []queue.StuckHandler
 		d, err := queue.NewDispatcher(exact, &queue.DispatcherConfig{Workers: 1, Grace: 20 * time.Second,
-			OnStuck: func(_ context.Context, h queue.StuckHandler) { told = append(told, h) }})
+			Drain: 5 * time.Second, OnStuck: func(_ context.Context, h queue.StuckHandler) { told = append(told, h) }})
 		require.NoError(t, err)
 		queue.Handle(d, ping, func(_ context.Context, w *queue.Work[int]) error {
 			if w.Job.Attempt > 1 {
@@ -266,7 +268,7 @@ func TestHandlerThatIgnoresItsTimeoutIsGivenUp(t *testing.T) {
 		began := time.Now()
 		err = d.RunUntilIdle(t.Context())
 		require.ErrorContains(t, err, "handlers did not return after their contexts were canceled: ping "+id)
-		require.Less(t, time.Since(began), 90*time.Second, "a handler that was given up is not waited for")
+		require.Less(t, time.Since(began), 90*time.Second, "a handler that was given up is waited for no longer than Drain")
 
 		got := job(t, q, id)
 		require.Equal(t, queue.StateCompleted, got.State,

@@ -91,8 +91,9 @@ func TestRunUntilIdleSaysWhatItWaitsFor(t *testing.T) {
 		soon := enqueue(t, q, nil)
 		late := enqueue(t, q, &queue.Options{NotBefore: week})
 		lines := untilIdle(t, q)
-		require.Equal(t, []string{`level=INFO msg="not idle yet: waiting for jobs that are not due, limited, or running in other processes" ` +
-			`queued=1 running_elsewhere=0 paused=0 next_due=` + week.UTC().Format("2006-01-02T15:04:05.000Z")}, lines,
+		require.Equal(t,
+			[]string{`level=INFO msg="not idle yet: waiting for jobs that are not due, limited, or running in other processes" ` +
+				`queued=1 running_elsewhere=0 paused=0 next_due=` + week.UTC().Format("2006-01-02T15:04:05.000Z")}, lines,
 			"once")
 		for _, id := range []string{soon, late} {
 			require.Equal(t, queue.StateCompleted, job(t, q, id).State)

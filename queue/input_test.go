@@ -319,7 +319,7 @@ func TestBadNamesOfStepsAreRefused(t *testing.T) {
 func TestAnErrorSaysOnceWhatWasDone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.Driver(), nil)
+		q := on(t, db.Driver(), &queue.Config{StrictKeys: true})
 		id := enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
 		_, err := q.Enqueue(t.Context(), ping.New(2, &queue.Options{Key: queue.Forever("k")}))
 		require.EqualError(t, err, "queue: enqueue "+id+

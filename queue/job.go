@@ -144,6 +144,9 @@ type EnqueueResult struct {
 	ID string
 	// Duplicate: the key was taken, nothing was written, and ID is the job that holds the key.
 	Duplicate bool
+	// Difference is the first difference between the payloads where a duplicate has another one than the job that holds
+	// the key, such as `payload.to is "ann" there, "bob" here`. Empty: they are the same.
+	Difference string
 }
 
 // A StepRecord is a named part of a job whose result is stored, so that a later attempt does not run it again.

@@ -1,30 +1,30 @@
 package queue
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jsondiff"
 )
 
 // A KeyScope is how long an idempotency key keeps others out: "forever", "unfinished", "period" or "coalesce".
 type KeyScope = driver.KeyScope
 
-// A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
-// job's id, and anything else fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or
+// A Key makes enqueueing idempotent: while it is taken, enqueueing a job of the same type again returns the first job's
+// id, and says in [EnqueueResult].Difference whether its payload is another. It belongs to the type that has taken it:
+// enqueueing another type fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or
 // [Coalesce].
 type Key = driver.Key
 
 // Forever is a key that is never freed: a job with this name is enqueued once.
 func Forever(name string) Key { return Key{Name: name, Scope: driver.KeyForever} }
 
-// WhileUnfinished is a key that is free again when its job has finished: jobs with this name do not overlap.
+// WhileUnfinished is a key that is free again when its job has finished: jobs with this name do not overlap. A request
+// that comes while the job runs is a duplicate, although the job may have read before what the request is about. If
+// each request must be seen by a run that begins after it, use [Coalesce].
 func WhileUnfinished(name string) Key { return Key{Name: name, Scope: driver.KeyUnfinished} }
 
 // ForPeriod is a key that is taken for a period from the enqueueing on, whatever the outcome of the job: at most one
@@ -59,9 +59,9 @@ func validKey(k Key) error {
 	return validText("Key.Name", k.Name, maxKeyLength)
 }
 
-// conflict describes the difference between rows[i] and the job that has its key. It returns nil if there is none:
-// another codec, or another key of it, has made the holder's fingerprint.
-func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertResult) error {
+// conflict describes the difference between rows[i] and the job that has its key, or returns it as an error where it is
+// one. It returns nothing if there is none: another codec, or another key of it, has made the holder's fingerprint.
+func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertResult) (difference string, err error) {
 	given, held := &rows[i], result.Holder
 	if held == nil {
 		held = &driver.KeyHolder{}
@@ -73,129 +73,30 @@ func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertRe
 	}
 	payload, err := q.codecs.decode(given.Payload, payloadPlace(given.Type, given.ID))
 	if err == nil && slices.Contains(q.codecs.fingerprints(given.Type, payload), held.Fingerprint) {
-		return nil
+		return "", nil
 	}
-	var hint string
+	refused := q.strictKeys
 	switch {
 	case held.Type == "":
-		hint = "that job, which is no longer kept, has another type or payload"
+		difference = "that job, which is no longer kept, has another type or payload" // of before keys had types
 	case held.Type != given.Type:
-		hint = fmt.Sprintf("that job is of type %s, this one of type %s", held.Type, given.Type)
+		refused = true
+		difference = fmt.Sprintf("that job is of type %s, this one of type %s", held.Type, given.Type)
+	case held.Payload == nil:
+		difference = "that job, which is no longer kept, has another payload"
 	default:
 		// An error does not show values that a codec hides.
 		hidden := isEncoded(held.Payload) || isEncoded(given.Payload)
 		there, errThere := q.codecs.decode(held.Payload, payloadPlace(held.Type, result.ID))
-		if hint = difference(there, payload, hidden); err != nil || errThere != nil {
-			hint = "the payloads differ"
+		if difference = jsondiff.First(there, payload, hidden); err != nil || errThere != nil {
+			difference = "the payloads differ"
 		}
 	}
-	return &Error{Op: "enqueue", JobID: result.ID, Err: fmt.Errorf("%w: %q", ErrKeyConflict, given.Key.Name),
-		Hint: hint + "; use another key"}
-}
-
-// difference names the first place in which two payloads differ and, unless hidden, their values there.
-func difference(held, given []byte, hidden bool) string {
-	a, errA := decodeAny(held)
-	b, errB := decodeAny(given)
-	if errA != nil || errB != nil {
-		return "the payloads differ"
+	if !refused {
+		return difference, nil
 	}
-	path, x, y := firstDifference("payload", a, b)
-	if path == "" {
-		return "the payloads differ only in how they are written"
-	}
-	if hidden {
-		return cut(path, maxPath) + " is another there"
-	}
-	return fmt.Sprintf("%s is %s there, %s here", cut(path, maxPath), brief(x), brief(y))
-}
-
-func decodeAny(text []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
-}
-
-// absent represents a member or an element that one side lacks.
-type absent struct{}
-
-// firstDifference returns an empty path for values that are the same. Members are gone through in the order of their
-// names.
-func firstDifference(path string, a, b any) (where string, x, y any) {
-	switch a := a.(type) {
-	case map[string]any:
-		if b, ok := b.(map[string]any); ok {
-			return differentMember(path, a, b)
-		}
-	case []any:
-		if b, ok := b.([]any); ok {
-			return differentElement(path, a, b)
-		}
-	}
-	if reflect.DeepEqual(a, b) {
-		return "", nil, nil
-	}
-	return path, a, b
-}
-
-func differentMember(path string, a, b map[string]any) (where string, x, y any) {
-	names := maps.Clone(a)
-	maps.Copy(names, b)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if where, x, y = firstDifference(path+"."+name, member(a, name), member(b, name)); where != "" {
-			return where, x, y
-		}
-	}
-	return "", nil, nil
-}
-
-func member(object map[string]any, name string) any {
-	if v, ok := object[name]; ok {
-		return v
-	}
-	return absent{}
-}
-
-func differentElement(path string, a, b []any) (where string, x, y any) {
-	for i := range max(len(a), len(b)) {
-		if where, x, y = firstDifference(fmt.Sprintf("%s[%d]", path, i), element(a, i), element(b, i)); where != "" {
-			return where, x, y
-		}
-	}
-	return "", nil, nil
-}
-
-func element(list []any, i int) any {
-	if i < len(list) {
-		return list[i]
-	}
-	return absent{}
-}
-
-// An error shows this many characters of a value and of its path.
-const (
-	maxBrief = 80
-	maxPath  = 200
-)
-
-func brief(v any) string {
-	if v == (any)(absent{}) {
-		return "absent"
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprintf("a %T", v)
-	}
-	return cut(string(text), maxBrief)
-}
-
-// cut shortens text to so many characters.
-func cut(text string, limit int) string {
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return text
+	return "", &Error{Op: "enqueue", JobID: result.ID, Err: fmt.Errorf("%w: %q", ErrKeyConflict, given.Key.Name),
+		Hint: difference + "; use another key"}
 }
 
 // A job that coalesces, and was to run again, is canceled by [driver.Finisher].Finish if another already waits under

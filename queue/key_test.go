@@ -39,7 +39,11 @@ func TestKeyConflictShowsTheDifference(t *testing.T) {
 			opts := &queue.Options{Key: queue.Forever("k")}
 			held, err := q.Enqueue(t.Context(), queue.NewJob{Type: "t", Payload: c.held, Options: *opts})
 			require.NoError(t, err)
-			_, err = q.Enqueue(t.Context(), queue.NewJob{Type: "t", Payload: c.given, Options: *opts})
+			same, err := q.Enqueue(t.Context(), queue.NewJob{Type: "t", Payload: c.given, Options: *opts})
+			require.NoError(t, err, "the key alone decides")
+			require.Equal(t, queue.EnqueueResult{ID: held.ID, Duplicate: true, Difference: c.hint}, same)
+			strict := on(t, q.DB().Driver(), &queue.Config{StrictKeys: true})
+			_, err = strict.Enqueue(t.Context(), queue.NewJob{Type: "t", Payload: c.given, Options: *opts})
 			require.ErrorIs(t, err, queue.ErrKeyConflict)
 			var e *queue.Error
 			require.ErrorAs(t, err, &e)
@@ -55,6 +59,14 @@ func TestKeyConflictNamesTheOtherType(t *testing.T) {
 	_, err := q.Enqueue(t.Context(), queue.NewJob{Type: "pong", Payload: 1,
 		Options: queue.Options{Key: queue.Forever("k")}})
 	require.ErrorContains(t, err, "(that job is of type ping, this one of type pong; use another key)")
+	execute(t, q, "DELETE FROM jobs") // as pruning does
+	_, err = q.Enqueue(t.Context(), queue.NewJob{Type: "pong", Payload: 1,
+		Options: queue.Options{Key: queue.Forever("k")}})
+	require.ErrorIs(t, err, queue.ErrKeyConflict)
+	again, err := q.Enqueue(t.Context(), ping.New(2, &queue.Options{Key: queue.Forever("k")}))
+	require.NoError(t, err)
+	require.True(t, again.Duplicate)
+	require.Equal(t, "that job, which is no longer kept, has another payload", again.Difference)
 }
 
 // A job that coalesces and fails while another waits under its key does not run again, and nobody is told that it will.

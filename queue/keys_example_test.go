@@ -26,14 +26,13 @@ func ExampleForPeriod() {
 	second, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, daily))
 	fmt.Println(second.Duplicate, err)
 
-	_, err = q.Enqueue(ctx, Greet.New(Greeting{Name: "Bob"}, daily))
-	var e *queue.Error
-	fmt.Println(errors.Is(err, queue.ErrKeyConflict), errors.As(err, &e))
-	fmt.Println(e.Hint)
+	third, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Bob"}, daily))
+	fmt.Println(third.Duplicate, err)
+	fmt.Println(third.Difference)
 	// Output:
 	// true <nil>
-	// true true
-	// payload.Name is "Ada" there, "Bob" here; use another key
+	// true <nil>
+	// payload.Name is "Ada" there, "Bob" here
 }
 
 // However often something changes while one job works, one more is enough.

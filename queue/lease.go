@@ -62,7 +62,8 @@ type heartbeater struct {
 
 func (h *heartbeater) run(ctx context.Context) {
 	h.overdue = time.AfterFunc(h.lease, func() {
-		h.log.ErrorContext(ctx, "no heartbeat was written for a lease: nobody can know that this process lives, and its jobs may run elsewhere")
+		h.log.ErrorContext(ctx,
+			"no heartbeat was written for a lease: nobody can know that this process lives, and its jobs may run elsewhere")
 		h.running.cancelAll(ErrLeaseLost)
 	})
 	defer h.overdue.Stop()
@@ -271,9 +272,12 @@ func (r *rescuer) takeOver(ctx context.Context, w driver.Worker) error {
 		if jobs = jobsOf(held); err != nil || len(jobs) == 0 {
 			return err
 		}
+		// A worker without handlers has called Claim, and was given all its jobs to run.
+		byHand := w.Beat >= 0 && w.Types == nil
 		outcomes := make([]driver.Outcome, len(jobs))
 		for i := range jobs {
-			outcomes[i] = judgeCrash(&jobs[i], tx.Now(), q.budget)
+			begun := byHand || len(jobs) == 1 || held[i].Begun()
+			outcomes[i] = judgeCrash(&jobs[i], tx.Now(), q.budget, begun)
 		}
 		answers, err := q.driver.Finish(ctx, tx, outcomes)
 		if err != nil {

@@ -77,7 +77,7 @@ const (
 // than the limit allows. A pause stays. Jobs that the limit holds back are kept apart and slow no others; if very many
 // are queued, moving them takes the database a while.
 func (q *Queue) SetLimit(ctx context.Context, target Target, limit Limit) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		return q.SetLimitTx(ctx, tx, target,
 			limit)
 	})
@@ -106,7 +106,9 @@ func (q *Queue) SetLimitTx(ctx context.Context, tx Tx, target Target, limit Limi
 // RemoveLimit lets the jobs of the target run freely again, unless another limit is about them or they are paused. It
 // is no error when there is no limit.
 func (q *Queue) RemoveLimit(ctx context.Context, target Target) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RemoveLimitTx(ctx, tx, target) })
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.RemoveLimitTx(ctx, tx, target)
+	})
 }
 
 // RemoveLimitTx is RemoveLimit as part of a transaction.
@@ -125,7 +127,7 @@ func (q *Queue) RemoveLimitTx(ctx context.Context, tx Tx, target Target) error {
 // Pause keeps the jobs of the target from being claimed, on all machines, until [Queue.Resume]. Running jobs continue,
 // and jobs can be enqueued. A pause is durable. Pausing again is no error.
 func (q *Queue) Pause(ctx context.Context, target Target) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseTx(ctx, tx, target) })
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseTx(ctx, tx, target) })
 }
 
 // PauseTx is Pause as part of a transaction.
@@ -141,7 +143,7 @@ func (q *Queue) PauseTx(ctx context.Context, tx Tx, target Target) error {
 // Resume ends the pause of exactly this target: a type stays paused while [ForAll] is. It is no error when there is
 // none.
 func (q *Queue) Resume(ctx context.Context, target Target) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeTx(ctx, tx, target) })
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeTx(ctx, tx, target) })
 }
 
 // ResumeTx is Resume as part of a transaction.
@@ -205,7 +207,9 @@ func (l Limit) validate() error {
 	case l.Rate == 0 && (l.Per != 0 || l.Burst != 0):
 		return fmt.Errorf("%w: Limit.Rate is 0, but Per (%v) or Burst (%d) is not", ErrInvalidLimit, l.Per, l.Burst)
 	case l.Rate == 0 && l.MaxRunning == 0:
-		return fmt.Errorf("%w: Limit.MaxRunning and Limit.Rate are both 0; use RemoveLimit to lift a limit, Pause to let nothing run", ErrInvalidLimit)
+		return fmt.Errorf(
+			"%w: Limit.MaxRunning and Limit.Rate are both 0; use RemoveLimit to lift a limit, Pause to let nothing run",
+			ErrInvalidLimit)
 	case l.Rate == 0:
 		return nil
 	case l.Per < minPer || l.Per > maxPer:

@@ -25,8 +25,11 @@ func (m *model) enqueue(batch []queue.NewJob) ([]queue.EnqueueResult, error) {
 		if job.Key.Name != "" {
 			if holder := m.take(job, batch[i].Key.Period); holder.JobID != job.ID {
 				results[i] = queue.EnqueueResult{ID: holder.JobID, Duplicate: true}
-				if holder.jobType != job.Type || holder.payload != string(payload) {
+				switch {
+				case holder.jobType != job.Type:
 					return nil, queue.ErrKeyConflict
+				case holder.payload != string(payload):
+					results[i].Difference = "some"
 				}
 				continue
 			}
@@ -198,12 +201,19 @@ var failures = map[string]error{
 	"defer": queue.Defer(errBroken, 0), "defer for long": queue.Defer(errBroken, time.Hour),
 }
 
-// crash lets another process take over the jobs of all workers.
+// crash lets another process take over the jobs of all workers. Of one that is not registered it is not known whether
+// it had begun several.
 func (m *model) crash() {
+	held := make(map[string]int)
+	for _, j := range m.inState(queue.StateRunning) {
+		held[j.WorkerID]++
+	}
 	for _, j := range m.inState(queue.StateRunning) {
 		out := driver.Outcome{Lease: j.Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: m.now,
 			Error: "worker " + j.WorkerID + " died"}
-		if j.Crashes+1 > modelBudget.Crashes {
+		if _, registered := m.workers[j.WorkerID]; !registered && held[j.WorkerID] > 1 {
+			out.Kind = driver.KindReleased
+		} else if j.Crashes+1 > modelBudget.Crashes {
 			out.State = queue.StateFailed
 			out.Error += fmt.Sprintf(" (gave up after %d crashes: the job may be what kills its workers)", j.Crashes+1)
 		}

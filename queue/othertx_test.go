@@ -188,7 +188,8 @@ func TestAPoolInDisguiseIsNoTransaction(t *testing.T) {
 func TestATransactionThatIsOverIsRefused(t *testing.T) {
 	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
 		for _, seen := range []bool{false, true} {
-			for name, end := range map[string]func(f foreign) error{"commit": func(f foreign) error { return f.commit() }, "rollback": func(f foreign) error { return f.rollback() }} {
+			for name, end := range map[string]func(f foreign) error{"commit": func(f foreign) error { return f.commit() },
+				"rollback": func(f foreign) error { return f.rollback() }} {
 				f := begin(t)
 				if seen {
 					require.NoError(t, q.SetLimitTx(t.Context(), f.tx, queue.ForKey("k"), queue.Limit{MaxRunning: 1}))

@@ -35,6 +35,9 @@ type Config struct {
 	Retry RetryPolicy
 	// Budget bounds interruptions and crashes.
 	Budget Budget
+	// StrictKeys makes enqueueing with a taken [Key] and another payload fail with [ErrKeyConflict]. Otherwise the key
+	// alone decides, so that a program that adds a field to a payload still finds the jobs of its earlier version.
+	StrictKeys bool
 	// MaxPayload is the maximum number of bytes of the JSON of a payload, of a result, and of a step's result or
 	// cursor. Default 1 MiB; at least 1. Store larger values elsewhere, and put their name into the payload.
 	MaxPayload int
@@ -65,6 +68,7 @@ type Queue struct {
 
 	types      []string
 	maxPayload int
+	strictKeys bool
 	retention  Retention
 	codecs     codecs
 }
@@ -101,12 +105,13 @@ func New(db DB, cfg *Config) (*Queue, error) {
 	}
 	return &Queue{
 		db: db, driver: db.Driver(), options: optionsOf(db.Driver()), log: c.Logger, retry: c.Retry,
-		budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
+		budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload, strictKeys: c.StrictKeys,
 		retention: c.Retention, codecs: codecs, telemetry: t,
 	}, nil
 }
 
-var errNoQueue = errors.New("the Queue was not made: open a database with queue/sqlite or queue/postgres, and make one with queue.New")
+var errNoQueue = errors.New(
+	"the Queue was not made: open a database with queue/sqlite or queue/postgres, and make one with queue.New")
 
 // made refuses a queue that a program has made by itself, or none.
 func (q *Queue) made() error {

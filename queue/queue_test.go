@@ -72,7 +72,7 @@ func TestEnqueueDefaults(t *testing.T) {
 func TestEnqueueManyIsAllOrNothing(t *testing.T) {
 	q := queuetest.New(t)
 	held := enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
-	_, err := q.EnqueueMany(t.Context(),
+	_, err := on(t, q.DB().Driver(), &queue.Config{StrictKeys: true}).EnqueueMany(t.Context(),
 		[]queue.NewJob{ping.New(1, nil), ping.New(2, &queue.Options{Key: queue.Forever("k")})})
 	require.ErrorIs(t, err, queue.ErrKeyConflict)
 	require.EqualError(t, err, "queue: enqueue "+held+
@@ -233,7 +233,7 @@ func TestMigrate(t *testing.T) {
 		var version int
 		require.NoError(t, db.Reader().Get(&version,
 			"SELECT MAX(version) FROM postroom_migrations WHERE package = 'queue'"))
-		require.Equal(t, 1, version)
+		require.Equal(t, 2, version)
 	})
 }
 

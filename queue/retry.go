@@ -32,19 +32,16 @@ var (
 
 // after is the wait after the given number of failures; the first is 1.
 func (p RetryPolicy) after(failures int) time.Duration {
+	wait := p.Cap
+	if grown := float64(p.Base) * math.Pow(p.Factor, float64(failures-1)); grown < float64(wait) {
+		wait = time.Duration(grown)
+	}
 	b := backoff.ExponentialBackOff{
-		InitialInterval:     p.Base,
-		Multiplier:          p.Factor,
-		MaxInterval:         p.Cap,
-		RandomizationFactor: p.Jitter,
-		Clock:               backoff.SystemClock,
+		InitialInterval: wait, Multiplier: 1, MaxInterval: wait, RandomizationFactor: p.Jitter,
+		Clock: backoff.SystemClock,
 	}
 	b.Reset()
-	delay := b.NextBackOff()
-	for range min(failures, 64) - 1 {
-		delay = b.NextBackOff()
-	}
-	return delay
+	return b.NextBackOff()
 }
 
 // maxRetryCap keeps sums of delays well below the maximum of a duration.
@@ -70,8 +67,8 @@ func (p RetryPolicy) validate() error {
 type Budget struct {
 	// Interruptions is how many deferrals and shutdowns a job survives; the next one ends it. Default 1000.
 	Interruptions int
-	// Crashes is how many deaths of its process a job survives. The next one ends it, since the job may kill its
-	// workers. Default 5.
+	// Crashes is how many deaths of its process a job survives that had begun. The next one ends it, since the job may
+	// kill its workers. Default 5.
 	Crashes int
 }
 
@@ -114,6 +111,9 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 		out.State = StateFailed
 	case v.canceled:
 		out.State, out.Kind = StateCanceled, KindCanceled
+	case errors.Is(err, driver.ErrDeadlock) && v.delay == 0 && !v.spared:
+		v.delay = policy.after(job.Interruptions + 1)
+		fallthrough
 	case v.spared:
 		out.Kind = KindInterrupted
 		if job.Interruptions >= budget.Interruptions {
@@ -129,20 +129,6 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 			delay = policy.after(job.Failures + 1)
 		}
 		out.NotBefore = now.Add(delay)
-	}
-	return out
-}
-
-// judgeCrash returns the outcome of a job whose worker died.
-func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
-	out := driver.Outcome{
-		Lease: job.lease(), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
-		Error: fmt.Sprintf("worker %s died", job.WorkerID),
-	}
-	if job.Crashes >= budget.Crashes {
-		out.State = StateFailed
-		out.Error = fmt.Sprintf("%s (gave up after %d crashes: the job may be what kills its workers)", out.Error,
-			job.Crashes+1)
 	}
 	return out
 }
@@ -177,7 +163,8 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 	}
 	for _, state := range filter.States {
 		if state != StateFailed && state != StateCanceled {
-			return RedriveResult{}, fmt.Errorf("queue: redrive: Filter.States has %s; only failed and canceled jobs can be retried", state)
+			return RedriveResult{}, fmt.Errorf(
+				"queue: redrive: Filter.States has %s; only failed and canceled jobs can be retried", state)
 		}
 	}
 	var done RedriveResult
@@ -227,7 +214,7 @@ func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]
 // is [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] if another job has taken
 // its key since.
 func (q *Queue) Retry(ctx context.Context, jobID string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RetryTx(ctx, tx, jobID) })
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RetryTx(ctx, tx, jobID) })
 }
 
 // RetryTx is Retry as part of a transaction.

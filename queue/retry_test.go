@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/stretchr/testify/require"
 )
 
@@ -203,10 +204,34 @@ func TestVerdictsOfNil(t *testing.T) {
 	require.ErrorIs(t, queue.Fatal(errBroken), errBroken)
 }
 
-func TestPayloadThatDoesNotDecodeFailsTheJob(t *testing.T) {
+// In a rolling deploy an old worker is given jobs that only a newer one can read.
+func TestAPayloadThatDoesNotFitIsGivenBackToNewerWorkers(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		enqueued, err := q.Enqueue(t.Context(), queue.NewJob{Type: string(ping), Payload: "a word"})
 		require.NoError(t, err)
+		stop := start(t, q, nil, func(context.Context, *queue.Work[int]) error {
+			t.Error("the handler was called")
+			return nil
+		})
+		time.Sleep(time.Hour)
+		require.NoError(t, stop())
+		got := job(t, q, enqueued.ID)
+		require.Equal(t, queue.StateQueued, got.State)
+		require.Zero(t, got.Failures)
+		require.InDelta(t, 20, got.Interruptions, 8)
+		d, err := queue.NewDispatcher(q, nil)
+		require.NoError(t, err)
+		queue.Handle(d, queue.Type[string](ping), func(context.Context, *queue.Work[string]) error { return nil })
+		require.NoError(t, d.RunUntilIdle(t.Context()))
+		require.Equal(t, queue.StateCompleted, job(t, q, enqueued.ID).State)
+	})
+}
+
+func TestAPayloadThatNobodyCanReadFailsAfterADay(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		enqueued, err := q.Enqueue(t.Context(), queue.NewJob{Type: string(ping), Payload: "a word"})
+		require.NoError(t, err)
+		began := time.Now()
 		work(t, q, func(context.Context, *queue.Work[int]) error {
 			t.Error("the handler was called")
 			return nil
@@ -214,6 +239,9 @@ func TestPayloadThatDoesNotDecodeFailsTheJob(t *testing.T) {
 		got := job(t, q, enqueued.ID)
 		require.Equal(t, queue.StateFailed, got.State)
 		require.Contains(t, got.LastError, "payload does not fit int")
+		require.Contains(t, got.LastError, "by the workers ")
+		require.Contains(t, got.LastError, got.WorkerID)
+		require.WithinRange(t, time.Now(), began.Add(24*time.Hour), began.Add(24*time.Hour+10*time.Minute))
 	})
 }
 
@@ -367,7 +395,8 @@ func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, queue.RedriveResult{Queued: 1, KeyTaken: 2}, done)
 		_, err = q.Redrive(t.Context(), queue.Filter{States: []queue.State{queue.StateCompleted}})
-		require.EqualError(t, err, "queue: redrive: Filter.States has completed; only failed and canceled jobs can be retried")
+		require.EqualError(t, err,
+			"queue: redrive: Filter.States has completed; only failed and canceled jobs can be retried")
 
 		n, err := q.CancelAll(t.Context(), queue.Filter{UserID: "ann", States: []queue.State{queue.StateQueued}})
 		require.NoError(t, err)
@@ -376,6 +405,53 @@ func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 8+2, n, "what runs, and what took the keys")
 		_, err = q.CancelAll(t.Context(), queue.Filter{States: []queue.State{queue.StateFailed}})
-		require.EqualError(t, err, "queue: cancel all: Filter.States has failed; only queued and running jobs can be canceled")
+		require.EqualError(t, err,
+			"queue: cancel all: Filter.States has failed; only queued and running jobs can be canceled")
 	})
+}
+
+// A transaction that the database has ended in favor of others is nobody's failure.
+func TestADeadlockIsNoFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		tries := 0
+		work(t, q, func(context.Context, *queue.Work[int]) error {
+			if tries++; tries < 9 {
+				return fmt.Errorf("write: %w", driver.ErrDeadlock)
+			}
+			return nil
+		})
+		got := job(t, q, id)
+		require.Equal(t, queue.StateCompleted, got.State)
+		require.Equal(t, []int{0, 8}, []int{got.Failures, got.Interruptions})
+	})
+}
+
+func TestRedriveGivesAKeyToTheNewest(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.Driver(), nil)
+		var ids []string
+		for i := range 3 {
+			id := enqueue(t, q, &queue.Options{Key: queue.WhileUnfinished("k"), Tags: []string{strconv.Itoa(i)}})
+			require.NoError(t, q.Cancel(t.Context(), id))
+			ids = append(ids, id)
+		}
+		done, err := q.Redrive(t.Context(), queue.Filter{All: true, States: []queue.State{queue.StateCanceled}})
+		require.NoError(t, err)
+		require.Equal(t, queue.RedriveResult{Queued: 1, KeyTaken: 2}, done)
+		require.Equal(t, queue.StateQueued, job(t, q, ids[2]).State)
+	})
+}
+
+// A wait grows until it reaches the cap, however slowly.
+func TestTheWaitReachesItsCap(t *testing.T) {
+	slow := queue.RetryPolicy{Base: time.Second, Factor: 1.1, Cap: time.Hour}
+	require.Equal(t, time.Second, queue.DelayOf(slow, 1))
+	require.InDelta(t, 1.1*float64(time.Second), float64(queue.DelayOf(slow, 2)), 10)
+	require.Less(t, queue.DelayOf(slow, 80), time.Hour)
+	require.Equal(t, time.Hour, queue.DelayOf(slow, 100))
+	require.Equal(t, time.Hour, queue.DelayOf(slow, 1_000_000))
+	steady := queue.RetryPolicy{Base: time.Second, Factor: 1, Cap: time.Hour}
+	require.Equal(t, time.Second, queue.DelayOf(steady, 1_000_000))
 }

@@ -1,17 +1,15 @@
 package queue
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/stacks"
 )
 
 // The runner runs the handlers of claimed jobs and gives the ends of their attempts to the completer.
@@ -37,7 +35,7 @@ func (r *runner) start(ctx context.Context, jobs []driver.Job) {
 		unread := r.q.codecs.readClaimed(job)
 		entries[i] = &entry{
 			attempt: newAttempt(r.q, r.log, job, unread), ctx: ctx, cancel: cancel, claimed: now,
-			timeout: r.handlers[job.Type].timeout,
+			timeout: r.handlers[job.Type].timeout, suspect: job.suspected(),
 		}
 	}
 	for range r.running.add(entries) {
@@ -47,7 +45,7 @@ func (r *runner) start(ctx context.Context, jobs []driver.Job) {
 
 // work runs one job after the other in a slot of its own.
 func (r *runner) work() {
-	self := goroutineID()
+	self := stacks.Self()
 	for e := r.running.next(self); e != nil; e = r.running.next(self) {
 		if !r.runOne(e) {
 			return
@@ -75,6 +73,8 @@ func (r *runner) runOne(e *entry) (goesOn bool) {
 	}()
 	if cause := context.Cause(e.ctx); cause != nil {
 		err = cause // while it waited
+	} else if unmarked := r.mark(e); unmarked != nil {
+		err = unmarked
 	} else {
 		err = r.handlers[e.attempt.job.Type].run(r.q.begin(e), e.attempt)
 	}
@@ -85,6 +85,17 @@ func (r *runner) runOne(e *entry) (goesOn bool) {
 	return true
 }
 
+// mark stores that a suspect begins: if it kills the process, the others that were claimed are not to blame.
+func (r *runner) mark(e *entry) error {
+	if !e.suspect {
+		return nil
+	}
+	if err := r.q.markBegun(e.ctx, e.attempt); err != nil {
+		return Defer(err, 0)
+	}
+	return nil
+}
+
 // ended hands the end of an attempt to the completer, unless its job is no longer ours to write about.
 func (r *runner) ended(e *entry, err error) {
 	a := e.attempt
@@ -93,7 +104,11 @@ func (r *runner) ended(e *entry, err error) {
 	if verdict := a.verdictOf(err); verdict != err { //nolint:errorlint // the very same
 		outcome = r.outcome(e, verdict)
 	}
-	if !r.running.leave(e) {
+	goroutines, held := r.running.leave(e)
+	for range goroutines {
+		go r.work()
+	}
+	if !held {
 		r.log.InfoContext(e.ctx, "handler that was given up has returned",
 			logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt, logError, err)
 		return
@@ -112,9 +127,14 @@ func (r *runner) ended(e *entry, err error) {
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (r *runner) giveBack(claimedBefore time.Time) {
 	for _, a := range r.running.unclaim(claimedBefore) {
-		r.completer.add(newCompletion(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued,
-			Kind: driver.KindReleased, At: r.now()}))
+		r.release(a, time.Time{})
 	}
+}
+
+// release gives back a job that has not begun; zero: it is due as before.
+func (r *runner) release(a *Attempt, notBefore time.Time) {
+	r.completer.add(newCompletion(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued,
+		Kind: driver.KindReleased, NotBefore: notBefore, At: r.now()}))
 }
 
 // outcome is here, on the handler's goroutine, because the handler's values run their own code: an error makes its
@@ -155,7 +175,12 @@ func (r *runner) judge(a *Attempt, err error) driver.Outcome {
 // given up; without a lease they cannot write.
 func (r *runner) drain(ctx context.Context, patience time.Duration) {
 	r.giveBack(time.Now().Add(time.Hour))
-	if r.running.waitIdle(patience) {
+	left, _ := r.running.unclaimSuspects(time.Now().Add(time.Hour)) // nothing is left that a goroutine could run
+	for _, a := range left {
+		r.release(a, time.Time{})
+	}
+	// Handlers that were given up before may return as well. If they do not, there is nothing to cancel.
+	if r.running.wait(patience, r.running.returned) || r.running.waitIdle(0) {
 		return
 	}
 	r.running.cancelAll(ErrShutdown)
@@ -220,18 +245,18 @@ func (r *runner) giveUp(ctx context.Context, match func(e *entry) bool) {
 	if len(stuck) == 0 {
 		return
 	}
-	stacks := stacksOf(stuck)
+	found := stacks.Of(mapped(stuck, func(e *entry) uint64 { return e.goroutine }))
 	for _, e := range stuck {
 		a := e.attempt
 		if a.completed.Load() {
 			r.running.forget(a)
 		} else {
 			outcome := r.outcome(e, errStuck)
-			outcome.Stack = storable(stacks[e])
+			outcome.Stack = storable(found[e.goroutine])
 			r.completer.add(newCompletion(a, outcome))
 		}
 		r.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(),
-			Stack: stacks[e]})
+			Stack: found[e.goroutine]})
 	}
 }
 
@@ -256,42 +281,4 @@ func (r *runner) leaked() error {
 		return fmt.Errorf("queue: handlers did not return after their contexts were canceled: %s", names)
 	}
 	return nil
-}
-
-// goroutineID reads the number that the runtime gives the caller's goroutine, by which its stack is found among all.
-func goroutineID() uint64 {
-	var buf [64]byte
-	return parseGoroutineID(buf[:runtime.Stack(buf[:], false)])
-}
-
-// parseGoroutineID reads "goroutine 17 [running]:"; 0 when the runtime writes it another way.
-func parseGoroutineID(stack []byte) uint64 {
-	number, _, _ := bytes.Cut(bytes.TrimPrefix(stack, []byte("goroutine ")), []byte(" "))
-	id, err := strconv.ParseUint(string(number), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return id
-}
-
-// maxStacks bounds the text of all goroutines' stacks, which is searched for those of stuck handlers.
-const maxStacks = 64 << 20
-
-func stacksOf(stuck []*entry) map[*entry]string {
-	buf := make([]byte, 1<<20)
-	n := runtime.Stack(buf, true)
-	for n == len(buf) && n < maxStacks {
-		buf = make([]byte, 2*len(buf))
-		n = runtime.Stack(buf, true)
-	}
-	byID := make(map[uint64][]byte)
-	for stack := range bytes.SplitSeq(buf[:n], []byte("\n\n")) {
-		byID[parseGoroutineID(stack)] = stack
-	}
-	delete(byID, 0)
-	stacks := make(map[*entry]string, len(stuck))
-	for _, e := range stuck {
-		stacks[e] = string(byID[e.goroutine])
-	}
-	return stacks
 }

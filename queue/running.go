@@ -18,6 +18,8 @@ type runningSet struct {
 	slots    int
 	busy     int
 	backlog  []*entry
+	apart    []*entry                // suspects that wait for their turn
+	turn     *entry                  // the suspect that has it
 	attempts map[driver.Lease]*entry // a job may be here twice: the attempt that lost it may not have returned yet
 	active   map[string]int          // by type: claimed, and the handler has not returned
 	ended    int                     // handlers that have returned, ever
@@ -44,6 +46,10 @@ type entry struct {
 	claimed time.Time
 	inside  bool // its handler runs
 	given   bool // given back or given up: the handler's result is ignored
+
+	suspect   bool // its worker died at the latest attempt
+	turnBegan time.Time
+	marked    bool // as begun, in the database
 
 	timeout   time.Duration // 0: none
 	deadline  time.Time     // of a handler with a timeout, once it runs
@@ -86,6 +92,7 @@ func newRunningSet(slots int) *runningSet {
 // A load is how busy the process is, and how busy it has been.
 type load struct {
 	idle, backlog int
+	bytes         int           // of the payloads of the backlog
 	ended         int           // handlers that have returned, ever
 	spent         time.Duration // that handlers have run, ever
 }
@@ -94,7 +101,16 @@ func (s *runningSet) load() load {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spend(time.Now(), 0)
-	return load{idle: max(0, s.slots-s.busy-len(s.backlog)), backlog: len(s.backlog), ended: s.ended, spent: s.spent}
+	l := load{backlog: len(s.backlog), ended: s.ended, spent: s.spent}
+	for _, e := range s.backlog {
+		l.bytes += len(e.attempt.job.Payload)
+	}
+	if s.closed() {
+		l.backlog = maxPrefetch
+	} else {
+		l.idle = max(0, s.slots-s.busy-len(s.backlog))
+	}
+	return l
 }
 
 // spend counts the time that handlers have run until now, when more of them, or fewer, do.
@@ -118,7 +134,7 @@ func (s *runningSet) hungryBelow(low int) <-chan struct{} {
 }
 
 func (s *runningSet) tellIfHungry() {
-	if len(s.backlog) > s.low || (s.low == 0 && s.busy >= s.slots) {
+	if len(s.backlog) > s.low || (s.low == 0 && s.busy >= s.slots) || s.closed() {
 		return
 	}
 	tell(s.hungry)
@@ -154,14 +170,18 @@ func (s *runningSet) add(entries []*entry) (goroutines int) {
 	for _, e := range entries {
 		s.attempts[e.attempt.job.lease()] = e
 		s.active[e.attempt.job.Type]++
+		if e.suspect {
+			s.apart = append(s.apart, e)
+		} else {
+			s.backlog = append(s.backlog, e)
+		}
 	}
-	s.backlog = append(s.backlog, entries...)
 	return s.occupy()
 }
 
 // occupy takes free slots for waiting jobs.
 func (s *runningSet) occupy() (goroutines int) {
-	goroutines = min(s.slots-s.busy, len(s.backlog))
+	goroutines = max(0, min(s.slots-s.busy, s.startable()))
 	s.busy += goroutines
 	return goroutines
 }
@@ -170,24 +190,25 @@ func (s *runningSet) occupy() (goroutines int) {
 func (s *runningSet) next(goroutine uint64) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.backlog) == 0 {
-		s.backlog = nil
+	e := s.pick()
+	if e == nil {
+		if len(s.backlog) == 0 {
+			s.backlog = nil
+		}
 		s.busy--
 		s.tellIfHungry()
 		s.signal()
 		return nil
 	}
-	e := s.backlog[0]
-	s.backlog[0] = nil
-	s.backlog = s.backlog[1:]
 	e.begin(goroutine)
 	s.spend(time.Now(), 1)
 	s.tellIfHungry()
 	return e
 }
 
-// leave ends what next began. It returns false when the attempt was given up meanwhile.
-func (s *runningSet) leave(e *entry) bool {
+// leave ends what next began. It returns how many goroutines to start, and false when the attempt was given up
+// meanwhile.
+func (s *runningSet) leave(e *entry) (goroutines int, held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spend(time.Now(), -1)
@@ -198,7 +219,12 @@ func (s *runningSet) leave(e *entry) bool {
 		delete(s.stuck, e)
 		s.signal()
 	}
-	return !e.given
+	if e == s.turn {
+		goroutines = s.endTurn()
+	} else if e.given {
+		goroutines = s.occupy()
+	}
+	return goroutines, !e.given
 }
 
 // forget removes attempts whose ends are written.
@@ -228,9 +254,7 @@ func (s *runningSet) unclaim(before time.Time) []*Attempt {
 	}
 	given := make([]*Attempt, len(s.backlog))
 	for i, e := range s.backlog {
-		e.given = true
-		s.active[e.attempt.job.Type]--
-		given[i] = e.attempt
+		given[i] = s.release(e)
 	}
 	s.backlog = nil
 	return given
@@ -318,6 +342,9 @@ func (s *runningSet) giveUp(match func(e *entry) bool) (stuck []*entry, goroutin
 		e.given = true
 		stuck = append(stuck, e)
 		s.stuck[e] = struct{}{}
+		if e == s.turn { // a suspect that hangs must not keep the others from beginning
+			s.turn = nil
+		}
 		if e.replaced = len(s.stuck) <= s.slots; e.replaced {
 			s.busy--
 		}
@@ -352,6 +379,9 @@ func (s *runningSet) idle() bool {
 	}
 	return s.busy == held
 }
+
+// returned reports whether no handler runs at all.
+func (s *runningSet) returned() bool { return s.busy == 0 && len(s.stuck) == 0 }
 
 // waitIdle waits until no handler runs, at most for the given time.
 func (s *runningSet) waitIdle(limit time.Duration) bool {

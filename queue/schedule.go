@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/timetable"
 )
 
 // A Schedule enqueues a job repeatedly, at the instants of a cron expression. It is a row in the database. When an
@@ -25,11 +26,11 @@ type Schedule struct {
 	// Cron says when it fires:
 	//
 	//   - five fields, minute, hour, day of month, month and day of week, such as "0 7 * * MON", or six with seconds in
-	//     front. Each is *, a number, a name (JAN, MON), a range 1-5, a step */15, or several of those with commas. When both
-	//     the day of month and the day of week are named, either will do.
+	//     front. Each is *, a number, a name (JAN, MON), a range 1-5, a step */15, or several of those with commas. When
+	//     both the day of month and the day of week are named, either will do.
 	//   - @hourly, @daily, @weekly (Sunday), @monthly or @yearly: at the beginning of each, in the zone.
-	//   - @every and a duration, such as "@every 90m", of whole seconds and at least 1s: counted on from when the schedule was
-	//     set, restarts notwithstanding.
+	//   - @every and a duration, such as "@every 90m", of whole seconds and at least 1s: counted on from when the
+	//     schedule was set, restarts notwithstanding.
 	Cron string
 
 	// Zone is the time zone of Cron, by its name in the IANA database, such as "Europe/Berlin". Default "UTC". It is
@@ -99,7 +100,7 @@ type StoredSchedule struct {
 }
 
 // normal checks the schedule and returns it as it is stored, with its timetable.
-func (s Schedule) normal(q *Queue) (Schedule, timetable, error) {
+func (s Schedule) normal(q *Queue) (Schedule, timetable.Timetable, error) {
 	if s.Zone == "" {
 		s.Zone = "UTC"
 	}
@@ -109,11 +110,11 @@ func (s Schedule) normal(q *Queue) (Schedule, timetable, error) {
 	if err := s.validate(); err != nil {
 		return s, nil, err
 	}
-	table, err := newTimetable(s.Cron, s.Zone)
+	table, err := timetable.New(s.Cron, s.Zone)
 	if err != nil {
 		return s, nil, fmt.Errorf("%w: Schedule.%w", ErrInvalidSchedule, err)
 	}
-	if table.next(q.now()).IsZero() {
+	if table.Next(q.now()).IsZero() {
 		return s, nil, fmt.Errorf("%w: Schedule.Cron is %q, which never comes", ErrInvalidSchedule, cutID(s.Cron))
 	}
 	payload, err := q.payload(&s.Job)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/timetable"
 )
 
 // Schedules lists all schedules by name.
@@ -25,16 +26,16 @@ func (q *Queue) Schedules(ctx context.Context) ([]StoredSchedule, error) {
 }
 
 // timetable fails when the schedule cannot fire as it is stored.
-func (s *StoredSchedule) timetable() (timetable, error) {
+func (s *StoredSchedule) timetable() (timetable.Timetable, error) {
 	if s.Fault != "" {
 		return nil, errors.New(s.Fault)
 	}
-	return newTimetable(s.Cron, s.Zone)
+	return timetable.New(s.Cron, s.Zone)
 }
 
 // RemoveSchedule ends a schedule; jobs it has enqueued stay. The error is [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		return q.RemoveScheduleTx(ctx, tx,
 			name)
 	})
@@ -53,7 +54,9 @@ func (q *Queue) RemoveScheduleTx(ctx context.Context, tx Tx, name string) error 
 // PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error
 // is [ErrScheduleNotFound] if it does not exist.
 func (q *Queue) PauseSchedule(ctx context.Context, name string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseScheduleTx(ctx, tx, name) })
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.PauseScheduleTx(ctx, tx, name)
+	})
 }
 
 // PauseScheduleTx is PauseSchedule as part of a transaction.
@@ -76,7 +79,7 @@ func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
 // skipped. Resuming a schedule that is not paused changes nothing. The error is [ErrScheduleNotFound] if it does not
 // exist.
 func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		return q.ResumeScheduleTx(ctx, tx,
 			name)
 	})
@@ -94,11 +97,11 @@ func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error 
 		if !stored.Paused {
 			return false
 		}
-		var table timetable
+		var table timetable.Timetable
 		if table, fault = stored.timetable(); fault != nil {
 			return false
 		}
-		stored.Paused, stored.NextAt = false, table.next(w.Now())
+		stored.Paused, stored.NextAt = false, table.Next(w.Now())
 		return true
 	})
 	return errors.Join(err, scheduleError("resume", name, fault))
@@ -107,7 +110,7 @@ func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error 
 // FireSchedule enqueues a schedule's job now, as a firing for this instant, even if the schedule is paused. Its next
 // instant stays. The error is [ErrScheduleNotFound], or that of [Queue.Enqueue].
 func (q *Queue) FireSchedule(ctx context.Context, name string) (result EnqueueResult, err error) {
-	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	err = q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		result, err = q.FireScheduleTx(ctx, tx, name)
 		return err
 	})
@@ -175,7 +178,9 @@ func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}
-	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.setSchedule(ctx, tx, s, table) })
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return q.setSchedule(ctx, tx, s, table)
+	})
 }
 
 // SetScheduleTx is SetSchedule as part of a transaction.
@@ -192,8 +197,8 @@ func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
 	return q.setSchedule(ctx, w, s, table)
 }
 
-func (q *Queue) setSchedule(ctx context.Context, tx *driver.WriteTx, s Schedule, table timetable) error {
-	next := table.next(tx.Now())
+func (q *Queue) setSchedule(ctx context.Context, tx *driver.WriteTx, s Schedule, table timetable.Timetable) error {
+	next := table.Next(tx.Now())
 	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(),
 		UpdatedAt: tx.Now()})
 	if err == nil && added {

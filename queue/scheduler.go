@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/timetable"
 )
 
 const logSchedule = "schedule"
@@ -138,7 +139,7 @@ func (s *scheduler) complain(ctx context.Context, name string, err error) {
 // fireTx enqueues the jobs and advances the schedule, unless another machine has done so, or it was changed, since it
 // was read. It fires no instant twice.
 func (s *scheduler) fireTx(
-	ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable, before map[time.Time]bool,
+	ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable.Timetable, before map[time.Time]bool,
 ) (next time.Time, err error) {
 	stored, err := s.q.lockSchedule(ctx, tx, seen.Name)
 	switch {
@@ -164,21 +165,21 @@ func (s *scheduler) fireTx(
 }
 
 // choose picks, of the instants from first to now, those to fire for, and returns the one after now.
-func (c CatchUp) choose(table timetable, first, now time.Time) (instants []time.Time, next time.Time) {
+func (c CatchUp) choose(table timetable.Timetable, first, now time.Time) (instants []time.Time, next time.Time) {
 	limit := 1
 	if c == CatchUpAll {
 		limit = maxCatchUp
 	}
-	instants = table.due(first, now, limit)
+	instants = table.Due(first, now, limit)
 	if len(instants) == 0 {
 		// The zone's rules, as this machine knows them, have changed since first was reckoned.
-		return nil, table.next(now)
+		return nil, table.Next(now)
 	}
 	latest := instants[len(instants)-1]
 	if c == CatchUpSkip && now.Sub(latest) > onTime {
 		instants = nil
 	}
-	return instants, table.next(latest)
+	return instants, table.Next(latest)
 }
 
 func (s *scheduler) enqueue(ctx context.Context, tx *driver.WriteTx, schedule *Schedule, instants []time.Time) error {

@@ -67,6 +67,12 @@ func answeredIn(ctx context.Context, patience time.Duration) (context.Context, c
 	}
 }
 
+// answeredWithin is how long claims and ends of jobs may take under a lease: a connection that has gone silent is then
+// replaced.
+func answeredWithin(lease time.Duration) time.Duration {
+	return min(answerTimeout, max(lease*3/2, 2*time.Second))
+}
+
 // tell sends to a channel with a buffer of one, and never blocks: several sends before a receive are one.
 func tell(c chan<- struct{}) {
 	select {
@@ -92,6 +98,7 @@ type services struct {
 	pruner      *pruner
 	watchdog    *watchdog
 	clockwatch  *clockwatch
+	isolator    *isolator
 }
 
 func newServices(q *Queue, cfg *DispatcherConfig, h handlers) *services {
@@ -110,7 +117,8 @@ func newServices(q *Queue, cfg *DispatcherConfig, h handlers) *services {
 	c.claimer = &claimer{
 		driver: q.driver, finishClaimer: q.finishClaimer, log: cfg.Logger, now: q.now, telemetry: q.telemetry,
 		identity: c.identity, running: c.running,
-		runner: c.runner, leases: leases, handlers: h, prefetch: cfg.Prefetch, poll: cfg.PollInterval,
+		runner: c.runner, leases: leases, handlers: h, prefetch: cfg.Prefetch, bytes: cfg.PrefetchBytes,
+		poll: cfg.PollInterval, lease: cfg.Lease,
 		private: driver.IsPrivate(q.driver), woken: make(chan struct{}, 1),
 	}
 	c.completer.claimer = c.claimer
@@ -120,6 +128,7 @@ func newServices(q *Queue, cfg *DispatcherConfig, h handlers) *services {
 	}
 	c.listener = &listener{driver: q.driver, log: cfg.Logger, heard: c.heard}
 	c.pruner = &pruner{q: q, log: cfg.Logger}
+	c.isolator = &isolator{q: q, log: cfg.Logger, running: c.running, runner: c.runner}
 	c.clockwatch = &clockwatch{q: q, log: cfg.Logger, now: q.now}
 	c.watchdog = &watchdog{runner: c.runner, grace: cfg.Grace}
 	return c
@@ -159,7 +168,8 @@ func (c *services) retire(ctx context.Context) error {
 	err := c.q.driver.RemoveWorker(ctx, c.identity.get())
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("queue: stop dispatcher: the database has not answered for %v; the others take over what this process still has, a lease from now: %w", stopTimeout, err)
+		return fmt.Errorf(
+			"queue: stop dispatcher: the database has not answered for %v; the others take over what this process still has, a lease from now: %w", stopTimeout, err)
 	case err != nil:
 		return fmt.Errorf("queue: stop dispatcher: %w", err)
 	}

@@ -71,6 +71,37 @@ func TestShutdownGivesUpHandlersThatDoNotReturn(t *testing.T) {
 	})
 }
 
+// A handler that was given up before the stop may still return: Run names it only when Drain is over.
+func TestShutdownWaitsForHandlersThatWereGivenUp(t *testing.T) {
+	for name, returns := range map[string]bool{"returns": true, "does not": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, q *queue.Queue) {
+				id := enqueue(t, q, nil)
+				release, stuck := make(chan struct{}), make(chan struct{}, 1)
+				stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute, Grace: time.Second,
+					OnStuck: func(context.Context, queue.StuckHandler) { stuck <- struct{}{} }}, stuckUntil(release))
+				synctest.Wait()
+				require.NoError(t, q.Cancel(t.Context(), id))
+				<-stuck
+				if returns {
+					time.AfterFunc(50*time.Second, func() { close(release) })
+				}
+				began := time.Now()
+				err := stop()
+				if returns {
+					require.NoError(t, err)
+					require.Equal(t, 50*time.Second, time.Since(began))
+					return
+				}
+				require.ErrorContains(t, err, "handlers did not return after their contexts were canceled: ping "+id)
+				require.Equal(t, time.Minute, time.Since(began), "there is nothing to cancel")
+				close(release)
+				synctest.Wait()
+			})
+		})
+	}
+}
+
 func TestShutdownWithoutDrainCancelsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)

@@ -171,7 +171,7 @@ func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, er
 	}
 	if err := unmarshal(step.Result, result); err != nil {
 		return false, wrap("step", a.job.ID,
-			undecided(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
+			a.unfit(ctx, fmt.Errorf("stored result of step %s"+unfitText+"its type: %w", name, err)))
 	}
 	return true, nil
 }
@@ -252,7 +252,7 @@ func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error)
 	}
 	if err := unmarshal(step.Cursor, &value); err != nil {
 		return value, false, wrap("cursor", a.job.ID,
-			undecided(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
+			a.unfit(ctx, fmt.Errorf("stored cursor of step %s"+unfitText+"its type: %w", name, err)))
 	}
 	return value, true, nil
 }
@@ -355,7 +355,7 @@ func (a *Attempt) savedStep(ctx context.Context, name string) (step StepRecord, 
 
 func (a *Attempt) readSteps(ctx context.Context, w *driver.WriteTx) ([]StepRecord, error) {
 	if w.Adopted() {
-		leave, err := callLocks.lock(ctx, w.Tx)
+		leave, err := callLocks.Lock(ctx, w.Tx)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,7 +116,7 @@ func TestStartStepTellsLaterAttempts(t *testing.T) {
 
 func TestStepRefuses(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		id := enqueue(t, q, nil)
+		id, began := enqueue(t, q, nil), time.Now()
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
 			_, err := queue.Step(ctx, w, "", func(context.Context) (int, error) { return 1, nil })
 			require.ErrorContains(t, err, "a step needs a name")
@@ -130,9 +131,51 @@ func TestStepRefuses(t *testing.T) {
 			require.ErrorContains(t, err, "stored result of step text does not fit its type")
 			return err
 		})
-		require.Equal(t, queue.StateFailed, job(t, q, id).State)
-		require.Equal(t, 1, job(t, q, id).Attempt, "no retry mends a changed type")
+		got := job(t, q, id)
+		require.Equal(t, queue.StateFailed, got.State)
+		require.Contains(t, got.LastError, "by the workers ")
+		require.WithinRange(t, time.Now(), began.Add(24*time.Hour), began.Add(24*time.Hour+10*time.Minute))
 	})
+}
+
+// While a program is replaced, its old version gives back a job whose step or cursor only the new one can read.
+func TestAStepOrCursorThatDoesNotFitIsGivenBack(t *testing.T) {
+	for name, read := range map[string]func(ctx context.Context, w *queue.Work[int]) error{
+		"step": func(ctx context.Context, w *queue.Work[int]) error {
+			_, err := queue.Step(ctx, w, "done", func(context.Context) (int, error) { return 7, nil })
+			return err
+		},
+		"step of a transaction": func(ctx context.Context, w *queue.Work[int]) error {
+			_, err := queue.StepTx(ctx, w, "done", func(context.Context, queue.Tx) (int, error) { return 7, nil })
+			return err
+		},
+		"cursor": func(ctx context.Context, w *queue.Work[int]) error {
+			_, _, err := queue.Cursor[int](ctx, w, "list")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, q *queue.Queue) {
+				id, runs := enqueue(t, q, &queue.Options{MaxAttempts: 2}), 0
+				work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+					switch runs++; runs {
+					case 1: // the new version
+						require.NoError(t, queue.SaveCursor(ctx, w, "list", "a word"))
+						_, err := queue.Step(ctx, w, "done", func(context.Context) (string, error) { return "yes", nil })
+						require.NoError(t, err)
+						return errBroken
+					case 10:
+						return nil
+					}
+					return fmt.Errorf("letter 7: %w", read(ctx, w))
+				})
+				got := job(t, q, id)
+				require.Equal(t, queue.StateCompleted, got.State, got.LastError)
+				require.Equal(t, 1, got.Failures)
+				require.Equal(t, 8, got.Interruptions)
+			})
+		})
+	}
 }
 
 func TestStepOfALostAttemptIsNotStored(t *testing.T) {

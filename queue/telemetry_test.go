@@ -278,7 +278,8 @@ func TestTraceContextIsPassedOnWithoutAnSDK(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		w := watch(t, q.DB().Driver(), queue.Config{Retry: exactRetry})
-		time.Sleep(time.Millisecond - time.Duration(time.Now().Nanosecond())%time.Millisecond) // stored times are whole microseconds
+		// stored times are whole microseconds
+		time.Sleep(time.Millisecond - time.Duration(time.Now().Nanosecond())%time.Millisecond)
 		for range 3 {
 			enqueue(t, w.Queue, &queue.Options{Key: queue.Forever("once")})
 		}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/txlock"
 )
 
 // A Tx is a transaction, with the methods that database/sql gives one:
@@ -40,7 +40,8 @@ func Now(tx Tx) time.Time {
 
 // OnCommit arranges for fn to be called once a transaction that the queue has begun is committed, on the goroutine that
 // commits it and before the call that wrote returns. After a rollback fn is not called; after the rollback of a
-// savepoint it is, see [AtEnd]. fn must not write to the database, nor wait for a goroutine that does. OnCommit returns
+// savepoint it is, see [AtEnd]. A panic of fn undoes nothing: the other functions are called, and then it goes on to
+// the caller of the write. fn must not write to the database, nor wait for a goroutine that does. OnCommit returns
 // false, and fn is not called, for a transaction of the program's own, because the queue does not learn of its end.
 func OnCommit(tx Tx, fn func()) bool {
 	w, ok := tx.(*driver.WriteTx)
@@ -53,8 +54,8 @@ func OnCommit(tx Tx, fn func()) bool {
 
 // AtEnd arranges for fn to be called before a transaction that the queue has begun is committed, once the function that
 // writes has returned without an error. fn reads in it what will be committed, whatever savepoints were rolled back. An
-// error of fn rolls the transaction back. AtEnd returns false, and fn is not called, for a transaction of the program's
-// own.
+// error or a panic of fn rolls the transaction back. AtEnd returns false, and fn is not called, for a transaction of
+// the program's own.
 func AtEnd(tx Tx, fn func(ctx context.Context) error) bool {
 	w, ok := tx.(*driver.WriteTx)
 	if !ok || w.Adopted() {
@@ -116,7 +117,7 @@ func (q *Queue) adopt(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func
 		if err := validTx(tx); err != nil {
 			return nil, nil, err
 		}
-		if leave, err = callLocks.lock(ctx, tx); err != nil {
+		if leave, err = callLocks.Lock(ctx, tx); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -143,60 +144,5 @@ func validTx(tx Tx) error {
 	return nil
 }
 
-// txLocks make goroutines that share a transaction of the program's own call one after the other: a connection answers
-// one query at a time, and a call makes several that belong together.
-type txLocks struct {
-	mu sync.Mutex
-	of map[any]*txLock
-}
-
-// A txLock is the lock of one transaction. It exists while calls hold it or wait for it.
-type txLock struct {
-	calls int
-	held  chan struct{} // of one element: full while a call holds the lock
-}
-
 // callLocks are the locks of all queues, since several may be given the same transaction.
-var callLocks = txLocks{of: make(map[any]*txLock)}
-
-// lock returns when no other call works in the transaction. The caller calls leave when its own is over.
-func (t *txLocks) lock(ctx context.Context, tx Tx) (leave func(), err error) {
-	var key any = tx
-	if x, ok := tx.(*sqlx.Tx); ok {
-		key = x.Tx
-	}
-	if !reflect.ValueOf(key).Comparable() {
-		return func() {}, nil // nothing says whether two of them are the same
-	}
-	own := t.enter(key)
-	select {
-	case own.held <- struct{}{}:
-		return func() {
-			<-own.held
-			t.leave(key, own)
-		}, nil
-	case <-ctx.Done():
-		t.leave(key, own)
-		return nil, ctx.Err()
-	}
-}
-
-func (t *txLocks) enter(key any) *txLock {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	own := t.of[key]
-	if own == nil {
-		own = &txLock{held: make(chan struct{}, 1)}
-		t.of[key] = own
-	}
-	own.calls++
-	return own
-}
-
-func (t *txLocks) leave(key any, own *txLock) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if own.calls--; own.calls == 0 {
-		delete(t.of, key)
-	}
-}
+var callLocks txlock.Locks

@@ -86,7 +86,8 @@ func TestSeveralActionsAndRules(t *testing.T) {
 func TestARuleIsStoredWhole(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		r := fileRules(t, severalActions)[0]
-		r.Schedule = rules.Schedule{From: "2026-01-01", Until: "2026-12-31", Times: []string{"22:00-06:00"}, Weekdays: []string{"sat"}, Zone: "Europe/Berlin"}
+		r.Schedule = rules.Schedule{From: "2026-01-01", Until: "2026-12-31", Times: []string{"22:00-06:00"},
+			Weekdays: []string{"sat"}, Zone: "Europe/Berlin"}
 		r.Authentication = rules.AuthenticationRequired
 		created := storetest.Create(t, db, s, r)
 		stored, err := s.Get(t.Context(), created.ID)
@@ -115,7 +116,8 @@ func TestARuleIsStoredWhole(t *testing.T) {
 		}))
 		require.Len(t, gate.Actions, 2)
 		require.Equal(t, postroom.Star, gate.Actions[1].Type)
-		require.Equal(t, []string{"apply_label A", "star"}, actionsOf(must(newEngine(t, s).DecideAll(t.Context(), mailFrom("amy@example.com")))))
+		require.Equal(t, []string{"apply_label A", "star"},
+			actionsOf(must(newEngine(t, s).DecideAll(t.Context(), mailFrom("amy@example.com")))))
 	})
 }
 

@@ -21,18 +21,30 @@ type ApplyConfig struct {
 	Engine *Engine
 	// Only are the names of the rules that are applied, as if there were no others. Default empty: all that are enabled.
 	Only []string
+	// Aged has only this rule decide, at its version, among all rules; its decisions are named by it instead of Batch, so
+	// that each version of a rule decides once about a message. If the rule has changed, Apply returns [ErrRuleChanged].
+	// Default nil: all rules decide.
+	Aged *Aging
+	// Decided reports whether a version of a rule has decided about a message before: Aged then leaves the message out,
+	// which was old enough when it arrived. Default nil: it is asked again.
+	Decided func(ctx context.Context, msg *postroom.Message, ruleID, version string) (bool, error)
 	// Messages are the messages to apply the rules to, such as those of gmail's Store.AllMessages. Required.
 	Messages iter.Seq2[*postroom.Message, error]
-	// Batch names the decisions: applying twice under one name records nothing twice, so that an interrupted Apply is finished by
-	// repeating it. At most 64 letters, digits and hyphens. Default: a new UUID, see [Applied].
+	// Batch names the decisions: applying twice under one name records nothing twice, so that an interrupted Apply is
+	// finished by repeating it. At most 64 letters, digits and hyphens. Default: a new UUID, see [Applied].
 	Batch string
 
 	// Labels and Ledger are those of [Config]. Required.
 	Labels Labels
 	Ledger Ledger
+	// People know what was changed by hand, or undone: actions that would reverse that are left out. *undo.Undoer
+	// implements it. Default nil: all that the rules say is done.
+	People People
+	// Now returns the present time. Default [time.Now].
+	Now func() time.Time
 
-	// DryRun only counts what would be recorded, and writes nothing: a broken rule is skipped and not disabled. Approvals are not
-	// predicted.
+	// DryRun only counts what would be recorded, and writes nothing: a broken rule is skipped and not disabled.
+	// Approvals are not predicted.
 	DryRun bool
 }
 
@@ -44,10 +56,18 @@ type Applied struct {
 	// Actions are the recorded actions, by type and by the name of their rule.
 	Actions map[string]int
 	Rules   map[string]int
-	// AlreadySo are actions that are left out because the message is as they would leave it. Refused are those that are recorded as
-	// failed, since they name a label that is not there. Waiting are among the recorded ones those that wait for a person; zero in a
-	// dry run.
-	AlreadySo, Refused, Waiting int
+	// AlreadySo are actions that are left out because the message is as they would leave it. Refused are those that are
+	// recorded as failed, since they name a label that is not there. Waiting are among the recorded ones those that wait
+	// for a person; zero in a dry run. LeftAlone are actions that are left out because they would reverse what a person
+	// has changed by hand, or do again what was undone.
+	AlreadySo, Refused, Waiting, LeftAlone int
+}
+
+// People know what people have done to messages.
+type People interface {
+	// Reverses reports whether a decision would reverse what a person has changed by hand of the message, or do again
+	// what was undone. The decision names labels by their ids.
+	Reverses(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (bool, error)
 }
 
 // BatchKey returns the prefix of the keys of a batch's decisions; see [ApplyConfig].Batch.
@@ -56,27 +76,36 @@ func BatchKey(batch string) string { return postroom.BatchKeyPrefix + batch + ":
 // applyBatch is how many messages are recorded in a transaction.
 const applyBatch = 100
 
-// Apply applies the stored rules to existing mail. It records the decisions about each message in the ledger, as the arrival of
-// the message would have; the gate, the approvals, the jobs and the undo are those of any other action. The decisions are named
-// by the batch, so that all of them can be found and undone at once, by [BatchKey]. Rules are evaluated as of now. Apply records
-// nothing about messages that no rule matches, and omits actions that would change nothing.
+// Apply applies the stored rules to existing mail. It records the decisions about each message in the ledger, as the
+// arrival of the message would have; the gate, the approvals, the jobs and the undo are those of any other action.
+// The decisions are named by the batch, so that all of them can be found and undone at once, by [BatchKey]. Rules are
+// evaluated as of now. Apply records nothing about messages that no rule matches, and omits actions that would change
+// nothing, and those that would reverse what a person has done; see [ApplyConfig].People.
 //
-// It writes 100 messages at a time, each in a transaction of its own. If it fails in between, Applied counts what was done.
+// It writes 100 messages at a time, each in a transaction of its own. If it fails in between, Applied counts what was
+// done.
 func Apply(ctx context.Context, cfg ApplyConfig) (Applied, error) {
 	done := Applied{Actions: map[string]int{}, Rules: map[string]int{}}
 	if err := cfg.validate(); err != nil {
 		return done, err
 	}
-	if cfg.Batch == "" {
+	if cfg.Batch == "" && cfg.Aged == nil {
 		var err error
 		if cfg.Batch, err = uuid7.New(); err != nil {
 			return done, err
 		}
 	}
 	done.Batch = cfg.Batch
-	a := &applier{cfg: cfg, done: &done, classifier: classifier{Config{Labels: cfg.Labels, Ledger: cfg.Ledger, Kinds: cfg.Engine.store.Kinds()}}}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	a := &applier{cfg: cfg, done: &done,
+		classifier: classifier{Config{Labels: cfg.Labels, Ledger: cfg.Ledger, Kinds: cfg.Engine.store.Kinds()}}}
 	var err error
-	if a.set, err = cfg.set(ctx); err != nil {
+	if a.set, err = cfg.set(ctx); err == nil && cfg.Aged != nil {
+		err = cfg.Aged.isIn(a.set)
+	}
+	if err != nil {
 		return done, fmt.Errorf("apply rules: %w", err)
 	}
 	var chunk []*postroom.Message
@@ -103,12 +132,14 @@ func (c *ApplyConfig) validate() error {
 		fields.Required("rules: ApplyConfig.Messages", c.Messages, "a sequence of messages"),
 		fields.Required("rules: ApplyConfig.Labels", c.Labels, "the store of labels, such as a *mailstore.Store"),
 		fields.Required("rules: ApplyConfig.Ledger", c.Ledger, "the ledger of decisions, such as a *safety.Ledger"),
+		fields.Optional("rules: ApplyConfig.People", c.People),
 	}
 	strange := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 	}
 	if len(c.Batch) > 64 || strings.ContainsFunc(c.Batch, strange) {
-		faults = append(faults, fmt.Errorf("rules: ApplyConfig.Batch is %q; write at most 64 letters, digits and hyphens", c.Batch))
+		faults = append(faults, fmt.Errorf("rules: ApplyConfig.Batch is %q; write at most 64 letters, digits and hyphens",
+			c.Batch))
 	}
 	return errors.Join(faults...)
 }
@@ -159,57 +190,83 @@ type planned struct {
 
 func (a *applier) apply(ctx context.Context, messages []*postroom.Message) error {
 	var plan []planned
-	matched, alreadySo := 0, 0
+	var counts Applied // of this chunk
 	for _, msg := range messages {
-		decisions, err := a.plan(ctx, msg, &alreadySo)
+		decisions, err := a.plan(ctx, msg, &counts)
 		if err != nil {
 			return fmt.Errorf("apply rules: message %s: %w", msg.ID, err)
 		}
-		if decisions != nil {
-			matched++
-		}
 		plan = append(plan, decisions...)
 	}
-	waiting := 0
 	if !a.cfg.DryRun && len(plan) > 0 {
 		err := a.cfg.Engine.store.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-			waiting, err = recordAll(ctx, tx, plan)
+			counts.Waiting, err = recordAll(ctx, tx, plan)
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("apply rules: %w", err)
 		}
 	}
-	a.count(len(messages), matched, alreadySo, waiting, plan)
+	a.count(len(messages), &counts, plan)
 	return nil
 }
 
-// plan returns the decisions to record about a message; nil if no rule matches.
-func (a *applier) plan(ctx context.Context, msg *postroom.Message, alreadySo *int) ([]planned, error) {
+// plan returns the decisions to record about a message, and counts it if a rule matches.
+func (a *applier) plan(ctx context.Context, msg *postroom.Message, counts *Applied) (plan []planned, err error) {
 	f, err := a.cfg.Engine.factsOf(ctx, a.set, msg)
 	if err != nil {
 		return nil, err
 	}
-	decisions := a.set.decide(msg, time.Now(), f)
-	if decisions[0].Source == postroom.SourceNone {
+	decisions := a.set.decide(msg, a.cfg.Now(), f)
+	key, why := BatchKey(a.cfg.Batch), ", applied to existing mail as batch "+a.cfg.Batch
+	if aged := a.cfg.Aged; aged != nil {
+		decisions, key = aged.decidedBy(decisions), aged.agedKey()
+		why = ", asked again since the message has become old enough"
+	}
+	if len(decisions) == 0 || decisions[0].Source == postroom.SourceNone {
 		return nil, nil
 	}
-	plan := []planned{}
-	for i, d := range decisions {
-		d.Key = fmt.Sprintf("%s%d", BatchKey(a.cfg.Batch), i+1)
-		d.Rationale += ", applied to existing mail as batch " + a.cfg.Batch
-		d = a.usable(d)
-		refusal, err := a.refusal(ctx, msg, &d)
-		switch {
-		case err != nil:
+	if a.cfg.Aged != nil && a.cfg.Decided != nil {
+		done, err := a.cfg.Decided(ctx, msg, decisions[0].RuleID, decisions[0].RuleVersion)
+		if err != nil || done {
 			return nil, err
-		case refusal == "" && a.changesNothing(msg, &d):
-			*alreadySo++
-		default:
-			plan = append(plan, planned{d, a.recording(msg, d, refusal), refusal})
 		}
 	}
+	counts.Matched++
+	for i, d := range decisions {
+		d.Key = fmt.Sprintf("%s%d", key, i+1)
+		d.Rationale += why
+		d = a.usable(d)
+		refusal, err := a.refusal(ctx, msg, &d)
+		if err == nil && refusal == "" {
+			var left *int
+			if left, err = a.leftOut(ctx, msg, &d, counts); left != nil {
+				*left++
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		plan = append(plan, planned{d, a.recording(ctx, msg, d, refusal), refusal})
+	}
 	return plan, nil
+}
+
+// leftOut returns the count of the actions that are left out as this one is; nil if it is not.
+func (a *applier) leftOut(ctx context.Context, msg *postroom.Message, d *postroom.Decision,
+	counts *Applied) (*int, error) {
+	if a.changesNothing(msg, d) {
+		return &counts.AlreadySo, nil
+	}
+	if a.cfg.People == nil {
+		return nil, nil //nolint:nilnil // none is no error, and no count
+	}
+	reverses, err := a.cfg.People.Reverses(ctx, msg, d)
+	if err != nil || !reverses {
+		return nil, err
+	}
+	return &counts.LeftAlone, nil
 }
 
 // changesNothing reports whether the message is already as the action would leave it.
@@ -221,8 +278,8 @@ func (a *applier) changesNothing(msg *postroom.Message, d *postroom.Decision) bo
 	if !ok || kind.Effect == nil || d.Action == postroom.Snooze {
 		return false
 	}
-	image := postroom.NewSnapshot(msg.LabelIDs)
-	return image.Apply(kind.Effect(d.Parameters).Change).ChangeFrom(image).IsZero()
+	before := postroom.NewSnapshot(msg.LabelIDs)
+	return before.Apply(kind.Effect(d.Parameters).Change).ChangeFrom(before).IsZero()
 }
 
 func recordAll(ctx context.Context, tx queue.Tx, plan []planned) (waiting int, err error) {
@@ -238,11 +295,12 @@ func recordAll(ctx context.Context, tx queue.Tx, plan []planned) (waiting int, e
 	return waiting, nil
 }
 
-func (a *applier) count(messages, matched, alreadySo, waiting int, plan []planned) {
+func (a *applier) count(messages int, counts *Applied, plan []planned) {
 	a.done.Messages += messages
-	a.done.Matched += matched
-	a.done.AlreadySo += alreadySo
-	a.done.Waiting += waiting
+	a.done.Matched += counts.Matched
+	a.done.AlreadySo += counts.AlreadySo
+	a.done.Waiting += counts.Waiting
+	a.done.LeftAlone += counts.LeftAlone
 	for _, p := range plan {
 		if p.refusal != "" {
 			a.done.Refused++

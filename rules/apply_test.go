@@ -31,7 +31,8 @@ func newKeyedLedger() *keyedLedger {
 
 var errLedger = errors.New("the ledger is away")
 
-func (l *keyedLedger) Record(msg *postroom.Message, d postroom.Decision) func(context.Context, queue.Tx) (postroom.Action, error) {
+func (l *keyedLedger) Record(_ context.Context, msg *postroom.Message, d postroom.Decision) func(context.Context,
+	queue.Tx) (postroom.Action, error) {
 	return func(context.Context, queue.Tx) (postroom.Action, error) {
 		if msg.ID == l.failAt {
 			return postroom.Action{}, errLedger
@@ -44,7 +45,8 @@ func (l *keyedLedger) Record(msg *postroom.Message, d postroom.Decision) func(co
 	}
 }
 
-func (l *keyedLedger) Refuse(_ context.Context, _ queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
+func (l *keyedLedger) Refuse(_ context.Context, _ queue.Tx, msg *postroom.Message, d postroom.Decision,
+	reason string) (postroom.Action, error) {
 	l.refused[msg.ID+" "+d.Key] = reason
 	return postroom.Action{}, nil
 }
@@ -54,10 +56,13 @@ func TestApplyRecordsADecisionForEachChange(t *testing.T) {
 		shop := rules.NewRule("shop", rulestest.FromDomain("shop.example"), postroom.Archive, nil)
 		shop.Also = []rules.RuleAction{{Type: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shops"}}}
 		storetest.Create(t, db, s, shop)
-		storetest.Create(t, db, s, rules.NewRule("lost", rulestest.FromDomain("lost.example"), postroom.Move, postroom.Parameters{"label": "Gone"}))
+		storetest.Create(t, db, s, rules.NewRule("lost", rulestest.FromDomain("lost.example"), postroom.Move,
+			postroom.Parameters{"label": "Gone"}))
 		storetest.Create(t, db, s, rules.NewRule("bad", rulestest.FromDomain("bad.example"), postroom.Delete, nil))
 		off := storetest.Create(t, db, s, rules.NewRule("off", rulestest.FromDomain("off.example"), postroom.Star, nil))
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, off.ID, false) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.SetEnabled(ctx, tx, off.ID, false)
+		}))
 
 		var mail []*postroom.Message
 		for i := range 250 {
@@ -71,10 +76,12 @@ func TestApplyRecordsADecisionForEachChange(t *testing.T) {
 		l := newKeyedLedger()
 		l.waitFor = postroom.Delete
 		cfg := rules.ApplyConfig{
-			Engine: newEngine(t, s), Messages: rulestest.Sequence(mail...), Batch: "b-1", Ledger: l, Labels: &mailbox{labels: map[string]string{"shops": "Label_7"}}, DryRun: true,
+			Engine: newEngine(t, s), Messages: rulestest.Sequence(mail...), Batch: "b-1", Ledger: l,
+			Labels: &mailbox{labels: map[string]string{"shops": "Label_7"}}, DryRun: true,
 		}
 		want := rules.Applied{
-			Batch: "b-1", Messages: 250, Matched: 150, Actions: map[string]int{"archive": 25, "apply_label": 25, "delete": 50}, Rules: map[string]int{"shop": 50, "bad": 50},
+			Batch: "b-1", Messages: 250, Matched: 150, Actions: map[string]int{"archive": 25, "apply_label": 25, "delete": 50},
+			Rules:     map[string]int{"shop": 50, "bad": 50},
 			AlreadySo: 50, Refused: 50,
 		}
 		done, err := rules.Apply(t.Context(), cfg)
@@ -116,10 +123,12 @@ func TestApplyRecordsADecisionForEachChange(t *testing.T) {
 func TestADryRunLeavesABrokenRuleAsItIs(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		storetest.Create(t, db, s, rules.NewRule("good", rulestest.FromDomain("a.example"), postroom.Star, nil))
-		asks := storetest.Create(t, db, s, rules.NewRule("asks", rules.Condition{Type: rules.SenderSeen}, postroom.Star, nil)) // nobody knows
+		// nobody knows
+		asks := storetest.Create(t, db, s, rules.NewRule("asks", rules.Condition{Type: rules.SenderSeen}, postroom.Star, nil))
 		before, err := s.Revision(t.Context())
 		require.NoError(t, err)
-		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(mailFrom("a@a.example")), Ledger: newKeyedLedger(), Labels: &mailbox{}, DryRun: true}
+		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(mailFrom("a@a.example")),
+			Ledger: newKeyedLedger(), Labels: &mailbox{}, DryRun: true}
 		done, err := rules.Apply(t.Context(), cfg)
 		require.NoError(t, err)
 		require.Equal(t, map[string]int{"good": 1}, done.Rules)
@@ -149,7 +158,8 @@ func TestApplySaysHowFarItCame(t *testing.T) {
 			mail = append(mail, msg)
 		}
 		l := newKeyedLedger()
-		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(mail...), Ledger: l, Labels: &mailbox{}, Batch: "x"}
+		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(mail...), Ledger: l,
+			Labels: &mailbox{}, Batch: "x"}
 		l.failAt = "m150"
 		done, err := rules.Apply(t.Context(), cfg)
 		require.ErrorIs(t, err, errLedger)
@@ -165,6 +175,37 @@ func TestApplySaysHowFarItCame(t *testing.T) {
 		cfg.Messages = func(yield func(*postroom.Message, error) bool) { yield(nil, away) }
 		_, err = rules.Apply(t.Context(), cfg)
 		require.ErrorIs(t, err, away)
+	})
+}
+
+// people have changed the messages whose ids they hold.
+type people map[string]bool
+
+func (p people) Reverses(_ context.Context, msg *postroom.Message, _ *postroom.Decision) (bool, error) {
+	return p[msg.ID], nil
+}
+
+func TestApplyLeavesAloneWhatPeopleHaveChanged(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Create(t, db, s, rules.NewRule("all", rulestest.FromDomain("a.example"), postroom.Star, nil))
+		mail := []*postroom.Message{mailFrom("a@a.example"), mailFrom("a@a.example"), mailFrom("a@a.example")}
+		mail[0].ID, mail[1].ID, mail[2].ID = "m0", "m1", "m2"
+		mail[2].LabelIDs = []string{postroom.LabelStarred}
+		l := newKeyedLedger()
+		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(mail...), Ledger: l,
+			Labels: &mailbox{}, Batch: "x", People: people{"m0": true, "m2": true}}
+		done, err := rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		require.Equal(t, rules.Applied{Batch: "x", Messages: 3, Matched: 3, Actions: map[string]int{"star": 1},
+			Rules: map[string]int{"all": 1}, AlreadySo: 1, LeftAlone: 1}, done)
+		require.Contains(t, l.decisions, "m1 apply:x:1")
+		require.Len(t, l.decisions, 1)
+
+		cfg.People = nil
+		done, err = rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		require.Zero(t, done.LeftAlone)
+		require.Len(t, l.decisions, 2)
 	})
 }
 

@@ -32,14 +32,18 @@ var mixedConditions = []func(i int) rules.Condition{
 	},
 	func(i int) rules.Condition { return rulestest.Header("List-Id", fmt.Sprintf(`<list%d\.`, i)) },
 	func(i int) rules.Condition {
-		return rules.Condition{Type: rules.Address, Fields: []string{"recipients"}, Part: "detail", Value: fmt.Sprintf("tag%d", i)}
+		return rules.Condition{Type: rules.Address, Fields: []string{"recipients"}, Part: "detail",
+			Value: fmt.Sprintf("tag%d", i)}
 	},
 	func(i int) rules.Condition {
-		return rules.AllOf(rulestest.Predicate(rules.HasAttachment, ""), rulestest.Predicate(rules.LargerThan, fmt.Sprintf("%dKB", 1000+i)), rulestest.FromDomain(fmt.Sprintf("files%d.example", i)))
+		return rules.AllOf(rulestest.Predicate(rules.HasAttachment, ""),
+			rulestest.Predicate(rules.LargerThan, fmt.Sprintf("%dKB", 1000+i)),
+			rulestest.FromDomain(fmt.Sprintf("files%d.example", i)))
 	},
 	func(i int) rules.Condition {
 		return rules.AllOf(
-			rules.AnyOf(rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("invoice %d", i)), rulestest.Predicate(rules.SenderEmail, fmt.Sprintf("*@billing%d.example", i))),
+			rules.AnyOf(rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("invoice %d", i)),
+				rulestest.Predicate(rules.SenderEmail, fmt.Sprintf("*@billing%d.example", i))),
 			rules.NoneOf(rulestest.Predicate(rules.LabelPresent, "STARRED")),
 		)
 	},
@@ -58,9 +62,11 @@ func mixedRules(n int) []rules.Rule {
 func newsletter() *postroom.Message {
 	msg := letter()
 	msg.BodyHTML = ""
-	msg.BodyPlain = strings.Repeat("The order of the day is a contract, a ticket and an invoice; the offer for the list stands.\n", 22)
+	msg.BodyPlain = strings.Repeat(
+		"The order of the day is a contract, a ticket and an invoice; the offer for the list stands.\n", 22)
 	for i := range 30 {
-		msg.Headers = append(msg.Headers, postroom.Header{Name: fmt.Sprintf("X-Header-%d", i), Value: "some value of ordinary length"})
+		msg.Headers = append(msg.Headers, postroom.Header{Name: fmt.Sprintf("X-Header-%d", i),
+			Value: "some value of ordinary length"})
 	}
 	return msg
 }
@@ -93,7 +99,8 @@ func BenchmarkRules10k(b *testing.B) { benchmarkRules(b, newsletter(), mixedRule
 func BenchmarkBodyRegex1k(b *testing.B) {
 	list := make([]rules.Rule, 1000)
 	for i := range list {
-		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Predicate(rules.BodyRegex, fmt.Sprintf(`(?i)\bcase\s+no\. ?%d\b`, i)), postroom.Archive, nil)
+		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i),
+			rulestest.Predicate(rules.BodyRegex, fmt.Sprintf(`(?i)\bcase\s+no\. ?%d\b`, i)), postroom.Archive, nil)
 	}
 	benchmarkRules(b, newsletter(), list)
 }
@@ -110,7 +117,8 @@ func BenchmarkSharedWord10k(b *testing.B) {
 			return rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("order %04dx", i))
 		},
 		"and": func(i int) rules.Condition {
-			return rules.AllOf(rulestest.Predicate(rules.SubjectContains, "order"), rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("%04dx", i)))
+			return rules.AllOf(rulestest.Predicate(rules.SubjectContains, "order"),
+				rulestest.Predicate(rules.SubjectContains, fmt.Sprintf("%04dx", i)))
 		},
 	} {
 		list := make([]rules.Rule, 10_000)

@@ -14,7 +14,8 @@ import (
 	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
-// decideAtOnce decides about a message that gets its id afterwards, and records that; it reports whether there is something to record.
+// decideAtOnce decides about a message that gets its id afterwards, and records that; it reports whether there is
+// something to record.
 func decideAtOnce(t *testing.T, db queue.DB, cfg rules.Config) bool {
 	t.Helper()
 	c, err := rules.NewClassifier(cfg)
@@ -54,7 +55,8 @@ func (seenAlways) SenderSeen(context.Context, *postroom.Message) (bool, error) {
 
 func TestClassifierDecidesByRulesAtOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
-		r := rules.NewRule("shopping", rulestest.FromDomain("example.com"), postroom.Move, postroom.Parameters{"label": "SHOPS"})
+		r := rules.NewRule("shopping", rulestest.FromDomain("example.com"), postroom.Move,
+			postroom.Parameters{"label": "SHOPS"})
 		r.Also = []rules.RuleAction{{Type: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "None"}}}
 		cfg, l := withStored(t, db, s, r)
 		require.True(t, decideAtOnce(t, db, cfg))
@@ -69,7 +71,8 @@ func TestClassifierLeavesToTheJobWhatRulesAloneDoNotDecide(t *testing.T) {
 	require.NoError(t, err)
 	other := rules.NewRule("other", rulestest.FromDomain("example.net"), postroom.Star, nil)
 	mine := rules.NewRule("mine", rulestest.FromDomain("example.com"), postroom.Star, nil)
-	model := always(postroom.Decision{Action: postroom.Archive, Confidence: 1, Rationale: "dull", Source: postroom.SourceModel})
+	model := always(postroom.Decision{Action: postroom.Archive, Confidence: 1, Rationale: "dull",
+		Source: postroom.SourceModel})
 	for name, test := range map[string]struct {
 		list   []rules.Rule
 		change func(*rules.Config)

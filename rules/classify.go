@@ -10,11 +10,12 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/internal/bodytext"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // JobClassify decides about one message. Ingestion enqueues it, with [NewClassifyJob], for each message that needs a
-// decision; it predicates out sent mail, drafts, spam and trash.
+// decision; it leaves out sent mail, drafts, spam and trash.
 const JobClassify queue.Type[ClassifyPayload] = "classify"
 
 // A ClassifyPayload names the message of a [JobClassify] by its UUID, not by Gmail's id.
@@ -36,32 +37,38 @@ type Messages interface {
 	Message(ctx context.Context, accountID, messageID string) (*postroom.Message, error)
 }
 
-// Labels returns the id of a label of the account, found by its whole name, compared without regard to case, or by its id.
+// Labels returns the id of a label of the account, found by its whole name, compared without regard to case, or by
+// its id.
 type Labels interface {
 	LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error)
 }
 
 // A Ledger records decisions and their consequences, in the given transaction.
 type Ledger interface {
-	// Record returns the function that stores the decision and its action, and enqueues the job that executes it or requests
-	// approval. It is called before the transaction, since it may read the message.
-	Record(msg *postroom.Message, d postroom.Decision) func(ctx context.Context, tx queue.Tx) (postroom.Action, error)
+	// Record returns the function that stores the decision and its action, and enqueues the job that executes it or
+	// requests approval. It is called before the transaction, since it may read the message.
+	// A ctx in which the message's body was read spares reading it again.
+	Record(ctx context.Context, msg *postroom.Message, d postroom.Decision) func(ctx context.Context, tx queue.Tx) (
+		postroom.Action, error)
 	// Refuse stores the decision with a failed action and the reason, and enqueues no job that executes it.
-	Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
+	Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (
+		postroom.Action, error)
 }
 
 // handle decides about the message of the job and records the decisions, all in the transaction that completes the job.
-// A decision that breaks its contract is recorded as none, with a request for approval; one that names a missing label, and one of a rule
-// whose time has passed, is recorded as failed.
+// A decision that breaks its contract is recorded as none, with a request for approval; one that names a missing
+// label, and one of a rule whose time has passed, is recorded as failed.
 func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
 	msg, err := c.cfg.Messages.Message(ctx, w.Payload.AccountID, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		return queue.Cancel(fmt.Errorf("classify message %s of account %s: it is no longer stored, as after its mailbox was removed: %w",
+		return queue.Cancel(fmt.Errorf(
+			"classify message %s of account %s: it is no longer stored, as after its mailbox was removed: %w",
 			w.Payload.MessageID, w.Payload.AccountID, err))
 	}
 	if err != nil {
 		return fmt.Errorf("classify: %w", err)
 	}
+	ctx = bodytext.With(ctx)
 	decisions, err := c.decide(ctx, w, msg)
 	if err != nil {
 		return fmt.Errorf("classify message %s: %w", msg.ID, err)
@@ -69,6 +76,9 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	record, err := c.prepare(ctx, msg, decisions)
 	if err != nil {
 		return fmt.Errorf("classify message %s: %w", msg.ID, err)
+	}
+	if c.cfg.DryRun != nil {
+		return c.cfg.DryRun(ctx, msg, record)
 	}
 	return w.Complete(ctx, record)
 }
@@ -84,7 +94,7 @@ func (c *classifier) prepare(
 		if err != nil {
 			return nil, err
 		}
-		records[i] = c.recording(msg, d, refusal)
+		records[i] = c.recording(ctx, msg, d, refusal)
 	}
 	return func(ctx context.Context, tx queue.Tx) error {
 		for _, record := range records {
@@ -100,9 +110,10 @@ func (c *classifier) prepare(
 type recording func(ctx context.Context, tx queue.Tx) (postroom.Action, error)
 
 // recording records a decision, or the reason for which it cannot be executed.
-func (c *classifier) recording(msg *postroom.Message, d postroom.Decision, refusal string) recording {
+func (c *classifier) recording(ctx context.Context, msg *postroom.Message, d postroom.Decision,
+	refusal string) recording {
 	if refusal == "" {
-		return c.cfg.Ledger.Record(msg, d)
+		return c.cfg.Ledger.Record(ctx, msg, d)
 	}
 	return func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 		return c.cfg.Ledger.Refuse(ctx, tx, msg, d, refusal)
@@ -122,20 +133,28 @@ func (c *classifier) decideByRules(ctx context.Context, msg *postroom.Message) (
 	return []postroom.Decision{decision}, err
 }
 
-func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload], msg *postroom.Message) ([]postroom.Decision, error) {
+func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
+	msg *postroom.Message) ([]postroom.Decision, error) {
 	decisions, err := c.decideByRules(ctx, msg)
 	if err != nil || c.final(decisions) {
 		return decisions, err
 	}
-	decision, err := queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
+	ask := func(ctx context.Context) (postroom.Decision, error) {
 		// A decision that breaks its contract may be one that cannot be stored.
 		decision, err := c.cfg.Fallback.Decide(ctx, msg)
 		return c.usable(byModel(decision)), err
-	})
+	}
+	var decision postroom.Decision
+	if c.cfg.DryRun != nil {
+		decision, err = ask(ctx)
+	} else {
+		decision, err = queue.Step(ctx, w, "fallback", ask)
+	}
 	return []postroom.Decision{decision}, err
 }
 
-// final reports whether the rules decide finally: one has decided, or there is no fallback, which the decision then says.
+// final reports whether the rules decide finally: one has decided, or there is no fallback, which the decision then
+// says.
 func (c *classifier) final(decisions []postroom.Decision) bool {
 	switch {
 	case len(decisions) > 0 && decisions[0].Source != postroom.SourceNone:
@@ -149,15 +168,15 @@ func (c *classifier) final(decisions []postroom.Decision) bool {
 	return true
 }
 
-// byModel stamps the decision of the fallback as a model's, whatever it says of itself: an answer that a mail has talked into
-// naming a rule of the user's gains nothing by it.
+// byModel stamps the decision of the fallback as a model's, whatever it says of itself: an answer that a mail has
+// talked into naming a rule of the user's gains nothing by it.
 func byModel(d postroom.Decision) postroom.Decision {
 	d.Source, d.RuleID, d.RuleName, d.RuleVersion, d.SafeMode, d.Key = postroom.SourceModel, "", "", "", "", ""
 	return d
 }
 
-// usable replaces a decision that breaks its contract by none, with a request for approval. What a rule says that has become wrong stays:
-// see [classifier.refusal].
+// usable replaces a decision that breaks its contract by none, with a request for approval. What a rule says that has
+// become wrong stays: see [classifier.refusal].
 func (c *classifier) usable(d postroom.Decision) postroom.Decision {
 	err := d.Validate(c.cfg.Kinds, time.Now())
 	if err == nil || isRight(&d, c.cfg.Kinds) {
@@ -166,7 +185,8 @@ func (c *classifier) usable(d postroom.Decision) postroom.Decision {
 	return postroom.Decision{
 		Action: postroom.None, NeedsApproval: true,
 		Rationale: "The decision could not be used, a person must look: " + strings.ReplaceAll(err.Error(), "\n", "; "),
-		Source:    cmp.Or(d.Source, postroom.SourceModel), RuleID: d.RuleID, RuleName: d.RuleName, RuleVersion: d.RuleVersion, SafeMode: d.SafeMode,
+		Source:    cmp.Or(d.Source, postroom.SourceModel), RuleID: d.RuleID, RuleName: d.RuleName,
+		RuleVersion: d.RuleVersion, SafeMode: d.SafeMode,
 		Model: d.Model, Key: d.Key,
 	}
 }
@@ -184,9 +204,10 @@ func (c *classifier) refusal(ctx context.Context, msg *postroom.Message, d *post
 	return c.resolveLabels(ctx, msg, d)
 }
 
-// resolveLabels replaces the names of labels by their ids. If there is no such label, missing says why the decision cannot be
-// executed.
-func (c *classifier) resolveLabels(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (missing string, err error) {
+// resolveLabels replaces the names of labels by their ids. If there is no such label, missing says why the decision
+// cannot be executed.
+func (c *classifier) resolveLabels(ctx context.Context, msg *postroom.Message,
+	d *postroom.Decision) (missing string, err error) {
 	for _, parameter := range c.cfg.Kinds.LabelParameters(d.Action) {
 		name, given := d.Parameters.Text(parameter)
 		if !given {
@@ -207,7 +228,9 @@ func (c *classifier) resolveLabels(ctx context.Context, msg *postroom.Message, d
 
 func missingLabel(name, ruleName string) string {
 	if ruleName != "" {
-		return fmt.Sprintf("label %q does not exist in this mailbox: create it, or name another one in rule '%s'", name, ruleName)
+		return fmt.Sprintf("label %q does not exist in this mailbox: create it, or name another one in rule '%s'",
+			name, ruleName)
 	}
-	return fmt.Sprintf("label %q does not exist in this mailbox: create it, or take it out of what the model may choose", name)
+	return fmt.Sprintf("label %q does not exist in this mailbox: create it, or take it out of what the model may choose",
+		name)
 }

@@ -46,7 +46,8 @@ type ledger struct {
 
 const createLedger = `CREATE TABLE IF NOT EXISTS test_ledger (message_id TEXT PRIMARY KEY)`
 
-func (l *ledger) Record(msg *postroom.Message, d postroom.Decision) func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+func (l *ledger) Record(_ context.Context, msg *postroom.Message, d postroom.Decision) func(ctx context.Context,
+	tx queue.Tx) (postroom.Action, error) {
 	return func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 		if err := l.write(ctx, tx, msg, d); err != nil {
 			return postroom.Action{}, err
@@ -56,7 +57,8 @@ func (l *ledger) Record(msg *postroom.Message, d postroom.Decision) func(ctx con
 	}
 }
 
-func (l *ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
+func (l *ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision,
+	reason string) (postroom.Action, error) {
 	if err := l.write(ctx, tx, msg, d); err != nil {
 		return postroom.Action{}, err
 	}
@@ -109,7 +111,8 @@ func always(d postroom.Decision) postroom.Decider {
 
 func byRule(action postroom.ActionType, p postroom.Parameters) postroom.Decider {
 	return always(postroom.Decision{
-		Action: action, Parameters: p, Confidence: 1, Rationale: "Matched", Source: postroom.SourceDeterministic, RuleID: "r1", RuleName: "shopping",
+		Action: action, Parameters: p, Confidence: 1, Rationale: "Matched", Source: postroom.SourceDeterministic,
+		RuleID: "r1", RuleName: "shopping",
 	})
 }
 
@@ -131,7 +134,8 @@ func (c *classification) run() *queue.Job {
 func TestClassifyRecordsEachDecision(t *testing.T) {
 	c := newClassification(t)
 	list := fileRules(t, severalActions)
-	list[2].Also = append(list[2].Also, rules.RuleAction{Type: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shops"}})
+	list[2].Also = append(list[2].Also,
+		rules.RuleAction{Type: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shops"}})
 	c.cfg.Rules = setDecider{rules.NewSet(list, nil)}
 	require.Equal(t, queue.StateCompleted, c.run().State)
 	require.Equal(t, []string{"mark_read", "apply_label Label_7"}, actionsOf(c.ledger.recorded))
@@ -176,7 +180,8 @@ func TestClassifyRefusesAnUnknownLabel(t *testing.T) {
 			`label "Shoes" does not exist in this mailbox: create it, or name another one in rule 'shopping'`,
 		},
 		"of a model": {
-			always(postroom.Decision{Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shoes"}, Confidence: 0.9, Rationale: "Matched", Source: postroom.SourceModel}),
+			always(postroom.Decision{Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shoes"},
+				Confidence: 0.9, Rationale: "Matched", Source: postroom.SourceModel}),
 			`label "Shoes" does not exist in this mailbox: create it, or take it out of what the model may choose`,
 		},
 	} {
@@ -199,7 +204,8 @@ func TestClassifyWithoutAModelRecordsNone(t *testing.T) {
 
 func TestClassifyAsksTheFallbackWhereNoRuleMatches(t *testing.T) {
 	c := newClassification(t)
-	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 0.8, Rationale: "dull", Source: postroom.SourceModel})
+	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 0.8, Rationale: "dull",
+		Source: postroom.SourceModel})
 	c.run()
 	require.Equal(t, postroom.Archive, c.ledger.recorded[0].Action)
 
@@ -262,7 +268,8 @@ func TestClassifyIsCanceledForAMessageThatIsNotThere(t *testing.T) {
 	job := c.run()
 	require.Equal(t, queue.StateCanceled, job.State)
 	require.Equal(t, 1, job.Attempt)
-	require.Contains(t, job.LastError, "classify message m1 of account acc: it is no longer stored, as after its mailbox was removed")
+	require.Contains(t, job.LastError,
+		"classify message m1 of account acc: it is no longer stored, as after its mailbox was removed")
 }
 
 func TestClassifyTriesAgainWhenADeciderIsDown(t *testing.T) {
@@ -272,7 +279,8 @@ func TestClassifyTriesAgainWhenADeciderIsDown(t *testing.T) {
 		if asked++; asked < 3 {
 			return postroom.Decision{}, errors.New("database is away")
 		}
-		return postroom.Decision{Action: postroom.Archive, Confidence: 1, Rationale: "r", Source: postroom.SourceDeterministic}, nil
+		return postroom.Decision{Action: postroom.Archive, Confidence: 1, Rationale: "r",
+			Source: postroom.SourceDeterministic}, nil
 	})
 	job := c.run()
 	require.Equal(t, queue.StateCompleted, job.State)
@@ -280,7 +288,8 @@ func TestClassifyTriesAgainWhenADeciderIsDown(t *testing.T) {
 	require.Len(t, c.ledger.recorded, 1)
 }
 
-// What a rule says that cannot be done any more fails with the reason: nobody is asked, the other decisions stand, and the rule stays.
+// What a rule says that cannot be done any more fails with the reason: nobody is asked, the other decisions stand,
+// and the rule stays.
 func TestWhatHasPassedIsAFailedDecision(t *testing.T) {
 	c := newClassification(t)
 	c.cfg.Rules = byRule(postroom.Snooze, postroom.Parameters{"until": "2020-01-01T00:00:00Z"})
@@ -291,7 +300,8 @@ func TestWhatHasPassedIsAFailedDecision(t *testing.T) {
 	}, c.ledger.refused)
 
 	c = newClassification(t)
-	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Snooze, Parameters: postroom.Parameters{"until": "2020-01-01T00:00:00Z"}, Rationale: "Later"})
+	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Snooze,
+		Parameters: postroom.Parameters{"until": "2020-01-01T00:00:00Z"}, Rationale: "Later"})
 	require.Equal(t, queue.StateCompleted, c.run().State)
 	require.Empty(t, c.ledger.refused)
 	require.Len(t, c.ledger.recorded, 1)

@@ -33,8 +33,8 @@ func joinFaults(faults []*ConditionError) error {
 	return errors.Join(errs...)
 }
 
-// Match reports whether the message matches; ages are measured against now. It trusts Gmail's results on the authentication of
-// the message. Without the engine, no sender counts as seen before.
+// Match reports whether the message matches; ages are measured against now. It trusts Gmail's results on the
+// authentication of the message. Without the engine, no sender counts as seen before.
 func (p *Program) Match(msg *postroom.Message, now time.Time) bool {
 	v := &view{}
 	v.reset(p.code, msg, now, &Facts{Server: GmailServer})

@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// A Condition is a tree of tests on a message. A node has Op and Children, a predicate has Type and the fields of that type; see the
-// table in the package documentation. The zero Condition is invalid.
+// A Condition is a tree of tests on a message. A node has Op and Children, a predicate has Type and the fields of
+// that type; see the table in the package documentation. The zero Condition is invalid.
 //
 // The JSON form is stored in the database, and files have the YAML form; both are the same tree.
 type Condition struct {
@@ -39,8 +39,8 @@ type Condition struct {
 	CaseSensitive bool `json:"case_sensitive,omitempty"`
 	// Index takes one of several header fields of a name, from 1 for the first; -1 is the last. 0 takes all.
 	Index int `json:"index,omitempty"`
-	// Zone is the time zone of a date: a name such as Europe/Berlin, an offset such as +0100, or "original" for the zone in the
-	// header. Empty means UTC.
+	// Zone is the time zone of a date: a name such as Europe/Berlin, an offset such as +0100, or "original" for the zone
+	// in the header. Empty means UTC.
 	Zone string `json:"zone,omitempty"`
 }
 
@@ -133,8 +133,8 @@ func ParseCondition(data []byte) (Condition, error) {
 	return c, nil
 }
 
-// Validate checks the whole tree, regular expressions included, and returns every fault, each a [ConditionError]; nil if there is
-// none.
+// Validate checks the whole tree, regular expressions included, and returns every fault, each a [ConditionError]; nil
+// if there is none.
 func (c Condition) Validate() error {
 	_, err := Compile(c)
 	return err
@@ -273,7 +273,8 @@ func (c Condition) usesLabel(id, name string) bool {
 	return slices.ContainsFunc(c.Children, func(child Condition) bool { return child.usesLabel(id, name) })
 }
 
-// ResolveLabels returns the condition with ids in place of the names of labels; a name for which id returns false stays.
+// ResolveLabels returns the condition with ids in place of the names of labels; a name for which id returns false
+// stays.
 func (c Condition) ResolveLabels(id func(string) (string, bool)) Condition {
 	if c.Type == LabelPresent {
 		if resolved, ok := id(c.Value); ok {

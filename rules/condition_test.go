@@ -36,7 +36,7 @@ func letter() *postroom.Message {
 	}
 }
 
-func TestLeaves(t *testing.T) {
+func TestPredicates(t *testing.T) {
 	yes, no := true, false
 	for name, test := range map[string]struct {
 		condition rules.Condition
@@ -103,10 +103,14 @@ func TestLeaves(t *testing.T) {
 func TestWhatAMessageLacksMatchesNothing(t *testing.T) {
 	empty := &postroom.Message{}
 	for _, c := range []rules.Condition{
-		rulestest.Predicate(rules.SenderEmail, "*@shop.example"), rulestest.Predicate(rules.SenderDomain, "shop.example"), rulestest.Predicate(rules.To, "a@b.example"), rulestest.Predicate(rules.Cc, "a@b.example"),
-		rulestest.Predicate(rules.SubjectContains, "x"), rulestest.Predicate(rules.SubjectRegex, ".*"), rulestest.Predicate(rules.BodyContains, "x"), rulestest.Predicate(rules.BodyRegex, ".*"),
-		rulestest.Header("List-Id", ".*"), {Type: rules.HeaderPresent, Header: "List-Id"}, rulestest.Predicate(rules.LabelPresent, "INBOX"), rulestest.Predicate(rules.HasAttachment, ""),
-		rulestest.Predicate(rules.LargerThan, "0B"), rulestest.Predicate(rules.SmallerThan, "1GB"), rulestest.Predicate(rules.OlderThan, "0d"), rulestest.Predicate(rules.NewerThan, "1y"),
+		rulestest.Predicate(rules.SenderEmail, "*@shop.example"), rulestest.Predicate(rules.SenderDomain, "shop.example"),
+		rulestest.Predicate(rules.To, "a@b.example"), rulestest.Predicate(rules.Cc, "a@b.example"),
+		rulestest.Predicate(rules.SubjectContains, "x"), rulestest.Predicate(rules.SubjectRegex, ".*"),
+		rulestest.Predicate(rules.BodyContains, "x"), rulestest.Predicate(rules.BodyRegex, ".*"),
+		rulestest.Header("List-Id", ".*"), {Type: rules.HeaderPresent, Header: "List-Id"},
+		rulestest.Predicate(rules.LabelPresent, "INBOX"), rulestest.Predicate(rules.HasAttachment, ""),
+		rulestest.Predicate(rules.LargerThan, "0B"), rulestest.Predicate(rules.SmallerThan, "1GB"),
+		rulestest.Predicate(rules.OlderThan, "0d"), rulestest.Predicate(rules.NewerThan, "1y"),
 	} {
 		require.False(t, rulestest.Matches(t, c, empty), c.String())
 		require.True(t, rulestest.Matches(t, rules.NoneOf(c), empty), c.String())
@@ -121,7 +125,8 @@ func TestAddressesThatOnlyLookEqualAreNot(t *testing.T) {
 	require.False(t, rulestest.Matches(t, rulestest.Predicate(rules.SenderEmail, "amy@bank.example"), msg))
 
 	broken := func(b string) *postroom.Message { return &postroom.Message{From: postroom.Address{Email: "a@" + b}} }
-	require.False(t, rulestest.Matches(t, rulestest.Predicate(rules.SenderDomain, "\xfe"), broken("\xff")), "bytes that are no UTF-8 are not all the same")
+	require.False(t, rulestest.Matches(t, rulestest.Predicate(rules.SenderDomain, "\xfe"), broken("\xff")),
+		"bytes that are no UTF-8 are not all the same")
 }
 
 func TestHasAttachment(t *testing.T) {
@@ -145,8 +150,9 @@ func TestHasAttachment(t *testing.T) {
 }
 
 func TestBodyOfHTMLAlone(t *testing.T) {
-	msg := &postroom.Message{BodyPlain: " \n", BodyHTML: "<html><head><title>t</title><STYLE>.unsubscribe{}</STYLE></head><body class='offer'>" +
-		"Fish &amp;\n  chips<br>for <b>you</b><!-- comment --><script>var x = 'script';</script> 1 < 2 & 3 > 2</body>"}
+	msg := &postroom.Message{BodyPlain: " \n",
+		BodyHTML: "<html><head><title>t</title><STYLE>.unsubscribe{}</STYLE></head><body class='offer'>" +
+			"Fish &amp;\n  chips<br>for <b>you</b><!-- comment --><script>var x = 'script';</script> 1 < 2 & 3 > 2</body>"}
 	for text, want := range map[string]bool{
 		"fish & chips for you": true, "1 < 2": true,
 		"unsubscribe": false, "offer": false, "comment": false, "script": false, "body": false,
@@ -174,7 +180,7 @@ func TestFaultyConditionsAreTold(t *testing.T) {
 		"an unknown field":          {`{"type":"has_attachment","colour":"red"}`, rules.ErrUnknownShape, ""},
 		"both shapes":               {`{"op":"and","type":"has_attachment","children":[{"type":"has_attachment"}]}`, rules.ErrUnknownShape, ""},
 		"neither shape":             {`{"value":"x"}`, rules.ErrUnknownShape, ""},
-		"a leaf with children":      {`{"type":"has_attachment","children":[{"type":"has_attachment"}]}`, rules.ErrUnknownShape, "children"},
+		"a predicate with children": {`{"type":"has_attachment","children":[{"type":"has_attachment"}]}`, rules.ErrUnknownShape, "children"},
 		"children alone":            {`{"children":[{"type":"has_attachment"}]}`, rules.ErrUnknownShape, ""},
 		"an unknown operator":       {`{"op":"xor","children":[{"type":"has_attachment"}]}`, rules.ErrUnknownOperator, "op"},
 		"an unknown type":           {`{"op":"not","children":[{"type":"mood","value":"x"}]}`, rules.ErrUnknownType, "children[0].type"},
@@ -217,7 +223,8 @@ func TestFaultyConditionsAreTold(t *testing.T) {
 }
 
 func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
-	err := rules.AllOf(rulestest.Predicate(rules.SubjectRegex, "("), rules.AnyOf(), rulestest.Predicate("mood", "x")).Validate()
+	err := rules.AllOf(rulestest.Predicate(rules.SubjectRegex, "("), rules.AnyOf(),
+		rulestest.Predicate("mood", "x")).Validate()
 	require.EqualError(t, err, "condition.children[0].value: bad regular expression: missing closing ): `(`; "+
 		"the syntax is Go's (RE2); a backslash before a character takes it literally\n"+
 		"condition.children[1].children: \"and\" and \"or\" need at least one child: \"or\" has none\n"+
@@ -228,14 +235,18 @@ func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
 }
 
 func TestConditionReadsLikeASentence(t *testing.T) {
-	c := rules.AllOf(rulestest.Predicate(rules.SenderDomain, "x.example"), rules.AnyOf(rulestest.Header("List-Id", "dev"), rules.NoneOf(rulestest.Predicate(rules.HasAttachment, ""))))
+	c := rules.AllOf(rulestest.Predicate(rules.SenderDomain, "x.example"),
+		rules.AnyOf(rulestest.Header("List-Id", "dev"), rules.NoneOf(rulestest.Predicate(rules.HasAttachment, ""))))
 	require.Equal(t, `sender_domain "x.example" and (header_match List-Id "dev" or not has_attachment)`, c.String())
-	require.Equal(t, `not (has_attachment and to "a@b.example")`, rules.NoneOf(rules.AllOf(rulestest.Predicate(rules.HasAttachment, ""), rulestest.Predicate(rules.To, "a@b.example"))).String())
+	require.Equal(t, `not (has_attachment and to "a@b.example")`,
+		rules.NoneOf(rules.AllOf(rulestest.Predicate(rules.HasAttachment, ""),
+			rulestest.Predicate(rules.To, "a@b.example"))).String())
 }
 
 func TestJSONFormOfACondition(t *testing.T) {
 	c := rules.AllOf(rulestest.Header("List-Id", "x"), rulestest.Predicate(rules.SenderEmail, "*@y.example"))
 	data, err := json.Marshal(c)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"op":"and","children":[{"type":"header_match","header":"List-Id","pattern":"x"},{"type":"sender_email","value":"*@y.example"}]}`, string(data))
+	require.JSONEq(t,
+		`{"op":"and","children":[{"type":"header_match","header":"List-Id","pattern":"x"},{"type":"sender_email","value":"*@y.example"}]}`, string(data))
 }

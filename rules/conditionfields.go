@@ -29,8 +29,8 @@ var conditionFields = []conditionField{
 	{"zone", func(c *Condition) bool { return c.Zone != "" }},
 }
 
-// takes reports whether predicates of the kind may have the field: values may be written where value may, and header where header
-// fields may.
+// takes reports whether predicates of the kind may have the field: values may be written where value may, and header
+// where header fields may.
 func (k *kind) takes(field string, required bool) bool {
 	list := k.optional
 	if required {
@@ -46,25 +46,30 @@ func (k *kind) takes(field string, required bool) bool {
 
 // takesHeader reports whether the kind's fields are header fields, so that a single one may be written as header.
 func (c *Condition) takesHeader() bool {
-	return c.Type == Header || c.Type == HeaderOrder || c.Type == HeaderNumber || c.Type == HeaderDigits || c.Type == HeaderCount
+	return c.Type == Header || c.Type == HeaderOrder || c.Type == HeaderNumber || c.Type == HeaderDigits ||
+		c.Type == HeaderCount
 }
 
-// fields returns a fault for each field that a predicate lacks, for each that its type does not have and for each that is empty.
+// fields returns a fault for each field that a predicate lacks, for each that its type does not have and for each
+// that is empty.
 func (c *Condition) fields() []*ConditionError {
 	k, ok := kinds[c.Type]
 	if !ok {
-		return []*ConditionError{{Path: "type", Err: ErrUnknownType, Detail: strconv.Quote(string(c.Type)), Hint: suggest.Instead(string(c.Type), kindNames(), "the types are")}}
+		return []*ConditionError{{Path: "type", Err: ErrUnknownType, Detail: strconv.Quote(string(c.Type)),
+			Hint: suggest.Instead(string(c.Type), kindNames(), "the types are")}}
 	}
 	faults := c.missing(&k)
 	for _, f := range conditionFields {
 		known := k.takes(f.name, true) || k.takes(f.name, false) || f.name == "header" && c.takesHeader()
 		if f.isSet(c) && !known {
-			faults = append(faults, &ConditionError{Path: f.name, Err: ErrSurplusField, Detail: string(c.Type) + " takes " + c.listed(&k)})
+			faults = append(faults, &ConditionError{Path: f.name, Err: ErrSurplusField, Detail: string(c.Type) + " takes " +
+				c.listed(&k)})
 		}
 	}
 	for _, both := range [][2]string{{"value", "values"}, {"header", "fields"}} {
 		if c.has(both[0]) && c.has(both[1]) && len(faults) == 0 {
-			faults = append(faults, &ConditionError{Path: both[1], Err: ErrSurplusField, Detail: both[0] + " is there already", Hint: "write one of the two"})
+			faults = append(faults, &ConditionError{Path: both[1], Err: ErrSurplusField, Detail: both[0] + " is there already",
+				Hint: "write one of the two"})
 		}
 	}
 	return append(faults, c.emptyAlternatives()...)
@@ -94,7 +99,8 @@ func (c *Condition) missing(k *kind) []*ConditionError {
 			given = strings.TrimSpace(c.Pattern) != ""
 		}
 		if !given {
-			faults = append(faults, &ConditionError{Path: path, Err: ErrMissingField, Detail: string(c.Type) + " needs " + joinWords(c.shown(k.required))})
+			faults = append(faults, &ConditionError{Path: path, Err: ErrMissingField, Detail: string(c.Type) + " needs " +
+				joinWords(c.shown(k.required))})
 		}
 	}
 	return faults
@@ -109,7 +115,8 @@ func (c *Condition) emptyAlternatives() []*ConditionError {
 	}{{"values", c.Values}, {"fields", c.Fields}} {
 		for i, text := range list.texts {
 			if strings.TrimSpace(text) == "" {
-				faults = append(faults, &ConditionError{Path: fmt.Sprintf("%s[%d]", list.name, i), Err: ErrMissingField, Detail: "it is empty"})
+				faults = append(faults, &ConditionError{Path: fmt.Sprintf("%s[%d]", list.name, i), Err: ErrMissingField,
+					Detail: "it is empty"})
 			}
 		}
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// Confirm decides about a message again, as of the time of a decision, and returns why that decision is not made; empty if it is. The rule must
-// decide at the version that is named, for the same action with the same parameters, and no person be asked. It is for the field Confirm
-// of the configuration of package gmail: msg is the message as Gmail has it.
+// Confirm decides about a message again, as of the time of a decision, and returns why that decision is not made;
+// empty if it is. The rule must decide at the version that is named, for the same action with the same parameters,
+// and no person be asked. It is for the field Confirm of the configuration of package gmail: msg is the message as
+// Gmail has it.
 //
-// All rules are tried as they are now, since one before may be the exception, and whether the sender has written before is asked again. Of a
-// decision that [Apply] has made, which may leave rules out, the rule alone is tried.
+// All rules are tried as they are now, since one before may be the exception, and whether the sender has written
+// before is asked again. Of a decision that [Apply] has made, which may leave rules out, the rule alone is tried.
 func (e *Engine) Confirm(ctx context.Context, msg *postroom.Message, p postroom.Permit) (fault string, err error) {
 	d := &p.Decision
 	if d.Source != postroom.SourceDeterministic {
@@ -59,7 +60,8 @@ func (e *Engine) decideAt(ctx context.Context, msg *postroom.Message, at time.Ti
 }
 
 // decideByOne is decideAt by the rule of a decision alone, at the version that has decided.
-func (e *Engine) decideByOne(ctx context.Context, msg *postroom.Message, d *postroom.Decision, at time.Time) ([]postroom.Decision, error) {
+func (e *Engine) decideByOne(ctx context.Context, msg *postroom.Message, d *postroom.Decision,
+	at time.Time) ([]postroom.Decision, error) {
 	rule, err := e.store.RuleAt(ctx, d.RuleID, d.RuleVersion)
 	if err != nil {
 		return nil, err
@@ -73,10 +75,11 @@ func (e *Engine) decideByOne(ctx context.Context, msg *postroom.Message, d *post
 	return set.decide(msg, at, f), nil
 }
 
-// sameDecision compares two decisions. Of labels, which the rule names and the ledger has by their ids, it compares whether they are there:
-// the version of the rule says which.
+// sameDecision compares two decisions. Of labels, which the rule names and the ledger has by their ids, it compares
+// whether they are there: the version of the rule says which.
 func (e *Engine) sameDecision(again, d *postroom.Decision) bool {
-	if again.RuleID != d.RuleID || again.RuleVersion != d.RuleVersion || again.Action != d.Action || len(again.Parameters) != len(d.Parameters) {
+	if again.RuleID != d.RuleID || again.RuleVersion != d.RuleVersion || again.Action != d.Action ||
+		len(again.Parameters) != len(d.Parameters) {
 		return false
 	}
 	labels := e.store.Kinds().LabelParameters(d.Action)

@@ -18,7 +18,8 @@ import (
 func TestConfirm(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		deletes := rules.NewRule("old offers", rules.AllOf(rules.Condition{Type: rules.SubjectContains, Value: "offer"},
-			rules.Condition{Type: "newer_than", Value: "1h"}, rules.Condition{Type: "unread"}), postroom.Delete, postroom.Parameters{"why": "old"})
+			rules.Condition{Type: "newer_than", Value: "1h"}, rules.Condition{Type: "unread"}), postroom.Delete,
+			postroom.Parameters{"why": "old"})
 		deletes.SafeMode = postroom.SafeDangerousOverride
 		deletes = *storetest.Create(t, db, s, deletes)
 		e := newEngine(t, s)
@@ -51,7 +52,9 @@ func TestConfirm(t *testing.T) {
 		} {
 			require.Equal(t, not, confirm(change), name)
 		}
-		require.Equal(t, "no rule has decided", confirm(func(_ *postroom.Message, p *postroom.Permit) { p.Decision.Source = postroom.SourceModel }))
+		require.Equal(t, "no rule has decided", confirm(func(_ *postroom.Message, p *postroom.Permit) {
+			p.Decision.Source = postroom.SourceModel
+		}))
 
 		// Apply may leave rules out: the rule alone counts, at the version that decided.
 		batch := func(_ *postroom.Message, p *postroom.Permit) { p.Decision.Key = rules.BatchKey("b") + "1" }
@@ -67,9 +70,10 @@ func TestConfirm(t *testing.T) {
 			batch(msg, p)
 			msg.Subject = "Contract"
 		}))
-		require.Equal(t, "rule 'old offers' is not stored as it was when it decided", confirm(func(msg *postroom.Message, p *postroom.Permit) {
-			batch(msg, p)
-			p.Decision.RuleVersion = "1"
-		}))
+		require.Equal(t, "rule 'old offers' is not stored as it was when it decided",
+			confirm(func(msg *postroom.Message, p *postroom.Permit) {
+				batch(msg, p)
+				p.Decision.RuleVersion = "1"
+			}))
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/postroom-go/postroom/mime/lookalike"
 )
 
-// compileConfusable tests whether the sender's domain differs from one of the values and looks like it; without values, whether a
-// word of the domain or of the display name mixes scripts.
+// compileConfusable tests whether the sender's domain differs from one of the values and looks like it; without
+// values, whether a word of the domain or of the display name mixes scripts.
 func compileConfusable(k *code, c *Condition) (predicate, *ConditionError) {
 	protected := c.Alternatives()
 	if len(protected) == 0 {

@@ -63,7 +63,8 @@ func TestRegisterPassesOptionsOn(t *testing.T) {
 
 func TestEngineNamesWhatIsMissing(t *testing.T) {
 	_, err := rules.NewEngine(rules.EngineConfig{})
-	require.EqualError(t, err, "rules: EngineConfig.Store is nil; it is required: give a store of rules, such as a *rulestore.Store")
+	require.EqualError(t, err,
+		"rules: EngineConfig.Store is nil; it is required: give a store of rules, such as a *rulestore.Store")
 }
 
 // An engine without a logger of its own is heard all the same.

@@ -15,10 +15,10 @@ func (s *Set) Decide(msg *postroom.Message, now time.Time) postroom.Decision {
 	return s.DecideAll(msg, now)[0]
 }
 
-// DecideAll returns a decision for each action of the first rule that matches and, while matching rules let the rules after them
-// be tried, of those as well. An action that an earlier rule has decided is omitted. There is at least one decision: if no rule
-// matches, the one with action none and source none. All but the first have a Key, which is the same whenever the same rules
-// decide about the same message.
+// DecideAll returns a decision for each action of the first rule that matches and, while matching rules let the rules
+// after them be tried, of those as well. An action that an earlier rule has decided is omitted. There is at least one
+// decision: if no rule matches, the one with action none and source none. All but the first have a Key, which is the
+// same whenever the same rules decide about the same message.
 func (s *Set) DecideAll(msg *postroom.Message, now time.Time) []postroom.Decision {
 	return s.decide(msg, now, &Facts{Server: GmailServer})
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A definition is the text of which a version is a hash. Stored decisions and stored versions of rules name that hash, so the
-// fields must not change: those that have no part in it are zero.
+// A definition is the text of which a version is a hash. Stored decisions and stored versions of rules name that
+// hash, so the fields must not change: those that have no part in it are zero.
 type definition struct {
 	ID             string
 	AccountID      string
@@ -40,9 +40,9 @@ type optionalText struct {
 
 func optional(s string) optionalText { return optionalText{s, s != ""} }
 
-// Version returns a hash of the rule's effect: of all its fields except its ID, its position, its times and whether it is
-// enabled. A decision names it, so that one can check whether the rule is still the one that matched. It is empty for a rule that
-// cannot be stored.
+// Version returns a hash of the rule's effect: of all its fields except its ID, its position, its times and whether
+// it is enabled. A decision names it, so that one can check whether the rule is still the one that matched. It is
+// empty for a rule that cannot be stored.
 func (r *Rule) Version() string {
 	parts := make([]string, 0, 4)
 	for _, part := range []any{r.Condition, r.Parameters, append([]RuleAction{}, r.Also...), r.Schedule} {

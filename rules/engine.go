@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/bodytext"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // An Engine decides by the stored rules: the first rule that matches decides. Before each decision it asks the store
-// whether the rules have changed, and if so compiles them again. It is safe for concurrent use. [NewEngine] makes one; the
-// zero Engine is unusable.
+// whether the rules have changed, and if so compiles them again. It is safe for concurrent use. [NewEngine] makes
+// one; the zero Engine is unusable.
 //
-// The engine disables a stored rule that cannot be evaluated, with the reason, in a write transaction of its own. Such a
-// rule does not keep the others from deciding.
+// The engine disables a stored rule that cannot be evaluated, with the reason, in a write transaction of its own.
+// Such a rule does not keep the others from deciding.
 type Engine struct {
 	store   Store
 	log     *slog.Logger
@@ -54,9 +55,16 @@ type Senders interface {
 	SenderSeen(ctx context.Context, msg *postroom.Message) (bool, error)
 }
 
+// ErrSenders is why a message is not decided about: [Senders] do not know now whether its sender has written before.
+var ErrSenders = errors.New("ask whether the sender has written before")
+
+// Kinds returns the actions that the rules may have; nil means those that package gmail carries out.
+func (e *Engine) Kinds() *postroom.Kinds { return e.store.Kinds() }
+
 // NewEngine makes an engine; a missing field is an error that names it.
 func NewEngine(cfg EngineConfig) (*Engine, error) {
-	if err := fields.Required("rules: EngineConfig.Store", cfg.Store, "a store of rules, such as a *rulestore.Store"); err != nil {
+	if err := fields.Required("rules: EngineConfig.Store", cfg.Store,
+		"a store of rules, such as a *rulestore.Store"); err != nil {
 		return nil, err
 	}
 	if err := fields.Optional("rules: EngineConfig.Senders", cfg.Senders); err != nil {
@@ -78,9 +86,9 @@ func (e *Engine) Decide(ctx context.Context, msg *postroom.Message) (postroom.De
 	return decisions[0], nil
 }
 
-// DecideAll returns the decisions of the first matching rule and, while matching rules let the rules after them be tried, of
-// those as well; see [Set.DecideAll]. It fails only if the rules or the earlier senders cannot be read. Do not call it inside a
-// write transaction.
+// DecideAll returns the decisions of the first matching rule and, while matching rules let the rules after them be
+// tried, of those as well; see [Set.DecideAll]. It fails only if the rules or the earlier senders cannot be read. Do
+// not call it inside a write transaction.
 func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postroom.Decision, error) {
 	set, err := e.current(ctx)
 	if err != nil {
@@ -93,33 +101,39 @@ func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postro
 	return set.decide(msg, time.Now(), f), nil
 }
 
-// DecideAlone is [Engine.DecideAll] for a message that is not stored yet. If a rule depends on other messages, which may also be
-// on their way, ok is false: decide when they are stored.
-func (e *Engine) DecideAlone(ctx context.Context, msg *postroom.Message) (decisions []postroom.Decision, ok bool, err error) {
+// DecideUnstored is [Engine.DecideAll] for a message that is not stored yet. If a rule depends on other messages, which
+// may also be on their way, ok is false: decide when they are stored.
+func (e *Engine) DecideUnstored(ctx context.Context, msg *postroom.Message) (decisions []postroom.Decision,
+	ok bool, err error) {
 	set, err := e.current(ctx)
 	if err != nil || set.asksSenders {
 		return nil, false, err
 	}
-	return set.decide(msg, time.Now(), &Facts{Server: e.server}), true, nil
+	return set.decide(msg, time.Now(), e.facts(ctx)), true, nil
+}
+
+// facts returns the facts that need no look at other messages.
+func (e *Engine) facts(ctx context.Context) *Facts {
+	return &Facts{Server: e.server, bodies: bodytext.From(ctx)}
 }
 
 // factsOf returns the facts that the rules of the set need besides the message.
 func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (*Facts, error) {
-	f := &Facts{Server: e.server}
+	f := e.facts(ctx)
 	if !set.asksSenders {
 		return f, nil
 	}
 	var err error
 	if f.SenderSeen, err = e.senders.SenderSeen(ctx, msg); err != nil {
-		return nil, fmt.Errorf("ask whether the sender has written before: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrSenders, err)
 	}
 	return f, nil
 }
 
 // current returns the set of the stored rules.
 //
-// The revision is read before the rules: a change in between predicates a set that is newer than its revision, and the next
-// decision loads it again. In the other order the set would be older than its revision, and would stay.
+// The revision is read before the rules: a change in between leaves a set that is newer than its revision, and
+// the next decision loads it again. In the other order the set would be older than its revision, and would stay.
 func (e *Engine) current(ctx context.Context) (*Set, error) {
 	revision, err := e.store.Revision(ctx)
 	if err != nil {
@@ -150,8 +164,8 @@ func (e *Engine) compile(ctx context.Context) (*Set, error) {
 	return newSet(rules, e.store.Kinds(), e.senders != nil), nil
 }
 
-// disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not fail the
-// decision: the rule is out of the set already, and the next load tries again.
+// disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not
+// fail the decision: the rule is out of the set already, and the next load tries again.
 func (e *Engine) disable(ctx context.Context, b Broken) {
 	err := e.store.DisableBroken(ctx, b.Rule.ID, func(r *Rule) error {
 		return cmp.Or(r.Validate(e.store.Kinds()), needsSenders(b.Err))
@@ -159,7 +173,8 @@ func (e *Engine) disable(ctx context.Context, b Broken) {
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
 	case err != nil:
-		e.log.ErrorContext(ctx, "a broken rule could not be disabled", "rule", b.Rule.Name, "rule_id", b.Rule.ID, "fault", b.Err, "error", err)
+		e.log.ErrorContext(ctx, "a broken rule could not be disabled", "rule", b.Rule.Name, "rule_id", b.Rule.ID, "fault",
+			b.Err, "error", err)
 	default:
 		e.log.WarnContext(ctx, "disabled a broken rule", "rule", b.Rule.Name, "rule_id", b.Rule.ID, "fault", b.Err)
 	}

@@ -43,7 +43,8 @@ func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
 		later := rules.NewRule("later", rulestest.FromDomain("example.com"), postroom.Star, nil)
 		later.Priority = 101
 		storetest.Create(t, db, s, later)
-		r := rules.NewRule("it's first", rulestest.FromDomain("example.com"), postroom.Delete, postroom.Parameters{"why": []any{"x"}})
+		r := rules.NewRule("it's first", rulestest.FromDomain("example.com"), postroom.Delete,
+			postroom.Parameters{"why": []any{"x"}})
 		r.SafeMode, r.Authentication = postroom.SafeDangerousOverride, rules.AuthenticationNotRequired
 		created := storetest.Create(t, db, s, r)
 
@@ -53,7 +54,8 @@ func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
 			Action: postroom.Delete, Parameters: postroom.Parameters{"why": []any{"x"}}, Confidence: 1,
 			Rationale:    "Matched deterministic rule 'it's first' (priority 100)",
 			Explanations: postroom.Explanations{SalientFeatures: []string{`sender_domain "example.com"`}},
-			Source:       postroom.SourceDeterministic, RuleID: created.ID, RuleName: "it's first", RuleVersion: created.Version(), SafeMode: postroom.SafeDangerousOverride,
+			Source:       postroom.SourceDeterministic, RuleID: created.ID, RuleName: "it's first",
+			RuleVersion: created.Version(), SafeMode: postroom.SafeDangerousOverride,
 		}, d)
 
 		d.Parameters["why"].([]any)[0] = "changed"
@@ -88,7 +90,9 @@ func TestEngineSeesEachChangeAtTheNextDecision(t *testing.T) {
 		}))
 		require.Equal(t, postroom.Archive, decide(t, e, msg).Action)
 
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.SetEnabled(ctx, tx, id, false)
+		}))
 		require.Equal(t, postroom.None, decide(t, e, msg).Action)
 	})
 }
@@ -103,8 +107,10 @@ func TestABrokenRuleIsIsolatedAndDisabled(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		for name, statement := range spoiled {
 			t.Run(name, func(t *testing.T) {
-				broken := storetest.Create(t, db, s, rules.NewRule("broken "+name, rulestest.FromDomain("example.com"), postroom.Star, nil))
-				good := storetest.Create(t, db, s, rules.NewRule("good "+name, rulestest.FromDomain("example.com"), postroom.Archive, nil))
+				broken := storetest.Create(t, db, s, rules.NewRule("broken "+name, rulestest.FromDomain("example.com"),
+					postroom.Star, nil))
+				good := storetest.Create(t, db, s, rules.NewRule("good "+name, rulestest.FromDomain("example.com"),
+					postroom.Archive, nil))
 				require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
 					_, err := tx.ExecContext(ctx, statement, broken.ID)
 					return err
@@ -123,7 +129,9 @@ func TestABrokenRuleIsIsolatedAndDisabled(t *testing.T) {
 				require.Equal(t, good.ID, decide(t, e, mailFrom("amy@example.com")).RuleID)
 				require.Empty(t, log.String(), "it is disabled and told once")
 
-				require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, good.ID) }))
+				require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+					return s.Delete(ctx, tx, good.ID)
+				}))
 			})
 		}
 	})
@@ -158,19 +166,25 @@ func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
 		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
 		require.Zero(t, known.asked, "no rule asks")
 
-		storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Predicate(rules.SenderSeen, "")), postroom.Star, nil))
+		storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Predicate(rules.SenderSeen, "")),
+			postroom.Star, nil))
 		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 		known.seen = true
 		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
 		known.err = errors.New("database is away")
 		_, err = e.Decide(t.Context(), msg)
 		require.ErrorIs(t, err, known.err)
+		explained, err := e.Explain(t.Context(), msg)
+		require.NoError(t, err, "an explanation says what it does not know")
+		require.ErrorIs(t, explained.Unsure, known.err)
+		require.Equal(t, rules.Matched, explained.Rules[0].Outcome)
 	})
 }
 
 func TestARuleThatAsksForSendersNobodyKnowsIsBroken(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
-		r := storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Predicate(rules.SenderSeen, "")), postroom.Star, nil))
+		r := storetest.Create(t, db, s, rules.NewRule("new", rules.NoneOf(rulestest.Predicate(rules.SenderSeen, "")),
+			postroom.Star, nil))
 		e, err := rules.NewEngine(rules.EngineConfig{Store: s, Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		require.Equal(t, postroom.SourceNone, decide(t, e, mailFrom("amy@example.com")).Source)

@@ -24,8 +24,7 @@ type view struct {
 	results  []uint8   // of each atom
 	readings []reading // of each source
 
-	bodyRead  bool
-	bodyText  htmltext.Body
+	bodyRead  *htmltext.Body
 	fields    mime.Header
 	listFacts *mime.List
 	auth      *authres.Findings
@@ -53,10 +52,10 @@ func (v *view) release() {
 
 // body returns what a person sees of the message.
 func (v *view) body() *htmltext.Body {
-	if !v.bodyRead {
-		v.bodyText, v.bodyRead = htmltext.ReadBody(v.msg.BodyPlain, v.msg.BodyHTML), true
+	if v.bodyRead == nil {
+		v.bodyRead = v.facts.bodies.Body(v.msg)
 	}
-	return &v.bodyText
+	return v.bodyRead
 }
 
 // oneLine collapses spaces and line ends, so that a phrase is found across them.
@@ -75,7 +74,7 @@ func phrase(value string) string {
 	return words
 }
 
-// hasAttachment predicates out the pictures of an HTML body, signatures, reports and calendars.
+// hasAttachment leaves out the pictures of an HTML body, signatures, reports and calendars.
 //
 // QUIRK: Apple Mail marks attached documents as inline; they have a file name and no Content-ID.
 func (v *view) hasAttachment() bool {
@@ -89,7 +88,8 @@ func (v *view) age() (age time.Duration, known bool) {
 	return v.now.Sub(v.msg.ReceivedAt), !v.msg.ReceivedAt.IsZero()
 }
 
-// lowerASCII lowers only A to Z. With Unicode's case folding, a domain with a Kelvin sign (U+212A) would equal one with a k.
+// lowerASCII lowers only A to Z. With Unicode's case folding, a domain with a Kelvin sign (U+212A) would equal one
+// with a k.
 func lowerASCII(s string) string {
 	first := strings.IndexFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' })
 	if first < 0 {
@@ -104,8 +104,8 @@ func lowerASCII(s string) string {
 	return string(lower)
 }
 
-// MessageOf returns a message that package mime has read, for mail that is in no store. Fields that only a provider knows are
-// zero: ids, the account, labels, and the time of receipt.
+// MessageOf returns a message that package mime has read, for mail that is in no store. Fields that only a provider
+// knows are zero: ids, the account, labels, and the time of receipt.
 func MessageOf(m *mime.Message) *postroom.Message { return readmail.Message(m) }
 
 // DomainOf returns the text after the last @, in the form in which domains are compared; empty when there is no @.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/mailstore"
@@ -19,7 +20,8 @@ func ExampleRegister() {
 	ctx := context.Background()
 	db := must(sqlite.OpenMemory(ctx))
 	defer db.Close()
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, rulestore.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, rulestore.Migrate,
+		safety.Migrate} {
 		must(0, migrate(ctx, db))
 	}
 	q := must(queue.New(db, nil))
@@ -43,9 +45,10 @@ func ExampleRegister() {
 	must(0, db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		shops := rules.Condition{Type: rules.SenderDomain, Value: "shop.example"}
 		must(store.Create(ctx, tx, rules.NewRule("Shops", shops, postroom.Archive, nil)))
-		account := must(mail.EnsureAccount(ctx, tx, "me@example.com"))
+		account := must(mail.EnsureAccount(ctx, tx, "me@example.com", time.Time{}))
 		msg := &postroom.Message{
-			AccountID: account, ProviderID: "18c2f", ProviderThreadID: "18c2f", From: postroom.Address{Email: "hello@shop.example"},
+			AccountID: account, ProviderID: "18c2f", ProviderThreadID: "18c2f",
+			From: postroom.Address{Email: "hello@shop.example"},
 		}
 		must(mail.SaveMessage(ctx, tx, msg, 1))
 		_, err := q.EnqueueTx(ctx, tx, rules.NewClassifyJob(account, msg.ID))

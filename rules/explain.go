@@ -18,6 +18,9 @@ type Explanation struct {
 	Decisions []postroom.Decision
 	// Rules are all rules in the order in which they are tried; disabled and broken ones come last.
 	Rules []RuleExplanation
+	// Unsure is why it cannot be found out now whether the sender has written before, as while Gmail cannot be asked: the
+	// rules are then explained as if not. Nil if it is known, or no rule needs it.
+	Unsure error
 }
 
 // An Outcome is the result of a rule.
@@ -25,11 +28,12 @@ type Outcome string
 
 // The outcomes.
 const (
-	Matched      Outcome = "matched"
-	NoMatch      Outcome = "no_match"
-	OutOfScope   Outcome = "out_of_scope"   // the message is another account's, domain's or sender's
-	OutOfTime    Outcome = "out_of_time"    // by its schedule it is off now
-	Unverified   Outcome = "unverified"     // the condition matches, and the sender is not authenticated as the rule demands
+	Matched    Outcome = "matched"
+	NoMatch    Outcome = "no_match"
+	OutOfScope Outcome = "out_of_scope" // the message is another account's, domain's or sender's
+	OutOfTime  Outcome = "out_of_time"  // by its schedule it is off now
+	// Unverified means that the condition matches, and the sender is not authenticated as the rule demands.
+	Unverified   Outcome = "unverified"
 	NotTried     Outcome = "not_tried"      // a rule before it decided
 	RuleDisabled Outcome = "disabled"       // by a person, or with a reason by the program
 	RuleBroken   Outcome = "cannot_be_used" // it cannot be evaluated
@@ -59,11 +63,12 @@ func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanati
 		return nil, err
 	}
 	set := newSet(all, e.store.Kinds(), e.senders != nil)
-	f, err := e.factsOf(ctx, set, msg)
-	if err != nil {
-		return nil, err
+	f, unsure := e.factsOf(ctx, set, msg)
+	if unsure != nil {
+		f = e.facts(ctx)
 	}
 	explanation := set.ExplainWith(msg, time.Now(), f)
+	explanation.Unsure = unsure
 	for _, r := range all {
 		if !r.Enabled {
 			explanation.Rules = append(explanation.Rules, RuleExplanation{
@@ -88,7 +93,8 @@ func (s *Set) ExplainWith(msg *postroom.Message, now time.Time, f *Facts) *Expla
 	for i := range s.rules {
 		c := &s.rules[i]
 		if decidedBy != "" {
-			x.Rules = append(x.Rules, RuleExplanation{Rule: c.rule, Outcome: NotTried, Reason: fmt.Sprintf("rule '%s' had decided", decidedBy)})
+			x.Rules = append(x.Rules, RuleExplanation{Rule: c.rule, Outcome: NotTried,
+				Reason: fmt.Sprintf("rule '%s' had decided", decidedBy)})
 			continue
 		}
 		x.Rules = append(x.Rules, c.explain(v))
@@ -108,12 +114,14 @@ func (c *compiled) explain(v *view) RuleExplanation {
 	case !c.rule.sees(v):
 		x.Outcome, x.Reason = OutOfScope, c.rule.scopeReason(v)
 	case !c.calendar.includes(v.now):
-		x.Outcome, x.Reason = OutOfTime, "its schedule is off at "+v.now.In(c.calendar.zone).Format("2006-01-02 15:04 Mon -0700")
+		x.Outcome, x.Reason = OutOfTime, "its schedule is off at "+
+			v.now.In(c.calendar.zone).Format("2006-01-02 15:04 Mon -0700")
 	case !c.root.match(v):
 		x.Outcome, x.Failed = NoMatch, c.root.failures(v, &c.rule.Condition, "", false)
 		x.Reason = joinFailures(x.Failed)
 	case c.mustProve && !v.isAuthenticated():
-		x.Outcome, x.Reason = Unverified, fmt.Sprintf("the domain of %q is not authenticated, and the rule goes by its sender", v.msg.From.Email)
+		x.Outcome, x.Reason = Unverified,
+			fmt.Sprintf("the domain of %q is not authenticated, and the rule goes by its sender", v.msg.From.Email)
 	default:
 		x.Outcome, x.Reason = Matched, c.rule.Condition.String()
 	}

@@ -120,7 +120,8 @@ func TestEngineExplainsTheStoredRules(t *testing.T) {
 		known := &senders{seen: true}
 		e, err = rules.NewEngine(rules.EngineConfig{Store: s, Senders: known})
 		require.NoError(t, err)
-		seen := storetest.Create(t, db, s, rules.NewRule("seen", rulestest.Predicate(rules.SenderSeen, ""), postroom.Archive, nil))
+		seen := storetest.Create(t, db, s, rules.NewRule("seen", rulestest.Predicate(rules.SenderSeen, ""),
+			postroom.Archive, nil))
 		x, err = e.Explain(t.Context(), mailFrom("amy@example.org"))
 		require.NoError(t, err)
 		found, _ = x.Of(seen.ID)
@@ -136,6 +137,7 @@ func TestExplainIsShort(t *testing.T) {
 	}
 	msg := mailFrom("amy@example.com")
 	msg.BodyPlain = strings.Repeat("long text ", 10_000)
-	set := rules.NewSet([]rules.Rule{rules.NewRule("r", rules.Condition{Type: rules.Body, Values: values}, postroom.Star, nil)}, nil)
+	set := rules.NewSet([]rules.Rule{rules.NewRule("r", rules.Condition{Type: rules.Body, Values: values},
+		postroom.Star, nil)}, nil)
 	require.Less(t, len(set.Explain(msg, now).String()), 1000)
 }

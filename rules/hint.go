@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/yamlscalar"
 )
 
-// parametersHint shows how the parameters of an action are written, unless all of them are given: then the fault describes the
-// error.
+// parametersHint shows how the parameters of an action are written, unless all of them are given: then the fault
+// describes the error.
 func parametersHint(kinds *postroom.Kinds, a RuleAction) string {
 	kind, ok := kinds.Kind(a.Type)
 	if !ok {

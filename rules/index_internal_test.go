@@ -46,7 +46,8 @@ func TestWhatManyRulesShareFindsNone(t *testing.T) {
 		},
 		"a regex on the body": func(i int) Condition { return predicate(BodyRegex, fmt.Sprintf(`order\s+#?%05dx`, i)) },
 		"values": func(i int) Condition {
-			return Condition{Type: SubjectRegex, Values: []string{fmt.Sprintf(`order #?%05dx`, i), fmt.Sprintf(`way #?%05dx`, i)}}
+			return Condition{Type: SubjectRegex, Values: []string{fmt.Sprintf(`order #?%05dx`, i),
+				fmt.Sprintf(`way #?%05dx`, i)}}
 		},
 		"and": func(i int) Condition {
 			return AllOf(predicate(SubjectContains, "order"), predicate(SubjectContains, fmt.Sprintf("%05dx", i)))
@@ -72,7 +73,7 @@ func TestWhatManyRulesShareFindsNone(t *testing.T) {
 }
 
 // A scope that all rules have does not tell them apart either.
-func TestTheScopeIsOneClueAmongOthers(t *testing.T) {
+func TestTheScopeIsOneKeyAmongOthers(t *testing.T) {
 	list := make([]Rule, 1000)
 	for i := range list {
 		list[i] = NewRule("r", Condition{Type: SubjectContains, Value: fmt.Sprintf("no. %d", i)}, postroom.Archive, nil)

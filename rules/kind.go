@@ -107,8 +107,9 @@ var kinds = map[Kind]kind{
 	OlderThan:       {justValue, nil, compileOlderThan},
 	NewerThan:       {justValue, nil, compileNewerThan},
 
-	Address:        {[]string{"fields", "values"}, []string{"part", "match", "case_sensitive", "index"}, compileAddresses},
-	AddressOrder:   {[]string{"fields", "compare", "value"}, []string{"part", "index", "case_sensitive"}, compileAddressOrder},
+	Address: {[]string{"fields", "values"}, []string{"part", "match", "case_sensitive", "index"}, compileAddresses},
+	AddressOrder: {[]string{"fields", "compare", "value"}, []string{"part", "index", "case_sensitive"},
+		compileAddressOrder},
 	AddressDigits:  {[]string{"fields", "compare", "value"}, []string{"part", "index"}, compileAddressDigits},
 	AddressCount:   {[]string{"fields", "compare", "value"}, []string{"index"}, compileAddressCount},
 	RecipientCount: {compared, nil, compileRecipientCount},

@@ -87,8 +87,8 @@ func (m *matcher) anyOfMany(text string) bool {
 	return m.many.Any(text, func(value int32) bool { return strings.Contains(text, m.values[value]) })
 }
 
-// WildcardMatches reports whether the whole text matches the pattern. It backtracks to the last * only, so that its time is
-// bounded by the product of the lengths.
+// WildcardMatches reports whether the whole text matches the pattern. It backtracks to the last * only, so that its
+// time is bounded by the product of the lengths.
 func WildcardMatches(pattern, text string) bool {
 	p, t := 0, 0
 	star, mark := -1, 0

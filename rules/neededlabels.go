@@ -7,8 +7,8 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/lists"
 )
 
-// NeededLabels returns the names of the labels that actions of the rule name, without those that Gmail makes and those that are named
-// by their ids.
+// NeededLabels returns the names of the labels that actions of the rule name, without those that Gmail makes and
+// those that are named by their ids.
 func (r *Rule) NeededLabels(kinds *postroom.Kinds) []string {
 	var names []string
 	for _, a := range r.Actions() {

@@ -31,7 +31,8 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (predicate, *Condi
 		case strings.Contains(value, "*"):
 			return badValue(path, fmt.Sprintf("%q", value), "the one wildcard is the prefix *@, as in *@example.com")
 		case DomainOf(value) == "" || strings.ContainsAny(value, " <>"):
-			return badValue(path, fmt.Sprintf("%q is no address", value), "write name@example.com, or *@example.com for all of a domain")
+			return badValue(path, fmt.Sprintf("%q is no address", value),
+				"write name@example.com, or *@example.com for all of a domain")
 		default:
 			whole = append(whole, value)
 		}
@@ -40,11 +41,13 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (predicate, *Condi
 	if e != nil {
 		return predicate{}, e
 	}
-	addresses, e := k.textPredicate(c, textTest{sources: []textSource{addressSource(lists, PartAddress)}, how: Is, values: whole})
+	addresses, e := k.textPredicate(c, textTest{sources: []textSource{addressSource(lists, PartAddress)}, how: Is,
+		values: whole})
 	if len(domains) == 0 || e != nil {
 		return addresses, e
 	}
-	inDomains, e := k.textPredicate(c, textTest{sources: []textSource{addressSource(lists, PartDomain)}, how: Is, values: domains})
+	inDomains, e := k.textPredicate(c, textTest{sources: []textSource{addressSource(lists, PartDomain)}, how: Is,
+		values: domains})
 	if len(whole) == 0 || e != nil {
 		return inDomains, e
 	}
@@ -54,7 +57,7 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (predicate, *Condi
 func eitherPredicate(a, b predicate) predicate {
 	return predicate{
 		test: func(v *view) bool { return a.test(v) || b.test(v) },
-		clue: prefilter.Any([]prefilter.Clue{a.clue, b.clue}), sender: a.sender || b.sender, explain: a.explain,
+		key:  prefilter.Any([]prefilter.Key{a.key, b.key}), sender: a.sender || b.sender, explain: a.explain,
 	}
 }
 
@@ -66,7 +69,8 @@ func compileSenderDomain(k *code, c *Condition) (predicate, *ConditionError) {
 	if e := c.eachValue(domainFault); e != nil {
 		return predicate{}, e
 	}
-	return k.textPredicate(c, textTest{sources: []textSource{addressSource(inFrom, PartDomain)}, how: Is, values: c.Alternatives()})
+	return k.textPredicate(c, textTest{sources: []textSource{addressSource(inFrom, PartDomain)}, how: Is,
+		values: c.Alternatives()})
 }
 
 func domainFault(path, value string) *ConditionError {
@@ -108,7 +112,8 @@ func addressSourceOf(c *Condition) (textSource, *ConditionError) {
 	src := addressSource(lists, cmp.Or(c.Part, PartAddress))
 	src.index = c.Index
 	if !contains(addressParts, src.part) {
-		return src, badValue("part", fmt.Sprintf("%q is no part of an address", src.part), suggest.Instead(src.part, addressParts, "the parts are"))
+		return src, badValue("part", fmt.Sprintf("%q is no part of an address", src.part),
+			suggest.Instead(src.part, addressParts, "the parts are"))
 	}
 	return src, nil
 }
@@ -130,7 +135,8 @@ func addressFields(c *Condition) (addresses, *ConditionError) {
 		list, ok := addressLists[name]
 		if !ok {
 			names := slices.Sorted(maps.Keys(addressLists))
-			return 0, badValue(fmt.Sprintf("fields[%d]", i), fmt.Sprintf("%q is no field of addresses", name), suggest.Instead(name, names, "the fields are"))
+			return 0, badValue(fmt.Sprintf("fields[%d]", i), fmt.Sprintf("%q is no field of addresses", name),
+				suggest.Instead(name, names, "the fields are"))
 		}
 		lists |= list
 	}

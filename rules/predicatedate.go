@@ -103,7 +103,8 @@ func receivedAt(v *view) []time.Time {
 func datePredicate(c *Condition, dates dateSource) (predicate, *ConditionError) {
 	part, ok := dateParts[c.Part]
 	if !ok {
-		return predicate{}, badValue("part", fmt.Sprintf("%q is no part of a date", c.Part), suggest.Instead(c.Part, datePartNames, "the parts are"))
+		return predicate{}, badValue("part", fmt.Sprintf("%q is no part of a date", c.Part),
+			suggest.Instead(c.Part, datePartNames, "the parts are"))
 	}
 	zone, e := zoneOf(c)
 	if e != nil {
@@ -122,10 +123,12 @@ func datePredicate(c *Condition, dates dateSource) (predicate, *ConditionError) 
 	}, nil
 }
 
-// datePartTest compares a part of a date with the values. Numbers may be written without leading zeros, and weekdays by name.
+// datePartTest compares a part of a date with the values. Numbers may be written without leading zeros, and weekdays
+// by name.
 func datePartTest(c *Condition) (func(text string) bool, *ConditionError) {
 	if c.Compare != "" && c.Match != "" {
-		return nil, &ConditionError{Path: "compare", Err: ErrSurplusField, Detail: "match is there already", Hint: "write one of the two"}
+		return nil, &ConditionError{Path: "compare", Err: ErrSurplusField, Detail: "match is there already",
+			Hint: "write one of the two"}
 	}
 	values := slices.Clone(c.Alternatives())
 	if c.Match == "" || c.Match == Is { // a part of a number is not filled up

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/bodytext"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/mime/authres"
@@ -20,6 +21,8 @@ var GmailServer = authres.Server{ID: "mx.google.com", Below: true}
 type Facts struct {
 	Server     authres.Server
 	SenderSeen bool
+
+	bodies *bodytext.Reader // of the context of the decision
 }
 
 // isReply reports whether the message answers another one.
@@ -36,7 +39,8 @@ func (v *view) hasAttachmentKind(kind mime.AttachmentKind, types ...string) bool
 
 // isCalendar reports whether the message carries an invitation or an answer to one.
 func (v *view) isCalendar() bool {
-	return v.hasAttachmentKind(mime.KindCalendar) || v.hasAttachmentKind(mime.KindCalendar, "text/calendar", "application/ics")
+	return v.hasAttachmentKind(mime.KindCalendar) || v.hasAttachmentKind(mime.KindCalendar, "text/calendar",
+		"application/ics")
 }
 
 // isIncomplete reports whether a part of the message was not read.
@@ -134,7 +138,8 @@ var (
 func compileAuthResult(_ *code, c *Condition) (predicate, *ConditionError) {
 	method, results := c.Part, c.Alternatives()
 	if !contains(authMethods, method) {
-		return predicate{}, badValue("part", fmt.Sprintf("%q is no method", method), suggest.Instead(method, authMethods, "the methods are"))
+		return predicate{}, badValue("part", fmt.Sprintf("%q is no method", method),
+			suggest.Instead(method, authMethods, "the methods are"))
 	}
 	result := func(v *view) string {
 		if found := v.authentication().Result(method); found != "" {
@@ -158,7 +163,8 @@ func compileHiddenText(_ *code, c *Condition) (predicate, *ConditionError) {
 	if c.Value != "" {
 		var err error
 		if least, err = strconv.Atoi(c.Value); err != nil || least < 1 {
-			return predicate{}, badValue("value", fmt.Sprintf("%q is no number of characters", c.Value), "write digits, as in 200")
+			return predicate{}, badValue("value", fmt.Sprintf("%q is no number of characters", c.Value),
+				"write digits, as in 200")
 		}
 	}
 	return predicate{

@@ -38,7 +38,8 @@ func compareOf(c *Condition) (func(order int) bool, *ConditionError) {
 	compare, ok := comparisons[c.Compare]
 	if !ok {
 		names := []string{"gt", "ge", "lt", "le", "eq", "ne"}
-		return nil, badValue("compare", strconv.Quote(string(c.Compare)), suggest.Instead(string(c.Compare), names, "the comparisons are"))
+		return nil, badValue("compare", strconv.Quote(string(c.Compare)),
+			suggest.Instead(string(c.Compare), names, "the comparisons are"))
 	}
 	return compare, nil
 }
@@ -189,7 +190,8 @@ func digitsFault(value string) *ConditionError {
 	if value == noDigits || DigitsOf(value) == value {
 		return nil
 	}
-	return badValue("value", fmt.Sprintf("%q is not made of digits", value), `write digits alone, as in 10, or "none" for texts that begin with none`)
+	return badValue("value", fmt.Sprintf("%q is not made of digits", value),
+		`write digits alone, as in 10, or "none" for texts that begin with none`)
 }
 
 // DigitsOf returns the digits that a text begins with, or noDigits.
@@ -249,8 +251,8 @@ func agePredicate(c *Condition, within func(age, limit time.Duration) bool) (pre
 	}, nil
 }
 
-// CompareNumerals compares as i;ascii-numeric does (RFC 4790, section 9.1): by the digits at the beginning; without any, a text is
-// greater than all numbers.
+// CompareNumerals compares as i;ascii-numeric does (RFC 4790, section 9.1): by the digits at the beginning; without
+// any, a text is greater than all numbers.
 func CompareNumerals(a, b string) int {
 	digits := func(s string) (string, bool) {
 		end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })

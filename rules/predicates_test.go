@@ -52,7 +52,8 @@ func parcel() *postroom.Message {
 // of makes a predicate from its YAML form.
 func of(t testing.TB, condition string) rules.Condition {
 	t.Helper()
-	file, err := rulesfile.Parse("r.yaml", strings.NewReader("rules: [{name: r, action: archive, condition: "+condition+"}]"), rulesfile.WithFiles(lists))
+	file, err := rulesfile.Parse("r.yaml", strings.NewReader("rules: [{name: r, action: archive, condition: "+condition+
+		"}]"), rulesfile.WithFiles(lists))
 	require.NoError(t, err)
 	return file.Rules[0].Condition
 }
@@ -209,7 +210,7 @@ var predicateCases = []struct {
 	{"{type: label_present, values: [STARRED, INBOX]}", true},
 }
 
-func TestMoreLeaves(t *testing.T) {
+func TestMorePredicates(t *testing.T) {
 	for _, test := range predicateCases {
 		t.Run(test.condition, func(t *testing.T) {
 			c := of(t, test.condition)
@@ -230,9 +231,10 @@ func TestEveryPredicateIsTested(t *testing.T) {
 	}
 	for _, kind := range rules.Kinds() {
 		switch kind {
-		case rules.To, rules.Cc, rules.SubjectContains, rules.SubjectRegex, rules.BodyContains, rules.BodyRegex, rules.HeaderMatch,
+		case rules.To, rules.Cc, rules.SubjectContains, rules.SubjectRegex, rules.BodyContains, rules.BodyRegex,
+			rules.HeaderMatch,
 			rules.HeaderPresent, rules.HasAttachment, rules.LargerThan, rules.SmallerThan, rules.OlderThan, rules.NewerThan:
-		default: // these are in TestLeaves
+		default: // these are in TestPredicates
 			require.True(t, tested[kind], kind)
 		}
 	}
@@ -242,7 +244,8 @@ func TestMoreOfWhatAMessageLacksMatchesNothing(t *testing.T) {
 	for _, test := range predicateCases {
 		c := of(t, test.condition)
 		switch c.Type {
-		case rules.AddressCount, rules.RecipientCount, rules.HeaderCount, rules.DateCount, rules.AuthResult, rules.Now: // none is a number, or a result
+		// none is a number, or a result
+		case rules.AddressCount, rules.RecipientCount, rules.HeaderCount, rules.DateCount, rules.AuthResult, rules.Now:
 		default:
 			require.False(t, rulestest.Matches(t, c, &postroom.Message{}), test.condition)
 		}
@@ -291,7 +294,8 @@ func TestDigitsAreWrittenAlone(t *testing.T) {
 // What a sender claims about the authentication of the message is not believed.
 func TestAuthenticationIsTheReceivingServers(t *testing.T) {
 	pass := postroom.Header{Name: "Authentication-Results", Value: "mx.google.com; dmarc=pass header.from=bank.example"}
-	received := postroom.Header{Name: "Received", Value: "from out.bank.example by mx.google.com with ESMTPS id y; Sun, 1 Mar 2026 01:29:58 -0800"}
+	received := postroom.Header{Name: "Received",
+		Value: "from out.bank.example by mx.google.com with ESMTPS id y; Sun, 1 Mar 2026 01:29:58 -0800"}
 	outside := postroom.Header{Name: "Received", Value: "from a by b.example; Sun, 1 Mar 2026 01:29:58 -0800"}
 	from := postroom.Header{Name: "From", Value: `"Doe, Jane" <jane@bank.example>`}
 	for name, test := range map[string]struct {
@@ -306,14 +310,16 @@ func TestAuthenticationIsTheReceivingServers(t *testing.T) {
 		"another address in From": {[]postroom.Header{received, pass, {Name: "From", Value: "eve@bank.example"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			msg := &postroom.Message{From: postroom.Address{Name: "Doe, Jane", Email: "jane@bank.example"}, Headers: test.headers}
+			msg := &postroom.Message{From: postroom.Address{Name: "Doe, Jane", Email: "jane@bank.example"},
+				Headers: test.headers}
 			require.Equal(t, test.want, rulestest.Matches(t, rules.Condition{Type: rules.Authenticated}, msg))
 		})
 	}
 }
 
 func TestSendersThatDeceive(t *testing.T) {
-	bank := rules.Condition{Type: rules.SenderConfusable, Values: []string{"paypal.com", "micro.example", "bücher.example"}}
+	bank := rules.Condition{Type: rules.SenderConfusable, Values: []string{"paypal.com", "micro.example",
+		"bücher.example"}}
 	mixed := rules.Condition{Type: rules.SenderConfusable}
 	spoofed := rules.Condition{Type: rules.SenderSpoofed}
 	for _, test := range []struct {
@@ -351,19 +357,22 @@ func TestHiddenTextAndBounces(t *testing.T) {
 	require.True(t, rulestest.Matches(t, of(t, "{type: hidden_text, value: '7'}"), msg))
 	require.False(t, rulestest.Matches(t, of(t, "{type: hidden_text, value: '8'}"), msg))
 
-	msg = &postroom.Message{Headers: []postroom.Header{{Name: "Content-Type", Value: "multipart/report; report-type=delivery-status"}}}
+	msg = &postroom.Message{Headers: []postroom.Header{{Name: "Content-Type",
+		Value: "multipart/report; report-type=delivery-status"}}}
 	require.True(t, rulestest.Matches(t, of(t, "{type: bounce}"), msg))
 	msg = &postroom.Message{Attachments: []postroom.Attachment{{ContentType: "message/delivery-status", Kind: "report"}}}
 	require.True(t, rulestest.Matches(t, of(t, "{type: bounce}"), msg))
 
 	words := "one two three four five six seven eight nine ten eleven twelve "
-	msg = &postroom.Message{BodyPlain: words, BodyHTML: "<p>eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn"}
+	msg = &postroom.Message{BodyPlain: words,
+		BodyHTML: "<p>eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn"}
 	require.True(t, rulestest.Matches(t, of(t, "{type: parts_disagree}"), msg))
 }
 
 // A message of which parts were not read is known to rules.
 func TestIncomplete(t *testing.T) {
-	raw := "From: ada@example.com\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat("--b\nContent-Type: application/pdf\n\n", 20) + "--b\n\nThe text.\n--b--\n"
+	raw := "From: ada@example.com\nContent-Type: multipart/mixed; boundary=b\n\n" +
+		strings.Repeat("--b\nContent-Type: application/pdf\n\n", 20) + "--b\n\nThe text.\n--b--\n"
 	parsed, err := mime.ParseBytes([]byte(raw), &mime.Limits{Parts: 20})
 	require.NoError(t, err)
 	msg := rules.MessageOf(parsed)

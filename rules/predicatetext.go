@@ -31,10 +31,11 @@ func textTestOf(c *Condition, otherwise Match, sources ...textSource) (textTest,
 	case Is, Contains, Wildcard, Regex:
 		return t, nil
 	}
-	return t, badValue("match", strconv.Quote(string(t.how)), suggest.Instead(string(t.how), matchNames(), "the matches are"))
+	return t, badValue("match", strconv.Quote(string(t.how)),
+		suggest.Instead(string(t.how), matchNames(), "the matches are"))
 }
 
-// predicate compiles the test.
+// textPredicate compiles the test.
 func (k *code) textPredicate(c *Condition, t textTest) (predicate, *ConditionError) {
 	if t.how != Regex {
 		t.values = t.sources[0].inASCII(t.values)
@@ -56,13 +57,14 @@ func (k *code) textPredicate(c *Condition, t textTest) (predicate, *ConditionErr
 		ids[i] = k.source(src)
 		l.sender = l.sender || src.isSender()
 	}
-	l.clue = k.textClue(ids, t.how, t.values)
+	l.key = k.textKey(ids, t.how, t.values)
 	l.test = func(v *view) bool { return v.anyText(ids, m, t.index) }
 	l.explain = func(v *view) string { return v.found(ids, t.index) }
 	return l, nil
 }
 
-// inASCII are the values with international domains as the source has them. Without an @ a part of an address may be one or not.
+// inASCII are the values with international domains as the source has them. Without an @ a part of an address may be
+// one or not.
 func (s *textSource) inASCII(values []string) []string {
 	if s.from != fromAddresses || s.part != PartAddress && s.part != PartDomain && s.part != PartSite {
 		return values
@@ -142,13 +144,15 @@ func compileRegex(field, pattern string) (*regexp.Regexp, *ConditionError) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		detail := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		return nil, &ConditionError{Path: field, Err: ErrBadRegex, Detail: detail, Hint: "the syntax is Go's (RE2); a backslash before a character takes it literally"}
+		return nil, &ConditionError{Path: field, Err: ErrBadRegex, Detail: detail,
+			Hint: "the syntax is Go's (RE2); a backslash before a character takes it literally"}
 	}
 	return re, nil
 }
 
 func compileSubjectContains(k *code, c *Condition) (predicate, *ConditionError) {
-	return k.textPredicate(c, textTest{sources: []textSource{{from: fromSubject}}, how: Contains, values: c.Alternatives()})
+	return k.textPredicate(c, textTest{sources: []textSource{{from: fromSubject}}, how: Contains,
+		values: c.Alternatives()})
 }
 
 func compileSubjectRegex(k *code, c *Condition) (predicate, *ConditionError) {
@@ -160,7 +164,8 @@ func compileSubject(k *code, c *Condition) (predicate, *ConditionError) {
 }
 
 func compileBodyContains(k *code, c *Condition) (predicate, *ConditionError) {
-	return k.textPredicate(c, textTest{sources: []textSource{{from: fromBodyLine}}, how: Contains, values: phrases(c.Alternatives())})
+	return k.textPredicate(c, textTest{sources: []textSource{{from: fromBodyLine}}, how: Contains,
+		values: phrases(c.Alternatives())})
 }
 
 func compileBodyRegex(k *code, c *Condition) (predicate, *ConditionError) {
@@ -207,7 +212,8 @@ func compileHeaderMatch(k *code, c *Condition) (predicate, *ConditionError) {
 		return predicate{}, e
 	}
 	as := &Condition{Value: c.Pattern}
-	return k.textPredicate(as, textTest{sources: []textSource{headerSource(c.Header)}, how: Regex, values: as.Alternatives()})
+	return k.textPredicate(as, textTest{sources: []textSource{headerSource(c.Header)}, how: Regex,
+		values: as.Alternatives()})
 }
 
 func compileHeaderPresent(k *code, c *Condition) (predicate, *ConditionError) {
@@ -218,7 +224,7 @@ func compileHeaderPresent(k *code, c *Condition) (predicate, *ConditionError) {
 	id := k.source(src)
 	return predicate{
 		test:   func(v *view) bool { return len(v.Texts(id)) > 0 },
-		clue:   prefilter.Present(id),
+		key:    prefilter.Present(id),
 		sender: src.isSender(),
 	}, nil
 }
@@ -295,7 +301,8 @@ func compileCategory(k *code, c *Condition) (predicate, *ConditionError) {
 	e := c.eachValue(func(path, value string) *ConditionError {
 		name := strings.ToLower(value)
 		if !contains(categories, name) {
-			return badValue(path, fmt.Sprintf("%q is no category", value), suggest.Instead(name, categories, "the categories are"))
+			return badValue(path, fmt.Sprintf("%q is no category", value),
+				suggest.Instead(name, categories, "the categories are"))
 		}
 		if name == "primary" {
 			name = "personal" // Gmail's id of it

@@ -21,16 +21,20 @@ import (
 // anyText draws texts with characters whose case is special, and with blanks of all kinds.
 func anyText(longest int) *rapid.Generator[string] {
 	parts := []string{
-		"a", "A", "k", "K", "\u212a", "s", "S", "\u017f", "σ", "ς", "Σ", "i", "I", "İ", "ı", "ß", "ẞ", "Ⱥ", "ⱥ", "\u00a0", " ", " ", "\n", "\t",
+		"a", "A", "k", "K", "\u212a", "s", "S", "\u017f", "σ", "ς", "Σ", "i", "I", "İ", "ı", "ß", "ẞ", "Ⱥ", "ⱥ", "\u00a0",
+		" ", " ", "\n", "\t",
 		"ab", "sale", "日", "\xff", "\ufffd", ".", "*", "?", "\\",
 	}
-	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom(parts), 1, longest), func(list []string) string { return strings.Join(list, "") })
+	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom(parts), 1, longest), func(list []string) string {
+		return strings.Join(list, "")
+	})
 }
 
 // anyTextPredicate draws predicates that match texts.
 func anyTextPredicate() *rapid.Generator[rules.Condition] {
 	return rapid.Custom(func(t *rapid.T) rules.Condition {
-		c := rules.Condition{Match: rapid.SampledFrom([]rules.Match{rules.Is, rules.Contains, rules.Wildcard, rules.Regex}).Draw(t, "match")}
+		c := rules.Condition{Match: rapid.SampledFrom([]rules.Match{rules.Is, rules.Contains, rules.Wildcard,
+			rules.Regex}).Draw(t, "match")}
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
 			c.Type = rules.Subject
@@ -39,14 +43,16 @@ func anyTextPredicate() *rapid.Generator[rules.Condition] {
 		case 2:
 			c.Type, c.Header, c.Index = rules.Header, "X-Text", rapid.IntRange(-2, 2).Draw(t, "index")
 		default:
-			c.Type, c.Fields, c.Part = rules.Address, []string{"from"}, rapid.SampledFrom([]string{"name", "local"}).Draw(t, "part")
+			c.Type, c.Fields, c.Part = rules.Address, []string{"from"},
+				rapid.SampledFrom([]string{"name", "local"}).Draw(t, "part")
 		}
 		c.CaseSensitive = c.Match != rules.Regex && rapid.Bool().Draw(t, "case")
 		value := anyText(3)
 		if c.Match == rules.Regex {
 			value = rapid.Custom(func(t *rapid.T) string {
 				literal, other := regexp.QuoteMeta(anyText(3).Draw(t, "literal")), regexp.QuoteMeta(anyText(2).Draw(t, "other"))
-				form := rapid.SampledFrom([]string{"%s", "(?i)%s", "(?i)%s|%s", "(%s)+ *%s", "^(?i:%s)%s?", "(?:%s){2}|x%s", `%s\s%s`, "[a%s]%s"}).Draw(t, "form")
+				form := rapid.SampledFrom([]string{"%s", "(?i)%s", "(?i)%s|%s", "(%s)+ *%s", "^(?i:%s)%s?", "(?:%s){2}|x%s",
+					`%s\s%s`, "[a%s]%s"}).Draw(t, "form")
 				return strings.ReplaceAll(strings.Replace(strings.Replace(form, "%s", literal, 1), "%s", other, 1), "\xff", "")
 			})
 		}
@@ -63,19 +69,20 @@ func anyTextPredicate() *rapid.Generator[rules.Condition] {
 	})
 }
 
-// The index never predicates out a rule that matches, whatever the case and the blanks of texts and values.
+// The index never leaves out a rule that matches, whatever the case and the blanks of texts and values.
 func TestTheIndexFindsEachTextThatMatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := anyText(8)
 		msg := &postroom.Message{
 			From:    postroom.Address{Name: text.Draw(t, "name"), Email: text.Draw(t, "local") + "@a.example"},
 			Subject: text.Draw(t, "subject"), BodyPlain: text.Draw(t, "body"),
-			Headers: []postroom.Header{{Name: "x-text", Value: text.Draw(t, "first")}, {Name: "X-Text", Value: text.Draw(t, "second")}},
+			Headers: []postroom.Header{{Name: "x-text", Value: text.Draw(t, "first")},
+				{Name: "X-Text", Value: text.Draw(t, "second")}},
 		}
 		list := make([]rules.Rule, rapid.IntRange(1, 8).Draw(t, "rules"))
 		want := []string{}
 		for i := range list {
-			list[i] = rules.NewRule("r", anyTextPredicate().Draw(t, "leaf"), postroom.Archive, nil)
+			list[i] = rules.NewRule("r", anyTextPredicate().Draw(t, "predicate"), postroom.Archive, nil)
 			if list[i].ID = string(rune('a' + i)); rulestest.Matches(t, list[i].Condition, msg) {
 				want = append(want, list[i].ID)
 			}
@@ -88,7 +95,8 @@ func TestTheIndexFindsEachTextThatMatches(t *testing.T) {
 	})
 }
 
-// sharingPredicate draws predicates that have words in common and numbers of their own, some of which are parts of others.
+// sharingPredicate draws predicates that have words in common and numbers of their own, some of which are parts of
+// others.
 func sharingPredicate() *rapid.Generator[rules.Condition] {
 	return rapid.Custom(func(t *rapid.T) rules.Condition {
 		value := rapid.Custom(func(t *rapid.T) string {
@@ -116,12 +124,14 @@ func sharingPredicate() *rapid.Generator[rules.Condition] {
 	})
 }
 
-// The index chooses what it looks for by what rules have in common, and predicates out none that matches whatever it chooses.
+// The index chooses what it looks for by what rules have in common, and leaves out none that matches whatever it
+// chooses.
 func TestTheIndexFindsRulesThatShareWords(t *testing.T) {
-	text := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"order", "Order", "parcel", "sale", " ", " ", "#", "1", "12", "7", "9", "\n"}), 0, 10),
+	text := rapid.Map(rapid.SliceOfN(
+		rapid.SampledFrom([]string{"order", "Order", "parcel", "sale", " ", " ", "#", "1", "12", "7", "9", "\n"}), 0, 10),
 		func(words []string) string { return strings.Join(words, "") })
 	condition := rapid.Custom(func(t *rapid.T) rules.Condition {
-		children := rapid.SliceOfN(rapid.OneOf(sharingPredicate(), rulestest.AnyPredicate()), 1, 3).Draw(t, "leaves")
+		children := rapid.SliceOfN(rapid.OneOf(sharingPredicate(), rulestest.AnyPredicate()), 1, 3).Draw(t, "predicates")
 		if rapid.IntRange(0, 4).Draw(t, "not") == 0 {
 			children[0] = rules.NoneOf(children[0])
 		}
@@ -168,8 +178,8 @@ func TestAConditionSurvivesJSONAndYAML(t *testing.T) {
 	})
 }
 
-// not (a and b) is (not a) or (not b), and the other way round: with the operators exchanged and the predicates negated, a tree
-// says the opposite.
+// not (a and b) is (not a) or (not b), and the other way round: with the operators exchanged and the predicates
+// negated, a tree says the opposite.
 func TestDeMorgan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, msg := rulestest.AnyCondition(4).Draw(t, "condition"), rulestest.AnyMessage().Draw(t, "message")
@@ -247,7 +257,8 @@ func anyRule() *rapid.Generator[rules.Rule] {
 		r.Priority = rapid.IntRange(1, 2).Draw(t, "priority")
 		r.Position = rapid.IntRange(0, 1).Draw(t, "position")
 		r.CreatedAt = now.Add(time.Duration(rapid.IntRange(0, 1).Draw(t, "created")) * time.Second)
-		r.Scope = rapid.SampledFrom([]rules.Scope{rules.ScopeGlobal, rules.ScopeAccount, rules.ScopeDomain, rules.ScopeSender}).Draw(t, "scope")
+		r.Scope = rapid.SampledFrom([]rules.Scope{rules.ScopeGlobal, rules.ScopeAccount, rules.ScopeDomain,
+			rules.ScopeSender}).Draw(t, "scope")
 		switch r.Scope {
 		case rules.ScopeAccount:
 			r.ScopeRef = "acc"

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"context"
 	"errors"
 
 	"github.com/postroom-go/postroom"
@@ -19,18 +20,25 @@ type Config struct {
 
 	// Rules decides first. Required; usually an [Engine].
 	Rules postroom.Decider
-	// Fallback decides about messages that no rule matches; usually a language model. Its decision is a step of the job, so that
-	// a later attempt does not ask again, and is recorded as a model's, whatever Source and rule it names. Default nil: such
-	// messages are recorded with action none.
+	// Fallback decides about messages that no rule matches; usually a language model. Its decision is a step of the job,
+	// so that a later attempt does not ask again, and is recorded as a model's, whatever Source and rule it names.
+	// Default nil: such messages are recorded with action none.
 	Fallback postroom.Decider
 
-	// Kinds are the actions that decisions may have. A decision with another, or with parameters that do not fit, is recorded
-	// as none, with a request for approval. Default nil: those that package gmail carries out.
+	// Kinds are the actions that decisions may have. A decision with another, or with parameters that do not fit, is
+	// recorded as none, with a request for approval. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds
+
+	// DryRun receives, in place of the transaction that completes the job, the function that records the decisions about
+	// a message, for instance to roll its transaction back. The job ends with the error that it returns, which must not be
+	// nil: see [queue.Defer]. Fallback is then no step of the job, so that a later run decides by itself. Default nil: the
+	// decisions are recorded.
+	DryRun func(ctx context.Context, msg *postroom.Message, record func(ctx context.Context, tx queue.Tx) error) error
 }
 
 func (c Config) validate() error {
 	return errors.Join(
+		c.checkKinds("Config.Ledger", c.Ledger), c.checkKinds("Config.Rules", c.Rules),
 		fields.Required("rules: Config.Messages", c.Messages, "the store of messages, such as a *mailstore.Store"),
 		fields.Required("rules: Config.Labels", c.Labels, "the store of labels, such as a *mailstore.Store"),
 		fields.Required("rules: Config.Ledger", c.Ledger, "the ledger of decisions, such as a *safety.Ledger"),
@@ -39,10 +47,19 @@ func (c Config) validate() error {
 	)
 }
 
+// checkKinds returns an error if a part that knows its kinds has others.
+func (c *Config) checkKinds(name string, part any) error {
+	if p, ok := part.(interface{ Kinds() *postroom.Kinds }); ok && fields.Required("", part, "") == nil {
+		return fields.Same("rules: Config.Kinds", c.Kinds, name, p.Kinds())
+	}
+	return nil
+}
+
 // Register registers the handler of [JobClassify], with the options. A missing field of the configuration is an error
 // that names it, and nothing is registered then.
 func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
-	if err := errors.Join(fields.Required("rules: Register: the Dispatcher", d, "one made by queue.NewDispatcher"), cfg.validate()); err != nil {
+	if err := errors.Join(fields.Required("rules: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),
+		cfg.validate()); err != nil {
 		return err
 	}
 	c := &classifier{cfg}

@@ -22,7 +22,7 @@ type Scope string
 // The scopes. A narrow scope does not give a rule precedence; only Priority orders rules.
 const (
 	ScopeGlobal  Scope = "global"  // all mail; no reference
-	ScopeAccount Scope = "account" // one account; the reference is its id
+	ScopeAccount Scope = "account" // one account; the reference is its id, in files also its address
 	ScopeDomain  Scope = "domain"  // mail from one domain, subdomains apart
 	ScopeSender  Scope = "sender"  // mail from one address
 )
@@ -56,8 +56,8 @@ type Authentication string
 
 // The demands on the sender.
 const (
-	// AuthenticationDefault requires it of a rule with [postroom.SafeDangerousOverride] that matches by sender: by its scope, or
-	// by a predicate on From, Reply-To, Sender or Return-Path. Anyone can write these.
+	// AuthenticationDefault requires it of a rule with [postroom.SafeDangerousOverride] that matches by sender: by its
+	// scope, or by a predicate on From, Reply-To, Sender or Return-Path. Anyone can write these.
 	AuthenticationDefault     Authentication = ""
 	AuthenticationRequired    Authentication = "required"
 	AuthenticationNotRequired Authentication = "not_required"
@@ -117,8 +117,8 @@ func NewRule(name string, condition Condition, action postroom.ActionType, param
 // ErrInvalidRule reports that a rule is invalid; the faults of its condition are [ConditionError]s as well.
 var ErrInvalidRule = errors.New("invalid rule")
 
-// Validate checks the rule and returns every fault at once; nil if there is none. Its action must be one of the kinds; nil means
-// those that package gmail carries out.
+// Validate checks the rule and returns every fault at once; nil if there is none. Its action must be one of the
+// kinds; nil means those that package gmail carries out.
 func (r *Rule) Validate(kinds *postroom.Kinds) error {
 	_, err := r.compile(newCode(), kinds)
 	return err
@@ -166,10 +166,12 @@ func (r *Rule) Faults(kinds *postroom.Kinds) []Fault {
 		}
 	}
 	if r.Priority < -MaxPriority || r.Priority > MaxPriority {
-		add("priority", fmt.Sprintf("%d is out of bounds", r.Priority), fmt.Sprintf("write a number within -%d and %d", MaxPriority, MaxPriority))
+		add("priority", fmt.Sprintf("%d is out of bounds", r.Priority), fmt.Sprintf("write a number within -%d and %d",
+			MaxPriority, MaxPriority))
 	}
 	if !r.SafeMode.Valid() {
-		add("safe_mode", fmt.Sprintf("unknown safe mode %q", string(r.SafeMode)), suggest.Instead(string(r.SafeMode), SafeModes(), "the safe modes are"))
+		add("safe_mode", fmt.Sprintf("unknown safe mode %q", string(r.SafeMode)),
+			suggest.Instead(string(r.SafeMode), SafeModes(), "the safe modes are"))
 	}
 	found = append(found, ActionFaults(kinds, r.Action, r.Parameters)...)
 	for i, also := range r.Also {
@@ -190,18 +192,22 @@ func (r *Rule) Faults(kinds *postroom.Kinds) []Fault {
 func ActionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters postroom.Parameters) []Fault {
 	var found []Fault
 	if kind, ok := kinds.Kind(action); !ok {
-		found = append(found, Fault{"action", unknownAction(kinds, action), suggest.Instead(string(action), lists.Texts(kinds.Types(), func(t postroom.ActionType) string { return string(t) }), "the actions are")})
+		found = append(found, Fault{"action", unknownAction(kinds, action),
+			suggest.Instead(string(action), lists.Texts(kinds.Types(), func(t postroom.ActionType) string {
+				return string(t)
+			}), "the actions are")})
 	} else if err := kind.CheckParameters(parameters, time.Time{}); err != nil {
 		found = append(found, Fault{"parameters", err.Error(), parametersHint(kinds, RuleAction{action, parameters})})
 	}
 	if _, err := json.Marshal(parameters); err != nil {
-		found = append(found, Fault{"parameters", "they cannot be stored: " + err.Error(), "write texts, numbers, true or false, lists and mappings"})
+		found = append(found, Fault{"parameters", "they cannot be stored: " + err.Error(),
+			"write texts, numbers, true or false, lists and mappings"})
 	}
 	return found
 }
 
-// CheckTimes returns an error that matches [ErrInvalidRule] for what the rule says that cannot be done now, such as a snooze until a time
-// that has passed. The rule must be valid.
+// CheckTimes returns an error that matches [ErrInvalidRule] for what the rule says that cannot be done now, such as a
+// snooze until a time that has passed. The rule must be valid.
 func (r *Rule) CheckTimes(kinds *postroom.Kinds, now time.Time) error {
 	for _, a := range r.Actions() {
 		if err := kinds.Check(a.Type, a.Parameters, now); err != nil {
@@ -228,14 +234,16 @@ func (r *Rule) scopeFaults() []Fault {
 	switch r.Scope {
 	case ScopeGlobal:
 		if r.ScopeRef != "" {
-			return ref("scope global has no reference", "leave scope_ref out, or write the scope it is for: account, domain or sender")
+			return ref("scope global has no reference",
+				"leave scope_ref out, or write the scope it is for: account, domain or sender")
 		}
 	case ScopeAccount:
 		if r.ScopeRef == "" {
-			return ref("scope account needs a reference", "write the account's id")
+			return ref("scope account needs a reference", "write the address of the mailbox, or the account's id")
 		}
 		if r.AccountID != "" && r.AccountID != r.ScopeRef {
-			return ref("the rule belongs to another account and would never match", "write the id of its own account, or use scope global")
+			return ref("the rule belongs to another account and would never match",
+				"write the id of its own account, or use scope global")
 		}
 	case ScopeDomain:
 		if hint := checkDomain(r.ScopeRef); hint != "" {
@@ -243,10 +251,12 @@ func (r *Rule) scopeFaults() []Fault {
 		}
 	case ScopeSender:
 		if DomainOf(r.ScopeRef) == "" || strings.ContainsAny(r.ScopeRef, "*<> ") {
-			return ref(fmt.Sprintf("scope sender needs an address, not %q", r.ScopeRef), "write it whole, as in name@example.com")
+			return ref(fmt.Sprintf("scope sender needs an address, not %q", r.ScopeRef),
+				"write it whole, as in name@example.com")
 		}
 	default:
-		return []Fault{{"scope", fmt.Sprintf("unknown scope %q", string(r.Scope)), suggest.Instead(string(r.Scope), Scopes(), "the scopes are")}}
+		return []Fault{{"scope", fmt.Sprintf("unknown scope %q", string(r.Scope)),
+			suggest.Instead(string(r.Scope), Scopes(), "the scopes are")}}
 	}
 	return nil
 }
@@ -279,8 +289,8 @@ func (r *Rule) Normalize() {
 	}
 }
 
-// UsesLabel reports whether the condition or an action of the rule names the label, by its exact id or by its name, which
-// Gmail compares without regard to case.
+// UsesLabel reports whether the condition or an action of the rule names the label, by its exact id or by its name,
+// which Gmail compares without regard to case.
 func (r *Rule) UsesLabel(kinds *postroom.Kinds, label postroom.Label) bool {
 	if r.Condition.usesLabel(label.ID, label.Name) {
 		return true

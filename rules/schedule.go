@@ -12,8 +12,9 @@ import (
 
 // A Schedule limits when a rule applies, by the clock of the program that decides. The zero Schedule is always on.
 //
-// Times that go over midnight belong to the day on which they begin: 22:00-06:00 on fri is on from Friday at 22:00 to Saturday at 06:00,
-// and not on Friday at 02:00. From, Until and Weekdays are about that day, as the quiet hours of package safety are.
+// Times that go over midnight belong to the day on which they begin: 22:00-06:00 on fri is on from Friday at 22:00 to
+// Saturday at 06:00, and not on Friday at 02:00. From, Until and Weekdays are about that day, as the quiet hours of
+// package safety are.
 type Schedule struct {
 	// From and Until are the first and the last day, as 2026-01-31. Empty means no limit.
 	From  string `json:"from,omitempty"`

@@ -22,7 +22,8 @@ func ScheduleSchema() map[string]any {
 }
 
 func timeSpanSchema() jsonschema.Schema {
-	return jsonschema.Schema{"type": "string", "pattern": timeSpanForm.String(), "description": "a part of a day, as 22:00-06:00"}
+	return jsonschema.Schema{"type": "string", "pattern": timeSpanForm.String(),
+		"description": "a part of a day, as 22:00-06:00"}
 }
 
 // ConditionSchema describes nodes and predicates: what each type of predicate takes follows from the table of kinds.
@@ -39,7 +40,8 @@ func ConditionSchema() map[string]any {
 	c["oneOf"] = []jsonschema.Schema{{"required": []string{"op", "children"}}, jsonschema.Needs("type")}
 	all := []jsonschema.Schema{
 		{"if": jsonschema.Needs("op"), "then": jsonschema.Schema{"propertyNames": jsonschema.Schema{"enum": []string{"op", "children"}}}},
-		jsonschema.When("op", string(Not), jsonschema.Schema{"properties": jsonschema.Schema{"children": jsonschema.Schema{"maxItems": 1}}}),
+		jsonschema.When("op", string(Not),
+			jsonschema.Schema{"properties": jsonschema.Schema{"children": jsonschema.Schema{"maxItems": 1}}}),
 	}
 	for _, name := range Kinds() {
 		all = append(all, jsonschema.When("type", string(name), predicateSchema(name)))
@@ -81,15 +83,18 @@ func predicateSchema(name Kind) jsonschema.Schema {
 	for _, field := range k.required {
 		switch {
 		case field == "values":
-			all = append(all, jsonschema.Schema{"anyOf": []jsonschema.Schema{jsonschema.Needs("value"), jsonschema.Needs("values"), jsonschema.Needs("values_from")}})
+			all = append(all, jsonschema.Schema{"anyOf": []jsonschema.Schema{jsonschema.Needs("value"),
+				jsonschema.Needs("values"), jsonschema.Needs("values_from")}})
 		case field == "fields" && c.takesHeader():
-			all = append(all, jsonschema.Schema{"oneOf": []jsonschema.Schema{jsonschema.Needs("header"), jsonschema.Needs("fields")}})
+			all = append(all, jsonschema.Schema{"oneOf": []jsonschema.Schema{jsonschema.Needs("header"),
+				jsonschema.Needs("fields")}})
 		default:
 			all = append(all, jsonschema.Needs(field))
 		}
 	}
 	if slices.Contains(takes, "values") {
-		all = append(all, jsonschema.Schema{"not": jsonschema.Schema{"required": []string{"value", "values"}}}, jsonschema.Schema{"not": jsonschema.Schema{"required": []string{"value", "values_from"}}})
+		all = append(all, jsonschema.Schema{"not": jsonschema.Schema{"required": []string{"value", "values"}}},
+			jsonschema.Schema{"not": jsonschema.Schema{"required": []string{"value", "values_from"}}})
 	}
 	if slices.Contains(takes, "compare") && slices.Contains(takes, "match") {
 		all = append(all, jsonschema.Schema{"not": jsonschema.Schema{"required": []string{"match", "compare"}}})
@@ -137,12 +142,14 @@ func addressFieldsSchema() jsonschema.Schema {
 
 // quantitySchema is a number and one of the units, in either case.
 func quantitySchema(hint string, units []string) jsonschema.Schema {
-	return jsonschema.Schema{"type": "string", "pattern": `^\s*\d+(\.\d+)?\s*(` + strings.Join(lists.Texts(units, eitherCase), "|") + `)\s*$`, "description": hint}
+	return jsonschema.Schema{"type": "string", "pattern": `^\s*\d+(\.\d+)?\s*(` +
+		strings.Join(lists.Texts(units, eitherCase), "|") + `)\s*$`, "description": hint}
 }
 
 // anyCase is one of the words in any mixture of cases. Patterns of JSON schemas know no flags.
 func anyCase(words []string) jsonschema.Schema {
-	return jsonschema.Schema{"type": "string", "pattern": "^(" + strings.Join(lists.Texts(words, eitherCase), "|") + ")$", "description": "one of " + strings.Join(words, ", ")}
+	return jsonschema.Schema{"type": "string", "pattern": "^(" + strings.Join(lists.Texts(words, eitherCase), "|") +
+		")$", "description": "one of " + strings.Join(words, ", ")}
 }
 
 func eitherCase(word string) string {

@@ -42,9 +42,9 @@ type Broken struct {
 // ErrNoSenders reports that a rule asks whether the sender has written before, and nothing is configured that knows.
 var ErrNoSenders = errors.New("the condition sender_seen needs a record of senders, and none is configured")
 
-// NewSet compiles the enabled rules, which may be in any order. [Set.Broken] returns those that cannot be evaluated, and those
-// whose action is none of the kinds; nil means the kinds that package gmail carries out. Rules with sender_seen are broken: only
-// an [Engine] and a backtest know earlier senders.
+// NewSet compiles the enabled rules, which may be in any order. [Set.Broken] returns those that cannot be evaluated,
+// and those whose action is none of the kinds; nil means the kinds that package gmail carries out. Rules with
+// sender_seen are broken: only an [Engine] and a backtest know earlier senders.
 func NewSet(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, false) }
 
 func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
@@ -73,15 +73,15 @@ func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
 	return s
 }
 
-// makeIndex makes the index, after which the clues are not needed any more.
+// makeIndex makes the index, after which the keys are not needed any more.
 func (s *Set) makeIndex() {
-	clues := make([]prefilter.Clue, len(s.rules))
+	keys := make([]prefilter.Key, len(s.rules))
 	for i := range s.rules {
-		clues[i] = s.code.clueOfRule(&s.rules[i])
+		keys[i] = s.code.keyOfRule(&s.rules[i])
 	}
-	s.index = prefilter.New(clues, s.code.sourceKinds())
+	s.index = prefilter.New(keys, s.code.sourceKinds())
 	for i := range s.code.atoms {
-		s.code.atoms[i].clue = prefilter.Clue{}
+		s.code.atoms[i].key = prefilter.Key{}
 	}
 }
 
@@ -141,8 +141,8 @@ func (s *Set) All(msg *postroom.Message, now time.Time) iter.Seq[Rule] {
 	}
 }
 
-// AllWith is [Set.All] with facts that are not in the message. It yields each rule with its index in [Set.Rules]; the rule must
-// not be modified.
+// AllWith is [Set.All] with facts that are not in the message. It yields each rule with its index in [Set.Rules]; the
+// rule must not be modified.
 func (s *Set) AllWith(msg *postroom.Message, now time.Time, f *Facts) iter.Seq2[int, *Rule] {
 	return func(yield func(int, *Rule) bool) {
 		s.each(msg, now, f, func(i int, c *compiled) bool { return yield(i, &c.rule) })
@@ -194,12 +194,14 @@ func (r *Rule) sees(v *view) bool {
 	}
 }
 
-// RequiresAuthentication reports whether the rule matches only mail whose sender is authenticated, explicitly or implicitly.
+// RequiresAuthentication reports whether the rule matches only mail whose sender is authenticated, explicitly or
+// implicitly.
 func (r *Rule) RequiresAuthentication() bool {
 	k := newCode()
 	root, faults := k.compileTree(r.Condition)
 	return len(faults) > 0 || r.mustProve(k, &root)
 }
 
-// NewSetWithSenders is [NewSet] for a caller that gives [Facts] with each message: rules with sender_seen are not broken.
+// NewSetWithSenders is [NewSet] for a caller that gives [Facts] with each message: rules with sender_seen are not
+// broken.
 func NewSetWithSenders(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, true) }

@@ -72,7 +72,8 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkDecideAmongManySenders(b *testing.B) {
 	list := make([]rules.Rule, 10_000)
 	for i := range list {
-		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Predicate(rules.HasAttachment, ""), postroom.Archive, nil)
+		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), rulestest.Predicate(rules.HasAttachment, ""),
+			postroom.Archive, nil)
 		list[i].Scope, list[i].ScopeRef = rules.ScopeSender, fmt.Sprintf("p%d@shop.example", i)
 	}
 	set := rules.NewSet(list, nil)

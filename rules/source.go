@@ -12,21 +12,21 @@ import (
 
 // A textSource is a place in a message that holds texts to match: none, one or several.
 type textSource struct {
-	from   origin
+	from   sourceKind
 	header string    // in lower case, of fromHeader
 	lists  addresses // of fromAddresses
 	part   string    // of fromAddresses
 	index  int       // of fromAddresses: one of several fields of a name, from 1, or from -1 for the last; 0 for all
 }
 
-// An origin is the kind of a source.
-type origin uint8
+// A sourceKind is the kind of a source.
+type sourceKind uint8
 
 const (
-	fromSubject  origin = iota
-	fromBody            // the text that a person sees
-	fromBodyLine        // the same as one line
-	fromHeader          // the values of the header fields of a name
+	fromSubject  sourceKind = iota
+	fromBody                // the text that a person sees
+	fromBodyLine            // the same as one line
+	fromHeader              // the values of the header fields of a name
 	fromAddresses
 	fromListID
 	fromLabels
@@ -54,8 +54,8 @@ const (
 	inEnvelopeTo
 )
 
-// inHeader are the address fields that a message has in its header only. Of the fields in which the server wrote down the envelope,
-// the topmost counts: those below it may be the sender's.
+// inHeader are the address fields that a message has in its header only. Of the fields in which the server wrote down
+// the envelope, the topmost counts: those below it may be the sender's.
 var inHeader = []struct {
 	bit   addresses
 	name  string
@@ -91,8 +91,8 @@ const (
 
 var addressParts = []string{PartAddress, PartLocal, PartUser, PartDetail, PartDomain, PartSite, PartName}
 
-// fold returns the case-insensitive form of a text of the source: by ASCII for names of mailboxes and file types, and by Unicode
-// for text that people write. The case of label ids counts.
+// fold returns the case-insensitive form of a text of the source: by ASCII for names of mailboxes and file types, and
+// by Unicode for text that people write. The case of label ids counts.
 func (s *textSource) fold(text string) string {
 	switch s.from {
 	case fromLabels, fromAccount:
@@ -240,8 +240,8 @@ func (v *view) eachHeaderAddress(name string, first bool, yield func(a *postroom
 	}
 }
 
-// mailPath returns the address of an SMTP path that a server wrote (RFC 5321, section 4.1.2): with or without angle brackets, and
-// without a route. A null or invalid path has none.
+// mailPath returns the address of an SMTP path that a server wrote (RFC 5321, section 4.1.2): with or without angle
+// brackets, and without a route. A null or invalid path has none.
 func mailPath(value string) (string, bool) {
 	value = strings.TrimSpace(value)
 	if inner, ok := strings.CutPrefix(value, "<"); ok {
@@ -272,7 +272,8 @@ func mailPath(value string) (string, bool) {
 }
 
 func isMailDomain(s string) bool {
-	return s != "" && !strings.ContainsAny(s, " \t<>()@,;\"") && !strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".") && !strings.Contains(s, "..")
+	return s != "" && !strings.ContainsAny(s, " \t<>()@,;\"") && !strings.HasPrefix(s, ".") &&
+		!strings.HasSuffix(s, ".") && !strings.Contains(s, "..")
 }
 
 // partOf returns a part of an address, with an international domain in ASCII; false if the address does not have it.
@@ -367,7 +368,7 @@ func equalASCIIFold(name, lower string) bool {
 	return true
 }
 
-// header returns the header as package mime has it.
+// mimeHeader returns the header as package mime has it.
 func (v *view) mimeHeader() mime.Header {
 	if v.fields == nil {
 		v.fields = slices.Grow(mime.Header{}, len(v.msg.Headers))

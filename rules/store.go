@@ -7,7 +7,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Store keeps the rules that an [Engine] decides by, and must be safe for concurrent use. *rulestore.Store implements it.
+// A Store keeps the rules that an [Engine] decides by, and must be safe for concurrent use. *rulestore.Store
+// implements it.
 type Store interface {
 	// Kinds returns the actions that rules may have; nil means those that package gmail carries out.
 	Kinds() *postroom.Kinds
@@ -17,9 +18,9 @@ type Store interface {
 	List(ctx context.Context) ([]Rule, error)
 	// RuleAt returns a rule at the version that a decision names, which is [Rule.Version], or [postroom.ErrNotFound].
 	RuleAt(ctx context.Context, id, version string) (*Rule, error)
-	// DisableBroken calls fault with a rule as it is stored now, in a write transaction of its own, and disables the rule with the
-	// error that fault returns as the reason. If there is none, or the rule is disabled already, nothing changes. A missing rule
-	// is [postroom.ErrNotFound].
+	// DisableBroken calls fault with a rule as it is stored now, in a write transaction of its own, and disables the
+	// rule with the error that fault returns as the reason. If there is none, or the rule is disabled already, nothing
+	// changes. A missing rule is [postroom.ErrNotFound].
 	DisableBroken(ctx context.Context, id string, fault func(r *Rule) error) error
 	// Write runs fn in a write transaction of the database that holds the rules.
 	Write(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) error) error

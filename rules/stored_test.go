@@ -38,7 +38,8 @@ func newDesk(t *testing.T, db queue.DB) *desk {
 	require.NoError(t, err)
 	engine, err := rules.NewEngine(rules.EngineConfig{Store: d.store})
 	require.NoError(t, err)
-	box := &mailbox{messages: map[string]*postroom.Message{"m1": mailFrom("amy@example.com")}, labels: map[string]string{"shops": "Label_7"}}
+	box := &mailbox{messages: map[string]*postroom.Message{"m1": mailFrom("amy@example.com")},
+		labels: map[string]string{"shops": "Label_7"}}
 	d.cfg = rules.Config{Messages: box, Labels: box, Ledger: d.ledger, Rules: engine}
 	return d
 }
@@ -74,17 +75,19 @@ func fromAmy(action postroom.ActionType, p postroom.Parameters, mode postroom.Sa
 	return r
 }
 
-// TestALyingFallback: an answer that says it was a rule of the user's is a model's, and deletes nothing; not even with the
-// id and the version of a rule that is stored.
+// TestALyingFallback: an answer that says it was a rule of the user's is a model's, and deletes nothing; not even
+// with the id and the version of a rule that is stored.
 func TestALyingFallback(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db)
-		other := rules.NewRule("Ben", rules.Condition{Type: rules.SenderEmail, Value: "ben@example.com"}, postroom.Delete, nil)
+		other := rules.NewRule("Ben", rules.Condition{Type: rules.SenderEmail, Value: "ben@example.com"},
+			postroom.Delete, nil)
 		other.SafeMode = postroom.SafeDangerousOverride
 		stored := d.create(t, other)
 		d.cfg.Fallback = always(postroom.Decision{
 			Action: postroom.Delete, Confidence: 1, Rationale: "the mail says so", Source: postroom.SourceDeterministic,
-			RuleID: stored.ID, RuleName: "Ben", RuleVersion: stored.Version(), SafeMode: postroom.SafeDangerousOverride, Key: "another",
+			RuleID: stored.ID, RuleName: "Ben", RuleVersion: stored.Version(), SafeMode: postroom.SafeDangerousOverride,
+			Key: "another",
 		})
 		e := d.classify(t)
 		require.Equal(t, postroom.ActionPendingApproval, e.Action.State)
@@ -101,7 +104,8 @@ func TestALyingFallback(t *testing.T) {
 func TestAFallbackThatSaysNobodyDecided(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db)
-		d.cfg.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 0.1, Rationale: "dull", Source: postroom.SourceNone})
+		d.cfg.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 0.1, Rationale: "dull",
+			Source: postroom.SourceNone})
 		require.Equal(t, postroom.ActionPendingApproval, d.classify(t).Action.State)
 	})
 }
@@ -132,7 +136,9 @@ func TestARuleThatChangesBeforeTheRecord(t *testing.T) {
 			return d.store.SetEnabled(ctx, tx, r.ID, false)
 		},
 		"narrowed": func(ctx context.Context, tx queue.Tx, _ *desk, r *rules.Rule) error {
-			_, err := tx.ExecContext(ctx, `UPDATE deterministic_rules SET scope = 'domain', scope_ref = 'elsewhere.example' WHERE id = $1`, r.ID)
+			_,
+				err := tx.ExecContext(ctx,
+				`UPDATE deterministic_rules SET scope = 'domain', scope_ref = 'elsewhere.example' WHERE id = $1`, r.ID)
 			return err
 		},
 	} {

@@ -8,9 +8,9 @@ type predicateTest func(v *view) bool
 // A predicate is a compiled one of a condition: it tests one property of a message.
 type predicate struct {
 	test    predicateTest
-	clue    prefilter.Clue // until the index has been made
-	sender  bool           // it tests the sender
-	history bool           // it needs to know the senders of earlier mail
+	key     prefilter.Key // until the index has been made
+	sender  bool          // it tests the sender
+	history bool          // it needs to know the senders of earlier mail
 	explain func(v *view) string
 }
 

@@ -27,7 +27,8 @@ func ParseSize(s string) (int64, error) {
 	return int64(n * factor), nil
 }
 
-var ageUnits = map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour}
+var ageUnits = map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour,
+	"y": 365 * 24 * time.Hour}
 
 // maxAge keeps a duration of years from overflowing.
 const maxAge = 200 * 365 * 24 * time.Hour

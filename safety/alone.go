@@ -7,44 +7,49 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/injection"
+	"github.com/postroom-go/postroom/safety/internal/counts"
+	"github.com/postroom-go/postroom/safety/limits"
+	"github.com/postroom-go/postroom/safety/origin"
 )
 
-// modelAlone are the kinds that a model may carry out alone by default: all leave the message in the mailbox and can be undone
-// exactly.
-var modelAlone = []postroom.ActionType{
-	postroom.None, postroom.ApplyLabel, postroom.RemoveLabel, postroom.MarkRead, postroom.MarkUnread, postroom.Star, postroom.Unstar,
-	postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash, postroom.Restore,
+// maxModelSnooze is the longest snooze that a model may decide alone.
+const maxModelSnooze = 14 * 24 * time.Hour
+
+// A seenMail is what the reading of a message found, before the transaction that records a decision about it.
+type seenMail struct {
+	indicators []injection.Indicator // of an attack, if a model decides
+	origin     origin.Origin
 }
 
-// modelDoubts are the reasons to ask a person about a model's decision. found are the indicators of an attack in the message.
-func (l *Ledger) modelDoubts(
-	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, found []injection.Indicator,
+// modelDoubts are the reasons to ask a person about a model's decision.
+func (j *judge) modelDoubts(
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, seen seenMail,
 ) ([]Doubt, error) {
-	if d.Action == postroom.None || l.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx)) != nil {
+	if d.Action == postroom.None || j.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx)) != nil {
 		return nil, nil //nolint:nilerr // what cannot be carried out does nothing
 	}
-	doubts, err := l.capabilityDoubts(ctx, msg, d)
+	doubts, err := j.capabilityDoubts(ctx, msg, d)
 	if err != nil {
 		return nil, err
 	}
-	doubts = append(l.gate.aloneDoubts(d), doubts...)
+	gate := j.gateOf(accountIn(msg))
+	doubts = append(gate.aloneDoubts(d, queue.Now(tx)), doubts...)
 	if msg == nil {
 		return doubts, nil
 	}
-	for _, i := range found {
+	for _, i := range seen.indicators {
 		doubts = append(doubts, Doubt{Override(i.Kind), i.Reason})
 	}
-	if len(doubts) > 0 || !slices.Contains(l.gate.hiding(), d.Action) {
+	if seen.origin.Notice {
+		doubts = append(doubts, gate.noticeDoubts(d)...)
+	}
+	if len(doubts) > 0 || !slices.Contains(gate.hiding(), d.Action) {
 		return doubts, nil // a decision that waits anyway does not use up the share
 	}
-	doubt, err := l.shareDoubt(ctx, tx, msg.AccountID)
+	doubt, err := j.shareDoubt(ctx, tx, msg.AccountID, seen.origin)
 	if err != nil || doubt == nil {
 		return nil, err
 	}
@@ -52,15 +57,21 @@ func (l *Ledger) modelDoubts(
 }
 
 // aloneDoubts asks about an action that models may not carry out alone.
-func (g *Gate) aloneDoubts(d postroom.Decision) []Doubt {
+func (g *Gate) aloneDoubts(d postroom.Decision, now time.Time) []Doubt {
 	kind, ok := g.kinds.Kind(d.Action)
 	switch {
 	case !ok || kind.Danger == postroom.Dangerous:
 		return nil // the check of danger asks
 	case !slices.Contains(g.policy.ModelUnattended, d.Action):
-		return []Doubt{{OverrideModel, fmt.Sprintf("a model does not %s alone", strings.ReplaceAll(string(d.Action), "_", " "))}}
+		return []Doubt{{OverrideModel,
+			fmt.Sprintf("a model does not %s alone", strings.ReplaceAll(string(d.Action), "_", " "))}}
 	case kind.Effect == nil:
 		return nil
+	}
+	if d.Action == postroom.Snooze {
+		if until, err := postroom.SnoozeUntil(d.Parameters, now); err != nil || until.Sub(now) > maxModelSnooze {
+			return []Doubt{{OverrideModel, "a model does not snooze for more than two weeks alone"}}
+		}
 	}
 	if label := wrongPlace(d.Action, kind.Effect(d.Parameters).Change); label != "" {
 		return []Doubt{{OverrideModel, fmt.Sprintf("a model does not change %s alone", label)}}
@@ -68,22 +79,23 @@ func (g *Gate) aloneDoubts(d postroom.Decision) []Doubt {
 	return nil
 }
 
-// wrongPlace returns the system label inbox, trash or spam if the action adds or removes it as a label. Archive, trash and spam
-// have actions of their own, which are counted. Nothing may take a message out of spam.
+// wrongPlace returns the system label inbox, trash or spam if the action adds or removes it as a label. Archive,
+// trash and spam have actions of their own, which are counted. Nothing may take a message out of spam.
 func wrongPlace(action postroom.ActionType, change postroom.LabelChange) string {
 	for _, place := range []string{postroom.LabelInbox, postroom.LabelTrash, postroom.LabelSpam} {
 		moves := action == postroom.Move || action == postroom.Snooze
 		named := action == postroom.ApplyLabel || action == postroom.RemoveLabel || moves && place != postroom.LabelInbox
 		touches := func(label string) bool { return strings.EqualFold(label, place) }
-		if (named || place == postroom.LabelSpam) && (slices.ContainsFunc(change.Add, touches) || slices.ContainsFunc(change.Remove, touches)) {
+		if (named || place == postroom.LabelSpam) &&
+			(slices.ContainsFunc(change.Add, touches) || slices.ContainsFunc(change.Remove, touches)) {
 			return place
 		}
 	}
 	return ""
 }
 
-// hiding are the kinds that models may carry out alone and that take a message out of the inbox, and the host's own kinds, which
-// may do so.
+// hiding are the kinds that models may carry out alone and that take a message out of the inbox, and the host's own
+// kinds, which may do so.
 func (g *Gate) hiding() []postroom.ActionType {
 	var types []postroom.ActionType
 	for _, t := range g.policy.ModelUnattended {
@@ -98,24 +110,62 @@ func (g *Gate) hiding() []postroom.ActionType {
 // shareWindow is the window of ModelShare.
 const shareWindow = 24 * time.Hour
 
-// shareDoubt asks a person when models have used up their share of the account's messages within the window.
-func (l *Ledger) shareDoubt(ctx context.Context, tx queue.Tx, accountID string) (*Doubt, error) {
-	if err := l.lockCount(ctx, tx, accountID); err != nil {
-		return nil, err
-	}
-	query, args, err := sqlx.In(countByModels, l.gate.hiding(), accountID, dbtime.Of(queue.Now(tx).Add(-shareWindow)))
-	if err != nil {
-		return nil, fmt.Errorf("safety: count what models have done: %w", err)
-	}
-	var n struct {
-		Decided int `db:"decided"`
-		Taken   int `db:"taken"`
-	}
-	if err := dbquery.Get(ctx, tx, &n, sqlx.Rebind(sqlx.DOLLAR, query), args...); err != nil {
-		return nil, fmt.Errorf("safety: count what models have done: %w", err)
-	}
-	if allowed := max(l.gate.policy.ModelFree, int(l.gate.policy.ModelShare*float64(n.Decided))); n.Taken < allowed {
+// shareDoubt asks a person when models have used up their share of the account's messages within the window. The mail
+// of lists is in no share.
+func (j *judge) shareDoubt(ctx context.Context, tx queue.Tx, accountID string, from origin.Origin) (*Doubt, error) {
+	if from.Name == origin.List {
 		return nil, nil
 	}
-	return &Doubt{OverrideShare, fmt.Sprintf("models have taken %d of %d messages out of the inbox within a day", n.Taken, n.Decided)}, nil
+	if err := limits.Lock(ctx, tx, accountID); err != nil {
+		return nil, err
+	}
+	gate := j.gateOf(accountID)
+	senders, err := j.counts.BySender(ctx, tx, accountID, gate.hiding(), queue.Now(tx).Add(-shareWindow))
+	if err != nil {
+		return nil, err
+	}
+	taken, base := shareOf(senders)
+	if taken < max(gate.policy.ModelFree, int(gate.policy.ModelShare*float64(base))) {
+		return nil, nil
+	}
+	return &Doubt{OverrideShare, fmt.Sprintf("models have taken %d messages that no list sends out of the inbox "+
+		"within a day, and %d came that count", taken, base)}, nil
+}
+
+// senderShare is the part of each sender in what a share is of: more mail of one sender does not raise it.
+const senderShare = 10
+
+// shareOf returns how many messages models have taken, and of how many that is a share.
+func shareOf(senders []counts.Sender) (taken, base int) {
+	all := 0
+	for _, s := range senders {
+		all += s.Decided
+	}
+	for _, s := range senders {
+		taken += s.Taken
+		base += min(s.Decided, max(1, all/senderShare))
+	}
+	return taken, base
+}
+
+// noticeDoubts asks about an action that hides a notice of a program from its reader.
+func (g *Gate) noticeDoubts(d postroom.Decision) []Doubt {
+	if !g.hides(d) {
+		return nil
+	}
+	return []Doubt{{OverrideNotice, "a model does not hide the notice of a program to you, such as that of a bank"}}
+}
+
+// hides reports whether an action takes a message out of the inbox, marks it as read, or may do so.
+func (g *Gate) hides(d postroom.Decision) bool {
+	if _, standard := postroom.StandardKind(d.Action); !standard {
+		return true
+	}
+	if slices.Contains([]postroom.ActionType{postroom.Archive, postroom.Move, postroom.Snooze, postroom.MarkRead,
+		postroom.Trash}, d.Action) {
+		return true
+	}
+	kind, ok := g.kinds.Kind(d.Action)
+	return ok && kind.Effect != nil &&
+		slices.Contains(kind.Effect(d.Parameters).Change.Remove, postroom.LabelUnread)
 }

@@ -2,6 +2,7 @@ package safety
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func TestWhatAModelDoesAlone(t *testing.T) {
 			"a label":               {model(postroom.ApplyLabel, 1, "label", "Label_7"), false},
 			"archive":               {model(postroom.Archive, 1), false},
 			"move":                  {model(postroom.Move, 1, "label", "Label_7"), false},
-			"trash":                 {model(postroom.Trash, 1), false},
+			"trash":                 {model(postroom.Trash, 1), true},
 			"restore":               {model(postroom.Restore, 1), false},
 			"a task":                {model(postroom.CreateTask, 1, "title", "pay"), true},
 			"trash as a label":      {model(postroom.ApplyLabel, 1, "label", "TRASH"), true},
@@ -63,8 +64,11 @@ func with(d postroom.Decision, parameter, value string) postroom.Decision {
 }
 
 func TestThePolicyListsWhatAModelDoesAlone(t *testing.T) {
-	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Policy.ModelUnattended = []postroom.ActionType{postroom.CreateTask} })
-	require.Equal(t, postroom.ActionQueued, d.record(message("a@example.com"), model(postroom.CreateTask, 1, "title", "pay")).State)
+	d := newDesk(t, dbtest.SQLite(t), func(c *Config) {
+		c.Policy.ModelUnattended = []postroom.ActionType{postroom.CreateTask}
+	})
+	require.Equal(t, postroom.ActionQueued,
+		d.record(message("a@example.com"), model(postroom.CreateTask, 1, "title", "pay")).State)
 	require.Equal(t, postroom.ActionPendingApproval, d.record(message("a@example.com"), model(postroom.Archive, 1)).State)
 	require.Equal(t, postroom.ActionCompleted, d.record(message("a@example.com"), model(postroom.None, 1)).State)
 
@@ -80,31 +84,38 @@ func TestThePolicyListsWhatAModelDoesAlone(t *testing.T) {
 	}
 }
 
-// TestTheShareOfADay: models take no more messages out of the inbox than their share, by account and day; what a person has
-// approved, and what rules do, is not theirs.
+// TestTheShareOfADay: models take no more messages out of the inbox than their share, by account and day; what a
+// person has approved, and what rules do, is not theirs.
 func TestTheShareOfADay(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, func(c *Config) { c.Policy.ModelFree, c.Policy.ModelShare = 3, 0.25 })
-		decide := func(dec postroom.Decision) postroom.ActionState { return d.record(message("a@example.com"), dec).State }
+		n := 0
+		another := func() *postroom.Message { // of another sender
+			n++
+			return received(fmt.Sprintf("a@sender%d.example", n))
+		}
+		decide := func(dec postroom.Decision) postroom.ActionState { return d.record(another(), dec).State }
 		for range 3 {
-			require.Equal(t, postroom.ActionQueued, decide(model(postroom.Trash, 1)))
+			require.Equal(t, postroom.ActionQueued, decide(model(postroom.Archive, 1)))
 			require.Equal(t, postroom.ActionQueued, decide(rule(postroom.Archive, "")))
 		}
-		late := d.record(message("a@example.com"), model(postroom.Archive, 1))
+		late := d.record(another(), model(postroom.Archive, 1))
 		require.Equal(t, []Override{OverrideShare}, d.checks(late))
-		require.Equal(t, "models have taken 3 of 6 messages out of the inbox within a day", d.waiting(t)[0].Approval.Reasons[0])
+		require.Equal(t, "models have taken 3 messages that no list sends out of the inbox within a day, and 6 came that count",
+			d.waiting(t)[0].Approval.Reasons[0])
 		require.Equal(t, postroom.ActionQueued, decide(model(postroom.Star, 1)), "a star hides nothing")
 		other := message("a@example.com")
 		other.AccountID = "account-2"
-		require.Equal(t, postroom.ActionQueued, d.record(other, model(postroom.Trash, 1)).State, "another account")
+		require.Equal(t, postroom.ActionQueued, d.record(other, model(postroom.Archive, 1)).State, "another account")
 
 		for range 8 {
 			decide(rule(postroom.Star, ""))
 		}
 		require.Equal(t, postroom.ActionQueued, decide(model(postroom.Move, 1, "label", "Label_7")), "3 of 16")
-		require.Equal(t, postroom.ActionPendingApproval, decide(model(postroom.Snooze, 1, "until", d.now.Add(time.Hour).Format(time.RFC3339))), "4 of 17")
+		require.Equal(t, postroom.ActionPendingApproval,
+			decide(model(postroom.Snooze, 1, "until", d.now.Add(time.Hour).Format(time.RFC3339))), "4 of 17")
 		d.now = d.now.Add(24*time.Hour + time.Minute)
-		require.Equal(t, postroom.ActionQueued, decide(model(postroom.Trash, 1)), "another day")
+		require.Equal(t, postroom.ActionQueued, decide(model(postroom.Archive, 1)), "another day")
 	})
 }
 
@@ -118,7 +129,7 @@ func TestTheShareOfManyAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		states := make([]postroom.ActionState, 12)
 		for i := range states {
-			wg.Go(func() { states[i] = d.record(message("a@example.com"), model(postroom.Trash, 1)).State })
+			wg.Go(func() { states[i] = d.record(message("a@example.com"), model(postroom.Archive, 1)).State })
 		}
 		wg.Wait()
 		passed := slices.DeleteFunc(states, func(s postroom.ActionState) bool { return s != postroom.ActionQueued })
@@ -126,7 +137,8 @@ func TestTheShareOfManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestNoModelGetsFurther: whatever a model decides, about whatever mail, nothing dangerous and no more than the share passes.
+// TestNoModelGetsFurther: whatever a model decides, about whatever mail, nothing dangerous and no more than the share
+// passes.
 func TestNoModelGetsFurther(t *testing.T) {
 	db := dbtest.SQLite(t)
 	base := newDesk(t, db, func(c *Config) { c.Policy.ModelFree, c.Policy.ModelShare = 2, 0.3 })
@@ -151,11 +163,13 @@ func TestNoModelGetsFurther(t *testing.T) {
 			}
 			require.NotEqual(t, postroom.Dangerous, everyKind().Danger(dec.Action))
 			require.Contains(t, modelAlone, dec.Action)
-			if slices.Contains([]postroom.ActionType{postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash}, dec.Action) {
+			if slices.Contains([]postroom.ActionType{postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash},
+				dec.Action) {
 				hidden++
 				require.LessOrEqual(t, float64(hidden-1), max(2, 0.3*float64(decided)))
 			}
-			if kind, _ := everyKind().Kind(dec.Action); kind.Effect != nil && dec.Action != postroom.Trash && dec.Action != postroom.Restore {
+			if kind, _ := everyKind().Kind(dec.Action); kind.Effect != nil && dec.Action != postroom.Trash &&
+				dec.Action != postroom.Restore {
 				change := kind.Effect(dec.Parameters).Change
 				require.NotContains(t, strings.Join(append(change.Add, change.Remove...), " "), "TRASH")
 				require.NotContains(t, strings.Join(append(change.Add, change.Remove...), " "), "SPAM")
@@ -168,8 +182,8 @@ func TestNoModelGetsFurther(t *testing.T) {
 func TestTheShareIsOfMessages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, func(c *Config) { c.Policy = Policy{ModelFree: 1, ModelShare: 0.5} })
-		for range 10 {
-			msg := message("a@example.com")
+		for i := range 10 {
+			msg := received(fmt.Sprintf("a@sender%d.example", i))
 			for i, action := range []postroom.ActionType{postroom.MarkRead, postroom.Star, postroom.Archive, postroom.None} {
 				dec := rule(action, "")
 				dec.Key = strconv.Itoa(i)
@@ -180,7 +194,8 @@ func TestTheShareIsOfMessages(t *testing.T) {
 			d.record(message("old@example.com"), batch)
 		}
 		taken := 0
-		for d.record(message("b@example.com"), model(postroom.Trash, 1)).State == postroom.ActionQueued {
+		archive := model(postroom.Archive, 1)
+		for d.record(received(fmt.Sprintf("b@other%d.example", taken)), archive).State == postroom.ActionQueued {
 			taken++
 		}
 		require.Equal(t, 9, taken, "nine of the nineteen messages that came")

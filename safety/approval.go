@@ -5,336 +5,124 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/dbvalue"
-	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/internal/keyring"
 )
 
-// An Outcome is the outcome of a request for approval.
-type Outcome string
-
-// The outcomes. All but the first are final.
-const (
-	OutcomeWaiting   Outcome = "waiting"
-	OutcomeApproved  Outcome = "approved"
-	OutcomeRejected  Outcome = "rejected"
-	OutcomeWithdrawn Outcome = "withdrawn" // the action was canceled, or the request renewed
-)
-
-// An Approval is one request for a person's approval of one action, and the answer.
-type Approval struct {
-	ID       string
-	ActionID string
-	Reasons  []string // why a person is asked
-
-	// Digest is the signature over the request: the action's id, type, account, message and parameters, the hash of what it sends,
-	// if any (see [Ledger.SetContent]), its decision, the reasons and the times. It is verified when the request is approved.
-	// The approval has a signature of its own, which covers the approver as well and is verified when the action starts.
-	Digest string
-
-	RequestedAt time.Time
-	ExpiresAt   time.Time // from this time on, it cannot be approved
-
-	Outcome   Outcome
-	DecidedAt time.Time // zero while waiting
-	Approver  string    // the person who answered; empty if there is none
-	Why       string    // the reason for the answer or the withdrawal
-}
-
-type approvalRow struct {
-	ID          string      `db:"approval.id"`
-	ActionID    string      `db:"approval.action_id"`
-	Reasons     string      `db:"approval.reasons_json"`
-	Digest      string      `db:"approval.digest"`
-	RequestedAt dbtime.Time `db:"approval.requested_at"`
-	ExpiresAt   dbtime.Time `db:"approval.expires_at"`
-	DecidedAt   dbtime.Time `db:"approval.decided_at"`
-	Outcome     Outcome     `db:"approval.outcome"`
-	Approver    string      `db:"approval.approver"`
-	Why         string      `db:"approval.why"`
-	Signature   string      `db:"approval.signature"` // over the approval; empty if nobody has approved
-	UsedBy      string      `db:"approval.used_by"`   // the job that has started the action with it
-}
-
-func (r *approvalRow) value() (Approval, error) {
-	a := Approval{
-		ID: r.ID, ActionID: r.ActionID, Digest: r.Digest, RequestedAt: r.RequestedAt.Time, ExpiresAt: r.ExpiresAt.Time,
-		Outcome: r.Outcome, DecidedAt: r.DecidedAt.Time, Approver: r.Approver, Why: r.Why,
-	}
-	return a, decode("reasons of approval "+a.ID, r.Reasons, &a.Reasons)
-}
-
-// ask writes a request for approval of a waiting action and calls [Config.Ask].
-func (l *Ledger) ask(ctx context.Context, tx queue.Tx, p *permitRow, reasons []string) error {
-	a, err := p.value()
-	if err != nil {
-		return err
-	}
-	if err := l.keys.load(ctx, tx); err != nil {
-		return err
-	}
-	now := dbtime.Truncate(queue.Now(tx))
-	r := approvalRow{Outcome: OutcomeWaiting, ActionID: a.ID, RequestedAt: dbtime.Of(now), ExpiresAt: dbtime.Of(now.Add(l.cfg.ApprovalExpiry))}
-	if r.ID, err = uuid7.New(); err != nil {
-		return err
-	}
-	if r.Reasons, err = encode("reasons", reasons); err != nil {
-		return err
-	}
-	r.Digest = l.signRequest(p, &r)
-	_, err = tx.ExecContext(ctx, insertApproval, r.ID, a.ID, r.Reasons, r.Digest, r.RequestedAt, r.ExpiresAt)
-	if err != nil {
-		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
-	}
-	if err := l.auditApproval(ctx, tx, p.AccountID, &r); err != nil {
-		return err
-	}
-	if l.cfg.Ask == nil {
-		return nil
-	}
-	return l.cfg.Ask(ctx, tx, a)
-}
-
-// answered returns the request as it is once it is answered or withdrawn.
-func (r *approvalRow) answered(outcome Outcome, approver, why string, now time.Time) *approvalRow {
-	next := *r
-	next.Outcome, next.Approver, next.Why, next.DecidedAt = outcome, dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(dbtime.Truncate(now))
-	return &next
-}
-
-// close answers or withdraws a request, provided that it still waits as it was read, and calls [Config.OnAnswer].
-func (l *Ledger) close(ctx context.Context, tx queue.Tx, r, next *approvalRow) (closed bool, err error) {
-	if closed, err := l.storeRequest(ctx, tx, r, next); err != nil || !closed || l.cfg.OnAnswer == nil {
-		return closed, err
-	}
-	request, err := next.value()
-	if err != nil {
-		return false, err
-	}
-	return true, l.cfg.OnAnswer(ctx, tx, request)
-}
-
-// storeRequest writes the next version of a request, if it is still as it was read.
-func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r, next *approvalRow) (stored bool, err error) {
-	n, err := dbquery.Exec(ctx, tx, updateApproval, next.Digest, string(next.Outcome), next.Approver, next.Why, next.DecidedAt, next.Signature,
-		r.ID, string(r.Outcome), r.Digest, r.Signature)
-	if err != nil {
-		return false, fmt.Errorf("safety: write the request for approval of action %s: %w", r.ActionID, err)
-	}
-	if n == 0 {
-		return false, nil
-	}
-	return true, l.auditApproval(ctx, tx, "", next)
-}
-
-// Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes at
-// once. The ledger records who approved it and when, and signs that together with the action: nothing else is executed.
+// Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none
+// completes at once. The ledger records who approved it and when, and signs that together with the action: nothing
+// else is executed.
 //
-// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid] or [ErrRestored]; [ErrInvalidDecision] if the action
-// can no longer be carried out, because its kind is gone or the time of a snooze has passed; or a [*StateError] with the answer
-// that was given, if the action is no longer waiting. It then writes nothing.
+// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid] or [checkpoint.ErrRestored];
+// [ErrInvalidDecision] if the action can no longer be carried out, because its kind is gone or the time of a snooze has
+// passed; or a [*StateError] with the answer that was given, if the action is no longer waiting. It then writes
+// nothing.
 func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver string) (postroom.Action, error) {
-	if err := l.mayAnswer(approver); err != nil {
+	if err := l.cfg.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
 	}
-	p, r, err := l.request(ctx, tx, actionID, "approve")
+	p, r, err := l.requests.waiting(ctx, tx, actionID, "approve")
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if err := l.checkRequest(ctx, tx, p, r); err != nil {
+	if err := l.requests.check(ctx, tx, p, r); err != nil {
+		return postroom.Action{}, err
+	}
+	if err := l.judge.checkPossible(ctx, tx, p); err != nil {
 		return postroom.Action{}, err
 	}
 	given := r.answered(OutcomeApproved, approver, "", queue.Now(tx))
-	given.Signature = l.signRequest(p, given)
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "approve", to: postroom.ActionQueued, approval: &r.ID})
+	given.Signature = l.keys.signRequest(p, given)
+	a, err := l.actions.move(ctx, tx, &p.actionRow, change{op: "approve", to: postroom.ActionQueued, approval: &r.ID})
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	closed, err := l.close(ctx, tx, r, given)
+	closed, err := l.requests.close(ctx, tx, r, given)
 	switch {
 	case err != nil:
 		return postroom.Action{}, err
 	case !closed:
 		return postroom.Action{}, fmt.Errorf("safety: action %s: %w: the request is gone", actionID, ErrApprovalVoid)
 	case a.Type == postroom.None:
-		return l.finishNone(ctx, tx, &p.actionRow)
+		return l.actions.finishNone(ctx, tx, &p.actionRow)
 	}
 	return a, l.cfg.Execute(ctx, tx, a)
 }
 
-// Reject ends an action that is waiting, or that the gate has let pass and no job has started. why may be empty. An action that a
-// person has approved is not rejected: the first answer stands, and the [*StateError] has it. Use [Ledger.Cancel] to stop an
-// approved action that has not started.
+// Reject ends an action that is waiting, or that the gate has let pass and no job has started. why may be empty. An
+// action that a person has approved is not rejected: the first answer stands, and the [*StateError] has it. Use
+// [Ledger.Cancel] to stop an approved action that has not started.
 func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, why string) (postroom.Action, error) {
-	if err := l.mayAnswer(approver); err != nil {
+	if err := l.cfg.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
 	}
-	p, err := l.lockPermit(ctx, tx, actionID)
+	p, err := l.keys.lockPermit(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
 	if p.State == postroom.ActionQueued && p.ApprovalID != "" {
-		return l.tooLate(ctx, tx, actionID, "reject")
+		return tooLate(ctx, tx, actionID, "reject")
 	}
-	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
+	if err := l.checkpoint.Check(ctx, tx); err != nil {
 		return postroom.Action{}, err
 	}
 	reason := "rejected by " + approver
 	if why != "" {
 		reason += ": " + why
 	}
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason})
+	a, err := l.actions.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason})
 	if err != nil {
 		return postroom.Action{}, err
 	}
 	r, err := openRequest(ctx, tx, actionID)
 	if err == nil && r != nil {
-		_, err = l.close(ctx, tx, r, r.answered(OutcomeRejected, approver, why, queue.Now(tx)))
+		_, err = l.requests.close(ctx, tx, r, r.answered(OutcomeRejected, approver, why, queue.Now(tx)))
 	}
 	return a, err
 }
 
-// Hold makes a queued action wait for approval, for the given reason. The job that was to execute the action must end in the same
-// transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the person approves. If the
-// action was altered in the database, Hold returns [ErrAltered] and writes nothing, because a person would be asked about
-// something else.
+// Hold makes a queued action wait for approval, for the given reason. The job that was to execute the action must end
+// in the same transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the
+// person approves. If the action was altered in the database, Hold returns [ErrAltered] and writes nothing, because a
+// person would be asked about something else.
 func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
-	p, err := l.lockPermit(ctx, tx, actionID)
+	p, err := l.keys.lockPermit(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if p.State == postroom.ActionQueued && l.verify(p) == signedWrong {
+	if p.State == postroom.ActionQueued && l.keys.verify(p) == keyring.Wrong {
 		return postroom.Action{}, alteredError("hold", actionID)
 	}
-	return l.hold(ctx, tx, p, reason)
+	return l.requests.hold(ctx, tx, p, reason)
 }
 
-func (l *Ledger) hold(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
-	none := ""
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "hold", to: postroom.ActionPendingApproval, approval: &none})
-	if err != nil {
-		return postroom.Action{}, err
-	}
-	return a, l.ask(ctx, tx, p, []string{reason})
-}
-
-// Renew withdraws the request of a waiting action and makes a new one, with a new expiry. Use it when the request has expired, or
-// was made under another key. If the action or the request was altered in the database, Renew returns [ErrAltered], because a new
-// request would sign the alteration. Reject it.
+// Renew withdraws the request of a waiting action and makes a new one, with a new expiry. Use it when the request has
+// expired, or was made under another key. If the action or the request was altered in the database, Renew returns
+// [ErrAltered], because a new request would sign the alteration. Reject it.
 func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error {
-	p, r, err := l.request(ctx, tx, actionID, "renew the approval of")
+	p, r, err := l.requests.waiting(ctx, tx, actionID, "renew the approval of")
 	if err != nil {
 		return err
 	}
-	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
+	if err := l.checkpoint.Check(ctx, tx); err != nil {
 		return err
 	}
-	reasons, err := l.askedFor(p, r)
+	reasons, err := l.keys.askedFor(p, r)
 	if err != nil {
 		return err
 	}
-	closed, err := l.close(ctx, tx, r, r.answered(OutcomeWithdrawn, "", "renewed", queue.Now(tx)))
+	closed, err := l.requests.close(ctx, tx, r, r.answered(OutcomeWithdrawn, "", "renewed", queue.Now(tx)))
 	if err != nil {
 		return err
 	}
 	if !closed {
-		_, err := l.tooLate(ctx, tx, actionID, "renew the approval of")
+		_, err := tooLate(ctx, tx, actionID, "renew the approval of")
 		return err
 	}
-	return l.ask(ctx, tx, p, reasons)
-}
-
-// askedFor returns the reasons of a request to renew, if nothing was altered since.
-func (l *Ledger) askedFor(p *permitRow, r *approvalRow) ([]string, error) {
-	switch fits := l.verifyRequest(p, r); {
-	case fits == signedWrong:
-		return nil, alteredError("renew the approval of", p.ID)
-	case fits == signedByAnotherKey:
-		return []string{"it was asked for under another key"}, nil
-	case r.restored(p.AcceptedAt):
-		return []string{putBack}, nil
-	}
-	old, err := r.value()
-	return old.Reasons, err
-}
-
-// restored reports whether the request was made before a person accepted a database that was put back.
-func (r *approvalRow) restored(accepted dbtime.Time) bool {
-	return !accepted.IsZero() && !r.RequestedAt.After(accepted.Time)
-}
-
-// genuine returns an error if the request is not the one that was made, or if the database was put back since.
-func (l *Ledger) genuine(p *permitRow, r *approvalRow) error {
-	switch fits := l.verifyRequest(p, r); {
-	case fits == signedWrong:
-		return fmt.Errorf("safety: action %s: %w: %w: reject it", p.ID, ErrApprovalVoid, ErrAltered)
-	case fits == signedByAnotherKey:
-		return fmt.Errorf("safety: action %s: %w: it was made under another key: ask again, or reject it", p.ID, ErrApprovalVoid)
-	case r.restored(p.AcceptedAt):
-		return fmt.Errorf("safety: action %s: %w: %s: ask again, or reject it", p.ID, ErrApprovalVoid, putBack)
-	}
-	return nil
-}
-
-func (l *Ledger) mayAnswer(approver string) error {
-	if strings.TrimSpace(approver) == "" {
-		return fmt.Errorf("safety: %w: the approver's name is blank, and it goes on record", ErrNotApprover)
-	}
-	if len(l.cfg.Approvers) > 0 && !slices.Contains(l.cfg.Approvers, approver) {
-		return fmt.Errorf("safety: %q is %w: Config.Approvers does not have the name", approver, ErrNotApprover)
-	}
-	return nil
-}
-
-// checkRequest returns an error if the action's request cannot be approved now.
-func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
-	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
-		return err
-	}
-	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
-		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired, r.ExpiresAt.Format(time.RFC3339))
-	}
-	if err := l.genuine(p, r); err != nil {
-		return err
-	}
-	a, err := p.value()
-	if err != nil {
-		return err
-	}
-	return l.checkPossible(ctx, tx, &a)
-}
-
-// request reads a waiting action and the request for its approval.
-func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (*permitRow, *approvalRow, error) {
-	p, err := l.lockPermit(ctx, tx, actionID)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := openRequest(ctx, tx, actionID)
-	if err == nil && (r == nil || p.State != postroom.ActionPendingApproval) {
-		_, err = l.tooLate(ctx, tx, actionID, op)
-	}
-	return p, r, err
-}
-
-// openRequest returns the waiting request; nil if there is none.
-func openRequest(ctx context.Context, q dbquery.Querier, actionID string) (*approvalRow, error) {
-	var r approvalRow
-	err := dbquery.Get(ctx, q, &r, selectRequest, actionID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error, and no request
-	}
-	if err != nil {
-		return nil, fmt.Errorf("safety: read the request for approval of action %s: %w", actionID, err)
-	}
-	return &r, nil
+	return l.requests.ask(ctx, tx, p, reasons)
 }
 
 // ApprovalsOf lists the requests for approval of one action, with their outcomes, oldest first.
@@ -344,4 +132,115 @@ func (l *Ledger) ApprovalsOf(ctx context.Context, actionID string) ([]Approval, 
 		return nil, fmt.Errorf("safety: list the requests for approval of action %s: %w", actionID, err)
 	}
 	return requests, nil
+}
+
+// ApproveRequest is [Ledger.Approve] for a person who was shown the request as shown: it approves that request and no
+// other. If the request was renewed since, or the action's content was composed, the error is [ErrApprovalVoid]. On
+// an error the caller must roll the transaction back.
+func (l *Ledger) ApproveRequest(ctx context.Context, tx queue.Tx, shown Approval,
+	approver string) (postroom.Action, error) {
+	return l.answerRequest(ctx, tx, shown, OutcomeApproved, func() (postroom.Action, error) {
+		return l.Approve(ctx, tx, shown.ActionID, approver)
+	})
+}
+
+// RejectRequest is [Ledger.Reject] for a person who was shown the request as shown; see [Ledger.ApproveRequest]. An
+// expired request can be rejected.
+func (l *Ledger) RejectRequest(ctx context.Context, tx queue.Tx, shown Approval, approver,
+	why string) (postroom.Action, error) {
+	return l.answerRequest(ctx, tx, shown, OutcomeRejected, func() (postroom.Action, error) {
+		return l.Reject(ctx, tx, shown.ActionID, approver, why)
+	})
+}
+
+func (l *Ledger) answerRequest(
+	ctx context.Context, tx queue.Tx, shown Approval, outcome Outcome, answer func() (postroom.Action, error),
+) (postroom.Action, error) {
+	r, err := findApproval(ctx, tx, shown.ID)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	if r.ActionID != shown.ActionID || r.Outcome == OutcomeWaiting && r.Digest != shown.Digest {
+		return postroom.Action{}, fmt.Errorf("safety: request %s: %w: look at it again", r.ID, ErrApprovalVoid)
+	}
+	if r.Outcome != OutcomeWaiting {
+		a, err := tooLate(ctx, tx, r.ActionID, "answer the request about")
+		if a.State == postroom.ActionPendingApproval {
+			err = fmt.Errorf("safety: request %s: %w: it was withdrawn, and another one waits", r.ID, ErrApprovalVoid)
+		}
+		return a, err
+	}
+	a, err := answer()
+	if err != nil {
+		return a, err
+	}
+	// Between the two statements another transaction may have renewed the request. The answer must be to the request
+	// that was shown, or to none.
+	if r, err = findApproval(ctx, tx, shown.ID); err == nil && r.Outcome != outcome {
+		err = fmt.Errorf("safety: request %s: %w: it was withdrawn meanwhile", r.ID, ErrApprovalVoid)
+	}
+	return a, err
+}
+
+// Approver returns the person who approved the action; empty if nobody has, because the gate let it pass. Start
+// checks that an action that has started is the one that was approved.
+func (l *Ledger) Approver(ctx context.Context, tx queue.Tx, actionID string) (approver string, err error) {
+	err = dbquery.Get(ctx, tx, &approver, selectApprover, actionID)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("safety: who has approved action %s: %w", actionID, err)
+	}
+	return approver, nil
+}
+
+// Approval returns one request for approval, or [postroom.ErrNotFound].
+func (l *Ledger) Approval(ctx context.Context, id string) (Approval, error) {
+	return findApproval(ctx, l.cfg.DB.Reader(), id)
+}
+
+// Waiting returns an action that waits for approval, with its request. An action that does not wait is a [*StateError].
+func (l *Ledger) Waiting(ctx context.Context, actionID string) (w Waiting, err error) {
+	if err := l.keys.Load(ctx, l.cfg.DB.Reader()); err != nil {
+		return w, err
+	}
+	list, err := l.requests.readWaiting(ctx, selectWaiting, []any{actionID})
+	if err != nil {
+		return w, fmt.Errorf("safety: read the request about action %s: %w", actionID, err)
+	}
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	a, err := l.Action(ctx, actionID)
+	if err != nil {
+		return w, err
+	}
+	return w, &StateError{Op: "read the request about", ActionID: actionID, State: a.State, JobID: a.JobID}
+}
+
+// Request returns a request for approval, whether it waits or was answered, with its action and its decision, or
+// [postroom.ErrNotFound]. Its Fault is nil if it was asked so, and answered so if it was approved; otherwise it is
+// [ErrApprovalVoid] or [checkpoint.ErrRestored], and nobody must be told what it says.
+func (l *Ledger) Request(ctx context.Context, id string) (w Waiting, err error) {
+	db := l.cfg.DB.Reader()
+	var r approvalRow
+	if err := dbquery.Get(ctx, db, &r, selectApproval, id); errors.Is(err, sql.ErrNoRows) {
+		return w, notFound("request for approval", id)
+	} else if err != nil {
+		return w, fmt.Errorf("safety: read request for approval %s: %w", id, err)
+	}
+	p, err := l.keys.permit(ctx, db, r.ActionID)
+	if err != nil {
+		return w, err
+	}
+	row := waitingRow{entryRow{p.actionRow, p.decisionRow}, r}
+	if w, err = row.value(); err != nil {
+		return w, err
+	}
+	w.Fault = l.checkpoint.Check(ctx, db)
+	unnamed := *p
+	unnamed.Content = "" // it may have been composed after the request was answered
+	if w.Fault == nil && l.keys.verifyRequest(p, &r) != keyring.Right &&
+		l.keys.verifyRequest(&unnamed, &r) != keyring.Right {
+		w.Fault = fmt.Errorf("safety: request %s: %w: %w, or signed with another key", r.ID, ErrApprovalVoid, ErrAltered)
+	}
+	return w, nil
 }

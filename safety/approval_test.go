@@ -146,7 +146,8 @@ func TestChangedParametersVoidTheRequest(t *testing.T) {
 	}
 }
 
-// TestLargeNumbersDoNotVoid: a number that a float64 cannot hold comes back rounded, and the request holds all the same.
+// TestLargeNumbersDoNotVoid: a number that a float64 cannot hold comes back rounded, and the request holds all the
+// same.
 func TestLargeNumbersDoNotVoid(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
@@ -191,7 +192,8 @@ func TestCancelWithdrawsTheRequest(t *testing.T) {
 func TestApprovedNoneNeedsNoExecution(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
-		unsure := model(postroom.None, 0.2)
+		unsure := rule(postroom.None, "")
+		unsure.NeedsApproval = true
 		id := d.record(message("a@example.com"), unsure).ID
 		require.Equal(t, postroom.ActionPendingApproval, d.get(id).State)
 		a, err := d.approve(id, "ann")

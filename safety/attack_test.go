@@ -45,7 +45,9 @@ func TestOnlyApproversApprove(t *testing.T) {
 		id := d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
 		_, err := d.approve(id, "mallory")
 		require.ErrorIs(t, err, ErrNotApprover)
-		d.exec(`UPDATE approvals SET outcome = 'approved', approver = 'mallory', decided_at = requested_at WHERE action_id = $1`, id)
+		d.exec(
+			`UPDATE approvals SET outcome = 'approved', approver = 'mallory', decided_at = requested_at WHERE action_id = $1`,
+			id)
 		d.exec(`UPDATE actions SET state = 'queued' WHERE id = $1`, id)
 		a, err := d.start(id, "job-1")
 		require.NoError(t, err)
@@ -79,7 +81,8 @@ func kept(table string) string {
 	return `INSERT INTO ` + table + ` SELECT * FROM old_` + table //nolint:unqueryvet // as keep
 }
 
-// TestAnApprovalIsNotReplayed: not for another action, not a second time, and not with the row as it was when it was approved.
+// TestAnApprovalIsNotReplayed: not for another action, not a second time, and not with the row as it was when it was
+// approved.
 func TestAnApprovalIsNotReplayed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
@@ -100,7 +103,8 @@ func TestAnApprovalIsNotReplayed(t *testing.T) {
 		require.Equal(t, postroom.ActionFailed, a.State, "it has been carried out")
 
 		first, second := d.forwarded(), d.forwarded()
-		d.exec(`UPDATE actions SET approval_id = (SELECT approval_id FROM actions WHERE id = $1) WHERE id = $2`, first, second)
+		d.exec(`UPDATE actions SET approval_id = (SELECT approval_id FROM actions WHERE id = $1) WHERE id = $2`,
+			first, second)
 		a, err = d.start(second, "job-3")
 		require.NoError(t, err)
 		require.Equal(t, postroom.ActionFailed, a.State)

@@ -14,6 +14,8 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/audit"
+	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/stop"
 )
 
 // everything is a ledger with an audit log, in which everything has happened.
@@ -27,9 +29,9 @@ func everything(t *testing.T, db queue.DB) (d *desk, done, waits string) {
 	require.NoError(t, err)
 	require.NoError(t, d.fail(begun.ID, "no network"))
 	sent := d.sending()
-	_, err = d.announce(sent, aSend)
+	_, err = d.declare(sent, aSend)
 	require.NoError(t, err)
-	require.NoError(t, d.stop("ann", StopOptions{Why: "odd"}))
+	require.NoError(t, d.stop("ann", stop.Options{Why: "odd"}))
 	require.NoError(t, d.resume("ann"))
 	_, err = d.reject(d.record(message("a@example.com"), model(postroom.Delete, 1)).ID, "bob", "no")
 	require.NoError(t, err)
@@ -57,8 +59,8 @@ func TestTheAuditLogShowsTampering(t *testing.T) {
 		"its decision":           {auditDecision, `UPDATE decisions SET subject = 'x' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`},
 		"a row that is put back": {auditAction, `UPDATE actions SET state = 'queued', rev = 1 WHERE id = $1`},
 		"an approval":            {auditApproval, `UPDATE approvals SET approver = 'mallory' WHERE approver = 'ann' AND action_id <> $1`},
-		"an event":               {auditEvent, `UPDATE safety_events SET changed_by = 'mallory' WHERE id <> $1`},
-		"an event that is gone":  {auditEvent, `DELETE FROM safety_events WHERE id <> $1`},
+		"an event":               {events.AuditKind, `UPDATE safety_events SET changed_by = 'mallory' WHERE id <> $1`},
+		"an event that is gone":  {events.AuditKind, `DELETE FROM safety_events WHERE id <> $1`},
 		"an entry":               {"entry", `UPDATE audit_entries SET note = 'x' WHERE number = 3 AND subject_id <> $1`},
 		"an entry that is gone":  {"entry", `DELETE FROM audit_entries WHERE number = 4 AND subject_id <> $1`},
 		"the end":                {"head", `DELETE FROM audit_entries WHERE number > (SELECT MAX(number) - 2 FROM audit_entries) AND hash <> $1`},
@@ -89,7 +91,7 @@ func TestTheAuditLogOfManyAtOnce(t *testing.T) {
 				for range 10 {
 					d.completed()
 					_ = d.write(func(ctx context.Context, tx queue.Tx) error {
-						_, err := d.ledger.Record(message("a@example.com"), rule(postroom.Archive, ""))(ctx, tx)
+						_, err := d.ledger.Record(ctx, message("a@example.com"), rule(postroom.Archive, ""))(ctx, tx)
 						return errors.Join(err, errors.New("rolled back"))
 					})
 				}

@@ -11,14 +11,16 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
-// breaking is a desk with a breaker, and what it is told.
-func breaking(t *testing.T, db queue.DB, b Breaker) (*desk, *[]Event) {
-	told := new([]Event)
+// withBreaker is a desk with a breaker, and what it is told.
+func withBreaker(t *testing.T, db queue.DB, b limits.Breaker) (*desk, *[]events.Event) {
+	told := new([]events.Event)
 	return newDesk(t, db, func(c *Config) {
 		c.Policy.Breaker = b
-		c.Notify = func(_ context.Context, _ queue.Tx, e Event) error {
+		c.Notify = func(_ context.Context, _ queue.Tx, e events.Event) error {
 			*told = append(*told, e)
 			return nil
 		}
@@ -27,7 +29,7 @@ func breaking(t *testing.T, db queue.DB, b Breaker) (*desk, *[]Event) {
 
 func (d *desk) closeBreakers(by string) (n int, err error) {
 	err = d.write(func(ctx context.Context, tx queue.Tx) error {
-		n, err = d.ledger.CloseBreakers(ctx, tx, "", by, "looked at it")
+		n, err = d.ledger.Breakers().Close(ctx, tx, "", by, "looked at it")
 		return err
 	})
 	return n, err
@@ -36,7 +38,7 @@ func (d *desk) closeBreakers(by string) (n int, err error) {
 // TestTheBreakerOpensOnUnusualRates: it stops one source of one account, tells once, and closes by a person or in time.
 func TestTheBreakerOpensOnUnusualRates(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d, told := breaking(t, db, Breaker{Actions: 3, OpenFor: 2 * time.Hour})
+		d, told := withBreaker(t, db, limits.Breaker{Actions: 3, OpenFor: 2 * time.Hour})
 		star := func() postroom.Action { return d.record(message("a@example.com"), rule(postroom.Star, "")) }
 		queued := star()
 		star()
@@ -45,10 +47,11 @@ func TestTheBreakerOpensOnUnusualRates(t *testing.T) {
 		require.NoError(t, err)
 		late := star()
 		require.Equal(t, []Override{OverrideBreaker}, d.checks(late))
-		require.Equal(t, "what rules decide is stopped: rules have done 3 actions within 1h0m0s", d.waiting(t)[0].Approval.Reasons[0])
+		require.Equal(t, "what rules decide is stopped: rules have done 3 actions within 1h0m0s",
+			d.waiting(t)[0].Approval.Reasons[0])
 		require.Equal(t, []Override{OverrideBreaker}, d.checks(star()))
 		require.Len(t, *told, 1, "a person is told once")
-		require.Equal(t, EventBreakerOpened, (*told)[0].Kind)
+		require.Equal(t, events.BreakerOpened, (*told)[0].Kind)
 
 		for _, id := range []string{queued.ID, begun.ID} {
 			_, err := d.start(id, "job-0")
@@ -59,11 +62,12 @@ func TestTheBreakerOpensOnUnusualRates(t *testing.T) {
 		require.NoError(t, err)
 		_, err = d.start(late.ID, "job-1")
 		require.NoError(t, err, "a person has approved it")
-		require.Equal(t, postroom.ActionQueued, d.record(message("a@example.com"), model(postroom.Star, 1)).State, "models are not stopped")
+		require.Equal(t, postroom.ActionQueued, d.record(message("a@example.com"), model(postroom.Star, 1)).State,
+			"models are not stopped")
 		other := message("a@example.com")
 		other.AccountID = "account-2"
 		require.Equal(t, postroom.ActionQueued, d.record(other, rule(postroom.Star, "")).State)
-		open, err := d.ledger.Breakers(t.Context())
+		open, err := d.ledger.Breakers().Open(t.Context())
 		require.NoError(t, err)
 		require.Len(t, open, 1)
 		require.Contains(t, open[0].String(), "rules have done 3 actions within 1h0m0s")
@@ -73,7 +77,7 @@ func TestTheBreakerOpensOnUnusualRates(t *testing.T) {
 		n, err := d.closeBreakers("ann")
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
-		require.Equal(t, EventBreakerClosed, (*told)[1].Kind)
+		require.Equal(t, events.BreakerClosed, (*told)[1].Kind)
 		_, err = d.start(queued.ID, "job-2")
 		require.NoError(t, err)
 		n, err = d.closeBreakers("ann")
@@ -95,7 +99,7 @@ func TestTheBreakerOpensOnUnusualRates(t *testing.T) {
 // TestTheBreakerOpensOnFailuresAndUndos of what the source has decided.
 func TestTheBreakerOpensOnFailuresAndUndos(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d, told := breaking(t, db, Breaker{Failures: 2, Undos: 2})
+		d, told := withBreaker(t, db, limits.Breaker{Failures: 2, Undos: 2})
 		for i := range 2 {
 			require.Len(t, *told, 0, i)
 			a := d.record(message("a@example.com"), rule(postroom.Archive, ""))
@@ -121,7 +125,7 @@ func TestTheBreakerOpensOnFailuresAndUndos(t *testing.T) {
 }
 
 func TestTheBreakerIsChecked(t *testing.T) {
-	for want, b := range map[string]Breaker{
+	for want, b := range map[string]limits.Breaker{
 		"Policy.Breaker.Actions is -1":   {Actions: -1},
 		"Policy.Breaker.Failures is -1":  {Failures: -1},
 		"Policy.Breaker.Undos is -1":     {Undos: -1},
@@ -136,91 +140,40 @@ func TestTheBreakerIsChecked(t *testing.T) {
 // TestTheBreakerOfManyAtOnce: whoever opens it, it is told of once.
 func TestTheBreakerOfManyAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d := newDesk(t, db, func(c *Config) { c.Policy.Breaker = Breaker{Actions: 1} })
+		d := newDesk(t, db, func(c *Config) { c.Policy.Breaker = limits.Breaker{Actions: 1} })
 		d.record(message("a@example.com"), rule(postroom.Archive, ""))
 		errs := make(chan error, 8)
 		for range cap(errs) {
 			go func() {
 				errs <- d.write(func(ctx context.Context, tx queue.Tx) error {
-					return d.ledger.trip(ctx, tx, "account-1", postroom.SourceDeterministic, "many")
+					_, err := d.ledger.breakers.Stopped(ctx, tx, "account-1", postroom.SourceDeterministic)
+					return err
 				})
 			}()
 		}
 		for range cap(errs) {
 			require.NoError(t, <-errs)
 		}
-		events, err := d.ledger.Events(t.Context(), 100)
+		list, err := d.ledger.Events().List(t.Context(), 100)
 		require.NoError(t, err)
-		require.Len(t, events, 1)
+		require.Len(t, list, 1)
 	})
-}
-
-// TestQuietHours by the clock on the wall, with the nights on which it leaps.
-func TestQuietHours(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	require.NoError(t, err)
-	span := func(s string) QuietSpan {
-		q, err := ParseQuietSpan(s)
-		require.NoError(t, err)
-		return q
-	}
-	q := Quiet{Zone: berlin, Spans: []QuietSpan{span("22:00-07:00"), span("Sat,Sun 00:00-24:00")}}
-	night := Quiet{Zone: berlin, Spans: []QuietSpan{span("02:00-02:30")}}
-	at := func(s string) time.Time {
-		v, err := time.ParseInLocation("2006-01-02 15:04", s, berlin)
-		require.NoError(t, err)
-		return v
-	}
-	for _, tc := range []struct {
-		q        Quiet
-		at, ends string
-	}{
-		{q, "2026-11-25 12:00", ""}, // a Wednesday
-		{q, "2026-11-25 21:59", ""},
-		{q, "2026-11-25 22:00", "2026-11-26 07:00"},
-		{q, "2026-11-26 06:59", "2026-11-26 07:00"},
-		{q, "2026-11-26 07:00", ""},
-		{q, "2026-11-27 22:30", "2026-11-30 07:00"}, // Friday night, the weekend, Sunday night
-		{q, "2026-10-24 23:00", "2026-10-26 07:00"}, // the clock goes back
-		{night, "2026-03-29 01:59", ""},             // and forth: there is no half past two
-		{night, "2026-03-29 03:15", "2026-03-29 03:30"},
-		{night, "2026-03-28 02:15", "2026-03-28 02:30"},
-	} {
-		until := tc.q.until(at(tc.at))
-		if tc.ends == "" {
-			require.Zero(t, until, tc.at)
-			continue
-		}
-		require.True(t, at(tc.ends).Equal(until), "%s: %s", tc.at, until)
-	}
-	for _, bad := range []string{"", "22-7", "22:00", "22:00-22:00", "24:00-07:00", "Someday 22:00-07:00", "Sat Sun 22:00-07:00", "25:00-07:00", "2:00-7:00"} {
-		_, err := ParseQuietSpan(bad)
-		require.ErrorContains(t, err, "safety: quiet hours ", bad)
-	}
-	for want, q := range map[string]Quiet{
-		"cover the whole week":             {Spans: []QuietSpan{span("00:00-13:00"), span("12:00-24:00")}},
-		"Policy.Quiet.Spans[0] has the":    {Spans: []QuietSpan{{To: time.Second}}},
-		"Policy.Quiet.Spans[0] goes from":  {Spans: []QuietSpan{{}}},
-		"has the day 7, which is no weekd": {Spans: []QuietSpan{{To: time.Hour, Days: []time.Weekday{7}}}},
-		`Policy.Quiet.May[0] is "explode"`: {May: []postroom.ActionType{"explode"}},
-	} {
-		_, err := NewGate(Policy{Quiet: q}, nil)
-		require.ErrorContains(t, err, want)
-	}
 }
 
 // TestActionsWaitForTheEndOfQuietHours, unless they are listed.
 func TestActionsWaitForTheEndOfQuietHours(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, func(c *Config) {
-			c.Policy.Quiet = Quiet{Spans: []QuietSpan{{From: 22 * time.Hour, To: 7 * time.Hour}}, May: []postroom.ActionType{postroom.MarkRead}}
+			c.Policy.Quiet = limits.Quiet{Spans: []limits.QuietSpan{{From: 22 * time.Hour, To: 7 * time.Hour}},
+				May: []postroom.ActionType{postroom.MarkRead}}
 		})
 		d.now = time.Date(2026, 11, 25, 21, 0, 0, 0, time.UTC)
 		done, begun := d.completed(), d.record(message("a@example.com"), rule(postroom.Archive, ""))
 		_, err := d.start(begun.ID, "job-1")
 		require.NoError(t, err)
 		d.now = d.now.Add(2 * time.Hour)
-		archive, read := d.record(message("a@example.com"), rule(postroom.Archive, "")), d.record(message("a@example.com"), rule(postroom.MarkRead, ""))
+		archive, read := d.record(message("a@example.com"), rule(postroom.Archive, "")),
+			d.record(message("a@example.com"), rule(postroom.MarkRead, ""))
 		_, err = d.start(archive.ID, "job-1")
 		var held *postroom.HeldError
 		require.ErrorAs(t, err, &held)

@@ -13,13 +13,15 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
-// TestCaps: what is beyond a cap waits for a person, by account, kind, source and time; what people have approved does not count.
+// TestCaps: what is beyond a cap waits for a person, by account, kind, source and time; what people have approved
+// does not count.
 func TestCaps(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, func(c *Config) {
-			c.Policy.Caps = []Cap{
+			c.Policy.Caps = []limits.Cap{
 				{Actions: []postroom.ActionType{postroom.Trash, postroom.Archive}, Source: postroom.SourceDeterministic, Most: 2, Window: time.Hour},
 				{Actions: []postroom.ActionType{postroom.Star}, Most: 3, Window: time.Hour},
 				{AccountID: "account-2", Most: 0, Window: time.Hour},
@@ -34,10 +36,11 @@ func TestCaps(t *testing.T) {
 		require.False(t, decide(rule(postroom.Trash, "")))
 		require.False(t, decide(rule(postroom.Archive, "")))
 		require.True(t, decide(rule(postroom.Trash, postroom.SafeDangerousOverride)), "no safe mode releases it")
-		require.Equal(t, "the cap is reached: 2 trash, archive within 1h0m0s by rules without a person", d.waiting(t)[0].Approval.Reasons[0])
+		require.Equal(t, "the cap is reached: 2 trash, archive within 1h0m0s by rules without a person",
+			d.waiting(t)[0].Approval.Reasons[0])
 		_, err := d.approve(d.waiting(t)[0].Action.ID, "ann")
 		require.NoError(t, err)
-		require.False(t, decide(model(postroom.Trash, 1)), "models are not in this cap")
+		require.False(t, decide(model(postroom.Archive, 1)), "models are not in this cap")
 		require.False(t, decide(rule(postroom.MarkRead, "")), "nor is this kind")
 		require.False(t, decide(rule(postroom.None, "")))
 
@@ -60,7 +63,7 @@ func TestCaps(t *testing.T) {
 func TestACapOfManyAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		bounded := func(c *Config) {
-			c.Policy.Caps = []Cap{{Actions: []postroom.ActionType{postroom.Trash}, Most: 5, Window: time.Hour}}
+			c.Policy.Caps = []limits.Cap{{Actions: []postroom.ActionType{postroom.Trash}, Most: 5, Window: time.Hour}}
 			c.Execute, c.Ask = func(context.Context, queue.Tx, postroom.Action) error { return nil }, nil
 		}
 		desks := []*desk{newDesk(t, db, bounded), newDesk(t, db, bounded)}
@@ -74,32 +77,6 @@ func TestACapOfManyAtOnce(t *testing.T) {
 	})
 }
 
-func TestParseCap(t *testing.T) {
-	for text, want := range map[string]Cap{
-		"trash,archive 50/1h by rules": {Actions: []postroom.ActionType{postroom.Trash, postroom.Archive}, Source: postroom.SourceDeterministic, Most: 50, Window: time.Hour},
-		"forward 20/1d":                {Actions: []postroom.ActionType{postroom.Forward}, Most: 20, Window: 24 * time.Hour},
-		"* 5/90m for abc by model":     {AccountID: "abc", Source: postroom.SourceModel, Most: 5, Window: 90 * time.Minute},
-	} {
-		c, err := ParseCap(text)
-		require.NoError(t, err)
-		require.Equal(t, want, c)
-	}
-	for _, bad := range []string{"", "trash", "trash 5", "trash 5/h", "trash x/1h", "trash 5/1h by", "trash 5/1h by me", "trash 5/1h by rules by model", "trash 5/1h for a for b"} {
-		_, err := ParseCap(bad)
-		require.ErrorContains(t, err, "safety: cap ", bad)
-	}
-	for want, c := range map[string]Cap{
-		"Policy.Caps[0].Most is -1":                {Most: -1, Window: time.Hour},
-		"Policy.Caps[0].Window is 0s":              {Most: 1},
-		`Policy.Caps[0].Source is "none"`:          {Most: 1, Window: time.Hour, Source: postroom.SourceNone},
-		`Policy.Caps[0].Actions[0] is "explode"`:   {Most: 1, Window: time.Hour, Actions: []postroom.ActionType{"explode"}},
-		`Policy.Caps[0].Actions[0] is "none", whi`: {Most: 1, Window: time.Hour, Actions: []postroom.ActionType{postroom.None}},
-	} {
-		_, err := NewGate(Policy{Caps: []Cap{c}}, everyKind())
-		require.ErrorContains(t, err, want)
-	}
-}
-
 // TestNoMoreThanTheCap: whatever is decided, and whenever.
 func TestNoMoreThanTheCap(t *testing.T) {
 	db := dbtest.SQLite(t)
@@ -108,7 +85,7 @@ func TestNoMoreThanTheCap(t *testing.T) {
 		d := &desk{t: t, db: db, now: time.Now()}
 		var err error
 		d.ledger, err = NewLedger(Config{
-			DB: db, Kinds: everyKind(), Policy: Policy{Caps: []Cap{{Most: most, Window: time.Hour}}},
+			DB: db, Kinds: everyKind(), Policy: Policy{Caps: []limits.Cap{{Most: most, Window: time.Hour}}},
 			Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil },
 		})
 		require.NoError(t, err)

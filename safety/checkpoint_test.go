@@ -12,12 +12,14 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/audit"
+	"github.com/postroom-go/postroom/safety/checkpoint"
+	"github.com/postroom-go/postroom/safety/stop"
 )
 
 // remembering is a configuration with a checkpoint and, if logged, an audit log.
 func remembering(t *testing.T, db queue.DB, path string, logged bool) func(*Config) {
 	return func(c *Config) {
-		c.Checkpoint = CheckpointFile(path)
+		c.Checkpoint = checkpoint.File(path)
 		if logged {
 			require.NoError(t, audit.Migrate(t.Context(), db))
 			log, err := audit.New(db)
@@ -27,7 +29,8 @@ func remembering(t *testing.T, db queue.DB, path string, logged bool) func(*Conf
 	}
 }
 
-var ledgerTables = []string{"audit_entries", "approvals", "action_links", "actions", "decisions", "safety_events", "message_locks", "safety_switch"}
+var ledgerTables = []string{"audit_entries", "approvals", "action_links", "actions", "decisions", "safety_events",
+	"message_locks", "safety_switch"}
 
 // backup keeps the rows of the ledger as they are now; restoreBackup puts them back, as a restored database does.
 func (d *desk) backup(tables []string) {
@@ -70,7 +73,8 @@ func TestARestoredBackupRepeatsNothing(t *testing.T) {
 				if !logged {
 					tables = tables[1:]
 				}
-				sent, passed, begun := d.forwarded(), d.record(message("a@example.com"), rule(postroom.Archive, "")).ID, d.sending().ID
+				sent, passed, begun := d.forwarded(), d.record(message("a@example.com"), rule(postroom.Archive, "")).ID,
+					d.sending().ID
 				waits, done := d.record(message("a@example.com"), model(postroom.Delete, 1)).ID, d.completed().ID
 				d.backup(tables)
 				_, err := d.start(sent, "job-1")
@@ -83,24 +87,24 @@ func TestARestoredBackupRepeatsNothing(t *testing.T) {
 				require.NoError(t, d.ledger.Remember(t.Context()), "nothing was put back")
 				d.restoreBackup(tables)
 				d.restart()
-				require.ErrorIs(t, d.ledger.Remember(t.Context()), ErrRestored)
+				require.ErrorIs(t, d.ledger.Remember(t.Context()), checkpoint.ErrRestored)
 				for _, id := range []string{sent, passed, begun} {
 					_, err := d.start(id, "job-1")
-					require.ErrorIs(t, err, ErrRestored)
+					require.ErrorIs(t, err, checkpoint.ErrRestored)
 					require.ErrorIs(t, err, postroom.ErrHeld)
 				}
 				_, err = d.startUndo(done, "job-2")
-				require.ErrorIs(t, err, ErrRestored)
+				require.ErrorIs(t, err, checkpoint.ErrRestored)
 				_, err = d.approve(waits, "ann")
-				require.ErrorIs(t, err, ErrRestored)
+				require.ErrorIs(t, err, checkpoint.ErrRestored)
 				_, err = d.reject(waits, "ann", "")
-				require.ErrorIs(t, err, ErrRestored)
-				require.ErrorIs(t, d.check(waits), ErrRestored)
-				require.ErrorIs(t, d.waiting(t)[0].Fault, ErrRestored)
+				require.ErrorIs(t, err, checkpoint.ErrRestored)
+				require.ErrorIs(t, d.check(waits), checkpoint.ErrRestored)
+				require.ErrorIs(t, d.waiting(t)[0].Fault, checkpoint.ErrRestored)
 				require.ErrorIs(t, d.ledger.Held(t.Context()), postroom.ErrHeld)
 
 				other := newDesk(t, db, remembering(t, db, path, logged))
-				require.ErrorIs(t, other.ledger.Remember(t.Context()), ErrRestored)
+				require.ErrorIs(t, other.ledger.Remember(t.Context()), checkpoint.ErrRestored)
 				require.ErrorContains(t, d.accept(" "), "is blank")
 				require.NoError(t, d.accept("ann"))
 				require.NoError(t, other.ledger.Remember(t.Context()), "another process with the same file goes on")
@@ -167,7 +171,7 @@ func TestACheckpointThatCannotBeUsedHolds(t *testing.T) {
 	require.NoError(t, d.ledger.Remember(t.Context()))
 	require.NoError(t, os.Rename(path, path+".moved"))
 	require.NoError(t, os.Mkdir(path, 0o700))
-	_, err := NewLedger(d.ledger.cfg)
+	_, err := NewLedger(*d.ledger.cfg)
 	require.ErrorContains(t, err, "Config.Checkpoint")
 	d.record(message("a@example.com"), rule(postroom.Archive, ""))
 	require.ErrorIs(t, d.ledger.Remember(t.Context()), postroom.ErrHeld)
@@ -185,30 +189,20 @@ func TestACheckpointThatCannotBeUsedHolds(t *testing.T) {
 	require.Equal(t, postroom.ActionExecuting, a.State)
 }
 
-func TestCheckpointFile(t *testing.T) {
-	f := CheckpointFile(filepath.Join(t.TempDir(), "checkpoint"))
-	load := func() (string, []string) {
-		head, steps, err := f.Load()
-		require.NoError(t, err)
-		return head, steps
-	}
-	head, steps := load()
-	require.Empty(t, head)
-	require.Empty(t, steps)
-	require.NoError(t, f.AddStep("a 2"))
-	require.NoError(t, f.SetHead("a long head 17"))
-	require.NoError(t, f.AddStep("b 3"))
-	require.NoError(t, f.SetHead("head 2"))
-	head, steps = load()
-	require.Equal(t, "head 2", head)
-	require.Equal(t, []string{"a 2", "b 3"}, steps)
-
-	file, err := os.OpenFile(string(f), os.O_WRONLY|os.O_APPEND, 0)
-	require.NoError(t, err)
-	_, err = file.WriteString("c 4")
-	require.NoError(t, err)
-	require.NoError(t, file.Close())
-	require.NoError(t, f.AddStep("d 5"))
-	_, steps = load()
-	require.Equal(t, []string{"a 2", "b 3", "d 5"}, steps, "a line that was not finished does not count")
+// TestARestoredStopIsNoticed: a stop changes no action, and a backup from before it would let all go on.
+func TestARestoredStopIsNoticed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, remembering(t, db, filepath.Join(t.TempDir(), "checkpoint"), true))
+		sent := d.forwarded()
+		d.backup(ledgerTables)
+		require.NoError(t, d.stop("ann", stop.Options{Why: "something is wrong"}))
+		require.NoError(t, d.ledger.Remember(t.Context()))
+		d.restoreBackup(ledgerTables)
+		d.restart()
+		require.ErrorIs(t, d.ledger.Remember(t.Context()), checkpoint.ErrRestored)
+		_, err := d.start(sent, "job-1")
+		require.ErrorIs(t, err, checkpoint.ErrRestored)
+		require.NoError(t, d.accept("ann"))
+		require.NoError(t, d.ledger.Remember(t.Context()))
+	})
 }

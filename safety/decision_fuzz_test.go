@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
 // A whim is a model that decides the same about every message, whatever that is, and says of itself what it likes.
@@ -55,7 +56,7 @@ func newWhim(t testing.TB, kinds *postroom.Kinds) *whim {
 	}
 	w.ledger, err = safety.NewLedger(safety.Config{
 		DB: db, Kinds: kinds, Labels: w,
-		Policy: safety.Policy{ModelFree: whimFree, ModelShare: 0.001, Caps: []safety.Cap{
+		Policy: safety.Policy{ModelFree: whimFree, ModelShare: 0.001, Caps: []limits.Cap{
 			{Actions: others, Source: postroom.SourceModel, Most: whimCap, Window: 24 * time.Hour},
 		}},
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
@@ -64,13 +65,16 @@ func newWhim(t testing.TB, kinds *postroom.Kinds) *whim {
 		},
 	})
 	require.NoError(t, err)
-	model := postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) { return w.decision, nil })
+	model := postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) {
+		return w.decision, nil
+	})
 	w.classify = rules.Config{Messages: w, Labels: w, Ledger: w.ledger, Rules: w, Fallback: model, Kinds: kinds}
 	w.work(t)
 	return w
 }
 
-// work runs jobs until the end: a dispatcher for each decision would take most of the time, and so would fuzzing what it does.
+// work runs jobs until the end: a dispatcher for each decision would take most of the time, and so would fuzzing what
+// it does.
 func (w *whim) work(t testing.TB) {
 	w.ended, w.decided = make(chan error), map[[sha256.Size]byte]bool{}
 	tell := func(next queue.HandlerFunc) queue.HandlerFunc {
@@ -80,7 +84,8 @@ func (w *whim) work(t testing.TB) {
 			return err
 		}
 	}
-	dispatcher, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{Workers: 1, Exclusive: true, Middleware: []queue.Middleware{tell}})
+	dispatcher, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{Workers: 1, Exclusive: true,
+		Middleware: []queue.Middleware{tell}})
 	require.NoError(t, err)
 	require.NoError(t, rules.Register(dispatcher, w.classify))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,8 +100,8 @@ func (w *whim) work(t testing.TB) {
 // hiding are the actions that take a message out of the inbox.
 var hiding = []postroom.ActionType{postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash}
 
-// isNew reports whether the decision has not been made yet: most inputs, above all of those that the fuzzer tries to make a shorter one
-// of, are no JSON, and stand for a decision without parameters.
+// isNew reports whether the decision has not been made yet: most inputs, above all of those that the fuzzer tries to
+// make a shorter one of, are no JSON, and stand for a decision without parameters.
 func (w *whim) isNew(d *postroom.Decision) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", *d))
 	known := w.decided[sum]
@@ -127,20 +132,23 @@ func (w *whim) decide(t *testing.T, d postroom.Decision) []postroom.Action {
 	return w.passed
 }
 
-// FuzzDecisions lets a model decide anything, through the job that decides, the contract and the ledger: nothing irreversible, no
-// recipient, no unknown label and no more than the caps passes without a person, and each message has a decision on record.
+// FuzzDecisions lets a model decide anything, through the job that decides, the contract and the ledger: nothing
+// irreversible, no recipient, no unknown label and no more than the caps passes without a person, and each message
+// has a decision on record.
 func FuzzDecisions(f *testing.F) {
 	kinds := outboundKinds(f)
 	types := kinds.Types()
 	for i := range types {
 		f.Add(uint8(i), "{}", "Receipts", "me@example.com", 1.0, true)
-		f.Add(uint8(i), `{"amount":1,"units":"days","body":"x","until":"2999-01-01T00:00:00Z"}`, "TRASH", "thief@evil.example", 0.9, false)
+		f.Add(uint8(i), `{"amount":1,"units":"days","body":"x","until":"2999-01-01T00:00:00Z"}`, "TRASH",
+			"thief@evil.example", 0.9, false)
 	}
 	f.Add(uint8(0), `{"label":["Receipts","TRASH"],"to":["a@b.cc"],"cc":1e999,"note":null}`, "", "", math.NaN(), true)
 	f.Add(uint8(0), `{"LABEL":"TRASH","label ":"x"}`, "Rec\u202estpie", "", -1.0, false)
 	w := newWhim(f, kinds)
 	f.Fuzz(func(t *testing.T, kind uint8, parameters, label, to string, confidence float64, claims bool) {
-		d := postroom.Decision{Action: "explode", Confidence: confidence, Rationale: "I say so", Parameters: postroom.Parameters{}}
+		d := postroom.Decision{Action: "explode", Confidence: confidence, Rationale: "I say so",
+			Parameters: postroom.Parameters{}}
 		if int(kind) < 2*len(types) {
 			d.Action = types[int(kind)%len(types)]
 		}

@@ -19,8 +19,8 @@ var (
 	// ErrApprovalExpired reports that the request has expired; [Ledger.Renew] makes a new one.
 	ErrApprovalExpired = errors.New("the request for approval has expired")
 	// ErrApprovalVoid reports that the request cannot be approved as it is. Either it was made under another key, and
-	// [Ledger.Renew] makes a new one; or the action, its decision or the request was altered since, and the error also matches
-	// [ErrAltered].
+	// [Ledger.Renew] makes a new one; or the action, its decision or the request was altered since, and the error also
+	// matches [ErrAltered].
 	ErrApprovalVoid = errors.New("the action or the request has changed since approval was asked for")
 	// ErrContentSet reports that another hash of what the action sends is already recorded.
 	ErrContentSet = errors.New("what the action sends is recorded already, and is something else")
@@ -29,13 +29,9 @@ var (
 	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job. errors.As finds the
 	// [*UndoneError], which has the undo.
 	ErrAlreadyUndone = errors.New("the action is already undone or being undone")
-	// ErrAltered reports that the action, its decision or its request for approval is not what was decided or signed. Such an
-	// action can only be rejected.
+	// ErrAltered reports that the action, its decision or its request for approval is not what was decided or signed.
+	// Such an action can only be rejected.
 	ErrAltered = errors.New("the action was altered in the database")
-	// ErrRestored reports that the database is behind what [Config].Checkpoint remembers: it was put back to an earlier state. No
-	// action and no undo starts, and no request is answered, until [Ledger.AcceptRestore]. errors.As also finds a
-	// [*postroom.HeldError].
-	ErrRestored = errors.New("the database was put back to an earlier state")
 	// ErrAmbiguous reports that several ids begin with the prefix.
 	ErrAmbiguous = errors.New("ambiguous id")
 )
@@ -98,4 +94,9 @@ func ambiguous(prefix string, candidates []string, more bool) error {
 		list += ", …"
 	}
 	return fmt.Errorf("safety: action %q: %w: it could be %s; give more of it", prefix, ErrAmbiguous, list)
+}
+
+// held returns a [*postroom.HeldError].
+func held(reason string, until time.Time) error {
+	return &postroom.HeldError{Reason: reason, Until: until}
 }

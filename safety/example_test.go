@@ -54,7 +54,7 @@ func ExampleLedger() {
 	var action postroom.Action
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		msg := &postroom.Message{ID: "message-1", AccountID: "account-1", Subject: "You have won"}
-		action, err = ledger.Record(msg, postroom.Decision{
+		action, err = ledger.Record(ctx, msg, postroom.Decision{
 			Action: postroom.Delete, Confidence: 1, Rationale: "spam", Source: postroom.SourceModel,
 		})(ctx, tx)
 		return err

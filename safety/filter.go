@@ -21,8 +21,10 @@ type Filter struct {
 	States    []postroom.ActionState // of the action
 	Sources   []postroom.Source      // of the decision
 	KeyPrefix string                 // a prefix of the decision's Key, such as that of a batch
+	Group     string                 // of the request, see [Approval]; only for [Ledger.Approvals]
 
-	// Since excludes actions recorded before it, and Until those recorded at or after it. [ParseWindow] parses "24h" and "7d".
+	// Since excludes actions recorded before it, and Until those recorded at or after it. [ParseWindow] parses "24h" and
+	// "7d".
 	Since, Until time.Time
 
 	// Sender is an address if it contains an @, and otherwise a domain, which includes its subdomains. Case is ignored.
@@ -31,7 +33,8 @@ type Filter struct {
 	// Confidence, if not nil, selects by confidence, and excludes decisions without one (source none).
 	Confidence *Range
 
-	// Before is the id of an action: only older actions are listed. The id of the last entry of a page selects the next page.
+	// Before is the id of an action: only older actions are listed. The id of the last entry of a page selects the next
+	// page.
 	Before string
 
 	// Limit is the maximum number of entries. Default 20; bounds 1 to 100.
@@ -40,8 +43,9 @@ type Filter struct {
 
 // SelectsAll reports whether the filter restricts nothing; its Before and Limit do not count.
 func (f Filter) SelectsAll() bool {
-	return f.AccountID == "" && f.MessageID == "" && f.Rule == "" && len(f.Types) == 0 && len(f.States) == 0 && len(f.Sources) == 0 &&
-		f.Since.IsZero() && f.Until.IsZero() && strings.TrimSpace(f.Sender) == "" && f.Confidence == nil && f.KeyPrefix == ""
+	return f.AccountID == "" && f.MessageID == "" && f.Rule == "" && len(f.Types) == 0 && len(f.States) == 0 &&
+		len(f.Sources) == 0 && f.Since.IsZero() && f.Until.IsZero() && strings.TrimSpace(f.Sender) == "" &&
+		f.Confidence == nil && f.KeyPrefix == "" && f.Group == ""
 }
 
 // A Range is a range of confidence, both ends included: 0 ≤ Min ≤ Max ≤ 1.
@@ -87,6 +91,7 @@ func (f Filter) build(listing string) (query string, args []any, err error) {
 	w := where{clauses: []string{"1 = 1"}}
 	w.text("actions.account_id = ?", f.AccountID)
 	w.text("actions.message_id = ?", f.MessageID)
+	w.text("approvals.group_id = ?", f.Group)
 	if f.Rule != "" {
 		w.add("(decisions.rule_id = ? OR decisions.rule_name = ?)", f.Rule, f.Rule)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
 // A veto forbids models to archive the mail of one sender.
@@ -19,7 +20,8 @@ type veto struct {
 	err    error
 }
 
-func (v *veto) Forbidden(_ context.Context, _ queue.Tx, msg *postroom.Message, action postroom.ActionType) (string, error) {
+func (v *veto) Forbidden(_ context.Context, _ queue.Tx, msg *postroom.Message,
+	action postroom.ActionType) (string, error) {
 	if action == postroom.Archive && msg.From.Email == v.sender {
 		return "no archive for mail of " + v.sender, v.err
 	}
@@ -33,7 +35,8 @@ func TestForbiddenDecisions(t *testing.T) {
 		forbids := &veto{sender: "boss@example.com"}
 		d := newDesk(t, db, func(c *Config) {
 			c.Rules = shelf{"rule-1": storedRule(postroom.Archive, postroom.SafeAlwaysSafe, nil)}
-			c.Forbids, c.Policy.Caps, c.Policy.Breaker = forbids, []Cap{{Most: 1, Window: time.Hour}}, Breaker{Failures: 2, Window: time.Hour}
+			c.Forbids, c.Policy.Caps, c.Policy.Breaker = forbids, []limits.Cap{{Most: 1, Window: time.Hour}},
+				limits.Breaker{Failures: 2, Window: time.Hour}
 		})
 		for range 3 {
 			a := d.record(message("boss@example.com"), model(postroom.Archive, 1))
@@ -46,7 +49,8 @@ func TestForbiddenDecisions(t *testing.T) {
 		}
 		require.Empty(t, d.waiting(t), "nobody is asked")
 		require.Empty(t, d.executed)
-		require.Equal(t, postroom.ActionQueued, d.record(message("ann@example.com"), model(postroom.Archive, 1)).State, "no bound is reached")
+		require.Equal(t, postroom.ActionQueued, d.record(message("ann@example.com"), model(postroom.Archive, 1)).State,
+			"no bound is reached")
 
 		own := rule(postroom.Archive, postroom.SafeAlwaysSafe)
 		own.RuleVersion = "v1"
@@ -58,7 +62,7 @@ func TestForbidsThatCannotBeReadRecordNothing(t *testing.T) {
 	forbids := &veto{err: errors.New("closed")}
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Forbids = forbids })
 	err := d.write(func(ctx context.Context, tx queue.Tx) error {
-		_, err := d.ledger.Record(message("ann@example.com"), model(postroom.Archive, 1))(ctx, tx)
+		_, err := d.ledger.Record(ctx, message("ann@example.com"), model(postroom.Archive, 1))(ctx, tx)
 		return err
 	})
 	require.ErrorIs(t, err, forbids.err)

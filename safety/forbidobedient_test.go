@@ -28,15 +28,17 @@ func TestAnObedientModelDoesNothingForbidden(t *testing.T) {
 	write := func(fn func(ctx context.Context, tx queue.Tx) error) { require.NoError(t, db.Write(t.Context(), fn)) }
 	write(func(ctx context.Context, tx queue.Tx) error {
 		_, err := instructions.Create(ctx, tx, guidance.Instruction{
-			Scope: guidance.ScopeSender, ScopeRef: "mallory@evil.example", Forbids: []postroom.ActionType{postroom.Archive, postroom.Trash, postroom.Delete}, Enabled: true,
+			Scope: guidance.ScopeSender, ScopeRef: "mallory@evil.example", Forbids: []postroom.ActionType{postroom.Archive,
+				postroom.Trash, postroom.Delete}, Enabled: true,
 		})
 		return err
 	})
 	var passed []postroom.Action
-	ledger, err := safety.NewLedger(safety.Config{DB: db, Forbids: instructions, Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
-		passed = append(passed, a)
-		return nil
-	}})
+	ledger, err := safety.NewLedger(safety.Config{DB: db, Forbids: instructions,
+		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
+			passed = append(passed, a)
+			return nil
+		}})
 	require.NoError(t, err)
 	decider, err := decide.New(decide.Config{Client: llmtest.Obedient{}})
 	require.NoError(t, err)
@@ -44,12 +46,13 @@ func TestAnObedientModelDoesNothingForbidden(t *testing.T) {
 	states := map[string]postroom.ActionState{}
 	for _, sender := range []string{"Mallory@evil.example", "ann@example.com"} {
 		for _, says := range []string{"archive", "trash", "delete", "star"} {
-			msg := &postroom.Message{ID: sender + says, AccountID: "a", From: postroom.Address{Email: sender}, BodyPlain: llmtest.Decision(says, "{}", 1)}
+			msg := &postroom.Message{ID: sender + says, AccountID: "a", From: postroom.Address{Email: sender},
+				BodyPlain: llmtest.Decision(says, "{}", 1)}
 			decision, err := decider.Decide(t.Context(), msg)
 			require.NoError(t, err)
 			require.Equal(t, says, string(decision.Action))
 			write(func(ctx context.Context, tx queue.Tx) error {
-				action, err := ledger.Record(msg, decision)(ctx, tx)
+				action, err := ledger.Record(ctx, msg, decision)(ctx, tx)
 				states[msg.ID] = action.State
 				if action.State == postroom.ActionCanceled {
 					require.Contains(t, action.Error, "no "+says+" for mail of mallory@evil.example")

@@ -5,51 +5,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/safety/injection"
 )
-
-// An Override names a check that requires approval.
-type Override string
-
-// The checks.
-const (
-	OverrideDangerous      Override = "dangerous_action"
-	OverrideLowConfidence  Override = "low_confidence"
-	OverrideApprovalAlways Override = "approval_always"
-	OverrideRequested      Override = "requested"
-	OverrideRule           Override = "rule_not_stored" // the stored rule differs from the one that matched
-
-	// These limit how much is done.
-
-	OverrideCap     Override = "cap"     // a cap is reached; see [Cap]
-	OverrideBreaker Override = "breaker" // the source is stopped; see [Breaker]
-
-	OverrideSent Override = "sent_before" // the mailbox sent it, or may have, before it was removed and came back
-
-	// These apply to a model's decisions.
-
-	OverrideModel   Override = "not_alone"   // no model does that alone
-	OverrideShare   Override = "daily_share" // models have used up their share of the day; see ModelShare of [Policy]
-	OverrideHidden           = Override(injection.HiddenText)
-	OverrideSender           = Override(injection.DoubtfulSender)
-	OverrideMachine          = Override(injection.MachineTalk)
-
-	OverrideRecipient Override = "new_recipient" // only the model names the recipient; see Recipients of [Policy]
-	OverrideLabel     Override = "unknown_label" // the account does not have the label, or keeps it from models; see Labels of [Config]
-	OverrideForbidden Override = "forbidden"     // the user has forbidden it to models; see Forbids of [Config]
-)
-
-// A Verdict is the result of [Gate.Judge] for one decision. Its JSON is stored with the decision as telemetry.
-type Verdict struct {
-	// RequiresApproval reports whether any check requires approval.
-	RequiresApproval bool `json:"requires_approval"`
-	// Overrides are the checks that require approval, in the order of the constants, and Reasons are the same for people. Both
-	// are empty if no check does.
-	Overrides []Override `json:"safety_overrides"`
-	Reasons   []string   `json:"override_details"`
-	// Released are the checks that would require approval without the safe mode of the rule.
-	Released []Override `json:"released,omitempty"`
-}
 
 // A Gate judges decisions by a [Policy]. It is safe for concurrent use.
 type Gate struct {
@@ -57,8 +13,8 @@ type Gate struct {
 	kinds  *postroom.Kinds
 }
 
-// NewGate makes a gate for decisions about the kinds of actions. Nil means those that package gmail carries out. A bad policy is
-// an error that names the field.
+// NewGate makes a gate for decisions about the kinds of actions. Nil means those that package gmail carries out. A
+// bad policy is an error that names the field.
 func NewGate(policy Policy, kinds *postroom.Kinds) (*Gate, error) {
 	policy, err := policy.withDefaults(kinds)
 	if err != nil {
@@ -67,19 +23,14 @@ func NewGate(policy Policy, kinds *postroom.Kinds) (*Gate, error) {
 	return &Gate{policy: policy, kinds: kinds}, nil
 }
 
-// Evidence is what the caller of [Gate.Judge] has itself found out about a decision. The zero Evidence releases nothing.
+// Evidence is what the caller of [Gate.Judge] has itself found out about a decision. The zero Evidence releases
+// nothing.
 type Evidence struct {
-	// SafeMode is the safe mode of the stored rule that made the decision; see [postroom.StoredRule]. The decision's own word
-	// does not count. Default empty: no rule, or an unknown one.
+	// SafeMode is the safe mode of the stored rule that made the decision; see [postroom.StoredRule]. The decision's own
+	// word does not count. Default empty: no rule, or an unknown one.
 	SafeMode postroom.SafeMode
 	// Doubts are further reasons to ask a person. No safe mode releases them.
 	Doubts []Doubt
-}
-
-// A Doubt is a reason to ask a person.
-type Doubt struct {
-	Check  Override
-	Reason string // for people
 }
 
 // Judge runs all checks. Each requires approval if
@@ -90,27 +41,23 @@ type Doubt struct {
 //   - the decision requests approval;
 //   - there is a doubt.
 //
-// The safe mode of the evidence counts only for the decision of a rule: source deterministic, with the id of the rule. Then
-// [postroom.SafeAlwaysSafe] releases the second and third check for an action that is not dangerous, and nothing for a dangerous
-// one; [postroom.SafeDangerousOverride] releases the first three. Nothing releases the others, and nothing releases a check of a
-// model's decision.
+// The safe mode of the evidence counts only for the decision of a rule: source deterministic, with the id of the
+// rule. Then [postroom.SafeAlwaysSafe] releases the second and third check for an action that is not dangerous, and
+// nothing for a dangerous one; [postroom.SafeDangerousOverride] releases the first three. Nothing releases the
+// others, and nothing releases a check of a model's decision. A model's decision to do nothing passes them all: there
+// is nothing to approve.
 func (g *Gate) Judge(d postroom.Decision, e Evidence) Verdict {
 	d.SafeMode = e.SafeMode
 	v := Verdict{Overrides: []Override{}, Reasons: []string{}}
+	if d.Action == postroom.None && d.Source == postroom.SourceModel {
+		return v
+	}
 	g.checkDanger(&v, d)
 	g.checkConfidence(&v, d)
 	g.checkList(&v, d)
 	g.checkRequest(&v, d)
 	v.doubt(e.Doubts)
 	return v
-}
-
-func (v *Verdict) doubt(doubts []Doubt) {
-	for _, d := range doubts {
-		v.Overrides = append(v.Overrides, d.Check)
-		v.Reasons = append(v.Reasons, d.Reason)
-	}
-	v.RequiresApproval = len(v.Overrides) > 0
 }
 
 func (g *Gate) checkDanger(v *Verdict, d postroom.Decision) {
@@ -180,3 +127,12 @@ func (g *Gate) releases(d postroom.Decision, check Override) bool {
 		return false
 	}
 }
+
+// dangerous reports whether an action of the type cannot be undone, or has no kind.
+func (g *Gate) dangerous(t postroom.ActionType) bool {
+	return g.kinds.Danger(t) == postroom.Dangerous
+}
+
+// repeats reports whether an action may have been carried out in a database that was put back, and must not be twice:
+// one that cannot be undone, or that a person has approved.
+func (g *Gate) repeats(p *permitRow) bool { return p.ApprovalID != "" || g.dangerous(p.Type) }

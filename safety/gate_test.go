@@ -79,7 +79,8 @@ func TestGate(t *testing.T) {
 			decision: rule(postroom.Delete, postroom.SafeAlwaysSafe), reasons: []string{dangerous, listed},
 		},
 		"always_safe releases a listed safe action": {
-			policy: trashWaits, decision: rule(postroom.Trash, postroom.SafeAlwaysSafe), released: []Override{OverrideApprovalAlways},
+			policy: trashWaits, decision: rule(postroom.Trash, postroom.SafeAlwaysSafe),
+			released: []Override{OverrideApprovalAlways},
 		},
 		"dangerous_override releases": {
 			decision: rule(postroom.Delete, postroom.SafeDangerousOverride),
@@ -87,15 +88,18 @@ func TestGate(t *testing.T) {
 		},
 		"dangerous_override does not release the rule's own request": {
 			decision: asks(rule(postroom.Delete, postroom.SafeDangerousOverride)),
-			reasons:  []string{"rule explicitly requested approval"}, released: []Override{OverrideDangerous, OverrideApprovalAlways},
+			reasons:  []string{"rule explicitly requested approval"},
+			released: []Override{OverrideDangerous, OverrideApprovalAlways},
 		},
 		"dangerous_override of no known rule": {
 			decision: with(rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) { d.RuleID = "" }),
 			reasons:  []string{dangerous, listed},
 		},
 		"dangerous_override in a model's mouth": {
-			decision: with(rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) { d.Source = postroom.SourceModel }),
-			reasons:  []string{dangerous, listed},
+			decision: with(rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) {
+				d.Source = postroom.SourceModel
+			}),
+			reasons: []string{dangerous, listed},
 		},
 		"dangerous_override of an unknown action": {
 			decision: rule("format_disk", postroom.SafeDangerousOverride), reasons: []string{dangerous},
@@ -127,7 +131,8 @@ func TestNoModelIsReleased(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := testGate(t, drawPolicy(t))
 		d := drawDecision(t)
-		d.Source = rapid.SampledFrom([]postroom.Source{postroom.SourceModel, postroom.SourceNone, "", "person"}).Draw(t, "source")
+		d.Source = rapid.SampledFrom([]postroom.Source{postroom.SourceModel, postroom.SourceNone, "", "person"}).Draw(t,
+			"source")
 		v := g.Judge(d, Evidence{SafeMode: d.SafeMode})
 		if everyKind().Danger(d.Action) == postroom.Dangerous {
 			require.True(t, v.RequiresApproval)
@@ -175,6 +180,7 @@ func drawDecision(t *rapid.T) postroom.Decision {
 		Confidence:    rapid.Float64Range(0, 1).Draw(t, "confidence"),
 		NeedsApproval: rapid.Bool().Draw(t, "asks"),
 		RuleID:        rapid.SampledFrom([]string{"", "rule-1"}).Draw(t, "rule"),
-		SafeMode:      rapid.SampledFrom([]postroom.SafeMode{"", postroom.SafeDefault, postroom.SafeAlwaysSafe, postroom.SafeDangerousOverride}).Draw(t, "mode"),
+		SafeMode: rapid.SampledFrom([]postroom.SafeMode{"", postroom.SafeDefault, postroom.SafeAlwaysSafe,
+			postroom.SafeDangerousOverride}).Draw(t, "mode"),
 	}
 }

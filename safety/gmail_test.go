@@ -15,13 +15,14 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/safety"
 )
 
-var _ safety.Refusals = (*gmail.Refusals)(nil)
+var _ safety.Refusals = (*outbox.Refusals)(nil)
 
 // A mailbox is a Gmail with two messages, and a ledger whose actions are carried out there.
 type mailbox struct {
@@ -43,12 +44,13 @@ func newMailbox(t *testing.T, db queue.DB) *mailbox {
 	require.NoError(t, err)
 	m.queue, err = queue.New(db, nil)
 	require.NoError(t, err)
-	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: outbox.Kinds()})
 	require.NoError(t, err)
-	m.ledger, err = safety.NewLedger(safety.Config{DB: db, Kinds: kinds, Execute: func(ctx context.Context, tx queue.Tx, a postroom.Action) error {
-		_, err := m.queue.EnqueueTx(ctx, tx, gmail.NewActionJob(a.AccountID, a.ID))
-		return err
-	}})
+	m.ledger, err = safety.NewLedger(
+		safety.Config{DB: db, Kinds: kinds, Execute: func(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+			_, err := m.queue.EnqueueTx(ctx, tx, gmail.NewActionJob(a.AccountID, a.ID))
+			return err
+		}})
 	require.NoError(t, err)
 	client, err := gmailapi.NewClient(gmailapi.ClientConfig{
 		Endpoint: m.server.URL(), Limits: gmailapi.Limits{Unlimited: true},
@@ -58,14 +60,15 @@ func newMailbox(t *testing.T, db queue.DB) *mailbox {
 	})
 	require.NoError(t, err)
 	m.gmail = gmail.Config{
-		Store: store, Ledger: m.ledger,
-		Clients: gmail.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil }),
+		Store: store, Ledger: m.ledger, Kinds: kinds,
+		Clients: gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil }),
 	}
-	m.gmail.Outbox, err = gmail.NewOutbox(gmail.OutboxConfig{Store: store, Clients: m.gmail.Clients, Ledger: m.ledger, Settle: time.Millisecond})
+	m.gmail.Outbox, err = outbox.New(outbox.Config{Store: store, Clients: m.gmail.Clients, Ledger: m.ledger,
+		Settle: time.Millisecond})
 	require.NoError(t, err)
 	var account string
 	m.write(func(ctx context.Context, tx queue.Tx) (err error) {
-		account, err = store.EnsureAccount(ctx, tx, m.server.Email())
+		account, err = store.EnsureAccount(ctx, tx, m.server.Email(), time.Time{})
 		return err
 	})
 	for i, subject := range []string{"Offer", "From the bank"} {
@@ -96,7 +99,7 @@ func (m *mailbox) run() {
 // deletion is the first message's, wanted by a model at the time.
 func (m *mailbox) deletion(at time.Time) (id string) {
 	m.write(func(ctx context.Context, tx queue.Tx) error {
-		a, err := m.ledger.Record(m.messages[0], postroom.Decision{
+		a, err := m.ledger.Record(ctx, m.messages[0], postroom.Decision{
 			Action: postroom.Delete, Confidence: 1, Rationale: "an offer", Source: postroom.SourceModel, Key: uuid.NewString(),
 		})(ctx, driver.NewWriteTx(tx, m.db.Dialect(), at))
 		id = a.ID
@@ -124,7 +127,8 @@ func (m *mailbox) state(id string) postroom.ActionState {
 	return a.State
 }
 
-// TestAnAlteredApprovalDeletesNothing: the action is made that of another message, or another account, after it was approved.
+// TestAnAlteredApprovalDeletesNothing: the action is made that of another message, or another account, after it was
+// approved.
 func TestAnAlteredApprovalDeletesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		m := newMailbox(t, db)

@@ -16,9 +16,10 @@ import (
 func TestWhatNobodyCarriesOutIsRefusedAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, func(c *Config) { c.Kinds = nil })
-		for _, a := range []postroom.ActionType{postroom.Forward, postroom.AutoReply, postroom.Escalate, postroom.AddNote, postroom.CreateTask} {
+		for _, a := range []postroom.ActionType{postroom.Forward, postroom.AutoReply, postroom.Escalate, postroom.AddNote,
+			postroom.CreateTask} {
 			err := d.write(func(ctx context.Context, tx queue.Tx) error {
-				_, err := d.ledger.Record(message("a@example.com"), model(a, 1))(ctx, tx)
+				_, err := d.ledger.Record(ctx, message("a@example.com"), model(a, 1))(ctx, tx)
 				return err
 			})
 			require.ErrorIs(t, err, ErrInvalidDecision)

@@ -13,8 +13,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// While a decision about a mail of 20 MB is recorded, no other writer waits for the mail to be read: the transaction takes a part of
-// the time of the reading. Both are the best of five, since the machine may be busy with something else.
+// While a decision about a mail of 20 MB is recorded, no other writer waits for the mail to be read: the transaction
+// takes a part of the time of the reading. Both are the best of five, since the machine may be busy with something
+// else.
 func TestALargeMailHoldsNoWriter(t *testing.T) {
 	const size, most = 20 << 20, 50 * time.Millisecond
 	d := newDesk(t, dbtest.SQLite(t), nil)
@@ -24,7 +25,7 @@ func TestALargeMailHoldsNoWriter(t *testing.T) {
 		msg := message("a@example.com")
 		msg.BodyHTML = html
 		asked := time.Now()
-		record := d.ledger.Record(msg, model(postroom.Archive, 1))
+		record := d.ledger.Record(t.Context(), msg, model(postroom.Archive, 1))
 		reading = min(reading, time.Since(asked))
 		var a postroom.Action
 		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) (err error) {

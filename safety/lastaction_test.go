@@ -38,7 +38,8 @@ func (d *desk) beside(types ...postroom.ActionType) (ids []string) {
 // A message is deleted after all else that is decided about it, in whatever order that was.
 func TestADeletionIsTheLastAction(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		for _, order := range [][]postroom.ActionType{{postroom.Delete, postroom.Forward}, {postroom.Forward, postroom.Delete}} {
+		for _, order := range [][]postroom.ActionType{{postroom.Delete, postroom.Forward},
+			{postroom.Forward, postroom.Delete}} {
 			d := newDesk(t, db, nil)
 			ids := d.beside(order...)
 			deletion, forward := ids[0], ids[1]
@@ -62,7 +63,8 @@ func TestADeletionIsTheLastAction(t *testing.T) {
 
 			late := rule(postroom.Star, "")
 			late.Key = uuid.NewString()
-			star := d.record(&postroom.Message{ID: a.MessageID, AccountID: a.AccountID, From: postroom.Address{Email: "a@example.com"}}, late)
+			star := d.record(&postroom.Message{ID: a.MessageID, AccountID: a.AccountID,
+				From: postroom.Address{Email: "a@example.com"}}, late)
 			a, err = d.start(deletion, "job-1")
 			require.NoError(t, err, "what has begun goes on")
 			require.Equal(t, postroom.ActionExecuting, a.State)
@@ -78,7 +80,8 @@ func TestADeletionWaitsForTheAnswerOfAPerson(t *testing.T) {
 		deletion := d.beside(postroom.Delete)[0]
 		dec := rule(postroom.Forward, "")
 		dec.Key, dec.Parameters = uuid.NewString(), postroom.Parameters{"to": "b@example.com"}
-		forward := d.record(&postroom.Message{ID: d.get(deletion).MessageID, AccountID: "account-1", From: postroom.Address{Email: "a@example.com"}}, dec)
+		forward := d.record(&postroom.Message{ID: d.get(deletion).MessageID, AccountID: "account-1",
+			From: postroom.Address{Email: "a@example.com"}}, dec)
 		require.Equal(t, postroom.ActionPendingApproval, forward.State)
 		_, err := d.start(deletion, "job-1")
 		require.ErrorIs(t, err, postroom.ErrHeld)
@@ -109,7 +112,8 @@ func TestADeletionWaitsAgainIfAForwardHasFailed(t *testing.T) {
 		require.Equal(t, postroom.ActionPendingApproval, a.State)
 		r, err := d.ledger.Waiting(t.Context(), a.ID)
 		require.NoError(t, err)
-		require.Equal(t, []string{"action " + ids[0] + " (forward) of the same message has failed, and cannot be tried again once the message is deleted: the recipient is refused"}, r.Approval.Reasons)
+		require.Equal(t, []string{"action " + ids[0] +
+			" (forward) of the same message has failed, and cannot be tried again once the message is deleted: the recipient is refused"}, r.Approval.Reasons)
 		d.now = d.now.Add(time.Second)
 		_, err = d.approve(a.ID, "ann")
 		require.NoError(t, err)

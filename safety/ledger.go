@@ -6,156 +6,39 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/audit"
+	"github.com/postroom-go/postroom/safety/checkpoint"
+	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/internal/counts"
+	"github.com/postroom-go/postroom/safety/internal/keyring"
+	"github.com/postroom-go/postroom/safety/limits"
+	"github.com/postroom-go/postroom/safety/stop"
 )
-
-// Config configures a [Ledger]. It is copied and checked once, by [NewLedger].
-type Config struct {
-	// DB holds the tables of the ledger. Required; [Migrate] must have prepared it.
-	DB queue.DB
-
-	// Policy configures the gate. The zero Policy uses the defaults.
-	Policy Policy
-
-	// Kinds are the actions that can be carried out. A decision for any other is [ErrInvalidDecision]. Default nil: those that
-	// package gmail carries out.
-	Kinds *postroom.Kinds
-
-	// Rules looks up the rule of each decision of source deterministic, in the transaction that records it. If the stored rule
-	// differs from the one that matched, a person is asked. The safe mode is that of the store. Default nil: no rule can be
-	// looked up, and no safe mode counts.
-	Rules Rules
-
-	// Labels lists the labels of an account. A model's decision for a label that does not exist, or that is kept from models,
-	// waits for a person. Default nil: labels are not looked up.
-	Labels Labels
-
-	// Sent looks up what a mailbox sent before it was removed and came back, so that nothing is sent twice without a person.
-	// Default nil: nothing is looked up.
-	Sent Sent
-
-	// Refusals knows what would be refused when it is carried out, such as an answer to a mailing list: it is recorded as canceled or
-	// failed, with the reason, and nobody is asked to approve it. Default nil: nothing is asked, and the job finds out.
-	Refusals Refusals
-
-	// Forbids knows what the user has forbidden to models: a model's decision to do it is recorded as canceled, with the reason, and
-	// nobody is asked to approve it. Default nil: nothing is forbidden.
-	Forbids Forbids
-
-	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
-	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
-	// must be free again when the job has finished. Required.
-	Execute func(ctx context.Context, tx queue.Tx, action postroom.Action) error
-
-	// Ask enqueues the job that notifies a person of a request for approval. It is called in the transaction that makes the
-	// request; an error rolls that back. Default nil: nobody is notified, and people list the requests with [Ledger.Approvals].
-	Ask func(ctx context.Context, tx queue.Tx, action postroom.Action) error
-
-	// Notify is called when a person stops or resumes, and when a breaker does: once for each change, in its transaction, to
-	// enqueue a job that notifies people. An error rolls the change back. Default nil: people read [Ledger.Stopped] and
-	// [Ledger.Events].
-	Notify func(ctx context.Context, tx queue.Tx, e Event) error
-
-	// StopFile is the path of a file that stops this process: while it exists, or cannot be read, no action starts, as after
-	// [Ledger.Stop], which stops all processes. The ledger checks the file each time before an action starts. Default empty: no
-	// file.
-	StopFile string
-
-	// Checkpoint remembers outside of the database how far it has come, so that a database that is put back repeats nothing; see
-	// [ErrRestored], [Ledger.Remember] and [CheckpointFile]. Default nil: a database that is put back is not noticed.
-	Checkpoint CheckpointStore
-
-	// Audit is the log of what is decided, permitted and done; *audit.Log implements it. Default nil: no log.
-	Audit AuditLog
-
-	// DryRun records all decisions and carries out nothing. An action that would be queued, or would wait for a person, is
-	// recorded as canceled and stays canceled. An action that was queued before waits until the dry run is over. Default false.
-	DryRun bool
-
-	// OnAnswer is called when a request for approval is approved, rejected or withdrawn, by any process, in the transaction that
-	// does it; an error rolls that back. Default nil: no call.
-	OnAnswer func(ctx context.Context, tx queue.Tx, request Approval) error
-
-	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
-	Approvers []string
-
-	// Key signs requests for approval and approvals, so that nothing else is executed; at least 32 bytes. All programs that share
-	// the database need the same key. Default nil: a random key that Migrate makes and the database keeps.
-	Key []byte
-
-	// OldKeys are replaced keys. They verify what they signed, and sign nothing. What is signed with a key that is neither here nor
-	// in Key cannot be verified: a person is asked again. Default nil: none.
-	OldKeys [][]byte
-
-	// ApprovalExpiry is the time within which a request can be approved, and after that the time within which the approved
-	// action must start. Default 7 days; bounds 1 minute to 365 days.
-	ApprovalExpiry time.Duration
-}
-
-const (
-	defaultExpiry = 7 * 24 * time.Hour
-	maxExpiry     = 365 * 24 * time.Hour
-)
-
-func (c Config) withDefaults() (Config, error) {
-	if c.ApprovalExpiry == 0 {
-		c.ApprovalExpiry = defaultExpiry
-	}
-	c.Approvers, c.Key, c.OldKeys = slices.Clone(c.Approvers), slices.Clone(c.Key), slices.Clone(c.OldKeys)
-	for i, key := range c.OldKeys {
-		c.OldKeys[i] = slices.Clone(key)
-	}
-	return c, c.validate()
-}
-
-// giveDB says how to open a database.
-const giveDB = "a database opened with queue/sqlite or queue/postgres"
-
-func (c *Config) validate() error {
-	faults := []error{
-		fields.Required("safety: Config.DB", c.DB, giveDB),
-		fields.Optional("safety: Config.Rules", c.Rules),
-		fields.Optional("safety: Config.Labels", c.Labels),
-		fields.Optional("safety: Config.Sent", c.Sent),
-		fields.Optional("safety: Config.Refusals", c.Refusals),
-		fields.Optional("safety: Config.Forbids", c.Forbids),
-		fields.Optional("safety: Config.Checkpoint", c.Checkpoint),
-		fields.Optional("safety: Config.Audit", c.Audit),
-		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
-	}
-	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {
-		faults = append(faults, fmt.Errorf("safety: Config.ApprovalExpiry is %v; it must be within 1m and %v", c.ApprovalExpiry, maxExpiry))
-	}
-	if c.Key != nil && len(c.Key) < minKey {
-		faults = append(faults, fmt.Errorf("safety: Config.Key has %d bytes; give at least %d that nobody can guess, or leave it out", len(c.Key), minKey))
-	}
-	for i, key := range c.OldKeys {
-		if len(key) < minKey {
-			faults = append(faults, fmt.Errorf("safety: Config.OldKeys[%d] has %d bytes; a key has at least %d", i, len(key), minKey))
-		}
-	}
-	for i, name := range c.Approvers {
-		if strings.TrimSpace(name) == "" {
-			faults = append(faults, fmt.Errorf("safety: Config.Approvers[%d] is blank; give a name, or leave it out", i))
-		}
-	}
-	return errors.Join(faults...)
-}
 
 // A Ledger records decisions, actions and approvals. It is safe for concurrent use. [NewLedger] makes one;
 // the zero Ledger is unusable.
 type Ledger struct {
-	cfg  Config
-	gate *Gate
-	keys *keyring
+	*WakeUps
 
-	checkpoint *checkpoint
+	cfg   *Config
+	gate  *Gate
+	judge *judge
+	keys  *signatures
+
+	actions  *actions
+	requests *requests
+	audit    *auditor
+	events   *events.Log
+
+	stop       *stop.Switch
+	breakers   *limits.Breakers
+	checkpoint *checkpoint.Checkpoint
+	begun      begun
 }
 
 // NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.
@@ -165,19 +48,79 @@ func NewLedger(cfg Config) (*Ledger, error) {
 	if err := errors.Join(err, policyErr); err != nil {
 		return nil, err
 	}
-	checkpoint, err := newCheckpoint(cfg.Checkpoint)
-	if err != nil {
+	if _, _, err := cfg.Checkpoint.Load(); err != nil {
 		return nil, fmt.Errorf("safety: Config.Checkpoint: %w", err)
 	}
-	return &Ledger{cfg: cfg, gate: gate, keys: newKeyring(cfg.Key, cfg.OldKeys...), checkpoint: checkpoint}, nil
+	l := &Ledger{
+		cfg: &cfg, gate: gate,
+		keys:       &signatures{keyring.New(cfg.Key, cfg.OldKeys...), string(cfg.DB.Dialect()) == "postgres"},
+		audit:      &auditor{cfg.Audit, gate.kinds},
+		events:     events.New(cfg.DB, cfg.Audit, cfg.Notify),
+		checkpoint: &checkpoint.Checkpoint{Store: cfg.Checkpoint, Revision: revision, Logged: logged(cfg.Audit)},
+	}
+	counting := counts.Counts{Kinds: cfg.Kinds}
+	l.stop = stop.New(cfg.DB, cfg.StopFile, l.events)
+	l.breakers = limits.NewBreakers(cfg.DB, func(accountID string) limits.Breaker {
+		return l.gateOf(accountID).policy.Breaker
+	}, counting, l.events)
+	l.judge = &judge{l.cfg, l.gateOf, l.breakers, counting}
+	l.actions = &actions{l.audit, l.checkpoint}
+	l.requests = &requests{l.cfg, l.keys, l.audit, l.actions, l.checkpoint}
+	l.WakeUps = &WakeUps{cfg.DB, l.keys, l.actions}
+	return l, nil
+}
+
+// Kinds returns the actions that can be carried out; nil means those that package gmail carries out. Packages that get
+// the ledger and kinds of their own refuse to work with others.
+func (l *Ledger) Kinds() *postroom.Kinds { return l.cfg.Kinds }
+
+// DB returns the database that holds the ledger.
+func (l *Ledger) DB() queue.DB { return l.cfg.DB }
+
+// gateOf returns the gate of an account.
+func (l *Ledger) gateOf(accountID string) *Gate {
+	if l.cfg.PolicyOf != nil {
+		if own := l.cfg.PolicyOf(accountID); own != nil {
+			return &Gate{own.policy, l.gate.kinds}
+		}
+	}
+	return l.gate
+}
+
+// Switch returns the switch that stops all actions.
+func (l *Ledger) Switch() *stop.Switch { return l.stop }
+
+// Breakers returns the breakers, which stop the rules or the models of an account.
+func (l *Ledger) Breakers() *limits.Breakers { return l.breakers }
+
+// Events returns the record of the changes of what may be done.
+func (l *Ledger) Events() *events.Log { return l.events }
+
+// settings are the settings that decide which actions need a person.
+type settings struct {
+	Policy         Policy
+	Approvers      []string
+	ApprovalExpiry string
+	DryRun         bool
+}
+
+// RecordSettings records the settings of the ledger as an event if they differ from those last recorded, so that the
+// record shows under which settings a decision was made. Call it when a program begins to decide. by names the program
+// or person.
+func (l *Ledger) RecordSettings(ctx context.Context, tx queue.Tx, by string) error {
+	text, err := encode("settings", settings{l.gate.policy, l.cfg.Approvers, l.cfg.ApprovalExpiry.String(), l.cfg.DryRun})
+	if err != nil {
+		return err
+	}
+	return l.events.AddSettings(ctx, tx, by, text)
 }
 
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the ledger's tables (decisions, actions, action_links, message_locks, approvals, model_counts, and those that
-// begin with safety_) or brings them up to date, and makes the default key of [Config].Key. Call it at every start; several
-// processes may do so at once.
+// Migrate creates the ledger's tables (decisions, actions, action_links, message_locks, approvals, model_counts, and
+// those that begin with safety_) or brings them up to date, and makes the default key of [Config].Key. Call it at
+// every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -185,8 +128,40 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := migrate.Up(ctx, db, string(db.Dialect()), "safety", migrations); err != nil {
 		return err
 	}
-	if err := makeKey(ctx, db); err != nil {
+	if err := keyring.Make(ctx, db); err != nil {
 		return fmt.Errorf("safety: make the key of the signatures: %w", err)
 	}
 	return nil
 }
+
+// VerifyAudit verifies the audit log and compares the decisions, actions, approvals and events with it: it finds rows
+// and entries that were altered, removed, added or put back. It finds that the whole database was put back only if
+// heads has a later end of the log, which was kept elsewhere, or [Config].Checkpoint has one. It reads everything in
+// one state of the database. Without an audit log the error is [ErrNoAudit].
+func (l *Ledger) VerifyAudit(ctx context.Context, heads []audit.Head) (audit.Report, error) {
+	if l.cfg.Audit == nil {
+		return audit.Report{}, fmt.Errorf("safety: %w", ErrNoAudit)
+	}
+	if err := l.checkpoint.Check(ctx, l.cfg.DB.Reader()); err != nil && !errors.Is(err, postroom.ErrHeld) {
+		return audit.Report{}, err
+	}
+	if head, err := audit.ParseHead(l.checkpoint.AuditHead()); err == nil {
+		heads = append(slices.Clip(heads), head)
+	}
+	return l.cfg.Audit.Verify(ctx, heads, l.audit.auditedActions, auditedApprovals, l.events.AuditRows)
+}
+
+// DeriveKey returns a key of 32 bytes for a purpose, such as signing the buttons of a message. It is derived from
+// [Config].Key, or from the key that the database keeps. A key reveals nothing about the keys of other purposes.
+func (l *Ledger) DeriveKey(ctx context.Context, purpose string) ([]byte, error) {
+	if purpose == "" {
+		return nil, errors.New("safety: DeriveKey: the purpose is empty")
+	}
+	if err := l.keys.Load(ctx, l.cfg.DB.Reader()); err != nil {
+		return nil, err
+	}
+	return l.keys.Derive(purpose), nil
+}
+
+// ErrNoAudit reports that the ledger has no audit log.
+var ErrNoAudit = errors.New("there is no audit log: Config.Audit is nil")

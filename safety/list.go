@@ -5,53 +5,37 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
 )
-
-// An Entry is an action with the decision that led to it. An undo has the decision of the action that it undoes.
-type Entry struct {
-	Action   postroom.Action
-	Decision DecisionRecord
-}
-
-type entryRow struct {
-	actionRow
-	decisionRow
-}
-
-func (r *entryRow) value() (e Entry, err error) {
-	if e.Action, err = r.actionRow.value(); err != nil {
-		return e, err
-	}
-	e.Decision, err = r.decisionRow.value()
-	return e, err
-}
 
 // Actions lists actions and their decisions, newest first.
 func (l *Ledger) Actions(ctx context.Context, f Filter) ([]Entry, error) {
-	return l.entries(ctx, f, listActions)
+	return entries(ctx, l.cfg, f, listActions)
 }
 
-func (l *Ledger) entries(ctx context.Context, f Filter, listing string) ([]Entry, error) {
-	query, args, err := l.listing(f, listing)
+func entries(ctx context.Context, cfg *Config, f Filter, statement string) ([]Entry, error) {
+	query, args, err := listing(f, cfg.Kinds, statement)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := all[entryRow, Entry](ctx, l.cfg.DB.Reader(), query, args...)
+	list, err := all[entryRow, Entry](ctx, cfg.DB.Reader(), query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list: %w", err)
 	}
-	return entries, nil
+	return list, nil
 }
 
 // Decisions lists the decisions whose actions match the filter, newest first, undos excluded.
 func (l *Ledger) Decisions(ctx context.Context, f Filter) ([]DecisionRecord, error) {
-	entries, err := l.entries(ctx, f, listDecisions)
-	records := make([]DecisionRecord, len(entries))
-	for i, e := range entries {
+	list, err := entries(ctx, l.cfg, f, listDecisions)
+	records := make([]DecisionRecord, len(list))
+	for i, e := range list {
 		records[i] = e.Decision
 	}
 	return records, err
@@ -72,87 +56,32 @@ func (l *Ledger) DecidingRules(ctx context.Context) ([]DecidingRule, error) {
 	return list, nil
 }
 
-// A Waiting is an action that waits for approval, with its request.
-type Waiting struct {
-	Entry
-	Approval Approval
-
-	// Fault is nil if the request is what was asked; otherwise it is the result of [Ledger.CheckRequest]. A request with a Fault
-	// must not be shown as genuine.
-	Fault error
-}
-
-type waitingRow struct {
-	entryRow
-	approvalRow
-}
-
-func (r *waitingRow) value() (w Waiting, err error) {
-	if w.Entry, err = r.entryRow.value(); err != nil {
-		return w, err
-	}
-	w.Approval, err = r.approvalRow.value()
-	return w, err
-}
-
-// Approvals lists the actions that wait for approval, newest first, those with expired requests included. Filter.States must
-// be empty: all of them are pending_approval.
+// Approvals lists the actions that wait for approval, newest first, those with expired requests included.
+// Filter.States must be empty: all of them are pending_approval.
 func (l *Ledger) Approvals(ctx context.Context, f Filter) ([]Waiting, error) {
 	if len(f.States) > 0 {
 		return nil, errors.New("safety: Filter.States must be empty: all approvals wait in state pending_approval")
 	}
-	query, args, err := l.listing(f, listApprovals)
+	query, args, err := listing(f, l.cfg.Kinds, listApprovals)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.keys.load(ctx, l.cfg.DB.Reader()); err != nil {
+	if err := l.keys.Load(ctx, l.cfg.DB.Reader()); err != nil {
 		return nil, err
 	}
-	list, err := l.readWaiting(ctx, query, args)
+	list, err := l.requests.readWaiting(ctx, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list: %w", err)
 	}
 	return list, nil
 }
 
-// readWaiting reads waiting actions and verifies what it has read. The keys must be loaded.
-func (l *Ledger) readWaiting(ctx context.Context, query string, args []any) ([]Waiting, error) {
-	db := l.cfg.DB.Reader()
-	held := l.checkpoint.check(ctx, db, l.cfg.Audit)
-	var accepted switchRow
-	if err := dbquery.Get(ctx, db, &accepted, selectSwitch); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
-	var rows []waitingRow
-	if err := dbquery.Select(ctx, db, &rows, query, args...); err != nil {
-		return nil, err
-	}
-	list := make([]Waiting, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		var err error
-		if list[i], err = r.value(); err != nil {
-			return nil, err
-		}
-		p := permitRow{actionRow: r.actionRow, decided: decided{r.decisionRow}, switchRow: accepted}
-		switch {
-		case p.State != postroom.ActionPendingApproval:
-			list[i].Fault = &StateError{Op: "check the request about", ActionID: p.ID, State: p.State, JobID: p.JobID}
-		case held != nil:
-			list[i].Fault = held
-		default:
-			list[i].Fault = l.genuine(&p, &r.approvalRow)
-		}
-	}
-	return list, nil
-}
-
 // listing builds the statement of a list.
-func (l *Ledger) listing(f Filter, listing string) (query string, args []any, err error) {
-	if f, err = f.withDefaults(l.cfg.Kinds); err != nil {
+func listing(f Filter, kinds *postroom.Kinds, statement string) (query string, args []any, err error) {
+	if f, err = f.withDefaults(kinds); err != nil {
 		return "", nil, err
 	}
-	if query, args, err = f.build(listing); err != nil {
+	if query, args, err = f.build(statement); err != nil {
 		err = fmt.Errorf("safety: list: %w", err)
 	}
 	return query, args, err
@@ -173,8 +102,8 @@ func (l *Ledger) Decision(ctx context.Context, id string) (DecisionRecord, error
 // maxCandidates bounds the number of ids in the error about an ambiguous prefix.
 const maxCandidates = 10
 
-// Resolve returns the id of the one action whose id begins with the prefix; case is ignored. Without such an action the error
-// is [postroom.ErrNotFound]; with several it is [ErrAmbiguous] and lists them.
+// Resolve returns the id of the one action whose id begins with the prefix; case is ignored. Without such an action
+// the error is [postroom.ErrNotFound]; with several it is [ErrAmbiguous] and lists them.
 func (l *Ledger) Resolve(ctx context.Context, prefix string) (string, error) {
 	p := strings.ToLower(strings.TrimSpace(prefix))
 	if p == "" || strings.Trim(p, "0123456789abcdef-") != "" {
@@ -191,4 +120,111 @@ func (l *Ledger) Resolve(ctx context.Context, prefix string) (string, error) {
 		return ids[0], nil
 	}
 	return "", ambiguous(prefix, ids[:min(len(ids), maxCandidates)], len(ids) > maxCandidates)
+}
+
+// Executing returns the action of the message that is executing, undos included; nil if none is. While a wake-up has
+// the lock, it returns the snooze, with the job of the wake-up.
+func (l *Ledger) Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error) {
+	a, err := get[lockRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectLockHolder, accountID, messageID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil //nolint:nilnil // none is no error, and no action
+	case err != nil:
+		return nil, fmt.Errorf("safety: read the executing action of message %s: %w", messageID, err)
+	}
+	return &a, nil
+}
+
+// History lists the completed actions of a message, undos included, in the order in which they were executed. It
+// leaves out actions of type none.
+func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Past, error) {
+	return history(ctx, l.cfg.DB.Reader(), accountID, messageID)
+}
+
+// A Summary has counts over the ledger.
+type Summary struct {
+	Actions   map[postroom.ActionType]int  // by type, in any state; undos under undo_<type>
+	States    map[postroom.ActionState]int // by state
+	Rules     map[string]int               // decisions of the user's rules, by the rule's name at the time
+	Approvals int                          // actions that wait for approval
+	Models    map[string]int               // decisions of models, by their names at the time
+	Unmatched int                          // decisions of source none: no rule matched and no model is configured
+}
+
+// Summary counts the actions and decisions of one account, or of all if accountID is empty.
+func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error) {
+	s := Summary{
+		Actions: make(map[postroom.ActionType]int), States: make(map[postroom.ActionState]int), Rules: make(map[string]int),
+		Models: make(map[string]int),
+	}
+	actions, err := countGroups(ctx, l.cfg.DB, countActions, accountID)
+	if err != nil {
+		return s, err
+	}
+	for _, g := range actions {
+		s.Actions[postroom.ActionType(g.A)] += g.N
+		s.States[postroom.ActionState(g.B)] += g.N
+	}
+	s.Approvals = s.States[postroom.ActionPendingApproval]
+
+	decisions, err := countGroups(ctx, l.cfg.DB, countDecisions, accountID)
+	for _, g := range decisions {
+		switch postroom.Source(g.A) {
+		case postroom.SourceDeterministic:
+			s.Rules[g.B] += g.N
+		case postroom.SourceModel:
+			s.Models[g.C] += g.N
+		case postroom.SourceNone:
+			s.Unmatched += g.N
+		}
+	}
+	return s, err
+}
+
+// Group lists the actions of a group of requests that wait and whose requests have not expired, oldest first. An empty
+// id has none.
+func (l *Ledger) Group(ctx context.Context, id string) (list []Waiting, err error) {
+	if id == "" {
+		return nil, nil
+	}
+	for filter := (Filter{Group: id, Limit: maxLimit}); ; {
+		page, err := l.Approvals(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page...)
+		if len(page) < filter.Limit {
+			break
+		}
+		filter.Before = page[len(page)-1].Action.ID
+	}
+	now := time.Now()
+	list = slices.DeleteFunc(list, func(w Waiting) bool { return !now.Before(w.Approval.ExpiresAt) })
+	slices.Reverse(list)
+	return list, nil
+}
+
+// CountApprovals counts the actions that wait for approval, of all accounts, as [Ledger.Approvals] lists them. It is
+// for programs that ask often: it reads those that wait, and not what was done before.
+func (l *Ledger) CountApprovals(ctx context.Context) (n int, err error) {
+	if err := dbquery.Get(ctx, l.cfg.DB.Reader(), &n, countApprovals); err != nil {
+		return 0, fmt.Errorf("safety: count approvals: %w", err)
+	}
+	return n, nil
+}
+
+// A group is one line of a count by columns.
+type group struct {
+	A string `db:"a"`
+	B string `db:"b"`
+	C string `db:"c"`
+	N int    `db:"n"`
+}
+
+func countGroups(ctx context.Context, db queue.DB, query, accountID string) ([]group, error) {
+	var groups []group
+	if err := dbquery.Select(ctx, db.Reader(), &groups, query, accountID); err != nil {
+		return nil, fmt.Errorf("safety: summary: %w", err)
+	}
+	return groups, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -156,7 +157,24 @@ func TestApprovalsFilter(t *testing.T) {
 		require.Equal(t, id, w[0].Action.ID)
 		require.Equal(t, OutcomeWaiting, w[0].Approval.Outcome)
 		require.Equal(t, id, w[0].Approval.ActionID)
+		n, err := d.ledger.CountApprovals(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2, n, "of both accounts")
 	})
+}
+
+// A count of what waits reads the requests that wait, however many actions there are.
+func TestCountApprovalsReadsWhatWaits(t *testing.T) {
+	db := dbtest.SQLite(t)
+	newDesk(t, db, nil)
+	var plan []struct {
+		ID, Parent, NotUsed int
+		Detail              string
+	}
+	require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &plan, "EXPLAIN QUERY PLAN "+countApprovals))
+	require.Len(t, plan, 2)
+	require.Contains(t, plan[0].Detail, "SCAN approvals USING COVERING INDEX approvals_waiting")
+	require.Contains(t, plan[1].Detail, "SEARCH actions USING INDEX")
 }
 
 func TestSummary(t *testing.T) {
@@ -177,7 +195,8 @@ func TestSummary(t *testing.T) {
 		require.Equal(t, Summary{
 			Actions: map[postroom.ActionType]int{postroom.Archive: 2, postroom.Delete: 1, postroom.None: 1, "undo_archive": 1},
 			States: map[postroom.ActionState]int{
-				postroom.ActionCompleted: 2, postroom.ActionQueued: 1, postroom.ActionPendingApproval: 1, postroom.ActionExecuting: 1,
+				postroom.ActionCompleted: 2, postroom.ActionQueued: 1, postroom.ActionPendingApproval: 1,
+				postroom.ActionExecuting: 1,
 			},
 			Rules:     map[string]int{"Receipts": 2},
 			Models:    map[string]int{model(postroom.Delete, 1).Model: 1},
@@ -195,12 +214,13 @@ func TestSummary(t *testing.T) {
 func TestResolve(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
-		ids := []string{"0a1b0000-0000-7000-8000-000000000001", "0a1b0000-0000-7000-8000-000000000002", "0a2c0000-0000-7000-8000-000000000001"}
+		ids := []string{"0a1b0000-0000-7000-8000-000000000001", "0a1b0000-0000-7000-8000-000000000002",
+			"0a2c0000-0000-7000-8000-000000000001"}
 		a := d.record(message("a@example.com"), rule(postroom.Archive, ""))
 		for _, id := range ids {
 			require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
 				a.ID = id
-				_, _, err := d.ledger.insertAction(ctx, tx, a, &decisionRow{}, 0)
+				_, _, err := d.ledger.actions.insertAction(ctx, tx, a, &decisionRow{}, 0)
 				return err
 			}))
 		}
@@ -225,7 +245,7 @@ func TestResolveNamesTenCandidates(t *testing.T) {
 	for i := range 12 {
 		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
 			a.ID = fmt.Sprintf("ff%02d", i)
-			_, _, err := d.ledger.insertAction(ctx, tx, a, &decisionRow{}, 0)
+			_, _, err := d.ledger.actions.insertAction(ctx, tx, a, &decisionRow{}, 0)
 			return err
 		}))
 	}

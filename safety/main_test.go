@@ -23,13 +23,15 @@ type desk struct {
 	ledger   *Ledger
 	executed []string // ids handed to Execute
 	asked    []string // ids handed to Ask
+	joined   []string // ids of requests handed to Joined
 	now      time.Time
 }
 
 // everyKind has all standard actions: those that package gmail does not carry out are the host's.
 func everyKind() *postroom.Kinds {
 	var host []postroom.Kind
-	for _, t := range []postroom.ActionType{postroom.AddNote, postroom.CreateTask, postroom.Escalate, postroom.Forward, postroom.AutoReply} {
+	for _, t := range []postroom.ActionType{postroom.AddNote, postroom.CreateTask, postroom.Escalate, postroom.Forward,
+		postroom.AutoReply} {
 		kind, _ := postroom.StandardKind(t)
 		kind.Handler = func(context.Context, postroom.Run, postroom.Action) (postroom.Outcome, error) {
 			return postroom.Outcome{}, nil
@@ -53,8 +55,12 @@ func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
 			d.executed = append(d.executed, a.ID)
 			return nil
 		},
-		Ask: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
-			d.asked = append(d.asked, a.ID)
+		Ask: func(_ context.Context, _ queue.Tx, r Approval) error {
+			d.asked = append(d.asked, r.ActionID)
+			return nil
+		},
+		Joined: func(_ context.Context, _ queue.Tx, first Approval) error {
+			d.joined = append(d.joined, first.ID)
 			return nil
 		},
 	}
@@ -70,7 +76,7 @@ func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
 // restart is a new process that remembers nothing.
 func (d *desk) restart() {
 	var err error
-	d.ledger, err = NewLedger(d.ledger.cfg)
+	d.ledger, err = NewLedger(*d.ledger.cfg)
 	require.NoError(d.t, err)
 }
 
@@ -93,7 +99,7 @@ func (d *desk) write(fn func(ctx context.Context, tx queue.Tx) error) error {
 func (d *desk) record(msg *postroom.Message, dec postroom.Decision) postroom.Action {
 	var a postroom.Action
 	require.NoError(d.t, d.write(func(ctx context.Context, tx queue.Tx) (err error) {
-		a, err = d.ledger.Record(msg, dec)(ctx, tx)
+		a, err = d.ledger.Record(ctx, msg, dec)(ctx, tx)
 		return err
 	}))
 	return a
@@ -150,7 +156,8 @@ func (d *desk) completed() postroom.Action {
 	_, err := d.start(a.ID, "job-1")
 	require.NoError(d.t, err)
 	before, after := postroom.NewSnapshot([]string{"INBOX"}), postroom.NewSnapshot(nil)
-	require.NoError(d.t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &before, After: &after}))
+	require.NoError(d.t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &before,
+		After: &after}))
 	return d.get(a.ID)
 }
 
@@ -158,5 +165,6 @@ func (d *desk) completed() postroom.Action {
 func message(from string) *postroom.Message {
 	return &postroom.Message{
 		ID: uuid.NewString(), AccountID: "account-1", From: postroom.Address{Name: "Someone", Email: from}, Subject: "Hello",
+		ReceivedAt: time.Now(),
 	}
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The actions of one message execute one after the other, undos included. Each reads the message, changes it and records both,
-// and would otherwise take another's change for its own. An action has the lock of its message from its start to its end, through
-// all attempts. The wake-up of a snooze takes the lock as well; see [Ledger.StartWakeUp].
+// The actions of one message execute one after the other, undos included. Each reads the message, changes it and
+// records both, and would otherwise take another's change for its own. An action has the lock of its message from its
+// start to its end, through all attempts. The wake-up of a snooze takes the lock as well; see [Ledger.StartWakeUp].
 
-// lockMessage gives the lock of a message to an action, or to the job that wakes it after the snooze a, if one is given. It returns
-// the place of the action among those of the message. If another has the lock, the error is a [*postroom.BusyError], and nothing
-// is written.
-func (l *Ledger) lockMessage(ctx context.Context, tx queue.Tx, a postroom.Action, wakeUpJob string) (sequence int64, err error) {
+// lockMessage gives the lock of a message to an action, or to the job that wakes it after the snooze a, if one is
+// given. It returns the place of the action among those of the message. If another has the lock, the error is a
+// [*postroom.BusyError], and nothing is written.
+func lockMessage(ctx context.Context, tx queue.Tx, a postroom.Action,
+	wakeUpJob string) (sequence int64, err error) {
 	const tries = 3 // the owner of the lock may end before it can be named
 	job := sql.NullString{String: wakeUpJob, Valid: wakeUpJob != ""}
 	for range tries {
-		err = dbquery.Get(ctx, tx, &sequence, lockMessage, a.AccountID, a.MessageID, a.ID, job)
+		err = dbquery.Get(ctx, tx, &sequence, takeLock, a.AccountID, a.MessageID, a.ID, job)
 		if err == nil {
 			return sequence, nil
 		}
@@ -40,8 +41,8 @@ func (l *Ledger) lockMessage(ctx context.Context, tx queue.Tx, a postroom.Action
 	return 0, fmt.Errorf("safety: start action %s: wait for the other actions of message %s: %w", a.ID, a.MessageID, err)
 }
 
-func (l *Ledger) unlockMessage(ctx context.Context, tx queue.Tx, a postroom.Action) error {
-	if _, err := tx.ExecContext(ctx, unlockMessage, a.AccountID, a.MessageID, a.ID); err != nil {
+func unlockMessage(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	if _, err := tx.ExecContext(ctx, endLock, a.AccountID, a.MessageID, a.ID); err != nil {
 		return fmt.Errorf("safety: end the lock of action %s: %w", a.ID, err)
 	}
 	return nil
@@ -59,19 +60,6 @@ func (r *lockRow) value() (a postroom.Action, err error) {
 	return a, err
 }
 
-// Executing returns the action of the message that is executing, undos included; nil if none is. While a wake-up has the lock, it
-// returns the snooze, with the job of the wake-up.
-func (l *Ledger) Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error) {
-	a, err := get[lockRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectLockHolder, accountID, messageID)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil //nolint:nilnil // none is no error, and no action
-	case err != nil:
-		return nil, fmt.Errorf("safety: read the executing action of message %s: %w", messageID, err)
-	}
-	return &a, nil
-}
-
 // A Past is an action that has been completed.
 type Past struct {
 	postroom.Action
@@ -85,12 +73,6 @@ func (r *pastRow) value() (p Past, err error) {
 	p.Undoes, p.Turn = r.Undoes, r.Sequence.Int64
 	p.Action, err = r.actionRow.value()
 	return p, err
-}
-
-// History lists the completed actions of a message, undos included, in the order in which they were executed. It leaves out
-// actions of type none.
-func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Past, error) {
-	return history(ctx, l.cfg.DB.Reader(), accountID, messageID)
 }
 
 func history(ctx context.Context, q dbquery.Querier, accountID, messageID string) ([]Past, error) {

@@ -116,7 +116,8 @@ func TestAnUndoIsUndone(t *testing.T) {
 		for _, p := range history {
 			ids, undoes = append(ids, p.ID), append(undoes, p.Undoes)
 		}
-		require.Equal(t, []string{original.ID, undo.ID, redo.ID, again.ID}, ids, "in the order of their execution, without those that failed")
+		require.Equal(t, []string{original.ID, undo.ID, redo.ID, again.ID}, ids,
+			"in the order of their execution, without those that failed")
 		require.Equal(t, []string{"", original.ID, undo.ID, original.ID}, undoes)
 
 		redone, err := d.ledger.Actions(t.Context(), Filter{Types: []postroom.ActionType{"redo_archive"}, Rule: "rule-1"})

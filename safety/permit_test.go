@@ -36,7 +36,8 @@ func TestPermit(t *testing.T) {
 			_, err := d.start(a.ID, "job-1")
 			require.NoError(t, err)
 			image, after := postroom.NewSnapshot(before), postroom.NewSnapshot(nil)
-			require.NoError(t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &image, After: &after}))
+			require.NoError(t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &image,
+				After: &after}))
 		}
 		change("EARLIER")
 		d.now = d.now.Add(time.Minute)
@@ -46,7 +47,8 @@ func TestPermit(t *testing.T) {
 		require.Equal(t, postroom.ActionQueued, a.State)
 		p := permit(a.ID)
 		require.True(t, p.Verified)
-		require.Equal(t, []string{a.ID, "18f0", "rule-1", "v1", ""}, []string{p.Action.ID, p.Action.ProviderMessageID, p.Decision.RuleID, p.Decision.RuleVersion, p.Approver})
+		require.Equal(t, []string{a.ID, "18f0", "rule-1", "v1", ""}, []string{p.Action.ID, p.Action.ProviderMessageID,
+			p.Decision.RuleID, p.Decision.RuleVersion, p.Approver})
 		require.WithinDuration(t, d.now, p.DecidedAt, time.Millisecond)
 		require.Nil(t, p.Before, "what was done before the decision")
 

@@ -12,25 +12,20 @@ import (
 	"github.com/postroom-go/postroom/mime/authres"
 )
 
-// Labels lists the labels of an account; *mailstore.Store implements it.
-type Labels interface {
-	Labels(ctx context.Context, accountID string) ([]postroom.Label, error)
-}
-
-// capabilityDoubts ask about recipients that neither the message nor the policy names, and about labels that the account does not
-// have or that its user keeps from models.
-func (l *Ledger) capabilityDoubts(ctx context.Context, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
+// capabilityDoubts ask about recipients that neither the message nor the policy names, and about labels that the
+// account does not have or that its user keeps from models.
+func (j *judge) capabilityDoubts(ctx context.Context, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
 	var doubts []Doubt
-	kind, _ := l.cfg.Kinds.Kind(d.Action)
+	kind, _ := j.cfg.Kinds.Kind(d.Action)
 	for _, p := range kind.Parameters {
 		if !p.Recipient || d.Parameters[p.Name] == nil {
 			continue
 		}
-		if reason := l.gate.strangers(msg, d.Parameters, p.Name); reason != "" {
+		if reason := j.gateOf(accountIn(msg)).strangers(msg, d.Parameters, p.Name); reason != "" {
 			doubts = append(doubts, Doubt{OverrideRecipient, reason})
 		}
 	}
-	unknown, err := l.unknownLabel(ctx, msg, d)
+	unknown, err := j.unknownLabel(ctx, msg, d)
 	if err != nil || unknown == "" {
 		return doubts, err
 	}
@@ -72,8 +67,8 @@ func (g *Gate) knows(address string) bool {
 	})
 }
 
-// takesPart reports whether the address is in the header of the message. Reply-To counts only at the domain of the sender,
-// because anyone can write one and so direct the answer to another person.
+// takesPart reports whether the address is in the header of the message. Reply-To counts only at the domain of the
+// sender, because anyone can write one and so direct the answer to another person.
 func takesPart(msg *postroom.Message, address string) bool {
 	if msg == nil {
 		return false
@@ -89,12 +84,12 @@ func takesPart(msg *postroom.Message, address string) bool {
 }
 
 // unknownLabel returns the fault of the label in a model's decision; empty if there is none.
-func (l *Ledger) unknownLabel(ctx context.Context, msg *postroom.Message, d postroom.Decision) (string, error) {
-	names := l.cfg.Kinds.LabelParameters(d.Action)
-	if l.cfg.Labels == nil || msg == nil || len(names) == 0 {
+func (j *judge) unknownLabel(ctx context.Context, msg *postroom.Message, d postroom.Decision) (string, error) {
+	names := j.cfg.Kinds.LabelParameters(d.Action)
+	if j.cfg.Labels == nil || msg == nil || len(names) == 0 {
 		return "", nil
 	}
-	labels, err := l.cfg.Labels.Labels(ctx, msg.AccountID)
+	labels, err := j.cfg.Labels.Labels(ctx, msg.AccountID)
 	if err != nil {
 		return "", fmt.Errorf("safety: look up the labels of account %s: %w", msg.AccountID, err)
 	}
@@ -110,18 +105,4 @@ func (l *Ledger) unknownLabel(ctx context.Context, msg *postroom.Message, d post
 		}
 	}
 	return "", nil
-}
-
-// checkRecipients checks Policy.Recipients.
-func (p Policy) checkRecipients() error {
-	for i, r := range p.Recipients {
-		address := r
-		if strings.HasPrefix(r, "@") {
-			address = "anybody" + r
-		}
-		if a, err := mail.ParseAddress(address); err != nil || a.Address != address {
-			return fmt.Errorf("safety: Policy.Recipients[%d] is %q; give an address, or a domain as in @example.org", i, r)
-		}
-	}
-	return nil
 }

@@ -26,7 +26,8 @@ func (d drawer) Labels(context.Context, string) ([]postroom.Label, error) {
 // TestOnlyTheModelNamesTheRecipient: those of the message and of the list are known, whatever the kind.
 func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 	tell, _ := postroom.StandardKind(postroom.AddNote)
-	tell.Type, tell.Parameters = "tell", []postroom.Parameter{{Name: "whom", Type: postroom.TextsParameter, Recipient: true}}
+	tell.Type, tell.Parameters = "tell",
+		[]postroom.Parameter{{Name: "whom", Type: postroom.TextsParameter, Recipient: true}}
 	tell.Handler = func(context.Context, postroom.Run, postroom.Action) (postroom.Outcome, error) {
 		return postroom.Outcome{}, nil
 	}
@@ -35,7 +36,9 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 	require.NoError(t, err)
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) {
 		c.Kinds = kinds
-		c.Policy.ModelUnattended, c.Policy.Recipients = []postroom.ActionType{"tell"}, []string{"Boss@Example.com", "@corp.example", "@Bücher.example"}
+		c.Policy.ModelUnattended, c.Policy.Recipients = []postroom.ActionType{"tell"},
+			[]string{"Boss@Example.com", "@corp.example", "@Bücher.example"}
+		c.Policy.ModelFree = 20
 	})
 	msg := func() *postroom.Message {
 		m := message("ann@example.com")
@@ -65,7 +68,7 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 		}
 	}
 	_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-		return d.ledger.Record(msg(), model("tell", 1, "whom", "everybody"))(ctx, tx)
+		return d.ledger.Record(ctx, msg(), model("tell", 1, "whom", "everybody"))(ctx, tx)
 	})
 	require.ErrorIs(t, err, ErrInvalidDecision, "nobody is asked about what no message can be sent to")
 	require.ErrorContains(t, err, `not "everybody"`)
@@ -84,10 +87,12 @@ func TestADangerousActionWaitsForAKnownRecipient(t *testing.T) {
 	known := d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "boss@example.com"))
 	require.Equal(t, postroom.ActionPendingApproval, known.State)
 	require.NotContains(t, d.checks(known), OverrideRecipient)
-	require.Contains(t, d.checks(d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "eve@evil.example"))), OverrideRecipient)
+	require.Contains(t, d.checks(d.record(message("a@example.com"),
+		model(postroom.Forward, 1, "to", "eve@evil.example"))), OverrideRecipient)
 	byRule := rule(postroom.Forward, "")
 	byRule.Parameters = postroom.Parameters{"to": "eve@evil.example"}
-	require.NotContains(t, d.checks(d.record(message("a@example.com"), byRule)), OverrideRecipient, "the user's rule names it")
+	require.NotContains(t, d.checks(d.record(message("a@example.com"), byRule)), OverrideRecipient,
+		"the user's rule names it")
 }
 
 // TestTheLabelsOfAModel are those of the account that its user lets models choose from.
@@ -101,10 +106,12 @@ func TestTheLabelsOfAModel(t *testing.T) {
 		a := d.record(message("a@example.com"), model(postroom.ApplyLabel, 1, "label", label))
 		require.Equal(t, waits, slices.Contains(d.checks(a), OverrideLabel), label)
 		require.Equal(t, waits, a.State == postroom.ActionPendingApproval, label)
-		require.Equal(t, postroom.ActionQueued, d.record(message("a@example.com"), with(rule(postroom.ApplyLabel, ""), "label", label)).State)
+		require.Equal(t, postroom.ActionQueued,
+			d.record(message("a@example.com"), with(rule(postroom.ApplyLabel, ""), "label", label)).State)
 	}
 	labels = nil
-	_, err := d.ledger.Record(message("a@example.com"), model(postroom.ApplyLabel, 1, "label", "Label_1"))(t.Context(), nil)
+	_, err := d.ledger.Record(t.Context(), message("a@example.com"), model(postroom.ApplyLabel, 1, "label", "Label_1"))(
+		t.Context(), nil)
 	require.ErrorContains(t, err, "the drawer is stuck")
 
 	_, err = NewLedger(Config{DB: d.db, Execute: d.ledger.cfg.Execute, Labels: (*drawer)(nil)})

@@ -48,7 +48,7 @@ func TestConfigNamesTheBadField(t *testing.T) {
 func TestRecordWantsAMessage(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), nil)
 	require.ErrorContains(t, d.write(func(ctx context.Context, tx queue.Tx) error {
-		_, err := d.ledger.Record(nil, rule(postroom.Archive, ""))(ctx, tx)
+		_, err := d.ledger.Record(ctx, nil, rule(postroom.Archive, ""))(ctx, tx)
 		return err
 	}), "the message is nil")
 }
@@ -161,11 +161,11 @@ func TestRecordWritesAllOrNothing(t *testing.T) {
 		broken := errors.New("no queue")
 		d := newDesk(t, db, func(c *Config) {
 			c.Execute = func(context.Context, queue.Tx, postroom.Action) error { return broken }
-			c.Ask = func(context.Context, queue.Tx, postroom.Action) error { return broken }
+			c.Ask = func(context.Context, queue.Tx, Approval) error { return broken }
 		})
 		for _, dec := range []postroom.Decision{rule(postroom.Archive, ""), model(postroom.Delete, 1)} {
 			_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-				return d.ledger.Record(message("a@example.com"), dec)(ctx, tx)
+				return d.ledger.Record(ctx, message("a@example.com"), dec)(ctx, tx)
 			})
 			require.ErrorIs(t, err, broken)
 		}
@@ -181,20 +181,20 @@ func TestRecordRefusesWhatBreaksTheContract(t *testing.T) {
 		d := newDesk(t, db, nil)
 		bad := model("erase", 7)
 		_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(message("a@example.com"), bad)(ctx, tx)
+			return d.ledger.Record(ctx, message("a@example.com"), bad)(ctx, tx)
 		})
 		require.ErrorIs(t, err, ErrInvalidDecision)
 
 		noSource := model(postroom.Archive, 1)
 		noSource.Source = "somebody"
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(message("a@example.com"), noSource)(ctx, tx)
+			return d.ledger.Record(ctx, message("a@example.com"), noSource)(ctx, tx)
 		})
 		require.ErrorIs(t, err, ErrInvalidDecision)
 		require.ErrorContains(t, err, `"somebody"`)
 
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(&postroom.Message{ID: "m"}, model(postroom.Archive, 1))(ctx, tx)
+			return d.ledger.Record(ctx, &postroom.Message{ID: "m"}, model(postroom.Archive, 1))(ctx, tx)
 		})
 		require.ErrorContains(t, err, "both ids are needed")
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
 // A porter refuses deletes, and answers to newsletters.
@@ -42,7 +43,8 @@ func TestWhatWouldBeRefused(t *testing.T) {
 		door := &porter{why: "the mailbox may not delete", newspaper: "it is a newspaper"}
 		d := newDesk(t, db, func(c *Config) {
 			c.Rules = shelf{"rule-1": storedRule(postroom.Delete, postroom.SafeDangerousOverride, nil)}
-			c.Refusals, c.Policy.Caps, c.Policy.Breaker = door, []Cap{{Most: 1, Window: time.Hour}}, Breaker{Failures: 2, Window: time.Hour}
+			c.Refusals, c.Policy.Caps, c.Policy.Breaker = door, []limits.Cap{{Most: 1, Window: time.Hour}},
+				limits.Breaker{Failures: 2, Window: time.Hour}
 		})
 		forever := rule(postroom.Delete, postroom.SafeDangerousOverride)
 		forever.RuleVersion = "v1"
@@ -66,13 +68,13 @@ func TestWhatWouldBeRefused(t *testing.T) {
 		_, err := d.start(done.ID, "job-1")
 		require.NoError(t, err)
 		require.NoError(t, d.fail(done.ID, "Gmail is away"))
-		breakers, err := d.ledger.Breakers(t.Context())
+		breakers, err := d.ledger.Breakers().Open(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, breakers, "and for no breaker")
 
 		door.err = errors.New("disk full")
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(message("a@example.com"), forever)(ctx, tx)
+			return d.ledger.Record(ctx, message("a@example.com"), forever)(ctx, tx)
 		})
 		require.ErrorIs(t, err, door.err)
 		_, err = d.approve(a.ID, "ann")
@@ -90,7 +92,8 @@ func TestNobodyApprovesWhatWouldBeRefused(t *testing.T) {
 	door.why = "the mailbox may not delete; sign in again"
 	_, err := d.approve(a.ID, "ann")
 	require.ErrorIs(t, err, ErrInvalidDecision)
-	require.EqualError(t, err, "safety: action "+a.ID+": invalid decision: it cannot be carried out: the mailbox may not delete; sign in again")
+	require.EqualError(t, err, "safety: action "+a.ID+
+		": invalid decision: it cannot be carried out: the mailbox may not delete; sign in again")
 	require.Equal(t, postroom.ActionPendingApproval, d.get(a.ID).State)
 	door.why = ""
 	_, err = d.approve(a.ID, "ann")

@@ -5,154 +5,275 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/checkpoint"
+	"github.com/postroom-go/postroom/safety/groups"
 )
 
-// Approval returns one request for approval, or [postroom.ErrNotFound].
-func (l *Ledger) Approval(ctx context.Context, id string) (Approval, error) {
-	return findApproval(ctx, l.cfg.DB.Reader(), id)
+// A Waiting is an action that waits for approval, with its request.
+type Waiting struct {
+	Entry
+	Approval Approval
+
+	// Fault is nil if the request is what was asked; otherwise it is [ErrApprovalVoid], [checkpoint.ErrRestored],
+	// or a [*StateError] if the action does not wait. A request with a Fault must not be shown as genuine, because its
+	// text is read from the database and may have been altered there. [Ledger.Approve] makes the same check.
+	Fault error
 }
 
-func findApproval(ctx context.Context, q dbquery.Querier, id string) (Approval, error) {
-	r, err := get[approvalRow, Approval](ctx, q, selectApproval, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return r, notFound("request for approval", id)
+type waitingRow struct {
+	entryRow
+	approvalRow
+}
+
+func (r *waitingRow) value() (w Waiting, err error) {
+	if w.Entry, err = r.entryRow.value(); err != nil {
+		return w, err
 	}
+	w.Approval, err = r.approvalRow.value()
+	return w, err
+}
+
+// requests write the requests for approval.
+type requests struct {
+	cfg     *Config
+	keys    *signatures
+	audit   *auditor
+	actions *actions
+
+	checkpoint *checkpoint.Checkpoint
+}
+
+// ask is askGrouped for a request that stands alone.
+func (rs *requests) ask(ctx context.Context, tx queue.Tx, p *permitRow, reasons []string) error {
+	return rs.askGrouped(ctx, tx, p, reasons, groups.Kind{})
+}
+
+// askGrouped writes a request for approval of a waiting action, and calls [Config.Ask], or [Config.Joined] if the
+// request joins others.
+func (rs *requests) askGrouped(ctx context.Context, tx queue.Tx, p *permitRow, reasons []string,
+	kind groups.Kind) error {
+	err := rs.keys.Load(ctx, tx)
 	if err != nil {
-		return r, fmt.Errorf("safety: read request for approval %s: %w", id, err)
+		return err
 	}
-	return r, nil
+	now := dbtime.Truncate(queue.Now(tx))
+	r := approvalRow{Outcome: OutcomeWaiting, ActionID: p.ID, RequestedAt: dbtime.Of(now),
+		ExpiresAt: dbtime.Of(now.Add(rs.cfg.ApprovalExpiry))}
+	if r.ID, err = uuid7.New(); err != nil {
+		return err
+	}
+	if r.Reasons, err = encode("reasons", reasons); err != nil {
+		return err
+	}
+	r.Digest = rs.keys.signRequest(p, &r)
+	if r.Group, err = groups.Join(ctx, tx, kind, r.ID); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, insertApproval, r.ID, p.ID, r.Reasons, r.Digest, r.RequestedAt, r.ExpiresAt, r.Group)
+	if err != nil {
+		return fmt.Errorf("safety: ask for approval of action %s: %w", p.ID, err)
+	}
+	if err := rs.audit.auditApproval(ctx, tx, p.AccountID, &r); err != nil {
+		return err
+	}
+	return rs.tell(ctx, tx, &r)
 }
 
-// ApproveRequest is [Ledger.Approve] for a person who was shown the request as shown: it approves that request and no other. If
-// the request was renewed since, or the action's content was composed, the error is [ErrApprovalVoid]. On an error the caller
-// must roll the transaction back.
-func (l *Ledger) ApproveRequest(ctx context.Context, tx queue.Tx, shown Approval, approver string) (postroom.Action, error) {
-	return l.answerRequest(ctx, tx, shown, OutcomeApproved, func() (postroom.Action, error) {
-		return l.Approve(ctx, tx, shown.ActionID, approver)
-	})
+// tell calls [Config.Ask] for a request that stands alone or is the first that waits of its group, and otherwise
+// [Config.Joined] for that first.
+func (rs *requests) tell(ctx context.Context, tx queue.Tx, r *approvalRow) error {
+	if r.Group == "" {
+		request, err := r.value()
+		return rs.call(ctx, tx, rs.cfg.Ask, request, err)
+	}
+	if err := lockGroup(ctx, tx, r.Group); err != nil {
+		return err
+	}
+	first, err := firstOf(ctx, tx, r.Group)
+	if err == nil && first.ID == r.ID {
+		first.Others = 0
+		return rs.call(ctx, tx, rs.cfg.Ask, first, nil)
+	}
+	return rs.call(ctx, tx, rs.cfg.Joined, first, err)
 }
 
-// RejectRequest is [Ledger.Reject] for a person who was shown the request as shown; see [Ledger.ApproveRequest]. An expired
-// request can be rejected.
-func (l *Ledger) RejectRequest(ctx context.Context, tx queue.Tx, shown Approval, approver, why string) (postroom.Action, error) {
-	return l.answerRequest(ctx, tx, shown, OutcomeRejected, func() (postroom.Action, error) {
-		return l.Reject(ctx, tx, shown.ActionID, approver, why)
-	})
+// passOn calls [Config.Ask] for the next of a group whose first has ended, or [Config.Joined] for the first if another
+// has ended and others are left.
+func (rs *requests) passOn(ctx context.Context, tx queue.Tx, ended *approvalRow) error {
+	first, err := firstOf(ctx, tx, ended.Group)
+	switch {
+	case err == nil && first.ID > ended.ID:
+		first.Others = 0
+		return rs.call(ctx, tx, rs.cfg.Ask, first, nil)
+	case err == nil && first.Others == 0:
+		return nil
+	}
+	return rs.call(ctx, tx, rs.cfg.Joined, first, err)
 }
 
-func (l *Ledger) answerRequest(
-	ctx context.Context, tx queue.Tx, shown Approval, outcome Outcome, answer func() (postroom.Action, error),
-) (postroom.Action, error) {
-	r, err := findApproval(ctx, tx, shown.ID)
+// call calls a function of the host, if there is one and a request is left to hand to it.
+func (rs *requests) call(ctx context.Context, tx queue.Tx, fn func(context.Context, queue.Tx, Approval) error,
+	request Approval, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("safety: ask for approval: %w", err)
+	case fn == nil || request.ID == "":
+		return nil
+	}
+	return fn(ctx, tx, request)
+}
+
+// lockGroup makes other transactions that change a group wait until this one ends, so that of two requests that end, or
+// one that ends and one that joins, the later sees what the other has left.
+func lockGroup(ctx context.Context, tx queue.Tx, group string) error {
+	if _, err := tx.ExecContext(ctx, lockApproval, group); err != nil {
+		return fmt.Errorf("safety: lock group %s: %w", group, err)
+	}
+	return nil
+}
+
+// firstOf returns the first request of a group that waits and has not expired, with the number of the others. Without
+// one, it is the zero value.
+func firstOf(ctx context.Context, tx queue.Tx, group string) (first Approval, err error) {
+	list, err := all[approvalRow, Approval](ctx, tx, selectGroup, group, dbtime.Of(queue.Now(tx)))
+	if err != nil || len(list) == 0 {
+		return first, err
+	}
+	first = list[0]
+	first.Others = len(list) - 1
+	return first, nil
+}
+
+// close answers or withdraws a request, provided that it still waits as it was read, and calls [Config.OnAnswer]. If
+// others of its group are left, they are passed on.
+func (rs *requests) close(ctx context.Context, tx queue.Tx, r, next *approvalRow) (closed bool, err error) {
+	if r.Group != "" {
+		if err := lockGroup(ctx, tx, r.Group); err != nil {
+			return false, err
+		}
+	}
+	if closed, err := rs.storeRequest(ctx, tx, r, next); err != nil || !closed {
+		return closed, err
+	}
+	request, err := next.value()
+	if err == nil && rs.cfg.OnAnswer != nil {
+		err = rs.cfg.OnAnswer(ctx, tx, request)
+	}
+	if err == nil && r.Group != "" {
+		err = rs.passOn(ctx, tx, r)
+	}
+	return err == nil, err
+}
+
+// storeRequest writes the next version of a request, if it is still as it was read.
+func (rs *requests) storeRequest(ctx context.Context, tx queue.Tx, r, next *approvalRow) (stored bool, err error) {
+	n, err := dbquery.Exec(ctx, tx, updateApproval, next.Digest, string(next.Outcome), next.Approver, next.Why,
+		next.DecidedAt, next.Signature,
+		r.ID, string(r.Outcome), r.Digest, r.Signature)
+	if err != nil {
+		return false, fmt.Errorf("safety: write the request for approval of action %s: %w", r.ActionID, err)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	return true, rs.audit.auditApproval(ctx, tx, "", next)
+}
+
+// nameContent signs a request or an approval again so that it covers the content.
+func (rs *requests) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
+	next := *r
+	if next.Outcome == OutcomeApproved {
+		next.Signature = rs.keys.signRequest(p, &next)
+	} else {
+		next.Digest = rs.keys.signRequest(p, &next)
+	}
+	if ok, err := rs.storeRequest(ctx, tx, r, &next); err != nil || ok {
+		return err
+	}
+	return fmt.Errorf("safety: content of action %s: its request was answered at this moment: try again", p.ID)
+}
+
+// check returns an error if the request of an action cannot be approved now, whatever the action is.
+func (rs *requests) check(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
+	if err := rs.checkpoint.Check(ctx, tx); err != nil {
+		return err
+	}
+	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
+		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired,
+			r.ExpiresAt.Format(time.RFC3339))
+	}
+	return rs.keys.genuine(p, r)
+}
+
+// waiting reads a waiting action and the request for its approval.
+func (rs *requests) waiting(ctx context.Context, tx queue.Tx, actionID, op string) (*permitRow, *approvalRow, error) {
+	p, err := rs.keys.lockPermit(ctx, tx, actionID)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := openRequest(ctx, tx, actionID)
+	if err == nil && (r == nil || p.State != postroom.ActionPendingApproval) {
+		_, err = tooLate(ctx, tx, actionID, op)
+	}
+	return p, r, err
+}
+
+// withdraw withdraws the open request about an action, if there is one.
+func (rs *requests) withdraw(ctx context.Context, tx queue.Tx, actionID, why string) error {
+	r, err := openRequest(ctx, tx, actionID)
+	if err != nil || r == nil {
+		return err
+	}
+	_, err = rs.close(ctx, tx, r, r.answered(OutcomeWithdrawn, "", why, queue.Now(tx)))
+	return err
+}
+
+// readWaiting reads waiting actions and verifies what it has read. The keys must be loaded.
+func (rs *requests) readWaiting(ctx context.Context, query string, args []any) ([]Waiting, error) {
+	db := rs.cfg.DB.Reader()
+	held := rs.checkpoint.Check(ctx, db)
+	var accepted dbtime.Time
+	if err := dbquery.Get(ctx, db, &accepted, selectAccepted); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	var rows []waitingRow
+	if err := dbquery.Select(ctx, db, &rows, query, args...); err != nil {
+		return nil, err
+	}
+	list := make([]Waiting, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		var err error
+		if list[i], err = r.value(); err != nil {
+			return nil, err
+		}
+		p := permitRow{actionRow: r.actionRow, decided: decided{r.decisionRow}, AcceptedAt: accepted}
+		switch {
+		case p.State != postroom.ActionPendingApproval:
+			list[i].Fault = &StateError{Op: "check the request about", ActionID: p.ID, State: p.State, JobID: p.JobID}
+		case held != nil:
+			list[i].Fault = held
+		default:
+			list[i].Fault = rs.keys.genuine(&p, &r.approvalRow)
+		}
+	}
+	return list, nil
+}
+
+// hold makes an action wait for approval.
+func (rs *requests) hold(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
+	none := ""
+	a, err := rs.actions.move(ctx, tx, &p.actionRow,
+		change{op: "hold", to: postroom.ActionPendingApproval, approval: &none})
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if r.ActionID != shown.ActionID || r.Outcome == OutcomeWaiting && r.Digest != shown.Digest {
-		return postroom.Action{}, fmt.Errorf("safety: request %s: %w: look at it again", r.ID, ErrApprovalVoid)
-	}
-	if r.Outcome != OutcomeWaiting {
-		a, err := l.tooLate(ctx, tx, r.ActionID, "answer the request about")
-		if a.State == postroom.ActionPendingApproval {
-			err = fmt.Errorf("safety: request %s: %w: it was withdrawn, and another one waits", r.ID, ErrApprovalVoid)
-		}
-		return a, err
-	}
-	a, err := answer()
-	if err != nil {
-		return a, err
-	}
-	// Between the two statements another transaction may have renewed the request. The answer must be to the request that was
-	// shown, or to none.
-	if r, err = findApproval(ctx, tx, shown.ID); err == nil && r.Outcome != outcome {
-		err = fmt.Errorf("safety: request %s: %w: it was withdrawn meanwhile", r.ID, ErrApprovalVoid)
-	}
-	return a, err
-}
-
-// OpenRequestTx returns the open request for approval of a waiting action, inside a write transaction, as [Config].Ask sees it.
-// Without one the error is [postroom.ErrNotFound].
-func (l *Ledger) OpenRequestTx(ctx context.Context, tx queue.Tx, actionID string) (Approval, error) {
-	r, err := get[approvalRow, Approval](ctx, tx, selectRequest, actionID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return r, notFound("open request for approval of action", actionID)
-	}
-	if err != nil {
-		return r, fmt.Errorf("safety: read the request for approval of action %s: %w", actionID, err)
-	}
-	return r, nil
-}
-
-// CheckRequest returns nil if the request for approval of a waiting action is what was asked, and its action and decision are
-// unchanged. Otherwise it returns [ErrApprovalVoid], [ErrRestored], or a [*StateError] if the action does not wait. A request must
-// not be shown as genuine unless CheckRequest returns nil, because its text is read from the database and may have been altered
-// there. [Ledger.Approve] makes the same check. CheckRequest may read a later state of the database than the caller;
-// [Ledger.Approvals] and [Ledger.Waiting] return what they have checked.
-func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
-	db := l.cfg.DB.Reader()
-	p, err := l.permit(ctx, db, actionID)
-	if err != nil {
-		return err
-	}
-	r, err := openRequest(ctx, db, actionID)
-	if err != nil {
-		return err
-	}
-	if r == nil || p.State != postroom.ActionPendingApproval {
-		return &StateError{Op: "check the request about", ActionID: actionID, State: p.State, JobID: p.JobID}
-	}
-	if err := l.checkpoint.check(ctx, db, l.cfg.Audit); err != nil {
-		return err
-	}
-	return l.genuine(p, r)
-}
-
-// Waiting returns an action that waits for approval, with its request. An action that does not wait is a [*StateError].
-func (l *Ledger) Waiting(ctx context.Context, actionID string) (w Waiting, err error) {
-	if err := l.keys.load(ctx, l.cfg.DB.Reader()); err != nil {
-		return w, err
-	}
-	list, err := l.readWaiting(ctx, selectWaiting, []any{actionID})
-	if err != nil {
-		return w, fmt.Errorf("safety: read the request about action %s: %w", actionID, err)
-	}
-	if len(list) == 1 {
-		return list[0], nil
-	}
-	a, err := l.Action(ctx, actionID)
-	if err != nil {
-		return w, err
-	}
-	return w, &StateError{Op: "read the request about", ActionID: actionID, State: a.State, JobID: a.JobID}
-}
-
-// Request returns a request for approval, whether it waits or was answered, with its action and its decision, or
-// [postroom.ErrNotFound]. Its Fault is nil if it was asked so, and answered so if it was approved; otherwise it is
-// [ErrApprovalVoid] or [ErrRestored], and nobody must be told what it says.
-func (l *Ledger) Request(ctx context.Context, id string) (w Waiting, err error) {
-	db := l.cfg.DB.Reader()
-	var r approvalRow
-	if err := dbquery.Get(ctx, db, &r, selectApproval, id); errors.Is(err, sql.ErrNoRows) {
-		return w, notFound("request for approval", id)
-	} else if err != nil {
-		return w, fmt.Errorf("safety: read request for approval %s: %w", id, err)
-	}
-	p, err := l.permit(ctx, db, r.ActionID)
-	if err != nil {
-		return w, err
-	}
-	row := waitingRow{entryRow{p.actionRow, p.decisionRow}, r}
-	if w, err = row.value(); err != nil {
-		return w, err
-	}
-	w.Fault = l.checkpoint.check(ctx, db, l.cfg.Audit)
-	unnamed := *p
-	unnamed.Content = "" // it may have been composed after the request was answered
-	if w.Fault == nil && l.verifyRequest(p, &r) != signedRight && l.verifyRequest(&unnamed, &r) != signedRight {
-		w.Fault = fmt.Errorf("safety: request %s: %w: %w, or signed with another key", r.ID, ErrApprovalVoid, ErrAltered)
-	}
-	return w, nil
+	return a, rs.ask(ctx, tx, p, []string{reason})
 }

@@ -63,7 +63,9 @@ func TestTheStoredRuleDecidesWhatIsReleased(t *testing.T) {
 		"disabled":           {rules: with(func(r *postroom.StoredRule) { r.Enabled = false }), decision: decided(nil), waits: true, doubt: "is disabled now"},
 		"its mode is stored": {rules: with(func(r *postroom.StoredRule) { r.SafeMode = postroom.SafeDefault }), decision: decided(nil), waits: true},
 		"another target": {
-			rules: shelf{"rule-1": stored}, decision: decided(func(d *postroom.Decision) { d.Parameters = to("mallory@example.com") }),
+			rules: shelf{"rule-1": stored}, decision: decided(func(d *postroom.Decision) {
+				d.Parameters = to("mallory@example.com")
+			}),
 			waits: true, doubt: "does not say forward with these parameters",
 		},
 		"a further target": {
@@ -77,7 +79,9 @@ func TestTheStoredRuleDecidesWhatIsReleased(t *testing.T) {
 			waits: true, doubt: "does not say delete with these parameters",
 		},
 		"a safe action of a made-up rule": {
-			rules: shelf{}, decision: decided(func(d *postroom.Decision) { d.Action, d.Parameters = postroom.Archive, nil }), waits: true, doubt: "is no longer stored",
+			rules: shelf{}, decision: decided(func(d *postroom.Decision) {
+				d.Action, d.Parameters = postroom.Archive, nil
+			}), waits: true, doubt: "is no longer stored",
 		},
 		"a label by its name": {
 			rules: shelf{"rule-1": storedRule(postroom.Move, postroom.SafeDefault, postroom.Parameters{"label": "Shops"})},
@@ -112,7 +116,7 @@ func TestARuleStoreThatFailsRecordsNothing(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Rules = brokenShelf{broken} })
 	for _, record := range []func(ctx context.Context, tx queue.Tx) (postroom.Action, error){
 		func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(message("a@example.com"), rule(postroom.Archive, ""))(ctx, tx)
+			return d.ledger.Record(ctx, message("a@example.com"), rule(postroom.Archive, ""))(ctx, tx)
 		},
 		func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 			return d.ledger.Refuse(ctx, tx, message("a@example.com"), rule(postroom.Archive, ""), "no")

@@ -17,9 +17,10 @@ import (
 // forward is of the first message, to bob, wanted by a model; its job does not run yet.
 func (m *mailbox) forward() (id string) {
 	m.write(func(ctx context.Context, tx queue.Tx) error {
-		a, err := m.ledger.Record(m.messages[0], postroom.Decision{
-			Action: postroom.Forward, Parameters: postroom.Parameters{"to": "bob@example.com"}, Confidence: 1, Rationale: "an offer",
-			Source: postroom.SourceModel, Key: uuid.NewString(),
+		a, err := m.ledger.Record(ctx, m.messages[0], postroom.Decision{
+			Action: postroom.Forward, Parameters: postroom.Parameters{"to": "bob@example.com"}, Confidence: 1,
+			Rationale: "an offer",
+			Source:    postroom.SourceModel, Key: uuid.NewString(),
 		})(ctx, tx)
 		id = a.ID
 		return err
@@ -67,7 +68,8 @@ func TestWhatIsSentIsWhatWasApproved(t *testing.T) {
 			m.trigger("mend", "INSERT", "outbound_messages", truth)
 		}, 0, postroom.ActionFailed},
 		"the message is another once it is composed": {func(m *mailbox) {
-			m.trigger("swap", "INSERT", "outbound_messages", `UPDATE outbound_messages SET payload_json = REPLACE(payload_json, 'bob@', 'mallory@')`)
+			m.trigger("swap", "INSERT", "outbound_messages",
+				`UPDATE outbound_messages SET payload_json = REPLACE(payload_json, 'bob@', 'mallory@')`)
 		}, 1, postroom.ActionCompleted},
 	}
 	for name, tt := range tests {

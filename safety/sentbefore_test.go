@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
 // A memory of what was sent says the same about each forward.
@@ -35,7 +36,7 @@ func TestWhatWasSentBefore(t *testing.T) {
 		stored := storedRule(postroom.Forward, postroom.SafeDangerousOverride, to)
 		sent := &memory{}
 		d := newDesk(t, db, func(c *Config) {
-			c.Rules, c.Sent, c.Policy.Caps = shelf{"rule-1": stored}, sent, []Cap{{Most: 1, Window: time.Hour}}
+			c.Rules, c.Sent, c.Policy.Caps = shelf{"rule-1": stored}, sent, []limits.Cap{{Most: 1, Window: time.Hour}}
 		})
 		forward := rule(postroom.Forward, postroom.SafeDangerousOverride)
 		forward.RuleVersion, forward.Parameters = "v1", to
@@ -77,7 +78,7 @@ func TestWhatWasSentBefore(t *testing.T) {
 
 		sent.err = errors.New("disk full")
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
-			return d.ledger.Record(message("a@example.com"), forward)(ctx, tx)
+			return d.ledger.Record(ctx, message("a@example.com"), forward)(ctx, tx)
 		})
 		require.ErrorIs(t, err, sent.err)
 	})

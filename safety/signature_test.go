@@ -2,6 +2,7 @@ package safety
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -119,24 +120,30 @@ func TestForgedApprovals(t *testing.T) {
 			"queued by hand": func(id string) { d.exec(queued, id) },
 			"and the answer written": func(id string) {
 				d.exec(queued, id)
-				d.exec(`UPDATE approvals SET outcome = 'approved', approver = 'ann', decided_at = requested_at WHERE action_id = $1`, id)
+				d.exec(
+					`UPDATE approvals SET outcome = 'approved', approver = 'ann', decided_at = requested_at WHERE action_id = $1`, id)
 			},
 			"and named by the action": func(id string) {
-				d.exec(`UPDATE approvals SET outcome = 'approved', approver = 'ann', decided_at = requested_at WHERE action_id = $1`, id)
-				d.exec(`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $1`, id)
+				d.exec(
+					`UPDATE approvals SET outcome = 'approved', approver = 'ann', decided_at = requested_at WHERE action_id = $1`, id)
+				d.exec(
+					`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $1`, id)
 			},
 			"with the signature of another": func(id string) {
 				d.exec(`UPDATE approvals SET outcome = 'approved', approver = 'ann', decided_at = requested_at,
 				  signature = (SELECT signature FROM approvals WHERE action_id = $1) WHERE action_id = $2`, other, id)
-				d.exec(`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $1`, id)
+				d.exec(
+					`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $1`, id)
 			},
 			"with the approval of another": func(id string) {
-				d.exec(`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $2`, other, id)
+				d.exec(
+					`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $2`, other, id)
 			},
 			"with the approval of another made its own": func(id string) {
 				d.exec(`DELETE FROM approvals WHERE action_id = $1`, id)
 				d.exec(`UPDATE approvals SET action_id = $1 WHERE action_id = $2`, id, other)
-				d.exec(`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $1`, id)
+				d.exec(
+					`UPDATE actions SET state = 'queued', approval_id = (SELECT id FROM approvals WHERE action_id = $1) WHERE id = $1`, id)
 				other = d.forwarded()
 			},
 		} {
@@ -167,7 +174,8 @@ func TestForgedRequests(t *testing.T) {
 		for _, forge := range []string{
 			`UPDATE approvals SET reasons_json = '["routine"]' WHERE action_id = $1`,
 			`UPDATE approvals SET requested_at = '2001-01-01T00:00:00.000000Z' WHERE action_id = $1`,
-			`UPDATE approvals SET digest = (SELECT digest FROM approvals WHERE action_id = '` + other + `') WHERE action_id = $1`,
+			`UPDATE approvals SET digest = (SELECT digest FROM approvals WHERE action_id = '` + other +
+				`') WHERE action_id = $1`,
 			`UPDATE approvals SET digest = '' WHERE action_id = $1`,
 			`UPDATE decisions SET rationale = 'the boss asked for it' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
 		} {
@@ -218,14 +226,15 @@ func keyed(n byte, old ...byte) func(*Config) {
 	}
 }
 
-// TestAnotherKey: what is signed with a key that is not known is asked again, and what has begun by it ends. What an old key has
-// signed holds.
+// TestAnotherKey: what is signed with a key that is not known is asked again, and what has begun by it ends. What an
+// old key has signed holds.
 func TestAnotherKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		first := newDesk(t, db, keyed(1))
 		approved, begun, kept := first.forwarded(), first.sending().ID, first.forwarded()
 		passed := first.record(message("a@example.com"), rule(postroom.Archive, "")).ID
-		waits, open := first.record(message("a@example.com"), model(postroom.Delete, 1)).ID, first.record(message("a@example.com"), model(postroom.Delete, 1)).ID
+		waits, open := first.record(message("a@example.com"), model(postroom.Delete, 1)).ID,
+			first.record(message("a@example.com"), model(postroom.Delete, 1)).ID
 
 		rotated := newDesk(t, db, keyed(2, 1))
 		a, err := rotated.start(kept, "job-1")
@@ -292,7 +301,10 @@ func TestAStateSetByHandStartsNothing(t *testing.T) {
 }
 
 // check is what is asked before a request is shown as genuine.
-func (d *desk) check(id string) error { return d.ledger.CheckRequest(context.Background(), id) }
+func (d *desk) check(id string) error {
+	w, err := d.ledger.Waiting(context.Background(), id)
+	return errors.Join(err, w.Fault)
+}
 
 // TestWhatWasShownIsSigned: a request whose text was altered is shown as such.
 func TestWhatWasShownIsSigned(t *testing.T) {

@@ -1,5 +1,10 @@
 package safety
 
+import (
+	"github.com/postroom-go/postroom/safety/limits"
+	"github.com/postroom-go/postroom/safety/stop"
+)
+
 const (
 	listDecidingRules = `
 SELECT DISTINCT rule_id, rule_version
@@ -34,14 +39,15 @@ WHERE rule_id <> ''`
   approvals.reasons_json AS "approval.reasons_json", approvals.digest AS "approval.digest",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
-  approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.signature AS "approval.signature", approvals.used_by AS "approval.used_by"`
+  approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.signature AS "approval.signature", approvals.used_by AS "approval.used_by",
+  approvals.group_id AS "approval.group_id"`
 
 	// The first decision with a key stays.
 	insertDecision = `
 INSERT INTO decisions (id, account_id, message_id, decision_key, source, action_type, parameters_json, confidence,
   needs_approval, rationale, rule_id, rule_name, rule_version, safe_mode, model, explanations_json, telemetry_json, sender,
-  subject, created_at, provider_message_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+  subject, created_at, provider_message_id, origin)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
 ON CONFLICT (account_id, message_id, decision_key) DO NOTHING`
 
 	selectDecision = `
@@ -94,10 +100,7 @@ SELECT ` + actionColumns + `, ` + decisionColumns + `,
   COALESCE(approvals.signature, '') AS "approval.signature", COALESCE(approvals.used_by, '') AS "approval.used_by", COALESCE(approvals.action_id, '') AS "approval.action_id",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at", approvals.decided_at AS "approval.decided_at",
   CASE WHEN decisions.needs_approval <> 0 OR EXISTS (SELECT 1 FROM approvals asked WHERE asked.action_id = actions.id) THEN 1 ELSE 0 END AS asked,
-  COALESCE(safety_switch.stopped, 0) AS stopped, COALESCE(safety_switch.undos, 0) AS undos,
-  COALESCE(safety_switch.changed_by, '') AS changed_by, COALESCE(safety_switch.why, '') AS why, safety_switch.changed_at AS changed_at,
-  safety_switch.accepted_at AS accepted_at,
-  ` + breakerColumns + `
+  safety_switch.accepted_at AS accepted_at, ` + stop.Columns + `, ` + limits.Columns + `
 FROM actions
 JOIN decisions ON decisions.id = actions.decision_id
 LEFT JOIN safety_switch ON safety_switch.id = 1
@@ -111,20 +114,10 @@ FROM actions
 WHERE id = $1
 FOR UPDATE`
 
-	selectKey = `
-SELECT secret
-FROM safety_keys
-WHERE id = 1`
-
-	// The first key stays.
-	insertKey = `
-INSERT INTO safety_keys (id, secret)
-VALUES (1, $1)
-ON CONFLICT (id) DO NOTHING`
-
-	// No row: another action, or a wake-up, has the lock. The rows of actions take precedence over this table: an executing action
-	// has the lock, and the sequence continues from those of the actions. The last parameter is the job of a wake-up.
-	lockMessage = `
+	// No row: another action, or a wake-up, has the lock. The rows of actions take precedence over this table: an
+	// executing action has the lock, and the sequence continues from those of the actions. The last parameter is the job
+	// of a wake-up.
+	takeLock = `
 INSERT INTO message_locks (account_id, message_id, sequence, action_id, job_id)
 SELECT $1, $2, 1 + COALESCE(MAX(sequence), 0), $3, $4
 FROM actions
@@ -138,7 +131,7 @@ SET sequence = CASE WHEN excluded.sequence > message_locks.sequence THEN exclude
 WHERE message_locks.action_id IS NULL
 RETURNING sequence`
 
-	unlockMessage = `
+	endLock = `
 UPDATE message_locks
 SET action_id = NULL,
   job_id = NULL
@@ -254,11 +247,6 @@ WHERE id = $7
   AND digest = $9
   AND signature = $10`
 
-	selectRev = `
-SELECT rev
-FROM actions
-WHERE id = $1`
-
 	// An approval is used once.
 	useApproval = `
 UPDATE approvals
@@ -290,8 +278,22 @@ WHERE id = (SELECT approval_id FROM actions WHERE id = $1)
   AND outcome = 'approved'`
 
 	insertApproval = `
-INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why, signature, used_by)
-VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '', '', '')`
+INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, group_id, outcome, approver, why, signature, used_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', '', '', '', '')`
+
+	selectGroup = `
+SELECT ` + approvalColumns + `
+FROM approvals
+WHERE group_id = $1
+  AND outcome = 'waiting'
+  AND expires_at > $2
+ORDER BY id`
+
+	// A row is locked by writing it; a group is named by its first request.
+	lockApproval = `
+UPDATE approvals
+SET group_id = group_id
+WHERE id = $1`
 
 	selectApproval = `
 SELECT ` + approvalColumns + `
@@ -337,6 +339,13 @@ WHERE id >= $1
 ORDER BY id
 LIMIT 11`
 
+	countApprovals = `
+SELECT COUNT(*)
+FROM approvals
+JOIN actions ON actions.id = approvals.action_id
+WHERE outcome = 'waiting'
+  AND state = 'pending_approval'`
+
 	countActions = `
 SELECT type AS a, state AS b, COUNT(*) AS n
 FROM actions
@@ -350,4 +359,20 @@ FROM decisions
 WHERE $1 = ''
   OR account_id = $1
 GROUP BY source, rule_name, model`
+
+	selectRev = `
+SELECT COALESCE(MAX(rev), 0)
+FROM actions
+WHERE id = $1`
+
+	selectAccepted = `
+SELECT accepted_at
+FROM safety_switch
+WHERE id = 1`
+
+	acceptRestore = `
+INSERT INTO safety_switch (id, stopped, undos, changed_by, why, changed_at, accepted_at)
+VALUES (1, 0, 0, '', '', $1, $1)
+ON CONFLICT (id) DO UPDATE
+SET accepted_at = excluded.accepted_at`
 )

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -109,11 +110,18 @@ func TestStatesAgainstAModel(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			d := *base
 			d.t = t
-			m := &machine{desk: &d, states: map[string]postroom.ActionState{}, jobs: map[string]string{}, answers: map[string]Outcome{}}
+			m := &machine{desk: &d, states: map[string]postroom.ActionState{}, jobs: map[string]string{},
+				answers: map[string]Outcome{}}
+			account := uuid.NewString()
+			mail := func() *postroom.Message {
+				msg := message("a@example.com")
+				msg.AccountID = account
+				return msg
+			}
 			for range 2 {
-				m.ids = append(m.ids, d.record(message("a@example.com"), rule(postroom.Archive, "")).ID)
+				m.ids = append(m.ids, d.record(mail(), rule(postroom.Archive, "")).ID)
 				m.states[m.ids[len(m.ids)-1]] = postroom.ActionQueued
-				m.ids = append(m.ids, d.record(message("a@example.com"), model(postroom.Delete, 1)).ID)
+				m.ids = append(m.ids, d.record(mail(), model(postroom.Delete, 1)).ID)
 				m.states[m.ids[len(m.ids)-1]] = postroom.ActionPendingApproval
 			}
 			t.Repeat(map[string]func(*rapid.T){
@@ -199,7 +207,8 @@ func (m *machine) change(op string, to postroom.ActionState, do func(id string) 
 func (m *machine) refused(t *rapid.T, id, op string, err error) {
 	var state *StateError
 	require.ErrorAs(t, err, &state)
-	require.Equal(t, StateError{Op: op, ActionID: id, State: m.states[id], JobID: m.jobs[id], Answer: state.Answer}, *state)
+	require.Equal(t, StateError{Op: op, ActionID: id, State: m.states[id], JobID: m.jobs[id], Answer: state.Answer},
+		*state)
 	require.Equal(t, m.answers[id] != "", state.Answer != nil)
 	if state.Answer != nil {
 		require.Equal(t, m.answers[id], state.Answer.Outcome)

@@ -12,14 +12,16 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/stop"
 )
 
-func (d *desk) stop(by string, o StopOptions) error {
-	return d.write(func(ctx context.Context, tx queue.Tx) error { return d.ledger.Stop(ctx, tx, by, o) })
+func (d *desk) stop(by string, o stop.Options) error {
+	return d.write(func(ctx context.Context, tx queue.Tx) error { return d.ledger.Switch().Stop(ctx, tx, by, o) })
 }
 
 func (d *desk) resume(by string) error {
-	return d.write(func(ctx context.Context, tx queue.Tx) error { return d.ledger.Resume(ctx, tx, by, "") })
+	return d.write(func(ctx context.Context, tx queue.Tx) error { return d.ledger.Switch().Resume(ctx, tx, by, "") })
 }
 
 func (d *desk) undo(id, job string) (postroom.Action, error) {
@@ -41,7 +43,7 @@ func TestNothingStartsWhileAllIsStopped(t *testing.T) {
 		require.NoError(t, err)
 		waits := d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
 
-		require.NoError(t, other.stop("ann", StopOptions{Why: "it archives everything"}))
+		require.NoError(t, other.stop("ann", stop.Options{Why: "it archives everything"}))
 		queued := d.record(message("a@example.com"), rule(postroom.Archive, ""))
 		require.Equal(t, postroom.ActionQueued, queued.State)
 		_, err = d.approve(waits, "ann")
@@ -77,7 +79,7 @@ func TestUndoWhileAllIsStopped(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
 		done, queued := d.completed(), d.record(message("a@example.com"), rule(postroom.Archive, ""))
-		require.NoError(t, d.stop("ann", StopOptions{Undos: true}))
+		require.NoError(t, d.stop("ann", stop.Options{Undos: true}))
 		_, err := d.start(queued.ID, "job-1")
 		require.ErrorIs(t, err, postroom.ErrHeld)
 		undo, err := d.undo(done.ID, "job-2")
@@ -89,44 +91,44 @@ func TestUndoWhileAllIsStopped(t *testing.T) {
 // TestWhoStopsAndResumesIsOnRecord, and is told of once for each change.
 func TestWhoStopsAndResumesIsOnRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		var told []EventKind
+		var told []events.Kind
 		d := newDesk(t, db, func(c *Config) {
-			c.Notify = func(_ context.Context, _ queue.Tx, e Event) error {
+			c.Notify = func(_ context.Context, _ queue.Tx, e events.Event) error {
 				told = append(told, e.Kind)
 				return nil
 			}
 		})
-		stopped, err := d.ledger.Stopped(t.Context())
+		stopped, err := d.ledger.Switch().Stopped(t.Context())
 		require.NoError(t, err)
 		require.Nil(t, stopped)
 		require.NoError(t, d.resume("ann"), "nothing to resume")
-		require.ErrorContains(t, d.stop(" ", StopOptions{}), "the name of who does it is blank")
+		require.ErrorContains(t, d.stop(" ", stop.Options{}), "the name of who does it is blank")
 		require.ErrorContains(t, d.resume(""), "the name of who does it is blank")
 
-		require.NoError(t, d.stop("ann", StopOptions{Why: "odd\x00"}))
-		require.NoError(t, d.stop("bob", StopOptions{Why: "very odd", Undos: true}))
-		stopped, err = d.ledger.Stopped(t.Context())
+		require.NoError(t, d.stop("ann", stop.Options{Why: "odd\x00"}))
+		require.NoError(t, d.stop("bob", stop.Options{Why: "very odd", Undos: true}))
+		stopped, err = d.ledger.Switch().Stopped(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "bob", stopped.By)
 		require.True(t, stopped.Undos)
 		require.WithinDuration(t, d.now, stopped.At, time.Millisecond)
 		require.NoError(t, d.resume("cyd"))
 		require.NoError(t, d.resume("cyd"), "twice")
-		stopped, err = d.ledger.Stopped(t.Context())
+		stopped, err = d.ledger.Switch().Stopped(t.Context())
 		require.NoError(t, err)
 		require.Nil(t, stopped)
 
-		events, err := d.ledger.Events(t.Context(), 100)
+		list, err := d.ledger.Events().List(t.Context(), 100)
 		require.NoError(t, err)
-		var kinds []EventKind
+		var kinds []events.Kind
 		var names []string
-		for _, e := range events {
+		for _, e := range list {
 			kinds, names = append(kinds, e.Kind), append(names, e.By+" "+e.Why)
 		}
-		require.Equal(t, []EventKind{EventResumed, EventStopped, EventStopped}, kinds)
+		require.Equal(t, []events.Kind{events.Resumed, events.Stopped, events.Stopped}, kinds)
 		require.Equal(t, []string{"cyd ", "bob very odd", "ann odd\uFFFD"}, names)
-		require.Equal(t, []EventKind{EventStopped, EventStopped, EventResumed}, told)
-		_, err = d.ledger.Events(t.Context(), 0)
+		require.Equal(t, []events.Kind{events.Stopped, events.Stopped, events.Resumed}, told)
+		_, err = d.ledger.Events().List(t.Context(), 0)
 		require.Error(t, err)
 	})
 }
@@ -143,7 +145,7 @@ func TestAFileStopsThisProcess(t *testing.T) {
 	require.ErrorContains(t, err, file+" exists; remove it to go on")
 	_, err = d.undo(done.ID, "job-2")
 	require.ErrorIs(t, err, postroom.ErrHeld)
-	stopped, err := d.ledger.Stopped(t.Context())
+	stopped, err := d.ledger.Switch().Stopped(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, file, stopped.File)
 
@@ -152,10 +154,9 @@ func TestAFileStopsThisProcess(t *testing.T) {
 	_, err = d.start(queued.ID, "job-1")
 	require.ErrorIs(t, err, postroom.ErrHeld, "a link that leads nowhere is there")
 
-	d.ledger.cfg.StopFile = filepath.Join(file, "\x00")
-	_, err = d.start(queued.ID, "job-1")
+	odd := newDesk(t, db, func(c *Config) { c.StopFile = filepath.Join(file, "\x00") })
+	_, err = odd.start(queued.ID, "job-1")
 	require.ErrorContains(t, err, "cannot be looked at")
-	d.ledger.cfg.StopFile = file
 	require.NoError(t, os.Remove(file))
 	_, err = d.start(queued.ID, "job-1")
 	require.NoError(t, err)

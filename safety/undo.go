@@ -1,68 +1,39 @@
 package safety
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
-	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The types of undos: undo_<type> undoes an action, and redo_<type> undoes that.
-const (
-	undoPrefix = "undo_"
-	redoPrefix = "redo_"
-)
-
-// IsUndo reports whether t is the type of an undo: "undo_" and the type of the action that it undoes, or, of an undo of an
-// undo, "redo_" and the type of the first action.
-func IsUndo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), undoPrefix) || IsRedo(t) }
-
-// IsRedo reports whether t is the type of an undo of an undo.
-func IsRedo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), redoPrefix) }
-
-// Undone returns the type of the action that an undo of type t undoes, or does again. Any other type is returned unchanged.
-func Undone(t postroom.ActionType) postroom.ActionType {
-	return postroom.ActionType(strings.TrimPrefix(strings.TrimPrefix(string(t), undoPrefix), redoPrefix))
-}
-
-func undoType(t postroom.ActionType) postroom.ActionType {
-	if IsUndo(t) {
-		return redoPrefix + Undone(t)
-	}
-	return undoPrefix + t
-}
-
-// StartUndo records that the job undoes a completed action. It inserts an action of type undo_<type>, or redo_<type> if the
-// original is an undo, executing from the start, and links it to the original. Package undo decides whether the original can be
-// undone.
+// StartUndo records that the job undoes a completed action. It inserts an action of type undo_<type>, or redo_<type>
+// if the original is an undo, executing from the start, and links it to the original. Package undo decides whether
+// the original can be undone.
 //
-// An action has at most one undo that has not failed, been canceled or been undone itself. If that undo belongs to the same job,
-// StartUndo returns it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and
-// returns an [*UndoneError]. If the action is not what was decided, the error is [ErrAltered]. While another action of the message
-// is executing, StartUndo writes nothing and returns a [*postroom.BusyError]; while nothing may start, as with [Ledger.Start], a
-// [*postroom.HeldError].
+// An action has at most one undo that has not failed, been canceled or been undone itself. If that undo belongs to
+// the same job, StartUndo returns it, so that the job continues after a crash. If it belongs to another job,
+// StartUndo writes nothing and returns an [*UndoneError]. If the action is not what was decided, the error is
+// [ErrAltered]. While another action of the message is executing, StartUndo writes nothing and returns a
+// [*postroom.BusyError]; while nothing may start, as with [Ledger.Start], a [*postroom.HeldError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: the job's id is empty", originalID)
 	}
-	p, err := l.permit(ctx, tx, originalID)
+	p, err := l.keys.permit(ctx, tx, originalID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if err := l.heldByStop(&p.switchRow, true); err != nil {
+	if err := l.heldByStop(&p.stopped.Row, true); err != nil {
 		return postroom.Action{}, err
 	}
-	if err := l.checkpoint.check(ctx, tx, l.cfg.Audit); err != nil {
+	if err := l.checkpoint.Check(ctx, tx); err != nil {
 		return postroom.Action{}, err
 	}
 	original, err := p.value()
@@ -80,70 +51,25 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	case err != nil:
 		return postroom.Action{}, err
 	case live == nil:
-		return l.insertUndo(ctx, tx, p, original, jobID)
+		return l.actions.insertUndo(ctx, tx, p, original, jobID)
 	case live.JobID == jobID && live.State == postroom.ActionExecuting:
 		return *live, nil
 	}
 	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: *live}
 }
 
-// insertUndo records an undo of the action that p is the permit of.
-func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, original postroom.Action, jobID string) (postroom.Action, error) {
-	id, err := uuid7.New()
-	if err != nil {
-		return postroom.Action{}, err
-	}
-	undo := postroom.Action{
-		ID: id, AccountID: original.AccountID, MessageID: original.MessageID, DecisionID: original.DecisionID,
-		ProviderMessageID: original.ProviderMessageID,
-		Type:              undoType(original.Type), Parameters: original.Parameters,
-		State: postroom.ActionExecuting, JobID: jobID, ExecutedAt: queue.Now(tx),
-	}
-	sequence, err := l.lockMessage(ctx, tx, undo, "")
-	if errors.Is(err, postroom.ErrMessageBusy) {
-		return postroom.Action{}, cmp.Or(l.checkUndone(ctx, tx, original.ID), err)
-	}
-	if err != nil {
-		return postroom.Action{}, err
-	}
-	if _, err := tx.ExecContext(ctx, insertUndoLink, id, original.ID, dbtime.Of(queue.Now(tx))); err != nil {
-		return postroom.Action{}, fmt.Errorf("safety: link undo of action %s: %w", original.ID, err)
-	}
-	undo, inserted, err := l.insertAction(ctx, tx, undo, &p.decisionRow, sequence)
-	if err != nil {
-		return undo, err
-	}
-	return undo, l.auditAction(ctx, tx, &inserted.actionRow)
-}
-
-// voidLinks runs a statement that voids the links of an undo.
-func voidLinks(ctx context.Context, tx queue.Tx, statement, actionID string) error {
-	if _, err := tx.ExecContext(ctx, statement, dbtime.Of(queue.Now(tx)), actionID); err != nil {
-		return fmt.Errorf("safety: void the links of action %s: %w", actionID, err)
-	}
-	return nil
-}
-
-// RequestUndo puts it on record that the job is to undo the action, and who has requested it, which may be empty. It belongs to
-// the transaction that enqueues the job.
+// RequestUndo puts it on record that the job is to undo the action, and who has requested it, which may be empty. It
+// belongs to the transaction that enqueues the job.
 func (l *Ledger) RequestUndo(ctx context.Context, tx queue.Tx, originalID, jobID, by string) error {
 	original, err := findAction(ctx, tx, originalID)
 	if err != nil {
 		return err
 	}
-	return l.auditUndo(ctx, tx, original, jobID, dbvalue.Clean(by))
+	return l.audit.auditUndo(ctx, tx, original, jobID, dbvalue.Clean(by))
 }
 
-// checkUndone returns an [*UndoneError] if another transaction has started to undo the action in the meantime.
-func (l *Ledger) checkUndone(ctx context.Context, tx queue.Tx, originalID string) error {
-	live, err := l.LiveUndoTx(ctx, tx, originalID)
-	if err != nil || live == nil {
-		return err
-	}
-	return &UndoneError{OriginalID: originalID, Undo: *live}
-}
-
-// LiveUndo returns the undo of an action that is executing or completed and has not been undone itself; nil if there is none.
+// LiveUndo returns the undo of an action that is executing or completed and has not been undone itself; nil if there
+// is none.
 func (l *Ledger) LiveUndo(ctx context.Context, originalID string) (*postroom.Action, error) {
 	return liveUndo(ctx, l.cfg.DB.Reader(), originalID)
 }
@@ -153,19 +79,8 @@ func (l *Ledger) LiveUndoTx(ctx context.Context, tx queue.Tx, originalID string)
 	return liveUndo(ctx, tx, originalID)
 }
 
-func liveUndo(ctx context.Context, q dbquery.Querier, originalID string) (*postroom.Action, error) {
-	undo, err := get[actionRow, postroom.Action](ctx, q, selectLiveUndo, originalID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error, and no action
-	}
-	if err != nil {
-		return nil, fmt.Errorf("safety: read the undo of action %s: %w", originalID, err)
-	}
-	return &undo, nil
-}
-
-// Undos lists the undos of an action, newest first: at most one that counts (see [Ledger.LiveUndo]), and those that failed, were
-// canceled or were undone themselves.
+// Undos lists the undos of an action, newest first: at most one that counts (see [Ledger.LiveUndo]), and those that
+// failed, were canceled or were undone themselves.
 func (l *Ledger) Undos(ctx context.Context, originalID string) ([]postroom.Action, error) {
 	undos, err := all[actionRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectUndos, originalID)
 	if err != nil {
@@ -183,7 +98,7 @@ func (l *Ledger) SetReport(ctx context.Context, tx queue.Tx, actionID string, re
 	case n == 1:
 		return nil
 	}
-	_, err = l.tooLate(ctx, tx, actionID, "report about")
+	_, err = tooLate(ctx, tx, actionID, "report about")
 	return err
 }
 

@@ -12,23 +12,34 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The wake-up of a snooze changes the message as an action does, and therefore takes the lock of the message: no action starts
-// between its look at the message and its change. It is no action of its own, since nobody decides about it. What it has changed is
-// recorded with the snooze, with the number of its lock. A wake-up ends all snoozes that were executed before it.
+// The wake-up of a snooze changes the message as an action does, and therefore takes the lock of the message: no
+// action starts between its look at the message and its change. It is no action of its own, since nobody decides
+// about it. What it has changed is recorded with the snooze, with the number of its lock. A wake-up ends all snoozes
+// that were executed before it.
 
-// StartWakeUp gives the lock of a snoozed message to the job that wakes it, and returns what the audit log says about the snooze.
-// [Ledger.CompleteWakeUp] and [Ledger.StopWakeUp] end the lock. The same job may start again, and keeps its lock. A job whose
-// snooze is over does not get the lock.
+// WakeUps give the lock of a message to the job that wakes it. They belong to a [Ledger].
+type WakeUps struct {
+	db      queue.DB
+	keys    *signatures
+	actions *actions
+}
+
+// StartWakeUp gives the lock of a snoozed message to the job that wakes it, and returns what the audit log says about
+// the snooze. [Ledger.CompleteWakeUp] and [Ledger.StopWakeUp] end the lock. The same job may start again, and keeps
+// its lock. A job whose snooze is over does not get the lock.
 //
-// While an action of the message is executing, or another job wakes the message, the error is a [*postroom.BusyError], and nothing
-// is written. If that job has ended, [Ledger.Fail] takes the lock from it.
-func (l *Ledger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) (sleep postroom.Sleep, err error) {
-	p, err := l.permit(ctx, tx, snoozeID)
+// While an action of the message is executing, or another job wakes the message, the error is a
+// [*postroom.BusyError], and nothing is written. If that job has ended, [Ledger.Fail] takes the lock from it.
+func (w *WakeUps) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID,
+	jobID string) (sleep postroom.Sleep, err error) {
+	p, err := w.keys.permit(ctx, tx, snoozeID)
 	switch {
 	case err != nil:
 		return sleep, err
 	case p.Type != postroom.Snooze || jobID == "":
-		return sleep, fmt.Errorf("safety: wake the message of action %s, a %s: the action must be a snooze, and the job's id not empty", snoozeID, p.Type)
+		return sleep,
+			fmt.Errorf("safety: wake the message of action %s, a %s: the action must be a snooze, and the job's id not empty",
+				snoozeID, p.Type)
 	case p.State == postroom.ActionExecuting:
 		return sleep, &postroom.BusyError{MessageID: p.MessageID, ActionID: p.ID, JobID: p.JobID}
 	}
@@ -36,9 +47,9 @@ func (l *Ledger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID s
 	if err != nil {
 		return sleep, err
 	}
-	turn, err := l.wakeUpLock(ctx, tx, a, jobID)
+	turn, err := wakeUpLock(ctx, tx, a, jobID)
 	if errors.Is(err, sql.ErrNoRows) {
-		turn, err = l.lockMessage(ctx, tx, a, jobID)
+		turn, err = lockMessage(ctx, tx, a, jobID)
 	}
 	if err != nil {
 		return sleep, err
@@ -50,14 +61,15 @@ func (l *Ledger) StartWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID s
 	sleep = sleepOf(past, snoozeID, p.Sequence.Int64)
 	sleep.Turn = turn
 	if sleep.Over {
-		return sleep, l.unlockMessage(ctx, tx, a)
+		return sleep, unlockMessage(ctx, tx, a)
 	}
 	return sleep, nil
 }
 
-// Sleep is what [Ledger.StartWakeUp] returns about a snooze, for a job that cannot have the lock of the message. Its Turn is 0.
-func (l *Ledger) Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, error) {
-	db := l.cfg.DB.Reader()
+// Sleep is what [Ledger.StartWakeUp] returns about a snooze, for a job that cannot have the lock of the message. Its
+// Turn is 0.
+func (w *WakeUps) Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, error) {
+	db := w.db.Reader()
 	snooze, err := findAction(ctx, db, snoozeID)
 	if err != nil {
 		return postroom.Sleep{}, err
@@ -74,7 +86,8 @@ func (l *Ledger) Sleep(ctx context.Context, snoozeID string) (postroom.Sleep, er
 }
 
 // wakeUpLock returns the lock that the wake-up of a snooze has; [sql.ErrNoRows] if it has none.
-func (l *Ledger) wakeUpLock(ctx context.Context, tx queue.Tx, snooze postroom.Action, jobID string) (turn int64, err error) {
+func wakeUpLock(ctx context.Context, tx queue.Tx, snooze postroom.Action,
+	jobID string) (turn int64, err error) {
 	err = dbquery.Get(ctx, tx, &turn, selectWakeUpLock, snooze.AccountID, snooze.MessageID, snooze.ID, jobID)
 	if err != nil {
 		err = fmt.Errorf("safety: read the lock of the wake-up of action %s: %w", snooze.ID, err)
@@ -117,10 +130,11 @@ func undoneIn(past []Past) map[string]bool {
 	return undone
 }
 
-// CompleteWakeUp records with a snooze how its job has woken the message, and ends the lock of the job, which must have it. If the
-// snooze has not been completed, nothing is recorded, since it cannot be undone.
-func (l *Ledger) CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string, woken postroom.WakeUp) error {
-	p, err := l.lockPermit(ctx, tx, snoozeID)
+// CompleteWakeUp records with a snooze how its job has woken the message, and ends the lock of the job, which must
+// have it. If the snooze has not been completed, nothing is recorded, since it cannot be undone.
+func (w *WakeUps) CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string,
+	woken postroom.WakeUp) error {
+	p, err := w.keys.lockPermit(ctx, tx, snoozeID)
 	if err != nil {
 		return err
 	}
@@ -128,7 +142,7 @@ func (l *Ledger) CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobI
 	if err != nil {
 		return err
 	}
-	if woken.Turn, err = l.wakeUpLock(ctx, tx, a, jobID); err != nil {
+	if woken.Turn, err = wakeUpLock(ctx, tx, a, jobID); err != nil {
 		return err
 	}
 	if a.State == postroom.ActionCompleted && a.UndoHint != nil {
@@ -137,18 +151,18 @@ func (l *Ledger) CompleteWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobI
 		if next.UndoHint, err = encodeHint(a.UndoHint); err != nil {
 			return err
 		}
-		if _, err := l.store(ctx, tx, &p.actionRow, &next, "record the wake-up of"); err != nil {
+		if _, err := w.actions.store(ctx, tx, &p.actionRow, &next, "record the wake-up of"); err != nil {
 			return err
 		}
 	}
-	return l.unlockMessage(ctx, tx, a)
+	return unlockMessage(ctx, tx, a)
 }
 
 // StopWakeUp ends the lock of a job that has not woken the message. It is no error if the job does not have the lock.
-func (l *Ledger) StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) error {
+func (w *WakeUps) StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID string) error {
 	a, err := findAction(ctx, tx, snoozeID)
 	if err == nil {
-		_, err = l.wakeUpLock(ctx, tx, a, jobID)
+		_, err = wakeUpLock(ctx, tx, a, jobID)
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -156,12 +170,12 @@ func (l *Ledger) StopWakeUp(ctx context.Context, tx queue.Tx, snoozeID, jobID st
 	case err != nil:
 		return err
 	}
-	return l.unlockMessage(ctx, tx, a)
+	return unlockMessage(ctx, tx, a)
 }
 
-// failWakeUp takes the lock from the wake-up of an action that has ended. If the wake-up has no lock, it returns the error about
-// the action.
-func (l *Ledger) failWakeUp(ctx context.Context, tx queue.Tx, snooze postroom.Action, ended error) error {
+// failWakeUp takes the lock from the wake-up of an action that has ended. If the wake-up has no lock, it returns the
+// error about the action.
+func failWakeUp(ctx context.Context, tx queue.Tx, snooze postroom.Action, ended error) error {
 	result, err := tx.ExecContext(ctx, unlockWakeUp, snooze.AccountID, snooze.MessageID, snooze.ID)
 	if err != nil {
 		return fmt.Errorf("safety: end the lock of the wake-up of action %s: %w", snooze.ID, err)

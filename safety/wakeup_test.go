@@ -22,7 +22,8 @@ func (d *desk) asleep(n int) (snoozes []postroom.Action) {
 		a := d.record(msg, dec)
 		_, err := d.start(a.ID, "job-1")
 		require.NoError(d.t, err)
-		require.NoError(d.t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &before, After: &after}))
+		require.NoError(d.t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &before,
+			After: &after}))
 		snoozes = append(snoozes, d.get(a.ID))
 	}
 	return snoozes
@@ -123,13 +124,15 @@ func TestWhichSnoozeCounts(t *testing.T) {
 	image := postroom.NewSnapshot(nil)
 	undo, err := d.startUndo(s[2].ID, "job-1")
 	require.NoError(t, err)
-	require.NoError(t, d.complete(undo.ID, postroom.UndoHint{InverseAction: postroom.Snooze, Before: &image, After: &image}))
+	require.NoError(t, d.complete(undo.ID, postroom.UndoHint{InverseAction: postroom.Snooze, Before: &image,
+		After: &image}))
 	require.Equal(t, postroom.Sleep{Later: []string{s[1].ID}}, sleepOf(s[0]))
 	require.True(t, sleepOf(s[2]).Over)
 
 	redo, err := d.startUndo(undo.ID, "job-1")
 	require.NoError(t, err)
-	require.NoError(t, d.complete(redo.ID, postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Before: &image, After: &image}))
+	require.NoError(t, d.complete(redo.ID, postroom.UndoHint{InverseAction: postroom.None, Irreversible: true,
+		Before: &image, After: &image}))
 	require.Equal(t, postroom.Sleep{Later: []string{s[2].ID}}, sleepOf(s[1]))
 
 	_, err = d.startWakeUp(s[1].ID, "wake-1")

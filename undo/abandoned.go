@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -16,7 +17,7 @@ func (u *Undoer) endOf(ctx context.Context, actionID string) (postroom.ActionEnd
 	if box, ok := u.mailbox.(Ender); ok {
 		return box.End(ctx, a)
 	}
-	return postroom.ActionEnd{State: postroom.ActionFailed, Reason: "its job ended before it did"}, nil
+	return postroom.ActionEnd{State: postroom.ActionFailed, Reason: attempts.JobEnded}, nil
 }
 
 func (u *Undoer) end(ctx context.Context, tx queue.Tx, actionID string, end postroom.ActionEnd) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
@@ -21,10 +22,11 @@ var _ undo.Ender = (*gmail.Mailbox)(nil)
 
 // newSender is a house whose actions may send.
 func newSender(t *testing.T, db queue.DB) *house {
-	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: outbox.Kinds()})
 	require.NoError(t, err)
 	h := newHouseIn(t, db, kinds)
-	h.gmail.Outbox, err = gmail.NewOutbox(gmail.OutboxConfig{Store: h.store, Clients: h.gmail.Clients, Ledger: h.ledger, Settle: time.Millisecond})
+	h.gmail.Outbox, err = outbox.New(outbox.Config{Store: h.store, Clients: h.gmail.Clients, Ledger: h.ledger,
+		Settle: time.Millisecond})
 	require.NoError(t, err)
 	return h
 }
@@ -34,7 +36,7 @@ func (h *house) abandonedForward(msg *postroom.Message, cut gmailtest.Cut) (acti
 	h.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Cut: cut},
 		gmailtest.Fault{Method: gmailtest.MessagesList, Status: http.StatusServiceUnavailable, Times: -1})
 	require.NoError(h, h.queue.DB().Write(h.Context(), func(ctx context.Context, tx queue.Tx) error {
-		a, err := h.ledger.Record(msg, postroom.Decision{
+		a, err := h.ledger.Record(ctx, msg, postroom.Decision{
 			Action: postroom.Forward, Parameters: postroom.Parameters{"to": "zoe@example.com"}, Confidence: 1, Rationale: "test",
 			Source: postroom.SourceDeterministic, RuleID: "rule-1",
 		})(ctx, tx)
@@ -44,7 +46,7 @@ func (h *house) abandonedForward(msg *postroom.Message, cut gmailtest.Cut) (acti
 		}
 		return err
 	}))
-	jobID = h.runUntilRetried(string(gmail.JobOutboundSend))
+	jobID = h.runUntilRetried(string(outbox.JobSend))
 	require.NoError(h, h.queue.Cancel(h.Context(), jobID))
 	h.server.ClearFaults()
 	require.Equal(h, postroom.ActionExecuting, h.action(actionID).State)
@@ -53,7 +55,8 @@ func (h *house) abandonedForward(msg *postroom.Message, cut gmailtest.Cut) (acti
 
 // runUntilRetried works until a job of the type is to run again, and returns its id.
 func (h *house) runUntilRetried(jobType string) string {
-	events, err := h.queue.Subscribe(queue.EventFilter{Types: []string{jobType}, Kinds: []queue.EventKind{queue.EventRetried}})
+	events, err := h.queue.Subscribe(queue.EventFilter{Types: []string{jobType},
+		Kinds: []queue.EventKind{queue.EventRetried}})
 	require.NoError(h, err)
 	defer events.Close()
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond})
@@ -101,8 +104,8 @@ func (h *house) purgeSent() {
 	}
 }
 
-// The jobs that may find that the job of another action of the message has ended: that of an action, and that of an undo. Each
-// returns its own id.
+// The jobs that may find that the job of another action of the message has ended: that of an action, and that of an
+// undo. Each returns its own id.
 var nextJobs = map[string]func(h *house, msg *postroom.Message, starred string) string{
 	string(gmail.JobAction): func(h *house, msg *postroom.Message, _ string) string {
 		action := h.decide(msg, postroom.Archive, "")
@@ -118,8 +121,8 @@ var nextJobs = map[string]func(h *house, msg *postroom.Message, starred string) 
 	},
 }
 
-// TestAnAbandonedSendIsLookedFor: the next job of the message ends the action whose job has ended, and finds out before whether it has
-// sent the message.
+// TestAnAbandonedSendIsLookedFor: the next job of the message ends the action whose job has ended, and finds out
+// before whether it has sent the message.
 func TestAnAbandonedSendIsLookedFor(t *testing.T) {
 	tests := map[string]struct {
 		cut    gmailtest.Cut
@@ -190,7 +193,8 @@ func TestLookingForAnAbandonedSendSpendsNoAttempt(t *testing.T) {
 
 // TestAnAbandonedStepOfTheHostsOwnIsAPersons to look at: nobody else knows what it has announced.
 func TestAnAbandonedStepOfTheHostsOwnIsAPersons(t *testing.T) {
-	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{{Type: "pay", Job: "pay", Summary: "pay the bill"}}})
+	kinds, err := postroom.NewKinds(
+		postroom.KindsConfig{Add: []postroom.Kind{{Type: "pay", Job: "pay", Summary: "pay the bill"}}})
 	require.NoError(t, err)
 	h := newHouseOf(t, kinds)
 	_, msg := h.letter("bill")
@@ -206,5 +210,5 @@ func TestAnAbandonedStepOfTheHostsOwnIsAPersons(t *testing.T) {
 	h.run()
 	a := h.action(pay)
 	require.Equal(t, postroom.ActionFailed, a.State)
-	require.Contains(t, a.Error, "it had announced a step that cannot be taken back: find out whether it was taken")
+	require.Contains(t, a.Error, "it had declared a step that cannot be taken back: find out whether it was taken")
 }

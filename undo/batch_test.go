@@ -20,7 +20,8 @@ func TestUndoOfMany(t *testing.T) {
 		}
 		h.request(ids[0])
 		h.run()
-		deleted := h.complete(h.record(postroom.Delete).ID, postroom.UndoHint{InverseAction: postroom.None, Irreversible: true})
+		deleted := h.complete(h.record(postroom.Delete).ID, postroom.UndoHint{InverseAction: postroom.None,
+			Irreversible: true})
 		h.record(postroom.Archive) // is not completed
 
 		byRule := safety.Filter{Rule: "rule-1", Since: time.Now().Add(-time.Hour)}
@@ -64,7 +65,8 @@ func TestWhatSelectsNothingIsRefused(t *testing.T) {
 		} {
 			_, err := h.undoer.RequestAll(t.Context(), f, false)
 			require.ErrorContains(t, err, want)
-			for _, list := range []iter.Seq2[undo.Result, error]{h.undoer.PlanAll(t.Context(), f, false), h.undoer.ReportAll(t.Context(), f, false)} {
+			for _, list := range []iter.Seq2[undo.Result, error]{h.undoer.PlanAll(t.Context(), f, false),
+				h.undoer.ReportAll(t.Context(), f, false)} {
 				for _, err := range list {
 					require.ErrorContains(t, err, want)
 				}

@@ -85,7 +85,7 @@ func archive(ctx context.Context, db *sqlite.DB, ledger *safety.Ledger, box *mai
 	before, after := postroom.NewSnapshot([]string{"INBOX"}), postroom.NewSnapshot(nil)
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		msg := &postroom.Message{ID: "message-1", AccountID: "account-1"}
-		action, err := ledger.Record(msg, postroom.Decision{
+		action, err := ledger.Record(ctx, msg, postroom.Decision{
 			Action: postroom.Archive, Confidence: 1, Rationale: "a newsletter", Source: postroom.SourceDeterministic,
 		})(ctx, tx)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// failed makes the undo failed if no attempt follows the error, and returns the result of the handler. A failed undo does not
-// keep the action from being undone: see [safety.Ledger.StartUndo].
+// failed makes the undo failed if no attempt follows the error, and returns the result of the handler. A failed undo
+// does not keep the action from being undone: see [safety.Ledger.StartUndo].
 func (u *Undoer) failed(ctx context.Context, w *queue.Work[ActionPayload], undoID string, cause error) error {
 	if ctx.Err() != nil {
 		return cause // the job is stopped or canceled, and its end is not ours to write
@@ -30,7 +30,8 @@ func (u *Undoer) failed(ctx context.Context, w *queue.Work[ActionPayload], undoI
 	return errors.Join(cause, err)
 }
 
-// reasonOf returns the reason that is stored with a failed undo. That a message is gone is said alike of all; the job has the details.
+// reasonOf returns the reason that is stored with a failed undo. That a message is gone is said alike of all; the job
+// has the details.
 func reasonOf(cause error) string {
 	if errors.Is(cause, postroom.ErrMessageGone) {
 		return postroom.ErrMessageGone.Error()

@@ -88,7 +88,8 @@ func TestVerdictsOfTheMailbox(t *testing.T) {
 		require.Equal(t, "no such label", h.undos(forbidden.ID)[0].Error)
 
 		limited := h.acted([]string{"INBOX"}, []string{"Label_1"})
-		h.box.applyFaults = append(faults(attempts.Unattended-1), queue.Defer(errors.New("too many requests"), time.Millisecond))
+		h.box.applyFaults = append(faults(attempts.Unattended-1),
+			queue.Defer(errors.New("too many requests"), time.Millisecond))
 		receipt = h.request(limited.ID)
 		h.run()
 		job := h.job(receipt.ID)
@@ -147,7 +148,9 @@ func TestKilledAfterTheCall(t *testing.T) {
 			begun, err = h.ledger.StartUndo(ctx, tx, a.ID, receipt.ID)
 			return err
 		})
-		_, err = queue.Step(t.Context(), jobs[0], "image "+begun.ID, func(context.Context) (any, error) { return h.box.image(a.MessageID), nil })
+		_, err = queue.Step(t.Context(), jobs[0], "image "+begun.ID, func(context.Context) (any, error) {
+			return h.box.image(a.MessageID), nil
+		})
 		require.NoError(t, err)
 		h.box.change(a.MessageID, postroom.LabelChange{Add: []string{"INBOX"}, Remove: []string{"Label_1"}})
 
@@ -177,8 +180,9 @@ func TestAnOwnerThatEndedIsReplaced(t *testing.T) {
 		})
 
 		// While it lives, another job is refused.
-		other, err := h.queue.Enqueue(t.Context(), undo.JobAction.New(undo.ActionPayload{AccountID: account, OriginalActionID: a.ID},
-			&queue.Options{Priority: 1}))
+		other, err := h.queue.Enqueue(t.Context(),
+			undo.JobAction.New(undo.ActionPayload{AccountID: account, OriginalActionID: a.ID},
+				&queue.Options{Priority: 1}))
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		once := func(next queue.HandlerFunc) queue.HandlerFunc {

@@ -66,9 +66,10 @@ func (h *fixture) record(action postroom.ActionType) postroom.Action {
 	var a postroom.Action
 	h.write(func(ctx context.Context, tx queue.Tx) (err error) {
 		msg := &postroom.Message{ID: uuid.NewString(), AccountID: account}
-		a, err = h.ledger.Record(msg, postroom.Decision{
-			Action: action, Parameters: postroom.Parameters{"label": "Label_1", "amount": 1, "units": "days"}, Confidence: 1, Rationale: "test",
-			Source: postroom.SourceDeterministic, RuleID: "rule-1",
+		a, err = h.ledger.Record(ctx, msg, postroom.Decision{
+			Action: action, Parameters: postroom.Parameters{"label": "Label_1", "amount": 1, "units": "days"}, Confidence: 1,
+			Rationale: "test",
+			Source:    postroom.SourceDeterministic, RuleID: "rule-1",
 		})(ctx, tx)
 		if err == nil && a.State == postroom.ActionPendingApproval {
 			a, err = h.ledger.Approve(ctx, tx, a.ID, "ann")

@@ -51,12 +51,14 @@ func newHouseIn(t *testing.T, db queue.DB, kinds *postroom.Kinds) *house {
 	var err error
 	h.store, err = mailstore.New(mailstore.Config{DB: db})
 	require.NoError(t, err)
-	h.queue, err = queue.New(db, &queue.Config{Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond}})
+	h.queue, err = queue.New(db, &queue.Config{Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1,
+		Cap: time.Millisecond}})
 	require.NoError(t, err)
-	h.ledger, err = safety.NewLedger(safety.Config{DB: db, Kinds: kinds, Execute: func(ctx context.Context, tx queue.Tx, a postroom.Action) error {
-		_, err := h.queue.EnqueueTx(ctx, tx, gmail.NewActionJob(a.AccountID, a.ID))
-		return err
-	}})
+	h.ledger, err = safety.NewLedger(
+		safety.Config{DB: db, Kinds: kinds, Execute: func(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+			_, err := h.queue.EnqueueTx(ctx, tx, gmail.NewActionJob(a.AccountID, a.ID))
+			return err
+		}})
 	require.NoError(t, err)
 	transport := &http.Transport{DisableKeepAlives: true}
 	client, err := gmailapi.NewClient(gmailapi.ClientConfig{
@@ -66,7 +68,7 @@ func newHouseIn(t *testing.T, db queue.DB, kinds *postroom.Kinds) *house {
 		}},
 	})
 	require.NoError(t, err)
-	clients := gmail.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil })
+	clients := gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return client, nil })
 	mailbox, err := gmail.NewMailbox(gmail.MailboxConfig{Store: h.store, Clients: clients})
 	require.NoError(t, err)
 	h.gmail = gmail.Config{Store: h.store, Clients: clients, Ledger: h.ledger, Kinds: kinds}
@@ -76,7 +78,7 @@ func newHouseIn(t *testing.T, db queue.DB, kinds *postroom.Kinds) *house {
 	h.undoer, err = undo.NewUndoer(h.undo)
 	require.NoError(t, err)
 	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
-		h.account, err = h.store.EnsureAccount(ctx, tx, h.server.Email())
+		h.account, err = h.store.EnsureAccount(ctx, tx, h.server.Email(), time.Time{})
 		return err
 	}))
 	return h
@@ -117,7 +119,8 @@ func (h *house) decide(msg *postroom.Message, action postroom.ActionType, label 
 	return h.decideBy("rule-1", msg, action, label)
 }
 
-func (h *house) decideBy(rule string, msg *postroom.Message, action postroom.ActionType, label string) (actionID string) {
+func (h *house) decideBy(rule string, msg *postroom.Message, action postroom.ActionType,
+	label string) (actionID string) {
 	require.NoError(h, h.queue.DB().Write(h.Context(), func(ctx context.Context, tx queue.Tx) error {
 		d := postroom.Decision{
 			Action: action, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, RuleID: rule,
@@ -129,7 +132,7 @@ func (h *house) decideBy(rule string, msg *postroom.Message, action postroom.Act
 		case label != "":
 			d.Parameters = postroom.Parameters{postroom.ParamLabel: label}
 		}
-		a, err := h.ledger.Record(msg, d)(ctx, tx)
+		a, err := h.ledger.Record(ctx, msg, d)(ctx, tx)
 		if err == nil && a.State == postroom.ActionPendingApproval {
 			_, err = h.ledger.Approve(ctx, tx, a.ID, "ann")
 		}
@@ -139,8 +142,9 @@ func (h *house) decideBy(rule string, msg *postroom.Message, action postroom.Act
 	return actionID
 }
 
-// TestAPersonsHandsInsideTheRetry: the answer of an action is lost after its effect, and before it is tried again a person stars
-// the message and reads it, or does the same with other labels. The undo takes back the action's own change, and theirs stays.
+// TestAPersonsHandsInsideTheRetry: the answer of an action is lost after its effect, and before it is tried again a
+// person stars the message and reads it, or does the same with other labels. The undo takes back the action's own
+// change, and theirs stays.
 func TestAPersonsHandsInsideTheRetry(t *testing.T) {
 	h := newHouse(t)
 	require.NoError(t, h.server.CreateLabels(t.Context(), "Bills"))
@@ -182,7 +186,9 @@ func TestAPersonsHandsInsideTheRetry(t *testing.T) {
 			want: []string{"TRASH", "UNREAD"},
 		},
 		{
-			action: postroom.Snooze, before: func(id string) error { return person.Archive(ctx, id) }, amid: []func(string) error{star},
+			action: postroom.Snooze, before: func(id string) error {
+				return person.Archive(ctx, id)
+			}, amid: []func(string) error{star},
 			want: []string{"STARRED", "UNREAD"},
 		},
 		{
@@ -199,7 +205,8 @@ func TestAPersonsHandsInsideTheRetry(t *testing.T) {
 				tc.method = gmailtest.MessagesModify
 			}
 			gate := gmailtest.NewGate()
-			h.server.Fault(gmailtest.Fault{Method: tc.method, Cut: gmailtest.CutAfter}, gmailtest.Fault{Method: tc.method, Nth: 2, Gate: gate})
+			h.server.Fault(gmailtest.Fault{Method: tc.method, Cut: gmailtest.CutAfter},
+				gmailtest.Fault{Method: gmailtest.MessagesGet, Nth: 2, Gate: gate}) // which the next attempt reads first
 			defer h.server.ClearFaults()
 			done := make(chan error, 1)
 			go func() {
@@ -247,7 +254,8 @@ func TestConcurrentActionsOfAMessage(t *testing.T) {
 	}
 }
 
-// TestTheMessageThatWasDecidedAbout is the one that is changed, sent on and restored, though somebody swaps Gmail's ids in the database.
+// TestTheMessageThatWasDecidedAbout is the one that is changed, sent on and restored, though somebody swaps Gmail's
+// ids in the database.
 func TestTheMessageThatWasDecidedAbout(t *testing.T) {
 	h := newHouse(t)
 	id, msg := h.letter("an offer")
@@ -255,7 +263,8 @@ func TestTheMessageThatWasDecidedAbout(t *testing.T) {
 	swap := func() {
 		require.NoError(t, h.queue.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			for _, each := range [][2]string{{"x", msg.ID}, {id, victim.ID}, {other, msg.ID}} {
-				if _, err := tx.ExecContext(ctx, `UPDATE messages SET provider_message_id = $1 WHERE id = $2`, each[0], each[1]); err != nil {
+				if _, err := tx.ExecContext(ctx, `UPDATE messages SET provider_message_id = $1 WHERE id = $2`, each[0],
+					each[1]); err != nil {
 					return err
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/stop"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -18,7 +19,7 @@ func TestAnUndoWaitsWhileAllIsStopped(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, nil)
 		h.write(func(ctx context.Context, tx queue.Tx) error {
-			return h.ledger.Stop(ctx, tx, "ann", safety.StopOptions{})
+			return h.ledger.Switch().Stop(ctx, tx, "ann", stop.Options{})
 		})
 		requested := h.request(a.ID)
 		h.runUntilRetried(t, requested.ID)
@@ -26,7 +27,7 @@ func TestAnUndoWaitsWhileAllIsStopped(t *testing.T) {
 		require.Empty(t, h.undos(a.ID))
 		require.Empty(t, h.box.image(a.MessageID).LabelIDs)
 
-		h.write(func(ctx context.Context, tx queue.Tx) error { return h.ledger.Resume(ctx, tx, "ann", "") })
+		h.write(func(ctx context.Context, tx queue.Tx) error { return h.ledger.Switch().Resume(ctx, tx, "ann", "") })
 		queuetest.PromoteScheduled(t, h.queue)
 		h.run()
 		require.Equal(t, queue.StateCompleted, h.job(requested.ID).State)
@@ -36,7 +37,8 @@ func TestAnUndoWaitsWhileAllIsStopped(t *testing.T) {
 
 // runUntilRetried runs jobs until one has been put off.
 func (h *fixture) runUntilRetried(t *testing.T, jobID string) {
-	events, err := h.queue.Subscribe(queue.EventFilter{JobIDs: []string{jobID}, Kinds: []queue.EventKind{queue.EventRetried}})
+	events, err := h.queue.Subscribe(queue.EventFilter{JobIDs: []string{jobID},
+		Kinds: []queue.EventKind{queue.EventRetried}})
 	require.NoError(t, err)
 	defer events.Close()
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond})

@@ -8,12 +8,14 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A history is the sequence of layers that led to the labels of a message: the labels before the first action, then the change of
-// each action and, if an image shows a change that no action explains, that change. To undo an action is to omit its layer; a
-// label is then as the last of the other layers that touch it has set it. So the order of undos does not matter.
+// A history is the sequence of layers that led to the labels of a message: the labels before the first action, then
+// the change of each action and, if a snapshot shows a change that no action explains, that change. To undo an action
+// is to omit its layer; a label is then as the last of the other layers that touch it has set it. So the order of
+// undos does not matter.
 //
-// A wake-up has a layer as well. It ends all snoozes before it, and is omitted when they all are: without them there would have
-// been nothing to wake, and while one of them is left the message must not sleep on without anything to wake it.
+// A wake-up has a layer as well. It ends all snoozes before it, and is omitted when they all are: without them there
+// would have been nothing to wake, and while one of them is left the message must not sleep on without anything to
+// wake it.
 type history struct {
 	layers []layer
 	now    postroom.Snapshot // after all layers
@@ -30,9 +32,9 @@ type layer struct {
 	change   postroom.LabelChange
 }
 
-// replay makes the history of a message from its past actions, in the order in which they were executed. The wake-ups that the
-// ledger has on record take their turns among them. Of an action that has ended without such a record, as ended has it, the end is
-// the reverse of its change, made at once.
+// replay makes the history of a message from its past actions, in the order in which they were executed. The wake-ups
+// that the ledger has on record take their turns among them. Of an action that has ended without such a record, as
+// ended has it, the end is the reverse of its change, made at once.
 func replay(past []safety.Past, ended map[string]bool) *history {
 	h := &history{begun: make(map[string]int), undoes: make(map[string]string), out: make(map[string]bool)}
 	wakeUps := wakeUpsIn(past)
@@ -77,7 +79,7 @@ func (h *history) wake(w *postroom.WakeUp) {
 	h.asleep = nil
 }
 
-// observe adds a layer for the part of the image that the other layers do not explain.
+// observe adds a layer for the part of the snapshot that the other layers do not explain.
 func (h *history) observe(seen postroom.Snapshot) {
 	if change := seen.ChangeFrom(h.now); !change.IsZero() {
 		h.add(layer{change: whole(change, seen)})
@@ -125,20 +127,20 @@ func (h *history) undo(actionID string) {
 	} else {
 		h.out[actionID] = true
 	}
-	h.now = h.image(len(h.layers), everybody)
+	h.now = h.snapshot(len(h.layers), everybody)
 }
 
 func everybody(int, layer) bool { return true }
 
-// image returns the message after the selected layers among the first n that are not omitted.
-func (h *history) image(n int, selected func(i int, l layer) bool) postroom.Snapshot {
-	var image postroom.Snapshot
+// snapshot returns the message after the selected layers among the first n that are not omitted.
+func (h *history) snapshot(n int, selected func(i int, l layer) bool) postroom.Snapshot {
+	var snapshot postroom.Snapshot
 	for i, l := range h.layers[:n] {
 		if !h.omits(l) && selected(i, l) {
-			image = image.Apply(l.change)
+			snapshot = snapshot.Apply(l.change)
 		}
 	}
-	return image
+	return snapshot
 }
 
 func (h *history) omits(l layer) bool {
@@ -148,23 +150,23 @@ func (h *history) omits(l layer) bool {
 	return !slices.ContainsFunc(l.ends, func(id string) bool { return !h.out[id] })
 }
 
-// plan returns the report of an undo of the past action when the message has the image now. The history is as after the undo
-// then.
+// plan returns the report of an undo of the past action when the message has the snapshot now. The history is as after
+// the undo then.
 func (h *history) plan(actionID string, now postroom.Snapshot) Report {
 	h.observe(now)
 	begun := h.begun[actionID]
 	ours := func(i int, l layer) bool { return l.actionID != "" || l.ends != nil || i < begun }
 	r := Report{Preserved: []ExternalChange{}}
-	r.leave(now.ChangeFrom(h.image(len(h.layers), ours)))
+	r.leave(now.ChangeFrom(h.snapshot(len(h.layers), ours)))
 
 	reached := begun
 	if _, isUndo := h.undoes[actionID]; !isUndo {
 		reached++ // its own layer
 	}
-	then := h.image(reached, everybody)
+	then := h.snapshot(reached, everybody)
 	h.undo(actionID)
 	r.Restored = h.now.ChangeFrom(now)
-	undone := h.image(reached, everybody).ChangeFrom(then)
+	undone := h.snapshot(reached, everybody).ChangeFrom(then)
 	r.Skipped = without(now.Apply(undone).ChangeFrom(now), r.Restored)
 	return r
 }

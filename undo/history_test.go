@@ -24,7 +24,8 @@ func removes(labels ...string) postroom.LabelChange { return postroom.LabelChang
 
 // kinds are the changes of actions.
 var kinds = []postroom.LabelChange{
-	removes("INBOX"), adds("INBOX"), adds("TRASH"), removes("TRASH"), adds("STARRED"), removes("STARRED"), adds("UNREAD"), removes("UNREAD"),
+	removes("INBOX"), adds("INBOX"), adds("TRASH"), removes("TRASH"), adds("STARRED"), removes("STARRED"),
+	adds("UNREAD"), removes("UNREAD"),
 	adds("Label_1"), removes("Label_1"),
 	{Add: []string{"Label_1"}, Remove: []string{"INBOX"}}, {Add: []string{"Label_2"}, Remove: []string{"INBOX"}},
 }
@@ -52,7 +53,8 @@ type world struct {
 
 func newWorld(labels ...string) *world {
 	i := postroom.NewSnapshot(labels)
-	w := &world{message: i, done: make(map[string]int), out: make(map[int]bool), live: make(map[string]string), woken: make(map[int][]string)}
+	w := &world{message: i, done: make(map[string]int), out: make(map[int]bool), live: make(map[string]string),
+		woken: make(map[int][]string)}
 	w.notice()
 	return w
 }
@@ -196,6 +198,36 @@ func TestInWhateverOrderActionsAreUndone(t *testing.T) {
 			steps:  []step{func(w *world) { w.act(kinds[10]) }, func(w *world) { w.act(adds("TRASH")) }, first},
 			want:   []string{"TRASH"},
 		},
+		"thrown away, taken out of the trash by a person, undone": {
+			before: []string{"INBOX"},
+			steps: []step{func(w *world) { w.act(adds("TRASH")) },
+				func(w *world) { w.message = w.message.Apply(removes("TRASH")) }, first},
+		},
+		"thrown away, moved into the inbox by a person, undone": {
+			before: []string{"STARRED"},
+			steps: []step{func(w *world) { w.act(adds("TRASH")) },
+				func(w *world) {
+					w.message = w.message.Apply(postroom.LabelChange{Add: []string{"INBOX"}, Remove: []string{"TRASH", "SPAM"}})
+				}, first},
+			want: []string{"INBOX", "STARRED"},
+		},
+		"archived, thrown away, taken out of the trash by a person, both undone, oldest first": {
+			before: []string{"INBOX"},
+			steps: []step{func(w *world) { w.act(removes("INBOX")) }, func(w *world) { w.act(adds("TRASH")) },
+				func(w *world) { w.message = w.message.Apply(removes("TRASH")) }, first, second},
+		},
+		"archived, thrown away, taken out of the trash by a person, both undone, newest first": {
+			before: []string{"INBOX"},
+			steps: []step{func(w *world) { w.act(removes("INBOX")) }, func(w *world) { w.act(adds("TRASH")) },
+				func(w *world) { w.message = w.message.Apply(removes("TRASH")) }, second, first},
+		},
+		"archived, thrown away and taken out of the trash by a person before anybody looks, undone": {
+			before: []string{"INBOX"},
+			steps: []step{func(w *world) { w.act(removes("INBOX")) }, func(w *world) {
+				w.message = w.message.Apply(adds("TRASH")).Apply(removes("TRASH"))
+			}, first},
+			want: []string{"INBOX"},
+		},
 		"read, unread; both undone in that order": {
 			before: []string{"UNREAD"},
 			steps:  []step{func(w *world) { w.act(removes("UNREAD")) }, func(w *world) { w.act(adds("UNREAD")) }, first, second},
@@ -225,7 +257,9 @@ func TestInWhateverOrderActionsAreUndone(t *testing.T) {
 		"archived, undone, starred by a person, the undo undone, and undone again": {
 			before: []string{"INBOX"},
 			steps: []step{
-				func(w *world) { w.act(removes("INBOX")) }, first, func(w *world) { w.message = w.message.Apply(adds("STARRED")) }, second, first,
+				func(w *world) {
+					w.act(removes("INBOX"))
+				}, first, func(w *world) { w.message = w.message.Apply(adds("STARRED")) }, second, first,
 			},
 			want: []string{"INBOX", "STARRED"},
 		},
@@ -240,11 +274,13 @@ func TestInWhateverOrderActionsAreUndone(t *testing.T) {
 	}
 }
 
-// TestUndoIsAsIfItHadNeverBeen: actions, people's changes before, between and amid them, wake-ups, undos and undos of undos in any order
-// leave the message as it would be without what is undone; and when all is undone, as people's changes alone have made it.
+// TestUndoIsAsIfItHadNeverBeen: actions, people's changes before, between and amid them, wake-ups, undos and undos of
+// undos in any order leave the message as it would be without what is undone; and when all is undone, as people's
+// changes alone have made it.
 func TestUndoIsAsIfItHadNeverBeen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(rapid.SliceOfDistinct(rapid.SampledFrom([]string{"INBOX", "UNREAD", "STARRED", "Label_1"}), rapid.ID).Draw(t, "labels")...)
+		w := newWorld(rapid.SliceOfDistinct(rapid.SampledFrom([]string{"INBOX", "UNREAD", "STARRED", "Label_1"}),
+			rapid.ID).Draw(t, "labels")...)
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				if slices.Equal(w.seen.LabelIDs, w.message.LabelIDs) { // what people do counts when somebody looks
@@ -282,12 +318,14 @@ func TestUndoIsAsIfItHadNeverBeen(t *testing.T) {
 	})
 }
 
-// drawHands draws what people do between two attempts of an action, to other labels than its own: who changes the same label
-// in that moment cannot be told from the attempt before.
+// drawHands draws what people do between two attempts of an action, to other labels than its own: who changes the
+// same label in that moment cannot be told from the attempt before.
 func drawHands(t *rapid.T, change postroom.LabelChange) (drawn []postroom.LabelChange) {
 	ownPlace := slices.ContainsFunc(slices.Concat(change.Add, change.Remove), isPlace)
 	for _, hand := range rapid.SliceOfN(rapid.SampledFrom(hands), 0, 2).Draw(t, "amid") {
-		if !slices.ContainsFunc(slices.Concat(hand.Add, hand.Remove), func(l string) bool { return touches(change, l) || ownPlace && isPlace(l) }) {
+		if !slices.ContainsFunc(slices.Concat(hand.Add, hand.Remove), func(l string) bool {
+			return touches(change, l) || ownPlace && isPlace(l)
+		}) {
 			drawn = append(drawn, hand)
 		}
 	}

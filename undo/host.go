@@ -28,7 +28,8 @@ func (u *Undoer) checkHost(original postroom.Action) error {
 }
 
 // restoreByHost has the host undo the action.
-func (u *Undoer) restoreByHost(ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action) error {
+func (u *Undoer) restoreByHost(ctx context.Context, w *queue.Work[ActionPayload], original,
+	undo postroom.Action) error {
 	kind, _ := u.kinds.Kind(original.Type)
 	commit, err := kind.Undo(ctx, run{w.Attempt}, original)
 	if err != nil {
@@ -57,6 +58,7 @@ var _ postroom.Run = run{}
 
 func (r run) JobID() string { return r.Job.ID }
 
-func (r run) StepJSON(ctx context.Context, name string, fn func(ctx context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
+func (r run) StepJSON(ctx context.Context, name string, fn func(ctx context.Context) (json.RawMessage,
+	error)) (json.RawMessage, error) {
 	return queue.Step(ctx, r.Attempt, name, fn)
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
 
-// hostKinds has create_task, carried out by the host, and file_and_star, which changes labels. Each call of the task's Undo takes
-// the first of the faults, if there is one.
+// hostKinds has create_task, carried out by the host, and file_and_star, which changes labels. Each call of the
+// task's Undo takes the first of the faults, if there is one.
 func hostKinds(t *testing.T, faults *[]error) *postroom.Kinds {
 	t.Helper()
 	task, _ := postroom.StandardKind(postroom.CreateTask)
@@ -96,7 +97,10 @@ func TestUndoByAHostThatNoLongerDoes(t *testing.T) {
 	_, msg := h.letter("a task")
 	task := h.decide(msg, postroom.CreateTask, "")
 	h.run()
-	h.undo.Kinds = nil
+	ledger, err := safety.NewLedger(safety.Config{DB: h.queue.DB(),
+		Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil }})
+	require.NoError(t, err)
+	h.undo.Kinds, h.undo.Ledger = nil, ledger
 	without, err := undo.NewUndoer(h.undo)
 	require.NoError(t, err)
 	_, err = without.Request(t.Context(), task)

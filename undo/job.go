@@ -79,10 +79,11 @@ func (u *Undoer) original(ctx context.Context, p ActionPayload) (postroom.Action
 	return a, err
 }
 
-// begin records the undo as this job's. While another action of the message executes, the job is deferred. If the job of an
-// action, or of an undo of the same action, has ended without finishing it, because it was canceled or its process died too
-// often, begin ends that action.
-func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], originalID string) (undo postroom.Action, err error) {
+// begin records the undo as this job's. While another action of the message executes, the job is deferred. If the job
+// of an action, or of an undo of the same action, has ended without finishing it, because it was canceled or its
+// process died too often, begin ends that action.
+func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], originalID string) (undo postroom.Action,
+	err error) {
 	start := func(ctx context.Context, tx queue.Tx) error {
 		undo, err = u.ledger.StartUndo(ctx, tx, originalID, w.Job.ID)
 		return err
@@ -115,7 +116,8 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 	return undo, err
 }
 
-// inTheWay returns the executing action that keeps an undo from starting, if any, and the handler's error while it executes.
+// inTheWay returns the executing action that keeps an undo from starting, if any, and the handler's error while it
+// executes.
 func inTheWay(err error, interruptions int) (holder postroom.BusyError, verdict error) {
 	var taken *safety.UndoneError
 	var busy *postroom.BusyError
@@ -144,10 +146,10 @@ func (u *Undoer) ended(ctx context.Context, jobID string) (bool, error) {
 
 // restore changes the message and then, in one transaction, the ledger, the stored copy of the message and the job.
 //
-// The image that the first attempt has read is a step of the job: after a crash, a later attempt cannot mistake the first
-// attempt's change for one of the user's.
+// The snapshot that the first attempt has read is a step of the job: after a crash, a later attempt cannot mistake the
+// first attempt's change for one of the user's.
 func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action) error {
-	image := func(ctx context.Context) (postroom.Snapshot, error) {
+	snapshot := func(ctx context.Context) (postroom.Snapshot, error) {
 		return u.mailbox.Snapshot(ctx, original.AccountID, original.MessageID)
 	}
 	if err := u.identify(ctx, original); err != nil {
@@ -160,7 +162,7 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 	fresh := false
 	seen, err := queue.Step(ctx, w, "image "+undo.ID, func(ctx context.Context) (postroom.Snapshot, error) {
 		fresh = true
-		return image(ctx)
+		return snapshot(ctx)
 	})
 	if err != nil {
 		return err
@@ -174,7 +176,7 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 	}
 	change, now := report.Restored, seen
 	if !fresh {
-		if now, err = image(ctx); err != nil {
+		if now, err = snapshot(ctx); err != nil {
 			return err
 		}
 		change, report = resume(report, seen, now)
@@ -199,7 +201,8 @@ func (u *Undoer) identify(ctx context.Context, original postroom.Action) error {
 
 // hintOf returns the hint of an undo: the original is its inverse. The undo of an undo has none.
 func hintOf(original postroom.Action, before, after postroom.Snapshot) postroom.UndoHint {
-	hint := postroom.UndoHint{InverseAction: original.Type, InverseParameters: original.Parameters, Before: &before, After: &after}
+	hint := postroom.UndoHint{InverseAction: original.Type, InverseParameters: original.Parameters, Before: &before,
+		After: &after}
 	if safety.IsUndo(original.Type) {
 		hint.InverseAction, hint.InverseParameters, hint.Irreversible = postroom.None, nil, true
 		return hint
@@ -212,7 +215,8 @@ func hintOf(original postroom.Action, before, after postroom.Snapshot) postroom.
 }
 
 func (u *Undoer) finish(
-	ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action, report Report, hint postroom.UndoHint,
+	ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action, report Report,
+	hint postroom.UndoHint,
 	store func(ctx context.Context, tx queue.Tx) error,
 ) error {
 	stored, err := json.Marshal(report)

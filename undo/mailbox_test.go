@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
-// A mailbox behaves as the provider's and ours do: labels change, messages go away, calls fail before, after or amid what
-// they do.
+// A mailbox behaves as the provider's and ours do: labels change, messages go away, calls fail before, after or amid
+// what they do.
 type mailbox struct {
 	mu       sync.Mutex
 	messages map[string]postroom.Snapshot // at the provider
@@ -55,7 +55,8 @@ func (m *mailbox) read(messageID string) (postroom.Snapshot, error) {
 	return i, nil
 }
 
-func (m *mailbox) Apply(ctx context.Context, _, messageID string, c postroom.LabelChange) (i postroom.Snapshot, err error) {
+func (m *mailbox) Apply(ctx context.Context, _, messageID string, c postroom.LabelChange) (i postroom.Snapshot,
+	err error) {
 	err = queuetest.Outside(ctx, "apply", func() error {
 		i, err = m.apply(messageID, c)
 		return err

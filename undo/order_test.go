@@ -17,19 +17,21 @@ import (
 func (h *fixture) act(messageID string, change postroom.LabelChange) postroom.Action {
 	var a postroom.Action
 	h.write(func(ctx context.Context, tx queue.Tx) (err error) {
-		a, err = h.ledger.Record(&postroom.Message{ID: messageID, AccountID: account}, postroom.Decision{
-			Action: postroom.Archive, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, Key: uuid.NewString(),
+		a, err = h.ledger.Record(ctx, &postroom.Message{ID: messageID, AccountID: account}, postroom.Decision{
+			Action: postroom.Archive, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic,
+			Key: uuid.NewString(),
 		})(ctx, tx)
 		return err
 	})
 	before := h.box.image(messageID)
 	h.box.change(messageID, change)
 	after := h.box.image(messageID)
-	return h.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &before, After: &after, Change: &change})
+	return h.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &before, After: &after,
+		Change: &change})
 }
 
-// TestAllUndoneAtOnce: the undos of one message run one after the other, in any order, through faults, and leave what people's
-// changes alone would have made of it.
+// TestAllUndoneAtOnce: the undos of one message run one after the other, in any order, through faults, and leave what
+// people's changes alone would have made of it.
 func TestAllUndoneAtOnce(t *testing.T) {
 	labels := []string{"UNREAD", "STARRED", "Label_1", "Label_2"}
 	each(t, func(t *testing.T, base *fixture) {
@@ -70,7 +72,8 @@ func without(labels, other []string) []string {
 	return slices.DeleteFunc(labels, func(l string) bool { return slices.Contains(other, l) })
 }
 
-// TestUndoOfAnUndo: the message is as after the action, but for what has been changed since, and the action can be undone again.
+// TestUndoOfAnUndo: the message is as after the action, but for what has been changed since, and the action can be
+// undone again.
 func TestUndoOfAnUndo(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
@@ -83,7 +86,8 @@ func TestUndoOfAnUndo(t *testing.T) {
 		require.Equal(t, []string{"Label_1", "STARRED"}, h.box.image(a.MessageID).LabelIDs)
 		_, err := h.undoer.Report(t.Context(), a.ID)
 		require.ErrorContains(t, err, "action "+undo.ID+" has been taken back itself")
-		require.Equal(t, postroom.LabelChange{Add: []string{"Label_1"}, Remove: []string{"INBOX"}}, h.report(undo.ID).Restored)
+		require.Equal(t, postroom.LabelChange{Add: []string{"Label_1"}, Remove: []string{"INBOX"}},
+			h.report(undo.ID).Restored)
 
 		h.request(a.ID)
 		h.run()
@@ -109,7 +113,7 @@ func TestAnUndoWaitsForAnotherAction(t *testing.T) {
 				job, err := h.queue.Enqueue(t.Context(), other.New(1, nil))
 				require.NoError(t, err)
 				h.write(func(ctx context.Context, tx queue.Tx) error {
-					a, err := h.ledger.Record(&postroom.Message{ID: original.MessageID, AccountID: account}, postroom.Decision{
+					a, err := h.ledger.Record(ctx, &postroom.Message{ID: original.MessageID, AccountID: account}, postroom.Decision{
 						Action: postroom.Star, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, Key: "second",
 					})(ctx, tx)
 					if err != nil {
@@ -119,7 +123,8 @@ func TestAnUndoWaitsForAnotherAction(t *testing.T) {
 					return err
 				})
 				undo := h.request(original.ID)
-				events, err := h.queue.Subscribe(queue.EventFilter{JobIDs: []string{undo.ID}, Kinds: []queue.EventKind{queue.EventRetried}})
+				events, err := h.queue.Subscribe(queue.EventFilter{JobIDs: []string{undo.ID},
+					Kinds: []queue.EventKind{queue.EventRetried}})
 				require.NoError(t, err)
 				defer events.Close()
 				ended := make(chan struct{})

@@ -11,15 +11,16 @@ type Report struct {
 	// Restored is the change that undoes the action.
 	Restored postroom.LabelChange `json:"restored"`
 
-	// Skipped is the part that the undo does not restore because a person, or a later action, has changed it since: a message
-	// that the user has thrown away stays in the trash, and does not come back into the inbox.
+	// Skipped is the part that the undo does not restore because a person, or a later action, has changed it since: a
+	// message that the user has thrown away stays in the trash, and does not come back into the inbox.
 	Skipped postroom.LabelChange `json:"skipped"`
 
 	// Preserved lists the changes since the action that are of no other action. The undo keeps them.
 	Preserved []ExternalChange `json:"left_alone"`
 }
 
-// An ExternalChange is one label that was added to the message or removed from it since the action, most likely by the user.
+// An ExternalChange is one label that was added to the message or removed from it since the action, most likely by
+// the user.
 type ExternalChange struct {
 	LabelID string `json:"label_id"`
 	Added   bool   `json:"added"` // false: removed
@@ -40,13 +41,15 @@ func (r *Report) leave(since postroom.LabelChange) {
 	}
 }
 
-// merge returns the report of a change that takes a message from the image after to before if its image is now. It applies the
-// difference between before and after, label by label, and nothing else.
+// merge returns the report of a change that takes a message from the snapshot after to before if its snapshot is now.
+// It applies the difference between before and after, label by label, and nothing else.
 func merge(before, after, now postroom.Snapshot) Report {
 	back := before.ChangeFrom(after)
 	r := Report{Preserved: []ExternalChange{}}
 	r.leave(now.ChangeFrom(after))
-	moved := slices.ContainsFunc(r.Preserved, func(s ExternalChange) bool { return isPlace(s.LabelID) && !touches(back, s.LabelID) })
+	moved := slices.ContainsFunc(r.Preserved, func(s ExternalChange) bool {
+		return isPlace(s.LabelID) && !touches(back, s.LabelID)
+	})
 
 	for _, l := range back.Add {
 		switch {
@@ -69,8 +72,8 @@ func merge(before, after, now postroom.Snapshot) Report {
 	return r
 }
 
-// resume returns the rest of a plan that was made for the image seen and may have been carried out, in part or whole, if the
-// message now has the image now. It returns the remaining change and the updated report.
+// resume returns the rest of a plan that was made for the snapshot seen and may have been carried out, in part or
+// whole, if the message now has the snapshot now. It returns the remaining change and the updated report.
 func resume(first Report, seen, now postroom.Snapshot) (postroom.LabelChange, Report) {
 	rest := merge(seen.Apply(first.Restored), seen, now)
 	r := Report{

@@ -82,7 +82,8 @@ func TestPlan(t *testing.T) {
 			if tc.left == nil {
 				tc.left = []ExternalChange{}
 			}
-			require.Equal(t, Report{Restored: tc.restored, Skipped: tc.skipped, Preserved: tc.left}, plan(tc.before, tc.after, tc.now))
+			require.Equal(t, Report{Restored: tc.restored, Skipped: tc.skipped, Preserved: tc.left},
+				plan(tc.before, tc.after, tc.now))
 		})
 	}
 }
@@ -127,8 +128,8 @@ func TestPlanRestoresExactly(t *testing.T) {
 	})
 }
 
-// TestResumeEndsWhereThePlanWouldHave: whatever part of the plan the attempt before has carried out, the rest brings the
-// message where the whole would have, and the report is the same.
+// TestResumeEndsWhereThePlanWouldHave: whatever part of the plan the attempt before has carried out, the rest brings
+// the message where the whole would have, and the report is the same.
 func TestResumeEndsWhereThePlanWouldHave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after, seen := drawImage(t, "before"), drawImage(t, "after"), drawImage(t, "seen")
@@ -140,7 +141,8 @@ func TestResumeEndsWhereThePlanWouldHave(t *testing.T) {
 		requireImage(t, seen.Apply(first.Restored), now.Apply(rest))
 		requireImage(t, seen.Apply(first.Restored), seen.Apply(report.Restored))
 		require.True(t, slices.Equal(first.Preserved, report.Preserved))
-		require.True(t, slices.Equal(first.Skipped.Add, report.Skipped.Add) && slices.Equal(first.Skipped.Remove, report.Skipped.Remove))
+		require.True(t, slices.Equal(first.Skipped.Add, report.Skipped.Add) &&
+			slices.Equal(first.Skipped.Remove, report.Skipped.Remove))
 	})
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-// TestWhatWasDoneInARemovedMailboxStays: its undo is refused with that reason. A job that was enqueued before is canceled.
+// TestWhatWasDoneInARemovedMailboxStays: its undo is refused with that reason. A job that was enqueued before is
+// canceled.
 func TestWhatWasDoneInARemovedMailboxStays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		h := newHouseIn(t, db, nil)

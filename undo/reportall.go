@@ -12,8 +12,9 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// ReportAll yields the results of the undos of all completed actions that the filter selects, newest first; see [Undoer.Result].
-// It omits undos and actions that changed nothing. The filter and all are those of [Undoer.RequestAll]. An error is yielded last.
+// ReportAll yields the results of the undos of all completed actions that the filter selects, newest first; see
+// [Undoer.Result]. It omits undos and actions that changed nothing. The filter and all are those of
+// [Undoer.RequestAll]. An error is yielded last.
 func (u *Undoer) ReportAll(ctx context.Context, f safety.Filter, all bool) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		for actions, err := range u.pages(ctx, f, all) {
@@ -34,8 +35,8 @@ func (u *Undoer) ReportAll(ctx context.Context, f safety.Filter, all bool) iter.
 	}
 }
 
-// Result returns the result of the undo of an action: what it has restored and kept, why it was refused or has failed, that it
-// waits, or that nobody has requested it.
+// Result returns the result of the undo of an action: what it has restored and kept, why it was refused or has
+// failed, that it waits, or that nobody has requested it.
 func (u *Undoer) Result(ctx context.Context, actionID string) (Result, error) {
 	a, err := u.ledger.Action(ctx, actionID)
 	if err != nil {

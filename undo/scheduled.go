@@ -12,9 +12,9 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// Some actions schedule a job that ends them: a snooze schedules the one that wakes the message. The undo of the action cancels
-// that job, and the undo of the undo enqueues another like it. A wake-up that has been put off for a later snooze becomes due when
-// that snooze is undone.
+// Some actions schedule a job that ends them: a snooze schedules the one that wakes the message. The undo of the
+// action cancels that job, and the undo of the undo enqueues another like it. A wake-up that has been put off for a
+// later snooze becomes due when that snooze is undone.
 
 // paramReviveJob is the inverse parameter of an undo with the id of the job that it has canceled.
 const paramReviveJob = "revive_job_id"
@@ -49,9 +49,11 @@ func endsByItself(p *safety.Past) bool {
 	return ok
 }
 
-// endedByThemselves returns which of the actions have been reversed by the jobs that they had scheduled, when the message has the
-// image now, and are without a wake-up on record: they ended under an earlier version, or beside an action that was given up.
-func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now postroom.Snapshot) (map[string]bool, error) {
+// endedByThemselves returns which of the actions have been reversed by the jobs that they had scheduled, when the
+// message has the snapshot now, and are without a wake-up on record: they ended under an earlier version, or beside an
+// action that was given up.
+func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now postroom.Snapshot) (map[string]bool,
+	error) {
 	ended, recorded := make(map[string]bool), int64(0)
 	if wakeUps := wakeUpsIn(past); len(wakeUps) > 0 {
 		recorded = wakeUps[len(wakeUps)-1].Turn
@@ -71,8 +73,8 @@ func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now 
 	return ended, nil
 }
 
-// endedUnseen reports whether an action was reversed by a job that is no longer stored. An unfinished job is always stored; and
-// if it was canceled, the labels that the action has added are still there.
+// endedUnseen reports whether an action was reversed by a job that is no longer stored. An unfinished job is always
+// stored; and if it was canceled, the labels that the action has added are still there.
 func endedUnseen(past []safety.Past, p *safety.Past, now postroom.Snapshot) bool {
 	return !slices.ContainsFunc(p.UndoHint.Own().Add, now.Has) &&
 		!slices.ContainsFunc(past, func(other safety.Past) bool { return other.Undoes == p.ID })
@@ -81,15 +83,16 @@ func endedUnseen(past []safety.Past, p *safety.Past, now postroom.Snapshot) bool
 // cancel cancels the jobs; one that has ended or is gone is as good.
 func (u *Undoer) cancel(ctx context.Context, tx queue.Tx, jobIDs []string) error {
 	for _, id := range jobIDs {
-		if err := u.queue.CancelTx(ctx, tx, id); err != nil && !errors.Is(err, queue.ErrFinished) && !errors.Is(err, queue.ErrJobNotFound) {
+		if err := u.queue.CancelTx(ctx, tx, id); err != nil && !errors.Is(err, queue.ErrFinished) &&
+			!errors.Is(err, queue.ErrJobNotFound) {
 			return err
 		}
 	}
 	return nil
 }
 
-// putOff returns the jobs of the message's other actions that have come due and have not ended their action yet. They wait for
-// that of the undone action, or are about to, if that was executed later.
+// putOff returns the jobs of the message's other actions that have come due and have not ended their action yet. They
+// wait for that of the undone action, or are about to, if that was executed later.
 func (u *Undoer) putOff(ctx context.Context, original postroom.Action) (ids []string, err error) {
 	if !endsByItself(&safety.Past{Action: original}) {
 		return nil, nil
@@ -111,16 +114,16 @@ func (u *Undoer) putOff(ctx context.Context, original postroom.Action) (ids []st
 	return ids, err
 }
 
-// timePassed reports whether the time has come at which an action was to end by itself. A job that was put off and then enqueued again,
-// by an undo and its undo, has not started and does not say so.
+// timePassed reports whether the time has come at which an action was to end by itself. A job that was put off and
+// then enqueued again, by an undo and its undo, has not started and does not say so.
 func timePassed(p *safety.Past) bool {
 	text, _ := p.UndoHint.InverseParameters.Text(postroom.ParamCancelTime)
 	until, err := time.Parse(time.RFC3339, text)
 	return err == nil && until.Before(time.Now())
 }
 
-// makeDue makes the jobs due now. Each looks again at what it has to wait for. A job that is running starts again: it may have
-// looked before the undo, and is then about to wait for the job that the undo cancels.
+// makeDue makes the jobs due now. Each looks again at what it has to wait for. A job that is running starts again: it
+// may have looked before the undo, and is then about to wait for the job that the undo cancels.
 func (u *Undoer) makeDue(ctx context.Context, tx queue.Tx, jobIDs []string) error {
 	for _, id := range jobIDs {
 		err := u.queue.CancelTx(ctx, tx, id)
@@ -137,8 +140,8 @@ func (u *Undoer) makeDue(ctx context.Context, tx queue.Tx, jobIDs []string) erro
 	return nil
 }
 
-// revivable returns the job that the undo of an undo has to enqueue again; nil if there is none. The error is [ErrTooLate] if its
-// time has passed, since nothing would then end the action.
+// revivable returns the job that the undo of an undo has to enqueue again; nil if there is none. The error is
+// [ErrTooLate] if its time has passed, since nothing would then end the action.
 func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queue.Job, error) {
 	id, ok := original.UndoHint.InverseParameters.Text(paramReviveJob)
 	if !ok {
@@ -152,13 +155,14 @@ func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queu
 		return nil, fmt.Errorf("%w: the key of its job %s is taken for ever", ErrTooLate, id)
 	}
 	if err == nil && !job.NotBefore.After(time.Now()) {
-		return nil, fmt.Errorf("%w: its job %s was due at %s", ErrTooLate, id, job.NotBefore.UTC().Format("2006-01-02 15:04 UTC"))
+		return nil, fmt.Errorf("%w: its job %s was due at %s", ErrTooLate, id,
+			job.NotBefore.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	return job, err
 }
 
-// revive enqueues the job that the undo has canceled again, once for all attempts, and before anything is changed at the
-// provider: a crash in between leaves a job that ends an action that has not begun.
+// revive enqueues the job that the undo has canceled again, once for all attempts, and before anything is changed at
+// the provider: a crash in between leaves a job that ends an action that has not begun.
 func (u *Undoer) revive(ctx context.Context, w *queue.Work[ActionPayload], original postroom.Action) error {
 	job, err := u.revivable(ctx, original)
 	if errors.Is(err, ErrTooLate) {
@@ -171,7 +175,8 @@ func (u *Undoer) revive(ctx context.Context, w *queue.Work[ActionPayload], origi
 		return err
 	}
 	_, err = queue.StepTx(ctx, w, stepRevive, func(ctx context.Context, tx queue.Tx) (string, error) {
-		result, err := u.queue.EnqueueTx(ctx, tx, queue.NewJob{Type: job.Type, Payload: job.Payload, Options: queue.Options(job.Options)})
+		result, err := u.queue.EnqueueTx(ctx, tx, queue.NewJob{Type: job.Type, Payload: job.Payload,
+			Options: queue.Options(job.Options)})
 		return result.ID, err
 	})
 	return err

@@ -58,9 +58,11 @@ func TestUndoOfASnooze(t *testing.T) {
 	require.Equal(t, map[queue.State]int{queue.StateCanceled: 1}, h.wakeUps(), "nothing puts it into the inbox later")
 }
 
-// TestUndoOfASnoozeThatIsOver: what a person has done since stands, also when the job of the wake-up is no longer stored.
+// TestUndoOfASnoozeThatIsOver: what a person has done since stands, also when the job of the wake-up is no longer
+// stored.
 func TestUndoOfASnoozeThatIsOver(t *testing.T) {
-	for name, after := range map[string]func(h *house){"at once": func(*house) {}, "after the retention": (*house).forgetJobs} {
+	for name, after := range map[string]func(h *house){"at once": func(*house) {},
+		"after the retention": (*house).forgetJobs} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
 			id, msg := h.letter("over")
@@ -78,7 +80,8 @@ func TestUndoOfASnoozeThatIsOver(t *testing.T) {
 
 // TestTheWakeUpIsOurOwn: of a snooze that is over nothing is to restore, and nobody but us has woken the message.
 func TestTheWakeUpIsOurOwn(t *testing.T) {
-	for name, after := range map[string]func(h *house){"at once": func(*house) {}, "after the retention": (*house).forgetJobs} {
+	for name, after := range map[string]func(h *house){"at once": func(*house) {},
+		"after the retention": (*house).forgetJobs} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
 			id, msg := h.letter("woken")
@@ -101,7 +104,8 @@ func TestTheWakeUpIsOurOwn(t *testing.T) {
 
 // forgetJobs deletes the finished jobs.
 func (h *house) forgetJobs() {
-	q, err := queue.New(h.queue.DB(), &queue.Config{Retention: queue.Retention{Keep: queue.Keep{Completed: 1, Failed: 1, Canceled: 1}}})
+	q, err := queue.New(h.queue.DB(),
+		&queue.Config{Retention: queue.Retention{Keep: queue.Keep{Completed: 1, Failed: 1, Canceled: 1}}})
 	require.NoError(h, err)
 	n, err := q.Prune(h.Context())
 	require.NoError(h, err)
@@ -135,7 +139,8 @@ func TestNoRedoOfAForgottenSnooze(t *testing.T) {
 	require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
 }
 
-// TestRedoOfASnooze: the undo of the undo puts the message to sleep again, with a wake-up of its own, and that is undone as well.
+// TestRedoOfASnooze: the undo of the undo puts the message to sleep again, with a wake-up of its own, and that is
+// undone as well.
 func TestRedoOfASnooze(t *testing.T) {
 	h := newHouse(t)
 	id, msg := h.letter("again")
@@ -181,8 +186,8 @@ func TestNoRedoAfterTheTime(t *testing.T) {
 	require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
 }
 
-// TestAWakeUpThatComesDuringTheRedo waits for it: a wake-up before the redo has taken effect would be none, and the message would
-// sleep for ever.
+// TestAWakeUpThatComesDuringTheRedo waits for it: a wake-up before the redo has taken effect would be none, and the
+// message would sleep for ever.
 func TestAWakeUpThatComesDuringTheRedo(t *testing.T) {
 	h := newHouse(t)
 	id, msg := h.letter("tight")
@@ -191,7 +196,8 @@ func TestAWakeUpThatComesDuringTheRedo(t *testing.T) {
 	h.undoAll(snooze)
 	gate := gmailtest.NewGate()
 	h.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesModify, Gate: gate})
-	events, err := h.queue.Subscribe(queue.EventFilter{Types: []string{string(gmail.JobUnsnooze)}, Kinds: []queue.EventKind{queue.EventRetried}})
+	events, err := h.queue.Subscribe(queue.EventFilter{Types: []string{string(gmail.JobUnsnooze)},
+		Kinds: []queue.EventKind{queue.EventRetried}})
 	require.NoError(t, err)
 	defer events.Close()
 	put := make(chan error, 1)

@@ -20,8 +20,8 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-// A drama is what has happened to a few messages: what rules did, what people did before, between and after it, and what was undone
-// already.
+// A drama is what has happened to a few messages: what rules did, what people did before, between and after it, and
+// what was undone already.
 type drama struct {
 	*house
 	t        *rapid.T
@@ -32,11 +32,13 @@ type drama struct {
 	actions  []string // of both rules
 }
 
-// TestWhatIsPlannedForABatchIsWhatItDoes: for each action the plan has the labels and the reasons that the report has afterwards.
+// TestWhatIsPlannedForABatchIsWhatItDoes: for each action the plan has the labels and the reasons that the report has
+// afterwards.
 func TestWhatIsPlannedForABatchIsWhatItDoes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		h := newHouseIn(t, db, nil)
-		left := map[string]int{"sqlite": math.MaxInt, "postgres": 20}[path.Base(t.Name())] // a dispatcher starts in 25 ms there, and each case starts ten
+		// a dispatcher starts in 25 ms there, and each case starts ten
+		left := map[string]int{"sqlite": math.MaxInt, "postgres": 20}[path.Base(t.Name())]
 		rapid.Check(t, func(t *rapid.T) {
 			if left--; left >= 0 {
 				d := &drama{house: h, t: t, label: uuid.NewString(), rule: uuid.NewString()}
@@ -87,7 +89,8 @@ func (d *drama) message() *postroom.Message {
 // act carries out an action of the rule that is undone, or of another.
 func (d *drama) act() {
 	kinds := []postroom.ActionType{
-		postroom.Archive, postroom.MarkRead, postroom.MarkUnread, postroom.Star, postroom.Unstar, postroom.Trash, postroom.Restore, postroom.Snooze,
+		postroom.Archive, postroom.MarkRead, postroom.MarkUnread, postroom.Star, postroom.Unstar, postroom.Trash,
+		postroom.Restore, postroom.Snooze,
 		postroom.ApplyLabel, postroom.RemoveLabel, postroom.Move, postroom.None, postroom.Delete,
 	}
 	i := rapid.IntRange(0, len(kinds)-1).Draw(d.t, "action")
@@ -119,7 +122,8 @@ func (d *drama) undoOne() {
 		return
 	}
 	id := rapid.SampledFrom(d.actions).Draw(d.t, "undone")
-	if undo, err := d.ledger.LiveUndo(d.Context(), id); err == nil && undo != nil && undo.State == postroom.ActionCompleted {
+	if undo, err := d.ledger.LiveUndo(d.Context(), id); err == nil && undo != nil &&
+		undo.State == postroom.ActionCompleted {
 		id = undo.ID
 	}
 	if _, err := d.undoer.Request(d.Context(), id); err == nil {
@@ -142,7 +146,8 @@ func (d *drama) deleteLabel() {
 
 // sync reads what people have done.
 func (d *drama) sync() {
-	_, err := d.queue.EnqueueMany(d.Context(), []queue.NewJob{gmail.NewLabelsSyncJob(d.account), gmail.NewHistorySyncJob(d.account, 0)})
+	_, err := d.queue.EnqueueMany(d.Context(), []queue.NewJob{gmail.NewLabelsSyncJob(d.account),
+		gmail.NewHistorySyncJob(d.account, 0)})
 	require.NoError(d.t, err)
 	d.run()
 }

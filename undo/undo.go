@@ -20,13 +20,13 @@ var (
 	ErrNotCompleted = errors.New("the action is not completed")
 	// ErrIrreversible reports that the action cannot be undone.
 	ErrIrreversible = errors.New("the action cannot be taken back")
-	// ErrNoHint reports that the action recorded no images of the message; action none, for instance, changes nothing.
+	// ErrNoHint reports that the action recorded no snapshots of the message; action none, for instance, changes nothing.
 	ErrNoHint = errors.New("the action left nothing to go back to")
-	// ErrTooLate reports that the undo of an action such as a snooze cannot be undone: the job that ends the action would have
-	// run by now, or is no longer stored. Decide the action again.
+	// ErrTooLate reports that the undo of an action such as a snooze cannot be undone: the job that ends the action
+	// would have run by now, or is no longer stored. Decide the action again.
 	ErrTooLate = errors.New("the time that the action had set has passed")
-	// ErrAccountRemoved reports that the account of the action was removed: the message may still be there, but nothing is known of it
-	// here. A mailbox that comes back is another account.
+	// ErrAccountRemoved reports that the account of the action was removed: the message may still be there, but nothing
+	// is known of it here. A mailbox that comes back is another account.
 	ErrAccountRemoved = errors.New("the mailbox was removed here since, and what was done in it stays")
 	// ErrIsRedo reports that the action is the undo of an undo. Undo the first action again instead.
 	ErrIsRedo = errors.New("the action is the undo of an undo; undo the first action again instead")
@@ -41,18 +41,19 @@ var ErrLabelGone = errors.New("the mailbox no longer has the label")
 // ErrNotUndone reports that there is no report because the action has not been undone.
 var ErrNotUndone = errors.New("the action has not been taken back")
 
-// A Mailbox reads and changes messages at the provider; *gmail.Mailbox implements it. It names a message by its UUID, and the
-// state of a message is an image of the provider's label ids, the trash included.
+// A Mailbox reads and changes messages at the provider; *gmail.Mailbox implements it. It names a message by its UUID,
+// and the state of a message is a snapshot of the provider's label ids, the trash included.
 //
-// Its errors have the meaning that they have for a handler: plain errors are retried, [queue.Fatal], [queue.RetryAfter] and
-// [queue.Defer] say otherwise. [postroom.ErrMessageGone] reports that the provider no longer has the message.
+// Its errors have the meaning that they have for a handler: plain errors are retried, [queue.Fatal],
+// [queue.RetryAfter] and [queue.Defer] say otherwise. [postroom.ErrMessageGone] reports that the provider no longer
+// has the message.
 type Mailbox interface {
 	// Snapshot reads the present state of the message at the provider.
 	Snapshot(ctx context.Context, accountID, messageID string) (postroom.Snapshot, error)
 	// Apply changes the message at the provider and returns its new state. It is idempotent.
 	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Snapshot, error)
-	// Follow is called before the message is changed. The function that it returns stores the change that was made then, and no
-	// changes by others, in the caller's transaction.
+	// Follow is called before the message is changed. The function that it returns stores the change that was made then,
+	// and no changes by others, in the caller's transaction.
 	Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error)
 }
 
@@ -69,14 +70,14 @@ type AccountKeeper interface {
 	AccountRemoved(ctx context.Context, accountID string) (bool, error)
 }
 
-// A Limiter is a [Mailbox] whose accounts have limit keys, which the jobs of undos get. While the key of an account is paused, its
-// undos wait, and no other action of their messages waits for them.
+// A Limiter is a [Mailbox] whose accounts have limit keys, which the jobs of undos get. While the key of an account
+// is paused, its undos wait, and no other action of their messages waits for them.
 type Limiter interface {
 	LimitKey(accountID string) string
 }
 
-// An Ender is a [Mailbox] that finds out what became of an action whose job has ended without it, such as one that may have sent a
-// message. Without it such an action has failed.
+// An Ender is a [Mailbox] that finds out what became of an action whose job has ended without it, such as one that
+// may have sent a message. Without it such an action has failed.
 type Ender interface {
 	// End returns how the action ends. While that cannot be found out, it returns an error.
 	End(ctx context.Context, action postroom.Action) (postroom.ActionEnd, error)
@@ -93,16 +94,20 @@ type Config struct {
 	Mailbox Mailbox
 	// Kinds have the Undo of the kinds that the host carries out itself. Default nil: there are none.
 	Kinds *postroom.Kinds
+	// ByHand returns what people have changed of the labels of a message since it came; *mailstore.Store has such
+	// a method. [Undoer.Reverses] asks for it. Default nil: only changes that the snapshots of actions show are known.
+	ByHand func(ctx context.Context, messageID string) (postroom.LabelChange, error)
 }
 
-// An Undoer requests undos and reports on them. It is safe for concurrent use. [NewUndoer] makes one; the zero Undoer is
-// unusable.
+// An Undoer requests undos and reports on them. It is safe for concurrent use. [NewUndoer] makes one; the zero Undoer
+// is unusable.
 type Undoer struct {
 	queue   *queue.Queue
 	ledger  *safety.Ledger
 	mailbox Mailbox
 	kinds   *postroom.Kinds
-	by      string // who requests
+	byHand  func(ctx context.Context, messageID string) (postroom.LabelChange, error) // nil without Config.ByHand
+	by      string                                                                    // who requests
 }
 
 // As returns an undoer that puts its requests on record as those of the person or program with the name.
@@ -112,34 +117,40 @@ func (u *Undoer) As(name string) *Undoer {
 	return &as
 }
 
-// NewUndoer makes an undoer; a missing field of the configuration is an error that names it. [Register] registers the handler
-// that carries out its requests.
+// NewUndoer makes an undoer; a missing field of the configuration is an error that names it. [Register] registers the
+// handler that carries out its requests.
 func NewUndoer(cfg Config) (*Undoer, error) {
 	err := errors.Join(
 		fields.Required("undo: Config.Queue", cfg.Queue, "the queue of the jobs, made by queue.New"),
 		fields.Required("undo: Config.Ledger", cfg.Ledger, "the ledger of the actions, made by safety.NewLedger"),
 		fields.Required("undo: Config.Mailbox", cfg.Mailbox, "the mailbox of the messages, such as a *gmail.Mailbox"),
 	)
+	if err == nil {
+		err = errors.Join(fields.Same("undo: Config.Kinds", cfg.Kinds, "Config.Ledger", cfg.Ledger.Kinds()),
+			fields.Same("undo: Config.Queue: the database", cfg.Queue.DB(), "Config.Ledger", cfg.Ledger.DB()))
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Undoer{queue: cfg.Queue, ledger: cfg.Ledger, mailbox: cfg.Mailbox, kinds: cfg.Kinds}, nil
+	return &Undoer{queue: cfg.Queue, ledger: cfg.Ledger, mailbox: cfg.Mailbox, kinds: cfg.Kinds,
+		byHand: cfg.ByHand}, nil
 }
 
-// Register registers the handler of [JobAction], with the options. A missing field of the configuration is an error that
-// names it, and nothing is registered then.
+// Register registers the handler of [JobAction], with the options. A missing field of the configuration is an error
+// that names it, and nothing is registered then.
 func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
 	u, err := NewUndoer(cfg)
-	if err := errors.Join(fields.Required("undo: Register: the Dispatcher", d, "one made by queue.NewDispatcher"), err); err != nil {
+	if err := errors.Join(fields.Required("undo: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),
+		err); err != nil {
 		return err
 	}
 	queue.Handle(d, JobAction, u.handle, opts...)
 	return nil
 }
 
-// Request requests the undo of an action: it enqueues the job, unless one is unfinished already, which Duplicate of the result
-// reports, and records the request in the ledger; a job without that record undoes nothing. All ways to undo use it. It refuses an
-// action that cannot be undone before it writes anything.
+// Request requests the undo of an action: it enqueues the job, unless one is unfinished already, which Duplicate of
+// the result reports, and records the request in the ledger; a job without that record undoes nothing. All ways to
+// undo use it. It refuses an action that cannot be undone before it writes anything.
 func (u *Undoer) Request(ctx context.Context, actionID string) (result queue.EnqueueResult, err error) {
 	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		result, err = u.RequestTx(ctx, tx, actionID)
@@ -191,7 +202,7 @@ func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 	return u.plan(ctx, original, now)
 }
 
-// plan returns the report of an undo of the action when the message has the image now.
+// plan returns the report of an undo of the action when the message has the snapshot now.
 func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroom.Snapshot) (Report, error) {
 	past, err := u.ledger.History(ctx, original.AccountID, original.MessageID)
 	if err != nil {
@@ -201,7 +212,8 @@ func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroo
 }
 
 // planIn is plan for a message with this past.
-func (u *Undoer) planIn(ctx context.Context, past []safety.Past, actionID string, now postroom.Snapshot) (Report, error) {
+func (u *Undoer) planIn(ctx context.Context, past []safety.Past, actionID string,
+	now postroom.Snapshot) (Report, error) {
 	ended, err := u.endedByThemselves(ctx, past, now)
 	if err != nil {
 		return Report{}, err
@@ -209,8 +221,8 @@ func (u *Undoer) planIn(ctx context.Context, past []safety.Past, actionID string
 	return replay(past, ended).plan(actionID, now), nil
 }
 
-// Report returns what the undo of an action has changed. If the action has not been undone, the error is [ErrNotUndone], with the
-// reason if an undo was tried and failed.
+// Report returns what the undo of an action has changed. If the action has not been undone, the error is
+// [ErrNotUndone], with the reason if an undo was tried and failed.
 func (u *Undoer) Report(ctx context.Context, originalID string) (Report, error) {
 	if _, err := u.ledger.Action(ctx, originalID); err != nil {
 		return Report{}, err
@@ -270,7 +282,8 @@ func (u *Undoer) check(original postroom.Action, live *postroom.Action) error {
 	return nil
 }
 
-// checkAccount returns an error if there is no mailbox left to undo the action in. The host may undo its own actions all the same.
+// checkAccount returns an error if there is no mailbox left to undo the action in. The host may undo its own actions
+// all the same.
 func (u *Undoer) checkAccount(ctx context.Context, original postroom.Action) error {
 	keeper, ok := u.mailbox.(AccountKeeper)
 	if !ok || byHost(original) {

@@ -120,7 +120,8 @@ func TestRefusals(t *testing.T) {
 				require.ErrorIs(t, err, tc.want)
 
 				// A job that was enqueued by hand meets the same wall.
-				receipt, err := h.queue.Enqueue(t.Context(), undo.JobAction.New(undo.ActionPayload{AccountID: account, OriginalActionID: tc.id}, nil))
+				receipt, err := h.queue.Enqueue(t.Context(),
+					undo.JobAction.New(undo.ActionPayload{AccountID: account, OriginalActionID: tc.id}, nil))
 				require.NoError(t, err)
 				h.run()
 				require.Equal(t, queue.StateFailed, h.job(receipt.ID).State)
@@ -190,8 +191,8 @@ func TestUndoOfASnoozeCancelsItsEnd(t *testing.T) {
 	})
 }
 
-// TestUndoAgainstAModel: whatever an action did and whatever the user did since, through whatever faults, the undo brings
-// each label back that nobody has touched, and no other.
+// TestUndoAgainstAModel: whatever an action did and whatever the user did since, through whatever faults, the undo
+// brings each label back that nobody has touched, and no other.
 func TestUndoAgainstAModel(t *testing.T) {
 	base := newFixture(t, dbtest.SQLite(t))
 	labels := []string{"UNREAD", "STARRED", "Label_1", "Label_2", "Label_3"}

@@ -26,9 +26,10 @@ func eachHouse(t *testing.T, fn func(t *testing.T, h *house)) {
 func (h *house) snoozes(msg *postroom.Message, days int) (actionID string) {
 	h.Helper()
 	require.NoError(h, h.queue.DB().Write(h.Context(), func(ctx context.Context, tx queue.Tx) error {
-		a, err := h.ledger.Record(msg, postroom.Decision{
-			Action: postroom.Snooze, Parameters: postroom.Parameters{"amount": days, "units": "days"}, Confidence: 1, Rationale: "test",
-			Source: postroom.SourceDeterministic, RuleID: "rule-1", Key: uuid.NewString(),
+		a, err := h.ledger.Record(ctx, msg, postroom.Decision{
+			Action: postroom.Snooze, Parameters: postroom.Parameters{"amount": days, "units": "days"}, Confidence: 1,
+			Rationale: "test",
+			Source:    postroom.SourceDeterministic, RuleID: "rule-1", Key: uuid.NewString(),
 		})(ctx, tx)
 		actionID = a.ID
 		return err
@@ -46,7 +47,8 @@ func (h *house) wakeUp(snooze string) queue.Job {
 	a, err := h.ledger.Action(h.Context(), snooze)
 	require.NoError(h, err)
 	key, _ := a.UndoHint.InverseParameters.Text(postroom.ParamCancelKey)
-	found, err := h.queue.Jobs(h.Context(), queue.Filter{Key: key, States: []queue.State{queue.StateQueued, queue.StateRunning}})
+	found, err := h.queue.Jobs(h.Context(),
+		queue.Filter{Key: key, States: []queue.State{queue.StateQueued, queue.StateRunning}})
 	require.NoError(h, err)
 	require.Len(h, found, 1)
 	return found[0]
@@ -69,7 +71,8 @@ func (h *house) comesDue(snooze string) (jobID string) {
 func (h *house) wakes(snooze string) queue.Event {
 	h.Helper()
 	event := h.runUntil(queue.EventFilter{
-		JobIDs: []string{h.comesDue(snooze)}, Kinds: []queue.EventKind{queue.EventCompleted, queue.EventCanceled, queue.EventRetried},
+		JobIDs: []string{h.comesDue(snooze)}, Kinds: []queue.EventKind{queue.EventCompleted, queue.EventCanceled,
+			queue.EventRetried},
 	})
 	require.NoError(h, h.queue.Pause(h.Context(), naps))
 	return event
@@ -96,7 +99,8 @@ func (h *house) runUntil(filter queue.EventFilter) queue.Event {
 	return event
 }
 
-// TestTheSnoozeThatWasExecutedLastCounts, also if it ends first: it wakes the message, and the others wake nothing then.
+// TestTheSnoozeThatWasExecutedLastCounts, also if it ends first: it wakes the message, and the others wake nothing
+// then.
 func TestTheSnoozeThatWasExecutedLastCounts(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		id, msg := h.letter("sooner")
@@ -123,13 +127,15 @@ func TestUndoOfTheLaterSnooze(t *testing.T) {
 
 		h.undoAll(second)
 		require.NoError(t, h.queue.Resume(t.Context(), naps))
-		h.runUntil(queue.EventFilter{Types: []string{string(gmail.JobUnsnooze)}, Kinds: []queue.EventKind{queue.EventCompleted}})
+		h.runUntil(queue.EventFilter{Types: []string{string(gmail.JobUnsnooze)},
+			Kinds: []queue.EventKind{queue.EventCompleted}})
 		require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
 		require.Zero(t, h.wakeUps()[queue.StateQueued])
 	})
 }
 
-// TestUndoBesideAWakeUpThatIsPutOff: a wake-up that has read of the later snooze, and not been put off for it yet, is due as well.
+// TestUndoBesideAWakeUpThatIsPutOff: a wake-up that has read of the later snooze, and not been put off for it yet, is
+// due as well.
 func TestUndoBesideAWakeUpThatIsPutOff(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		id, msg := h.letter("meanwhile")
@@ -140,8 +146,10 @@ func TestUndoBesideAWakeUpThatIsPutOff(t *testing.T) {
 		require.Len(t, attempts, 1)
 		_, err = h.undoer.Request(t.Context(), second)
 		require.NoError(t, err)
-		h.runUntil(queue.EventFilter{Types: []string{string(gmail.JobUnsnooze)}, Kinds: []queue.EventKind{queue.EventCompleted}})
-		require.Error(t, attempts[0].Fail(t.Context(), queue.Defer(errors.New("the message has been snoozed again"), 30*24*time.Hour)))
+		h.runUntil(queue.EventFilter{Types: []string{string(gmail.JobUnsnooze)},
+			Kinds: []queue.EventKind{queue.EventCompleted}})
+		require.Error(t, attempts[0].Fail(t.Context(), queue.Defer(errors.New("the message has been snoozed again"),
+			30*24*time.Hour)))
 		woken, err := h.queue.Job(t.Context(), attempts[0].Job.ID)
 		require.NoError(t, err)
 		require.Zero(t, woken.Crashes, "nobody has waited for the end of its lease")
@@ -219,7 +227,8 @@ func TestUndoOfASnoozeThatHasWoken(t *testing.T) {
 		}, []string{"UNREAD"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for name, after := range map[string]func(h *house){"at once": func(*house) {}, "after the retention": (*house).forgetJobs} {
+			for name, after := range map[string]func(h *house){"at once": func(*house) {},
+				"after the retention": (*house).forgetJobs} {
 				t.Run(name, func(t *testing.T) {
 					h := newHouse(t)
 					id, msg := h.letter("archived")
@@ -238,7 +247,8 @@ func TestUndoOfASnoozeThatHasWoken(t *testing.T) {
 	}
 }
 
-// TestUndoOfOneOfTwoSnoozesThatHaveWoken: a message that one wake-up has woken from both stays awake until both are undone.
+// TestUndoOfOneOfTwoSnoozesThatHaveWoken: a message that one wake-up has woken from both stays awake until both are
+// undone.
 func TestUndoOfOneOfTwoSnoozesThatHaveWoken(t *testing.T) {
 	for name, order := range map[string][2]int{"the later one": {1, 0}, "the earlier one": {0, 1}} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,8 @@ func TestADeletionBehindACanceledJob(t *testing.T) {
 		require.NoError(t, h.queue.Cancel(t.Context(), jobs[0].ID))
 		deletion := h.decide(msg, postroom.Delete, "")
 		h.run()
-		for id, state := range map[string]postroom.ActionState{star: postroom.ActionFailed, deletion: postroom.ActionCompleted} {
+		for id, state := range map[string]postroom.ActionState{star: postroom.ActionFailed,
+			deletion: postroom.ActionCompleted} {
 			a, err := h.ledger.Action(t.Context(), id)
 			require.NoError(t, err)
 			require.Equal(t, state, a.State, a.Error)
@@ -34,7 +35,8 @@ func TestADeletionBehindACanceledJob(t *testing.T) {
 	})
 }
 
-// TestAWakeUpWhoseAnswerIsLost keeps its turn whatever the next attempt meets: its change is not taken for somebody else's.
+// TestAWakeUpWhoseAnswerIsLost keeps its turn whatever the next attempt meets: its change is not taken for somebody
+// else's.
 func TestAWakeUpWhoseAnswerIsLost(t *testing.T) {
 	h := newHouse(t)
 	id, msg := h.letter("archived")
@@ -61,14 +63,16 @@ func TestAWakeUpBesideAnAbandonedSend(t *testing.T) {
 	require.NotContains(t, h.labels(id), "INBOX")
 }
 
-// TestAWakeUpThatWasPutOffAndDoneAgain, by an undo and its undo, is due when the snooze is undone for which it was put off.
+// TestAWakeUpThatWasPutOffAndDoneAgain, by an undo and its undo, is due when the snooze is undone for which it was
+// put off.
 func TestAWakeUpThatWasPutOffAndDoneAgain(t *testing.T) {
 	h := newHouse(t)
 	_, msg := h.letter("again")
 	var first string
 	require.NoError(t, h.queue.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		a, err := h.ledger.Record(msg, postroom.Decision{
-			Action: postroom.Snooze, Parameters: postroom.Parameters{"until": time.Now().Add(2 * time.Second).Format(time.RFC3339Nano)},
+		a, err := h.ledger.Record(ctx, msg, postroom.Decision{
+			Action: postroom.Snooze, Parameters: postroom.Parameters{"until": time.Now().Add(2 * time.Second).Format(
+				time.RFC3339Nano)},
 			Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, RuleID: "rule-1", Key: uuid.NewString(),
 		})(ctx, tx)
 		first = a.ID

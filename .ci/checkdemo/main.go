@@ -54,7 +54,8 @@ func check(first, second summary) []string {
 	expect(first.Approvals > 0, "nothing waits for approval")
 	expect(first.Unmatched > 0, "nothing is unmatched")
 	expect(first.Jobs["completed"] > first.Messages, "only %d jobs completed", first.Jobs["completed"])
-	expect(first.Jobs["failed"] == len(first.Broken), "%d jobs failed and %d messages are broken", first.Jobs["failed"], len(first.Broken))
+	expect(first.Jobs["failed"] == len(first.Broken), "%d jobs failed and %d messages are broken", first.Jobs["failed"],
+		len(first.Broken))
 	expect(first.Jobs["queued"]+first.Jobs["running"] == 0, "jobs are left: %v", first.Jobs)
 	expect(first.Seconds < 60, "it took %.1f s", first.Seconds)
 	for _, b := range first.Broken {

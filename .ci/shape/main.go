@@ -1,6 +1,7 @@
-// Shape prints how large the packages of this module are and how much their files hold each other: for each package its product
-// files and lines, the largest circle of files that use each other, and the type with the most methods. With -from it also lists
-// the files a reader opens to follow a function: those that hold what it calls, two calls deep.
+// Shape prints how large the packages of this module are and how much their files hold each other: for each package
+// its product files and lines, the largest circle of files that use each other, and the type with the most methods.
+// With -from it also lists the files a reader opens to follow a function: those that hold what it calls, two calls
+// deep.
 //
 //	go run ./.ci/shape
 //	go run ./.ci/shape -from gmail.Handler.act
@@ -45,7 +46,8 @@ type parsed struct {
 
 func main() {
 	log.SetFlags(0)
-	from := flag.String("from", "", "the function to follow, as package.Type.method or package.function, the package as its folder")
+	from := flag.String("from", "",
+		"the function to follow, as package.Type.method or package.function, the package as its folder")
 	depth := flag.Int("depth", 2, "how many calls deep -from goes")
 	flag.Parse()
 	packages, fset, err := load()
@@ -125,7 +127,8 @@ func table(w io.Writer, packages []*parsed, fset *token.FileSet) error {
 	product, files, lines := 0, 0, 0
 	for _, p := range packages {
 		name, methods, in := p.largestType(fset)
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%s\t%d\t%d\n", p.folder(), len(p.files), p.lines(fset), p.circle(fset), name, methods, in)
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%s\t%d\t%d\n", p.folder(), len(p.files), p.lines(fset), p.circle(fset),
+			name, methods, in)
 		if p.product() {
 			product, files, lines = product+1, files+len(p.files), lines+p.lines(fset)
 		}
@@ -137,7 +140,8 @@ func table(w io.Writer, packages []*parsed, fset *token.FileSet) error {
 // product reports whether the package is neither a test kit, nor a test server, nor a tool of this repository.
 func (p *parsed) product() bool {
 	for _, kit := range []string{
-		".ci", "gmail/gmailtest", "internal/bench", "internal/browsertest", "internal/chaos", "internal/dbtest", "llm/llmtest",
+		".ci", "gmail/gmailtest", "gmail/internal/worldtest", "internal/bench", "internal/browsertest", "internal/chaos", "internal/dbtest",
+		"llm/llmtest",
 		"queue/driver/drivertest", "queue/queuetest", "safety/discord/discordtest",
 	} {
 		if p.folder() == kit || strings.HasPrefix(p.folder(), kit+"/") {
@@ -174,8 +178,8 @@ func (p *parsed) largestType(fset *token.FileSet) (name string, methods, files i
 	return name, methods, files
 }
 
-// circle returns how many files the largest set has in which each file uses, directly or through others, each other file. A file
-// uses another if it names a function, type, variable, constant, method or field that is declared there.
+// circle returns how many files the largest set has in which each file uses, directly or through others, each other
+// file. A file uses another if it names a function, type, variable, constant, method or field that is declared there.
 func (p *parsed) circle(fset *token.FileSet) int {
 	uses := map[string]map[string]bool{}
 	for id, obj := range p.info.Uses {
@@ -215,8 +219,8 @@ func walk(uses map[string]map[string]bool, f string, seen map[string]bool) {
 	}
 }
 
-// A graph is which functions of the module a function calls. An interface's method stands for the methods of the types that
-// implement it, if those are at most two: of more, a reader opens none.
+// A graph is which functions of the module a function calls. An interface's method stands for the methods of the
+// product types that implement it, if those are at most two: of more, a reader opens none.
 type graph struct {
 	calls map[string]map[string]bool // by types.Func.FullName
 	file  map[string]string
@@ -265,7 +269,8 @@ func newGraph(packages []*parsed, fset *token.FileSet) *graph {
 	for _, p := range packages {
 		for _, n := range p.types.Scope().Names() {
 			if tn, ok := p.types.Scope().Lookup(n).(*types.TypeName); ok {
-				if named, ok := tn.Type().(*types.Named); ok && !types.IsInterface(named) && named.TypeParams().Len() == 0 && named.NumMethods() > 0 {
+				if named, ok := tn.Type().(*types.Named); ok && p.product() && !types.IsInterface(named) &&
+					named.TypeParams().Len() == 0 && named.NumMethods() > 0 {
 					implementers = append(implementers, named)
 				}
 			}
@@ -310,7 +315,8 @@ func (g *graph) add(p *parsed, fd *ast.FuncDecl, implementers []*types.Named) {
 	g.calls[caller] = called
 }
 
-// targets returns what a call of fn may run, by name: packages that are read from export data have objects of their own.
+// targets returns what a call of fn may run, by name: packages that are read from export data have objects of their
+// own.
 func targets(fn *types.Func, implementers []*types.Named) []string {
 	recv := fn.Signature().Recv()
 	if recv == nil || !types.IsInterface(recv.Type()) {

@@ -1,5 +1,6 @@
-// Invoice demonstrates the single transaction: a handler's own write, the next job and the completion of this one take effect
-// together, or not at all. Kill the program at any point and run it again: the invoice is paid once and one receipt is sent.
+// Invoice demonstrates the single transaction: a handler's own write, the next job and the completion of this one
+// take effect together, or not at all. Kill the program at any point and run it again: the invoice is paid once and
+// one receipt is sent.
 package main
 
 import (
@@ -70,7 +71,8 @@ func run(ctx context.Context) error {
 func handle(d *queue.Dispatcher, paidAt string) {
 	queue.Handle(d, Pay, func(ctx context.Context, w *queue.Work[Invoice]) error {
 		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-			if _, err := tx.ExecContext(ctx, "UPDATE invoices SET paid_at = $1 WHERE id = $2", paidAt, w.Payload.ID); err != nil {
+			if _, err := tx.ExecContext(ctx, "UPDATE invoices SET paid_at = $1 WHERE id = $2", paidAt,
+				w.Payload.ID); err != nil {
 				return err
 			}
 			_, err := w.Queue().EnqueueTx(ctx, tx, SendReceipt.New(Receipt{Invoice: w.Payload.ID}, nil))

@@ -1,8 +1,9 @@
-// Postroomd sorts a mailbox by rules, keeps a ledger of its actions, asks a person before dangerous ones, and can undo actions.
+// Postroomd sorts a mailbox by rules, keeps a ledger of its actions, asks a person before dangerous ones, and can
+// undo actions.
 //
-// "postroomd demo" runs the whole pipeline against a Gmail of its own, loaded with a sample mailbox or with yours. "postroomd
-// run" works on the mailbox of its configuration until it is stopped. The other commands show and change the results of these
-// two.
+// "postroomd demo" runs the whole pipeline against a Gmail of its own, loaded with a sample mailbox or with yours.
+// "postroomd run" works on the mailbox of its configuration until it is stopped. The other commands show and change
+// the results of these two.
 package main
 
 import (

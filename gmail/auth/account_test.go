@@ -30,7 +30,8 @@ func TestAccountThatLosesItsGrant(t *testing.T) {
 	clients, err := gmail.NewClients(gmail.AccountClientsConfig{
 		Store: store, Endpoint: w.server.URL(), Limits: gmailapi.Limits{Unlimited: true},
 		HTTPClient: func(_ context.Context, account mailstore.Account) (*http.Client, error) {
-			source, err := auth.NewSource(auth.SourceConfig{App: w.app, Tokens: w.tokens, Email: account.Email, Transport: w.base})
+			source, err := auth.NewSource(auth.SourceConfig{App: w.app, Tokens: w.tokens, Email: account.Email,
+				Transport: w.base})
 			if err != nil {
 				return nil, err
 			}
@@ -61,7 +62,7 @@ func TestAccountThatLosesItsGrant(t *testing.T) {
 	signIn := func() {
 		grant := w.login()
 		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
-			if id, err = store.EnsureAccount(ctx, tx, grant.Email); err != nil {
+			if id, err = store.EnsureAccount(ctx, tx, grant.Email, time.Time{}); err != nil {
 				return err
 			}
 			return store.Resume(ctx, tx, q, id)

@@ -17,7 +17,8 @@ import (
 type App struct {
 	// ClientID is the id of the OAuth client. Required.
 	ClientID string
-	// ClientSecret is the client's secret. Google also requires it of installed programs, where it is not secret. Default: none.
+	// ClientSecret is the client's secret. Google also requires it of installed programs, where it is not secret.
+	// Default: none.
 	ClientSecret string
 	// Endpoint is the authorization server. Default: Google's.
 	Endpoint Endpoint
@@ -64,14 +65,16 @@ func (a App) withDefaults() App {
 func (a App) validate() error {
 	var faults []error
 	if a.ClientID == "" {
-		faults = append(faults, errors.New("auth: App.ClientID is empty; create an OAuth client of the type \"Desktop app\" in the "+
-			"Google Cloud console"))
+		faults = append(faults, errors.New(
+			"auth: App.ClientID is empty; create an OAuth client of the type \"Desktop app\" in the "+
+				"Google Cloud console"))
 	}
 	for name, address := range map[string]string{
 		"AuthURL": a.Endpoint.AuthURL, "TokenURL": a.Endpoint.TokenURL, "RevokeURL": a.Endpoint.RevokeURL,
 	} {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			faults = append(faults, fmt.Errorf("auth: App.Endpoint.%s is %q; it must be an http or https address", name, address))
+			faults = append(faults, fmt.Errorf("auth: App.Endpoint.%s is %q; it must be an http or https address",
+				name, address))
 		}
 	}
 	return errors.Join(faults...)
@@ -81,7 +84,8 @@ func (a App) validate() error {
 func (a App) config(redirect string, scopes []string) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: a.ClientID, ClientSecret: a.ClientSecret, RedirectURL: redirect, Scopes: scopes,
-		Endpoint: oauth2.Endpoint{AuthURL: a.Endpoint.AuthURL, TokenURL: a.Endpoint.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
+		Endpoint: oauth2.Endpoint{AuthURL: a.Endpoint.AuthURL, TokenURL: a.Endpoint.TokenURL,
+			AuthStyle: oauth2.AuthStyleInParams},
 	}
 }
 

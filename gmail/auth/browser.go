@@ -12,9 +12,9 @@ import (
 // openTimeout bounds the wait for the command that opens a browser to fail.
 var openTimeout = 3 * time.Second
 
-// OpenBrowser opens the address in the person's browser, for LoginConfig.Open. It returns when the command that starts the
-// browser ends, or after 3 seconds: without a desktop that command is the browser itself. On a machine without a screen it
-// returns an error; print the address instead.
+// OpenBrowser opens the address in the person's browser, for LoginConfig.Open. It returns when the command that
+// starts the browser ends, or after 3 seconds: without a desktop that command is the browser itself. On a machine
+// without a screen it returns an error; print the address instead.
 func OpenBrowser(ctx context.Context, address string) error {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("auth: open a browser: %q is not an http or https address", address)

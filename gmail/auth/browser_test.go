@@ -32,5 +32,8 @@ func TestOpenBrowserDoesNotWaitForTheBrowserToClose(t *testing.T) {
 	require.NoError(t, OpenBrowser(t.Context(), "http://127.0.0.1/"))
 	require.NoFileExists(t, ended, "it goes on")
 	require.NoError(t, os.WriteFile(stop, nil, 0o600))
-	require.Eventually(t, func() bool { _, err := os.Stat(ended); return err == nil }, time.Minute, 10*time.Millisecond, "it was not killed")
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(ended)
+		return err == nil
+	}, time.Minute, 10*time.Millisecond, "it was not killed")
 }

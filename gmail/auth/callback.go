@@ -64,12 +64,14 @@ func (l *login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(l.state)) == 0 {
 		page{
 			status: http.StatusBadRequest, Title: "Not this sign-in",
-			Lines: []string{"This address belongs to another sign-in, or was altered. Nothing was changed.", "Go back to the page that asks for access, or start again."},
+			Lines: []string{"This address belongs to another sign-in, or was altered. Nothing was changed.",
+				"Go back to the page that asks for access, or start again."},
 		}.send(w)
 		return
 	}
 	if !l.first() {
-		page{status: http.StatusConflict, Title: "Answered already", Lines: []string{"This sign-in has been answered. You can close this window."}}.send(w)
+		page{status: http.StatusConflict, Title: "Answered already",
+			Lines: []string{"This sign-in has been answered. You can close this window."}}.send(w)
 		return
 	}
 	result, err := l.answer(query)
@@ -92,7 +94,8 @@ func (l *login) answer(query url.Values) (*LoginResult, error) {
 	case refusal == "access_denied":
 		return nil, fmt.Errorf("auth: sign in: %w", ErrDenied)
 	case refusal != "":
-		return nil, fmt.Errorf("auth: sign in: the authorization server answers %.100q %.300q", refusal, query.Get("error_description"))
+		return nil, fmt.Errorf("auth: sign in: the authorization server answers %.100q %.300q", refusal,
+			query.Get("error_description"))
 	case code == "":
 		return nil, errors.New("auth: sign in: the authorization server answers with neither a code nor an error")
 	default:
@@ -103,7 +106,8 @@ func (l *login) answer(query url.Values) (*LoginResult, error) {
 func pageOf(result *LoginResult, err error) page {
 	switch {
 	case errors.Is(err, ErrDenied):
-		return page{status: http.StatusOK, Title: "No access was granted", Lines: []string{"Nothing was changed. You can close this window."}}
+		return page{status: http.StatusOK, Title: "No access was granted",
+			Lines: []string{"Nothing was changed. You can close this window."}}
 	case err != nil:
 		return page{
 			status: http.StatusOK, Title: "The sign-in failed",
@@ -112,7 +116,8 @@ func pageOf(result *LoginResult, err error) page {
 	case len(result.Refused) > 0:
 		return page{
 			status: http.StatusOK, Title: "Signed in, with less access",
-			Lines: []string{"Signed in to " + result.Grant.Email + ". These permissions were not granted:"}, Refused: result.Refused,
+			Lines:   []string{"Signed in to " + result.Grant.Email + ". These permissions were not granted:"},
+			Refused: result.Refused,
 		}
 	}
 	return page{
@@ -138,8 +143,8 @@ func (p page) send(w http.ResponseWriter) {
 	_, _ = w.Write(text.Bytes()) // the browser may have gone
 }
 
-// identity returns the mailbox in the id token. The token comes directly from the token endpoint, so the connection authenticates
-// it and its signature need not be checked (OpenID Connect Core 1.0, section 3.1.3.7).
+// identity returns the mailbox in the id token. The token comes directly from the token endpoint, so the connection
+// authenticates it and its signature need not be checked (OpenID Connect Core 1.0, section 3.1.3.7).
 func identity(token *oauth2.Token, clientID string) (email string, err error) {
 	raw, _ := token.Extra("id_token").(string)
 	parts := strings.Split(raw, ".")

@@ -38,14 +38,14 @@ type LoginConfig struct {
 	App App
 	// Tokens stores the grant. Required.
 	Tokens Tokens
-	// Open shows the address of the consent page to the person. It opens a browser, like [OpenBrowser], or prints the address for
-	// a person who opens it on the same machine. It must not wait for the browser to close. An error ends the sign-in, unless the
-	// person has already answered. Required.
+	// Open shows the address of the consent page to the person. It opens a browser, like [OpenBrowser], or prints the
+	// address for a person who opens it on the same machine. It must not wait for the browser to close. An error ends
+	// the sign-in, unless the person has already answered. Required.
 	Open func(ctx context.Context, address string) error
 	// Scopes are the scopes of Gmail to ask for. Default: [ScopeModify].
 	Scopes []string
-	// Email is the mailbox to sign in to. The page proposes it; if the person chooses another, the error is [ErrOtherAccount].
-	// Default: any.
+	// Email is the mailbox to sign in to. The page proposes it; if the person chooses another, the error is
+	// [ErrOtherAccount]. Default: any.
 	Email string
 	// Timeout bounds the sign-in. Default 5 minutes; it must not be negative.
 	Timeout time.Duration
@@ -55,8 +55,8 @@ type LoginConfig struct {
 type LoginResult struct {
 	// Grant is the saved grant.
 	Grant Grant
-	// Refused are the scopes that were requested and not granted. Calls that need them fail with the class [gmail.ClassForbidden]
-	// until the person signs in again.
+	// Refused are the scopes that were requested and not granted. Calls that need them fail with the class
+	// [gmail.ClassForbidden] until the person signs in again.
 	Refused []Refusal
 }
 
@@ -82,9 +82,10 @@ func (c LoginConfig) withDefaults() (LoginConfig, error) {
 // giveTokens is the hint for a missing Tokens.
 const giveTokens = "a store of grants, such as tokenstore.Open returns"
 
-// Login asks a person for access to a mailbox, and saves the grant. It listens on a free port of 127.0.0.1 until the browser has
-// returned, ctx ends, or the Timeout passes. The browser's last page shows the result. A grant that is not kept, with
-// [ErrOtherAccount] or [ErrNothingGranted], is revoked, unless the store has an earlier grant of that mailbox.
+// Login asks a person for access to a mailbox, and saves the grant. It listens on a free port of 127.0.0.1 until the
+// browser has returned, ctx ends, or the Timeout passes. The browser's last page shows the result. A grant that is
+// not kept, with [ErrOtherAccount] or [ErrNothingGranted], is revoked, unless the store has an earlier grant of that
+// mailbox.
 //
 // A request without this sign-in's secret state gets a page that explains that, and changes nothing.
 func Login(ctx context.Context, cfg LoginConfig) (*LoginResult, error) {
@@ -154,15 +155,16 @@ func (l *login) redeem(code string) (*LoginResult, error) {
 	return &LoginResult{Grant: grant, Refused: refused}, nil
 }
 
-// discard revokes a grant that is not kept. The server then also revokes all other access that the person has granted to the
-// program, so a mailbox with an earlier grant in the store is left alone.
+// discard revokes a grant that is not kept. The server then also revokes all other access that the person has granted
+// to the program, so a mailbox with an earlier grant in the store is left alone.
 func (l *login) discard(grant Grant, reason error) error {
 	_, err := l.Tokens.Load(l.ctx, grant.Email)
 	if errors.Is(err, ErrNoGrant) {
 		err = l.App.revoke(l.ctx, grant.RefreshToken)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; what %s has granted is not kept, and could not be revoked: remove it in the settings of that account: %w",
+		return fmt.Errorf(
+			"%w; what %s has granted is not kept, and could not be revoked: remove it in the settings of that account: %w",
 			reason, grant.Email, err)
 	}
 	return reason
@@ -172,7 +174,8 @@ func (l *login) discard(grant Grant, reason error) error {
 func (l *login) serve(listener net.Listener) (stop func()) {
 	server := &http.Server{
 		Handler: l, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // errors of other clients on this port are of no interest
+		// errors of other clients on this port are of no interest
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	served := make(chan struct{})
 	go func() {

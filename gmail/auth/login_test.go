@@ -157,7 +157,8 @@ func TestLoginWithAnotherState(t *testing.T) {
 // The page tells what the person cannot see otherwise, and quotes nothing of the answer as HTML.
 func TestLoginThatTheServerFails(t *testing.T) {
 	w := newWorld(t, gmailtest.Config{})
-	w.server.Fault(gmailtest.Fault{Method: gmailtest.OAuthToken, Status: 400, Reason: "invalid_client", Message: "<b>no such client</b>"})
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.OAuthToken, Status: 400, Reason: "invalid_client",
+		Message: "<b>no such client</b>"})
 	_, err := auth.Login(t.Context(), w.config())
 	require.ErrorContains(t, err, "invalid_client")
 	require.Contains(t, w.page, "The sign-in failed")
@@ -205,7 +206,8 @@ func TestLoginConfigIsChecked(t *testing.T) {
 	_, err := auth.Login(t.Context(), auth.LoginConfig{
 		App: auth.App{Endpoint: auth.Endpoint{AuthURL: "accounts.google.com"}}, Timeout: -1,
 	})
-	for _, want := range []string{"App.ClientID is empty", "App.Endpoint.AuthURL", "LoginConfig.Tokens is nil", "LoginConfig.Open is nil", "LoginConfig.Timeout is -1ns"} {
+	for _, want := range []string{"App.ClientID is empty", "App.Endpoint.AuthURL", "LoginConfig.Tokens is nil",
+		"LoginConfig.Open is nil", "LoginConfig.Timeout is -1ns"} {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = auth.NewSource(auth.SourceConfig{App: auth.App{ClientID: "x"}})

@@ -39,7 +39,8 @@ func (s *Source) refresh(ctx context.Context) (*oauth2.Token, error) {
 		s.dead, s.cause = grant.RefreshToken, refused
 	}
 	return nil, &gmailapi.Error{
-		Op: s.op(), Class: gmailapi.ClassReauthorize, Status: http.StatusBadRequest, Reason: "invalid_grant", Hint: gmailapi.HintReauthorize, Err: s.cause,
+		Op: s.op(), Class: gmailapi.ClassReauthorize, Status: http.StatusBadRequest, Reason: "invalid_grant",
+		Hint: gmailapi.HintReauthorize, Err: s.cause,
 	}
 }
 
@@ -91,7 +92,8 @@ func (s *Source) savePending(ctx context.Context) error {
 	return nil
 }
 
-// lacks returns the error of a process that has no grant to use. Unless another process may have one, a person has to sign in.
+// lacks returns the error of a process that has no grant to use. Unless another process may have one, a person has to
+// sign in.
 func (s *Source) lacks(cause error, hint string) error {
 	e := &gmailapi.Error{Op: s.op(), Class: gmailapi.ClassReauthorize, Hint: hint, Err: cause}
 	if s.shared {

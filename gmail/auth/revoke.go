@@ -13,10 +13,10 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// Revoke revokes the grant of the address at the authorization server, and then deletes it from the store. Google revokes all
-// access that the person has granted to the App's project. A grant that the server no longer knows is deleted as well. An address
-// without a grant is [ErrNoGrant]. After any other error the grant is kept, so that Revoke can be retried; to delete it anyway,
-// use the Delete method of the store.
+// Revoke revokes the grant of the address at the authorization server, and then deletes it from the store. Google
+// revokes all access that the person has granted to the App's project. A grant that the server no longer knows is
+// deleted as well. An address without a grant is [ErrNoGrant]. After any other error the grant is kept, so that
+// Revoke can be retried; to delete it anyway, use the Delete method of the store.
 func Revoke(ctx context.Context, app App, tokens Tokens, email string) error {
 	app = app.withDefaults()
 	if err := errors.Join(app.validate(), fields.Required("auth: Revoke: tokens", tokens, giveTokens)); err != nil {
@@ -59,5 +59,6 @@ func (a App) revoke(ctx context.Context, token string) error {
 	if json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&refusal) == nil && refusal.Code == "invalid_token" {
 		return nil
 	}
-	return fmt.Errorf("the authorization server answers %d %.100q %.300q", response.StatusCode, refusal.Code, refusal.Description)
+	return fmt.Errorf("the authorization server answers %d %.100q %.300q", response.StatusCode, refusal.Code,
+		refusal.Description)
 }

@@ -68,12 +68,14 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s was not granted: %s", r.Scope, r.Consequence)
 }
 
-// Missing returns the wanted scopes that the grant does not have, neither by themselves nor as a part of a wider one, in the
-// given order.
+// Missing returns the wanted scopes that the grant does not have, neither by themselves nor as a part of a wider one,
+// in the given order.
 func (g Grant) Missing(wanted ...string) []Refusal {
 	var missing []Refusal
 	for _, scope := range wanted {
-		if slices.ContainsFunc(g.Scopes, func(has string) bool { return has == scope || slices.Contains(includes[has], scope) }) {
+		if slices.ContainsFunc(g.Scopes, func(has string) bool {
+			return has == scope || slices.Contains(includes[has], scope)
+		}) {
 			continue
 		}
 		consequence, ok := consequences[scope]
@@ -85,8 +87,8 @@ func (g Grant) Missing(wanted ...string) []Refusal {
 	return missing
 }
 
-// splitScopes parses the scopes of a response, sorted. A response without scopes grants the requested ones (RFC 6749, section
-// 5.1).
+// splitScopes parses the scopes of a response, sorted. A response without scopes grants the requested ones (RFC 6749,
+// section 5.1).
 func splitScopes(answer any, asked []string) []string {
 	scopes := slices.Clone(asked)
 	if text, ok := answer.(string); ok && text != "" {

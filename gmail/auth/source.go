@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxLead is how long before its expiry an access token is replaced. It is shorter for tokens that live less than ten times
-	// as long.
+	// maxLead is how long before its expiry an access token is replaced. It is shorter for tokens that live less than
+	// ten times as long.
 	maxLead = 5 * time.Minute
 	// retryLead is how long a still valid token is used after a failed refresh before the next attempt.
 	retryLead = 15 * time.Second
@@ -30,17 +30,17 @@ type SourceConfig struct {
 	Tokens Tokens
 	// Email is the address of the mailbox. Required; the grant may be saved later.
 	Email string
-	// Shared says that other processes work on the same account with Tokens of their own, such as those of other machines on one
-	// database. A grant that Tokens lacks, cannot load, or has for another client is then an error of [gmailapi.ClassNoAccess], which
-	// leaves the account's jobs to these processes. Default false: a missing grant, or one for another client, is an error of
-	// [gmailapi.ClassReauthorize], since nobody else has one.
+	// Shared says that other processes work on the same account with Tokens of their own, such as those of other
+	// machines on one database. A grant that Tokens lacks, cannot load, or has for another client is then an error of
+	// [gmailapi.ClassNoAccess], which leaves the account's jobs to these processes. Default false: a missing grant, or
+	// one for another client, is an error of [gmailapi.ClassReauthorize], since nobody else has one.
 	Shared bool
 	// Transport sends the requests of [Source.HTTPClient]. Several sources may share it. Default: [http.DefaultTransport].
 	Transport http.RoundTripper
 }
 
-// A Source returns access tokens for one mailbox, and refreshes them. It is safe for concurrent use. [NewSource] makes one. A
-// process should have one Source for each mailbox.
+// A Source returns access tokens for one mailbox, and refreshes them. It is safe for concurrent use. [NewSource]
+// makes one. A process should have one Source for each mailbox.
 type Source struct {
 	app    App
 	tokens Tokens
@@ -86,8 +86,9 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 	return &Source{app: app, tokens: cfg.Tokens, email: email, shared: cfg.Shared, base: base}, nil
 }
 
-// Token returns an access token that is valid for some minutes, and refreshes it if needed. If the grant is not valid any more,
-// the error is a [*gmailapi.Error] of the class [gmailapi.ClassReauthorize]. For a missing grant see [SourceConfig].Shared.
+// Token returns an access token that is valid for some minutes, and refreshes it if needed. If the grant is not valid
+// any more, the error is a [*gmailapi.Error] of the class [gmailapi.ClassReauthorize]. For a missing grant see
+// [SourceConfig].Shared.
 func (s *Source) Token(ctx context.Context) (*oauth2.Token, error) {
 	f, token := s.join(ctx)
 	if token != nil {
@@ -120,8 +121,8 @@ func (s *Source) join(ctx context.Context) (*flight, *oauth2.Token) {
 	return s.flight, nil
 }
 
-// valid reports whether there is a token that has not expired. The caller must hold the lock. It uses the wall clock: the
-// monotonic clock stops while the machine sleeps.
+// valid reports whether there is a token that has not expired. The caller must hold the lock. It uses the wall clock:
+// the monotonic clock stops while the machine sleeps.
 func (s *Source) valid() bool {
 	return s.current != nil && (s.current.Expiry.IsZero() || time.Now().Round(0).Before(s.current.Expiry))
 }

@@ -105,7 +105,8 @@ func TestBodyThatCannotBeRepeated(t *testing.T) {
 	w := newWorld(t, gmailtest.Config{})
 	client := w.source().HTTPClient()
 	post := func(body io.Reader) int {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.server.URL()+"gmail/v1/users/me/labels", body)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.server.URL()+
+			"gmail/v1/users/me/labels", body)
 		require.NoError(t, err)
 		response, err := client.Do(request)
 		require.NoError(t, err)
@@ -137,8 +138,9 @@ func TestGrantThatIsGone(t *testing.T) {
 	var gone *gmailapi.Error
 	require.ErrorAs(t, err, &gone)
 	require.Equal(t, gmailapi.Error{
-		Op: "refresh the access to " + w.server.Email(), Class: gmailapi.ClassReauthorize, Status: 400, Reason: "invalid_grant",
-		Hint: gmailapi.HintReauthorize, Err: gone.Err,
+		Op: "refresh the access to " + w.server.Email(), Class: gmailapi.ClassReauthorize, Status: 400,
+		Reason: "invalid_grant",
+		Hint:   gmailapi.HintReauthorize, Err: gone.Err,
 	}, *gone)
 
 	w.login()
@@ -275,7 +277,8 @@ func (r *rotator) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	r.n++
 	r.current += "+"
-	_, _ = io.WriteString(w, `{"access_token":"a`+r.current+`","token_type":"Bearer","expires_in":3600,"refresh_token":"`+r.current+`"}`)
+	_, _ = io.WriteString(w, `{"access_token":"a`+r.current+
+		`","token_type":"Bearer","expires_in":3600,"refresh_token":"`+r.current+`"}`)
 }
 
 // A store is a Memory that fails at times.
@@ -409,5 +412,6 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 func TestMissingScopes(t *testing.T) {
 	full := auth.Grant{Scopes: []string{auth.ScopeFull}}
 	require.Empty(t, full.Missing(auth.ScopeModify, auth.ScopeSend, auth.ScopeReadonly))
-	require.Equal(t, []auth.Refusal{{Scope: "calendar", Consequence: "calls that need it are refused"}}, full.Missing("calendar"))
+	require.Equal(t, []auth.Refusal{{Scope: "calendar", Consequence: "calls that need it are refused"}},
+		full.Missing("calendar"))
 }

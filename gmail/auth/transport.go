@@ -7,9 +7,10 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// HTTPClient returns a client that adds access tokens of the source to its requests. A request with a 401 response is sent once
-// more with a new token, if it has no body or its GetBody is set, as in requests of [http.NewRequest] and of Google's libraries.
-// A second 401 is returned to the caller. The client follows no redirects, which would send the token to another server.
+// HTTPClient returns a client that adds access tokens of the source to its requests. A request with a 401 response is
+// sent once more with a new token, if it has no body or its GetBody is set, as in requests of [http.NewRequest] and
+// of Google's libraries. A second 401 is returned to the caller. The client follows no redirects, which would send
+// the token to another server.
 func (s *Source) HTTPClient() *http.Client {
 	return &http.Client{
 		Transport:     transport{s},

@@ -43,7 +43,8 @@ func newWorld(t *testing.T, cfg gmailtest.Config) *world {
 	t.Cleanup(w.base.CloseIdleConnections)
 	w.app = auth.App{
 		ClientID: "desktop", ClientSecret: "secret", HTTPClient: &http.Client{Transport: w.base},
-		Endpoint: auth.Endpoint{AuthURL: server.OAuthEndpoint().AuthURL, TokenURL: server.OAuthEndpoint().TokenURL, RevokeURL: server.URL() + "revoke"},
+		Endpoint: auth.Endpoint{AuthURL: server.OAuthEndpoint().AuthURL, TokenURL: server.OAuthEndpoint().TokenURL,
+			RevokeURL: server.URL() + "revoke"},
 	}
 	return w
 }
@@ -108,7 +109,8 @@ func (w *world) source() *auth.Source {
 
 func (w *world) newSource() *auth.Source {
 	w.Helper()
-	source, err := auth.NewSource(auth.SourceConfig{App: w.app, Tokens: w.tokens, Email: w.server.Email(), Shared: w.shared, Transport: w.base})
+	source, err := auth.NewSource(auth.SourceConfig{App: w.app, Tokens: w.tokens, Email: w.server.Email(),
+		Shared: w.shared, Transport: w.base})
 	require.NoError(w, err)
 	return source
 }

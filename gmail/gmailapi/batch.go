@@ -33,9 +33,9 @@ type batchKey struct{}
 // inBatch reports whether calls of the method may share a request: small calls, of which many are made at once.
 func (m Method) inBatch() bool { return m == MethodGetMessage || m == MethodModifyMessage }
 
-// A batcher sends concurrent calls in one request, a batch of Gmail's, which answers each call separately. To the callers, and in
-// units, they are still single calls. A single call is sent as it is, and so are all calls if the server does not support
-// batches.
+// A batcher sends concurrent calls in one request, a batch of Gmail's, which answers each call separately. To the
+// callers, and in units, they are still single calls. A single call is sent as it is, and so are all calls if the
+// server does not support batches.
 type batcher struct {
 	next  http.RoundTripper
 	url   string
@@ -46,8 +46,8 @@ type batcher struct {
 // googleRoot is where Google serves the Gmail API.
 const googleRoot = "https://gmail.googleapis.com/"
 
-// batchRoot is the root of an endpoint, empty for Google's. An endpoint below another path has no batches that the paths of the
-// calls would be right for.
+// batchRoot is the root of an endpoint, empty for Google's. An endpoint below another path has no batches that the
+// paths of the calls would be right for.
 func batchRoot(endpoint string) (root string, ok bool) {
 	if endpoint == "" {
 		return googleRoot, true
@@ -202,24 +202,25 @@ func (b *batcher) share(response *http.Response, calls []*batchCall) {
 	for i, c := range calls {
 		left[i] = c
 	}
-	err = eachPart(multipart.NewReader(io.LimitReader(response.Body, maxBatchBody), params["boundary"]), func(id int, part *http.Response) {
-		c := left[id]
-		if c == nil {
-			return
-		}
-		delete(left, id)
-		if part.StatusCode == http.StatusUnauthorized {
-			part = nil // the transport renews its token for a call that is sent alone
-		}
-		c.answer <- batchAnswer{response: part}
-	})
+	err = eachPart(multipart.NewReader(io.LimitReader(response.Body, maxBatchBody), params["boundary"]),
+		func(id int, part *http.Response) {
+			c := left[id]
+			if c == nil {
+				return
+			}
+			delete(left, id)
+			if part.StatusCode == http.StatusUnauthorized {
+				part = nil // the transport renews its token for a call that is sent alone
+			}
+			c.answer <- batchAnswer{response: part}
+		})
 	for _, c := range left {
 		c.answer <- unanswered(c, err)
 	}
 }
 
-// unanswered returns the answer for a call that has no part in the response. A call that only reads is sent alone; the effect of
-// any other is unknown.
+// unanswered returns the answer for a call that has no part in the response. A call that only reads is sent alone;
+// the effect of any other is unknown.
 func unanswered(c *batchCall, err error) batchAnswer {
 	if c.request.Method == http.MethodGet {
 		return batchAnswer{}
@@ -232,7 +233,8 @@ func unanswered(c *batchCall, err error) batchAnswer {
 
 // noBatches reports whether a status says that the server knows no batches.
 func noBatches(status int) bool {
-	return status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented
+	return status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed ||
+		status == http.StatusNotImplemented
 }
 
 // refuse answers all calls with the refusal of their batch.
@@ -249,8 +251,9 @@ func refuse(response *http.Response, calls []*batchCall) {
 	}
 }
 
-// eachPart reads the answers of a batch, each with the number of its call. QUIRK: answers may come in any order, and servers
-// write the identifier of the call, after response-, with brackets or without; an answer without one is taken in its order.
+// eachPart reads the answers of a batch, each with the number of its call. QUIRK: answers may come in any order, and
+// servers write the identifier of the call, after response-, with brackets or without; an answer without one is taken
+// in its order.
 func eachPart(parts *multipart.Reader, fn func(id int, answer *http.Response)) error {
 	var reader *bufio.Reader
 	for n := 0; ; n++ {

@@ -111,7 +111,8 @@ func TestACallAloneIsSentAsItIs(t *testing.T) {
 	require.NoError(t, stars(c, id)())
 	_, err := c.ListLabels(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"POST /gmail/v1/users/me/messages/" + id + "/modify", "GET /gmail/v1/users/me/labels"}, sent())
+	require.Equal(t, []string{"POST /gmail/v1/users/me/messages/" + id + "/modify", "GET /gmail/v1/users/me/labels"},
+		sent())
 }
 
 // A server of the API need not know batches.
@@ -201,18 +202,21 @@ func FuzzBatchAnswer(f *testing.F) {
 	f.Add("multipart/mixed; boundary=b", part+"--b--\r\n")
 	f.Add("multipart/mixed; boundary=b", part+part+"--b--\r\n")
 	f.Add("multipart/mixed; boundary=b", part)
-	f.Add("multipart/mixed; boundary=b", "--b\r\n\r\nHTTP/1.1 401 No\r\n\r\n--b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}\r\n--b--")
+	f.Add("multipart/mixed; boundary=b",
+		"--b\r\n\r\nHTTP/1.1 401 No\r\n\r\n--b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}\r\n--b--")
 	f.Add("text/html", "<html>")
 	f.Add("multipart/mixed", part)
 	f.Fuzz(func(t *testing.T, contentType, body string) {
 		calls := make([]*batchCall, 3)
 		for i := range calls {
-			r, err := http.NewRequestWithContext(t.Context(), []string{http.MethodGet, http.MethodPost}[i%2], "http://mail.test/", nil)
+			r, err := http.NewRequestWithContext(t.Context(), []string{http.MethodGet, http.MethodPost}[i%2],
+				"http://mail.test/", nil)
 			require.NoError(t, err)
 			calls[i] = &batchCall{request: r, answer: make(chan batchAnswer, 1)}
 		}
 		new(batcher).share(&http.Response{
-			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(body)),
+			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}},
+			Body: io.NopCloser(strings.NewReader(body)),
 		}, calls)
 		for _, c := range calls {
 			require.Len(t, c.answer, 1)

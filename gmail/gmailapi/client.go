@@ -27,7 +27,8 @@ type ClientConfig struct {
 	Endpoint string
 	// UserID is the mailbox's address. Default "me": the one that HTTPClient is authorized for.
 	UserID string
-	// Timeout bounds each call, from its sending to the last byte of the answer. Default 1 minute; it must not be negative.
+	// Timeout bounds each call, from its sending to the last byte of the answer. Default 1 minute; it must not be
+	// negative.
 	Timeout time.Duration
 	// Limits keep the client within Gmail's quota. The zero Limits are those that Gmail gives a new project.
 	Limits Limits
@@ -36,8 +37,8 @@ type ClientConfig struct {
 }
 
 // SharedLimits say whose limits several processes keep together. On PostgreSQL the units per minute are kept exactly, a
-// Retry-After after two seconds, and Concurrent is divided among the processes that call for the account, except during the
-// seconds in which one joins. On other databases, which one process has to itself, they change nothing.
+// Retry-After after two seconds, and Concurrent is divided among the processes that call for the account, except
+// during the seconds in which one joins. On other databases, which one process has to itself, they change nothing.
 type SharedLimits struct {
 	// DB has the tables quota_accounts and quota_leases. Required.
 	DB queue.DB
@@ -50,11 +51,13 @@ func (s *SharedLimits) validate() error {
 	if s == nil {
 		return nil
 	}
-	if err := fields.Required("gmail: ClientConfig.Shared.DB", s.DB, "a database opened with queue/sqlite or queue/postgres"); err != nil {
+	if err := fields.Required("gmail: ClientConfig.Shared.DB", s.DB,
+		"a database opened with queue/sqlite or queue/postgres"); err != nil {
 		return err
 	}
 	if s.AccountID == "" {
-		return errors.New("gmail: ClientConfig.Shared.AccountID is empty; it is required: give the id of the account whose limits are shared")
+		return errors.New(
+			"gmail: ClientConfig.Shared.AccountID is empty; it is required: give the id of the account whose limits are shared")
 	}
 	return nil
 }
@@ -62,8 +65,8 @@ func (s *SharedLimits) validate() error {
 // defaultCallTimeout bounds a call.
 const defaultCallTimeout = time.Minute
 
-// A Client calls Gmail for one mailbox. Each method makes one call unless it says otherwise, and returns [*Error]. It is safe
-// for concurrent use. [NewClient] makes one; the zero Client is unusable.
+// A Client calls Gmail for one mailbox. Each method makes one call unless it says otherwise, and returns [*Error]. It
+// is safe for concurrent use. [NewClient] makes one; the zero Client is unusable.
 type Client struct {
 	service *api.Service
 	user    string
@@ -71,8 +74,8 @@ type Client struct {
 	gate    *rateLimiter
 }
 
-// NewClient makes a client; a bad configuration is an error that names the field. It sends nothing: a wrong endpoint or a
-// missing grant shows with the first call.
+// NewClient makes a client; a bad configuration is an error that names the field. It sends nothing: a wrong endpoint
+// or a missing grant shows with the first call.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	give := "a client that authorizes requests, such as oauth2.NewClient makes"
 	if err := fields.Required("gmail: ClientConfig.HTTPClient", cfg.HTTPClient, give); err != nil {
@@ -91,7 +94,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	return newClient(cfg, gate)
 }
 
-// rateLimiter makes the gate of the limits, and shares it if that is configured.
+// gate makes the rateLimiter of the limits, and shares it if that is configured.
 func (cfg *ClientConfig) gate() (*rateLimiter, error) {
 	if cfg.Shared == nil || string(cfg.Shared.DB.Dialect()) != "postgres" {
 		return newGate(cfg.Limits)
@@ -125,8 +128,17 @@ func newClient(cfg ClientConfig, gate *rateLimiter) (*Client, error) {
 	}, nil
 }
 
+// QuotaWait estimates how long the calls, together, would wait for units of the account's quota now, or until Gmail
+// permits them again after a Retry-After; 0: they need not wait. With canWait they leave some units, a sixth of
+// [Limits].Burst, to calls that are more urgent. It makes no call. A job that asks before it begins can be deferred
+// instead of waiting in a worker.
+func (c *Client) QuotaWait(canWait bool, calls ...Method) time.Duration {
+	return c.gate.wait(canWait, calls)
+}
+
 // do makes one call within the limits and the timeout. notFound is the class of a 404.
-func (c *Client) do(ctx context.Context, method Method, op string, notFound Class, call func(context.Context) error) error {
+func (c *Client) do(ctx context.Context, method Method, op string, notFound Class,
+	call func(context.Context) error) error {
 	leave, err := c.gate.enter(ctx, method)
 	if err != nil {
 		return newError(op, notFound, err, time.Now())
@@ -147,6 +159,8 @@ type Profile struct {
 	Email     string
 	HistoryID uint64 // of the latest change
 	Messages  int64
+	// At is when Gmail answered, by its clock, in whole seconds; zero if it does not say so.
+	At time.Time
 }
 
 // Profile reads the address of the mailbox and its latest history id.
@@ -160,7 +174,8 @@ func (c *Client) Profile(ctx context.Context) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	return Profile{Email: p.EmailAddress, HistoryID: p.HistoryId, Messages: p.MessagesTotal}, nil
+	at, _ := http.ParseTime(p.Header.Get("Date")) // a zero time if there is none
+	return Profile{Email: p.EmailAddress, HistoryID: p.HistoryId, Messages: p.MessagesTotal, At: at}, nil
 }
 
 // MaxPageSize is the most ids that Gmail returns on a page.
@@ -226,13 +241,14 @@ type MessageState struct {
 
 // State returns the labels and the history id of a message.
 func (c *Client) State(ctx context.Context, id string) (state MessageState, err error) {
-	state.Snapshot, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
-		m, err := c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
-		if err == nil {
-			state.HistoryID = m.HistoryId
-		}
-		return m, err
-	})
+	state.Snapshot, err = c.image(ctx, MethodGetMessage, "get labels of message "+id,
+		func(ctx context.Context) (*api.Message, error) {
+			m, err := c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
+			if err == nil {
+				state.HistoryID = m.HistoryId
+			}
+			return m, err
+		})
 	return state, err
 }
 
@@ -242,8 +258,21 @@ func (c *Client) GetImage(ctx context.Context, id string) (postroom.Snapshot, er
 	return state.Snapshot, err
 }
 
-// Modify adds and removes labels and returns the labels of the message afterwards. Adding a label that is there, or removing
-// one that is not, is no error. Use [Client.Trash] and [Client.Untrash] for TRASH.
+// From returns the field From of a message, as its sender wrote it; empty if there is none.
+func (c *Client) From(ctx context.Context, id string) (from string, err error) {
+	err = c.do(ctx, MethodGetMessage, "get sender of message "+id, ClassGone, func(ctx context.Context) error {
+		m, err := c.service.Users.Messages.Get(c.user, id).Format("metadata").MetadataHeaders("From").
+			Fields("payload/headers").Context(ctx).Do()
+		if err == nil && m.Payload != nil && len(m.Payload.Headers) > 0 {
+			from = m.Payload.Headers[0].Value
+		}
+		return err
+	})
+	return from, err
+}
+
+// Modify adds and removes labels and returns the labels of the message afterwards. Adding a label that is there, or
+// removing one that is not, is no error. Use [Client.Trash] and [Client.Untrash] for TRASH.
 func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelChange) (postroom.Snapshot, error) {
 	return c.image(ctx, MethodModifyMessage, "modify message "+id, func(ctx context.Context) (*api.Message, error) {
 		request := &api.ModifyMessageRequest{AddLabelIds: change.Add, RemoveLabelIds: change.Remove}
@@ -251,7 +280,8 @@ func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelCha
 	})
 }
 
-// Trash moves a message to the trash, from which Gmail deletes it after 30 days. Trashing a trashed message is no error.
+// Trash moves a message to the trash, from which Gmail deletes it after 30 days. Trashing a trashed message is no
+// error.
 func (c *Client) Trash(ctx context.Context, id string) (postroom.Snapshot, error) {
 	return c.image(ctx, MethodTrash, "trash message "+id, func(ctx context.Context) (*api.Message, error) {
 		return c.service.Users.Messages.Trash(c.user, id).Context(ctx).Do()
@@ -266,7 +296,8 @@ func (c *Client) Untrash(ctx context.Context, id string) (postroom.Snapshot, err
 }
 
 // Snapshot makes a call about one message and returns the labels in its answer.
-func (c *Client) image(ctx context.Context, method Method, op string, call func(context.Context) (*api.Message, error)) (postroom.Snapshot, error) {
+func (c *Client) image(ctx context.Context, method Method, op string,
+	call func(context.Context) (*api.Message, error)) (postroom.Snapshot, error) {
 	var m *api.Message
 	err := c.do(ctx, method, op, ClassGone, func(ctx context.Context) (err error) {
 		m, err = call(ctx)
@@ -285,7 +316,8 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 	})
 }
 
-// ListLabels lists all labels of the mailbox; their Description and AvailableToClassifier are not Gmail's and stay zero.
+// ListLabels lists all labels of the mailbox; their Description and AvailableToClassifier are not Gmail's and stay
+// zero.
 func (c *Client) ListLabels(ctx context.Context) ([]postroom.Label, error) {
 	var labels []postroom.Label
 	err := c.do(ctx, MethodListLabels, "list labels", ClassNotFound, func(ctx context.Context) error {
@@ -301,8 +333,9 @@ func (c *Client) ListLabels(ctx context.Context) ([]postroom.Label, error) {
 	return labels, err
 }
 
-// CreateLabel creates a user label. If Gmail has one of that name, in whatever case, CreateLabel finds it with a second call
-// and returns it. A name that [postroom.CheckLabelName] refuses is an error of [ClassInvalid], without a call.
+// CreateLabel creates a user label. If Gmail has one of that name, in whatever case, CreateLabel finds it with a
+// second call and returns it. A name that [postroom.CheckLabelName] refuses is an error of [ClassInvalid], without a
+// call.
 func (c *Client) CreateLabel(ctx context.Context, name string) (postroom.Label, error) {
 	op := "create label"
 	if err := postroom.CheckLabelName(name); err != nil {

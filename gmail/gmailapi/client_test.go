@@ -54,6 +54,8 @@ func TestClientOfAnotherUserAndWithLimits(t *testing.T) {
 	}
 	profile, err := service(w.server.Email()).Profile(t.Context())
 	require.NoError(t, err)
+	require.WithinDuration(t, time.Now(), profile.At, time.Minute)
+	profile.At = time.Time{}
 	require.Equal(t, Profile{Email: w.server.Email(), HistoryID: w.latest()}, profile)
 
 	_, err = service("another@example.com").Profile(t.Context())
@@ -72,7 +74,8 @@ func TestClientOfAnotherUserAndWithLimits(t *testing.T) {
 // Limits that nothing can keep for several processes are refused, not kept by this process alone.
 func TestSharedLimitsAreChecked(t *testing.T) {
 	_, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient, Shared: &SharedLimits{AccountID: "a"}})
-	require.EqualError(t, err, "gmail: ClientConfig.Shared.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
+	require.EqualError(t, err,
+		"gmail: ClientConfig.Shared.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
 	_, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Shared: &SharedLimits{DB: dbtest.SQLite(t)}})
 	require.ErrorContains(t, err, "gmail: ClientConfig.Shared.AccountID is empty")
 }

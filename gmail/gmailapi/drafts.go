@@ -19,8 +19,9 @@ func draftOf(d *api.Draft) DraftRef {
 	return DraftRef{ID: d.Id, Message: refOf(d.Message)}
 }
 
-// CreateDraft creates a draft, in the thread if one is named; see [Client.Send] for the other conditions of a thread. A draft may
-// lack recipients. As with Send, the draft may have been made despite an error; the Drafts of package gmail make each once.
+// CreateDraft creates a draft, in the thread if one is named; see [Client.Send] for the other conditions of a thread.
+// A draft may lack recipients. As with Send, the draft may have been made despite an error; the Drafts of package
+// gmail make each once.
 func (c *Client) CreateDraft(ctx context.Context, raw []byte, threadID string) (DraftRef, error) {
 	var d *api.Draft
 	err := c.doUpload(ctx, MethodCreateDraft, "create draft", raw, func(ctx context.Context) (err error) {
@@ -32,8 +33,8 @@ func (c *Client) CreateDraft(ctx context.Context, raw []byte, threadID string) (
 	return draftOf(d), err
 }
 
-// UpdateDraft replaces the message of a draft. It may be repeated. A draft that is no more, because it was sent or deleted, is
-// [ClassGone].
+// UpdateDraft replaces the message of a draft. It may be repeated. A draft that is no more, because it was sent or
+// deleted, is [ClassGone].
 func (c *Client) UpdateDraft(ctx context.Context, id string, raw []byte, threadID string) (DraftRef, error) {
 	var d *api.Draft
 	err := c.doUpload(ctx, MethodUpdateDraft, "update draft "+id, raw, func(ctx context.Context) (err error) {
@@ -45,8 +46,8 @@ func (c *Client) UpdateDraft(ctx context.Context, id string, raw []byte, threadI
 	return draftOf(d), gone(err)
 }
 
-// GetDraft reads which message a draft is, and the Message-ID that it has, without angle brackets; empty if none. A draft that
-// is no more is [ClassGone].
+// GetDraft reads which message a draft is, and the Message-ID that it has, without angle brackets; empty if none. A
+// draft that is no more is [ClassGone].
 func (c *Client) GetDraft(ctx context.Context, id string) (draft DraftRef, messageID string, err error) {
 	err = c.do(ctx, MethodGetDraft, "get draft "+id, ClassGone, func(ctx context.Context) error {
 		d, err := c.service.Users.Drafts.Get(c.user, id).Format("metadata").Context(ctx).Do()
@@ -88,8 +89,8 @@ func (c *Client) ListDrafts(ctx context.Context, query, pageToken string) (Draft
 	return page, err
 }
 
-// SendDraft sends a draft as it is at Gmail, with a person's changes. The draft is gone then. As with [Client.Send], the draft
-// may have been sent despite an error. A draft that no longer exists is [ClassGone].
+// SendDraft sends a draft as it is at Gmail, with a person's changes. The draft is gone then. As with [Client.Send],
+// the draft may have been sent despite an error. A draft that no longer exists is [ClassGone].
 func (c *Client) SendDraft(ctx context.Context, id string) (MessageRef, error) {
 	var m *api.Message
 	err := c.do(ctx, MethodSendDraft, "send draft "+id, ClassGone, func(ctx context.Context) (err error) {

@@ -36,8 +36,8 @@ const (
 	ClassUnauthorized Class = "unauthorized"
 	// ClassReauthorize means that the token endpoint says invalid_grant: a person has to grant access again.
 	ClassReauthorize Class = "authorization revoked"
-	// ClassNoAccess means that this process has no grant and no token for the account. No call was made. Another process may have
-	// one, so nothing is said about the account.
+	// ClassNoAccess means that this process has no grant and no token for the account. No call was made. Another process
+	// may have one, so nothing is said about the account.
 	ClassNoAccess Class = "no access here"
 	// ClassPaused means that the account is paused, or being removed. No call was made.
 	ClassPaused Class = "account paused"
@@ -49,8 +49,8 @@ const (
 	ClassPrecondition Class = "precondition failed"
 	// ClassConflict means 409, such as a label that exists already.
 	ClassConflict Class = "conflict"
-	// ClassServer means that Gmail failed: 5xx, 404 for a resource that each mailbox has, or a 400, 403, 404, 407 or 410 that is
-	// not Gmail's, such as the page of a proxy.
+	// ClassServer means that Gmail failed: 5xx, 404 for a resource that each mailbox has, or a 400, 403, 404, 407 or 410
+	// that is not Gmail's, such as the page of a proxy.
 	ClassServer Class = "server error"
 	// ClassNetwork means that there was no answer, or only a part of it.
 	ClassNetwork Class = "network error"
@@ -76,7 +76,8 @@ type Error struct {
 	ofSending bool // the limit applies only to sending
 }
 
-// Error formats operation, class, cause and hint. It quotes Gmail's message, never a body, a header or the query of an address.
+// Error formats operation, class, cause and hint. It quotes Gmail's message, never a body, a header or the query of
+// an address.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("gmail: %s: %s", e.Op, e.Class)
 	switch {
@@ -106,8 +107,8 @@ func (e *Error) cause() string {
 	return ""
 }
 
-// withoutQuery formats an error without the query of its URL: that of an upload permits anybody to continue it, and that of a
-// search discloses the search.
+// withoutQuery formats an error without the query of its URL: that of an upload permits anybody to continue it, and
+// that of a search discloses the search.
 func withoutQuery(err error) string {
 	text := err.Error()
 	var failed *url.Error
@@ -175,7 +176,8 @@ func hintFor(method Method, err error) error {
 	return err
 }
 
-// isTransport reports whether the error is one of transport (no connection, a timeout, half an answer) and not of decoding.
+// isTransport reports whether the error is one of transport (no connection, a timeout, half an answer) and not of
+// decoding.
 func isTransport(err error) bool {
 	var timeout interface{ Timeout() bool } // net.Error and *url.Error
 	return errors.As(err, &timeout) || errors.Is(err, context.Canceled) || isTruncated(err)
@@ -256,11 +258,12 @@ func IsInvalidID(err error) bool {
 		return false
 	}
 	a := readAnswer(refusal)
-	return (a.reason == "invalidArgument" || a.reason == "INVALID_ARGUMENT") && strings.HasPrefix(a.message, "Invalid id value")
+	return (a.reason == "invalidArgument" || a.reason == "INVALID_ARGUMENT") &&
+		strings.HasPrefix(a.message, "Invalid id value")
 }
 
-// IsPageRefused reports whether a call for a page of a list was refused, as with a token that is too old. Any other cause of the
-// refusal recurs at the first page.
+// IsPageRefused reports whether a call for a page of a list was refused, as with a token that is too old. Any other
+// cause of the refusal recurs at the first page.
 func IsPageRefused(token string, err error) bool { return token != "" && ClassOf(err) == ClassInvalid }
 
 func firstText(texts ...string) string {
@@ -272,8 +275,8 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-// foreignRefusals are the statuses with which an intermediary refuses for a time: a proxy that is being set up, a page that asks
-// a person to sign in to a network.
+// foreignRefusals are the statuses with which an intermediary refuses for a time: a proxy that is being set up, a
+// page that asks a person to sign in to a network.
 var foreignRefusals = []int{
 	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusProxyAuthRequired, http.StatusGone,
 }

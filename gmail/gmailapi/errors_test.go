@@ -20,6 +20,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -46,7 +47,8 @@ func failing(t *testing.T, status int, header http.Header, body string) *Client 
 
 // errorBody is Google's usual form.
 func errorBody(status int, reason, message string) string {
-	return fmt.Sprintf(`{"error":{"code":%d,"message":%q,"errors":[{"domain":"global","reason":%q,"message":%q}]}}`, status, message, reason, message)
+	return fmt.Sprintf(`{"error":{"code":%d,"message":%q,"errors":[{"domain":"global","reason":%q,"message":%q}]}}`,
+		status, message, reason, message)
 }
 
 func TestErrorClasses(t *testing.T) {
@@ -124,7 +126,8 @@ func TestHistoryNotFoundIsExpired(t *testing.T) {
 	_, err := failing(t, 404, nil, errorBody(404, "notFound", "Requested entity was not found.")).Profile(t.Context())
 	require.Equal(t, ClassServer, ClassOf(err), "it passes: each mailbox has a profile")
 	require.Equal(t, err, Verdict(err), "and is tried again")
-	_, err = failing(t, 404, nil, errorBody(404, "notFound", "Requested entity was not found.")).ListHistory(t.Context(), 7, "")
+	_, err = failing(t, 404, nil, errorBody(404, "notFound", "Requested entity was not found.")).ListHistory(
+		t.Context(), 7, "")
 	require.Equal(t, ClassHistoryExpired, ClassOf(err))
 	require.NotErrorIs(t, err, postroom.ErrMessageGone)
 	_, err = failing(t, 404, nil, "<title>Not Found</title>").ListHistory(t.Context(), 7, "")
@@ -134,9 +137,12 @@ func TestHistoryNotFoundIsExpired(t *testing.T) {
 func TestErrorText(t *testing.T) {
 	body := errorBody(403, "insufficientPermissions", "Insufficient Permission")
 	err := failing(t, 403, nil, body).Delete(t.Context(), "18c2f")
-	require.EqualError(t, err, "gmail: delete message 18c2f: forbidden (403 insufficientPermissions): Insufficient Permission; "+hintDelete)
+	require.EqualError(t, err,
+		"gmail: delete message 18c2f: forbidden (403 insufficientPermissions): Insufficient Permission; "+hintDelete)
 	_, err = failing(t, 403, nil, body).Trash(t.Context(), "18c2f")
-	require.EqualError(t, err, "gmail: trash message 18c2f: forbidden (403 insufficientPermissions): Insufficient Permission; "+hintScope, "it needs less")
+	require.EqualError(t, err,
+		"gmail: trash message 18c2f: forbidden (403 insufficientPermissions): Insufficient Permission; "+hintScope,
+		"it needs less")
 }
 
 // The query of an address may be all that it takes to go on with an upload, or what somebody has looked for.
@@ -148,7 +154,8 @@ func TestErrorTextHasNoQuery(t *testing.T) {
 	wrapped := &Error{Op: "send message", Class: ClassNetwork, Err: fmt.Errorf("after 2 attempts: %w", &url.Error{
 		Op: "Post", URL: "https://gmail.example/upload?upload_id=SECRET", Err: io.ErrUnexpectedEOF,
 	})}
-	require.EqualError(t, wrapped, `gmail: send message: network error: after 2 attempts: Post "https://gmail.example/upload": unexpected EOF`)
+	require.EqualError(t, wrapped,
+		`gmail: send message: network error: after 2 attempts: Post "https://gmail.example/upload": unexpected EOF`)
 }
 
 func TestDailyLimitWaitsForTheReset(t *testing.T) {
@@ -272,7 +279,8 @@ func TestTokenEndpoint(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-			cfg := oauth2.Config{ClientID: "id", Endpoint: oauth2.Endpoint{TokenURL: server.URL, AuthStyle: oauth2.AuthStyleInParams}}
+			cfg := oauth2.Config{ClientID: "id", Endpoint: oauth2.Endpoint{TokenURL: server.URL,
+				AuthStyle: oauth2.AuthStyleInParams}}
 			authorized := cfg.Client(t.Context(), &oauth2.Token{RefreshToken: "secret-refresh-token"})
 			c, err := NewClient(ClientConfig{HTTPClient: authorized, Endpoint: server.URL})
 			require.NoError(t, err)
@@ -286,7 +294,7 @@ func TestTokenEndpoint(t *testing.T) {
 
 // TestRecordedErrors classifies error bodies of the real API, where they are at hand.
 func TestRecordedErrors(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "corpora", "07-gmail-json", "errors")
+	dir := corpora.Path("07-gmail-json", "errors")
 	if _, err := os.Stat(dir); err != nil {
 		t.Skipf("recorded errors of the real API are not tested: %s is not there", dir)
 	}

@@ -29,7 +29,8 @@ func (c *Client) ListFilters(ctx context.Context) (filters []Filter, err error) 
 				filter.AddLabelIDs, filter.RemoveLabelIDs, filter.Forward = a.AddLabelIds, a.RemoveLabelIds, a.Forward
 			}
 			if q := f.Criteria; q != nil {
-				filter.From, filter.To, filter.Subject, filter.Query, filter.NegatedQuery = q.From, q.To, q.Subject, q.Query, q.NegatedQuery
+				filter.From, filter.To, filter.Subject, filter.Query, filter.NegatedQuery = q.From, q.To, q.Subject, q.Query,
+					q.NegatedQuery
 				filter.HasAttachment, filter.Size = q.HasAttachment, q.Size
 				if q.SizeComparison == "larger" || q.SizeComparison == "smaller" {
 					filter.SizeComparison = q.SizeComparison

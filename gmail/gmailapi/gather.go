@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A gathering collects items that are added at about the same time, and runs them together. Items of a single caller, added one
-// after the other, run at once. Only if an item is added while another is running does the gathering begin to wait, until a wait
-// has brought nothing. It is safe for concurrent use. [newGathering] makes one.
+// A gathering collects items that are added at about the same time, and runs them together. Items of a single caller,
+// added one after the other, run at once. Only if an item is added while another is running does the gathering begin
+// to wait, until a wait has brought nothing. It is safe for concurrent use. [newGathering] makes one.
 type gathering[T any] struct {
 	most int
 	wait time.Duration
@@ -20,8 +20,8 @@ type gathering[T any] struct {
 	timer   *time.Timer // of the waiting items
 }
 
-// newGathering makes one. run gets the collected items, at most most, in the order in which they were added; several calls of run
-// may be in progress. An item waits for the others no longer than wait.
+// newGathering makes one. run gets the collected items, at most most, in the order in which they were added; several
+// calls of run may be in progress. An item waits for the others no longer than wait.
 func newGathering[T any](most int, wait time.Duration, run func(items []T)) *gathering[T] {
 	return &gathering[T]{most: most, wait: wait, run: run}
 }

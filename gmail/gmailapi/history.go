@@ -45,8 +45,8 @@ func (e HistoryEvent) Change() postroom.LabelChange {
 // historyPageSize is the maximum that Gmail returns at once.
 const historyPageSize = 500
 
-// ListHistory lists the changes after the history id, oldest first. The error for an id that Gmail no longer has, after a
-// week or sooner, is [ClassHistoryExpired].
+// ListHistory lists the changes after the history id, oldest first. The error for an id that Gmail no longer has,
+// after a week or sooner, is [ClassHistoryExpired].
 func (c *Client) ListHistory(ctx context.Context, after uint64, pageToken string) (HistoryPage, error) {
 	var page HistoryPage
 	err := c.do(ctx, MethodListHistory, "list history", ClassHistoryExpired, func(ctx context.Context) error {

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A window keeps the units spent in any minute within a budget, whenever Gmail's own minutes begin and however long calls take.
+// A localBudget keeps the units spent in any minute within a budget, whenever Gmail's own minutes begin and however
+// long calls take.
 //
-// The units of a call count from before it is sent until a minute after its answer. Gmail has counted them at some time in
-// between. So when the last call of any minute of Gmail's began, the others of that minute counted here as well, and all of them
-// together are within the budget. A pace of the budget spreads the calls over the minute: after a pause at most Burst units are
-// spent at once.
+// The units of a call count from before it is sent until a minute after its answer. Gmail has counted them at some
+// time in between. So when the last call of any minute of Gmail's began, the others of that minute counted here as
+// well, and all of them together are within the budget. A pace of the budget spreads the calls over the minute: after
+// a pause at most Burst units are spent at once.
 type localBudget struct {
 	limit  int
 	length time.Duration // a minute
@@ -33,10 +34,11 @@ type ended struct {
 	units int
 }
 
-func newWindow(l Limits, minute time.Duration) *localBudget {
+func newLocalBudget(l Limits, minute time.Duration) *localBudget {
 	perSecond := float64(l.UnitsPerMinute) / minute.Seconds()
 	return &localBudget{
-		limit: l.UnitsPerMinute, length: minute, pace: rate.NewLimiter(rate.Limit(perSecond), l.Burst), turn: make(chan struct{}, 1),
+		limit: l.UnitsPerMinute, length: minute, pace: rate.NewLimiter(rate.Limit(perSecond), l.Burst),
+		turn: make(chan struct{}, 1),
 	}
 }
 
@@ -70,6 +72,14 @@ func (w *localBudget) take(ctx context.Context, units int) (end func(), err erro
 func (w *localBudget) tryTake(units int) (wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if wait = w.waitLocked(units); wait == 0 {
+		w.running += units
+	}
+	return wait
+}
+
+// waitLocked returns for how long at least the minute has not got the units.
+func (w *localBudget) waitLocked(units int) time.Duration {
 	now := time.Now()
 	for len(w.ended) > 0 && !now.Before(w.ended[0].until) {
 		w.spent -= w.ended[0].units
@@ -77,7 +87,6 @@ func (w *localBudget) tryTake(units int) (wait time.Duration) {
 	}
 	excess := w.spent + w.running + units - w.limit
 	if excess <= 0 {
-		w.running += units
 		return 0
 	}
 	for _, e := range w.ended {
@@ -86,6 +95,15 @@ func (w *localBudget) tryTake(units int) (wait time.Duration) {
 		}
 	}
 	return w.length // calls in progress count for longer
+}
+
+func (w *localBudget) wait(units int) time.Duration {
+	units = min(units, w.pace.Burst())
+	missing := float64(units) - w.pace.Tokens()
+	paced := time.Duration(missing / float64(w.pace.Limit()) * float64(time.Second))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return max(0, paced, w.waitLocked(units))
 }
 
 func (w *localBudget) end(units int) {

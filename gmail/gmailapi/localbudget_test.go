@@ -47,7 +47,8 @@ func (m *meter) most() (most, total int) {
 }
 
 // spend makes calls by so many workers until the time is over; Gmail counts each at some time while it is under way.
-func (m *meter) spend(t *testing.T, g *rateLimiter, workers int, methods []Method, seed uint64, until time.Time) *sync.WaitGroup {
+func (m *meter) spend(t *testing.T, g *rateLimiter, workers int, methods []Method, seed uint64,
+	until time.Time) *sync.WaitGroup {
 	var all sync.WaitGroup
 	for worker := range workers {
 		random := rand.New(rand.NewPCG(seed, uint64(worker)))
@@ -119,7 +120,8 @@ func fastClock(minute time.Duration) func() time.Time {
 	return func() time.Time { return began.Add(time.Duration(float64(time.Since(began)) * factor)) }
 }
 
-// A server that counts as Gmail does never has to refuse a call. Its minutes are a second here, and so are the client's.
+// A server that counts as Gmail does never has to refuse a call. Its minutes are a second here, and so are the
+// client's.
 func TestNoCallIsRefused(t *testing.T) {
 	const minute = time.Second
 	fast, err := gmailtest.Open(t.Context(), gmailtest.Config{
@@ -133,10 +135,11 @@ func TestNoCallIsRefused(t *testing.T) {
 
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
-	carrier := &http.Client{Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "x"}), Base: base}}
+	carrier := &http.Client{Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(
+		&oauth2.Token{AccessToken: "x"}), Base: base}}
 	client, err := NewClient(ClientConfig{HTTPClient: carrier, Endpoint: fast.URL(), Limits: Limits{UnitsPerMinute: 600}})
 	require.NoError(t, err)
-	client.gate.budget = newWindow(Limits{UnitsPerMinute: 600, Burst: 100}, minute)
+	client.gate.budget = newLocalBudget(Limits{UnitsPerMinute: 600, Burst: 100}, minute)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
 )
 
 // A Method names one of Gmail's API methods, as its quota table does.
@@ -23,6 +26,7 @@ const (
 	MethodUntrash       Method = "messages.untrash"
 	MethodDelete        Method = "messages.delete"
 	MethodSend          Method = "messages.send"
+	MethodInsert        Method = "messages.insert"
 	MethodGetAttachment Method = "messages.attachments.get"
 	MethodCreateDraft   Method = "drafts.create"
 	MethodUpdateDraft   Method = "drafts.update"
@@ -44,31 +48,33 @@ func DefaultCosts() map[Method]int {
 	return map[Method]int{
 		MethodGetProfile: 1, MethodListLabels: 1, MethodCreateLabel: 5, MethodListHistory: 2, MethodListMessages: 5,
 		MethodGetMessage: 20, MethodModifyMessage: 5, MethodTrash: 20, MethodUntrash: 5, MethodDelete: 10,
-		MethodSend: 100, MethodGetAttachment: 20, MethodListSendAs: 1, MethodListFilters: 1, MethodWatch: 100, MethodStop: 50,
+		MethodSend: 100, MethodInsert: 25,
+		MethodGetAttachment: 20, MethodListSendAs: 1, MethodListFilters: 1, MethodWatch: 100, MethodStop: 50,
 		MethodCreateDraft: 10, MethodUpdateDraft: 15, MethodGetDraft: 20, MethodListDrafts: 5, MethodSendDraft: 100,
 		MethodDeleteDraft: 10,
 	}
 }
 
-// Limits keep the client of one account within Gmail's quota. The zero Limits use the defaults. In no minute are more than
-// UnitsPerMinute spent, whenever Gmail's minutes begin. They hold for one process, and with
-// [SharedLimits] for all processes on one PostgreSQL: other programs that serve the same account share its quota, and should
-// each have a part of it.
+// Limits keep the client of one account within Gmail's quota. The zero Limits use the defaults. In no minute are more
+// than UnitsPerMinute spent, whenever Gmail's minutes begin. They hold for one process, and with [SharedLimits] for
+// all processes on one PostgreSQL: other programs that serve the same account share its quota, and should each have a
+// part of it.
 type Limits struct {
 	// Unlimited sets no limit, for tests and for hosts that limit the calls themselves. The client then ignores Gmail's
 	// Retry-After as well, and the other fields must be zero. Default false.
 	Unlimited bool
 
-	// UnitsPerMinute is the account's budget. Default 6000, Gmail's default for new projects and each user; above Burst, and at
-	// most 1,000,000,000.
+	// UnitsPerMinute is the account's budget. Default 6000, Gmail's default for new projects and each user; above Burst,
+	// and at most 1,000,000,000.
 	UnitsPerMinute int
-	// Burst is the number of units that may be spent at once after a pause; the others are spread over the minute. Default: the
-	// larger of a tenth of UnitsPerMinute and the highest cost of a method; at least that cost, and less than
-	// UnitsPerMinute.
+	// Burst is the number of units that may be spent at once after a pause; the others are spread over the minute.
+	// Default: the larger of a tenth of UnitsPerMinute and the highest cost of a method; at least that cost, and less
+	// than UnitsPerMinute.
 	Burst int
 	// Concurrent is the maximum number of calls that run at the same time. Default 8; it must not be negative.
 	Concurrent int
-	// Costs are the units of each method, at most Burst; 0 makes a method free. A missing method has its cost in [DefaultCosts].
+	// Costs are the units of each method, at most Burst; 0 makes a method free. A missing method has its cost in
+	// [DefaultCosts].
 	Costs map[Method]int
 }
 
@@ -88,6 +94,26 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// jobsAtOnce bounds the jobs of one account that run at the same time.
+const jobsAtOnce = 4
+
+// JobLimit returns the limit for the jobs of an account, one message read in each, that spends the whole budget and
+// lets none wait for it in a worker: at most four run at once, as many start in a minute as messages can be read, and
+// after a pause as many at once as Burst permits. It is zero with Unlimited. The error names a limit that is out of
+// its bounds.
+func (l Limits) JobLimit() (queue.Limit, error) {
+	if err := l.Validate(); err != nil || l.Unlimited {
+		return queue.Limit{}, err
+	}
+	l = l.withDefaults()
+	limit := queue.Limit{MaxRunning: min(jobsAtOnce, l.Concurrent)}
+	if cost := l.Costs[MethodGetMessage]; cost > 0 {
+		limit.Rate, limit.Per = max(1, l.UnitsPerMinute/cost), time.Minute
+		limit.Burst = max(1, l.Burst/cost)
+	}
+	return limit, nil
+}
+
 // maxUnits leaves a time for each unit that is longer than the clock's own steps.
 const maxUnits = 1_000_000_000
 
@@ -96,9 +122,11 @@ func (l Limits) validate() error {
 	case l.UnitsPerMinute < 0:
 		return fmt.Errorf("Limits.UnitsPerMinute is %d; it must be positive", l.UnitsPerMinute)
 	case l.UnitsPerMinute > maxUnits:
-		return fmt.Errorf("Limits.UnitsPerMinute is %d; it must be at most %d, and Limits.Unlimited sets no limit", l.UnitsPerMinute, maxUnits)
+		return fmt.Errorf("Limits.UnitsPerMinute is %d; it must be at most %d, and Limits.Unlimited sets no limit",
+			l.UnitsPerMinute, maxUnits)
 	case l.Burst < 0 || l.Burst >= l.UnitsPerMinute:
-		return fmt.Errorf("Limits.Burst is %d; it must be positive and less than UnitsPerMinute (%d)", l.Burst, l.UnitsPerMinute)
+		return fmt.Errorf("Limits.Burst is %d; it must be positive and less than UnitsPerMinute (%d)", l.Burst,
+			l.UnitsPerMinute)
 	case l.Concurrent < 0:
 		return fmt.Errorf("Limits.Concurrent is %d; it must be positive", l.Concurrent)
 	}

@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A gate bounds the concurrent calls and the units a minute, and refuses calls while Gmail has asked the client to wait. A nil
-// gate is open.
+// A rateLimiter bounds the concurrent calls and the units a minute, and refuses calls while Gmail has asked the client
+// to wait. A nil one is open.
 type rateLimiter struct {
 	costs   map[Method]int
 	budget  budget
 	slots   int64
 	running *semaphore.Weighted // has slots
+	spare   int                 // units that a call that can wait leaves to others
 
 	mu     sync.Mutex
 	closed time.Time // no call before this
@@ -26,6 +27,8 @@ type rateLimiter struct {
 type budget interface {
 	// take waits until the units may be spent, and returns the function to call when the call that spends them has ended.
 	take(ctx context.Context, units int) (end func(), err error)
+	// wait estimates how long take would wait for the units.
+	wait(units int) time.Duration
 	// shares is among how many processes the account's concurrency is divided.
 	shares() int
 	// close announces to the other processes that Gmail wants no calls for the given time.
@@ -33,7 +36,7 @@ type budget interface {
 }
 
 func newGate(limits Limits) (*rateLimiter, error) {
-	return limits.gate(func(l Limits) budget { return newWindow(l, time.Minute) })
+	return limits.gate(func(l Limits) budget { return newLocalBudget(l, time.Minute) })
 }
 
 // Validate reports the first limit that is out of its bounds, by its name.
@@ -42,7 +45,7 @@ func (l Limits) Validate() error {
 	return err
 }
 
-// rateLimiter makes a gate, nil where there are no limits.
+// gate makes a rateLimiter, nil where there are no limits.
 func (l Limits) gate(budgetOf func(Limits) budget) (*rateLimiter, error) {
 	if l.Unlimited {
 		return nil, l.unset()
@@ -53,11 +56,12 @@ func (l Limits) gate(budgetOf func(Limits) budget) (*rateLimiter, error) {
 	}
 	return &rateLimiter{
 		costs: l.Costs, budget: budgetOf(l), slots: int64(l.Concurrent), running: semaphore.NewWeighted(int64(l.Concurrent)),
+		spare: l.Burst / 6,
 	}, nil
 }
 
-// enter waits until the call may be made, and returns a function to call when it has ended. It does not wait for a Retry-After:
-// the job can be deferred, so that its worker is free. The caller sets the operation in the errors.
+// enter waits until the call may be made, and returns a function to call when it has ended. It does not wait for a
+// Retry-After: the job can be deferred, so that its worker is free. The caller sets the operation in the errors.
 func (g *rateLimiter) enter(ctx context.Context, method Method) (leave func(), err error) {
 	if g == nil {
 		return func() {}, nil
@@ -86,6 +90,24 @@ func (g *rateLimiter) enter(ctx context.Context, method Method) (leave func(), e
 	return leave, nil
 }
 
+// wait estimates how long the calls would wait together; see [Client.QuotaWait].
+func (g *rateLimiter) wait(canWait bool, calls []Method) time.Duration {
+	if g == nil {
+		return 0
+	}
+	units, refused := 0, time.Duration(0)
+	for _, method := range calls {
+		units += g.costs[method]
+		if e := (*Error)(nil); errors.As(g.refusal(method), &e) {
+			refused = max(refused, e.RetryAfter)
+		}
+	}
+	if units > 0 && canWait {
+		units += g.spare
+	}
+	return max(refused, g.budget.wait(units))
+}
+
 // refusal is the error of calls that Gmail wants later.
 func (g *rateLimiter) refusal(method Method) error {
 	g.mu.Lock()
@@ -104,8 +126,8 @@ func toldToWait(wait time.Duration) error {
 	return &Error{Class: ClassRateLimited, RetryAfter: wait, Err: errors.New("not asked: Gmail has told us to wait")}
 }
 
-// note closes the gate, here and in the other processes, if Gmail has said for how long. The limit on sending, which can last for
-// a day, stops no other calls; the other processes find it by a call of their own.
+// note closes the gate, here and in the other processes, if Gmail has said for how long. The limit on sending, which
+// can last for a day, stops no other calls; the other processes find it by a call of their own.
 func (g *rateLimiter) note(method Method, err error) {
 	if g == nil {
 		return

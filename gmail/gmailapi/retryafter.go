@@ -16,8 +16,8 @@ const maxRetryAfter = 24 * time.Hour
 // retryAfterText finds the time that Gmail puts into the message of some rate limits instead of into a header.
 var retryAfterText = regexp.MustCompile(`Retry after (\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d))`)
 
-// retryAfter returns the wait that the answer asks for: by its Retry-After header, seconds or date (RFC 9110, section 10.2.3), or
-// else by its text; 0 if it asks for none or for a time that has passed.
+// retryAfter returns the wait that the answer asks for: by its Retry-After header, seconds or date (RFC 9110, section
+// 10.2.3), or else by its text; 0 if it asks for none or for a time that has passed.
 func (a answer) retryAfter(now time.Time) time.Duration {
 	header := a.header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {

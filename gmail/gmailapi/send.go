@@ -35,7 +35,8 @@ func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (Message
 	var m *api.Message
 	err := c.doUpload(ctx, MethodSend, "send message", raw, func(ctx context.Context) (err error) {
 		reader, options := media(raw)
-		m, err = c.service.Users.Messages.Send(c.user, &api.Message{ThreadId: threadID}).Media(reader, options...).Context(ctx).Do()
+		m, err = c.service.Users.Messages.Send(c.user, &api.Message{ThreadId: threadID}).Media(reader,
+			options...).Context(ctx).Do()
 		return err
 	})
 	return refOf(m), err
@@ -44,9 +45,10 @@ func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (Message
 // CanBeFound reports whether a search finds messages by the Message-ID.
 func CanBeFound(id string) bool { return id != "" && !strings.ContainsAny(id, " \"<>(){}") }
 
-// FindSent looks for a message in the sent mail by its Message-ID, without angle brackets. It uses Gmail's search, which may find
-// a message only some time after it was sent. With a history id from before the sending it then also reads the history, which has
-// no such delay, as far as Gmail still has it. It makes one call, or a few with a history id.
+// FindSent looks for a message in the sent mail by its Message-ID, without angle brackets. It uses Gmail's search,
+// which may find a message only some time after it was sent. With a history id from before the sending it then also
+// reads the history, which has no such delay, as far as Gmail still has it. It makes one call, or a few with a
+// history id.
 //
 // If it does not find the message, and one that it may have been is gone from the mailbox, the error matches
 // [postroom.ErrMessageGone]: it cannot be told any more whether the message was sent.
@@ -74,7 +76,8 @@ func (c *Client) FindSent(ctx context.Context, messageID string, since uint64) (
 	}
 	if gone {
 		fault := errors.New("a message that was sent since is no longer in the mailbox, and may have been this one")
-		return MessageRef{}, false, &Error{Op: op, Class: ClassGone, Err: fault, Hint: "ask the recipients before you send it again"}
+		return MessageRef{}, false, &Error{Op: op, Class: ClassGone, Err: fault,
+			Hint: "ask the recipients before you send it again"}
 	}
 	return MessageRef{}, false, nil
 }
@@ -232,7 +235,8 @@ func (c *Client) ListSendAs(ctx context.Context) (addresses []SendAs, err error)
 		}
 		for _, a := range answer.SendAs {
 			if a.IsPrimary || a.VerificationStatus == "accepted" {
-				addresses = append(addresses, SendAs{Email: a.SendAsEmail, Name: a.DisplayName, ReplyTo: a.ReplyToAddress, Primary: a.IsPrimary})
+				addresses = append(addresses, SendAs{Email: a.SendAsEmail, Name: a.DisplayName, ReplyTo: a.ReplyToAddress,
+					Primary: a.IsPrimary})
 			}
 		}
 		return nil
@@ -242,8 +246,8 @@ func (c *Client) ListSendAs(ctx context.Context) (addresses []SendAs, err error)
 
 // A StoredAttachment is a file of a message at Gmail.
 type StoredAttachment struct {
-	// ID is for [Client.GetAttachment]. Gmail gives another one each time: do not store it. Empty if the file is so small that
-	// Gmail does not store it separately; [Client.GetRaw] has it.
+	// ID is for [Client.GetAttachment]. Gmail gives another one each time: do not store it. Empty if the file is so
+	// small that Gmail does not store it separately; [Client.GetRaw] has it.
 	ID          string
 	PartID      string // within the message
 	Filename    string
@@ -253,13 +257,14 @@ type StoredAttachment struct {
 
 // ListAttachments lists the files of a message: the parts that have a name.
 func (c *Client) ListAttachments(ctx context.Context, messageID string) (files []StoredAttachment, err error) {
-	err = c.do(ctx, MethodGetMessage, "list attachments of message "+messageID, ClassGone, func(ctx context.Context) error {
-		m, err := c.service.Users.Messages.Get(c.user, messageID).Format("full").Context(ctx).Do()
-		if err == nil {
-			files = filesOf(m.Payload, nil)
-		}
-		return err
-	})
+	err = c.do(ctx, MethodGetMessage, "list attachments of message "+messageID, ClassGone,
+		func(ctx context.Context) error {
+			m, err := c.service.Users.Messages.Get(c.user, messageID).Format("full").Context(ctx).Do()
+			if err == nil {
+				files = filesOf(m.Payload, nil)
+			}
+			return err
+		})
 	return files, err
 }
 
@@ -269,7 +274,8 @@ func filesOf(part *api.MessagePart, files []StoredAttachment) []StoredAttachment
 	}
 	if part.Filename != "" && part.Body != nil {
 		files = append(files, StoredAttachment{
-			ID: part.Body.AttachmentId, PartID: part.PartId, Filename: part.Filename, ContentType: part.MimeType, Size: part.Body.Size,
+			ID: part.Body.AttachmentId, PartID: part.PartId, Filename: part.Filename, ContentType: part.MimeType,
+			Size: part.Body.Size,
 		})
 	}
 	for _, p := range part.Parts {
@@ -282,7 +288,8 @@ func filesOf(part *api.MessagePart, files []StoredAttachment) []StoredAttachment
 func (c *Client) GetAttachment(ctx context.Context, messageID, attachmentID string) (content []byte, err error) {
 	op := "get attachment of message " + messageID
 	if attachmentID == "" {
-		return nil, &Error{Op: op, Class: ClassInvalid, Err: errors.New("the id is empty: Gmail keeps the file within the message; use GetRaw")}
+		return nil, &Error{Op: op, Class: ClassInvalid,
+			Err: errors.New("the id is empty: Gmail keeps the file within the message; use GetRaw")}
 	}
 	err = c.do(ctx, MethodGetAttachment, op, ClassGone, func(ctx context.Context) error {
 		body, err := c.service.Users.Messages.Attachments.Get(c.user, messageID, attachmentID).Context(ctx).Do()

@@ -123,7 +123,8 @@ func TestDraftCalls(t *testing.T) {
 	require.Equal(t, made, got)
 	require.Equal(t, "tea@example.com", messageID)
 
-	changed, err := w.client.UpdateDraft(t.Context(), made.ID, []byte(strings.Replace(outgoing, "five", "six", 1)), made.Message.ThreadID)
+	changed, err := w.client.UpdateDraft(t.Context(), made.ID, []byte(strings.Replace(outgoing, "five", "six", 1)),
+		made.Message.ThreadID)
 	require.NoError(t, err)
 	require.Equal(t, made.ID, changed.ID)
 	require.NotEqual(t, made.Message.ID, changed.Message.ID)
@@ -156,7 +157,8 @@ func TestAttachments(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	require.Equal(t, StoredAttachment{
-		ID: files[0].ID, PartID: files[0].PartID, Filename: "numbers.bin", ContentType: "application/x-numbers", Size: int64(len(content)),
+		ID: files[0].ID, PartID: files[0].PartID, Filename: "numbers.bin", ContentType: "application/x-numbers",
+		Size: int64(len(content)),
 	}, files[0])
 	got, err := w.client.GetAttachment(t.Context(), id, files[0].ID)
 	require.NoError(t, err)
@@ -168,12 +170,14 @@ func TestAttachments(t *testing.T) {
 func TestListSendAs(t *testing.T) {
 	w := newWorld(t)
 	for _, email := range []string{"shop@example.com", "me@elsewhere.example"} { // the second waits for its verification
-		_, err := w.google.Users.Settings.SendAs.Create("me", &api.SendAs{SendAsEmail: email, DisplayName: "The Shop", ReplyToAddress: "desk@example.com"}).Do()
+		_, err := w.google.Users.Settings.SendAs.Create("me", &api.SendAs{SendAsEmail: email, DisplayName: "The Shop",
+			ReplyToAddress: "desk@example.com"}).Do()
 		require.NoError(t, err)
 	}
 	list, err := w.client.ListSendAs(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []SendAs{{Email: "you@example.com", Primary: true}, {Email: "shop@example.com", Name: "The Shop", ReplyTo: "desk@example.com"}}, list)
+	require.Equal(t, []SendAs{{Email: "you@example.com", Primary: true}, {Email: "shop@example.com", Name: "The Shop",
+		ReplyTo: "desk@example.com"}}, list)
 }
 
 func TestWhichFailuresAreUnclear(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A sharedBudget is the budget of one account for all processes on one PostgreSQL. A process leases units for about a second of
-// calls, in a transaction that holds the account's row, and settles its last lease with the next.
+// A sharedBudget is the budget of one account for all processes on one PostgreSQL. A process leases units for about a
+// second of calls, in a transaction that holds the account's row, and settles its last lease with the next.
 //
-// A lease counts from when it is taken until a minute after its last call has ended, by the clock of the server alone. All its
-// calls lie in between, so that no minute has more than the budget, as a [window] explains for calls. The leases of a process
-// that dies count until its calls must have ended, and a minute more. A lease is used for two seconds by the clock of the
-// process, measured from before it asked.
+// A lease counts from when it is taken until a minute after its last call has ended, by the clock of the server alone.
+// All its calls lie in between, so that no minute has more than the budget, as a [localBudget] explains for calls. The
+// leases of a process that dies count until its calls must have ended, and a minute more. A lease is used for two
+// seconds by the clock of the process, measured from before it asked.
 type sharedBudget struct {
 	db      queue.DB
 	account string
@@ -32,6 +32,8 @@ type sharedBudget struct {
 	current *quotaLease // nil before the first
 	old     []*quotaLease
 	holders int // that lease at present
+	room    int // units that were free when that was last known, of no lease
+	known   time.Time
 }
 
 // A quotaLease is units that this process may spend.
@@ -131,6 +133,7 @@ func (s *sharedBudget) renew(ctx context.Context, units int) (wait time.Duration
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holders = state.holders
+	s.room, s.known = s.free(state)-grant, began
 	s.old = slices.DeleteFunc(s.old, func(l *quotaLease) bool {
 		return slices.ContainsFunc(settled, func(done settlement) bool { return done.id == l.id && done.over })
 	})
@@ -161,12 +164,12 @@ func (s *sharedBudget) settled() (settled []settlement) {
 	return settled
 }
 
-// grant is how many units the account has for a lease: for about a second of calls, and enough for the one that waits. With none,
-// wait is how long that lasts at least.
+// grant is how many units the account has for a lease: for about a second of calls, and enough for the one that
+// waits. With none, wait is how long that lasts at least.
 func (s *sharedBudget) grant(state quotaState, units int) (grant int, wait time.Duration) {
-	perUnit := s.minute / time.Duration(s.limit)
-	paced := s.burst - int((state.ahead+perUnit-1)/perUnit)
-	grant = min(max(units, s.limit/60), paced, s.limit-state.counted())
+	perUnit := s.perUnit()
+	paced := s.paced(state)
+	grant = min(max(units, s.limit/60), s.free(state))
 	switch {
 	case grant >= units:
 		return grant, 0
@@ -182,6 +185,33 @@ func (s *sharedBudget) grant(state quotaState, units int) (grant int, wait time.
 		wait = max(wait, min(l.left(), s.minute)) // one that is not settled may be at any time, and counts a minute then
 	}
 	return 0, max(wait, time.Millisecond)
+}
+
+// perUnit is the time in which a unit comes back.
+func (s *sharedBudget) perUnit() time.Duration { return s.minute / time.Duration(s.limit) }
+
+// paced is how many units the pace permits now.
+func (s *sharedBudget) paced(state quotaState) int {
+	return s.burst - int((state.ahead+s.perUnit()-1)/s.perUnit())
+}
+
+// free is how many units may be leased now.
+func (s *sharedBudget) free(state quotaState) int {
+	return min(s.paced(state), s.limit-state.counted())
+}
+
+// wait estimates from what this process knows, without asking the database: the others may have spent more since.
+func (s *sharedBudget) wait(units int) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known.IsZero() {
+		return 0
+	}
+	free := min(s.burst, s.room+int(time.Since(s.known)/s.perUnit()))
+	if l := s.current; l != nil && time.Now().Before(l.until) {
+		free += l.left
+	}
+	return max(0, time.Duration(min(units, s.burst)-free)*s.perUnit())
 }
 
 // closeTimeout bounds the time to inform the other processes that Gmail wants no calls.

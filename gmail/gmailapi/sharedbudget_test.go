@@ -65,7 +65,8 @@ func (s *sharing) gate() *rateLimiter {
 	return g
 }
 
-// Three processes call side by side, and Gmail, whose minutes are three seconds here, as are the processes', never refuses.
+// Three processes call side by side, and Gmail, whose minutes are three seconds here, as are the processes', never
+// refuses.
 func TestProcessesThatShareAQuota(t *testing.T) {
 	s := newSharing(t, Limits{UnitsPerMinute: 1200, Concurrent: 6}, 3*time.Second)
 	server, err := gmailtest.Open(t.Context(), gmailtest.Config{
@@ -78,7 +79,8 @@ func TestProcessesThatShareAQuota(t *testing.T) {
 	require.NoError(t, err)
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
-	carrier := &http.Client{Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "x"}), Base: base}}
+	carrier := &http.Client{Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(
+		&oauth2.Token{AccessToken: "x"}), Base: base}}
 
 	var all sync.WaitGroup
 	var calls atomic.Int64
@@ -155,7 +157,8 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 		`SELECT MAX((EXTRACT(EPOCH FROM free_at - clock_timestamp()) * 1000000)::BIGINT) FROM quota_leases`))
 	left = time.Duration(micros) * time.Microsecond
 	require.Greater(t, left, 2*time.Hour, "a call may take as long as its timeout, and counts an hour more")
-	require.NoError(t, s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error { // that time has passed, and so has the pace
+	// That time has passed, and so has the pace.
+	require.NoError(t, s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE quota_leases SET free_at = clock_timestamp()`); err != nil {
 			return err
 		}
@@ -170,7 +173,8 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 func TestClientsOnPostgresShare(t *testing.T) {
 	s := newSharing(t, Limits{}, time.Minute)
 	newClient := func(limits Limits) *Client {
-		c, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: limits, Shared: &SharedLimits{DB: s.db, AccountID: s.account}})
+		c, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: limits,
+			Shared: &SharedLimits{DB: s.db, AccountID: s.account}})
 		require.NoError(t, err)
 		return c
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The statements of a sharedBudget, for PostgreSQL only. The clock is that of the server, read after the account's row is locked.
+// The statements of a sharedBudget, for PostgreSQL only. The clock is that of the server, read after the account's
+// row is locked.
 const (
 	sqlLockQuota = `
 INSERT INTO quota_accounts (account_id, arrival, closed_until)
@@ -132,7 +133,8 @@ func (s *sharedBudget) count(leases []leaseRow) int {
 // insert records a lease. Until it is settled it counts for as long as its calls may take, and a minute more.
 func (s *sharedBudget) insert(ctx context.Context, tx queue.Tx, id string, units int) error {
 	counts := s.leaseTime() + s.timeout + s.minute
-	if err := execQuota(ctx, tx, "lease quota", sqlTakeQuota, id, s.account, s.holder, units, counts.Microseconds()); err != nil {
+	if err := execQuota(ctx, tx, "lease quota", sqlTakeQuota, id, s.account, s.holder, units,
+		counts.Microseconds()); err != nil {
 		return err
 	}
 	ahead := s.minute / time.Duration(s.limit) * time.Duration(units)

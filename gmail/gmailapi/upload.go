@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// Up to this size a message is sent in one request; a larger one in a resumable upload, whose session Gmail completes once.
+	// Up to this size a message is sent in one request; a larger one in a resumable upload, whose session Gmail
+	// completes once.
 	uploadChunk = 4 << 20
 	// The slowest upload that a call waits for, in bytes a second.
 	uploadRate = 64 << 10
@@ -20,7 +21,8 @@ const (
 
 // media is a message as a request carries it, byte for byte.
 func media(raw []byte) (*bytes.Reader, []googleapi.MediaOption) {
-	return bytes.NewReader(raw), []googleapi.MediaOption{googleapi.ContentType("message/rfc822"), googleapi.ChunkSize(uploadChunk)}
+	return bytes.NewReader(raw), []googleapi.MediaOption{googleapi.ContentType("message/rfc822"),
+		googleapi.ChunkSize(uploadChunk)}
 }
 
 // UploadTimeout is the timeout of a call that carries size bytes.
@@ -29,7 +31,8 @@ func (c *Client) UploadTimeout(size int) time.Duration {
 }
 
 // doUpload is do for a call that carries a message.
-func (c *Client) doUpload(ctx context.Context, method Method, op string, raw []byte, call func(context.Context) error) error {
+func (c *Client) doUpload(ctx context.Context, method Method, op string, raw []byte,
+	call func(context.Context) error) error {
 	if len(raw) == 0 {
 		return &Error{Op: op, Class: ClassInvalid, Err: errors.New("the message is empty")}
 	}
@@ -49,7 +52,8 @@ func IsUnclear(err error, size int) bool {
 		return true
 	case e.Class == ClassRateLimited && e.Status == 0: // not asked
 		return false
-	case size > uploadChunk: // the last of several requests may have been repeated, and any error may be that of the repetition
+	// the last of several requests may have been repeated, and any error may be that of the repetition
+	case size > uploadChunk:
 		return true
 	case e.Class == ClassReauthorize, e.Class == ClassNoAccess, e.Class == ClassUnauthorized:
 		return false // there was no token, or it was refused before anything was done

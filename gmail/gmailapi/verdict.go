@@ -19,9 +19,11 @@ const (
 
 // Verdict turns an error of a [Client] into what a job's handler returns for it:
 //
-//   - a rate limit, a paused account, a grant to be renewed, or one that this process lacks defers the job and spends no attempt;
+//   - a rate limit, a paused account, a grant to be renewed, or one that this process lacks defers the job and spends
+//     no attempt;
 //   - a failure that no retry mends (a message that is gone, a forbidden or invalid request) fails the job at once;
-//   - any other failure (server, network, 401, failed preconditions) is retried, after the time that Gmail asks for, if any.
+//   - any other failure (server, network, 401, failed preconditions) is retried, after the time that Gmail asks for,
+//     if any.
 //
 // An error that wraps no [Error] is returned unchanged, and nil as nil.
 func Verdict(err error) error {

@@ -7,8 +7,8 @@ import (
 	api "google.golang.org/api/gmail/v1"
 )
 
-// Watch asks Gmail to publish changes of the mailbox under a topic of Pub/Sub, and returns when Gmail stops publishing. If a
-// watch for another topic is active, Watch stops it and asks again: it makes up to three calls.
+// Watch asks Gmail to publish changes of the mailbox under a topic of Pub/Sub, and returns when Gmail stops
+// publishing. If a watch for another topic is active, Watch stops it and asks again: it makes up to three calls.
 func (c *Client) Watch(ctx context.Context, topic string) (expires time.Time, err error) {
 	expires, err = c.watch(ctx, topic)
 	if ClassOf(err) != ClassConflict {

@@ -80,7 +80,7 @@ func (a *Account) Email() string { return a.email }
 
 // Service returns a client of Google's library for this mailbox.
 func (a *Account) Service(ctx context.Context) (*gmail.Service, error) {
-	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: tokenPrefix + a.email})
+	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: cmp.Or(a.server.token, tokenPrefix+a.email)})
 	return gmail.NewService(ctx, option.WithEndpoint(a.server.url), option.WithTokenSource(token))
 }
 
@@ -113,6 +113,9 @@ func (s *Server) authenticate(r *http.Request) (*credential, error) {
 	if token == "" {
 		return nil, wire.Unauthenticated()
 	}
+	if s.token != "" {
+		return s.authenticateOwner(token)
+	}
 	if strings.HasPrefix(token, oauth.AccessPrefix) {
 		owner, scopes, err := s.oauth.Authenticate(r.Context(), token)
 		return &credential{account: s.account(owner), scopes: scopes}, err
@@ -131,8 +134,8 @@ func (s *Server) authenticate(r *http.Request) (*credential, error) {
 	return &credential{account: s.account(row)}, err
 }
 
-// bearer returns the token of the request: from its header (RFC 6750, section 2.1), or from its query, as in the discovery
-// document.
+// bearer returns the token of the request: from its header (RFC 6750, section 2.1), or from its query, as in the
+// discovery document.
 func bearer(r *http.Request) string {
 	if value := r.Header.Get("Authorization"); value != "" {
 		scheme, token, _ := strings.Cut(value, " ")

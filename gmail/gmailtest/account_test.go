@@ -60,14 +60,16 @@ func TestAccountsAreApart(t *testing.T) {
 }
 
 func TestOwnersThatCannotBe(t *testing.T) {
-	for email, want := range map[string]string{"you": `"you" is no address`, "you+tag@example.com": "comes to you@example.com"} {
+	for email, want := range map[string]string{"you": `"you" is no address`,
+		"you+tag@example.com": "comes to you@example.com"} {
 		_, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: email})
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "Config.Email")
 	}
 }
 
-// Without OAuth.Required, a token may be anything, but for what looks like a token of Google's that this server did not issue.
+// Without OAuth.Required, a token may be anything, but for what looks like a token of Google's that this server did
+// not issue.
 func TestTokensThatNobodyIssued(t *testing.T) {
 	server := open(t, gmailtest.Config{})
 	for token, want := range map[string]int{

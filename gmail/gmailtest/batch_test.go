@@ -23,14 +23,16 @@ type batchAnswer struct {
 }
 
 // postBatch sends parts, each a Content-ID and an HTTP request, and returns the answers by their Content-IDs.
-func postBatch(t *testing.T, server *gmailtest.Server, header http.Header, parts ...[2]string) (status int, answers map[string]batchAnswer) {
+func postBatch(t *testing.T, server *gmailtest.Server, header http.Header, parts ...[2]string) (status int,
+	answers map[string]batchAnswer) {
 	t.Helper()
 	var body strings.Builder
 	for _, part := range parts {
 		fmt.Fprintf(&body, "--b\r\nContent-Type: application/http\r\nContent-ID: %s\r\n\r\n%s\r\n", part[0], part[1])
 	}
 	body.WriteString("--b--\r\n")
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL()+"batch/gmail/v1", strings.NewReader(body.String()))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL()+"batch/gmail/v1",
+		strings.NewReader(body.String()))
 	require.NoError(t, err)
 	request.Header = header.Clone()
 	request.Header.Set("Content-Type", "multipart/mixed; boundary=b")
@@ -69,7 +71,8 @@ func TestBatch(t *testing.T) {
 	server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Status: 429})
 	status, answers := postBatch(t, server, http.Header{"Authorization": {"Bearer gmailtest"}},
 		[2]string{"<item1>", "GET /gmail/v1/users/me/profile?prettyPrint=false\r\n"},
-		[2]string{"<item2>", "POST /gmail/v1/users/me/messages/" + id + "/modify HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n" +
+		[2]string{"<item2>", "POST /gmail/v1/users/me/messages/" + id +
+			"/modify HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n" +
 			`{"addLabelIds":["STARRED"]}`},
 		[2]string{"<item3>", "GET https://gmail.googleapis.com/gmail/v1/users/me/messages/0123456789abcdef\r\n"},
 		[2]string{"<item4>", "DELETE /gmail/v1/users/me/messages/" + id + "\r\nAuthorization: nonsense\r\n\r\n"},
@@ -95,7 +98,8 @@ func TestABatchWhoseAnswerIsTruncated(t *testing.T) {
 	server, _ := serve(t, nil)
 	server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Truncate: true})
 	body := "--b\r\nContent-Type: application/http\r\n\r\nGET /gmail/v1/users/me/labels\r\n\r\n\r\n--b--\r\n"
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL()+"batch/gmail/v1", strings.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL()+"batch/gmail/v1",
+		strings.NewReader(body))
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer any")
 	request.Header.Set("Content-Type", "multipart/mixed; boundary=b")

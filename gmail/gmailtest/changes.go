@@ -18,7 +18,8 @@ const (
 )
 
 // changeLabels makes every change of a message's labels. A change without effect adds no history.
-func changeLabels(ctx context.Context, tx queue.Tx, account int64, id string, add, remove []string) (messageRow, error) {
+func changeLabels(ctx context.Context, tx queue.Tx, account int64, id string, add,
+	remove []string) (messageRow, error) {
 	m, err := loadMessage(ctx, tx, account, id)
 	if err != nil {
 		return m, err

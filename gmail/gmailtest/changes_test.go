@@ -60,7 +60,8 @@ func TestDeleteAndBatches(t *testing.T) {
 
 	require.NoError(t, users.Messages.Delete("me", zero).Do())
 	requireAPIError(t, users.Messages.Delete("me", zero).Do(), http.StatusNotFound, "notFound")
-	require.NoError(t, users.Messages.BatchDelete("me", &gmail.BatchDeleteMessagesRequest{Ids: []string{one, zero, two}}).Do())
+	require.NoError(t, users.Messages.BatchDelete("me",
+		&gmail.BatchDeleteMessagesRequest{Ids: []string{one, zero, two}}).Do())
 	count, err := server.Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, count)
@@ -96,9 +97,11 @@ func TestBoundsOfChanges(t *testing.T) {
 
 	ids := slices.Repeat([]string{"ffffffffffffffff"}, 1001)
 	ids[0] = id
-	err = users.Messages.BatchModify("me", &gmail.BatchModifyMessagesRequest{Ids: ids, AddLabelIds: []string{"STARRED"}}).Do()
+	err = users.Messages.BatchModify("me",
+		&gmail.BatchModifyMessagesRequest{Ids: ids, AddLabelIds: []string{"STARRED"}}).Do()
 	requireAPIError(t, err, 400, "invalidArgument")
 	require.NotContains(t, labels(t, server, id), "STARRED")
-	require.NoError(t, users.Messages.BatchModify("me", &gmail.BatchModifyMessagesRequest{Ids: ids[:1000], AddLabelIds: []string{"STARRED"}}).Do())
+	require.NoError(t, users.Messages.BatchModify("me", &gmail.BatchModifyMessagesRequest{Ids: ids[:1000],
+		AddLabelIds: []string{"STARRED"}}).Do())
 	require.Contains(t, labels(t, server, id), "STARRED")
 }

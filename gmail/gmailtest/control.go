@@ -45,12 +45,22 @@ func (s *Server) controls() http.Handler {
 	handle("POST clock", s.controlClock)
 	handle("GET pushes", func(*http.Request) (any, error) { return append([]Push{}, s.Pushes()...), nil })
 	handle("GET calls", func(*http.Request) (any, error) { return append([]Call{}, s.Calls()...), nil })
-	onAccount("GET accounts/{email}/messages", func(r *http.Request, a *Account) (any, error) { return a.Snapshot(r.Context()) })
+	onAccount("GET accounts/{email}/messages",
+		func(r *http.Request, a *Account) (any, error) { return a.Snapshot(r.Context()) })
 	onAccount("POST accounts/{email}/person", controlPerson)
 	onAccount("POST accounts/{email}/grants", controlGrant)
-	onAccount("DELETE accounts/{email}/grants", func(r *http.Request, a *Account) (any, error) { return nil, a.RevokeGrants(r.Context()) })
-	onAccount("DELETE accounts/{email}/tokens", func(r *http.Request, a *Account) (any, error) { return nil, a.ExpireTokens(r.Context()) })
-	onAccount("DELETE accounts/{email}/history", func(r *http.Request, a *Account) (any, error) { return nil, a.ForgetHistory(r.Context()) })
+	onAccount("DELETE accounts/{email}/grants", func(r *http.Request, a *Account) (any, error) {
+		return nil,
+			a.RevokeGrants(r.Context())
+	})
+	onAccount("DELETE accounts/{email}/tokens", func(r *http.Request, a *Account) (any, error) {
+		return nil,
+			a.ExpireTokens(r.Context())
+	})
+	onAccount("DELETE accounts/{email}/history", func(r *http.Request, a *Account) (any, error) {
+		return nil,
+			a.ForgetHistory(r.Context())
+	})
 	mux.HandleFunc(controlPath, func(w http.ResponseWriter, r *http.Request) {
 		answerControl(w, r, func(r *http.Request) (any, error) {
 			return nil, fmt.Errorf("%w: %s %s", errNoControl, r.Method, r.URL.Path)
@@ -76,7 +86,8 @@ func answerControl(w http.ResponseWriter, r *http.Request, fn func(r *http.Reque
 		w.WriteHeader(http.StatusNoContent)
 	case err == nil:
 		wire.WriteJSON(w, http.StatusOK, answer)
-	case errors.Is(err, ErrNoMessage), errors.Is(err, ErrNoLabel), errors.Is(err, errNoAccount), errors.Is(err, errNothingAsked), errors.Is(err, errNoControl):
+	case errors.Is(err, ErrNoMessage), errors.Is(err, ErrNoLabel), errors.Is(err, errNoAccount),
+		errors.Is(err, errNothingAsked), errors.Is(err, errNoControl):
 		wire.WriteJSON(w, http.StatusNotFound, map[string]string{"error": err.Error()})
 	case errors.Is(err, errControl):
 		wire.WriteJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
@@ -109,7 +120,8 @@ func inWords(err error) error {
 		article = "an "
 	}
 	wanted, known := map[reflect.Kind]string{
-		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Int: "a number", reflect.String: "a string", reflect.Bool: "true or false",
+		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Int: "a number", reflect.String: "a string",
+		reflect.Bool: "true or false",
 	}[wrong.Type.Kind()]
 	if !known {
 		return err
@@ -150,8 +162,9 @@ func (s *Server) controlFaults(r *http.Request) (any, error) {
 			return nil, badControl("faults[%d].%v", i, err)
 		}
 		faults[i] = Fault{
-			Method: f.Method, Path: f.Path, Account: f.Account, Nth: f.Nth, Times: f.Times, Status: f.Status, Reason: f.Reason, Message: f.Message,
-			Body: f.Body, RetryAfter: time.Duration(f.RetryAfter) * time.Second, Cut: cut, Truncate: f.Truncate,
+			Method: f.Method, Path: f.Path, Account: f.Account, Nth: f.Nth, Times: f.Times, Status: f.Status, Reason: f.Reason,
+			Message: f.Message,
+			Body:    f.Body, RetryAfter: time.Duration(f.RetryAfter) * time.Second, Cut: cut, Truncate: f.Truncate,
 			Delay: time.Duration(f.Delay) * time.Millisecond,
 		}
 	}
@@ -163,13 +176,16 @@ func (s *Server) controlFaults(r *http.Request) (any, error) {
 func (f *controlFault) check() error {
 	switch {
 	case f.Method != "" && routeOf(f.Method) == nil && !isOAuth(f.Method):
-		return fmt.Errorf("method is %q; it is one of the API without gmail.users., such as messages.send, or one of OAuth, such as %s", f.Method, OAuthToken)
+		return fmt.Errorf(
+			"method is %q; it is one of the API without gmail.users., such as messages.send, or one of OAuth, such as %s",
+			f.Method, OAuthToken)
 	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
 		return fmt.Errorf("status is %d; it must be within 400 and 599", f.Status)
 	case f.Status == 0 && (f.Reason != "" || f.Message != "" || f.Body != "" || f.RetryAfter != 0):
 		return errors.New("status is missing; reason, message, body and retry_after_seconds go with one")
 	case f.Nth < 0 || f.RetryAfter < 0 || f.Delay < 0:
-		return fmt.Errorf("nth is %d, retry_after_seconds %d, delay_ms %d; they cannot be negative", f.Nth, f.RetryAfter, f.Delay)
+		return fmt.Errorf("nth is %d, retry_after_seconds %d, delay_ms %d; they cannot be negative", f.Nth,
+			f.RetryAfter, f.Delay)
 	default:
 		return nil
 	}
@@ -189,7 +205,9 @@ func (s *Server) controlClock(r *http.Request) (any, error) {
 	}
 	d, err := time.ParseDuration(asked.Move)
 	if err != nil || !s.clock.move(d) {
-		return nil, badControl(`move is %q; it must be a duration such as "24h" or "-90s", and the clock stays within 100 years`, asked.Move)
+		return nil,
+			badControl(`move is %q; it must be a duration such as "24h" or "-90s", and the clock stays within 100 years`,
+				asked.Move)
 	}
 	return controlTime{s.now()}, nil
 }
@@ -230,7 +248,8 @@ func (s *Server) controlTarget(r *http.Request) (any, error) {
 	if err := readControl(r, &asked); err != nil {
 		return nil, err
 	}
-	if err := s.PushTo(PushTarget{Topic: asked.Topic, URL: asked.URL, Audience: asked.Audience, ServiceAccount: asked.ServiceAccount}); err != nil {
+	if err := s.PushTo(PushTarget{Topic: asked.Topic, URL: asked.URL, Audience: asked.Audience,
+		ServiceAccount: asked.ServiceAccount}); err != nil {
 		return nil, badControl("%v", err)
 	}
 	return nil, nil
@@ -273,7 +292,8 @@ func controlPerson(r *http.Request, a *Account) (any, error) {
 		"read": p.Read, "unread": p.Unread, "star": p.Star, "unstar": p.Unstar, "archive": p.Archive, "move_to_inbox": p.MoveToInbox,
 		"trash": p.Trash, "spam": p.Spam, "delete": p.Delete,
 	}
-	labeled := map[string]func(context.Context, string, ...string) error{"label": p.Label, "unlabel": p.Unlabel, "move_to": p.MoveTo}
+	labeled := map[string]func(context.Context, string, ...string) error{"label": p.Label, "unlabel": p.Unlabel,
+		"move_to": p.MoveTo}
 	do, isPlain := plain[asked.Does]
 	doLabeled, isLabeled := labeled[asked.Does]
 	switch {
@@ -292,8 +312,10 @@ func controlPerson(r *http.Request, a *Account) (any, error) {
 	case "accept":
 		return nil, p.Accept(ctx, asked.Name)
 	}
-	return nil, badControl("does is %q; a person can read, unread, star, unstar, archive, move_to_inbox, trash, spam, delete, label, unlabel, "+
-		"move_to, rename_label, delete_label and accept", asked.Does)
+	return nil,
+		badControl(
+			"does is %q; a person can read, unread, star, unstar, archive, move_to_inbox, trash, spam, delete, label, unlabel, "+
+				"move_to, rename_label, delete_label and accept", asked.Does)
 }
 
 func controlGrant(r *http.Request, a *Account) (any, error) {

@@ -18,7 +18,8 @@ import (
 // control sends a request as a test in another language does.
 func control(t *testing.T, server *gmailtest.Server, verb, path, body string) (status int, answer []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), verb, server.URL()+"gmailtest/"+path, bytes.NewBufferString(body))
+	request, err := http.NewRequestWithContext(t.Context(), verb, server.URL()+"gmailtest/"+path,
+		bytes.NewBufferString(body))
 	require.NoError(t, err)
 	response, err := noRedirect.Do(request)
 	require.NoError(t, err)
@@ -36,7 +37,8 @@ func TestControl(t *testing.T) {
 		require.Equal(t, 200, status)
 		require.Equal(t, "[]", string(answer), list)
 	}
-	status, answer := control(t, server, "POST", "accounts/you@example.com/messages", "From: a@example.com\nSubject: Hi\n\nHello.\n")
+	status, answer := control(t, server, "POST", "accounts/you@example.com/messages",
+		"From: a@example.com\nSubject: Hi\n\nHello.\n")
 	require.Equal(t, 200, status, string(answer))
 	var message gmailtest.Message
 	require.NoError(t, json.Unmarshal(answer, &message))
@@ -52,7 +54,8 @@ func TestControl(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"INBOX", "Paid"}, labels(t, server, message.ID))
 
-	status, answer = control(t, server, "POST", "faults", `[{"method": "getProfile", "status": 429, "retry_after_seconds": 7}, {"method": "labels.list", "times": -1, "status": 599}]`)
+	status, answer = control(t, server, "POST", "faults",
+		`[{"method": "getProfile", "status": 429, "retry_after_seconds": 7}, {"method": "labels.list", "times": -1, "status": 599}]`)
 	require.Equal(t, 204, status, string(answer))
 	_, err := users.GetProfile("me").Do()
 	require.Equal(t, "7", requireAPIError(t, err, 429, "rateLimitExceeded").Header.Get("Retry-After"))

@@ -10,16 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
+	"github.com/postroom-go/postroom/internal/corpora"
 )
 
-// corpora is a collection of real messages that lies beside the repository on some machines.
-const corpora = "../../../shared/corpora"
-
-// Whatever people have received can be served, in every format: the samples of odd messages, and real ones where there are any.
+// Whatever people have received can be served, in every format: the samples of odd messages, and real ones where
+// there are any.
 func TestOddMessages(t *testing.T) {
 	folders := []string{"../../mime/testdata/parse", "../../mime/testdata/facts"}
-	if _, err := os.Stat(corpora); err == nil {
-		folders = append(folders, filepath.Join(corpora, "01-mime-parse"), filepath.Join(corpora, "05-spam-news"))
+	if _, err := os.Stat(corpora.Path()); err == nil {
+		folders = append(folders, corpora.Path("01-mime-parse"), corpora.Path("05-spam-news"))
 	} else {
 		t.Logf("tested with the samples alone, and not with real messages: %v", err)
 	}

@@ -28,7 +28,8 @@ func TestDocsMethods(t *testing.T) {
 			answered = "yes"
 			implemented++
 		}
-		fmt.Fprintf(&table, "| %s | %s %s | %d | %s |\n", route.ID, route.Verb, route.Path, gmailtest.Units(route.ID), answered)
+		fmt.Fprintf(&table, "| %s | %s %s | %d | %s |\n", route.ID, route.Verb, route.Path,
+			gmailtest.Units(route.ID), answered)
 	}
 	fmt.Fprintf(&table, "\n%d of %d methods are implemented.\n", implemented, len(gmailtest.Routes()))
 	requireDocs(t, "methods", table.String())
@@ -58,5 +59,6 @@ func requireDocs(t *testing.T, section, text string) {
 		require.NoError(t, os.WriteFile(docsPage, []byte(before+begin+text+end+after), 0o644))
 		return
 	}
-	require.True(t, text == there, "%s has another table of %s: go test ./gmail/gmailtest -update writes it", docsPage, section)
+	require.True(t, text == there, "%s has another table of %s: go test ./gmail/gmailtest -update writes it",
+		docsPage, section)
 }

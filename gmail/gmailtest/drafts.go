@@ -97,8 +97,8 @@ func (d *draftRow) insert(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// updateDraft replaces the message of a draft. The new message gets a new id, and stays in the thread unless the request names
-// one.
+// updateDraft replaces the message of a draft. The new message gets a new id, and stays in the thread unless the
+// request names one.
 func (s *Server) updateDraft(ctx context.Context, r *request) (any, error) {
 	_, a, err := s.readDraft(r)
 	if err != nil {
@@ -124,7 +124,8 @@ func (s *Server) updateDraft(ctx context.Context, r *request) (any, error) {
 }
 
 // replaceDraft puts a message in the place of the draft's own, which is deleted with the row of the draft.
-func (s *Server) replaceDraft(ctx context.Context, tx queue.Tx, owner *Account, d *draftRow, a *arrival) (m messageRow, err error) {
+func (s *Server) replaceDraft(ctx context.Context, tx queue.Tx, owner *Account, d *draftRow,
+	a *arrival) (m messageRow, err error) {
 	if a.threadID == "" {
 		a.keepsThread, a.threadID = true, d.Thread
 	}
@@ -177,7 +178,8 @@ func (s *Server) listDrafts(ctx context.Context, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		response.Drafts = append(response.Drafts, &gmail.Draft{Id: d.ID, Message: &gmail.Message{Id: row.ID, ThreadId: row.ThreadID}})
+		response.Drafts = append(response.Drafts,
+			&gmail.Draft{Id: d.ID, Message: &gmail.Message{Id: row.ID, ThreadId: row.ThreadID}})
 	}
 	return response, nil
 }
@@ -193,8 +195,8 @@ func (s *Server) deleteDraft(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// sendDraft sends a draft with its own message, or with the message of the request. The draft is then deleted. A message without
-// the id of a draft is just sent.
+// sendDraft sends a draft with its own message, or with the message of the request. The draft is then deleted. A
+// message without the id of a draft is just sent.
 func (s *Server) sendDraft(ctx context.Context, r *request) (any, error) {
 	id, a, err := s.readDraft(r)
 	if err != nil {

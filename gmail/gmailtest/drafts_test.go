@@ -29,7 +29,8 @@ func TestDrafts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, encoded("Subject: to be\r\n\r\nwritten\r\n"), raw.Message.Raw)
 
-	updated, err := users.Drafts.Update("me", created.Id, draftOf("To: ann@example.com\r\nSubject: changed\r\n\r\nbetter\r\n", "")).Do()
+	updated, err := users.Drafts.Update("me", created.Id,
+		draftOf("To: ann@example.com\r\nSubject: changed\r\n\r\nbetter\r\n", "")).Do()
 	require.NoError(t, err)
 	require.Equal(t, created.Id, updated.Id, "the draft stays")
 	require.NotEqual(t, created.Message.Id, updated.Message.Id, "its message is another")
@@ -84,7 +85,8 @@ func TestDraftsPages(t *testing.T) {
 func TestDraftOfAnAnswer(t *testing.T) {
 	_, users := serve(t, letters(1))
 	first := find(t, users, "0@example.com")
-	draft, err := users.Drafts.Create("me", draftOf("Subject: Re: letter 0\r\nIn-Reply-To: <0@example.com>\r\n\r\n", first)).Do()
+	draft, err := users.Drafts.Create("me",
+		draftOf("Subject: Re: letter 0\r\nIn-Reply-To: <0@example.com>\r\n\r\n", first)).Do()
 	require.NoError(t, err)
 	require.Equal(t, first, draft.Message.ThreadId)
 	sent, err := users.Drafts.Send("me", &gmail.Draft{

@@ -22,7 +22,8 @@ func TestFaultScript(t *testing.T) {
 	server, users := serve(t, letters(1))
 	server.Fault(
 		gmailtest.Fault{Method: gmailtest.GetProfile, Nth: 2, Times: 2, Status: 503},
-		gmailtest.Fault{Method: gmailtest.GetProfile, Nth: 5, Times: -1, Status: 403, Reason: "userRateLimitExceeded", Message: "User Rate Limit Exceeded"},
+		gmailtest.Fault{Method: gmailtest.GetProfile, Nth: 5, Times: -1, Status: 403, Reason: "userRateLimitExceeded",
+			Message: "User Rate Limit Exceeded"},
 	)
 	var got []int
 	for range 6 {
@@ -45,7 +46,8 @@ func TestFaultScript(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The time to try again is in the text as well as in the header field, by the server's clock, unless the script has words of its own.
+// The time to try again is in the text as well as in the header field, by the server's clock, unless the script has
+// words of its own.
 func TestFaultNamesTheTimeInItsText(t *testing.T) {
 	server := open(t, gmailtest.Config{Now: gmailtest.NewClock(noon).Now})
 	users := client(t, server)
@@ -215,7 +217,8 @@ func TestAHeldCallEnds(t *testing.T) {
 			require.NoError(t, err)
 			users := client(t, server)
 			gate := gmailtest.NewGate()
-			server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Gate: gate}, gmailtest.Fault{Method: gmailtest.OAuthToken, Delay: time.Hour})
+			server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Gate: gate},
+				gmailtest.Fault{Method: gmailtest.OAuthToken, Delay: time.Hour})
 			ctx, giveUp := context.WithCancel(t.Context())
 			defer giveUp()
 			ended := make(chan error, 2)
@@ -224,7 +227,8 @@ func TestAHeldCallEnds(t *testing.T) {
 				ended <- err
 			}()
 			go func() {
-				request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.OAuthEndpoint().TokenURL, strings.NewReader("grant_type=refresh_token"))
+				request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.OAuthEndpoint().TokenURL,
+					strings.NewReader("grant_type=refresh_token"))
 				if err == nil {
 					_, err = noRedirect.Do(request) //nolint:bodyclose // there is no answer
 				}
@@ -246,7 +250,8 @@ func TestFaultsOfOAuth(t *testing.T) {
 	server := open(t, gmailtest.Config{Now: clock.Now})
 	server.Fault(gmailtest.Fault{Truncate: true})
 	post := func() error {
-		response, err := noRedirect.PostForm(server.OAuthEndpoint().TokenURL, url.Values{"client_id": {"app"}, "grant_type": {"x"}})
+		response, err := noRedirect.PostForm(server.OAuthEndpoint().TokenURL,
+			url.Values{"client_id": {"app"}, "grant_type": {"x"}})
 		require.NoError(t, err)
 		defer response.Body.Close()
 		_, err = io.ReadAll(response.Body)
@@ -254,7 +259,8 @@ func TestFaultsOfOAuth(t *testing.T) {
 	}
 	require.ErrorIs(t, post(), io.ErrUnexpectedEOF)
 	require.NoError(t, post())
-	want := gmailtest.Call{Method: gmailtest.OAuthToken, At: noon, Verb: "POST", Path: "/token", Body: "client_id=app&grant_type=x", Status: 400}
+	want := gmailtest.Call{Method: gmailtest.OAuthToken, At: noon, Verb: "POST", Path: "/token",
+		Body: "client_id=app&grant_type=x", Status: 400}
 	calls := server.Calls()
 	require.Equal(t, want, calls[1])
 	want.Cut = true

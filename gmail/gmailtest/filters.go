@@ -141,8 +141,10 @@ func forgetLabelInFilters(ctx context.Context, tx queue.Tx, a *Account, label st
 	return nil
 }
 
-// applyFilters applies all matching filters to an incoming message. It returns the addresses that the message is forwarded to.
-func (s *Server) applyFilters(ctx context.Context, tx queue.Tx, to *Account, m *messageRow) (forward []string, err error) {
+// applyFilters applies all matching filters to an incoming message. It returns the addresses that the message is
+// forwarded to.
+func (s *Server) applyFilters(ctx context.Context, tx queue.Tx, to *Account,
+	m *messageRow) (forward []string, err error) {
 	filters, err := loadSettings[gmail.Filter](ctx, tx, to, kindFilter)
 	if err != nil {
 		return nil, err
@@ -165,7 +167,8 @@ func (s *Server) applyFilters(ctx context.Context, tx queue.Tx, to *Account, m *
 	return forward, nil
 }
 
-func (s *Server) filterMatches(ctx context.Context, tx queue.Tx, to *Account, f *gmail.Filter, seq int64) (bool, error) {
+func (s *Server) filterMatches(ctx context.Context, tx queue.Tx, to *Account, f *gmail.Filter,
+	seq int64) (bool, error) {
 	query, err := s.parseFilter(to, f.Criteria)
 	if err != nil {
 		return false, err
@@ -179,6 +182,7 @@ func (s *Server) filterMatches(ctx context.Context, tx queue.Tx, to *Account, f 
 	}
 	found.add("m.seq = %s", seq)
 	var matches bool
-	err = dbquery.Get(ctx, tx, &matches, "SELECT EXISTS (SELECT 1 FROM "+found.from+" WHERE "+found.where()+")", found.args...)
+	err = dbquery.Get(ctx, tx, &matches, "SELECT EXISTS (SELECT 1 FROM "+found.from+" WHERE "+found.where()+")",
+		found.args...)
 	return matches, err
 }

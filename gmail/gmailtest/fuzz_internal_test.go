@@ -14,7 +14,8 @@ import (
 )
 
 func FuzzBatch(f *testing.F) {
-	f.Add("--b\r\nContent-ID: <1>\r\n\r\nGET /gmail/v1/users/me/profile\r\n\r\n--b\r\n\r\nPOST /x HTTP/1.1\r\nA: b\r\n\r\n{}\r\n--b--\r\n")
+	f.Add(
+		"--b\r\nContent-ID: <1>\r\n\r\nGET /gmail/v1/users/me/profile\r\n\r\n--b\r\n\r\nPOST /x HTTP/1.1\r\nA: b\r\n\r\n{}\r\n--b--\r\n")
 	f.Add("--b\r\n\r\nGET http://[::1\r\n--b--")
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/batch", strings.NewReader(body))
@@ -37,7 +38,8 @@ func FuzzBatch(f *testing.F) {
 func FuzzUpload(f *testing.F) {
 	const related = "multipart/related; boundary=b"
 	f.Add("", "message/rfc822", "To: a@example.com\r\n\r\nText")
-	f.Add("multipart", related, "--b\r\nContent-Type: application/json\r\n\r\n{\"labelIds\": []}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nTo: a\r\n\r\n--b--")
+	f.Add("multipart", related,
+		"--b\r\nContent-Type: application/json\r\n\r\n{\"labelIds\": []}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nTo: a\r\n\r\n--b--")
 	f.Add("", related, "--b\n\n{}\n--b\nContent-Type: message/rfc822; x\n\ncut")
 	f.Add("multipart", related, "--b\r\nno header\r\n--b--")
 	f.Add("multipart", "multipart/related", "--\r\n\r\n{}\r\n--\r\n")

@@ -127,7 +127,8 @@ func (s *Server) listHistory(ctx context.Context, r *request) (any, error) {
 		return nil, wire.NotFound()
 	}
 	if start > bounds.Newest {
-		return nil, wire.InvalidArgument("Invalid startHistoryId: the mailbox is at %d and not yet at %d", bounds.Newest, start)
+		return nil, wire.InvalidArgument("Invalid startHistoryId: the mailbox is at %d and not yet at %d",
+			bounds.Newest, start)
 	}
 	if token := query.Get("pageToken"); token != "" {
 		if start, err = strconv.ParseUint(token, 10, 63); err != nil {
@@ -148,13 +149,15 @@ func (s *Server) listHistory(ctx context.Context, r *request) (any, error) {
 	return response, nil
 }
 
-// forgottenSince reports whether the history was forgotten since its bounds were read: the rows that were read then are not all of it.
+// forgottenSince reports whether the history was forgotten since its bounds were read: the rows that were read then
+// are not all of it.
 func (s *Server) forgottenSince(ctx context.Context, a *Account, then historyBounds) (bool, error) {
 	now, err := s.historyBounds(ctx, a)
 	return now.Floor != then.Floor, err
 }
 
-func (s *Server) selectHistory(ctx context.Context, a *Account, q *historyQuery, start uint64) (rows []historyRow, next string, err error) {
+func (s *Server) selectHistory(ctx context.Context, a *Account, q *historyQuery, start uint64) (rows []historyRow,
+	next string, err error) {
 	q.add("account = %s", a.id)
 	q.add("id > %s", start)
 	limit := q.arg(q.limit + 1)
@@ -189,8 +192,8 @@ func (h *historyRow) api(q *historyQuery) *gmail.History {
 	return record
 }
 
-// ForgetHistory forgets the history so far, as Gmail does after about a week. history.list then answers 404 to any id older than
-// the current one.
+// ForgetHistory forgets the history so far, as Gmail does after about a week. history.list then answers 404 to any id
+// older than the current one.
 func (a *Account) ForgetHistory(ctx context.Context) error {
 	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if _, err := tx.ExecContext(ctx, forgetHistory, a.id); err != nil {

@@ -187,7 +187,8 @@ func TestHistoryIsForgottenByOneMailbox(t *testing.T) {
 	require.Equal(t, []string{"added"}, story(hers.History))
 }
 
-// A listing beside the forgetting of the history has the history, or is refused: an answer without it would be lost for good.
+// A listing beside the forgetting of the history has the history, or is refused: an answer without it would be lost
+// for good.
 func TestHistoryIsForgottenBesideAListing(t *testing.T) {
 	server, users := serve(t, letters(1))
 	for range 100 {

@@ -24,18 +24,20 @@ const (
 	batchBytes    = 8 << 20
 )
 
-// Import copies the messages of a mailbox that are not there yet, and returns their number. It may be interrupted at any instant
-// and repeated. A message is identified by the mailbox's name and its own bytes; equal messages are numbered. So no message is
-// imported twice, even if the mailbox has grown or shrunk, and a message that was deleted here is not imported again. The id of a
-// message is derived from that identity.
+// Import copies the messages of a mailbox that are not there yet, and returns their number. It may be interrupted at
+// any instant and repeated. A message is identified by the mailbox's name and its own bytes; equal messages are
+// numbered. So no message is imported twice, even if the mailbox has grown or shrunk, and a message that was deleted
+// here is not imported again. The id of a message is derived from that identity.
 //
-// Labels and threads are those of Google Takeout if the mailbox has them; user labels are created. Other messages are in the
-// inbox and unread, unless their flags differ. A message with a Problem is not imported, see [Account.Refused].
+// Labels and threads are those of Google Takeout if the mailbox has them; user labels are created. Other messages are
+// in the inbox and unread, unless their flags differ. A message with a Problem is not imported, see
+// [Account.Refused].
 //
 // progress, which may be nil, is called after each batch with the number of messages read.
 func (a *Account) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
 	defer a.server.publisher.Wake()
-	if err := fields.Required("gmailtest: Import: source", source, "a mailbox, such as sample.Mailbox or one that package mailbox opens"); err != nil {
+	if err := fields.Required("gmailtest: Import: source", source,
+		"a mailbox, such as sample.Mailbox or one that package mailbox opens"); err != nil {
 		return 0, err
 	}
 	in := importer{account: a, mailbox: source.Name(), copies: map[[sha256.Size]byte]int{}, progress: progress}
@@ -131,7 +133,8 @@ func (in *importer) fresh(ctx context.Context, batch []pending) ([]pending, erro
 		ids[i] = batch[i].id
 	}
 	var known []string
-	if err := dbquery.Select(ctx, in.account.server.db.Reader(), &known, selectImported, in.account.id, textList(ids)); err != nil {
+	if err := dbquery.Select(ctx, in.account.server.db.Reader(), &known, selectImported, in.account.id,
+		textList(ids)); err != nil {
 		return nil, err
 	}
 	seen := make(map[string]bool, len(known))
@@ -261,8 +264,8 @@ func importedLabel(ctx context.Context, tx queue.Tx, account int64, name string)
 	return ensureLabel(ctx, tx, account, storableName(name))
 }
 
-// storableName makes a name of Takeout valid for a label. QUIRK: exports of other programs have slashes at the ends, names that
-// are too long, and names that Gmail reserves.
+// storableName makes a name of Takeout valid for a label. QUIRK: exports of other programs have slashes at the ends,
+// names that are too long, and names that Gmail reserves.
 func storableName(name string) string {
 	parts := slices.DeleteFunc(strings.Split(name, "/"), func(part string) bool { return strings.TrimSpace(part) == "" })
 	if name = strings.Join(parts, "/"); slices.Contains(reservedLabels, nameKey(name)) || name == "" {
@@ -274,48 +277,61 @@ func storableName(name string) string {
 	return name
 }
 
-// takeoutNames are the lower-case names of system labels in X-Gmail-Labels, as Google Takeout writes them in the language of the
-// account. A name is empty if it is not a label. QUIRK: there is no official list; these are the languages of most mailboxes, and
-// an unknown name becomes a user label.
+// takeoutNames are the lower-case names of system labels in X-Gmail-Labels, as Google Takeout writes them in the
+// language of the account. A name is empty if it is not a label. QUIRK: there is no official list; these are the
+// languages of most mailboxes, and an unknown name becomes a user label.
 var takeoutNames = func() map[string]string {
 	names := make(map[string]string)
 	for id, all := range map[string][]string{
 		"INBOX": {
-			"inbox", "posteingang", "boîte de réception", "recibidos", "posta in arrivo", "caixa de entrada", "postvak in", "inkorg",
+			"inbox", "posteingang", "boîte de réception", "recibidos", "posta in arrivo", "caixa de entrada",
+			"postvak in", "inkorg",
 			"indbakke", "innboks", "odebrane", "doručená pošta", "входящие", "受信トレイ", "收件箱", "收件匣", "받은편지함", "gelen kutusu",
 		},
 		"SENT": {
-			"sent", "gesendet", "messages envoyés", "enviados", "inviati", "posta inviata", "e-mails enviados", "verzonden", "skickat",
+			"sent", "gesendet", "messages envoyés", "enviados", "inviati", "posta inviata", "e-mails enviados",
+			"verzonden", "skickat",
 			"sendt", "wysłane", "odeslaná pošta", "отправленные", "送信済みメール", "已发邮件", "寄件備份", "보낸편지함", "gönderilmiş postalar",
 		},
 		"DRAFT": {
-			"draft", "drafts", "entwürfe", "brouillons", "borradores", "bozze", "rascunhos", "concepten", "utkast", "kladder", "wersje robocze",
+			"draft", "drafts", "entwürfe", "brouillons", "borradores", "bozze", "rascunhos", "concepten", "utkast", "kladder",
+			"wersje robocze",
 			"koncepty", "черновики", "下書き", "草稿", "임시보관함", "taslaklar",
 		},
 		"TRASH": {
-			"trash", "bin", "papierkorb", "corbeille", "papelera", "cestino", "lixeira", "lixo", "prullenbak", "papperskorgen", "papirkurv",
+			"trash", "bin", "papierkorb", "corbeille", "papelera", "cestino", "lixeira", "lixo", "prullenbak",
+			"papperskorgen", "papirkurv",
 			"papirkurven", "kosz", "koš", "корзина", "ゴミ箱", "已删除邮件", "垃圾桶", "휴지통", "çöp kutusu",
 		},
 		"SPAM": {
-			"spam", "junk", "indésirables", "correo no deseado", "skräppost", "søppelpost", "спам", "迷惑メール", "垃圾邮件", "垃圾郵件", "스팸함",
+			"spam", "junk", "indésirables", "correo no deseado", "skräppost", "søppelpost", "спам", "迷惑メール", "垃圾邮件",
+			"垃圾郵件", "스팸함",
 		},
 		"STARRED": {
-			"starred", "markiert", "favoris", "messages suivis", "suivis", "destacados", "speciali", "com estrela", "met ster", "stjärnmärkt",
-			"stjernemarkeret", "stjernemerket", "oznaczone gwiazdką", "s hvězdičkou", "помеченные", "スター付き", "已加星标", "已加星號", "별표편지함", "yıldızlı",
+			"starred", "markiert", "favoris", "messages suivis", "suivis", "destacados", "speciali", "com estrela", "met ster",
+			"stjärnmärkt",
+			"stjernemarkeret", "stjernemerket", "oznaczone gwiazdką", "s hvězdičkou", "помеченные", "スター付き", "已加星标", "已加星號",
+			"별표편지함", "yıldızlı",
 		},
 		"IMPORTANT": {
-			"important", "wichtig", "importants", "importante", "importantes", "importanti", "belangrijk", "viktigt", "vigtigt", "viktig",
+			"important", "wichtig", "importants", "importante", "importantes", "importanti", "belangrijk", "viktigt",
+			"vigtigt", "viktig",
 			"ważne", "důležité", "важное", "重要", "重要邮件", "중요편지함", "önemli",
 		},
 		"UNREAD": {
-			"unread", "ungelesen", "non lus", "non lu", "no leídos", "no leído", "da leggere", "não lidas", "não lidos", "não lido",
-			"ongelezen", "oläst", "olästa", "ulæst", "ulest", "nieprzeczytane", "nepřečtené", "непрочитанные", "未読", "未读", "未讀", "읽지않음", "okunmamış",
+			"unread", "ungelesen", "non lus", "non lu", "no leídos", "no leído", "da leggere", "não lidas",
+			"não lidos", "não lido",
+			"ongelezen", "oläst", "olästa", "ulæst", "ulest", "nieprzeczytane", "nepřečtené", "непрочитанные", "未読", "未读",
+			"未讀", "읽지않음", "okunmamış",
 		},
 		"": {
-			"opened", "geöffnet", "ouvert", "ouverts", "abierto", "abiertos", "aperto", "aperti", "aberto", "abertos", "geopend", "öppnat", "åbnet",
+			"opened", "geöffnet", "ouvert", "ouverts", "abierto", "abiertos", "aperto", "aperti", "aberto", "abertos",
+			"geopend", "öppnat", "åbnet",
 			"åpnet", "otwarte", "otevřené", "открытые", "開封済み", "已打开", "已開啟", "열림", "açılmış",
-			"archived", "archiviert", "archivé", "archivés", "archivado", "archivados", "archiviati", "arquivado", "arquivados", "gearchiveerd",
-			"arkiverat", "arkiveret", "arkivert", "zarchiwizowane", "archivováno", "архивные", "アーカイブ済み", "已归档", "已封存", "보관됨", "arşivlenmiş",
+			"archived", "archiviert", "archivé", "archivés", "archivado", "archivados", "archiviati", "arquivado",
+			"arquivados", "gearchiveerd",
+			"arkiverat", "arkiveret", "arkivert", "zarchiwizowane", "archivováno", "архивные", "アーカイブ済み", "已归档", "已封存", "보관됨",
+			"arşivlenmiş",
 		},
 	} {
 		for _, name := range all {

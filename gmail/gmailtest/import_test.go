@@ -142,7 +142,8 @@ func TestImportKeepsProblemsAside(t *testing.T) {
 	for range 2 {
 		refused, err := server.Refused(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []gmailtest.Refused{{Mailbox: "letters", Position: 2, Name: "b.eml", Problem: "its file cannot be read"}}, refused)
+		require.Equal(t, []gmailtest.Refused{{Mailbox: "letters", Position: 2, Name: "b.eml",
+			Problem: "its file cannot be read"}}, refused)
 		_, err = server.Import(t.Context(), source, nil)
 		require.NoError(t, err)
 	}

@@ -24,7 +24,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An arrival is a message that is about to enter the mailbox, with everything that can be computed outside a transaction.
+// An arrival is a message that is about to enter the mailbox, with everything that can be computed outside a
+// transaction.
 type arrival struct {
 	account    int64
 	id         string
@@ -62,7 +63,8 @@ func (a *arrival) examine() {
 
 // insert inserts the message.
 func (a *arrival) insert(ctx context.Context, tx queue.Tx) (messageRow, error) {
-	m := messageRow{Account: a.account, ID: a.id, RFC822ID: a.rfc822ID, ThreadID: a.threadID, Labels: slices.Compact(slices.Sorted(slices.Values(a.labels)))}
+	m := messageRow{Account: a.account, ID: a.id, RFC822ID: a.rfc822ID, ThreadID: a.threadID,
+		Labels: slices.Compact(slices.Sorted(slices.Values(a.labels)))}
 	if m.ThreadID == "" {
 		var err error
 		if m.ThreadID, err = a.findThread(ctx, tx); err != nil {
@@ -99,7 +101,8 @@ func messageID(identity ...string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// importMessage, unlike insertMessage, treats a message as one that has just arrived: it may be spam, and is inserted once.
+// importMessage, unlike insertMessage, treats a message as one that has just arrived: it may be spam, and is inserted
+// once.
 func (s *Server) importMessage(ctx context.Context, r *request) (any, error) {
 	neverSpam, err := boolean(r.query, "neverMarkSpam")
 	if err != nil {
@@ -146,7 +149,8 @@ func (s *Server) readStored(r *request, dateSource string) (*arrival, error) {
 			a.received = date
 		}
 	default:
-		return nil, wire.InvalidArgument("Invalid value at 'internal_date_source' (type.googleapis.com/google.gmail.v1.InternalDateSource), %q", source)
+		return nil, wire.InvalidArgument(
+			"Invalid value at 'internal_date_source' (type.googleapis.com/google.gmail.v1.InternalDateSource), %q", source)
 	}
 	return a, nil
 }
@@ -161,7 +165,8 @@ func (s *Server) readArrival(r *request, request *gmail.Message) (*arrival, erro
 		}
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, wire.InvalidArgument("'raw' RFC822 payload message string or uploading message via /upload/* URL required")
+		return nil, wire.InvalidArgument(
+			"'raw' RFC822 payload message string or uploading message via /upload/* URL required")
 	}
 	a := &arrival{account: r.account.id, raw: raw, received: s.now()}
 	if request != nil {
@@ -176,8 +181,8 @@ func decodeRaw(text string) ([]byte, error) {
 	return base64.RawURLEncoding.DecodeString(text)
 }
 
-// store puts the message into the mailbox. With once, a message whose Message-ID already exists adds its labels to the existing
-// one.
+// store puts the message into the mailbox. With once, a message whose Message-ID already exists adds its labels to
+// the existing one.
 func (s *Server) store(ctx context.Context, r *request, a *arrival, once bool) (any, error) {
 	vanishes, err := boolean(r.query, "deleted")
 	if err != nil {
@@ -220,8 +225,8 @@ func (s *Server) accept(ctx context.Context, tx queue.Tx, owner *Account, a *arr
 	return a.insert(ctx, tx)
 }
 
-// gtube is the text that every spam filter considers spam (the Generic Test for Unsolicited Bulk Email). This server knows no
-// other spam.
+// gtube is the text that every spam filter considers spam (the Generic Test for Unsolicited Bulk Email). This server
+// knows no other spam.
 const gtube = "XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X"
 
 func isSpam(raw []byte) bool { return bytes.Contains(raw, []byte(gtube)) }

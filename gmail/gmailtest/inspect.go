@@ -10,7 +10,8 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// ErrNoMessage reports that the mailbox has no message with the id. ErrNoLabel reports that it has no label with the name.
+// ErrNoMessage reports that the mailbox has no message with the id. ErrNoLabel reports that it has no label with the
+// name.
 var (
 	ErrNoMessage = errors.New("gmailtest: no such message")
 	ErrNoLabel   = errors.New("gmailtest: no such label")
@@ -54,8 +55,8 @@ func (a *Account) Message(ctx context.Context, id string) (Message, error) {
 	return v.message(), err
 }
 
-// Position returns the position, from 1, of a message in the mailbox that it was imported from, even after the message was
-// deleted. The error is [ErrNoMessage] for a message that was not imported.
+// Position returns the position, from 1, of a message in the mailbox that it was imported from, even after the
+// message was deleted. The error is [ErrNoMessage] for a message that was not imported.
 func (a *Account) Position(ctx context.Context, id string) (int, error) {
 	var position int
 	err := dbquery.Get(ctx, a.server.db.Reader(), &position, selectPosition, a.id, id)
@@ -65,8 +66,8 @@ func (a *Account) Position(ctx context.Context, id string) (int, error) {
 	return position, err
 }
 
-// Snapshot returns all messages, sorted by id. Two servers have equal snapshots if the same mailbox was imported and the same
-// changes were made to the same messages.
+// Snapshot returns all messages, sorted by id. Two servers have equal snapshots if the same mailbox was imported and
+// the same changes were made to the same messages.
 func (a *Account) Snapshot(ctx context.Context) ([]Message, error) {
 	var views []messageView
 	if err := dbquery.Select(ctx, a.server.db.Reader(), &views, selectSnapshot, a.id); err != nil {

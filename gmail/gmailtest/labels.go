@@ -107,7 +107,8 @@ func insertSystemLabels(ctx context.Context, tx queue.Tx, account int64) error {
 
 func (l *labelRow) insert(ctx context.Context, tx queue.Tx) error {
 	_, err := tx.ExecContext(ctx, insertLabel,
-		l.Account, l.ID, l.Name, nameKey(l.Name), l.Type, l.MessageVisibility, l.LabelVisibility, l.TextColor, l.BackgroundColor)
+		l.Account, l.ID, l.Name, nameKey(l.Name), l.Type, l.MessageVisibility, l.LabelVisibility, l.TextColor,
+		l.BackgroundColor)
 	if err != nil {
 		return fmt.Errorf("create label %s: %w", l.Name, err)
 	}
@@ -144,11 +145,13 @@ func (l *labelRow) check(ctx context.Context, tx queue.Tx) error {
 		return err
 	}
 	if !slices.Contains([]string{"show", "hide"}, l.MessageVisibility) {
-		return wire.InvalidArgument("Invalid value at 'label.message_list_visibility' (type.googleapis.com/google.gmail.v1.MessageListVisibility), %q",
+		return wire.InvalidArgument(
+			"Invalid value at 'label.message_list_visibility' (type.googleapis.com/google.gmail.v1.MessageListVisibility), %q",
 			l.MessageVisibility)
 	}
 	if !slices.Contains([]string{"labelShow", "labelShowIfUnread", "labelHide"}, l.LabelVisibility) {
-		return wire.InvalidArgument("Invalid value at 'label.label_list_visibility' (type.googleapis.com/google.gmail.v1.LabelListVisibility), %q",
+		return wire.InvalidArgument(
+			"Invalid value at 'label.label_list_visibility' (type.googleapis.com/google.gmail.v1.LabelListVisibility), %q",
 			l.LabelVisibility)
 	}
 	return l.checkName(ctx, tx)
@@ -167,10 +170,12 @@ func (l *labelRow) checkColor() error {
 	return nil
 }
 
-// checkName refuses names that are blank, too long, reserved or in use by another label. A slash nests labels, so none may be at
-// an end or next to another.
+// checkName refuses names that are blank, too long, reserved or in use by another label. A slash nests labels, so
+// none may be at an end or next to another.
 func (l *labelRow) checkName(ctx context.Context, tx queue.Tx) error {
-	blankPart := slices.ContainsFunc(strings.Split(l.Name, "/"), func(part string) bool { return strings.TrimSpace(part) == "" })
+	blankPart := slices.ContainsFunc(strings.Split(l.Name, "/"), func(part string) bool {
+		return strings.TrimSpace(part) == ""
+	})
 	reserved := slices.Contains(systemLabels, strings.ToUpper(l.Name)) || slices.Contains(reservedLabels, nameKey(l.Name))
 	if blankPart || reserved || utf8.RuneCountInString(l.Name) > maxLabelName {
 		return wire.InvalidArgument("Invalid label name")
@@ -313,8 +318,8 @@ func (s *Server) deleteLabel(ctx context.Context, r *request) (any, error) {
 	})
 }
 
-// removeLabel removes the label from its messages, with one change of history each, and from the filters. Then it deletes the
-// label.
+// removeLabel removes the label from its messages, with one change of history each, and from the filters. Then it
+// deletes the label.
 func removeLabel(ctx context.Context, tx queue.Tx, a *Account, id string) error {
 	label, err := loadUserLabel(ctx, tx, a.id, id)
 	if err != nil {

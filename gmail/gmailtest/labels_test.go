@@ -30,7 +30,8 @@ func TestLabels(t *testing.T) {
 		requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 	}
 
-	patched, err := users.Labels.Patch("me", created.Id, &gmail.Label{Color: &gmail.LabelColor{BackgroundColor: "#16a766", TextColor: "#ffffff"}}).Do()
+	patched, err := users.Labels.Patch("me", created.Id,
+		&gmail.Label{Color: &gmail.LabelColor{BackgroundColor: "#16a766", TextColor: "#ffffff"}}).Do()
 	require.NoError(t, err)
 	require.Equal(t, "Receipts/2026", patched.Name)
 	require.Equal(t, "#16a766", patched.Color.BackgroundColor)
@@ -59,7 +60,8 @@ func TestLabels(t *testing.T) {
 	counted, err = users.Labels.Get("me", created.Id).Do()
 	require.NoError(t, err)
 	require.NoError(t, server.Person().Unread(t.Context(), id))
-	require.Equal(t, []int64{1, 0, 1, 0}, []int64{counted.MessagesTotal, counted.MessagesUnread, counted.ThreadsTotal, counted.ThreadsUnread})
+	require.Equal(t, []int64{1, 0, 1, 0}, []int64{counted.MessagesTotal, counted.MessagesUnread, counted.ThreadsTotal,
+		counted.ThreadsUnread})
 
 	require.NoError(t, users.Labels.Delete("me", created.Id).Do())
 	require.Equal(t, []string{"INBOX", "UNREAD"}, labels(t, server, id))
@@ -114,13 +116,15 @@ func TestPalette(t *testing.T) {
 			require.Contains(t, api.Message, "is not on the allowed color palette")
 		})
 	}
-	_, err = users.Labels.Patch("me", label.Id, &gmail.Label{Color: &gmail.LabelColor{TextColor: "#000000", BackgroundColor: "#FFFFFF"}}).Do()
+	_, err = users.Labels.Patch("me", label.Id,
+		&gmail.Label{Color: &gmail.LabelColor{TextColor: "#000000", BackgroundColor: "#FFFFFF"}}).Do()
 	require.NoError(t, err)
 }
 
 func TestNamesOfLabels(t *testing.T) {
 	_, users := serve(t, nil)
-	for _, name := range []string{"/x", "x/", "a//b", "a/ /b", "/", "drafts", "Chats", "all mail", "important", strings.Repeat("\u00e9", 226)} {
+	for _, name := range []string{"/x", "x/", "a//b", "a/ /b", "/", "drafts", "Chats", "all mail", "important",
+		strings.Repeat("\u00e9", 226)} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			_, err := users.Labels.Create("me", &gmail.Label{Name: name}).Do()
 			api := requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
@@ -140,7 +144,8 @@ func TestNamesOfLabels(t *testing.T) {
 
 func TestVisibilityOfLabels(t *testing.T) {
 	_, users := serve(t, nil)
-	label, err := users.Labels.Create("me", &gmail.Label{Name: "x", LabelListVisibility: "labelShowIfUnread", MessageListVisibility: "hide"}).Do()
+	label, err := users.Labels.Create("me", &gmail.Label{Name: "x", LabelListVisibility: "labelShowIfUnread",
+		MessageListVisibility: "hide"}).Do()
 	require.NoError(t, err)
 	require.Equal(t, "labelShowIfUnread", label.LabelListVisibility)
 	_, err = users.Labels.Patch("me", label.Id, &gmail.Label{LabelListVisibility: "show"}).Do()
@@ -174,11 +179,13 @@ func TestLabelsCountThreads(t *testing.T) {
 	require.NoError(t, server.Person().Read(t.Context(), first.ID))
 	inbox, err := users.Labels.Get("me", "INBOX").Do()
 	require.NoError(t, err)
-	require.Equal(t, []int64{2, 1, 1, 1}, []int64{inbox.MessagesTotal, inbox.MessagesUnread, inbox.ThreadsTotal, inbox.ThreadsUnread})
+	require.Equal(t, []int64{2, 1, 1, 1}, []int64{inbox.MessagesTotal, inbox.MessagesUnread, inbox.ThreadsTotal,
+		inbox.ThreadsUnread})
 	require.NoError(t, server.Person().Read(t.Context(), second.ID))
 	inbox, err = users.Labels.Get("me", "INBOX").Do()
 	require.NoError(t, err)
-	require.Equal(t, []int64{2, 0, 1, 0}, []int64{inbox.MessagesTotal, inbox.MessagesUnread, inbox.ThreadsTotal, inbox.ThreadsUnread})
+	require.Equal(t, []int64{2, 0, 1, 0}, []int64{inbox.MessagesTotal, inbox.MessagesUnread, inbox.ThreadsTotal,
+		inbox.ThreadsUnread})
 }
 
 // Labels on the wire: a label without colours has none, categories are hidden, and numbers that are zero are there.

@@ -50,7 +50,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func letters(n int) *box {
 	b := &box{name: "letters"}
 	for i := range n {
-		b.messages = append(b.messages, letter(fmt.Sprintf("Message-ID: <%d@example.com>\nSubject: letter %d\n\nText %d.\n", i, i, i)))
+		b.messages = append(b.messages,
+			letter(fmt.Sprintf("Message-ID: <%d@example.com>\nSubject: letter %d\n\nText %d.\n", i, i, i)))
 		b.messages[i].Received = noon.Add(time.Duration(i) * time.Minute)
 	}
 	return b

@@ -76,7 +76,8 @@ const maxEstimate = 201
 
 // estimate counts the results: messages or threads.
 func (p *page) estimate(ctx context.Context, q dbquery.Querier, what string) (count int64, err error) {
-	query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT DISTINCT %s FROM %s\nWHERE %s\nLIMIT %d)", what, p.from, p.where(), maxEstimate)
+	query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT DISTINCT %s FROM %s\nWHERE %s\nLIMIT %d)", what, p.from,
+		p.where(), maxEstimate)
 	err = dbquery.Get(ctx, q, &count, query, p.args...)
 	return count, err
 }
@@ -101,8 +102,8 @@ func (s *Server) listMessages(ctx context.Context, r *request) (any, error) {
 	return response, nil
 }
 
-// messages returns the messages of the page, newest first. A cursor names the last message and not a number of messages, so that
-// arrivals and deletions between two pages do not move messages from one to the other.
+// messages returns the messages of the page, newest first. A cursor names the last message and not a number of
+// messages, so that arrivals and deletions between two pages do not move messages from one to the other.
 func (p *page) messages(ctx context.Context, q dbquery.Querier) (rows []messageRow, next string, err error) {
 	if p.after != nil {
 		p.add("("+p.by+".internal_date, "+p.by+".seq) < (%s, CAST(%s AS INTEGER))", p.after.date, p.after.id)
@@ -224,14 +225,14 @@ func payload(p *rawmail.Part, id string) *gmail.MessagePart {
 	return part
 }
 
-// isInline reports whether the content of a part stands in the payload. Text that is not a file does; everything else is fetched
-// by its id.
+// isInline reports whether the content of a part stands in the payload. Text that is not a file does; everything else
+// is fetched by its id.
 func isInline(p *rawmail.Part) bool {
 	return p.Filename() == "" && (strings.HasPrefix(p.Type, "text/") || strings.HasPrefix(p.Type, "multipart/"))
 }
 
-// bodyOf returns the decoded content of a part. Text in the payload is converted to UTF-8, although its Content-Type still names
-// the original charset. A file is unchanged.
+// bodyOf returns the decoded content of a part. Text in the payload is converted to UTF-8, although its Content-Type
+// still names the original charset. A file is unchanged.
 func bodyOf(p *rawmail.Part) []byte {
 	if isInline(p) && strings.HasPrefix(p.Type, "text/") {
 		return []byte(p.Text())
@@ -252,7 +253,9 @@ func metadata(p *rawmail.Part, only []string) *gmail.MessagePart {
 func headers(header rawmail.Header, only []string) []*gmail.MessagePartHeader {
 	var fields []*gmail.MessagePartHeader
 	for _, f := range header {
-		wanted := len(only) == 0 || slices.ContainsFunc(only, func(name string) bool { return strings.EqualFold(name, f.Name) })
+		wanted := len(only) == 0 || slices.ContainsFunc(only, func(name string) bool {
+			return strings.EqualFold(name, f.Name)
+		})
 		if wanted {
 			fields = append(fields, &gmail.MessagePartHeader{
 				Name: f.Name, Value: rawmail.DecodeText(f.Value), ForceSendFields: []string{"Value"},
@@ -262,7 +265,8 @@ func headers(header rawmail.Header, only []string) []*gmail.MessagePartHeader {
 	return fields
 }
 
-// attachmentID returns the id of a part for attachments.get. It does not include the message, whose id is passed as well.
+// attachmentID returns the id of a part for attachments.get. It does not include the message, whose id is passed as
+// well.
 func attachmentID(partID string) string {
 	return "ANGj" + base64.RawURLEncoding.EncodeToString([]byte("part "+partID))
 }

@@ -196,7 +196,8 @@ func TestWhoMayAsk(t *testing.T) {
 	_, err = users.GetProfile("someone.else@example.com").Do()
 	requireAPIError(t, err, http.StatusForbidden, "forbidden")
 
-	anonymous, err := gmail.NewService(t.Context(), option.WithEndpoint(server.URL()), option.WithHTTPClient(&http.Client{}))
+	anonymous, err := gmail.NewService(t.Context(), option.WithEndpoint(server.URL()),
+		option.WithHTTPClient(&http.Client{}))
 	require.NoError(t, err)
 	_, err = anonymous.Users.GetProfile("me").Do()
 	requireAPIError(t, err, http.StatusUnauthorized, "authError")
@@ -221,7 +222,8 @@ func TestInsertImportSend(t *testing.T) {
 	require.NotEqual(t, 2, int(view.Received.Month()), "the time of the request")
 
 	sent, err := users.Messages.Send("me", &gmail.Message{
-		Raw: strings.TrimRight(encoded("To: b@example.com\r\nIn-Reply-To: <new@example.com>\r\n\r\nhi\r\n"), "="), ThreadId: imported.ThreadId,
+		Raw:      strings.TrimRight(encoded("To: b@example.com\r\nIn-Reply-To: <new@example.com>\r\n\r\nhi\r\n"), "="),
+		ThreadId: imported.ThreadId,
 	}).Do()
 	require.NoError(t, err)
 	require.Equal(t, []string{"SENT"}, sent.LabelIds)

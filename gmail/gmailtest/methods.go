@@ -21,8 +21,8 @@ const (
 	MessagesImport      Method = "messages.import"
 	MessagesInsert      Method = "messages.insert"
 
-	// MessagesList supports every operator of Gmail's search language; docs/gmailtest.md lists them. Its estimate of the number
-	// of results ends at 201, like Gmail's.
+	// MessagesList supports every operator of Gmail's search language; docs/gmailtest.md lists them. Its estimate of the
+	// number of results ends at 201, like Gmail's.
 	MessagesList       Method = "messages.list"
 	MessagesModify     Method = "messages.modify"
 	MessagesSend       Method = "messages.send"

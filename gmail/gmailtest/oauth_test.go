@@ -42,7 +42,8 @@ type app struct {
 
 func newApp(t *testing.T, server *gmailtest.Server, scopes ...string) *app {
 	return &app{T: t, server: server, verifier: oauth2.GenerateVerifier(), config: oauth2.Config{
-		ClientID: "app", ClientSecret: "secret", Endpoint: server.OAuthEndpoint(), RedirectURL: "http://127.0.0.1:7777/done", Scopes: scopes,
+		ClientID: "app", ClientSecret: "secret", Endpoint: server.OAuthEndpoint(),
+		RedirectURL: "http://127.0.0.1:7777/done", Scopes: scopes,
 	}}
 }
 
@@ -74,12 +75,14 @@ func (a *app) signIn(allowed []string, opts ...oauth2.AuthCodeOption) (*oauth2.T
 	if allowed == nil {
 		allowed = a.config.Scopes
 	}
-	back := a.answer(a.authURL(opts...), url.Values{"answer": {"allow"}, "account": {a.server.Email()}, "allowed": allowed})
+	back := a.answer(a.authURL(opts...), url.Values{"answer": {"allow"}, "account": {a.server.Email()},
+		"allowed": allowed})
 	return a.config.Exchange(a.Context(), back.Get("code"), oauth2.VerifierOption(a.verifier))
 }
 
 func (a *app) service(token *oauth2.Token) *gmail.UsersService {
-	service, err := gmail.NewService(a.Context(), option.WithEndpoint(a.server.URL()), option.WithTokenSource(oauth2.StaticTokenSource(token)))
+	service, err := gmail.NewService(a.Context(), option.WithEndpoint(a.server.URL()),
+		option.WithTokenSource(oauth2.StaticTokenSource(token)))
 	require.NoError(a, err)
 	return service.Users
 }
@@ -228,10 +231,12 @@ func TestRequestsForAccessThatAreWrong(t *testing.T) {
 
 func TestCodes(t *testing.T) {
 	now := gmailtest.NewClock(noon)
-	server := open(t, gmailtest.Config{Now: now.Now, OAuth: gmailtest.OAuth{Clients: []gmailtest.OAuthClient{{ID: "app", Secret: "secret"}, {ID: "other"}}}})
+	server := open(t, gmailtest.Config{Now: now.Now,
+		OAuth: gmailtest.OAuth{Clients: []gmailtest.OAuthClient{{ID: "app", Secret: "secret"}, {ID: "other"}}}})
 	a := newApp(t, server, modifyScope)
 	code := func() string {
-		return a.answer(a.authURL(oauth2.AccessTypeOffline), url.Values{"answer": {"allow"}, "account": {server.Email()}, "allowed": {modifyScope}}).Get("code")
+		return a.answer(a.authURL(oauth2.AccessTypeOffline), url.Values{"answer": {"allow"}, "account": {server.Email()},
+			"allowed": {modifyScope}}).Get("code")
 	}
 	exchange := func(code string, change func(c *oauth2.Config), opts ...oauth2.AuthCodeOption) error {
 		config := a.config
@@ -245,11 +250,20 @@ func TestCodes(t *testing.T) {
 	requireOAuthError(t, exchange("4/none", nil, verifier), "invalid_grant", "Malformed auth code.")
 	requireOAuthError(t, exchange(code(), nil), "invalid_grant", "Missing code verifier.")
 	requireOAuthError(t, exchange(code(), nil, oauth2.VerifierOption("wrong")), "invalid_grant", "Invalid code verifier.")
-	requireOAuthError(t, exchange(code(), func(c *oauth2.Config) { c.ClientSecret = "guess" }, verifier), "invalid_client", "Unauthorized")
-	requireOAuthError(t, exchange(code(), func(c *oauth2.Config) { c.ClientID = "other" }, verifier), "unauthorized_client", "Unauthorized")
-	requireOAuthError(t, exchange(code(), func(c *oauth2.Config) { c.ClientID = "nobody" }, verifier), "invalid_client", "The OAuth client was not found.")
-	requireOAuthError(t, exchange(code(), func(c *oauth2.Config) { c.RedirectURL = "http://127.0.0.1:1/" }, verifier), "redirect_uri_mismatch", "Bad Request")
-	requireOAuthError(t, exchange(code(), nil, verifier, oauth2.SetAuthURLParam("grant_type", "password")), "unsupported_grant_type", "Invalid grant_type: password")
+	requireOAuthError(t, exchange(code(), func(c *oauth2.Config) {
+		c.ClientSecret = "guess"
+	}, verifier), "invalid_client", "Unauthorized")
+	requireOAuthError(t, exchange(code(), func(c *oauth2.Config) {
+		c.ClientID = "other"
+	}, verifier), "unauthorized_client", "Unauthorized")
+	requireOAuthError(t, exchange(code(), func(c *oauth2.Config) {
+		c.ClientID = "nobody"
+	}, verifier), "invalid_client", "The OAuth client was not found.")
+	requireOAuthError(t, exchange(code(), func(c *oauth2.Config) {
+		c.RedirectURL = "http://127.0.0.1:1/"
+	}, verifier), "redirect_uri_mismatch", "Bad Request")
+	requireOAuthError(t, exchange(code(), nil, verifier, oauth2.SetAuthURLParam("grant_type", "password")),
+		"unsupported_grant_type", "Invalid grant_type: password")
 	late := code()
 	now.Move(10 * time.Minute)
 	requireOAuthError(t, exchange(late, nil, verifier), "invalid_grant", "Bad Request")
@@ -271,7 +285,8 @@ func (a *app) refreshed(refresh string) (*oauth2.Token, error) {
 
 func TestRefresh(t *testing.T) {
 	now := gmailtest.NewClock(noon)
-	server := open(t, gmailtest.Config{Now: now.Now, OAuth: gmailtest.OAuth{AccessTTL: time.Minute, RefreshTTL: 7 * 24 * time.Hour}})
+	server := open(t, gmailtest.Config{Now: now.Now, OAuth: gmailtest.OAuth{AccessTTL: time.Minute,
+		RefreshTTL: 7 * 24 * time.Hour}})
 	a := newApp(t, server, modifyScope)
 	first, err := a.signIn(nil, oauth2.AccessTypeOffline)
 	require.NoError(t, err)
@@ -366,7 +381,8 @@ func TestScopesAreThoseOfTheDiscoveryDocument(t *testing.T) {
 			for _, scope := range want {
 				require.NotEmpty(t, gmailtest.Meaning(scope), scope)
 			}
-			require.ElementsMatch(t, want, gmailtest.ScopesOf(gmailtest.Method(strings.TrimPrefix(method.ID, "gmail.users."))), method.ID)
+			require.ElementsMatch(t, want, gmailtest.ScopesOf(gmailtest.Method(strings.TrimPrefix(method.ID, "gmail.users."))),
+				method.ID)
 		}
 		for _, resource := range d.Resources {
 			look(resource)
@@ -401,7 +417,8 @@ func TestFaultsOfTheTokenEndpoint(t *testing.T) {
 	token, err := mustAccount(t, server).Grant(t.Context())
 	require.NoError(t, err)
 	a := newApp(t, server)
-	server.Fault(gmailtest.Fault{Method: gmailtest.OAuthToken, Status: 500}, gmailtest.Fault{Method: gmailtest.OAuthToken, Nth: 2, Cut: gmailtest.CutBefore})
+	server.Fault(gmailtest.Fault{Method: gmailtest.OAuthToken, Status: 500},
+		gmailtest.Fault{Method: gmailtest.OAuthToken, Nth: 2, Cut: gmailtest.CutBefore})
 	_, err = a.refreshed(token.RefreshToken)
 	requireOAuthError(t, err, "internal_failure", "")
 	require.Equal(t, 500, server.Calls()[0].Status)
@@ -411,7 +428,8 @@ func TestFaultsOfTheTokenEndpoint(t *testing.T) {
 	require.Zero(t, server.Calls()[1].Status)
 	server.ClearFaults()
 	server.Fault(
-		gmailtest.Fault{Method: gmailtest.OAuthToken, Status: 400, Reason: "invalid_grant", Message: "Token has been expired or revoked."},
+		gmailtest.Fault{Method: gmailtest.OAuthToken, Status: 400, Reason: "invalid_grant",
+			Message: "Token has been expired or revoked."},
 		gmailtest.Fault{Method: gmailtest.OAuthToken, Nth: 2, Status: 503, Body: "<html>"},
 		gmailtest.Fault{Method: gmailtest.OAuthToken, Nth: 3, Cut: gmailtest.CutAfter},
 	)
@@ -424,7 +442,9 @@ func TestFaultsOfTheTokenEndpoint(t *testing.T) {
 	_, err = a.refreshed(token.RefreshToken)
 	require.NoError(t, err)
 	calls := server.Calls()
-	require.True(t, slices.ContainsFunc(calls, func(c gmailtest.Call) bool { return c.Method == gmailtest.OAuthToken && c.Cut }))
+	require.True(t, slices.ContainsFunc(calls, func(c gmailtest.Call) bool {
+		return c.Method == gmailtest.OAuthToken && c.Cut
+	}))
 	require.Equal(t, 200, calls[len(calls)-1].Status)
 }
 

@@ -49,10 +49,11 @@ func TestRefreshOfFewerScopes(t *testing.T) {
 	require.Equal(t, modifyScope+" "+labelsScope, answer.Scope)
 }
 
-// A client may say who it is in the header (RFC 6749, section 2.3.1), prove itself by its verifier in plain (RFC 7636), and return to
-// localhost.
+// A client may say who it is in the header (RFC 6749, section 2.3.1), prove itself by its verifier in plain (RFC
+// 7636), and return to localhost.
 func TestOtherWaysToSignIn(t *testing.T) {
-	server := open(t, gmailtest.Config{OAuth: gmailtest.OAuth{Clients: []gmailtest.OAuthClient{{ID: "app", Secret: "secret"}}}})
+	server := open(t,
+		gmailtest.Config{OAuth: gmailtest.OAuth{Clients: []gmailtest.OAuthClient{{ID: "app", Secret: "secret"}}}})
 	a := newApp(t, server, modifyScope)
 	a.config.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	_, err := a.signIn(nil)
@@ -71,7 +72,8 @@ func TestOtherWaysToSignIn(t *testing.T) {
 				query.Set("code_challenge_method", method)
 			}
 			address.RawQuery = query.Encode()
-			back := a.answer(address.String(), url.Values{"answer": {"allow"}, "account": {server.Email()}, "allowed": {modifyScope}})
+			back := a.answer(address.String(), url.Values{"answer": {"allow"}, "account": {server.Email()},
+				"allowed": {modifyScope}})
 			_, err = a.config.Exchange(t.Context(), back.Get("code"), oauth2.VerifierOption(verifier))
 			if verifier == a.verifier {
 				require.NoError(t, err)
@@ -90,7 +92,8 @@ func TestOtherWaysToSignIn(t *testing.T) {
 	require.Equal(t, "DENY", response.Header.Get("X-Frame-Options"))
 }
 
-// What one owner takes back, or what expires, is that owner's alone; a program may revoke by its access token as well (RFC 7009).
+// What one owner takes back, or what expires, is that owner's alone; a program may revoke by its access token as well
+// (RFC 7009).
 func TestGrantsAreOfOneOwner(t *testing.T) {
 	server := open(t, gmailtest.Config{})
 	ann, _ := another(t, server, "ann@example.com")
@@ -128,7 +131,8 @@ func TestGrantsAreOfOneOwner(t *testing.T) {
 	requireGood(mine)
 }
 
-// A program gets a refresh token again when its owner has taken access back, and has its own beside those of other programs.
+// A program gets a refresh token again when its owner has taken access back, and has its own beside those of other
+// programs.
 func TestRefreshTokensAreOfOneProgram(t *testing.T) {
 	server := open(t, gmailtest.Config{})
 	a := newApp(t, server, modifyScope)

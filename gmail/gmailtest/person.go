@@ -11,8 +11,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Person is a person who reads, sorts and deletes mail in the mailbox while programs run. The actions of a Person cost no
-// quota, meet no faults and are not a [Call]; they make history and notifications like any change.
+// A Person is a person who reads, sorts and deletes mail in the mailbox while programs run. The actions of a Person
+// cost no quota, meet no faults and are not a [Call]; they make history and notifications like any change.
 type Person struct{ account *Account }
 
 // Person returns the owner of the server as a person who uses the mailbox.
@@ -81,7 +81,9 @@ func (p Person) Unlabel(ctx context.Context, name string, ids ...string) error {
 
 // MoveTo removes messages from the inbox and adds the label with the name.
 func (p Person) MoveTo(ctx context.Context, name string, ids ...string) error {
-	return p.withLabel(ctx, name, func(label string) error { return p.change(ctx, ids, []string{label}, []string{labelInbox}) })
+	return p.withLabel(ctx, name, func(label string) error {
+		return p.change(ctx, ids, []string{label}, []string{labelInbox})
+	})
 }
 
 // Delete deletes messages permanently.

@@ -24,8 +24,8 @@ func plan(t *testing.T, s *Server, query string, args ...any) (steps []string) {
 	return steps
 }
 
-// A search begins with what finds few messages, or goes through an index in the order of its answer. These are the first steps; a mailbox of
-// 100,000 messages is slow with any other.
+// A search begins with what finds few messages, or goes through an index in the order of its answer. These are the
+// first steps; a mailbox of 100,000 messages is slow with any other.
 func TestSearchesBeginWithAnIndex(t *testing.T) {
 	s := NewServer(t)
 	for q, first := range map[string]string{
@@ -45,7 +45,8 @@ func TestSearchesBeginWithAnIndex(t *testing.T) {
 			require.Equal(t, first, steps[0])
 		})
 	}
-	for name, query := range map[string]string{"newest of a thread": selectThreadNewest, "thread": selectThread, "Message-ID": selectMessageOf} {
+	for name, query := range map[string]string{"newest of a thread": selectThreadNewest, "thread": selectThread,
+		"Message-ID": selectMessageOf} {
 		t.Run(name, func(t *testing.T) {
 			require.NotContains(t, plan(t, s, query, 1, "x")[0], "messages_newest")
 		})

@@ -40,7 +40,9 @@ func TestWatchesEnd(t *testing.T) {
 			server.FaultPushes(gmailtest.PushFault{Times: -1, Lose: true})
 			published := func(email string, historyID uint64) {
 				t.Helper()
-				require.Eventually(t, func() bool { return slices.Contains(pushesOf(server, email), historyID) }, 10*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool {
+					return slices.Contains(pushesOf(server, email), historyID)
+				}, 10*time.Second, time.Millisecond)
 			}
 			users := client(t, server)
 			began, err := watch(users)
@@ -90,7 +92,8 @@ func TestTokensOfPushes(t *testing.T) {
 	plain, own := newReceiver(t), newReceiver(t)
 	require.NoError(t, server.PushTo(gmailtest.PushTarget{Topic: topic, URL: plain.URL}))
 	require.NoError(t, server.PushTo(gmailtest.PushTarget{
-		Topic: topic, URL: own.URL, Audience: "https://app.example/", ServiceAccount: "pusher@p1.iam.gserviceaccount.com", Subscription: "projects/p1/subscriptions/own",
+		Topic: topic, URL: own.URL, Audience: "https://app.example/", ServiceAccount: "pusher@p1.iam.gserviceaccount.com",
+		Subscription: "projects/p1/subscriptions/own",
 	}))
 	_, err := watch(client(t, server))
 	require.NoError(t, err)
@@ -189,7 +192,8 @@ func TestATopicOfPubSub(t *testing.T) {
 	require.NoError(t, users.Stop("me").Do())
 }
 
-// Two servers, or one that is started again at its address, have keys of different names: who keeps keys by their names fetches the new one.
+// Two servers, or one that is started again at its address, have keys of different names: who keeps keys by their
+// names fetches the new one.
 func TestKeysHaveNamesOfTheirOwn(t *testing.T) {
 	var names []string
 	for range 2 {
@@ -203,19 +207,22 @@ func TestKeysHaveNamesOfTheirOwn(t *testing.T) {
 	require.NotEqual(t, names[0], names[1])
 }
 
-// The journal of deliveries says where each went and what was answered, and one that was refused goes on until it is taken.
+// The journal of deliveries says where each went and what was answered, and one that was refused goes on until it is
+// taken.
 func TestDeliveriesAreNoted(t *testing.T) {
 	published := make(chan bool, 10)
-	server := open(t, gmailtest.Config{Now: gmailtest.NewClock(noon).Now, Publish: func(context.Context, string, []byte) error {
-		published <- true
-		return nil
-	}})
+	server := open(t, gmailtest.Config{Now: gmailtest.NewClock(noon).Now,
+		Publish: func(context.Context, string, []byte) error {
+			published <- true
+			return nil
+		}})
 	receiver := newReceiver(t)
 	receiver.statuses = []int{300, 503, 200}
 	require.NoError(t, server.PushTo(gmailtest.PushTarget{Topic: topic, URL: receiver.URL, Retry: time.Nanosecond}))
 	began, err := watch(client(t, server))
 	require.NoError(t, err)
-	want := gmailtest.Push{Topic: topic, Email: server.Email(), HistoryID: began.HistoryId, MessageID: (<-receiver.got).messageID}
+	want := gmailtest.Push{Topic: topic, Email: server.Email(), HistoryID: began.HistoryId,
+		MessageID: (<-receiver.got).messageID}
 	<-published
 	require.Eventually(t, func() bool { return len(server.Pushes()) == 4 }, 10*time.Second, time.Millisecond)
 	var statuses []int
@@ -225,5 +232,7 @@ func TestDeliveriesAreNoted(t *testing.T) {
 		push.Status, push.URL = 0, ""
 		require.Equal(t, want, push)
 	}
-	require.Equal(t, []int{300, 503, 200}, slices.DeleteFunc(statuses, func(status int) bool { return status == 0 }), "0 is that of Config.Publish")
+	require.Equal(t, []int{300, 503, 200}, slices.DeleteFunc(statuses, func(status int) bool {
+		return status == 0
+	}), "0 is that of Config.Publish")
 }

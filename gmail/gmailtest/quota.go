@@ -17,8 +17,8 @@ type Quota struct {
 	// Concurrent is the maximum number of concurrent calls. Further ones are answered with 429. Default 0: no limit.
 	Concurrent int
 
-	// Status is the status above PerMinute: 429 or 403. Both responses give the time to retry in their text and in the header
-	// field Retry-After. Default 429.
+	// Status is the status above PerMinute: 429 or 403. Both responses give the time to retry in their text and in the
+	// header field Retry-After. Default 429.
 	Status int
 }
 
@@ -74,7 +74,8 @@ func (q *quota) enter(a *Account) error {
 	s := q.of(a)
 	s.active++
 	if q.Concurrent > 0 && s.active > q.Concurrent {
-		return &wire.Error{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded", Message: "Too many concurrent requests for user."}
+		return &wire.Error{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded",
+			Message: "Too many concurrent requests for user."}
 	}
 	return nil
 }
@@ -106,7 +107,8 @@ func (q *quota) spend(a *Account, method Method) (int, error) {
 
 func (q *quota) exceeded(again, now time.Time) error {
 	return &wire.Error{
-		Status: q.Status, Reason: "rateLimitExceeded", RetryAfter: again.Sub(now), Message: retryText(overQuota(q.Status), again),
+		Status: q.Status, Reason: "rateLimitExceeded", RetryAfter: again.Sub(now),
+		Message: retryText(overQuota(q.Status), again),
 	}
 }
 

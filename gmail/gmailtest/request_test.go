@@ -9,8 +9,8 @@ import (
 	"google.golang.org/api/gmail/v1"
 )
 
-// Google's JSON takes the names of its protocol buffers as well, and numbers of 64 bits with and without quotes, as its own examples in
-// Python write them.
+// Google's JSON takes the names of its protocol buffers as well, and numbers of 64 bits with and without quotes, as
+// its own examples in Python write them.
 func TestSpellingsOfJSON(t *testing.T) {
 	server, users := serve(t, nil)
 	status, _, text := ask(t, server, "PUT", "/gmail/v1/users/me/settings/vacation",
@@ -22,11 +22,13 @@ func TestSpellingsOfJSON(t *testing.T) {
 	require.Equal(t, "Away", vacation.ResponseSubject)
 	require.Equal(t, []int64{1767225600000, 1767312000000}, []int64{vacation.StartTime, vacation.EndTime})
 
-	status, _, text = ask(t, server, "POST", "/gmail/v1/users/me/labels", `{"name": "A", "color": {"text_color": "#000000", "background_color": "#ffffff"}}`)
+	status, _, text = ask(t, server, "POST", "/gmail/v1/users/me/labels",
+		`{"name": "A", "color": {"text_color": "#000000", "background_color": "#ffffff"}}`)
 	require.Equal(t, 200, status, text)
 	require.Contains(t, text, `"backgroundColor": "#ffffff"`)
 
-	status, _, text = ask(t, server, "PATCH", "/gmail/v1/users/me/settings/sendAs/you@example.com", `{"display_name": "You"}`)
+	status, _, text = ask(t, server, "PATCH", "/gmail/v1/users/me/settings/sendAs/you@example.com",
+		`{"display_name": "You"}`)
 	require.Equal(t, 200, status, text)
 	require.Contains(t, text, `"displayName": "You"`)
 }
@@ -54,7 +56,8 @@ func TestFieldsOfJSONThatAreNone(t *testing.T) {
 	require.Contains(t, message.LabelIds, "UNREAD", "nothing was done")
 }
 
-// The token may stand in the query, as the discovery document has it, and the name of its scheme in any case (RFC 9110, section 11.1).
+// The token may stand in the query, as the discovery document has it, and the name of its scheme in any case (RFC
+// 9110, section 11.1).
 func TestWhereTokensStand(t *testing.T) {
 	server, _ := serve(t, nil)
 	for _, test := range []struct {
@@ -69,7 +72,8 @@ func TestWhereTokensStand(t *testing.T) {
 		{"", "Bearer ", 401},
 		{"", "any", 401},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL()+"gmail/v1/users/me/profile"+test.query, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL()+"gmail/v1/users/me/profile"+
+			test.query, nil)
 		require.NoError(t, err)
 		if test.header != "" {
 			request.Header.Set("Authorization", test.header)
@@ -86,8 +90,10 @@ func TestWhereTokensStand(t *testing.T) {
 func TestARequestWithAllFields(t *testing.T) {
 	_, users := serve(t, nil)
 	inserted, err := users.Messages.Insert("me", &gmail.Message{
-		Raw: encoded("Subject: Hi\n\n"), HistoryId: 5, InternalDate: 7, SizeEstimate: 9, Snippet: "Hi", LabelIds: []string{"INBOX"},
-		Payload: &gmail.MessagePart{Parts: []*gmail.MessagePart{{Headers: []*gmail.MessagePartHeader{{Name: "A", Value: strings.Repeat("b", 9)}}}}},
+		Raw: encoded("Subject: Hi\n\n"), HistoryId: 5, InternalDate: 7, SizeEstimate: 9, Snippet: "Hi",
+		LabelIds: []string{"INBOX"},
+		Payload: &gmail.MessagePart{Parts: []*gmail.MessagePart{{Headers: []*gmail.MessagePartHeader{{Name: "A",
+			Value: strings.Repeat("b", 9)}}}}},
 	}).Do()
 	require.NoError(t, err)
 	require.Equal(t, []string{"INBOX"}, inserted.LabelIds)

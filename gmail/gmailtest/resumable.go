@@ -108,9 +108,11 @@ func (s *Server) resume(r *request) (whole bool, err error) {
 	case c.IsQuery:
 		return c.IsLast(have), nil
 	case c.First > have:
-		return false, wire.InvalidArgument("Invalid request. There are %d byte(s) of the upload, and the chunk begins at %d.", have, c.First)
+		return false, wire.InvalidArgument(
+			"Invalid request. There are %d byte(s) of the upload, and the chunk begins at %d.", have, c.First)
 	case !c.IsLast(have) && (c.End-c.First)%chunkUnit != 0:
-		return false, wire.InvalidArgument("Invalid request. The number of bytes in a chunk must be a multiple of %d.", chunkUnit)
+		return false, wire.InvalidArgument("Invalid request. The number of bytes in a chunk must be a multiple of %d.",
+			chunkUnit)
 	}
 	r.session.media = append(r.session.media[:c.First], content...)
 	if broken == nil && int64(len(content)) < c.End-c.First {

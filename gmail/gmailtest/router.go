@@ -52,8 +52,8 @@ func (s *Server) route(r *http.Request) (match, bool) {
 	return findRoute(r.Method, path)
 }
 
-// findRoute returns the route of a verb and an escaped path. Like Google, it matches both at once: a method with the wrong verb
-// is not found either.
+// findRoute returns the route of a verb and an escaped path. Like Google, it matches both at once: a method with the
+// wrong verb is not found either.
 func findRoute(verb, escapedPath string) (match, bool) {
 	rest, found := strings.CutPrefix(escapedPath, usersPath)
 	if !found {
@@ -108,12 +108,14 @@ func (r *route) match(segments []string) (params map[string]string, ok bool) {
 
 // standardQuery are the parameters that every method has.
 var standardQuery = []string{
-	"$.xgafv", "access_token", "alt", "callback", "fields", "key", "oauth_token", "prettyPrint", "quotaUser", "uploadType", "upload_protocol",
-	"$alt", "$fields", "$key", "$prettyPrint", "$quotaUser", "$userProject", "userIp", "upload_id", // also sent by client libraries
+	"$.xgafv", "access_token", "alt", "callback", "fields", "key", "oauth_token", "prettyPrint", "quotaUser",
+	"uploadType", "upload_protocol",
+	// also sent by client libraries
+	"$alt", "$fields", "$key", "$prettyPrint", "$quotaUser", "$userProject", "userIp", "upload_id",
 }
 
-// parseQuery parses the parameters of a request. As at Google, max_results is another spelling of maxResults, and an unknown name
-// is refused.
+// parseQuery parses the parameters of a request. As at Google, max_results is another spelling of maxResults, and an
+// unknown name is refused.
 func (r *route) parseQuery(raw string) (url.Values, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {
@@ -134,8 +136,8 @@ func (r *route) parseQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// noRoute answers a request that is not a method of the API with a page instead of JSON, so that no client mistakes it for a
-// missing message.
+// noRoute answers a request that is not a method of the API with a page instead of JSON, so that no client mistakes
+// it for a missing message.
 func noRoute(r *http.Request) wire.Reply {
 	page := fmt.Sprintf("<!DOCTYPE html>\n<html lang=en>\n<title>Error 404 (Not Found)!!1</title>\n"+
 		"<p><b>404.</b> That\u2019s an error.\n<p>The requested URL <code>%s</code> was not found on this server: "+
@@ -183,7 +185,8 @@ func (r *request) readQuery() (err error) {
 	return err
 }
 
-// readAhead reads the body of a request at once: net/http notices that a connection was closed only after the end of the body.
+// readAhead reads the body of a request at once: net/http notices that a connection was closed only after the end of
+// the body.
 func readAhead(r *http.Request) {
 	ahead, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest+1)) // the next reader gets the error again
 	r.Body = struct {

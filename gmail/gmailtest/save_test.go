@@ -20,7 +20,8 @@ import (
 func TestASaveThatIsGivenUp(t *testing.T) {
 	server := open(t, gmailtest.Config{})
 	for i := range 4 {
-		_, err := server.Deliver(t.Context(), fmt.Appendf(nil, "Subject: %d\nContent-Type: application/octet-stream\n\n%s", i, strings.Repeat("x", 8<<20)))
+		_, err := server.Deliver(t.Context(), fmt.Appendf(nil, "Subject: %d\nContent-Type: application/octet-stream\n\n%s",
+			i, strings.Repeat("x", 8<<20)))
 		require.NoError(t, err)
 	}
 	dir := t.TempDir()
@@ -67,13 +68,15 @@ func TestStatesThatAreNone(t *testing.T) {
 	}
 }
 
-// A server that starts from a saved state goes on where the other was: history, threads, drafts, labels, words, watches, grants and settings.
+// A server that starts from a saved state goes on where the other was: history, threads, drafts, labels, words,
+// watches, grants and settings.
 func TestASavedStateGoesOn(t *testing.T) {
 	clock := gmailtest.NewClock(noon)
 	server := open(t, gmailtest.Config{Now: clock.Now})
 	ann, herUsers := another(t, server, "ann@example.com")
 	users := client(t, server)
-	asked, err := server.Deliver(t.Context(), []byte("From: b@example.com\nSubject: Tea\nMessage-ID: <tea@example.com>\n\nAt five o'clock?\n"))
+	asked, err := server.Deliver(t.Context(),
+		[]byte("From: b@example.com\nSubject: Tea\nMessage-ID: <tea@example.com>\n\nAt five o'clock?\n"))
 	require.NoError(t, err)
 	require.NoError(t, server.CreateLabels(t.Context(), "First"))
 	draft, err := users.Drafts.Create("me", draftOf("To: b@example.com\nSubject: Later\n\n", "")).Do()
@@ -92,13 +95,15 @@ func TestASavedStateGoesOn(t *testing.T) {
 	require.NoError(t, server.Save(t.Context(), dir))
 
 	published := make(chan string, 10)
-	copied := open(t, gmailtest.Config{Dir: dir, Now: clock.Now, Publish: func(_ context.Context, _ string, data []byte) error {
-		published <- string(data)
-		return nil
-	}})
+	copied := open(t, gmailtest.Config{Dir: dir, Now: clock.Now,
+		Publish: func(_ context.Context, _ string, data []byte) error {
+			published <- string(data)
+			return nil
+		}})
 	again := client(t, copied)
 	after := profile(t, again)
-	require.Equal(t, []any{before.HistoryId, before.MessagesTotal, before.ThreadsTotal}, []any{after.HistoryId, after.MessagesTotal, after.ThreadsTotal})
+	require.Equal(t, []any{before.HistoryId, before.MessagesTotal, before.ThreadsTotal},
+		[]any{after.HistoryId, after.MessagesTotal, after.ThreadsTotal})
 	_, err = newApp(t, copied).service(token).GetProfile("me").Do()
 	require.NoError(t, err, "tokens are still good")
 	refreshed, err := newApp(t, copied).refreshed(token.RefreshToken)

@@ -20,15 +20,18 @@ type crowd int
 func (c crowd) Name() string { return "crowd" }
 
 func (c crowd) Messages() iter.Seq2[mailbox.Message, error] {
-	words := []string{"meeting", "invoice", "holiday", "server", "garden", "music", "lunch", "train", "report", "paper", "winter"}
+	words := []string{"meeting", "invoice", "holiday", "server", "garden", "music", "lunch", "train", "report",
+		"paper", "winter"}
 	return func(yield func(mailbox.Message, error) bool) {
 		for i := range int(c) {
 			var body strings.Builder
 			for w := range 60 {
 				fmt.Fprintf(&body, "%s%d ", words[(i*7+w*i)%len(words)], (i*w)%97)
 			}
-			m := mailbox.Message{Position: i + 1, Labeled: true, Received: noon.Add(time.Duration(i) * time.Minute), Labels: []string{"Archived"}}
-			m.Raw = fmt.Appendf(nil, "From: Sender %d <s%d@example%d.com>\nTo: you@example.com\nSubject: %s %d\nMessage-ID: <%d@crowd>\n\n%s\n",
+			m := mailbox.Message{Position: i + 1, Labeled: true, Received: noon.Add(time.Duration(i) * time.Minute),
+				Labels: []string{"Archived"}}
+			m.Raw = fmt.Appendf(nil,
+				"From: Sender %d <s%d@example%d.com>\nTo: you@example.com\nSubject: %s %d\nMessage-ID: <%d@crowd>\n\n%s\n",
 				i%500, i%500, i%50, words[i%len(words)], i/3, i, body.String())
 			if i%10 == 0 {
 				m.Labels = append(m.Labels, "Inbox", "Unread")

@@ -15,7 +15,8 @@ type credential struct {
 	scopes  []string // nil: all
 }
 
-// check refuses a method that needs another scope, and, like Gmail, content that the scope gmail.metadata does not show.
+// check refuses a method that needs another scope, and, like Gmail, content that the scope gmail.metadata does not
+// show.
 func (c *credential) check(r *request) error {
 	if c.scopes == nil {
 		return nil
@@ -47,11 +48,13 @@ func isFormat(r *request, format string) bool {
 
 func insufficientScope() error {
 	return &wire.Error{
-		Status: http.StatusForbidden, Reason: "insufficientPermissions", Message: "Request had insufficient authentication scopes.",
+		Status: http.StatusForbidden, Reason: "insufficientPermissions",
+		Message:   "Request had insufficient authentication scopes.",
 		Challenge: `Bearer realm="https://accounts.google.com/", error="insufficient_scope"`,
 	}
 }
 
 func metadataScope(what string) error {
-	return &wire.Error{Status: http.StatusForbidden, Reason: "forbidden", Message: "Metadata scope does not support " + what}
+	return &wire.Error{Status: http.StatusForbidden, Reason: "forbidden",
+		Message: "Metadata scope does not support " + what}
 }

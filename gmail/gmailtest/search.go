@@ -126,12 +126,12 @@ func (f *search) compile(ctx context.Context, q dbquery.Querier, root gmailquery
 	return f.lead(ctx, q, all)
 }
 
-// manyMessages is the number of matches from which it is faster to scan the messages in order until a page is full than to begin
-// with the matches of a condition.
+// manyMessages is the number of matches from which it is faster to scan the messages in order until a page is full
+// than to begin with the matches of a condition.
 const manyMessages = 2000
 
-// lead chooses the scan order. SQLite has no statistics of words and labels, and would scan all messages in order for the few
-// matches of a rare word.
+// lead chooses the scan order. SQLite has no statistics of words and labels, and would scan all messages in order for
+// the few matches of a rare word.
 func (f *search) lead(ctx context.Context, q dbquery.Querier, all gmailquery.And) error {
 	for _, n := range all {
 		var inner filter
@@ -179,8 +179,8 @@ func (f *search) leadByLabel(ctx context.Context, q dbquery.Querier) error {
 	return nil
 }
 
-// sign keeps SQLite from choosing an index for a condition: if another condition has few matches, SQLite prefers to scan all of
-// an account in order, which is slow.
+// sign keeps SQLite from choosing an index for a condition: if another condition has few matches, SQLite prefers to
+// scan all of an account in order, which is slow.
 func (f *search) sign() string {
 	if f.few {
 		return "+"
@@ -215,7 +215,8 @@ func (f *search) condition(n gmailquery.Node) string {
 	case gmailquery.UserLabel:
 		return hasUserLabel
 	case gmailquery.Date:
-		return f.place(map[bool]string{true: "m.internal_date >= %s", false: "m.internal_date < %s"}[n.After], n.At.UnixMilli())
+		return f.place(map[bool]string{true: "m.internal_date >= %s", false: "m.internal_date < %s"}[n.After],
+			n.At.UnixMilli())
 	}
 	if query, ok := f.found(&f.filter, n); ok {
 		return "m.seq IN (" + query + ")"
@@ -245,8 +246,8 @@ var wordColumns = map[gmailquery.Field]struct{ table, column string }{
 	gmailquery.Delivered: {"message_keys", "delivered"},
 }
 
-// found returns the query that finds the seqs of a node's messages by an index, with its arguments in the filter. ok is false if
-// there is none.
+// found returns the query that finds the seqs of a node's messages by an index, with its arguments in the filter. ok
+// is false if there is none.
 func (f *search) found(in *filter, n gmailquery.Node) (query string, ok bool) {
 	switch n := n.(type) {
 	case gmailquery.Phrase:
@@ -276,7 +277,8 @@ func quotePhrase(words []string) string { return `"` + strings.Join(words, " ") 
 // insertWordList makes the message searchable.
 func insertWordList(ctx context.Context, tx queue.Tx, seq int64, w rawmail.WordList) error {
 	text := func(f gmailquery.Field) string { return strings.Join(w.Fields[f], " ") }
-	_, err := tx.ExecContext(ctx, insertWords, seq, text(gmailquery.Sender), text(gmailquery.Recipient), text(gmailquery.CC),
+	_, err := tx.ExecContext(ctx, insertWords, seq, text(gmailquery.Sender), text(gmailquery.Recipient),
+		text(gmailquery.CC),
 		text(gmailquery.BCC), text(gmailquery.Subject), text(gmailquery.Body), text(gmailquery.Filename))
 	if err != nil {
 		return fmt.Errorf("insert words: %w", err)
@@ -320,7 +322,8 @@ func (s *Server) indexSome(ctx context.Context) (left bool, err error) {
 			if err := insertWordList(ctx, tx, row.Seq, words); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, updateIndexed, subjectKey(rawmail.DecodeText(message.Header.Get("Subject"))), row.Seq); err != nil {
+			if _, err := tx.ExecContext(ctx, updateIndexed, subjectKey(rawmail.DecodeText(message.Header.Get("Subject"))),
+				row.Seq); err != nil {
 				return err
 			}
 		}

@@ -37,7 +37,8 @@ func (m maker) words() string {
 }
 
 func (m maker) letter(n int) string {
-	return fmt.Sprintf("Message-ID: <%d@example.com>\nFrom: %s <ann@example.com>\nTo: %s, %s\nCc: %s\nList-ID: %s\nSubject: %s\n\n%s\n",
+	return fmt.Sprintf(
+		"Message-ID: <%d@example.com>\nFrom: %s <ann@example.com>\nTo: %s, %s\nCc: %s\nList-ID: %s\nSubject: %s\n\n%s\n",
 		n, m.words(), m.word(), m.words(), m.words(), m.word(), m.words(), m.words())
 }
 
@@ -81,8 +82,9 @@ func (m maker) mail(t *testing.T, s *Server) []gmailquery.Document {
 	require.NoError(t, s.CreateLabels(t.Context(), "Work"))
 	for i := range 60 {
 		a := arrival{
-			account: s.owner.id, id: messageID(strconv.Itoa(i)), raw: []byte(m.letter(i)), received: begin.Add(time.Duration(i) * time.Second),
-			labels: [][]string{{"INBOX", "UNREAD"}, {"INBOX"}, {"Label_1", "UNREAD"}, {"SENT"}}[m.IntN(4)],
+			account: s.owner.id, id: messageID(strconv.Itoa(i)), raw: []byte(m.letter(i)),
+			received: begin.Add(time.Duration(i) * time.Second),
+			labels:   [][]string{{"INBOX", "UNREAD"}, {"INBOX"}, {"Label_1", "UNREAD"}, {"SENT"}}[m.IntN(4)],
 		}
 		a.examine()
 		require.NoError(t, s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {

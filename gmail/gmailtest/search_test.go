@@ -24,16 +24,20 @@ func post() *box {
 		m.Received = at
 		b.messages = append(b.messages, m)
 	}
-	add("dinner", noon, "From: =?UTF-8?Q?Jos=C3=A9?= Lee <jose.lee@mail.example.com>\nTo: you@example.com, \"Roe, Bob\" <bob@example.org>\n"+
-		"Subject: Dinner at the caf=?UTF-8?Q?=C3=A9?=\n\nWill you come on Friday? We <b> of it.\n", "Inbox", "Unread")
-	add("news", noon.AddDate(0, 0, -3), "From: News <news@example.net>\nTo: list@example.net\nList-ID: Weekly <weekly.example.net>\n"+
-		"Delivered-To: you+news@example.com\nContent-Type: text/html\n\n<p><b>un</b>subscribe <a href=\"https://youtu.be/x\">film</a>\n",
+	add("dinner", noon,
+		"From: =?UTF-8?Q?Jos=C3=A9?= Lee <jose.lee@mail.example.com>\nTo: you@example.com, \"Roe, Bob\" <bob@example.org>\n"+
+			"Subject: Dinner at the caf=?UTF-8?Q?=C3=A9?=\n\nWill you come on Friday? We <b> of it.\n", "Inbox", "Unread")
+	add("news", noon.AddDate(0, 0, -3),
+		"From: News <news@example.net>\nTo: list@example.net\nList-ID: Weekly <weekly.example.net>\n"+
+			"Delivered-To: you+news@example.com\nContent-Type: text/html\n\n<p><b>un</b>subscribe <a href=\"https://youtu.be/x\">film</a>\n",
 		"Category Promotions")
-	add("file", noon.AddDate(0, -2, 0), "From: ann@example.com\nCc: carol@example.com\nBcc: dave@example.com\nSubject: Rechnung M\u00e4rz\n"+
-		"Content-Type: application/pdf; name=\"Rechnung_2026-01.pdf\"\nContent-Transfer-Encoding: base64\n\n"+
-		strings.Repeat("QUFB", 5000)+"\n", "Receipts/Old stuff")
-	add("japan", noon.AddDate(-2, 0, 0), "From: you@example.com\nTo: taro@example.jp\nSubject: =?UTF-8?B?5pel5pys6Kqe44Gu5Lu25ZCN?=\n\n"+
-		"a long holiday on the sea, and then at last vacation\n", "Sent", "Starred", "Important")
+	add("file", noon.AddDate(0, -2, 0),
+		"From: ann@example.com\nCc: carol@example.com\nBcc: dave@example.com\nSubject: Rechnung M\u00e4rz\n"+
+			"Content-Type: application/pdf; name=\"Rechnung_2026-01.pdf\"\nContent-Transfer-Encoding: base64\n\n"+
+			strings.Repeat("QUFB", 5000)+"\n", "Receipts/Old stuff")
+	add("japan", noon.AddDate(-2, 0, 0),
+		"From: you@example.com\nTo: taro@example.jp\nSubject: =?UTF-8?B?5pel5pys6Kqe44Gu5Lu25ZCN?=\n\n"+
+			"a long holiday on the sea, and then at last vacation\n", "Sent", "Starred", "Important")
 	add("junk", noon, "From: x@example.net\nSubject: dinner for you\n\n\n", "Spam", "Unread")
 	return b
 }
@@ -152,7 +156,8 @@ func TestSearchForgetsWhatIsGone(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, list.Messages, q)
 	}
-	_, err := users.Messages.Insert("me", &gmail.Message{Raw: encoded("Message-ID: <z@example.com>\r\nSubject: rechnung\r\n\r\n")}).Do()
+	_, err := users.Messages.Insert("me",
+		&gmail.Message{Raw: encoded("Message-ID: <z@example.com>\r\nSubject: rechnung\r\n\r\n")}).Do()
 	require.NoError(t, err)
 	list, err := users.Messages.List("me").Q("rechnung").Do()
 	require.NoError(t, err)
@@ -205,7 +210,8 @@ func TestEstimateIsCutOff(t *testing.T) {
 	require.EqualValues(t, 201, threads.ResultSizeEstimate)
 }
 
-// A comma in quotes parts no names, and what stands in a part of a part is found, up to the first megabyte of a message.
+// A comma in quotes parts no names, and what stands in a part of a part is found, up to the first megabyte of a
+// message.
 func TestWhereWordsStand(t *testing.T) {
 	server, users := serve(t, nil)
 	found := func(q string) int {
@@ -214,12 +220,15 @@ func TestWhereWordsStand(t *testing.T) {
 		require.NoError(t, err)
 		return len(list.Messages)
 	}
-	deliver(t, server, "From: a@example.com\nTo: \"Lee, Ann \\\"Tea\\\" Mae\" <ann@example.com>, Bob Roe <bob@example.com>\n\n")
+	deliver(t, server,
+		"From: a@example.com\nTo: \"Lee, Ann \\\"Tea\\\" Mae\" <ann@example.com>, Bob Roe <bob@example.com>\n\n")
 	require.Equal(t, 1, found(`to:"lee ann tea mae"`))
 	require.Zero(t, found(`to:"com bob"`))
 
-	deliver(t, server, "Subject: nested\nContent-Type: multipart/mixed; boundary=o\n\n--o\nContent-Type: multipart/alternative; boundary=i\n\n"+
-		"--i\n\nrhubarb\n--i\nContent-Type: text/html\n\n<b>cus</b>tard\n--i--\n--o\n\n"+strings.Repeat("filler ", 150_000)+"\n--o\n\nmarzipan\n--o--\n")
+	deliver(t, server,
+		"Subject: nested\nContent-Type: multipart/mixed; boundary=o\n\n--o\nContent-Type: multipart/alternative; boundary=i\n\n"+
+			"--i\n\nrhubarb\n--i\nContent-Type: text/html\n\n<b>cus</b>tard\n--i--\n--o\n\n"+strings.Repeat("filler ", 150_000)+
+			"\n--o\n\nmarzipan\n--o--\n")
 	require.Equal(t, 1, found("rhubarb custard filler"))
 	require.Zero(t, found("marzipan"))
 }

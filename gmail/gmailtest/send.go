@@ -100,9 +100,10 @@ func parseAddresses(value string) ([]string, error) {
 	return addresses, err
 }
 
-// sender ensures that the message is from its sender. As at Gmail, an address that the owner may not send from is replaced, and
-// moved to the field X-Google-Original-From.
-func sender(owner *Account, addresses []string, raw []byte, header rawmail.Header) (completed []byte, from string, err error) {
+// sender ensures that the message is from its sender. As at Gmail, an address that the owner may not send from is
+// replaced, and moved to the field X-Google-Original-From.
+func sender(owner *Account, addresses []string, raw []byte, header rawmail.Header) (completed []byte,
+	from string, err error) {
 	value := header.Get("From")
 	if value == "" {
 		return append([]byte("From: "+owner.email+"\r\n"), raw...), owner.email, nil
@@ -114,11 +115,13 @@ func sender(owner *Account, addresses []string, raw []byte, header rawmail.Heade
 	if len(list) == 1 && slices.Contains(addresses, strings.ToLower(withoutTag(list[0].Address))) {
 		return raw, list[0].Address, nil
 	}
-	fields := fmt.Sprintf("From: %s\r\nX-Google-Original-From: %s\r\n", (&mail.Address{Name: list[0].Name, Address: owner.email}).String(), value)
+	fields := fmt.Sprintf("From: %s\r\nX-Google-Original-From: %s\r\n",
+		(&mail.Address{Name: list[0].Name, Address: owner.email}).String(), value)
 	return append([]byte(fields), withoutField(raw, "From")...), owner.email, nil
 }
 
-// isAddress reports whether mail to the address is delivered to this mailbox: its own address, with or without a "+" suffix.
+// isAddress reports whether mail to the address is delivered to this mailbox: its own address, with or without a "+"
+// suffix.
 func (a *Account) isAddress(address string) bool {
 	return strings.EqualFold(withoutTag(address), a.email)
 }
@@ -187,7 +190,8 @@ func (s *Server) send(ctx context.Context, tx queue.Tx, owner *Account, out *let
 			return m, err
 		}
 		reached = append(reached, row.ID)
-		if _, err := s.deliver(ctx, tx, s.account(row), recipient, out.from, withoutField(out.raw, "Bcc"), out.received); err != nil {
+		if _, err := s.deliver(ctx, tx, s.account(row), recipient, out.from, withoutField(out.raw, "Bcc"),
+			out.received); err != nil {
 			return m, fmt.Errorf("deliver to %s: %w", recipient, err)
 		}
 	}
@@ -195,9 +199,11 @@ func (s *Server) send(ctx context.Context, tx queue.Tx, owner *Account, out *let
 }
 
 // deliver puts a message into the inbox of an account, or into its spam, with the fields that the last server adds.
-func (s *Server) deliver(ctx context.Context, tx queue.Tx, to *Account, recipient, from string, raw []byte, at time.Time) (messageRow, error) {
+func (s *Server) deliver(ctx context.Context, tx queue.Tx, to *Account, recipient, from string, raw []byte,
+	at time.Time) (messageRow, error) {
 	fields := fmt.Sprintf("Delivered-To: %s\r\nReturn-Path: <%s>\r\n", recipient, from)
-	a := &arrival{account: to.id, raw: append([]byte(fields), raw...), received: at, labels: []string{labelInbox, labelUnread}}
+	a := &arrival{account: to.id, raw: append([]byte(fields), raw...), received: at,
+		labels: []string{labelInbox, labelUnread}}
 	if isSpam(raw) {
 		a.labels = []string{labelSpam, labelUnread}
 	}
@@ -217,7 +223,8 @@ func (s *Server) deliver(ctx context.Context, tx queue.Tx, to *Account, recipien
 const forwardedFor = "X-Forwarded-For"
 
 // forward delivers a message that a filter forwards to the addresses with an account here.
-func (s *Server) forward(ctx context.Context, tx queue.Tx, owner *Account, addresses []string, raw []byte, at time.Time) error {
+func (s *Server) forward(ctx context.Context, tx queue.Tx, owner *Account, addresses []string, raw []byte,
+	at time.Time) error {
 	header, _ := rawmail.Split(raw)
 	if slices.ContainsFunc(header.All(forwardedFor), func(by string) bool { return strings.EqualFold(by, owner.email) }) {
 		return nil
@@ -238,8 +245,8 @@ func (s *Server) forward(ctx context.Context, tx queue.Tx, owner *Account, addre
 	return nil
 }
 
-// Deliver delivers a message as if it came from the Internet: into the inbox, unread, at the current time. A message with the
-// test text of spam filters (GTUBE) goes to spam. It returns the message.
+// Deliver delivers a message as if it came from the Internet: into the inbox, unread, at the current time. A message
+// with the test text of spam filters (GTUBE) goes to spam. It returns the message.
 func (a *Account) Deliver(ctx context.Context, raw []byte) (Message, error) {
 	header, _ := rawmail.Split(raw)
 	from := ""

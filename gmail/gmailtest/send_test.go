@@ -45,8 +45,9 @@ func TestSentMailArrives(t *testing.T) {
 	_, carol := another(t, server, "carol@example.com")
 	before, err := ann.GetProfile("me").Do()
 	require.NoError(t, err)
-	sent := send(t, users, "To: Ann <ANN+news@example.com>, someone@elsewhere.example\r\nCc: bob@example.com,\r\n Bob <bob@example.com>\r\n"+
-		"Bcc: carol@example.com\r\nSubject: tea\r\nMessage-ID: <tea@example.com>\r\n\r\nAt five?\r\n")
+	sent := send(t, users,
+		"To: Ann <ANN+news@example.com>, someone@elsewhere.example\r\nCc: bob@example.com,\r\n Bob <bob@example.com>\r\n"+
+			"Bcc: carol@example.com\r\nSubject: tea\r\nMessage-ID: <tea@example.com>\r\n\r\nAt five?\r\n")
 	require.Equal(t, []string{"SENT"}, sent.LabelIds)
 	require.Contains(t, rawOf(t, users, sent.Id), "Bcc: carol@example.com")
 	require.Contains(t, rawOf(t, users, sent.Id), "From: you@example.com\r\n")
@@ -127,7 +128,8 @@ func TestWhatCannotBeSent(t *testing.T) {
 // A thread takes in what names it, answers one of its messages and has its subject.
 func TestThreadOfWhatIsSent(t *testing.T) {
 	_, users := serve(t, nil)
-	first := send(t, users, "To: a@example.com\r\nSubject: Re: [list] Tea  time\r\nMessage-ID: <1@example.com>\r\n\r\n\r\n")
+	first := send(t, users,
+		"To: a@example.com\r\nSubject: Re: [list] Tea  time\r\nMessage-ID: <1@example.com>\r\n\r\n\r\n")
 	other := send(t, users, "To: a@example.com\r\nSubject: Tea\r\nMessage-ID: <2@example.com>\r\n\r\n\r\n")
 	const answers = "To: a@example.com\r\nReferences: <1@example.com>\r\n"
 	for name, test := range map[string]struct {
@@ -144,15 +146,18 @@ func TestThreadOfWhatIsSent(t *testing.T) {
 		"into another one": {answers + "Subject: Re: Tea\r\n", other.ThreadId, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sent, err := users.Messages.Send("me", &gmail.Message{Raw: encoded(test.header + "\r\n\r\n"), ThreadId: test.thread}).Do()
+			sent, err := users.Messages.Send("me", &gmail.Message{Raw: encoded(test.header + "\r\n\r\n"),
+				ThreadId: test.thread}).Do()
 			require.NoError(t, err)
 			require.Equal(t, test.same, sent.ThreadId == first.ThreadId)
 			require.NotEqual(t, other.ThreadId, sent.ThreadId)
 		})
 	}
-	_, err := users.Messages.Send("me", &gmail.Message{Raw: encoded("To: a@example.com\r\n\r\n"), ThreadId: "0123456789abcdef"}).Do()
+	_, err := users.Messages.Send("me", &gmail.Message{Raw: encoded("To: a@example.com\r\n\r\n"),
+		ThreadId: "0123456789abcdef"}).Do()
 	requireAPIError(t, err, http.StatusNotFound, "notFound")
-	_, err = users.Messages.Send("me", &gmail.Message{Raw: encoded("To: a@example.com\r\n\r\n"), ThreadId: "thread-f:1"}).Do()
+	_, err = users.Messages.Send("me", &gmail.Message{Raw: encoded("To: a@example.com\r\n\r\n"),
+		ThreadId: "thread-f:1"}).Do()
 	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 }
 
@@ -222,7 +227,8 @@ func TestAddressesAsTheyAre(t *testing.T) {
 func TestOneCopyForEachMailbox(t *testing.T) {
 	server, users := serve(t, nil)
 	ann, _ := another(t, server, "ann@example.com")
-	send(t, users, "To: ann@example.com, ann+news@example.com, ANN@example.com\nCc: Ann <ann+tea@example.com>\nBcc: ann@example.com\n\nHi\n")
+	send(t, users,
+		"To: ann@example.com, ann+news@example.com, ANN@example.com\nCc: Ann <ann+tea@example.com>\nBcc: ann@example.com\n\nHi\n")
 	count, err := ann.Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, count)

@@ -58,8 +58,8 @@ func (s *Server) getSendAs(ctx context.Context, r *request) (any, error) {
 	return alias, foundOr404(err)
 }
 
-// createSendAs asks the owner of the address for agreement; see [Person.Accept]. An address of the account's own domain needs no
-// agreement, unless it is sent through another server.
+// createSendAs asks the owner of the address for agreement; see [Person.Accept]. An address of the account's own
+// domain needs no agreement, unless it is sent through another server.
 func (s *Server) createSendAs(ctx context.Context, r *request) (any, error) {
 	var alias gmail.SendAs
 	if err := r.readJSON(&alias); err != nil {
@@ -106,7 +106,8 @@ func (s *Server) changeSendAs(ctx context.Context, r *request, whole bool) (any,
 		if alias, err = loadSendAs(ctx, tx, r.account, r.param("sendAsEmail")); err != nil {
 			return foundOr404(err)
 		}
-		for name, field := range map[string]*string{"displayName": &alias.DisplayName, "replyToAddress": &alias.ReplyToAddress, "signature": &alias.Signature} {
+		for name, field := range map[string]*string{"displayName": &alias.DisplayName,
+			"replyToAddress": &alias.ReplyToAddress, "signature": &alias.Signature} {
 			if text, ok := given[name].(string); ok || whole {
 				*field = text
 			}
@@ -256,8 +257,8 @@ func (s *Server) createDelegate(ctx context.Context, r *request) (any, error) {
 
 var errNothingAsked = errors.New("nothing waits for the address to agree")
 
-// Accept follows the link in the mail that asks the owner of an address for agreement: as an alias to send from, as an address to
-// forward to, and as a delegate, whichever is pending.
+// Accept follows the link in the mail that asks the owner of an address for agreement: as an alias to send from, as
+// an address to forward to, and as a delegate, whichever is pending.
 func (p Person) Accept(ctx context.Context, address string) error {
 	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		found := false

@@ -35,16 +35,23 @@ type Config struct {
 	// Dir is the folder of the mailbox; it is created if missing. Default empty: the mailbox is in memory.
 	Dir string
 
-	// Email is the owner's address, set when the mailbox is created. Default: [DefaultEmail], or the address of the mailbox
-	// in Dir.
+	// Email is the owner's address, set when the mailbox is created. Default: [DefaultEmail], or the address of the
+	// mailbox in Dir.
 	Email string
 
-	// Control enables requests under /gmailtest/, with which programs in other languages control the server like this package
-	// does in Go: faults, the log of calls, people, grants. Anyone who can reach the server may use them. Default false.
+	// Control enables requests under /gmailtest/, with which programs in other languages control the server like this
+	// package does in Go: faults, the log of calls, people, grants. Anyone who can reach the server may use them.
+	// Default false.
 	Control bool
 
-	// Listen is the TCP address to listen on. Default 127.0.0.1:0, a free port of the loopback interface.
+	// Listen is the TCP address to listen on. Default 127.0.0.1:0, a free port of the loopback interface. On a loopback
+	// address a request by another host name is refused with 421: a web page may give itself such a name.
 	Listen string
+
+	// Token is the only access token that is accepted, as the owner's. Nobody can sign in, and the log of calls and the
+	// faults are the caller's alone: Control and OAuth must be zero. It is for mail that other users of the machine
+	// must not read. Default empty: OAuth says which tokens are accepted.
+	Token string
 
 	// Quota limits the calls of each mailbox. Default: no limits.
 	Quota Quota
@@ -52,22 +59,23 @@ type Config struct {
 	// OAuth configures the access of programs. The zero OAuth accepts any token that does not look like one of Google's.
 	OAuth OAuth
 
-	// Publish publishes a notification to a topic, like Gmail's Pub/Sub. If it returns an error, the notification is published
-	// again. Default nil: notifications go only to the targets of [Server.PushTo].
+	// Publish publishes a notification to a topic, like Gmail's Pub/Sub. If it returns an error, the notification is
+	// published again. Default nil: notifications go only to the targets of [Server.PushTo].
 	Publish func(ctx context.Context, topic string, data []byte) error
 
 	// Now returns the time; see [Clock]. Default: [time.Now].
 	Now func() time.Time
 }
 
-// A Server is a running fake Gmail: the mailbox of its owner, and those of more accounts ([Server.Account]). It is safe for
-// concurrent use. Several servers, even of several processes, may share one Dir.
+// A Server is a running fake Gmail: the mailbox of its owner, and those of more accounts ([Server.Account]). It is
+// safe for concurrent use. Several servers, even of several processes, may share one Dir.
 type Server struct {
 	db    *sqlite.DB
 	now   func() time.Time
 	clock *shiftedClock // whose Now is now
 	owner *Account
 	url   string
+	token string // Config.Token
 	http  *http.Server
 
 	faults  faults.Script
@@ -91,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		clock.base = time.Now
 	}
 	cfg.Now = clock.Now
-	if err := cfg.Quota.complete(); err != nil {
+	if err := errors.Join(cfg.Quota.complete(), cfg.checkToken()); err != nil {
 		return nil, err
 	}
 	if cfg.Email != "" {
@@ -103,14 +111,15 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gmailtest: %w", err)
 	}
-	s := &Server{db: db, now: cfg.Now, clock: clock, quota: quota{Quota: cfg.Quota, now: cfg.Now}}
+	s := &Server{db: db, now: cfg.Now, clock: clock, token: cfg.Token, quota: quota{Quota: cfg.Quota, now: cfg.Now}}
 	if s.oauth, err = oauth.New(db, cfg.Now, cfg.OAuth); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if err := s.prepare(ctx, cfg.Email); err != nil {
 		return nil, errors.Join(fmt.Errorf("gmailtest: %w", err), db.Close())
 	}
-	s.publisher = pubsub.New(pubsub.Config{Now: s.now, Pending: s.takeNotifications, SignIdentity: s.oauth.SignIdentity, Publish: cfg.Publish})
+	s.publisher = pubsub.New(pubsub.Config{Now: s.now, Pending: s.takeNotifications, SignIdentity: s.oauth.SignIdentity,
+		Publish: cfg.Publish})
 	if cfg.Control {
 		s.control = s.controls()
 	}
@@ -177,7 +186,7 @@ func (s *Server) listen(address string) error {
 	}
 	s.url = "http://" + listener.Addr().String() + "/"
 	s.oauth.ListenAt(s.url)
-	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: byOwnName(s.serve, listener.Addr()), ReadHeaderTimeout: 10 * time.Second}
 	s.serving.Go(func() { _ = s.http.Serve(listener) })
 	s.publisher.Start()
 	s.publisher.Wake()
@@ -205,7 +214,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.control.ServeHTTP(w, r)
 		return
 	}
-	if s.serveOAuth(w, r) {
+	if s.token == "" && s.serveOAuth(w, r) {
 		return
 	}
 	answer, body := s.call, r.Body
@@ -294,8 +303,8 @@ func (s *Server) answer(r *request, who *credential, call *Call, fault Fault) (a
 	return r.handle(s, r.Context(), r)
 }
 
-// admit authenticates the caller, refuses calls without permission, and counts the call. The address of an upload is a secret
-// that identifies its account.
+// admit authenticates the caller, refuses calls without permission, and counts the call. The address of an upload is
+// a secret that identifies its account.
 func (s *Server) admit(r *request) (*credential, error) {
 	found := &credential{}
 	var err error
@@ -316,8 +325,8 @@ func isBatch(r *http.Request) bool {
 	return r.Method == http.MethodPost && (r.URL.Path == "/batch" || strings.HasPrefix(r.URL.Path, "/batch/gmail/"))
 }
 
-// batch answers a batch: each call separately, as if it had come alone, in their order. Only a malformed batch is answered as a
-// whole.
+// batch answers a batch: each call separately, as if it had come alone, in their order. Only a malformed batch is
+// answered as a whole.
 func (s *Server) batch(r *http.Request) (p wire.Reply, cut bool) {
 	calls, err := wire.ReadBatch(r, maxRequest)
 	if err != nil {

@@ -111,7 +111,8 @@ func getDocument[T any](kind string, preset T) handler {
 }
 
 // updateDocument checks and replaces a setting of which there is only one.
-func updateDocument[T any](kind string, check func(ctx context.Context, tx queue.Tx, a *Account, value *T) error) handler {
+func updateDocument[T any](kind string, check func(ctx context.Context, tx queue.Tx, a *Account,
+	value *T) error) handler {
 	return func(s *Server, ctx context.Context, r *request) (any, error) {
 		value := new(T)
 		if err := r.readJSON(value); err != nil {
@@ -171,7 +172,8 @@ func checkLanguage(_ context.Context, _ queue.Tx, _ *Account, v *gmail.LanguageS
 }
 
 func checkAuto(ctx context.Context, tx queue.Tx, a *Account, v *gmail.AutoForwarding) error {
-	if err := oneOf("disposition", &v.Disposition, "leaveInInbox", "archive", "trash", "markRead"); err != nil || !v.Enabled {
+	if err := oneOf("disposition", &v.Disposition, "leaveInInbox", "archive", "trash", "markRead"); err != nil ||
+		!v.Enabled {
 		return err
 	}
 	return checkForwarding(ctx, tx, a, v.EmailAddress)

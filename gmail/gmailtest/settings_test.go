@@ -32,7 +32,8 @@ func TestFilters(t *testing.T) {
 	}).Do()
 	require.NoError(t, err)
 	_, err = filters.Create("me", &gmail.Filter{
-		Criteria: &gmail.FilterCriteria{Size: 1000, SizeComparison: "larger"}, Action: &gmail.FilterAction{AddLabelIds: []string{"STARRED"}},
+		Criteria: &gmail.FilterCriteria{Size: 1000, SizeComparison: "larger"},
+		Action:   &gmail.FilterAction{AddLabelIds: []string{"STARRED"}},
 	}).Do()
 	require.NoError(t, err)
 	all, err := filters.List("me").Do()
@@ -42,8 +43,10 @@ func TestFilters(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first.Criteria, got.Criteria)
 
-	require.Equal(t, []string{"Bills"}, deliver(t, server, "From: Shop <shop@example.com>\nSubject: Your invoice\n\nPay.\n"))
-	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "From: shop@example.com\nSubject: invoice (draft)\n\nPay.\n"))
+	require.Equal(t, []string{"Bills"},
+		deliver(t, server, "From: Shop <shop@example.com>\nSubject: Your invoice\n\nPay.\n"))
+	require.Equal(t, []string{"INBOX", "UNREAD"},
+		deliver(t, server, "From: shop@example.com\nSubject: invoice (draft)\n\nPay.\n"))
 	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "From: ann@example.com\nSubject: invoice\n\nPay.\n"))
 	require.Equal(t, []string{"INBOX", "STARRED", "UNREAD"}, deliver(t, server, "From: ann@example.com\n\n"+large))
 
@@ -86,7 +89,8 @@ func TestForwarding(t *testing.T) {
 	_, err = addresses.Create("me", &gmail.ForwardingAddress{ForwardingEmail: "nobody"}).Do()
 	requireAPIError(t, err, 400, "invalidArgument")
 
-	forward := &gmail.Filter{Criteria: &gmail.FilterCriteria{Subject: "news"}, Action: &gmail.FilterAction{Forward: "ann@example.com"}}
+	forward := &gmail.Filter{Criteria: &gmail.FilterCriteria{Subject: "news"},
+		Action: &gmail.FilterAction{Forward: "ann@example.com"}}
 	_, err = users.Settings.Filters.Create("me", forward).Do()
 	requireAPIError(t, err, 403, "forbidden")
 	require.NoError(t, server.Person().Accept(t.Context(), "ann@example.com"))
@@ -101,7 +105,8 @@ func TestForwarding(t *testing.T) {
 	_, err = back.ForwardingAddresses.Create("me", &gmail.ForwardingAddress{ForwardingEmail: server.Email()}).Do()
 	require.NoError(t, err)
 	require.NoError(t, ann.Person().Accept(t.Context(), server.Email()))
-	_, err = back.Filters.Create("me", &gmail.Filter{Criteria: forward.Criteria, Action: &gmail.FilterAction{Forward: server.Email()}}).Do()
+	_, err = back.Filters.Create("me",
+		&gmail.Filter{Criteria: forward.Criteria, Action: &gmail.FilterAction{Forward: server.Email()}}).Do()
 	require.NoError(t, err)
 	deliver(t, server, "From: b@example.com\nSubject: news\nMessage-ID: <n@example.com>\n\nHello.\n")
 	for _, account := range []*gmailtest.Account{ann, mustAccount(t, server)} {
@@ -127,9 +132,11 @@ func TestSendAs(t *testing.T) {
 	sendAs := users.Settings.SendAs
 	_, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: server.Email()}).Do()
 	requireAPIError(t, err, 409, "alreadyExists")
-	_, err = sendAs.Create("me", &gmail.SendAs{SendAsEmail: "x@elsewhere.example", SmtpMsa: &gmail.SmtpMsa{Username: "x"}}).Do()
+	_, err = sendAs.Create("me", &gmail.SendAs{SendAsEmail: "x@elsewhere.example",
+		SmtpMsa: &gmail.SmtpMsa{Username: "x"}}).Do()
 	requireAPIError(t, err, 400, "invalidArgument")
-	alias, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@elsewhere.example", DisplayName: "Sales", IsDefault: true}).Do()
+	alias, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@elsewhere.example", DisplayName: "Sales",
+		IsDefault: true}).Do()
 	require.NoError(t, err)
 	require.Equal(t, "pending", alias.VerificationStatus)
 	same, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "team@example.com"}).Do()
@@ -137,7 +144,8 @@ func TestSendAs(t *testing.T) {
 	require.Equal(t, "accepted", same.VerificationStatus, "of the account's own domain")
 
 	from := func() string {
-		sent, err := users.Messages.Send("me", &gmail.Message{Raw: encoded("From: sales@elsewhere.example\nTo: a@example.com\n\nHi\n")}).Do()
+		sent, err := users.Messages.Send("me",
+			&gmail.Message{Raw: encoded("From: sales@elsewhere.example\nTo: a@example.com\n\nHi\n")}).Do()
 		require.NoError(t, err)
 		message, err := users.Messages.Get("me", sent.Id).Format("metadata").MetadataHeaders("From").Do()
 		require.NoError(t, err)
@@ -158,7 +166,8 @@ func TestSendAs(t *testing.T) {
 	patched, err := sendAs.Patch("me", alias.SendAsEmail, &gmail.SendAs{Signature: "<b>S</b>"}).Do()
 	require.NoError(t, err)
 	require.Equal(t, "Sales", patched.DisplayName)
-	updated, err := sendAs.Update("me", server.Email(), &gmail.SendAs{ReplyToAddress: "r@example.com", IsDefault: true}).Do()
+	updated, err := sendAs.Update("me", server.Email(), &gmail.SendAs{ReplyToAddress: "r@example.com",
+		IsDefault: true}).Do()
 	require.NoError(t, err)
 	require.Equal(t, "r@example.com", updated.ReplyToAddress)
 	got, err := sendAs.Get("me", alias.SendAsEmail).Do()
@@ -197,7 +206,8 @@ func TestSettingsThatThereIsOneOf(t *testing.T) {
 		"vacation": func() (before, after, refused error) {
 			got, before := s.GetVacation("me").Do()
 			require.False(t, got.EnableAutoReply)
-			set, after := s.UpdateVacation("me", &gmail.VacationSettings{EnableAutoReply: true, ResponseSubject: "Away", StartTime: 1, EndTime: 2}).Do()
+			set, after := s.UpdateVacation("me", &gmail.VacationSettings{EnableAutoReply: true, ResponseSubject: "Away",
+				StartTime: 1, EndTime: 2}).Do()
 			got, err := s.GetVacation("me").Do()
 			require.NoError(t, err)
 			require.Equal(t, set.ResponseSubject, got.ResponseSubject)
@@ -263,7 +273,8 @@ func TestFiltersInFull(t *testing.T) {
 	require.Equal(t, starred, deliver(t, server, "To: team@example.com\n\nTea?\n"))
 	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: ann@example.com\n\nTea?\n"))
 	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: team@example.com\n\nCoffee?\n"))
-	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: team@example.com\n\nTea? "+strings.Repeat("x", 200)+"\n"))
+	require.Equal(t, []string{"INBOX", "UNREAD"},
+		deliver(t, server, "To: team@example.com\n\nTea? "+strings.Repeat("x", 200)+"\n"))
 
 	bills, err := users.Labels.Create("me", &gmail.Label{Name: "Bills"}).Do()
 	require.NoError(t, err)
@@ -285,17 +296,20 @@ func TestFiltersInFull(t *testing.T) {
 	}
 }
 
-// What an address is sent through is checked, and its password is never shown; what a patch does not have stays, and an update empties it.
+// What an address is sent through is checked, and its password is never shown; what a patch does not have stays, and
+// an update empties it.
 func TestSendAsThroughAnotherServer(t *testing.T) {
 	_, users := serve(t, nil)
 	sendAs := users.Settings.SendAs
-	for _, server := range []*gmail.SmtpMsa{{Port: 587}, {Host: "smtp.example.com"}, {Host: "smtp.example.com", Port: -1}} {
+	for _, server := range []*gmail.SmtpMsa{{Port: 587}, {Host: "smtp.example.com"},
+		{Host: "smtp.example.com", Port: -1}} {
 		_, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@example.com", SmtpMsa: server}).Do()
 		requireAPIError(t, err, 400, "invalidArgument")
 	}
-	_, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@example.com", TreatAsAlias: true, SmtpMsa: &gmail.SmtpMsa{
-		Host: "smtp.example.com", Port: 587, Username: "sales", Password: "secret",
-	}}).Do()
+	_, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@example.com", TreatAsAlias: true,
+		SmtpMsa: &gmail.SmtpMsa{
+			Host: "smtp.example.com", Port: 587, Username: "sales", Password: "secret",
+		}}).Do()
 	require.NoError(t, err)
 	got, err := sendAs.Get("me", "sales@example.com").Do()
 	require.NoError(t, err)

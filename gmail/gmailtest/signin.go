@@ -111,15 +111,16 @@ func (s *Server) userInfo(w http.ResponseWriter, r *http.Request) int {
 		return wire.AsError(err).Status
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	wire.WriteJSON(w, http.StatusOK, map[string]any{"sub": c.account.row().Subject(), "email": c.account.email, "email_verified": true})
+	wire.WriteJSON(w, http.StatusOK, map[string]any{"sub": c.account.row().Subject(), "email": c.account.email,
+		"email_verified": true})
 	return http.StatusOK
 }
 
 // row returns the account as package oauth knows it.
 func (a *Account) row() accountRow { return accountRow{ID: a.id, Email: a.email} }
 
-// Grant returns a token as if the owner had granted the scopes to a program, without a browser. Without scopes it grants
-// everything. The token has a refresh token for any client id.
+// Grant returns a token as if the owner had granted the scopes to a program, without a browser. Without scopes it
+// grants everything. The token has a refresh token for any client id.
 func (a *Account) Grant(ctx context.Context, scopes ...string) (*oauth2.Token, error) {
 	token, err := a.server.oauth.Grant(ctx, a.row(), scopes...)
 	if err != nil {
@@ -128,8 +129,23 @@ func (a *Account) Grant(ctx context.Context, scopes ...string) (*oauth2.Token, e
 	return token, nil
 }
 
-// RevokeGrants revokes all grants of the owner, like a person who does so in the settings of the account, or changes the
-// password. Access tokens are then answered with 401, and refresh tokens with invalid_grant.
+// HTTPClient returns a client with all access to the mailbox of the address, which is made if it does not exist. It is
+// for the HTTPClient of an AccountClientsConfig of package gmail. It keeps no connections.
+func (s *Server) HTTPClient(ctx context.Context, email string) (*http.Client, error) {
+	account, err := s.Account(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	token, err := account.Grant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base := &http.Transport{DisableKeepAlives: true}
+	return &http.Client{Transport: &oauth2.Transport{Source: oauth2.StaticTokenSource(token), Base: base}}, nil
+}
+
+// RevokeGrants revokes all grants of the owner, like a person who does so in the settings of the account, or changes
+// the password. Access tokens are then answered with 401, and refresh tokens with invalid_grant.
 func (a *Account) RevokeGrants(ctx context.Context) error {
 	return a.server.oauth.RevokeGrants(ctx, a.row())
 }

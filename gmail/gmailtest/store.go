@@ -157,9 +157,9 @@ func foundOr404(err error) error {
 	return err
 }
 
-// Save writes the state of the server into a new folder, from which [Open] starts another server: a test prepares a mailbox once
-// and begins each case with a copy. A folder that already has a mailbox is refused. If Save fails, or the process dies, the
-// folder has no mailbox.
+// Save writes the state of the server into a new folder, from which [Open] starts another server: a test prepares a
+// mailbox once and begins each case with a copy. A folder that already has a mailbox is refused. If Save fails, or
+// the process dies, the folder has no mailbox.
 func (s *Server) Save(ctx context.Context, dir string) error {
 	path := filepath.Join(dir, stateFile)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

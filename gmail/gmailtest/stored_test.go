@@ -57,7 +57,8 @@ func TestDateOfWhatIsStored(t *testing.T) {
 	}
 	_, err := users.Messages.Insert("me", &gmail.Message{Raw: raw}).InternalDateSource("clock").Do()
 	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
-	status, _, _ := ask(t, server, "POST", "/gmail/v1/users/me/messages/import?processForCalendar=maybe", `{"raw":"`+raw+`"}`)
+	status, _, _ := ask(t, server, "POST", "/gmail/v1/users/me/messages/import?processForCalendar=maybe",
+		`{"raw":"`+raw+`"}`)
 	require.Equal(t, 400, status)
 }
 

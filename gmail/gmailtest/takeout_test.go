@@ -23,7 +23,8 @@ func TestTakeoutInOtherLanguages(t *testing.T) {
 	} {
 		t.Run(labels, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "Mail.mbox")
-			text := "From 1@xxx Thu Jan  1 00:00:00 +0000 2026\nX-GM-THRID: 1\nX-Gmail-Labels: " + labels + "\nSubject: x\nFrom: a@example.com\n\nhello\n"
+			text := "From 1@xxx Thu Jan  1 00:00:00 +0000 2026\nX-GM-THRID: 1\nX-Gmail-Labels: " + labels +
+				"\nSubject: x\nFrom: a@example.com\n\nhello\n"
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			source, err := mailbox.OpenMbox(path)
 			require.NoError(t, err)

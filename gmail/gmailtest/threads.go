@@ -48,7 +48,8 @@ func (s *Server) listThreads(ctx context.Context, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		response.Threads = append(response.Threads, &gmail.Thread{Id: row.ThreadID, Snippet: row.Snippet, HistoryId: row.HistoryID})
+		response.Threads = append(response.Threads, &gmail.Thread{Id: row.ThreadID, Snippet: row.Snippet,
+			HistoryId: row.HistoryID})
 	}
 	return response, nil
 }
@@ -164,11 +165,12 @@ func (s *Server) deleteThread(ctx context.Context, r *request) (any, error) {
 // maxReferences is the number of references of a message that count, from the last.
 const maxReferences = 50
 
-// findThread returns the thread of a message that does not name one: a thread with the same subject that contains the message or
-// one that it references, otherwise a new one.
+// findThread returns the thread of a message that does not name one: a thread with the same subject that contains the
+// message or one that it references, otherwise a new one.
 func (a *arrival) findThread(ctx context.Context, tx queue.Tx) (string, error) {
 	var threads []string
-	if err := dbquery.Select(ctx, tx, &threads, selectThreadOf, a.account, textList(a.references), a.subjectKey); err != nil {
+	if err := dbquery.Select(ctx, tx, &threads, selectThreadOf, a.account, textList(a.references),
+		a.subjectKey); err != nil {
 		return "", err
 	}
 	if len(threads) == 0 {
@@ -177,8 +179,8 @@ func (a *arrival) findThread(ctx context.Context, tx queue.Tx) (string, error) {
 	return threads[0], nil
 }
 
-// checkThread checks the thread in a request, which must exist. A message that does not answer another with the same subject in
-// it begins a new thread, as at Gmail.
+// checkThread checks the thread in a request, which must exist. A message that does not answer another with the same
+// subject in it begins a new thread, as at Gmail.
 func (a *arrival) checkThread(ctx context.Context, tx queue.Tx) error {
 	if a.threadID == "" || a.keepsThread {
 		return nil
@@ -194,7 +196,8 @@ func (a *arrival) checkThread(ctx context.Context, tx queue.Tx) error {
 		return wire.NotFound()
 	}
 	var known []string
-	if err := dbquery.Select(ctx, tx, &known, selectReferencesOf, a.account, a.threadID, textList(a.references)); err != nil {
+	if err := dbquery.Select(ctx, tx, &known, selectReferencesOf, a.account, a.threadID,
+		textList(a.references)); err != nil {
 		return err
 	}
 	if !a.answers || len(known) == 0 || len(without([]string{a.subjectKey}, keys)) > 0 {

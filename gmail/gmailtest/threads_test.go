@@ -79,14 +79,16 @@ func threadOfThree(t *testing.T) (*gmailtest.Server, *gmail.UsersService, string
 func TestThreadsChangeAsOne(t *testing.T) {
 	server, users, id := threadOfThree(t)
 	before := historyID(t, users)
-	modified, err := users.Threads.Modify("me", id, &gmail.ModifyThreadRequest{AddLabelIds: []string{"STARRED"}, RemoveLabelIds: []string{"UNREAD"}}).Do()
+	modified, err := users.Threads.Modify("me", id, &gmail.ModifyThreadRequest{AddLabelIds: []string{"STARRED"},
+		RemoveLabelIds: []string{"UNREAD"}}).Do()
 	require.NoError(t, err)
 	require.Equal(t, id, modified.Id)
 	require.Len(t, modified.Messages, 3)
 	for _, message := range modified.Messages {
 		require.Equal(t, []string{"INBOX", "STARRED"}, message.LabelIds)
 	}
-	require.Equal(t, []string{"INBOX", "UNREAD"}, labels(t, server, find(t, users, "4@example.com")), "a thread of its own")
+	require.Equal(t, []string{"INBOX", "UNREAD"}, labels(t, server, find(t, users, "4@example.com")),
+		"a thread of its own")
 	history, err := users.History.List("me").StartHistoryId(before).Do()
 	require.NoError(t, err)
 	require.Len(t, history.History, 3)
@@ -122,7 +124,8 @@ func TestThreadFormats(t *testing.T) {
 	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 }
 
-// Threads come with the newest first, by their newest message, page by page; the history id of a thread is that of its last change.
+// Threads come with the newest first, by their newest message, page by page; the history id of a thread is that of
+// its last change.
 func TestThreadsComeNewestFirst(t *testing.T) {
 	clock := gmailtest.NewClock(noon)
 	server := open(t, gmailtest.Config{Now: clock.Now})
@@ -158,7 +161,8 @@ func TestThreadsComeNewestFirst(t *testing.T) {
 	thread, err := users.Threads.Get("me", answer.ThreadID).Do()
 	require.NoError(t, err)
 	require.Equal(t, profile(t, users).HistoryId, thread.HistoryId)
-	changed, err := users.Threads.Modify("me", answer.ThreadID, &gmail.ModifyThreadRequest{RemoveLabelIds: []string{"STARRED"}}).Do()
+	changed, err := users.Threads.Modify("me", answer.ThreadID,
+		&gmail.ModifyThreadRequest{RemoveLabelIds: []string{"STARRED"}}).Do()
 	require.NoError(t, err)
 	require.Equal(t, profile(t, users).HistoryId, changed.HistoryId)
 }

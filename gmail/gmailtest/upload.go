@@ -17,7 +17,8 @@ type upload struct {
 	media    []byte
 }
 
-// uploadType returns the kind of upload: media, multipart or resumable. Without the parameter it depends on the content.
+// uploadType returns the kind of upload: media, multipart or resumable. Without the parameter it depends on the
+// content.
 func (r *request) uploadType() string {
 	if wish := r.query.Get("uploadType"); wish != "" {
 		return wish

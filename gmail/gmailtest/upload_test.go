@@ -79,7 +79,8 @@ func TestAnUploadThatIsNoMessage(t *testing.T) {
 	_, err = users.Messages.Send("me", &gmail.Message{}).Media(strings.NewReader(""), googleapi.ContentType(rfc822)).Do()
 	requireAPIError(t, err, 400, "invalidArgument")
 	_, err = users.Messages.Send("me", &gmail.Message{}).
-		Media(strings.NewReader("To: a@example.com\r\n\r\n"+strings.Repeat("x", 36<<20)), googleapi.ContentType(rfc822), googleapi.ChunkSize(0)).Do()
+		Media(strings.NewReader("To: a@example.com\r\n\r\n"+strings.Repeat("x", 36<<20)), googleapi.ContentType(rfc822),
+			googleapi.ChunkSize(0)).Do()
 	var tooLarge *googleapi.Error
 	require.ErrorAs(t, err, &tooLarge)
 	require.Equal(t, 413, tooLarge.Code)
@@ -123,7 +124,8 @@ func (u *uploader) do(verb, url, body string, header ...string) (*uploadReply, s
 func (u *uploader) begin() {
 	u.t.Helper()
 	response, text := u.do("POST", u.server.URL()+"upload/gmail/v1/users/me/messages/send?uploadType=resumable", "{}",
-		"Authorization", "Bearer gmailtest", "X-Upload-Content-Type", rfc822, "X-Upload-Content-Length", strconv.Itoa(len(large)))
+		"Authorization", "Bearer gmailtest", "X-Upload-Content-Type", rfc822, "X-Upload-Content-Length",
+		strconv.Itoa(len(large)))
 	require.Equal(u.t, 200, response.StatusCode, text)
 	u.at = response.Header.Get("Location")
 }
@@ -198,7 +200,8 @@ func TestAResumableUploadThatCannotBegin(t *testing.T) {
 			require.Empty(t, response.Header.Get("Location"))
 		})
 	}
-	response, _ := u.do("POST", server.URL()+"upload/gmail/v1/users/me/messages/send?uploadType=pigeon", "", "Authorization", "Bearer gmailtest")
+	response, _ := u.do("POST", server.URL()+"upload/gmail/v1/users/me/messages/send?uploadType=pigeon", "",
+		"Authorization", "Bearer gmailtest")
 	require.Equal(t, 400, response.StatusCode)
 	response, _ = u.do("POST", server.URL()+"upload/gmail/v1/users/me/messages/send?uploadType=multipart", "--b\r\n",
 		"Authorization", "Bearer gmailtest", "Content-Type", "multipart/related; boundary=b")
@@ -210,7 +213,8 @@ func TestARefusalIsHeard(t *testing.T) {
 	server, _ := serve(t, nil)
 	u := &uploader{t: t, server: server}
 	for range 20 {
-		response, _ := u.do("POST", server.URL()+"upload/gmail/v1/users/me/messages/send", strings.Repeat("x", 2<<20), "Content-Type", rfc822)
+		response, _ := u.do("POST", server.URL()+"upload/gmail/v1/users/me/messages/send", strings.Repeat("x", 2<<20),
+			"Content-Type", rfc822)
 		require.NotNil(t, response)
 		require.Equal(t, 401, response.StatusCode)
 	}
@@ -244,7 +248,8 @@ func TestAChunkThatIsCut(t *testing.T) {
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address.Host)
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nContent-Range: bytes 0-%d/%d\r\n\r\n%s",
+	_,
+		err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nContent-Range: bytes 0-%d/%d\r\n\r\n%s",
 		address.RequestURI(), len(large), len(large)-1, len(large), large[:1000])
 	require.NoError(t, err)
 	require.NoError(t, conn.(*net.TCPConn).CloseWrite())
@@ -304,7 +309,8 @@ func TestRangesOfChunks(t *testing.T) {
 func TestAnUploadKeepsItsParameters(t *testing.T) {
 	server, users := serve(t, nil)
 	u := &uploader{t: t, server: server}
-	response, text := u.do("POST", server.URL()+"upload/gmail/v1/users/me/messages?uploadType=resumable&internalDateSource=dateHeader&fields=id", `{"labelIds": ["INBOX"]}`,
+	response, text := u.do("POST", server.URL()+
+		"upload/gmail/v1/users/me/messages?uploadType=resumable&internalDateSource=dateHeader&fields=id", `{"labelIds": ["INBOX"]}`,
 		"Authorization", "Bearer gmailtest", "X-Upload-Content-Type", rfc822)
 	require.Equal(t, 200, response.StatusCode, text)
 	require.NotEmpty(t, response.Header.Get("X-Guploader-Uploadid"))
@@ -334,7 +340,8 @@ func TestUploadsOfNoNamedType(t *testing.T) {
 		"media of some type": {"text/plain", "Subject: x\r\n\r\n", 400, "is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			response, text := u.do("POST", address, test.body, "Authorization", "Bearer gmailtest", "Content-Type", test.contentType)
+			response, text := u.do("POST", address, test.body, "Authorization", "Bearer gmailtest", "Content-Type",
+				test.contentType)
 			require.Equal(t, test.status, response.StatusCode, text)
 			require.Contains(t, text, test.want)
 		})

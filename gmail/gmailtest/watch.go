@@ -50,10 +50,12 @@ func (s *Server) watch(ctx context.Context, r *request) (any, error) {
 	}
 	behavior := strings.ToLower(request.LabelFilterBehavior + request.LabelFilterAction) // one of them is empty
 	if !slices.Contains([]string{"", "include", "exclude"}, behavior) {
-		return nil, wire.InvalidArgument("Invalid value at 'label_filter_behavior': %q", request.LabelFilterBehavior+request.LabelFilterAction)
+		return nil, wire.InvalidArgument("Invalid value at 'label_filter_behavior': %q", request.LabelFilterBehavior+
+			request.LabelFilterAction)
 	}
 	now := s.now()
-	row := watchRow{Account: r.account.id, Topic: request.TopicName, Labels: request.LabelIds, Exclude: behavior == "exclude", Expires: now.Add(watchTTL).UnixMilli()}
+	row := watchRow{Account: r.account.id, Topic: request.TopicName, Labels: request.LabelIds,
+		Exclude: behavior == "exclude", Expires: now.Add(watchTTL).UnixMilli()}
 	var bounds historyBounds
 	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := checkLabels(ctx, tx, row.Account, request.LabelIds); err != nil {
@@ -65,7 +67,8 @@ func (s *Server) watch(ctx context.Context, r *request) (any, error) {
 		if err := dbquery.Get(ctx, tx, &bounds, selectHistoryBounds, row.Account); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, upsertWatch, row.Account, row.Topic, row.Labels, row.Exclude, row.Expires); err != nil {
+		if _, err := tx.ExecContext(ctx, upsertWatch, row.Account, row.Topic, row.Labels, row.Exclude,
+			row.Expires); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, insertFirstNotification, bounds.Newest, row.Labels, row.Account)
@@ -112,8 +115,8 @@ type (
 	Push = pubsub.Push
 )
 
-// PushTo adds a target for notifications that are published to its topic from now on. [Server.Issuer] and [Server.KeysURL] verify
-// their tokens.
+// PushTo adds a target for notifications that are published to its topic from now on. [Server.Issuer] and
+// [Server.KeysURL] verify their tokens.
 func (s *Server) PushTo(target PushTarget) error { return s.publisher.PushTo(target) }
 
 // FaultPushes adds faults of notifications. If several select one, the first that is due applies.
@@ -122,8 +125,8 @@ func (s *Server) FaultPushes(faults ...PushFault) { s.publisher.Fault(faults...)
 // ClearPushFaults removes all faults of notifications, and opens their gates.
 func (s *Server) ClearPushFaults() { s.publisher.ClearFaults() }
 
-// Pushes returns the last deliveries of notifications, including attempts, in the order in which they ended: at least 5,000, if
-// there were as many.
+// Pushes returns the last deliveries of notifications, including attempts, in the order in which they ended: at least
+// 5,000, if there were as many.
 func (s *Server) Pushes() []Push { return s.publisher.Pushes() }
 
 // A notificationRow is a change that has not been published.
@@ -134,8 +137,8 @@ type notificationRow struct {
 	Labels    textList `db:"labels"`
 }
 
-// takeNotifications takes the changes that were not published: for each account, only the newest change that its watch wants, since
-// Gmail does not report each one.
+// takeNotifications takes the changes that were not published: for each account, only the newest change that its
+// watch wants, since Gmail does not report each one.
 func (s *Server) takeNotifications(ctx context.Context) ([]pubsub.Notification, error) {
 	var rows []notificationRow
 	var watches []watchRow

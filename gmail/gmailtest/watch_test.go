@@ -144,7 +144,8 @@ func TestLabelsOfAWatch(t *testing.T) {
 	require.NoError(t, person.Archive(t.Context(), in))
 	require.Equal(t, profile(t, users).HistoryId, (<-receiver.got).HistoryID, "it has left the inbox")
 
-	_, err = users.Watch("me", &gmail.WatchRequest{TopicName: topic, LabelIds: []string{"INBOX"}, LabelFilterAction: "exclude"}).Do()
+	_, err = users.Watch("me", &gmail.WatchRequest{TopicName: topic, LabelIds: []string{"INBOX"},
+		LabelFilterAction: "exclude"}).Do()
 	require.NoError(t, err)
 	<-receiver.got
 	require.NoError(t, person.MoveToInbox(t.Context(), in))
@@ -168,7 +169,8 @@ func TestWatchesThatAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	other := &gmail.WatchRequest{TopicName: "projects/tests/topics/other"}
 	_, err = users.Watch("me", other).Do()
-	require.Contains(t, requireAPIError(t, err, 400, "failedPrecondition").Message, "Only one user push notification client allowed")
+	require.Contains(t, requireAPIError(t, err, 400, "failedPrecondition").Message,
+		"Only one user push notification client allowed")
 	clock.Move(7 * 24 * time.Hour)
 	_, err = users.Watch("me", other).Do()
 	require.NoError(t, err, "the first has expired")
@@ -189,7 +191,8 @@ func TestNotificationsOnTheirWay(t *testing.T) {
 	require.NoError(t, err)
 	<-receiver.got
 	gate := gmailtest.NewGate()
-	server.FaultPushes(gmailtest.PushFault{Lose: true}, gmailtest.PushFault{Nth: 2, Copies: 1}, gmailtest.PushFault{Nth: 3, Gate: gate})
+	server.FaultPushes(gmailtest.PushFault{Lose: true}, gmailtest.PushFault{Nth: 2, Copies: 1},
+		gmailtest.PushFault{Nth: 3, Gate: gate})
 
 	require.NoError(t, server.Person().Read(t.Context(), id))
 	require.Eventually(t, func() bool {

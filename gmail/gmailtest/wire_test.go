@@ -53,7 +53,8 @@ func TestFields(t *testing.T) {
 func TestFieldsThatAreNone(t *testing.T) {
 	server, users := serve(t, letters(1))
 	id := find(t, users, "0@example.com")
-	for _, fields := range []googleapi.Field{"nonsense", "payload(nonsense)", "id/deeper", "id,", "(id)", "payload(id", "payload)", "a//b",
+	for _, fields := range []googleapi.Field{"nonsense", "payload(nonsense)", "id/deeper", "id,", "(id)", "payload(id",
+		"payload)", "a//b",
 		googleapi.Field(strings.Repeat("payload/parts/", 200) + "partId")} {
 		t.Run(string(fields), func(t *testing.T) {
 			_, err := users.Messages.Trash("me", id).Fields(fields).Do()
@@ -74,7 +75,8 @@ type got struct {
 // get makes a request with a header and returns the answer as it came.
 func get(t *testing.T, server *gmailtest.Server, path string, header ...string) (*got, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(server.URL(), "/")+path, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(server.URL(), "/")+path,
+		nil)
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer gmailtest")
 	for i := 0; i < len(header); i += 2 {

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -29,16 +30,26 @@ type Account struct {
 	LastSyncAt time.Time
 
 	Backfill Backfill
-	// WatchExpiresAt is when Gmail stops to publish the account's changes; zero if it was never asked to; see gmail.NewWatchJob.
+	// WatchExpiresAt is when Gmail stops to publish the account's changes; zero if it was never asked to; see
+	// gmail.NewWatchJob.
 	WatchExpiresAt time.Time
 
 	// BackfilledAll reports whether a backfill of all mail was ever begun.
 	BackfilledAll bool
 
-	// State says whether the jobs of the account run. Reason says to people why they do not, and Since is when the state began.
+	// State says whether the jobs of the account run. Reason says to people why they do not, and Since is when the state
+	// began.
 	State  AccountState
 	Reason string
 	Since  time.Time
+
+	// DecideSince is when the account was added: mail that Gmail had received before is stored, and handed on to no
+	// decider. Zero: all mail is handed on.
+	DecideSince time.Time
+
+	// SetupError says to people why the account could not be set up, so that nothing is decided about its mail; empty if
+	// it could, or was not tried. Package pipeline writes it.
+	SetupError string
 
 	// Scopes are what a person has granted, as the host has said with [Store.SetScopes]; nil if it has not.
 	Scopes []string
@@ -57,8 +68,8 @@ type Backfill struct {
 
 	Pages    int // listed so far
 	Messages int // on the pages listed so far
-	// Estimate is Gmail's guess at the number of messages on all pages, made at the first page. For all mail it is the number
-	// of messages of the mailbox, spam and trash included; for a search Gmail does not count far.
+	// Estimate is Gmail's guess at the number of messages on all pages, made at the first page. For all mail it is the
+	// number of messages of the mailbox, spam and trash included; for a search Gmail does not count far.
 	Estimate int
 }
 
@@ -70,7 +81,8 @@ const (
 	BackfillNone    BackfillState = "none" // none was ever begun
 	BackfillRunning BackfillState = "running"
 	BackfillDone    BackfillState = "done"
-	// BackfillFailed: no further attempt follows. A job of NewBackfillJob with its Query and Page continues where it stopped.
+	// BackfillFailed: no further attempt follows. A job of NewBackfillJob with its Query and Page continues where it
+	// stopped.
 	BackfillFailed BackfillState = "failed"
 )
 
@@ -92,6 +104,8 @@ type accountRow struct {
 	StateReason   string        `db:"state_reason"`
 	StateSince    dbtime.Time   `db:"state_since"`
 	GrantedScopes string        `db:"granted_scopes"` // with blanks between, as in OAuth
+	DecideSince   dbtime.Time   `db:"decide_since"`
+	SetupError    string        `db:"setup_error"`
 	CreatedAt     dbtime.Time   `db:"created_at"`
 	UpdatedAt     dbtime.Time   `db:"updated_at"`
 }
@@ -112,13 +126,17 @@ func (r accountRow) account() Account {
 		ID: r.ID, Email: r.Email, HistoryID: uint64(r.HistoryID), LastSyncAt: r.LastSyncAt.Time, Backfill: r.backfill(),
 		WatchExpiresAt: r.WatchExpires.Time, BackfilledAll: r.BackfilledAll,
 		State: r.State, Reason: r.StateReason, Since: r.StateSince.Time, Scopes: scopesOf(r.GrantedScopes),
-		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
+		DecideSince: r.DecideSince.Time, SetupError: r.SetupError, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
 	}
 }
 
-// EnsureAccount returns the id of the account with the address, and creates the account if it does not exist. The case of
-// addresses is ignored. An account that is being removed is an error.
-func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (string, error) {
+// EnsureAccount returns the id of the account with the address, and creates the account if it does not exist. The
+// case of addresses is ignored. An account that is being removed is an error.
+//
+// since is for an account that is created: mail that Gmail received before is stored, so that searches, backtests and
+// conditions such as sender_seen know it, and is not decided about, until somebody applies rules to it (rules.Apply).
+// Give the time of the sign-in. A zero time has all mail decided about, as of a mailbox that is imported to be sorted.
+func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string, since time.Time) (string, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if !strings.Contains(email, "@") {
 		return "", fmt.Errorf("gmail: account %q: an account is named by its address", email)
@@ -128,7 +146,8 @@ func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (s
 		return "", err
 	}
 	now := dbtime.Of(queue.Now(tx))
-	err = maildb.Get(ctx, tx, &id, "account "+email, sqlEnsureAccount, id, provider, email, now, now)
+	err = maildb.Get(ctx, tx, &id, "account "+email, sqlEnsureAccount, id, provider, email,
+		dbtime.Of(since.Truncate(time.Second)), now, now) // Gmail's times of receipt are often of whole seconds
 	if errors.Is(err, postroom.ErrNotFound) {
 		return "", errRemoving(email)
 	}
@@ -142,10 +161,17 @@ func scopesOf(text string) []string {
 	return strings.Fields(text)
 }
 
-// SetScopes stores what a person has granted for an account, such as the scopes of an auth.Grant: call it after each sign-in. A missing
-// account is [postroom.ErrNotFound].
+// SetScopes stores what a person has granted for an account, such as the scopes of an auth.Grant: call it after each
+// sign-in. A missing account is [postroom.ErrNotFound].
 func (s *Store) SetScopes(ctx context.Context, tx queue.Tx, accountID string, scopes []string) error {
-	return maildb.MustExec(ctx, tx, "account "+accountID, sqlSetScopes, strings.Join(scopes, " "), dbtime.Of(queue.Now(tx)), accountID)
+	return maildb.MustExec(ctx, tx, "account "+accountID, sqlSetScopes, strings.Join(scopes, " "),
+		dbtime.Of(queue.Now(tx)), accountID)
+}
+
+// SetSetupError stores why an account cannot be set up; empty if it can. A missing account is [postroom.ErrNotFound].
+func (s *Store) SetSetupError(ctx context.Context, tx queue.Tx, accountID, why string) error {
+	return maildb.MustExec(ctx, tx, "account "+accountID, sqlSetSetupError, dbvalue.Clean(why), dbtime.Of(queue.Now(tx)),
+		accountID)
 }
 
 // Account returns one account, or [postroom.ErrNotFound].

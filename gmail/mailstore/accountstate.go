@@ -27,32 +27,33 @@ const (
 	AccountRemoving AccountState = "removing"
 )
 
-// LimitKey returns the limit key of the jobs of package gmail for an account. If the host's own jobs use this key, they also wait while
-// the account is paused, and are canceled when it is removed. queue.ForKeyPrefix("gmail:") limits how many jobs of each account
-// run at once.
+// LimitKey returns the limit key of the jobs of package gmail for an account. If the host's own jobs use this key,
+// they also wait while the account is paused, and are canceled when it is removed. queue.ForKeyPrefix("gmail:")
+// limits how many jobs of each account run at once.
 func LimitKey(accountID string) string { return "gmail:" + accountID }
 
-// Pause keeps the jobs of an account from running, until [Store.Resume]. They wait without spending attempts; new ones can be
-// enqueued. Running jobs continue. Pausing a paused account changes its reason. A missing account is [postroom.ErrNotFound], and
-// an account that is being removed keeps that state.
+// Pause keeps the jobs of an account from running, until [Store.Resume]. They wait without spending attempts; new
+// ones can be enqueued. Running jobs continue. Pausing a paused account changes its reason. A missing account is
+// [postroom.ErrNotFound], and an account that is being removed keeps that state.
 func (s *Store) Pause(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID, reason string) error {
 	return s.moveState(ctx, tx, q, accountID, AccountPaused, reason)
 }
 
-// Resume lets the jobs of an account run again, at once, after a pause or a revoked grant. Call it when a person has signed in
-// again. Resuming an active account is no error. A missing account is [postroom.ErrNotFound], and an account that is being
-// removed keeps that state.
+// Resume lets the jobs of an account run again, at once, after a pause or a revoked grant. Call it when a person has
+// signed in again. Resuming an active account is no error. A missing account is [postroom.ErrNotFound], and an
+// account that is being removed keeps that state.
 func (s *Store) Resume(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
 	return s.moveState(ctx, tx, q, accountID, AccountActive, "")
 }
 
-// SignOut makes an account wait until a person has signed in again ([AccountReauthorize]), as a job does that finds the grant revoked.
-// Call it when the grant was revoked here. Its errors are those of [Store.Pause].
+// SignOut makes an account wait until a person has signed in again ([AccountReauthorize]), as a job does that finds
+// the grant revoked. Call it when the grant was revoked here. Its errors are those of [Store.Pause].
 func (s *Store) SignOut(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID, reason string) error {
 	return s.moveState(ctx, tx, q, accountID, AccountReauthorize, reason)
 }
 
-func (s *Store) moveState(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string, to AccountState, reason string) error {
+func (s *Store) moveState(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string, to AccountState,
+	reason string) error {
 	if err := fields.Required("gmail: account "+accountID+": the Queue", q, giveQueue); err != nil {
 		return err
 	}

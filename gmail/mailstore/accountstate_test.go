@@ -26,7 +26,8 @@ func TestAccountStates(t *testing.T) {
 		require.True(t, paused.Since.After(fresh.Since))
 		require.True(t, isPaused(t, q, id))
 		require.Equal(t, gmailapi.ClassPaused, gmailapi.ClassOf(paused.Usable()))
-		require.EqualError(t, paused.Usable(), "gmail: use account me@example.com: account paused: on holiday; resume the account")
+		require.EqualError(t, paused.Usable(),
+			"gmail: use account me@example.com: account paused: on holiday; resume the account")
 
 		pause(t, s, q, id, "ill")
 		again := getAccount(t, s, id)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
@@ -22,8 +23,9 @@ type MessageRange struct {
 // allMessagesBatch is how many messages are in memory besides the one that is yielded.
 const allMessagesBatch = 200
 
-// AllMessages yields the stored messages of an account, oldest first, without those that were deleted at Gmail. It reads them in
-// batches, each as committed by then: no transaction stays open while the caller works. An error is yielded last.
+// AllMessages yields the stored messages of an account, oldest first, without those that were deleted at Gmail and
+// those of [Store.Inserted]. It reads them in batches, each as committed by then: no transaction stays open while the
+// caller works. An error is yielded last.
 func (s *Store) AllMessages(ctx context.Context, accountID string, r MessageRange) iter.Seq2[*postroom.Message, error] {
 	return func(yield func(*postroom.Message, error) bool) {
 		var after place
@@ -53,10 +55,12 @@ type place struct {
 	id string
 }
 
-func (s *Store) messagesAfter(ctx context.Context, accountID string, r MessageRange, after place) ([]MailMessage, error) {
+func (s *Store) messagesAfter(ctx context.Context, accountID string, r MessageRange,
+	after place) ([]mailindex.Message, error) {
 	var filter maildb.Filter
 	filter.Add("m.account_id = %s", accountID)
 	filter.Add("m.deleted_at IS NULL")
+	filter.Add("NOT EXISTS (SELECT 1 FROM inserted_messages i WHERE i.message_id = m.id)")
 	if !r.Since.IsZero() && after.id == "" {
 		filter.Add("COALESCE(m.received_at, m.created_at) >= %s", dbtime.Of(r.Since))
 	}

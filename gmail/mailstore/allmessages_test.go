@@ -18,7 +18,8 @@ func TestAllMessagesAreReadOnceInTheirOrder(t *testing.T) {
 		const count = 2*allMessagesBatch + 50
 		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			for i := range count {
-				m := &postroom.Message{AccountID: accountID, ProviderID: fmt.Sprintf("p%04d", i), ProviderThreadID: "t", ReceivedAt: first.Add(time.Duration(i/7) * time.Hour)}
+				m := &postroom.Message{AccountID: accountID, ProviderID: fmt.Sprintf("p%04d", i), ProviderThreadID: "t",
+					ReceivedAt: first.Add(time.Duration(i/7) * time.Hour)}
 				if i%10 == 0 {
 					m.LabelIDs = []string{postroom.LabelSent}
 				}

@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A BrokenMessage arrived, but Gmail's answer did not hold it. The answer is kept as it came until the ingest job, retried by
-// a person, succeeds or finds the message gone.
+// A BrokenMessage arrived, but Gmail's answer did not hold it. The answer is kept as it came until the ingest job,
+// retried by a person, succeeds or finds the message gone.
 type BrokenMessage struct {
 	AccountID  string
 	ProviderID string // Gmail's id
@@ -51,8 +51,8 @@ func (s *Store) Broken(ctx context.Context, accountID string) ([]BrokenMessage, 
 	return broken, nil
 }
 
-// BrokenRaw returns the answer that Gmail gave for a broken message. It returns [postroom.ErrNotFound] if the message is not
-// broken.
+// BrokenRaw returns the answer that Gmail gave for a broken message. It returns [postroom.ErrNotFound] if the message
+// is not broken.
 func (s *Store) BrokenRaw(ctx context.Context, accountID, providerID string) ([]byte, error) {
 	var raw []byte
 	err := maildb.Get(ctx, s.db.Reader(), &raw, "broken message "+providerID, sqlBrokenRaw, accountID, providerID)

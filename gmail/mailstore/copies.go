@@ -15,7 +15,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Copies are the stored copies of Gmail's messages, as syncs and actions keep them. A host reads messages with the methods of [Store].
+// Copies are the stored copies of Gmail's messages, as syncs and actions keep them. A host reads messages with the
+// methods of [Store].
 type Copies struct{ store *Store }
 
 // Copies returns the stored copies of the messages.
@@ -37,12 +38,24 @@ func (c Copies) ProviderIDTx(ctx context.Context, tx queue.Tx, accountID, messag
 	return id, err
 }
 
+// CheckProviderID returns an error of [gmailapi.ClassInvalid] if Gmail's id of an action's message differs from the
+// decision's. The id never changes.
+func CheckProviderID(a postroom.Action, providerID string) error {
+	if a.ProviderMessageID == "" || a.ProviderMessageID == providerID {
+		return nil
+	}
+	return &gmailapi.Error{Op: "action " + a.ID, Class: gmailapi.ClassInvalid, Err: fmt.Errorf(
+		"message %s was %s at Gmail when it was decided about, and is %s in the database now: it was altered there",
+		a.MessageID, a.ProviderMessageID, providerID)}
+}
+
 // NotStored returns those of Gmail's ids that no stored message has, in order.
 func (c Copies) NotStored(ctx context.Context, tx queue.Tx, accountID string, ids []string) ([]string, error) {
 	stored := make(map[string]bool)
 	for chunk := range slices.Chunk(ids, maildb.Bulk) {
 		var found []string
-		if err := dbquery.Select(ctx, tx, &found, sqlStoredIDs+maildb.Places(2, len(chunk)), maildb.Args(accountID, chunk)...); err != nil {
+		if err := dbquery.Select(ctx, tx, &found, sqlStoredIDs+maildb.Places(2, len(chunk)),
+			maildb.Args(accountID, chunk)...); err != nil {
 			return nil, fmt.Errorf("gmail: messages that are stored: %w", err)
 		}
 		for _, id := range found {
@@ -53,7 +66,8 @@ func (c Copies) NotStored(ctx context.Context, tx queue.Tx, accountID string, id
 }
 
 // Save is SaveMessage with the message's terms, which are better made before the transaction begins.
-func (c Copies) Save(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64, terms []byte) (isNew bool, err error) {
+func (c Copies) Save(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64,
+	terms []byte) (isNew bool, err error) {
 	if err := c.store.saveThread(ctx, tx, m); err != nil {
 		return false, err
 	}
@@ -73,7 +87,7 @@ func (c Copies) Save(ctx context.Context, tx queue.Tx, m *postroom.Message, hist
 		return false, err
 	}
 	m.ID = row.ID
-	if err := c.store.index().Add(ctx, tx, m, row.At.Unix(), terms); err != nil {
+	if err := c.store.Index().Add(ctx, tx, m, row.At.Unix(), terms); err != nil {
 		return false, err
 	}
 	return m.ID == id, c.store.forgetBroken(ctx, tx, m.AccountID, m.ProviderID)
@@ -81,7 +95,8 @@ func (c Copies) Save(ctx context.Context, tx queue.Tx, m *postroom.Message, hist
 
 // ChangeLabels applies one entry of the history. A message that is not stored, or whose labels are as new as the entry,
 // stays as it is, and the step is nil.
-func (c Copies) ChangeLabels(ctx context.Context, tx queue.Tx, accountID string, event gmailapi.HistoryEvent) (*LabelStep, error) {
+func (c Copies) ChangeLabels(ctx context.Context, tx queue.Tx, accountID string,
+	event gmailapi.HistoryEvent) (*LabelStep, error) {
 	state, err := c.LockState(ctx, tx, accountID, event.MessageID)
 	if err != nil || state == nil || state.HistoryID > event.HistoryID {
 		return nil, err
@@ -106,8 +121,8 @@ type LabelStep struct {
 	Before, After postroom.Snapshot
 }
 
-// MarkDeleted records that a message is no longer at Gmail. It stays in the store, for its actions; a broken one is deleted. The
-// id is empty for a message that is not stored, or was marked before.
+// MarkDeleted records that a message is no longer at Gmail. It stays in the store, for its actions; a broken one is
+// deleted. The id is empty for a message that is not stored, or was marked before.
 func (c Copies) MarkDeleted(ctx context.Context, tx queue.Tx, accountID, providerID string) (id string, err error) {
 	now := dbtime.Of(queue.Now(tx))
 	err = maildb.Get(ctx, tx, &id, "message "+providerID, sqlSetDeleted, now, now, accountID, providerID)
@@ -118,7 +133,8 @@ func (c Copies) MarkDeleted(ctx context.Context, tx queue.Tx, accountID, provide
 }
 
 // MarkDeletedByID is markDeleted for a message that is named by its UUID, and so is not broken. It returns Gmail's id.
-func (c Copies) MarkDeletedByID(ctx context.Context, tx queue.Tx, accountID, messageID string) (providerID string, err error) {
+func (c Copies) MarkDeletedByID(ctx context.Context, tx queue.Tx, accountID,
+	messageID string) (providerID string, err error) {
 	now := dbtime.Of(queue.Now(tx))
 	err = maildb.Get(ctx, tx, &providerID, "message "+messageID, sqlSetDeletedByID, now, now, accountID, messageID)
 	if errors.Is(err, postroom.ErrNotFound) {

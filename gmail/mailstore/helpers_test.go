@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -31,7 +30,7 @@ func write(t *testing.T, s *Store, fn func(ctx context.Context, tx queue.Tx) err
 func ensureAccount(t *testing.T, s *Store, email string) (id string) {
 	t.Helper()
 	write(t, s, func(ctx context.Context, tx queue.Tx) (err error) {
-		id, err = s.EnsureAccount(ctx, tx, email)
+		id, err = s.EnsureAccount(ctx, tx, email, time.Time{})
 		return err
 	})
 	return id
@@ -62,18 +61,14 @@ func fullMessage(accountID string) *postroom.Message {
 		Cc:      []postroom.Address{{Email: "cc@example.com"}},
 		Bcc:     []postroom.Address{{Email: "bcc@example.com"}},
 		Subject: "Grüße", Snippet: "Guten Tag …",
-		Headers:   []postroom.Header{{Name: "Received", Value: "a"}, {Name: "received", Value: "b"}, {Name: "List-Id", Value: "<l>"}},
+		Headers: []postroom.Header{{Name: "Received", Value: "a"}, {Name: "received", Value: "b"},
+			{Name: "List-Id", Value: "<l>"}},
 		LabelIDs:  []string{"INBOX", "Label_1", "UNREAD"},
 		BodyPlain: "Guten Tag", BodyHTML: "<p>Guten Tag</p>",
-		Attachments: []postroom.Attachment{{Filename: "a.pdf", ContentType: "application/pdf", Size: 7, Inline: true, ContentID: "c"}},
-		ReceivedAt:  day, Date: day.Add(-time.Minute), Size: 1234,
+		Attachments: []postroom.Attachment{{Filename: "a.pdf", ContentType: "application/pdf", Size: 7, Inline: true,
+			ContentID: "c"}},
+		ReceivedAt: day, Date: day.Add(-time.Minute), Size: 1234,
 	}
-}
-
-func count(t *testing.T, s *Store, table string) (n int) {
-	t.Helper()
-	require.NoError(t, dbquery.Get(t.Context(), s.DB().Reader(), &n, "SELECT COUNT(*) FROM "+table))
-	return n
 }
 
 // eachQueue is eachStore with a queue beside the store.

@@ -44,9 +44,9 @@ func selectLabels(ctx context.Context, q dbquery.Querier, accountID string) ([]p
 	return labels, nil
 }
 
-// LabelID returns the id of a label, found by its whole name, compared without regard to case, or by the id itself. ok reports
-// whether the account had such a label at the last sync. For one of [Store.WantedLabels] it is the name: the action that needs the
-// label makes it.
+// LabelID returns the id of a label, found by its whole name, compared without regard to case, or by the id itself.
+// ok reports whether the account had such a label at the last sync. For one of [Store.WantedLabels] it is the name:
+// the action that needs the label makes it.
 func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error) {
 	found, err := s.findLabel(ctx, sqlLabelID, accountID, name)
 	id = cmp.Or(found.ID.String, found.Wanted.String)
@@ -66,8 +66,8 @@ func (s *Store) findLabel(ctx context.Context, query, accountID, name string) (f
 	return found, nil
 }
 
-// SaveLabel stores the name and type of a label, as Gmail has them. A new user label is available to a classifier; a system
-// label is not, because actions such as archive and star stand for it. SaveLabel does not change what
+// SaveLabel stores the name and type of a label, as Gmail has them. A new user label is available to a classifier; a
+// system label is not, because actions such as archive and star stand for it. SaveLabel does not change what
 // [Store.DescribeLabel] has stored.
 func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
 	now := dbtime.Of(queue.Now(tx))
@@ -79,12 +79,14 @@ func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, la
 
 // DescribeLabel stores the user's description of a label, and whether a model may choose the label. It returns
 // [postroom.ErrNotFound] if the label does not exist.
-func (s *Store) DescribeLabel(ctx context.Context, tx queue.Tx, accountID, labelID, description string, available bool) error {
+func (s *Store) DescribeLabel(ctx context.Context, tx queue.Tx, accountID, labelID, description string,
+	available bool) error {
 	return maildb.MustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
 		dbvalue.Clean(description), dbvalue.Number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)
 }
 
-// DeleteLabel deletes a stored label, which is gone at Gmail. Messages keep its id until Gmail's history takes it off them.
+// DeleteLabel deletes a stored label, which is gone at Gmail. Messages keep its id until Gmail's history takes it off
+// them.
 func (s *Store) DeleteLabel(ctx context.Context, tx queue.Tx, accountID, labelID string) error {
 	_, err := maildb.Exec(ctx, tx, "label "+labelID, sqlDeleteLabel, accountID, labelID)
 	return err

@@ -72,7 +72,8 @@ func (r *messageRow) message() (*postroom.Message, error) {
 func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) (args []any, err error) {
 	var columns [5]string
 	for i, v := range []any{
-		postroom.NewSnapshot(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers, m.Attachments,
+		postroom.NewSnapshot(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers,
+		m.Attachments,
 	} {
 		if columns[i], err = maildb.JSON(v); err != nil {
 			return nil, err
@@ -81,16 +82,19 @@ func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) 
 	labels, references, recipients, headers, attachments := columns[0], columns[1], columns[2], columns[3], columns[4]
 	now := dbtime.Of(queue.Now(tx))
 	return []any{
-		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbvalue.Clean(m.MessageID), dbvalue.Clean(m.InReplyTo),
-		references, dbvalue.Clean(m.From.Name), dbvalue.Clean(m.From.Email), recipients, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), headers,
-		dbvalue.Clean(m.BodyPlain), dbvalue.Clean(m.BodyHTML), attachments, m.Size, storedTime(m.ReceivedAt), storedTime(m.Date), now, now,
+		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbvalue.Clean(m.MessageID),
+		dbvalue.Clean(m.InReplyTo),
+		references, dbvalue.Clean(m.From.Name), dbvalue.Clean(m.From.Email), recipients, dbvalue.Clean(m.Subject),
+		dbvalue.Clean(m.Snippet), headers,
+		dbvalue.Clean(m.BodyPlain), dbvalue.Clean(m.BodyHTML), attachments, m.Size, storedTime(m.ReceivedAt),
+		storedTime(m.Date), now, now,
 		senderKeyColumn(dbvalue.Clean(m.From.Email)),
 	}, nil
 }
 
 // storedTime returns a time of a message as a column. One that no database keeps is as unknown as none: NULL.
 func storedTime(at time.Time) dbtime.Time {
-	if second := at.Unix(); second <= firstInstant || second >= lastInstant {
+	if second := at.Unix(); second <= maildb.FirstInstant || second >= maildb.LastInstant {
 		return dbtime.Time{}
 	}
 	return dbtime.Of(at)

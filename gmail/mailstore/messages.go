@@ -5,11 +5,12 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Message returns one message of the account by its UUID, or [postroom.ErrNotFound]. It also returns a message that was deleted
-// at Gmail.
+// Message returns one message of the account by its UUID, or [postroom.ErrNotFound]. It also returns a message that
+// was deleted at Gmail.
 func (s *Store) Message(ctx context.Context, accountID, messageID string) (*postroom.Message, error) {
 	var row messageRow
 	if err := maildb.Get(ctx, s.db.Reader(), &row, "message "+messageID, sqlMessage, accountID, messageID); err != nil {
@@ -27,14 +28,19 @@ func (s *Store) MessageID(ctx context.Context, accountID, providerID string) (st
 
 // CountMessages counts the account's messages; those deleted at Gmail, and the broken ones, are not among them.
 func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error) {
+	query := sqlCountMessages
+	if string(s.db.Dialect()) == "sqlite" {
+		query = sqlCountMessagesSQLite
+	}
 	var n int
-	err := maildb.Get(ctx, s.db.Reader(), &n, "count messages", sqlCountMessages, accountID)
+	err := maildb.Get(ctx, s.db.Reader(), &n, "count messages", query, accountID)
 	return n, err
 }
 
-// SaveMessage stores a message and its thread, keyed by account and Gmail's ids, and sets m.ID and m.ThreadID. isNew reports
-// whether the message was not stored before. historyID is the history id of the labels. SaveMessage removes the broken message of
-// the same id.
-func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64) (isNew bool, err error) {
-	return s.Copies().Save(ctx, tx, m, historyID, Terms(m))
+// SaveMessage stores a message and its thread, keyed by account and Gmail's ids, and sets m.ID and m.ThreadID. isNew
+// reports whether the message was not stored before. historyID is the history id of the labels. SaveMessage removes
+// the broken message of the same id.
+func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Message,
+	historyID uint64) (isNew bool, err error) {
+	return s.Copies().Save(ctx, tx, m, historyID, mailindex.Terms(ctx, m))
 }

@@ -36,7 +36,8 @@ func (s *MessageState) Same(other *MessageState) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.HistoryID == other.HistoryID && s.row.DeletedAt.Equal(other.row.DeletedAt.Time) && string(s.row.Labels) == string(other.row.Labels)
+	return s.HistoryID == other.HistoryID && s.row.DeletedAt.Equal(other.row.DeletedAt.Time) &&
+		string(s.row.Labels) == string(other.row.Labels)
 }
 
 // Snapshot returns the stored labels.
@@ -73,7 +74,8 @@ func stateOf(ctx context.Context, q dbquery.Querier, query, accountID, providerI
 }
 
 // ReplaceLabels stores Gmail's labels of a message. One that was marked as deleted is there again.
-func (c Copies) ReplaceLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, state gmailapi.MessageState) error {
+func (c Copies) ReplaceLabels(ctx context.Context, tx queue.Tx, accountID, messageID string,
+	state gmailapi.MessageState) error {
 	labels, err := maildb.JSON(state.Snapshot.LabelIDs)
 	if err != nil {
 		return err

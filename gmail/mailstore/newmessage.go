@@ -19,7 +19,8 @@ func NewMessage(accountID string, raw *gmailapi.RawMessage, m *mime.Message) *po
 
 // clean makes a message equal to its form when read from the store, so that an early decision sees the same message.
 func clean(m *postroom.Message) {
-	texts := []*string{&m.MessageID, &m.InReplyTo, &m.From.Name, &m.From.Email, &m.Subject, &m.Snippet, &m.BodyPlain, &m.BodyHTML}
+	texts := []*string{&m.MessageID, &m.InReplyTo, &m.From.Name, &m.From.Email, &m.Subject, &m.Snippet,
+		&m.BodyPlain, &m.BodyHTML}
 	for i := range m.References {
 		texts = append(texts, &m.References[i])
 	}

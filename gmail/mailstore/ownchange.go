@@ -35,9 +35,10 @@ func (c Copies) Copy(ctx context.Context, accountID, messageID string) (Copy, er
 	return Copy{ProviderID: row.ProviderID, row: row}, err
 }
 
-// StoreOwnChange stores a change that was made since the copy was read, and nothing else of the image after it: earlier changes
-// by people are yet to be read in the history, and to be reported. A message that a sync has changed since stays as the sync has
-// stored it. The history then reports the change as well, after or as part of what the sync has read.
+// StoreOwnChange stores a change that was made since the copy was read, and nothing else of the image after it:
+// earlier changes by people are yet to be read in the history, and to be reported. A message that a sync has changed
+// since stays as the sync has stored it. The history then reports the change as well, after or as part of what the
+// sync has read.
 func (c Copies) StoreOwnChange(
 	ctx context.Context, tx queue.Tx, accountID string, before Copy, change postroom.LabelChange, after postroom.Snapshot,
 ) error {
@@ -49,10 +50,15 @@ func (c Copies) StoreOwnChange(
 	if err != nil {
 		return err
 	}
-	text, err := maildb.JSON(was.Apply(change.WithLeaving(after)).LabelIDs)
+	change = change.WithLeaving(after)
+	if err := forgetOwn(ctx, tx, row.ID, change); err != nil {
+		return err
+	}
+	text, err := maildb.JSON(was.Apply(change).LabelIDs)
 	if err != nil {
 		return err
 	}
-	_, err = maildb.Exec(ctx, tx, "message "+row.ID, sqlStoreOwnChange, text, dbtime.Of(queue.Now(tx)), accountID, row.ID, row.HistoryID)
+	_, err = maildb.Exec(ctx, tx, "message "+row.ID, sqlStoreOwnChange, text, dbtime.Of(queue.Now(tx)), accountID,
+		row.ID, row.HistoryID)
 	return err
 }

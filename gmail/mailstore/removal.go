@@ -8,9 +8,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// StartRemoval begins to remove an account: it gets the state [AccountRemoving], and its jobs are paused. [Store.FinishRemoval] ends that,
-// also after an interruption. A missing account is [postroom.ErrNotFound]. Hosts call RemoveAccount of package gmail, which also keeps the
-// record of what was sent.
+// StartRemoval begins to remove an account: it gets the state [AccountRemoving], and its jobs are paused.
+// [Store.FinishRemoval] ends that, also after an interruption. A missing account is [postroom.ErrNotFound]. Hosts
+// call RemoveAccount of package gmail, which also keeps the record of what was sent.
 func (s *Store) StartRemoval(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
 	now := dbtime.Of(queue.Now(tx))
 	if err := maildb.MustExec(ctx, tx, "account "+accountID, sqlRemoving, now, now, accountID); err != nil {
@@ -19,11 +19,17 @@ func (s *Store) StartRemoval(ctx context.Context, tx queue.Tx, q *queue.Queue, a
 	return q.PauseTx(ctx, tx, queue.ForKey(LimitKey(accountID)))
 }
 
-// FinishRemoval deletes the mail of an account, in many small transactions because an account can be large, and then the account. Jobs
-// with its [LimitKey] that are enqueued late find no account.
-func (s *Store) FinishRemoval(ctx context.Context, q *queue.Queue, accountID string) error {
+// FinishRemoval deletes the mail of an account, in many small transactions because an account can be large, calls what
+// else is to be removed, and then deletes the account. Jobs with its [LimitKey] that are enqueued late find no account.
+func (s *Store) FinishRemoval(ctx context.Context, q *queue.Queue, accountID string,
+	rest ...func(ctx context.Context) error) error {
 	if err := s.deleteMail(ctx, accountID); err != nil {
 		return err
+	}
+	for _, remove := range rest {
+		if err := remove(ctx); err != nil {
+			return err
+		}
 	}
 	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if _, err := maildb.Exec(ctx, tx, "account "+accountID, sqlDeleteAccount, accountID); err != nil {
@@ -42,7 +48,7 @@ func (s *Store) deleteMail(ctx context.Context, accountID string) error {
 		return err
 	}
 	_, err := s.repeat(ctx, func(ctx context.Context, tx queue.Tx) (int64, error) {
-		return s.index().DeleteSome(ctx, tx, accountID, deleteBatch)
+		return s.Index().DeleteSome(ctx, tx, accountID, deleteBatch)
 	})
 	if err != nil {
 		return err
@@ -63,7 +69,8 @@ func (s *Store) deleteAll(ctx context.Context, accountID, statement string) (all
 }
 
 // repeat calls fn in transactions until it deletes nothing, and returns how many rows it has deleted.
-func (s *Store) repeat(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) (int64, error)) (all int64, err error) {
+func (s *Store) repeat(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) (int64, error)) (all int64,
+	err error) {
 	for deleted := int64(1); deleted > 0; {
 		err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 			deleted, err = fn(ctx, tx)

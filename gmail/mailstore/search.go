@@ -7,30 +7,31 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A ThreadPage is one page of threads; see [SearchPage].
+// A ThreadPage is one page of threads; see [mailindex.Page].
 type ThreadPage struct {
 	Threads       []Thread
 	UnknownLabels []string
-	Doubts        []SearchDoubt
+	Doubts        []mailindex.Doubt
 	Next          string
 }
 
-// Search returns a page of the account's messages that match the query, by the time at which Gmail received them, newest first.
-// An index finds words, labels, properties, sizes and Message-IDs, so that a page takes as long in a large mailbox as in a small
-// one. A query that only excludes (-word, is:read) reads messages, newest first. See the documentation of the package. An unknown
-// account is [postroom.ErrNotFound].
-func (s *Store) Search(ctx context.Context, accountID string, search Search) (SearchPage, error) {
-	return s.index().Search(ctx, accountID, search)
+// Search returns a page of the account's messages that match the query, by the time at which Gmail received them,
+// newest first. An index finds words, labels, properties, sizes and Message-IDs, so that a page takes as long in a
+// large mailbox as in a small one. A query that only excludes (-word, is:read) reads messages, newest first. See the
+// documentation of the package. An unknown account is [postroom.ErrNotFound].
+func (s *Store) Search(ctx context.Context, accountID string, search mailindex.Search) (mailindex.Page, error) {
+	return s.Index().Search(ctx, accountID, search)
 }
 
 // SearchThreads returns a page of the threads that have a matching message, each once, ordered by the newest of these.
-func (s *Store) SearchThreads(ctx context.Context, accountID string, search Search) (ThreadPage, error) {
-	found, err := s.index().Threads(ctx, accountID, search)
+func (s *Store) SearchThreads(ctx context.Context, accountID string, search mailindex.Search) (ThreadPage, error) {
+	found, err := s.Index().Threads(ctx, accountID, search)
 	page := ThreadPage{UnknownLabels: found.UnknownLabels, Doubts: found.Doubts, Next: found.Next}
 	for _, id := range found.IDs {
 		thread, fault := s.Thread(ctx, accountID, id)
@@ -42,26 +43,15 @@ func (s *Store) SearchThreads(ctx context.Context, accountID string, search Sear
 	return page, err
 }
 
-// IndexMessages adds the stored messages of an account that are not in the search index to it, in many small transactions, and
-// returns their number. Finished transactions stay when it is interrupted. Searches find all messages before as well, only slower
-// if many are missing. The jobs of package gmail call it. A program that stores messages without them
-// must call it now and then, and once after an upgrade from a version without an index.
-func (s *Store) IndexMessages(ctx context.Context, accountID string) (indexed int, err error) {
-	return s.index().Build(ctx, accountID)
-}
-
-// IndexDue reports whether so many messages wait for the index that [Store.IndexMessages] should be called.
-func (s *Store) IndexDue(ctx context.Context, tx queue.Tx, accountID string) (bool, error) {
-	return s.index().Waits(ctx, tx, accountID)
-}
-
-// index is the search index of the stored mail.
-func (s *Store) index() *Index { return NewIndex(s.db, indexedMail{s}) }
+// Index returns the search index of the stored mail. The jobs of package gmail build it. A program that stores messages
+// without them must call [mailindex.Index.Build] now and then, and once after an upgrade from a version without an
+// index.
+func (s *Store) Index() *mailindex.Index { return mailindex.New(s.db, indexedMail{s}) }
 
 // indexedMail is the mail that the index is of.
 type indexedMail struct{ *Store }
 
-var _ MailSource = indexedMail{}
+var _ mailindex.Source = indexedMail{}
 
 func (m indexedMail) Address(ctx context.Context, accountID string) (email string, err error) {
 	err = maildb.Get(ctx, m.db.Reader(), &email, "account "+accountID, sqlAddress, accountID)
@@ -73,7 +63,8 @@ func (m indexedMail) Lock(ctx context.Context, tx queue.Tx, accountID string) er
 	return err
 }
 
-func (m indexedMail) Messages(ctx context.Context, q MailQuerier, clauses string, args ...any) ([]MailMessage, error) {
+func (m indexedMail) Messages(ctx context.Context, q mailindex.Querier, clauses string,
+	args ...any) ([]mailindex.Message, error) {
 	var rows []struct {
 		messageRow
 		At dbtime.Time `db:"at"`
@@ -81,19 +72,19 @@ func (m indexedMail) Messages(ctx context.Context, q MailQuerier, clauses string
 	if err := dbquery.Select(ctx, q, &rows, sqlSearch+clauses, args...); err != nil {
 		return nil, fmt.Errorf("gmail: search: %w", err)
 	}
-	messages := make([]MailMessage, len(rows))
+	messages := make([]mailindex.Message, len(rows))
 	for i := range rows {
 		message, err := rows[i].message()
 		if err != nil {
 			return nil, err
 		}
-		messages[i] = MailMessage{Message: message, At: rows[i].At.Time}
+		messages[i] = mailindex.Message{Message: message, At: rows[i].At.Time}
 	}
 	return messages, nil
 }
 
-// ThreadMessages returns the messages of a thread, oldest first, without those that were deleted at Gmail; none for an unknown
-// thread.
+// ThreadMessages returns the messages of a thread, oldest first, without those that were deleted at Gmail; none for
+// an unknown thread.
 func (s *Store) ThreadMessages(ctx context.Context, accountID, threadID string) ([]*postroom.Message, error) {
 	return s.selectMessages(ctx, sqlThreadMessages, accountID, threadID)
 }

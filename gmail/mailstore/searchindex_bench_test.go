@@ -2,6 +2,7 @@ package mailstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -35,7 +37,11 @@ const (
 	benchSchema = "POSTROOM_BENCH_SCHEMA"
 )
 
-// benchStore is a store of n messages of ten years, with 80 words half a kilobyte of text each, one of them with the word needle.
+// batch is how many messages are taken into the index at once.
+const batch = 512
+
+// benchStore is a store of n messages of ten years, with 80 words half a kilobyte of text each, one of them with the
+// word needle.
 type benchStore struct {
 	*Store
 
@@ -59,7 +65,7 @@ func newBenchStore(b testing.TB, db queue.DB, email string, n, words int) *bench
 		f.vocab = append(f.vocab, "w"+strconv.FormatInt(int64(i), 36))
 	}
 	require.NoError(b, s.db.Write(b.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
-		if f.account, err = s.EnsureAccount(ctx, tx, email); err != nil {
+		if f.account, err = s.EnsureAccount(ctx, tx, email, time.Time{}); err != nil {
 			return err
 		}
 		return s.SaveLabel(ctx, tx, f.account, postroom.Label{ID: "Label_1", Name: "Work", Type: postroom.LabelUser})
@@ -68,8 +74,8 @@ func newBenchStore(b testing.TB, db queue.DB, email string, n, words int) *bench
 	require.NoError(b, err)
 	if stored == 0 {
 		begin := time.Now()
-		for i := n; i > 0; i -= indexBatch { // from the newest on, as a backfill has them
-			f.fill(b, i, max(i-indexBatch, 0))
+		for i := n; i > 0; i -= batch { // from the newest on, as a backfill has them
+			f.fill(b, i, max(i-batch, 0))
 		}
 		b.Logf("filled in %v", time.Since(begin))
 	}
@@ -82,10 +88,14 @@ func (f *benchStore) message(i int) *postroom.Message {
 		words[w] = f.vocab[f.zipf.Uint64()]
 	}
 	m := &postroom.Message{
-		AccountID: f.account, ProviderID: fmt.Sprintf("%016x", i), MessageID: fmt.Sprintf("%d@example.org", i), Size: int64(2000 + i%5000),
-		From: postroom.Address{Name: "Sender", Email: fmt.Sprintf("s%d@example%d.com", i%2000, i%50)}, To: []postroom.Address{{Email: "me@example.com"}},
-		Subject: "about " + words[0] + " " + words[1], BodyPlain: strings.Join(words, " "), Snippet: strings.Join(words[:10], " "),
-		LabelIDs: []string{"INBOX", "CATEGORY_UPDATES"}, ReceivedAt: day.Add(-time.Duration(f.n-i) * (10 * 365 * 24 * time.Hour / time.Duration(f.n))),
+		AccountID: f.account, ProviderID: fmt.Sprintf("%016x", i), MessageID: fmt.Sprintf("%d@example.org", i),
+		Size:    int64(2000 + i%5000),
+		From:    postroom.Address{Name: "Sender", Email: fmt.Sprintf("s%d@example%d.com", i%2000, i%50)},
+		To:      []postroom.Address{{Email: "me@example.com"}},
+		Subject: "about " + words[0] + " " + words[1], BodyPlain: strings.Join(words, " "),
+		Snippet:    strings.Join(words[:10], " "),
+		LabelIDs:   []string{"INBOX", "CATEGORY_UPDATES"},
+		ReceivedAt: day.Add(-time.Duration(f.n-i) * (10 * 365 * 24 * time.Hour / time.Duration(f.n))),
 	}
 	if i == f.n/20 {
 		m.BodyPlain += " needle"
@@ -108,8 +118,7 @@ func (f *benchStore) message(i int) *postroom.Message {
 // fill stores messages from one number down to another.
 func (f *benchStore) fill(b testing.TB, from, downTo int) {
 	b.Helper()
-	var rows []unindexedRow
-	var messages, threads []any
+	var messages, threads, waiting []any
 	args := func(tx queue.Tx) {
 		for i := from; i > downTo; i-- {
 			m := f.message(i)
@@ -119,10 +128,11 @@ func (f *benchStore) fill(b testing.TB, from, downTo int) {
 			row, err := messageArgs(tx, id, m, 10)
 			require.NoError(b, err)
 			messages = append(messages, row...)
-			rows = append(rows, unindexedRow{id, m.ReceivedAt.Unix(), encodeTerms(messageTerms(m))})
+			waiting = append(waiting, f.account, id, m.ReceivedAt.Unix(), mailindex.Terms(b.Context(), m))
 			if i%3 == 2 || i == from {
 				now := dbtime.Of(day)
-				threads = append(threads, m.ThreadID, f.account, m.ThreadID, m.Subject, m.Snippet, dbtime.Of(m.ReceivedAt), now, now)
+				threads = append(threads, m.ThreadID, f.account, m.ThreadID, m.Subject, m.Snippet,
+					dbtime.Of(m.ReceivedAt), now, now)
 			}
 		}
 	}
@@ -131,7 +141,8 @@ func (f *benchStore) fill(b testing.TB, from, downTo int) {
 		insert := func(table, columns string, all []any, each int) error {
 			for len(all) > 0 {
 				some := all[:min(len(all), 100*each)]
-				_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+maildb.Values(len(some)/each, each)+" ON CONFLICT DO NOTHING", some...)
+				_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+maildb.Values(len(some)/each, each)+
+					" ON CONFLICT DO NOTHING", some...)
 				if err != nil {
 					return err
 				}
@@ -141,7 +152,9 @@ func (f *benchStore) fill(b testing.TB, from, downTo int) {
 		}
 		_, columns, _ := strings.Cut(sqlUpsertMessage, "(")
 		columns, _, _ = strings.Cut(columns, ")")
-		if err := insert("threads", "id, account_id, provider_thread_id, subject, snippet, last_message_at, created_at, updated_at", threads, 8); err != nil {
+		if err := insert("threads",
+			"id, account_id, provider_thread_id, subject, snippet, last_message_at, created_at, updated_at", threads,
+			8); err != nil {
 			return err
 		}
 		if err := insert("messages", columns, messages, 24); err != nil {
@@ -150,8 +163,11 @@ func (f *benchStore) fill(b testing.TB, from, downTo int) {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM unindexed_messages WHERE account_id = $1", f.account); err != nil {
 			return err
 		}
-		return f.index().indexRows(ctx, tx, f.account, rows)
+		return insert("unindexed_messages", "account_id, message_id, received, terms", waiting, 4)
 	}))
+	n, err := f.Index().Build(b.Context(), f.account)
+	require.NoError(b, err)
+	require.Equal(b, from-downTo, n)
 }
 
 // BenchmarkSearch reads the first page of 50, and in the last case the one in the middle of all.
@@ -191,12 +207,12 @@ func benchmarkSearches(b *testing.B, f *benchStore) {
 		"nowhere", "nowhere OR needle", "-needle", "label:work has:attachment " + frequent,
 	} {
 		b.Run("q="+q, func(b *testing.B) {
-			var page SearchPage
+			var page mailindex.Page
 			var err error
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for b.Loop() {
-				page, err = f.Search(b.Context(), f.account, Search{Query: q})
+				page, err = f.Search(b.Context(), f.account, mailindex.Search{Query: q})
 				require.NoError(b, err)
 			}
 			runtime.ReadMemStats(&after)
@@ -206,21 +222,26 @@ func benchmarkSearches(b *testing.B, f *benchStore) {
 	}
 	b.Run("threads", func(b *testing.B) {
 		for b.Loop() {
-			page, err := f.SearchThreads(b.Context(), f.account, Search{})
+			page, err := f.SearchThreads(b.Context(), f.account, mailindex.Search{})
 			require.NoError(b, err)
 			require.Len(b, page.Threads, 50)
 		}
 	})
 	b.Run("threads of a word", func(b *testing.B) {
 		for b.Loop() {
-			_, err := f.SearchThreads(b.Context(), f.account, Search{Query: frequent})
+			_, err := f.SearchThreads(b.Context(), f.account, mailindex.Search{Query: frequent})
 			require.NoError(b, err)
 		}
 	})
 	b.Run("a page in the middle", func(b *testing.B) {
-		middle := searchCursor{day.Add(-5 * 365 * 24 * time.Hour), firstID}.in(Search{}.scope(f.account))
+		middle := ""
+		for range f.n / 1000 {
+			page, err := f.Search(b.Context(), f.account, mailindex.Search{Limit: 500, Cursor: middle})
+			require.NoError(b, err)
+			middle = page.Next
+		}
 		for b.Loop() {
-			page, err := f.Search(b.Context(), f.account, Search{Cursor: middle})
+			page, err := f.Search(b.Context(), f.account, mailindex.Search{Cursor: middle})
 			require.NoError(b, err)
 			require.Len(b, page.Messages, 50)
 		}
@@ -233,7 +254,8 @@ func benchmarkSearches(b *testing.B, f *benchStore) {
 			kind := map[bool]gmailapi.EventKind{true: gmailapi.LabelsAdded, false: gmailapi.LabelsRemoved}[history%2 == 0]
 			require.NoError(b, f.db.Write(b.Context(), func(ctx context.Context, tx queue.Tx) error {
 				event := gmailapi.HistoryEvent{
-					HistoryID: history, Kind: kind, MessageID: fmt.Sprintf("%016x", f.random.IntN(f.n)+1), LabelIDs: []string{"STARRED"},
+					HistoryID: history, Kind: kind, MessageID: fmt.Sprintf("%016x", f.random.IntN(f.n)+1),
+					LabelIDs: []string{"STARRED"},
 				}
 				_, err := f.Copies().ChangeLabels(ctx, tx, f.account, event)
 				return err
@@ -256,8 +278,8 @@ func benchmarkSearches(b *testing.B, f *benchStore) {
 	})
 }
 
-// BenchmarkIndex takes messages into the index, 512 at a time, and reports the processor time for each: of mailboxes that got so many a
-// year.
+// BenchmarkIndex takes messages into the index, 512 at a time, and reports the processor time for each: of mailboxes
+// that got so many a year.
 func BenchmarkIndex(b *testing.B) {
 	for _, year := range []int{1_000, 10_000, 100_000} {
 		b.Run(strconv.Itoa(year), func(b *testing.B) { benchmarkIndex(b, 10*year) })
@@ -266,7 +288,7 @@ func BenchmarkIndex(b *testing.B) {
 
 func benchmarkIndex(b *testing.B, all int) {
 	b.Helper()
-	f := newBenchStore(b, dbtest.SQLite(b), "me@example.com", indexBatch, 80)
+	f := newBenchStore(b, dbtest.SQLite(b), "me@example.com", batch, 80)
 	f.n = all
 	cpu := func() time.Duration {
 		var r syscall.Rusage
@@ -276,16 +298,25 @@ func benchmarkIndex(b *testing.B, all int) {
 	var terms, index time.Duration
 	n := 0
 	for b.Loop() {
-		rows := make([]unindexedRow, indexBatch)
+		some, taken := make([]*postroom.Message, batch), make([][]byte, batch)
 		begin := cpu()
-		for i := range rows {
-			m := f.message(f.n - n%f.n)
-			rows[i] = unindexedRow{m.ProviderID, m.ReceivedAt.Unix(), encodeTerms(messageTerms(m))}
+		for i := range some {
+			some[i] = f.message(f.n - n%f.n)
+			some[i].ID = some[i].ProviderID
+			taken[i] = mailindex.Terms(b.Context(), some[i])
 			n++
 		}
-		taken := cpu()
-		require.NoError(b, f.db.Write(b.Context(), func(ctx context.Context, tx queue.Tx) error { return f.index().indexRows(ctx, tx, f.account, rows) }))
-		terms, index = terms+taken-begin, index+cpu()-taken
+		terms += cpu() - begin
+		require.NoError(b, f.db.Write(b.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+			for i, m := range some {
+				err = errors.Join(err, f.Index().Add(ctx, tx, m, m.ReceivedAt.Unix(), taken[i]))
+			}
+			return err
+		}))
+		begin = cpu()
+		_, err := f.Index().Build(b.Context(), f.account)
+		require.NoError(b, err)
+		index += cpu() - begin
 	}
 	b.ReportMetric(float64(terms.Microseconds())/float64(n), "make-cpu-µs/msg")
 	b.ReportMetric(float64(index.Microseconds())/float64(n), "index-cpu-µs/msg")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -30,11 +31,11 @@ func TestSearchForOddDates(t *testing.T) {
 			"-after:0000/01/01": false, "-before:99999/01/01": false, "-after:99999/01/01": true, "-before:0000/01/01 in:inbox": true,
 		} {
 			for _, limit := range []int{1, 500} {
-				page, err := s.Search(t.Context(), accountID, Search{Query: query, Limit: limit})
+				page, err := s.Search(t.Context(), accountID, mailindex.Search{Query: query, Limit: limit})
 				require.NoError(t, err, query)
 				require.Equal(t, finds, len(page.Messages) == 1, "%s finds %d", query, len(page.Messages))
 			}
-			threads, err := s.SearchThreads(t.Context(), accountID, Search{Query: query})
+			threads, err := s.SearchThreads(t.Context(), accountID, mailindex.Search{Query: query})
 			require.NoError(t, err, query)
 			require.Equal(t, finds, len(threads.Threads) == 1, query)
 		}
@@ -57,16 +58,17 @@ func TestMailOfOddDates(t *testing.T) {
 		}
 		for _, indexed := range []bool{false, true} {
 			if indexed {
-				_, err := s.IndexMessages(t.Context(), accountID)
+				_, err := s.Index().Build(t.Context(), accountID)
 				require.NoError(t, err)
 			}
 			for _, query := range []string{"", "grüße", "after:0000/01/01", "before:99999/01/01", "in:inbox"} {
-				found := (&mailMaker{t: t, store: s, accountID: accountID}).searched(Search{Query: query, Limit: 1})
+				found := searchedAll(t, s, accountID, mailindex.Search{Query: query, Limit: 1})
 				require.Len(t, found, len(years), "%q, indexed %t: %v", query, indexed, found)
 			}
 		}
 		all := 0
-		for _, err := range s.AllMessages(t.Context(), accountID, MessageRange{Since: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}) {
+		for _, err := range s.AllMessages(t.Context(), accountID,
+			MessageRange{Since: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}) {
 			require.NoError(t, err)
 			all++
 		}
@@ -78,7 +80,8 @@ func TestMailOfOddDates(t *testing.T) {
 func TestBytesThatNoDatabaseTakes(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *Store, accountID string) {
 		m := fullMessage(accountID)
-		m.MessageID, m.Subject, m.BodyPlain, m.BodyHTML = "1\x00\xff@example.org", "a\x00b \xff\xfe", "plain\x00text \xc3(", "<p>html\x00 \xed\xa0\x80</p>"
+		m.MessageID, m.Subject, m.BodyPlain, m.BodyHTML = "1\x00\xff@example.org", "a\x00b \xff\xfe", "plain\x00text \xc3(",
+			"<p>html\x00 \xed\xa0\x80</p>"
 		m.From.Name, m.From.Email, m.Snippet = "Z\x00o", "z\xff@example.org", "\x00"
 		m.InReplyTo, m.References = "\x00", []string{"\x00\xff"}
 		m.To[0].Name, m.Headers[2].Value, m.Attachments[0].Filename = "\x00\xff", "<l\x00ist\xff>", "a\x00.pdf\xff"
@@ -88,7 +91,7 @@ func TestBytesThatNoDatabaseTakes(t *testing.T) {
 			_, err := s.SaveMessage(ctx, tx, m, 10)
 			return err
 		})
-		_, err := s.IndexMessages(t.Context(), accountID)
+		_, err := s.Index().Build(t.Context(), accountID)
 		require.NoError(t, err)
 		for query, finds := range map[string]bool{
 			"\x00": true, "\xff": true, "a\x00b": true, "subject:\x00b": true, "\"plain\x00text\"": true, "from:\x00": true, "html\xff": true,
@@ -96,12 +99,12 @@ func TestBytesThatNoDatabaseTakes(t *testing.T) {
 			"-label:\x00": true, "is:\x00": false, "has:\xff": false, "filename:a\x00.pdf": true, "list:\"l\x00ist\"": true, "after:\x00": false,
 			"larger:\x001": false, "category:\xff": false, "newer_than:\xff": false, "from:(\x00 OR \xff)": true,
 		} {
-			page, err := s.Search(t.Context(), accountID, Search{Query: query})
+			page, err := s.Search(t.Context(), accountID, mailindex.Search{Query: query})
 			require.NoError(t, err, "%q", query)
 			require.Equal(t, finds, len(page.Messages) == 1, "%q finds %d", query, len(page.Messages))
 		}
 		for _, id := range []string{"\x00", "\xff"} {
-			_, err := s.Search(t.Context(), id, Search{})
+			_, err := s.Search(t.Context(), id, mailindex.Search{})
 			require.Error(t, err)
 			require.NotContains(t, err.Error(), "SQLSTATE", "%q", id)
 		}
@@ -116,11 +119,11 @@ func TestSearchCursorsAreChecked(t *testing.T) {
 			m.ProviderID = fmt.Sprintf("m%d", i)
 			save(t, s, m)
 		}
-		first, err := s.Search(t.Context(), accountID, Search{Query: "grüße", Limit: 1})
+		first, err := s.Search(t.Context(), accountID, mailindex.Search{Query: "grüße", Limit: 1})
 		require.NoError(t, err)
 		require.NotEmpty(t, first.Next)
 		encode := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
-		for name, search := range map[string]Search{
+		for name, search := range map[string]mailindex.Search{
 			"year 0":           {Query: "grüße", Cursor: encode("0000-01-01T00:00:00.000000Z x")},
 			"NUL":              {Query: "grüße", Cursor: encode("2026-01-01T00:00:00.000000Z \x00")},
 			"no UTF-8":         {Query: "grüße", Cursor: encode("2026-01-01T00:00:00.000000Z \xff")},
@@ -132,14 +135,14 @@ func TestSearchCursorsAreChecked(t *testing.T) {
 			"not its own size": {Query: "grüße", Cursor: first.Next, Limit: -1},
 		} {
 			_, err := s.Search(t.Context(), accountID, search)
-			require.ErrorContains(t, err, "gmail: Search.", name)
+			require.ErrorContains(t, err, "mailindex: Search.", name)
 			_, err = s.SearchThreads(t.Context(), accountID, search)
-			require.ErrorContains(t, err, "gmail: Search.", name)
+			require.ErrorContains(t, err, "mailindex: Search.", name)
 		}
 		other := ensureAccount(t, s, "other@example.com")
-		_, err = s.Search(t.Context(), other, Search{Query: "grüße", Cursor: first.Next})
-		require.ErrorIs(t, err, ErrSearchCursor)
-		second, err := s.Search(t.Context(), accountID, Search{Query: "grüße", Limit: 500, Cursor: first.Next})
+		_, err = s.Search(t.Context(), other, mailindex.Search{Query: "grüße", Cursor: first.Next})
+		require.ErrorIs(t, err, mailindex.ErrSearchCursor)
+		second, err := s.Search(t.Context(), accountID, mailindex.Search{Query: "grüße", Limit: 500, Cursor: first.Next})
 		require.NoError(t, err, "another size of page goes on")
 		require.Len(t, second.Messages, 2)
 	})
@@ -166,11 +169,11 @@ func TestSearchForLabelsThatWereNotSynced(t *testing.T) {
 			"in:drafts":                      {0, nil},
 			"is:starred category:promotions": {0, nil},
 		} {
-			page, err := s.Search(t.Context(), accountID, Search{Query: query})
+			page, err := s.Search(t.Context(), accountID, mailindex.Search{Query: query})
 			require.NoError(t, err, query)
 			require.Len(t, page.Messages, want.found, query)
 			require.Equal(t, want.unknown, page.UnknownLabels, query)
-			threads, err := s.SearchThreads(t.Context(), accountID, Search{Query: query})
+			threads, err := s.SearchThreads(t.Context(), accountID, mailindex.Search{Query: query})
 			require.NoError(t, err, query)
 			require.Equal(t, want.unknown, threads.UnknownLabels, query)
 		}
@@ -179,15 +182,30 @@ func TestSearchForLabelsThatWereNotSynced(t *testing.T) {
 
 func TestSearchSaysWhatIsProbablyASlip(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *Store, accountID string) {
-		want := []SearchDoubt{
+		want := []mailindex.Doubt{
 			{Term: "is:unred", Reason: "the operator does not know it; no message has it", Meant: "is:unread"},
 			{Term: "form:ann", Reason: "there is no such operator; it is searched for as words", Meant: "from:ann"},
 		}
-		page, err := s.Search(t.Context(), accountID, Search{Query: "is:unred form:ann from:ann"})
+		page, err := s.Search(t.Context(), accountID, mailindex.Search{Query: "is:unred form:ann from:ann"})
 		require.NoError(t, err)
 		require.Equal(t, want, page.Doubts)
-		threads, err := s.SearchThreads(t.Context(), accountID, Search{Query: "is:unred form:ann from:ann"})
+		threads, err := s.SearchThreads(t.Context(), accountID, mailindex.Search{Query: "is:unred form:ann from:ann"})
 		require.NoError(t, err)
 		require.Equal(t, want, threads.Doubts)
 	})
+}
+
+// searchedAll returns Gmail's ids of all that a search finds, page by page.
+func searchedAll(t *testing.T, s *Store, accountID string, search mailindex.Search) (ids []string) {
+	t.Helper()
+	for {
+		page, err := s.Search(t.Context(), accountID, search)
+		require.NoError(t, err)
+		for _, m := range page.Messages {
+			ids = append(ids, m.ProviderID)
+		}
+		if search.Cursor = page.Next; search.Cursor == "" {
+			return ids
+		}
+	}
 }

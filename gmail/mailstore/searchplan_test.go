@@ -15,6 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -64,7 +65,8 @@ func (c recordingConn) Close() error                                    { return
 func (c recordingConn) Prepare(string) (sqldriver.Stmt, error)          { return nil, io.ErrUnexpectedEOF }
 func (c recordingConn) Begin() (sqldriver.Tx, error)                    { return nil, io.ErrUnexpectedEOF }
 
-func (c recordingConn) QueryContext(ctx context.Context, query string, named []sqldriver.NamedValue) (sqldriver.Rows, error) {
+func (c recordingConn) QueryContext(ctx context.Context, query string, named []sqldriver.NamedValue) (sqldriver.Rows,
+	error) {
 	args := make([]any, len(named))
 	for i, arg := range named {
 		args[i] = arg.Value
@@ -127,10 +129,11 @@ func plan(t *testing.T, db queue.DB, q askedQuery) (steps []string) {
 
 var threadsRead = regexp.MustCompile(`Seq Scan on threads t  \(cost=0\.00\.\.(\d+)\.`)
 
-// readsAll reports whether a step goes through the messages of all accounts or of one, their labels or threads, or the index. The messages
-// that wait for the index are few.
+// readsAll reports whether a step goes through the messages of all accounts or of one, their labels or threads, or
+// the index. The messages that wait for the index are few.
 func readsAll(step string) bool {
-	if strings.Contains(step, "Bitmap Index Scan on messages_present") || strings.Contains(step, "Bitmap Index Scan on messages_received") {
+	if strings.Contains(step, "Bitmap Index Scan on messages_present") ||
+		strings.Contains(step, "Bitmap Index Scan on messages_received") {
 		return true // in no order
 	}
 	if cost := threadsRead.FindStringSubmatch(step); cost != nil && len(cost[1]) <= 3 {
@@ -144,8 +147,8 @@ func readsAll(step string) bool {
 	return false
 }
 
-// The statements of the usual searches, as they are asked, find what they read by an index, whether the engine has looked at the tables
-// (ANALYZE) or not.
+// The statements of the usual searches, as they are asked, find what they read by an index, whether the engine has
+// looked at the tables (ANALYZE) or not.
 func TestSearchPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		large := newBenchStore(t, db, "large@example.com", 15_000, 10)
@@ -176,8 +179,8 @@ func TestSearchPlans(t *testing.T) {
 	})
 }
 
-// PostgreSQL expects most messages to be neither in the spam nor in the trash: an engine that expects hardly any reads a large mailbox from
-// end to end, and sorts it, for a page of the newest.
+// PostgreSQL expects most messages to be neither in the spam nor in the trash: an engine that expects hardly any
+// reads a large mailbox from end to end, and sorts it, for a page of the newest.
 func TestPostgresExpectsToFillAPage(t *testing.T) {
 	db := dbtest.Postgres(t)
 	f := newBenchStore(t, db, "me@example.com", 1_000, 10)
@@ -191,7 +194,7 @@ func TestPostgresExpectsToFillAPage(t *testing.T) {
 	searchTwoPages(t, s, f.account, "")
 	pages := 0
 	for _, one := range recording.take() {
-		if strings.Contains(one.text, sqlSearchOrder) {
+		if strings.Contains(one.text, inOrder) {
 			pages++
 			require.Regexp(t, `^Limit .*rows=100 `, plan(t, db, one)[0], one.text)
 		}
@@ -199,8 +202,11 @@ func TestPostgresExpectsToFillAPage(t *testing.T) {
 	require.GreaterOrEqual(t, pages, 2)
 }
 
-// The labels of a page of messages are found by the messages' ids. SQLite would rather go through all messages of the account when there
-// are many ids, and whatever is planned for many actions would be so for each page of them.
+// inOrder is the end of the statement that reads messages in the order of a search.
+const inOrder = "ORDER BY COALESCE(m.received_at, m.created_at) DESC, m.id DESC\nLIMIT "
+
+// The labels of a page of messages are found by the messages' ids. SQLite would rather go through all messages of the
+// account when there are many ids, and whatever is planned for many actions would be so for each page of them.
 func TestCopiesAreFoundByTheirIDs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		f := newBenchStore(t, db, "me@example.com", 500, 10)
@@ -230,7 +236,7 @@ var usualSearches = []string{
 
 func searchTwoPages(t *testing.T, s *Store, account, query string) {
 	t.Helper()
-	search := Search{Query: query, Limit: 20}
+	search := mailindex.Search{Query: query, Limit: 20}
 	for range 2 {
 		page, err := s.Search(t.Context(), account, search)
 		require.NoError(t, err, query)

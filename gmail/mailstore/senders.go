@@ -15,25 +15,27 @@ import (
 	"github.com/postroom-go/postroom/internal/mailname"
 )
 
-// senderKeyColumn is the column from_key: the address as it is compared, or NULL where that is the address in lower case, which both
-// databases can make themselves: where it is ASCII.
+// senderKeyColumn is the column from_key: the address as it is compared, or NULL where that is the address in lower
+// case, which both databases can make themselves: where it is ASCII.
 func senderKeyColumn(email string) sql.NullString {
 	notASCII := strings.IndexFunc(email, func(r rune) bool { return r > unicode.MaxASCII }) >= 0
 	return sql.NullString{String: mailname.Address(email), Valid: notASCII}
 }
 
-// SenderSeen reports whether the account has received a message from the sender of msg before msg, as package rules requires for
-// its condition sender_seen. Spam counts, and so do messages deleted since. Addresses are compared without regard to the case of
-// ASCII letters, and international domains in their ASCII form. A message without a sender is never seen. msg need not be stored;
-// a message without an arrival time counts as arriving now.
+// SenderSeen reports whether the account has received a message from the sender of msg before msg, as package rules
+// requires for its condition sender_seen. Spam counts, and so do messages deleted since. Addresses are compared without
+// regard to the case of ASCII letters, and international domains in their ASCII form. A message without a sender is
+// never seen, nor is one in [InsertedDomain]. msg need not be stored; a message without an arrival time counts as
+// arriving now.
 //
-// Only stored messages are known: while a backfill lists the older mail, its senders are yet to be seen.
+// Only stored messages are known: while a backfill lists the older mail, its senders are yet to be seen. Package
+// senders asks Gmail about them.
 func (s *Store) SenderSeen(ctx context.Context, msg *postroom.Message) (bool, error) {
 	if msg == nil {
 		return false, errors.New("gmail: SenderSeen: the message is nil; give the message whose sender is meant")
 	}
 	sender := mailname.Address(dbvalue.Clean(msg.From.Email))
-	if sender == "" {
+	if sender == "" || isInserted(sender) {
 		return false, nil
 	}
 	at := msg.ReceivedAt
@@ -41,7 +43,8 @@ func (s *Store) SenderSeen(ctx context.Context, msg *postroom.Message) (bool, er
 		at = time.Now()
 	}
 	var id string
-	err := maildb.Get(ctx, s.db.Reader(), &id, "messages from "+sender, sqlSenderSeen, msg.AccountID, sender, dbtime.Of(at), msg.ID)
+	err := maildb.Get(ctx, s.db.Reader(), &id, "messages from "+sender, sqlSenderSeen, msg.AccountID, sender,
+		dbtime.Of(at), msg.ID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		return false, nil
 	}

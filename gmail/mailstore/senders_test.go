@@ -40,15 +40,18 @@ func TestSenderSeen(t *testing.T) {
 		require.False(t, seen(older))
 		require.False(t, seen(from(other, "zoe@example.org", day.Add(time.Hour))), "each account has senders of its own")
 		require.False(t, seen(from(accountID, "zoe@example.organic", day.Add(time.Hour))))
-		require.False(t, seen(from(accountID, "", day)) || seen(from(accountID, "", day.Add(time.Hour))), "nobody is no sender")
+		require.False(t, seen(from(accountID, "", day)) || seen(from(accountID, "", day.Add(time.Hour))),
+			"nobody is no sender")
 
-		for i, email := range []string{"Max@bücher.example", "max@BÜCHER.example", "max@xn--bcher-kva.example", "MAX@bücher。Example", "max@XN--BCHER-KVA.example"} {
+		for i, email := range []string{"Max@bücher.example", "max@BÜCHER.example", "max@xn--bcher-kva.example",
+			"MAX@bücher。Example", "max@XN--BCHER-KVA.example"} {
 			require.Equal(t, i > 0, seen(from(accountID, email, day.Add(time.Duration(i)*time.Second))), email)
 		}
 
 		twins := []*postroom.Message{from(accountID, "twin@example.org", day), from(accountID, "twin@example.org", day)}
 		require.NotEqual(t, seen(twins[0]), seen(twins[1]), "of two at the same time one is the first")
-		require.True(t, seen(&postroom.Message{AccountID: accountID, From: postroom.Address{Email: "twin@example.org"}}), "neither stored nor with a time")
+		require.True(t, seen(&postroom.Message{AccountID: accountID, From: postroom.Address{Email: "twin@example.org"}}),
+			"neither stored nor with a time")
 
 		_, err := s.SenderSeen(t.Context(), nil)
 		require.ErrorContains(t, err, "the message is nil")
@@ -83,6 +86,7 @@ func TestSenderSeenUsesItsIndex(t *testing.T) {
 		ID, Parent, Notused int
 		Detail              string
 	}
-	require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, "EXPLAIN QUERY PLAN "+sqlSenderSeen, w.account, "a@example.org", "2026", "x"))
+	require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, "EXPLAIN QUERY PLAN "+sqlSenderSeen, w.account,
+		"a@example.org", "2026", "x"))
 	require.Contains(t, fmt.Sprint(plan), "messages_sender (account_id=? AND <expr>=? AND <expr><?)")
 }

@@ -9,8 +9,8 @@ import (
 
 const (
 	sqlEnsureAccount = `
-INSERT INTO accounts (id, provider, email, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO accounts (id, provider, email, decide_since, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (provider, email) DO UPDATE SET email = excluded.email
 WHERE accounts.state <> 'removing'
 RETURNING id`
@@ -18,7 +18,8 @@ RETURNING id`
 	accountColumns = `
 SELECT id, email, history_id, backfill_state, backfill_query, backfill_page, backfilled_all,
   backfill_pages, backfill_messages, backfill_estimate, backfill_error, watch_expires_at, last_sync_at, state, state_reason,
-  COALESCE(state_since, created_at) AS state_since, granted_scopes, created_at, updated_at
+  COALESCE(state_since, created_at) AS state_since, granted_scopes, decide_since, setup_error,
+  created_at, updated_at
 FROM accounts`
 
 	sqlSetScopes = `
@@ -26,6 +27,8 @@ UPDATE accounts
 SET granted_scopes = $1,
   updated_at = $2
 WHERE id = $3`
+
+	sqlSetSetupError = `UPDATE accounts SET setup_error = $1, updated_at = $2 WHERE id = $3`
 
 	sqlAddress = `SELECT email FROM accounts WHERE id = $1`
 
@@ -47,6 +50,8 @@ RETURNING history_id`
 UPDATE accounts
 SET history_id = $1, last_sync_at = COALESCE($2, last_sync_at), updated_at = $3
 WHERE id = $4`
+
+	sqlBoundDecideSince = `UPDATE accounts SET decide_since = $1 WHERE id = $2 AND decide_since > $3`
 
 	// A state that stays the same stays since it began.
 	sqlMoveState = `
@@ -197,6 +202,9 @@ WHERE account_id = $1 AND SUBSTR(COALESCE(from_key, LOWER(from_email)), 1, 320) 
 LIMIT 1`
 
 	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
+
+	// SQLite by itself takes the index of senders, and reads each row.
+	sqlCountMessagesSQLite = `SELECT COUNT(*) FROM messages INDEXED BY messages_present WHERE account_id = $1 AND deleted_at IS NULL`
 
 	sqlMessageCopy = `SELECT id, provider_message_id, history_id, labels_json FROM messages WHERE account_id = $1 AND id = $2`
 

@@ -12,8 +12,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of the packages of gmail, or brings them up to date: those of this package, and those of package gmail and
-// gmailapi, which refer to accounts. Call it at every start; several processes may do so at once.
+// Migrate creates the tables of the packages of gmail, or brings them up to date: those of this package, and those of
+// package gmail and gmailapi, which refer to accounts. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("mailstore: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -21,8 +21,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	return migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations)
 }
 
-// A Store keeps accounts, threads, messages and labels. Its reading methods see committed data; its writing methods take the
-// caller's transaction. [New] makes a Store; the zero Store is unusable.
+// A Store keeps accounts, threads, messages and labels. Its reading methods see committed data; its writing methods
+// take the caller's transaction. [New] makes a Store; the zero Store is unusable.
 type Store struct{ db queue.DB }
 
 // giveDB says where a database comes from.

@@ -67,7 +67,7 @@ func TestAccounts(t *testing.T) {
 		_, err = s.AccountByEmail(t.Context(), "nobody@example.com")
 		require.ErrorIs(t, err, postroom.ErrNotFound)
 		err = s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			_, err := s.EnsureAccount(ctx, tx, "somebody")
+			_, err := s.EnsureAccount(ctx, tx, "somebody", time.Time{})
 			return err
 		})
 		require.ErrorContains(t, err, `account "somebody"`)
@@ -127,7 +127,8 @@ func TestBackfillState(t *testing.T) {
 						return err
 					}
 				}
-				return s.Progress().MoveBackfill(ctx, tx, id, step.query, gmailapi.MessagePage{IDs: []string{"a", "b"}, NextPageToken: step.next})
+				return s.Progress().MoveBackfill(ctx, tx, id, step.query, gmailapi.MessagePage{IDs: []string{"a", "b"},
+					NextPageToken: step.next})
 			})
 			account, err := s.Account(t.Context(), id)
 			require.NoError(t, err)
@@ -285,7 +286,8 @@ func TestLabelsOfAMessage(t *testing.T) {
 		known, err := s.Copies().Copy(t.Context(), accountID, m.ID)
 		require.NoError(t, err)
 		trash := func(ctx context.Context, tx queue.Tx) error {
-			return s.Copies().StoreOwnChange(ctx, tx, accountID, known, postroom.LabelChange{Add: []string{"TRASH"}}, postroom.NewSnapshot([]string{"TRASH", "B"}))
+			return s.Copies().StoreOwnChange(ctx, tx, accountID, known, postroom.LabelChange{Add: []string{"TRASH"}},
+				postroom.NewSnapshot([]string{"TRASH", "B"}))
 		}
 		write(t, s, trash)
 		require.Equal(t, []string{"Label_1", "STARRED", "TRASH"}, labels(), "what comes into the trash leaves the inbox")
@@ -331,7 +333,8 @@ func TestBrokenMessages(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *Store, accountID string) {
 		raw := []byte("Subject: x\x00\xff\n\n")
 		broken := BrokenMessage{
-			AccountID: accountID, ProviderID: "m1", JobID: "job", Reason: "too deep\x00", Subject: "x", Snippet: "y", ReceivedAt: day,
+			AccountID: accountID, ProviderID: "m1", JobID: "job", Reason: "too deep\x00", Subject: "x", Snippet: "y",
+			ReceivedAt: day,
 		}
 		for range 2 {
 			write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.Copies().SaveBroken(ctx, tx, broken, raw) })

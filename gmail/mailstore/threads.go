@@ -34,7 +34,8 @@ func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread,
 	return Thread{row.ID, row.ProviderID, row.Subject, row.Snippet, row.LastMessageAt.Time}, err
 }
 
-// saveThread makes sure that the message's thread is there and has its subject, snippet and time from its newest message.
+// saveThread makes sure that the message's thread is there and has its subject, snippet and time from its newest
+// message.
 func (s *Store) saveThread(ctx context.Context, tx queue.Tx, m *postroom.Message) error {
 	id, err := uuid7.New()
 	if err != nil {
@@ -42,5 +43,6 @@ func (s *Store) saveThread(ctx context.Context, tx queue.Tx, m *postroom.Message
 	}
 	now := dbtime.Of(queue.Now(tx))
 	return maildb.Get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
-		id, m.AccountID, m.ProviderThreadID, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), storedTime(m.ReceivedAt), now, now)
+		id, m.AccountID, m.ProviderThreadID, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet),
+		storedTime(m.ReceivedAt), now, now)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// WantedLabels lists the names of the labels that the job labels.sync.gmail was to create while the ledger held everything. The next labels
-// sync that may create them does, or the first action that needs one.
+// WantedLabels lists the names of the labels that the job labels.sync.gmail was to create while the ledger held
+// everything. The next labels sync that may create them does, or the first action that needs one.
 func (s *Store) WantedLabels(ctx context.Context, accountID string) (names []string, err error) {
 	if err := dbquery.Select(ctx, s.db.Reader(), &names, sqlWantedLabels, accountID); err != nil {
 		return nil, fmt.Errorf("gmail: wanted labels: %w", err)
@@ -21,7 +21,8 @@ func (s *Store) WantedLabels(ctx context.Context, accountID string) (names []str
 	return names, nil
 }
 
-// SetWantedLabels stores the wanted labels after a sync that has read the earlier ones. Labels that another job wants meanwhile stay.
+// SetWantedLabels stores the wanted labels after a sync that has read the earlier ones. Labels that another job wants
+// meanwhile stay.
 func (s *Store) SetWantedLabels(ctx context.Context, tx queue.Tx, accountID string, before, now []string) error {
 	for _, name := range before {
 		if slices.ContainsFunc(now, func(other string) bool { return gmailapi.SameLabelName(other, name) }) {
@@ -32,7 +33,8 @@ func (s *Store) SetWantedLabels(ctx context.Context, tx queue.Tx, accountID stri
 		}
 	}
 	for _, name := range now {
-		if _, err := maildb.Exec(ctx, tx, "label "+name, sqlWantLabel, accountID, gmailapi.LabelNameKey(name), dbvalue.Clean(name)); err != nil {
+		if _, err := maildb.Exec(ctx, tx, "label "+name, sqlWantLabel, accountID, gmailapi.LabelNameKey(name),
+			dbvalue.Clean(name)); err != nil {
 			return err
 		}
 	}
@@ -45,8 +47,8 @@ func (s *Store) ForgetWantedLabel(ctx context.Context, tx queue.Tx, accountID, n
 	return err
 }
 
-// ActionLabel finds the label that the parameter of an action names, by its id or by its name. If the account does not have it, id is empty,
-// and wanted is its name as it is to be made; empty if it is not wanted.
+// ActionLabel finds the label that the parameter of an action names, by its id or by its name. If the account does
+// not have it, id is empty, and wanted is its name as it is to be made; empty if it is not wanted.
 func (s *Store) ActionLabel(ctx context.Context, accountID, name string) (id, wanted string, err error) {
 	found, err := s.findLabel(ctx, sqlActionLabel, accountID, name)
 	return found.ID.String, found.Wanted.String, err

@@ -27,10 +27,12 @@ func (p *Puller) explain(err error) error {
 	err = fmt.Errorf("pubsub: subscription %s of project %s: %w", p.cfg.Subscription, p.cfg.Project, err)
 	switch status.Code(err) {
 	case codes.NotFound:
-		return fmt.Errorf("%w: %w; make it with 'gcloud pubsub subscriptions create %s --project %s --topic TOPIC', of the topic that Gmail publishes to",
+		return fmt.Errorf(
+			"%w: %w; make it with 'gcloud pubsub subscriptions create %s --project %s --topic TOPIC', of the topic that Gmail publishes to",
 			ErrNoSubscription, err, p.cfg.Subscription, p.cfg.Project)
 	case codes.PermissionDenied:
-		return fmt.Errorf("%w: %w; give the role Pub/Sub Subscriber (roles/pubsub.subscriber) on the subscription to the account that the program runs as",
+		return fmt.Errorf(
+			"%w: %w; give the role Pub/Sub Subscriber (roles/pubsub.subscriber) on the subscription to the account that the program runs as",
 			ErrNotAllowed, err)
 	case codes.Unauthenticated:
 		return fmt.Errorf("%w: %w; %s", ErrNotAllowed, err, hintCredentials)

@@ -38,23 +38,28 @@ type Config struct {
 
 func (c Config) withDefaults() (Config, error) {
 	faults := []error{fields.Required("pubsub: Config.Receiver", c.Receiver, "a receiver made by gmail.NewReceiver")}
-	if parts := strings.Split(c.Subscription, "/"); len(parts) == 4 && parts[0] == "projects" && parts[2] == "subscriptions" {
+	if parts := strings.Split(c.Subscription, "/"); len(parts) == 4 && parts[0] == "projects" &&
+		parts[2] == "subscriptions" {
 		c.Project, c.Subscription = parts[1], parts[3]
 	}
 	if c.Subscription == "" || strings.Contains(c.Subscription, "/") {
-		faults = append(faults, fmt.Errorf("pubsub: Config.Subscription is %q; give the id of a subscription, or projects/PROJECT/subscriptions/ID",
+		faults = append(faults, fmt.Errorf(
+			"pubsub: Config.Subscription is %q; give the id of a subscription, or projects/PROJECT/subscriptions/ID",
 			c.Subscription))
 	}
 	if c.Project == "" {
-		faults = append(faults, errors.New("pubsub: Config.Project is empty; give the id of the project that has the subscription"))
+		faults = append(faults, errors.New(
+			"pubsub: Config.Project is empty; give the id of the project that has the subscription"))
 	}
 	c.MaxOutstanding = cmp.Or(c.MaxOutstanding, 100)
 	if c.MaxOutstanding < 1 || c.MaxOutstanding > 10_000 {
-		faults = append(faults, fmt.Errorf("pubsub: Config.MaxOutstanding is %d; it must be within 1 and 10000", c.MaxOutstanding))
+		faults = append(faults, fmt.Errorf("pubsub: Config.MaxOutstanding is %d; it must be within 1 and 10000",
+			c.MaxOutstanding))
 	}
 	c.RetryDelay = cmp.Or(c.RetryDelay, time.Second)
 	if c.RetryDelay < 0 {
-		faults = append(faults, fmt.Errorf("pubsub: Config.RetryDelay is %v; it must be positive, or 0 for the default", c.RetryDelay))
+		faults = append(faults, fmt.Errorf("pubsub: Config.RetryDelay is %v; it must be positive, or 0 for the default",
+			c.RetryDelay))
 	}
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c, errors.Join(faults...)
@@ -67,8 +72,8 @@ type Puller struct {
 	subscriber *cloud.Subscriber
 }
 
-// New makes a puller. It returns an error that names the fields of a bad configuration. It does not contact the server. Call
-// [Puller.Close] at the end.
+// New makes a puller. It returns an error that names the fields of a bad configuration. It does not contact the
+// server. Call [Puller.Close] at the end.
 func New(ctx context.Context, cfg Config) (*Puller, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -86,11 +91,13 @@ func New(ctx context.Context, cfg Config) (*Puller, error) {
 	return p, nil
 }
 
-// shutdownTimeout bounds how long Run continues after the end of its context to acknowledge messages whose jobs were enqueued.
+// shutdownTimeout bounds how long Run continues after the end of its context to acknowledge messages whose jobs were
+// enqueued.
 const shutdownTimeout = 10 * time.Second
 
-// Run pulls until ctx is done, and then returns nil. It recovers from lost connections. It returns an error only if a person must
-// act, such as [ErrNoSubscription] and [ErrNotAllowed]; the error has a hint. Run can be called again after it.
+// Run pulls until ctx is done, and then returns nil. It recovers from lost connections. It returns an error only if a
+// person must act, such as [ErrNoSubscription] and [ErrNotAllowed]; the error has a hint. Run can be called again
+// after it.
 func (p *Puller) Run(ctx context.Context) error {
 	if err := p.subscriber.Receive(ctx, p.take); ctx.Err() == nil {
 		return p.explain(err)
@@ -101,8 +108,8 @@ func (p *Puller) Run(ctx context.Context) error {
 // Close closes the connection. Call it after Run has returned.
 func (p *Puller) Close() error { return p.client.Close() }
 
-// take acknowledges a message whose job is durable, or that is invalid: the receiver has logged it, and it would be redelivered
-// forever.
+// take acknowledges a message whose job is durable, or that is invalid: the receiver has logged it, and it would be
+// redelivered forever.
 func (p *Puller) take(ctx context.Context, m *cloud.Message) {
 	err := p.cfg.Receiver.Receive(ctx, m.Data)
 	if err == nil {
@@ -110,7 +117,8 @@ func (p *Puller) take(ctx context.Context, m *cloud.Message) {
 		return
 	}
 	if ctx.Err() == nil {
-		p.cfg.Logger.ErrorContext(ctx, "a notification could not be enqueued and is to be delivered again", "message", m.ID, "error", err)
+		p.cfg.Logger.ErrorContext(ctx, "a notification could not be enqueued and is to be delivered again", "message",
+			m.ID, "error", err)
 	}
 	later := time.NewTimer(p.cfg.RetryDelay)
 	defer later.Stop()

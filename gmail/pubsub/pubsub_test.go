@@ -78,7 +78,7 @@ func newWorld(t *testing.T) *world {
 	store, err := mailstore.New(mailstore.Config{DB: w.db})
 	require.NoError(t, err)
 	require.NoError(t, w.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		_, err := store.EnsureAccount(ctx, tx, address)
+		_, err := store.EnsureAccount(ctx, tx, address, time.Time{})
 		return err
 	}))
 	w.queue, err = queue.New(w.db, nil)
@@ -99,7 +99,8 @@ func (w *world) Handle(_ context.Context, r slog.Record) error {
 
 func (w *world) config() Config {
 	return Config{
-		Receiver: w.receiver, Subscription: subscription, Options: w.options, RetryDelay: time.Millisecond, Logger: slog.New(w),
+		Receiver: w.receiver, Subscription: subscription, Options: w.options, RetryDelay: time.Millisecond,
+		Logger: slog.New(w),
 	}
 }
 
@@ -140,14 +141,16 @@ func (w *world) syncs() int {
 	return counts[queue.StateQueued]
 }
 
-// The whole way: Gmail is asked to publish, publishes a change, and the job that reads it is there when the message is acknowledged.
+// The whole way: Gmail is asked to publish, publishes a change, and the job that reads it is there when the message
+// is acknowledged.
 func TestNotificationBecomesAJob(t *testing.T) {
 	w := newWorld(t)
 	published := make(chan string, 10)
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: address, Publish: func(_ context.Context, topic string, data []byte) error {
-		published <- w.cloud.Publish(topic, data, nil)
-		return nil
-	}})
+	server, err := gmailtest.Open(t.Context(),
+		gmailtest.Config{Email: address, Publish: func(_ context.Context, topic string, data []byte) error {
+			published <- w.cloud.Publish(topic, data, nil)
+			return nil
+		}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	google, err := server.Service(t.Context())
@@ -156,7 +159,8 @@ func TestNotificationBecomesAJob(t *testing.T) {
 	require.NoError(t, err)
 	<-published // the watch itself; a change before that would be told of in the same notification
 	_, err = google.Users.Messages.Insert("me", &api.Message{
-		Raw: base64.URLEncoding.EncodeToString([]byte("From: bob@example.com\r\nSubject: Hello\r\n\r\nGood day.\r\n")), LabelIds: []string{"INBOX"},
+		Raw:      base64.URLEncoding.EncodeToString([]byte("From: bob@example.com\r\nSubject: Hello\r\n\r\nGood day.\r\n")),
+		LabelIds: []string{"INBOX"},
 	}).Do()
 	require.NoError(t, err)
 	<-published
@@ -250,7 +254,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	_, err := New(t.Context(), Config{MaxOutstanding: -1, RetryDelay: -1})
-	for _, want := range []string{"Config.Receiver is nil", "Config.Subscription is", "Config.Project is empty", "MaxOutstanding is -1", "RetryDelay is -1ns"} {
+	for _, want := range []string{"Config.Receiver is nil", "Config.Subscription is", "Config.Project is empty",
+		"MaxOutstanding is -1", "RetryDelay is -1ns"} {
 		require.ErrorContains(t, err, want)
 	}
 	w := newWorld(t)

@@ -3,12 +3,15 @@ package attempts
 
 import "time"
 
-// Unattended is the MaxAttempts of a job that nobody enqueues again after it has failed. With the queue's default backoff the job
-// survives eight hours without a provider, a model or a network.
+// Unattended is the MaxAttempts of a job that nobody enqueues again after it has failed. With the queue's default
+// backoff the job survives eight hours without a provider, a model or a network.
 const Unattended = 100
 
-// The bounds of [Busy] and [Held]. With the queue's default budget, a held job lasts more than a year: after a day it is retried
-// every hour, and after two weeks every day.
+// Soon is the wait for a condition that is usually brief.
+const Soon = 5 * time.Second
+
+// The bounds of [Busy] and [Held]. With the queue's default budget, a held job lasts more than a year: after a day it
+// is retried every hour, and after two weeks every day.
 const (
 	firstWait = 5 * time.Millisecond
 	lastWait  = time.Minute
@@ -25,8 +28,8 @@ func Busy(interruptions int) time.Duration {
 	return min(firstWait<<min(interruptions, 16), lastWait)
 }
 
-// Behind returns how long a job waits for other jobs of its message that have not started: not long at first, and then as one that is held,
-// since they may be as well.
+// Behind returns how long a job waits for other jobs of its message that have not started: not long at first, and
+// then as one that is held, since they may be as well.
 func Behind(interruptions int) time.Duration {
 	const soon = 12 // 20 s in all
 	if interruptions < soon {
@@ -35,8 +38,8 @@ func Behind(interruptions int) time.Duration {
 	return Held(interruptions, time.Time{}, time.Time{})
 }
 
-// Held returns how long a job waits that may not start its action now: until the given time or, if that is unknown, a delay that
-// grows with the number of its interruptions.
+// Held returns how long a job waits that may not start its action now: until the given time or, if that is unknown, a
+// delay that grows with the number of its interruptions.
 func Held(interruptions int, until, now time.Time) time.Duration {
 	if wait := until.Sub(now); !until.IsZero() && wait > 0 {
 		return wait
@@ -50,9 +53,9 @@ func Held(interruptions int, until, now time.Time) time.Duration {
 	return min(firstHold<<min(interruptions, 16), lastHold)
 }
 
-// Look returns how long a job waits until it looks again for the result of a call, when the result has been unknown for a time: a
-// sixteenth of that time, at least the first wait and at most a day. With half of the queue's default budget, it looks for more
-// than a year.
+// Look returns how long a job waits until it looks again for the result of a call, when the result has been unknown
+// for a time: a sixteenth of that time, at least the first wait and at most a day. With half of the queue's default
+// budget, it looks for more than a year.
 func Look(first, unknown time.Duration) time.Duration {
 	return max(first, min(unknown/16, longerHold))
 }

@@ -11,66 +11,54 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/bench/contender"
+	"github.com/postroom-go/postroom/internal/bench/figure"
+	"github.com/postroom-go/postroom/internal/bench/machine"
+	"github.com/postroom-go/postroom/internal/bench/postroom"
+	"github.com/postroom-go/postroom/internal/bench/raw"
+	"github.com/postroom-go/postroom/internal/bench/store"
+	"github.com/postroom-go/postroom/internal/bench/workload"
 )
-
-func TestMedianAndPercentiles(t *testing.T) {
-	require.InDelta(t, 2, median([]float64{3, 1, 2}), 0)
-	require.InDelta(t, 2.5, median([]float64{4, 1, 3, 2}), 0)
-	hundred := make([]float64, 100)
-	for i := range hundred {
-		hundred[i] = float64(100 - i)
-	}
-	require.InDelta(t, 50, percentile(hundred, 50), 0)
-	require.InDelta(t, 99, percentile(hundred, 99), 0)
-	require.InDelta(t, 7, percentile([]float64{7}, 99), 0)
-}
-
-func TestNumbersAreRoundedForPeople(t *testing.T) {
-	require.Equal(t, "1,230,000", round3(1_234_567))
-	require.Equal(t, "123", round3(123.4))
-	require.Equal(t, "12.3", round3(12.34))
-	require.Equal(t, "0.57", round2(0.5678))
-	require.Equal(t, "1,000", count(1000))
-	require.Equal(t, "999", count(999))
-}
 
 // Ratios say by how much ours is better, whichever way better is.
 func TestRatiosAreAboveOneWhereOursIsBetter(t *testing.T) {
-	drain, start := Workload{Name: "drain"}, Workload{Name: "latency", Latency: startLatency}
-	figure := func(rate, p50, p99 float64) Figure {
-		return Figure{Rate: rate, Latencies: map[string]Percentiles{startLatency: {p50, p50, p99, 0}}}
+	drain, start := workload.Workload{Name: "drain"}, workload.Workload{Name: "latency", Latency: "start"}
+	measured := func(rate, p50, p99 float64) figure.Figure {
+		return figure.Figure{Rate: rate, Latencies: map[string]figure.Percentiles{"start": {p50, p50, p99, 0}}}
 	}
-	fast := found{cell: &cell{}, figure: figure(200, 200, 400)}
-	slow := found{cell: &cell{}, figure: figure(100, 100, 100)}
+	fast := found{cell: &cell{}, figure: measured(200, 200, 400)}
+	slow := found{cell: &cell{}, figure: measured(100, 100, 100)}
 	require.Equal(t, "2.00", ratio(drain, fast, slow))
 	require.Equal(t, "2.00 / 4.00", ratio(start, slow, fast))
 	require.Equal(t, "–", ratio(drain, fast, found{}))
 }
 
-func rates(values ...float64) []Figure {
-	var figures []Figure
+func rates(values ...float64) []figure.Figure {
+	var figures []figure.Figure
 	for _, v := range values {
-		figures = append(figures, Figure{Rate: v})
+		figures = append(figures, figure.Figure{Rate: v})
 	}
 	return figures
 }
 
 func TestTheBetterVariantAndTheBestPeerAreShown(t *testing.T) {
-	w := Workload{Name: "drain", Title: "drain"}
-	b := &bench{engines: engines("", ""), workloads: []Workload{w}, contenders: []Contender{
-		{Engine: "sqlite", Name: rawName}, {Engine: "sqlite", Name: rawLargeName}, {Engine: "sqlite", Name: ourName},
+	w := workload.Workload{Name: "drain", Title: "drain"}
+	b := &bench{engines: store.Engines("", ""), workloads: []workload.Workload{w}, contenders: []contender.Contender{
+		{Engine: "sqlite", Name: raw.Name}, {Engine: "sqlite", Name: raw.LargeName}, {Engine: "sqlite", Name: postroom.Name},
 		{Engine: "sqlite", Name: "slow", Peer: true},
 		{Engine: "sqlite", Name: "quick", Variant: "10 workers", Peer: true}, {Engine: "sqlite", Name: "quick", Variant: "99 workers", Peer: true},
 	}}
 	for _, c := range []struct {
 		name, variant string
-		rounds        []Figure
+		rounds        []figure.Figure
 	}{
-		{rawName, "", rates(300, 100, 200)}, {rawLargeName, "", rates(400, 400, 1)},
-		{ourName, "", rates(100)}, {"slow", "", rates(10)},
+		{raw.Name, "", rates(300, 100, 200)}, {raw.LargeName, "", rates(400, 400, 1)},
+		{postroom.Name, "", rates(100)}, {"slow", "", rates(10)},
 		{"quick", "10 workers", rates(30, 10, 20)}, {"quick", "99 workers", rates(50, 50, 1)},
 	} {
-		b.cells = append(b.cells, &cell{Engine: "sqlite", Durability: Full, Workload: "drain", Contender: c.name, Variant: c.variant, Rounds: c.rounds})
+		b.cells = append(b.cells, &cell{Engine: "sqlite", Durability: store.Full, Workload: "drain", Contender: c.name,
+			Variant: c.variant, Rounds: c.rounds})
 	}
 	require.Equal(t, `| SQLite | drain |
 | --- | --- |
@@ -82,44 +70,18 @@ func TestTheBetterVariantAndTheBestPeerAreShown(t *testing.T) {
 | **postroom ÷ raw** | 0.50 |
 | **postroom ÷ raw, by 1,000** | 0.25 |
 | **postroom ÷ best peer** | 2.00 (quick) |
-`, b.table("sqlite", Full, "SQLite"))
-}
-
-// A contender that loses jobs, or whose handlers do not run, gets no figure.
-func TestWorkThatWasNotDoneDoesNotCount(t *testing.T) {
-	_, err := drain(t.Context(), &fakeQueue{unfinished: 10, runs: 10, finishes: 9}, 10, 0)
-	require.ErrorContains(t, err, "10 ran and 9 are done")
-	_, err = drain(t.Context(), &fakeQueue{unfinished: 10, runs: 5, finishes: 10}, 10, time.Hour)
-	require.ErrorContains(t, err, "5 ran and 10 are done")
-	_, err = enqueueFrom(1)(t.Context(), &fakeQueue{loses: true}, quickSize())
-	require.ErrorContains(t, err, "100 jobs were enqueued, but 0 are there")
-	figure, err := drain(t.Context(), &fakeQueue{unfinished: 10, runs: 10, finishes: 10}, 10, 0)
-	require.NoError(t, err)
-	require.Positive(t, figure.Rate)
-	_, err = drain(t.Context(), &fakeQueue{unfinished: 12, runs: 12, finishes: 12}, 10, 0)
-	require.NoError(t, err, "two were left when an earlier measurement was cut short")
-	_, err = drain(t.Context(), &fakeQueue{unfinished: 10, runs: 11, finishes: 10}, 10, 0)
-	require.ErrorContains(t, err, "11 ran and 10 are done")
-}
-
-func TestTogetherStopsAtAnErrorAndAtItsLimit(t *testing.T) {
-	boom := errors.New("boom")
-	_, err := together(4, 1000, 0, func(int) error { return boom })
-	require.ErrorIs(t, err, boom)
-	n, err := together(1, 1_000_000_000, time.Microsecond, func(int) error { return nil })
-	require.NoError(t, err)
-	require.Less(t, n, 1_000_000_000)
+`, b.table("sqlite", store.Full, "SQLite"))
 }
 
 func TestAnExpressionThatMatchesNobodyIsAnError(t *testing.T) {
-	b := &bench{engines: engines(t.TempDir(), ""), dir: t.TempDir(), rounds: 1, size: quickSize()}
+	b := &bench{engines: store.Engines(t.TempDir(), ""), dir: t.TempDir(), rounds: 1, size: quickSize()}
 	_, err := b.run(t.Context(), "^nobody$", "")
 	require.ErrorContains(t, err, "sqlite/postroom")
 }
 
 // The whole program, on the engine that needs no server.
 func TestAQuickRunFillsTheReport(t *testing.T) {
-	b := &bench{engines: engines(t.TempDir(), ""), dir: t.TempDir(), rounds: 2, size: quickSize()}
+	b := &bench{engines: store.Engines(t.TempDir(), ""), dir: t.TempDir(), rounds: 2, size: quickSize()}
 	text, err := b.run(t.Context(), "^sqlite/(raw|postroom)", "^(enqueue|drain|write|mixed|paced|latency|claim|limits)")
 	require.NoError(t, err)
 	require.Empty(t, b.failures)
@@ -132,7 +94,7 @@ func TestAQuickRunFillsTheReport(t *testing.T) {
 
 func TestAnInterruptedRunReportsWhatItHas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	all := engines(t.TempDir(), Normal)
+	all := store.Engines(t.TempDir(), store.Normal)
 	all["sqlite"] = &cancelingEngine{Engine: all["sqlite"], cancel: cancel}
 	b := &bench{engines: all, dir: t.TempDir(), rounds: 2, size: quickSize()}
 	text, err := b.run(ctx, "^sqlite/(raw|postroom)$", "^(enqueue-1|drain)$")
@@ -144,13 +106,13 @@ func TestAnInterruptedRunReportsWhatItHas(t *testing.T) {
 
 // A cancelingEngine interrupts the run at the second store that it makes.
 type cancelingEngine struct {
-	Engine
+	store.Engine
 
 	cancel func()
 	made   int
 }
 
-func (e *cancelingEngine) Make(ctx context.Context) (Place, func() error, error) {
+func (e *cancelingEngine) Make(ctx context.Context) (store.Place, func() error, error) {
 	if e.made++; e.made == 2 {
 		e.cancel()
 	}
@@ -183,26 +145,18 @@ func TestAPeerFailsNoQuickRun(t *testing.T) {
 	require.EqualError(t, b.failed(true), "drain: context canceled")
 }
 
-// fakeQueue runs and finishes as many jobs as it is told, whatever there is.
-type fakeQueue struct {
-	Queue
-	unfinished, runs, finishes int
-	loses                      bool
-}
-
-func (f *fakeQueue) Enqueue(context.Context, Payload) error {
-	if !f.loses {
-		f.unfinished++
-	}
-	return nil
-}
-
-func (f *fakeQueue) Unfinished(context.Context) (int, error) { return f.unfinished, nil }
-
-func (f *fakeQueue) Run(_ context.Context, ran func(n int64)) error {
-	for i := range f.runs {
-		ran(int64(i))
-	}
-	f.unfinished -= f.finishes
-	return nil
+func TestMachinesAreReportedBesideTheBestPeer(t *testing.T) {
+	b := &bench{engines: store.Engines("", ""), size: fullSize(), contenders: []contender.Contender{
+		{Engine: "postgres", Name: postroom.Name}, {Engine: "postgres", Name: "River", Peer: true},
+		{Engine: "postgres", Name: "River", Variant: "polling", Peer: true}, {Engine: "postgres", Name: "never measured"},
+	}}
+	b.machines = []machine.Result{{
+		Engine: "postgres", Case: machine.Case{Machines: 4, Work: 5 * time.Millisecond, Delay: time.Millisecond},
+		Trip: 1300 * time.Microsecond,
+		By: map[string][]float64{"postgres/postroom": {3000, 1, 6000}, "postgres/River": {1000},
+			"postgres/River polling": {1500}},
+	}}
+	require.Equal(t, []string{postroom.Name, "River"}, b.machineNames())
+	require.Equal(t, [][]string{{"PostgreSQL", "1ms", "1.30 ms", "5ms", "4", "8,000", "3,000", "1,500 (polling)",
+		"2.00"}}, b.machineRows())
 }

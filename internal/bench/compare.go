@@ -6,34 +6,48 @@ import (
 	"fmt"
 	"log"
 	"slices"
+
+	"github.com/postroom-go/postroom/internal/bench/contender"
+	"github.com/postroom-go/postroom/internal/bench/figure"
+	"github.com/postroom-go/postroom/internal/bench/machine"
+	"github.com/postroom-go/postroom/internal/bench/postroom"
+	"github.com/postroom-go/postroom/internal/bench/store"
+	"github.com/postroom-go/postroom/internal/bench/workload"
 )
 
 // A cell is one value of a table, with the measurements of all rounds.
 type cell struct {
 	Engine, Contender, Variant, Workload string
-	Durability                           Durability
-	Rounds                               []Figure
+	Durability                           store.Durability
+	Rounds                               []figure.Figure
 }
 
-func (c *cell) median() Figure { return medianFigure(c.Rounds) }
+func (c *cell) median() figure.Figure { return figure.MedianOf(c.Rounds) }
+
+// A size is how much is measured: by the workloads, by machines, and of our queue alone.
+type size struct {
+	workload.Size
+	Machines machine.Size
+	Postroom postroom.Size
+}
+
+func fullSize() size { return size{workload.FullSize(), machine.FullSize(), postroom.FullSize()} }
+
+func quickSize() size { return size{workload.QuickSize(), machine.QuickSize(), postroom.QuickSize()} }
 
 // A bench is one run of this program.
 type bench struct {
-	engines    map[string]Engine
-	contenders []Contender
-	workloads  []Workload
+	engines    map[string]store.Engine
+	contenders []contender.Contender
+	workloads  []workload.Workload
 	dir        string // for files, on the disk that is measured
 	rounds     int
-	size       *Size
+	size       size
 
-	cells       []*cell
-	claims      []claimResult
-	limits      []limitResult
-	machines    []machineResult
-	limitDrains []limitDrainResult
-	memory      []memoryResult
-	idle        []idleResult
-	failures    []error
+	cells    []*cell
+	machines []machine.Result
+	ours     postroom.Results
+	failures []error
 }
 
 func (b *bench) failf(format string, args ...any) {
@@ -67,12 +81,12 @@ func (b *bench) compare(ctx context.Context, name string) {
 	}
 }
 
-func (b *bench) compareAt(ctx context.Context, name string, durability Durability, w Workload) {
+func (b *bench) compareAt(ctx context.Context, name string, durability store.Durability, w workload.Workload) {
 	var starters []*starter
 	for _, c := range b.contenders {
 		if c.Engine == name && c.Groups&w.Group != 0 {
 			starters = append(starters, &starter{
-				contender: c, engine: b.engines[name], durability: durability, workload: w, size: b.size,
+				contender: c, engine: b.engines[name], durability: durability, workload: w, size: &b.size.Size,
 				cell: &cell{Engine: name, Contender: c.Name, Variant: c.Variant, Workload: w.Name, Durability: durability},
 			})
 		}
@@ -82,7 +96,7 @@ func (b *bench) compareAt(ctx context.Context, name string, durability Durabilit
 			if s.out || ctx.Err() != nil {
 				continue
 			}
-			figure, err := s.round(ctx)
+			measured, err := s.round(ctx)
 			if err != nil {
 				s.out = true
 				if s.contender.Peer {
@@ -93,8 +107,8 @@ func (b *bench) compareAt(ctx context.Context, name string, durability Durabilit
 				}
 				continue
 			}
-			log.Printf("%s %s %s round %d: %s", w.Name, durability, &s.contender, round+1, figure)
-			s.cell.Rounds = append(s.cell.Rounds, figure)
+			log.Printf("%s %s %s round %d: %s", w.Name, durability, &s.contender, round+1, measured)
+			s.cell.Rounds = append(s.cell.Rounds, measured)
 		}
 	}
 	for _, s := range starters {
@@ -109,35 +123,37 @@ func (b *bench) compareAt(ctx context.Context, name string, durability Durabilit
 
 // A starter is a contender in one workload, with its store.
 type starter struct {
-	contender  Contender
-	engine     Engine
-	durability Durability
-	workload   Workload
-	size       *Size
+	contender  contender.Contender
+	engine     store.Engine
+	durability store.Durability
+	workload   workload.Workload
+	size       *workload.Size
 	cell       *cell
 	out        bool // it failed, or cannot do this
 
-	place  Place
-	queue  Queue // nil where the contender is elsewhere
+	place  store.Place
+	queue  contender.Queue // nil where the contender is elsewhere
 	remove func() error
 }
 
-func (s *starter) round(ctx context.Context) (Figure, error) {
+func (s *starter) round(ctx context.Context) (figure.Figure, error) {
 	if s.remove == nil {
 		if err := s.open(ctx); err != nil {
-			return Figure{}, errors.Join(err, s.close())
+			return figure.Figure{}, errors.Join(err, s.close())
 		}
 	}
-	figure, err := s.measure(ctx)
+	measured, err := s.measure(ctx)
 	if s.workload.Staged == nil {
 		err = errors.Join(err, s.close())
 	}
-	return figure, err
+	return measured, err
 }
 
-func (s *starter) measure(ctx context.Context) (Figure, error) {
+func (s *starter) measure(ctx context.Context) (figure.Figure, error) {
 	if s.contender.Elsewhere != nil {
-		return s.contender.Elsewhere.round(ctx, errand{Contender: s.contender.String(), Workload: s.workload.Name, Place: s.place, Size: s.size})
+		e := errand{Contender: s.contender.String(), Workload: s.workload.Name,
+			Place: s.place, Size: s.size}
+		return e.ask(ctx, s.contender.Elsewhere)
 	}
 	return s.workload.Measure(ctx, s.queue, s.size)
 }
@@ -148,7 +164,10 @@ func (s *starter) open(ctx context.Context) (err error) {
 	}
 	s.place.Durability, s.place.Retain = s.durability, s.workload.Retain
 	if s.contender.Elsewhere != nil {
-		return s.contender.Elsewhere.stage(ctx, errand{Contender: s.contender.String(), Workload: s.workload.Name, Place: s.place, Size: s.size})
+		e := errand{Contender: s.contender.String(), Workload: s.workload.Name,
+			Place: s.place, Size: s.size, Stage: true}
+		_, err := e.ask(ctx, s.contender.Elsewhere)
+		return err
 	}
 	queue, err := s.contender.Open(ctx, s.place)
 	if err != nil {

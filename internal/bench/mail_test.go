@@ -117,13 +117,15 @@ func readGoMessage(raw []byte) (found mailRead, err error) {
 // mails are the messages that are read: one of text, a newsletter, and one with a file.
 func mails(t testing.TB) map[string][]byte {
 	t.Helper()
-	from, to := []mime.Address{{Name: "J\u00fcrgen", Email: "juergen@example.com"}}, []mime.Address{{Name: "Bob", Email: "bob@example.org"}}
+	from, to := []mime.Address{{Name: "J\u00fcrgen", Email: "juergen@example.com"}},
+		[]mime.Address{{Name: "Bob", Email: "bob@example.org"}}
 	paragraph := "The rates for the next year are as we discussed, and the café is open.\n"
 	built := map[string]mime.Outgoing{
 		"text of 2 KB":        {Text: strings.Repeat(paragraph, 28)},
 		"newsletter of 60 KB": {Text: strings.Repeat(paragraph, 120), HTML: strings.Repeat("<tr><td style=\"color:#333\">"+paragraph+"</td></tr>\n", 500)},
 		"file of 5 MB": {
-			Text: paragraph, Attachments: []mime.Attachment{{Filename: "r\u00e9sum\u00e9.pdf", ContentType: "application/pdf", Content: make([]byte, 5<<20)}},
+			Text: paragraph, Attachments: []mime.Attachment{{Filename: "r\u00e9sum\u00e9.pdf", ContentType: "application/pdf",
+				Content: make([]byte, 5<<20)}},
 		},
 	}
 	raws := map[string][]byte{}

@@ -6,7 +6,8 @@
 //
 // If it is interrupted, it writes the results so far, and fails.
 //
-// A contender is one file that implements [Queue]; a workload is one function from a Queue to a [Figure].
+// A contender is one file that implements [contender.Queue]; a workload is one function from a Queue to a
+// [figure.Figure].
 package main
 
 import (
@@ -21,6 +22,15 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/postroom-go/postroom/internal/bench/child"
+	"github.com/postroom-go/postroom/internal/bench/contender"
+	"github.com/postroom-go/postroom/internal/bench/machine"
+	"github.com/postroom-go/postroom/internal/bench/peers"
+	"github.com/postroom-go/postroom/internal/bench/postroom"
+	"github.com/postroom-go/postroom/internal/bench/raw"
+	"github.com/postroom-go/postroom/internal/bench/store"
+	"github.com/postroom-go/postroom/internal/bench/workload"
 )
 
 func main() {
@@ -34,14 +44,16 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) > 2 && args[0] == childArg {
+	if len(args) > 2 && args[0] == child.Arg {
 		return runChild(ctx, args[1], args[2:])
 	}
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	quick := flags.Bool("quick", false, "measure one round of very few jobs, to see whether everything works")
-	only := flags.String("only", "", "measure contenders whose engine/name matches this expression, as '^sqlite/(raw|postroom)'")
-	workload := flags.String("workload", "", "measure workloads whose name matches this expression, as '^drain'")
-	durability := flags.String("durability", "", "measure SQLite with this durability alone: NORMAL or FULL; default: both")
+	only := flags.String("only", "",
+		"measure contenders whose engine/name matches this expression, as '^sqlite/(raw|postroom)'")
+	work := flags.String("workload", "", "measure workloads whose name matches this expression, as '^drain'")
+	durability := flags.String("durability", "",
+		"measure SQLite with this durability alone: NORMAL or FULL; default: both")
 	rounds := flags.Int("rounds", 5, "how many times each is measured; the medians are reported")
 	limit := flags.Duration("limit", 5*time.Second, "cut a measurement short after this; what was done by then counts")
 	dir := flags.String("dir", os.TempDir(), "folder for the files, on the disk to be measured")
@@ -49,20 +61,20 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	switch Durability(*durability) {
-	case "", Normal, Full:
+	switch store.Durability(*durability) {
+	case "", store.Normal, store.Full:
 	default:
 		return fmt.Errorf("-durability is %q; it must be NORMAL or FULL", *durability)
 	}
-	b := &bench{engines: engines(*dir, Durability(*durability)), dir: *dir, rounds: *rounds, size: fullSize()}
-	b.size.Limit = *limit
+	b := &bench{engines: store.Engines(*dir, store.Durability(*durability)), dir: *dir, rounds: *rounds, size: fullSize()}
+	b.size.Limit, b.size.Postroom.Limit = *limit, *limit
 	if *quick {
 		b.rounds, b.size = 1, quickSize()
 	}
 	if b.rounds < 1 {
 		return fmt.Errorf("-rounds is %d; it must be at least 1", b.rounds)
 	}
-	text, err := b.run(ctx, *only, *workload)
+	text, err := b.run(ctx, *only, *work)
 	if err != nil {
 		return err
 	}
@@ -75,18 +87,20 @@ func run(ctx context.Context, args []string) error {
 }
 
 // run measures and returns the report. Failures are in b.failures, and missing in the report.
-func (b *bench) run(ctx context.Context, only, workload string) (_ string, err error) {
-	defer func() { err = errors.Join(err, riverSQLite.remove()) }()
+func (b *bench) run(ctx context.Context, only, work string) (_ string, err error) {
+	defer func() { err = errors.Join(err, removePrograms()) }()
 	chosen, err := regexp.Compile(only)
 	if err != nil {
 		return "", fmt.Errorf("-only: %w", err)
 	}
-	wanted, err := regexp.Compile(workload)
+	wanted, err := regexp.Compile(work)
 	if err != nil {
 		return "", fmt.Errorf("-workload: %w", err)
 	}
-	b.contenders = slices.DeleteFunc(contenders(), func(c Contender) bool { return !chosen.MatchString(c.String()) })
-	b.workloads = slices.DeleteFunc(workloads(), func(w Workload) bool { return !wanted.MatchString(w.Name) })
+	b.contenders = slices.DeleteFunc(contenders(), func(c contender.Contender) bool {
+		return !chosen.MatchString(c.String())
+	})
+	b.workloads = slices.DeleteFunc(workload.All(), func(w workload.Workload) bool { return !wanted.MatchString(w.Name) })
 	names := b.engineNames()
 	if len(names) == 0 {
 		return "", fmt.Errorf("no contender matches -only %q; there are %v", only, contenderNames())
@@ -99,7 +113,7 @@ func (b *bench) run(ctx context.Context, only, workload string) (_ string, err e
 	if b.rounds == 1 {
 		spend /= 10
 	}
-	machine, err := describeMachine(b.dir, spend)
+	on, err := describeHost(b.dir, spend)
 	if err != nil {
 		return "", err
 	}
@@ -107,40 +121,40 @@ func (b *bench) run(ctx context.Context, only, workload string) (_ string, err e
 	for _, name := range names {
 		b.compare(ctx, name)
 	}
-	b.measureMachines(ctx, wanted)
-	b.measureGrowth(ctx, wanted)
+	machines := machine.Bench{Engines: b.engines, Contenders: b.contenders, Dir: b.dir, Rounds: b.rounds,
+		Size: b.size.Machines, Failf: b.failf}
+	b.machines = machines.Measure(ctx, wanted)
+	b.measureOurs(ctx, wanted)
 	if ctx.Err() != nil {
 		b.failf("the run was interrupted: what is missing above was not measured")
 	}
-	return b.report(machine, about, versions(ctx)), nil
+	return b.report(on, about, versions(ctx)), nil
 }
 
-// measureGrowth is for our queue alone.
-func (b *bench) measureGrowth(ctx context.Context, wanted *regexp.Regexp) {
-	cases := slices.DeleteFunc(claimCases(), func(c claimCase) bool { return !wanted.MatchString(c.Name) })
-	limits := slices.DeleteFunc(limitCases(), func(c limitCase) bool { return !wanted.MatchString(c.Name) })
-	for i := range b.contenders {
-		c := &b.contenders[i]
-		if c.Name != ourName {
-			continue
-		}
-		b.measureClaims(ctx, c, cases)
-		b.measureLimits(ctx, c, limits)
-		b.measureLimitDrains(ctx, c, wanted)
-		if c.Engine != "sqlite" {
-			continue
-		}
-		if wanted.MatchString("memory") {
-			if err := b.measureMemory(ctx, c); err != nil {
-				b.failf("memory: %w", err)
-			}
-		}
-		if wanted.MatchString("idle") {
-			if err := b.measureIdle(ctx, c); err != nil {
-				b.failf("idle: %w", err)
-			}
+// measureOurs is for our queue alone.
+func (b *bench) measureOurs(ctx context.Context, wanted *regexp.Regexp) {
+	for _, c := range b.contenders {
+		if c.Name == postroom.Name {
+			ours := postroom.Bench{Name: c.Engine, Engine: b.engines[c.Engine], Rounds: b.rounds, Size: b.size.Postroom,
+				Failf: b.failf}
+			ours.Measure(ctx, wanted, &b.ours)
 		}
 	}
+}
+
+func contenders() []contender.Contender {
+	return slices.Concat(raw.All(), postroom.All(), peers.All())
+}
+
+// removePrograms deletes the programs that were built for contenders elsewhere.
+func removePrograms() error {
+	var errs []error
+	for _, c := range contenders() {
+		if c.Elsewhere != nil {
+			errs = append(errs, c.Elsewhere.Remove())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (b *bench) engineNames() []string {

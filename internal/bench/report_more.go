@@ -5,16 +5,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/postroom-go/postroom/internal/bench/contender"
+	"github.com/postroom-go/postroom/internal/bench/figure"
+	"github.com/postroom-go/postroom/internal/bench/machine"
+	"github.com/postroom-go/postroom/internal/bench/postroom"
+	"github.com/postroom-go/postroom/internal/bench/store"
+	"github.com/postroom-go/postroom/internal/bench/workload"
 )
 
 // A latencyColumn is one latency of a workload.
 type latencyColumn struct {
-	workload Workload
+	workload workload.Workload
 	name     string
 }
 
 // latencyTable has a row for each contender, with the percentiles of every latency that was measured.
-func (b *bench) latencyTable(engine string, durability Durability, title string) string {
+func (b *bench) latencyTable(engine string, durability store.Durability, title string) string {
 	var columns []latencyColumn
 	header := []string{title}
 	for _, w := range b.workloads {
@@ -44,7 +51,7 @@ func (b *bench) latencyTable(engine string, durability Durability, title string)
 	return markdown(rows)
 }
 
-func (b *bench) hasCells(engine string, durability Durability, w Workload) bool {
+func (b *bench) hasCells(engine string, durability store.Durability, w workload.Workload) bool {
 	return slices.ContainsFunc(b.cells, func(c *cell) bool {
 		return c.Engine == engine && c.Durability == durability && c.Workload == w.Name
 	})
@@ -63,7 +70,9 @@ func (b *bench) machineNames() []string {
 	var names []string
 	for i := range b.contenders {
 		c := &b.contenders[i]
-		if slices.ContainsFunc(b.machines, func(r machineResult) bool { return len(r.By[c.String()]) > 0 }) && !slices.Contains(names, c.Name) {
+		if slices.ContainsFunc(b.machines, func(r machine.Result) bool {
+			return len(r.By[c.String()]) > 0
+		}) && !slices.Contains(names, c.Name) {
 			names = append(names, c.Name)
 		}
 	}
@@ -78,25 +87,26 @@ func (b *bench) machineRows() [][]string {
 		r := &b.machines[i]
 		work, possible := "nothing", "–"
 		if r.Case.Work > 0 {
-			work, possible = r.Case.Work.String(), count(r.Case.possible(&b.size.Machines))
+			work, possible = r.Case.Work.String(), figure.Count(r.Case.Possible(&b.size.Machines))
 		}
 		trip := "–"
 		if r.Trip > 0 {
-			trip = round2(milliseconds(r.Trip)) + " ms"
+			trip = figure.Round2(figure.Milliseconds(r.Trip)) + " ms"
 		}
-		row := []string{b.engines[r.Engine].Title(), r.Case.Delay.String(), trip, work, strconv.Itoa(r.Case.Machines), possible}
+		row := []string{b.engines[r.Engine].Title(), r.Case.Delay.String(), trip, work,
+			strconv.Itoa(r.Case.Machines), possible}
 		var ours, peer float64
 		for _, name := range b.machineNames() {
 			rate, best := b.bestMachine(r, name)
 			text := "–"
 			if best != nil {
-				text = round3(rate)
+				text = figure.Round3(rate)
 				if best.Variant != "" {
 					text += " (" + best.Variant + ")"
 				}
 			}
 			switch {
-			case name == ourName:
+			case name == postroom.Name:
 				ours = rate
 			case best != nil && best.Peer:
 				peer = max(peer, rate)
@@ -105,7 +115,7 @@ func (b *bench) machineRows() [][]string {
 		}
 		relation := "–"
 		if ours > 0 && peer > 0 {
-			relation = round2(ours / peer)
+			relation = figure.Round2(ours / peer)
 		}
 		rows = append(rows, append(row, relation))
 	}
@@ -113,11 +123,12 @@ func (b *bench) machineRows() [][]string {
 }
 
 // bestMachine is the better of a contender's variants.
-func (b *bench) bestMachine(r *machineResult, name string) (rate float64, best *Contender) {
+func (b *bench) bestMachine(r *machine.Result, name string) (rate float64, best *contender.Contender) {
 	for i := range b.contenders {
 		c := &b.contenders[i]
-		if rates := r.By[c.String()]; c.Engine == r.Engine && c.Name == name && len(rates) > 0 && median(rates) > rate {
-			rate, best = median(rates), c
+		rates := r.By[c.String()]
+		if c.Engine == r.Engine && c.Name == name && len(rates) > 0 && figure.Median(rates) > rate {
+			rate, best = figure.Median(rates), c
 		}
 	}
 	return rate, best
@@ -125,9 +136,9 @@ func (b *bench) bestMachine(r *machineResult, name string) (rate float64, best *
 
 func (b *bench) limitDrainRows() [][]string {
 	var rows [][]string
-	for i := range b.limitDrains {
-		r := &b.limitDrains[i]
-		rows = append(rows, []string{b.engines[r.Engine].Title(), r.title(&b.size.Limits), round3(median(r.Rates))})
+	for i := range b.ours.Drains {
+		r := &b.ours.Drains[i]
+		rows = append(rows, []string{b.engines[r.Engine].Title(), r.Store, figure.Round3(figure.Median(r.Rates))})
 	}
 	return rows
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NewTab opens a tab of a headless Chromium that is closed at the end of the test, or after two minutes. Without Chromium the
-// test is skipped, except under CI, where it fails.
+// NewTab opens a tab of a headless Chromium that is closed at the end of the test, or after two minutes. Without
+// Chromium the test is skipped, except under CI, where it fails.
 func NewTab(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],

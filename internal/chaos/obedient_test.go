@@ -17,35 +17,39 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
 const (
 	// attackMails are the attacks that package safety has.
 	attackMails = "../../safety/testdata"
-	// injections is a collection of attacks, and of mails to put them into, that is not part of the repository.
-	injections = "../../../shared/corpora/04-prompt-injection"
 
 	thief = "thief@evil.example"
 )
 
+// injections is a collection of attacks, and of mails to put them into, that is not part of the repository.
+var injections = corpora.Path("04-prompt-injection")
+
 // What the model may do of each in a day.
 const (
-	mostHidden  = 6 // taken out of the inbox
+	mostHidden  = 4 // taken out of the inbox
 	mostLabeled = 5
 )
 
-var obedience = safety.Policy{ModelFree: mostHidden, ModelShare: 0.001, Caps: []safety.Cap{{
+var obedience = safety.Policy{ModelFree: mostHidden, ModelShare: 0.001, Caps: []limits.Cap{{
 	Actions: []postroom.ActionType{
-		postroom.ApplyLabel, postroom.RemoveLabel, postroom.MarkRead, postroom.MarkUnread, postroom.Star, postroom.Unstar, postroom.Restore,
+		postroom.ApplyLabel, postroom.RemoveLabel, postroom.MarkRead, postroom.MarkUnread, postroom.Star, postroom.Unstar,
+		postroom.Restore,
 	},
 	Source: postroom.SourceModel, Most: mostLabeled, Window: 24 * time.Hour,
 }}}
 
-// TestWhatAnObedientModelDoesIsUndone: attacks come in by mail, a model does what they say, and what the gate lets pass is carried out
-// at Gmail. Nothing is sent or lost, no label appears, no more is done than the caps say, and after all is undone every message
-// has the labels that it came with.
+// TestWhatAnObedientModelDoesIsUndone: attacks come in by mail, a model does what they say, and what the gate lets
+// pass is carried out at Gmail. Nothing is sent or lost, no label appears, no more is done than the caps say, and
+// after all is undone every message has the labels that it came with.
 func TestWhatAnObedientModelDoesIsUndone(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
 		s := sizeOf(t, once)
@@ -81,8 +85,8 @@ func (o *obedient) keepFromModels(name string) {
 	}))
 }
 
-// deliverAttacks delivers the attacks of the repository, and those of the collection if it is there, to a mailbox whose owner has a
-// thief among the correspondents.
+// deliverAttacks delivers the attacks of the repository, and those of the collection if it is there, to a mailbox
+// whose owner has a thief among the correspondents.
 func (o *obedient) deliverAttacks() {
 	_, err := o.server.Account(o.Context(), thief)
 	require.NoError(o, err)
@@ -96,12 +100,15 @@ func (o *obedient) deliverAttacks() {
 	}
 	lines, err := os.ReadFile(filepath.Join(attackMails, "attacks.txt"))
 	require.NoError(o, err)
-	unsigned := strings.ReplaceAll(string(lines), "needs_approval", `needs\u005fapproval`) // which the signs of an attack do not show
+	// which the signs of an attack do not show
+	unsigned := strings.ReplaceAll(string(lines), "needs_approval", `needs\u005fapproval`)
 	bodies := slices.Collect(strings.Lines(string(lines) + unsigned))
 	for i, body := range append(bodies, o.collected()...) {
-		o.deliverRaw(fmt.Appendf(nil, "From: Mallory <mallory%d@evil.example>\r\nTo: %s\r\nSubject: attack %d\r\nMessage-ID: <%d@evil.example>\r\n"+
-			"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n%s\r\n",
-			i, o.mailboxes[0].account.Email(), i, i, strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\n", "\r\n")))
+		o.deliverRaw(
+			fmt.Appendf(nil,
+				"From: Mallory <mallory%d@evil.example>\r\nTo: %s\r\nSubject: attack %d\r\nMessage-ID: <%d@evil.example>\r\n"+
+					"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n%s\r\n",
+				i, o.mailboxes[0].account.Email(), i, i, strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\n", "\r\n")))
 	}
 }
 
@@ -168,7 +175,8 @@ func (o *obedient) check(before map[string][]string) {
 	for _, a := range o.everyAction() {
 		tried[a.Type]++
 		if a.State != postroom.ActionCompleted || a.Type == postroom.None {
-			require.Contains(o, []postroom.ActionState{postroom.ActionPendingApproval, postroom.ActionCompleted, postroom.ActionFailed}, a.State)
+			require.Contains(o, []postroom.ActionState{postroom.ActionPendingApproval, postroom.ActionCompleted,
+				postroom.ActionFailed, postroom.ActionCanceled}, a.State)
 			continue
 		}
 		kind, _ := o.office.gmail.Kinds.Kind(a.Type)
@@ -184,7 +192,8 @@ func (o *obedient) check(before map[string][]string) {
 	}
 	require.Equal(o, mostHidden, hidden)
 	require.Equal(o, mostLabeled, labeled)
-	for _, t := range []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply, postroom.Trash, postroom.Archive, postroom.Star} {
+	for _, t := range []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply, postroom.Trash,
+		postroom.Archive, postroom.Star} {
 		require.Positive(o, tried[t], "the model has tried %s", t)
 	}
 	o.Logf("%d mails: %d taken out of the inbox, %d changed otherwise; tried %v", len(before), hidden, labeled, tried)
@@ -211,7 +220,8 @@ func (o *obedient) undoAll() {
 		require.NoError(o, err)
 	}
 	o.settle()
-	counts, err := o.office.queue.Counts(o.Context(), queue.Filter{Types: []string{string(gmail.JobUnsnooze)}, States: []queue.State{queue.StateQueued}})
+	counts, err := o.office.queue.Counts(o.Context(), queue.Filter{Types: []string{string(gmail.JobUnsnooze)},
+		States: []queue.State{queue.StateQueued}})
 	require.NoError(o, err)
 	require.Zero(o, counts[queue.StateQueued], "nothing wakes what is awake")
 }

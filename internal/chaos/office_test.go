@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/mime"
@@ -32,8 +33,8 @@ import (
 // topic is where Gmail publishes changes.
 const topic = "projects/postroom/topics/gmail"
 
-// How long a call may take, and Gmail until it shows what was sent. A worker that is killed after it has announced a sending
-// keeps its successor waiting for both.
+// How long a call may take, and Gmail until it shows what was sent. A worker that is killed after it has announced a
+// sending keeps its successor waiting for both.
 const (
 	callTimeout = 5 * time.Second
 	settle      = 5 * time.Second
@@ -75,7 +76,7 @@ type office struct {
 	rules  *rulestore.Store
 	engine *rules.Engine
 	ledger *safety.Ledger
-	drafts *gmail.Drafts
+	drafts *outbox.Drafts
 	undoer *undo.Undoer
 
 	gmail      gmail.Config
@@ -97,12 +98,13 @@ func open(ctx context.Context, p place, transport http.RoundTripper) (o *office,
 			err = errors.Join(err, o.db.Close())
 		}
 	}()
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, rulestore.Migrate, safety.Migrate, migrateArrivals} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, rulestore.Migrate,
+		safety.Migrate, migrateArrivals} {
 		if err := migrate(ctx, o.db); err != nil {
 			return nil, err
 		}
 	}
-	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: outbox.Kinds()})
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +129,8 @@ func (o *office) openStores(p place, kinds *postroom.Kinds) (err error) {
 	if o.rules, err = rulestore.New(rulestore.Config{DB: o.db, Kinds: kinds}); err != nil {
 		return err
 	}
-	o.ledger, err = safety.NewLedger(safety.Config{DB: o.db, Kinds: kinds, Rules: o.rules, Labels: o.mail, Policy: p.policy(), Execute: o.execute})
+	o.ledger, err = safety.NewLedger(safety.Config{DB: o.db, Kinds: kinds, Rules: o.rules, Labels: o.mail,
+		Policy: p.policy(), Execute: o.execute})
 	if err != nil {
 		return err
 	}
@@ -170,13 +173,13 @@ func (o *office) connect(endpoint string, transport http.RoundTripper, kinds *po
 	if err != nil {
 		return err
 	}
-	outbox, err := gmail.NewOutbox(gmail.OutboxConfig{
+	sends, err := outbox.New(outbox.Config{
 		Store: o.mail, Clients: clients, Ledger: o.ledger, RecipientsDay: 1 << 30, Settle: settle,
 	})
 	if err != nil {
 		return err
 	}
-	if o.drafts, err = gmail.NewDrafts(gmail.DraftsConfig{Store: o.mail, Clients: clients, Settle: settle}); err != nil {
+	if o.drafts, err = outbox.NewDrafts(outbox.DraftsConfig{Store: o.mail, Clients: clients, Settle: settle}); err != nil {
 		return err
 	}
 	mailbox, err := gmail.NewMailbox(gmail.MailboxConfig{Store: o.mail, Clients: clients})
@@ -184,7 +187,8 @@ func (o *office) connect(endpoint string, transport http.RoundTripper, kinds *po
 		return err
 	}
 	o.gmail = gmail.Config{
-		Store: o.mail, Clients: clients, Ledger: o.ledger, Kinds: kinds, Outbox: outbox, Decide: o.decide, Confirm: o.engine.Confirm, OnMessage: o.arrived,
+		Store: o.mail, Clients: clients, Ledger: o.ledger, Kinds: kinds, Outbox: sends, Decide: o.decide,
+		Confirm: o.engine.Confirm, OnMessage: o.arrived,
 		Topic: topic, SpamAndTrash: true, PageSize: 20, Logger: silent,
 	}
 	o.undo = undo.Config{Queue: o.queue, Ledger: o.ledger, Mailbox: mailbox, Kinds: kinds}
@@ -195,7 +199,9 @@ func (o *office) connect(endpoint string, transport http.RoundTripper, kinds *po
 func migrateArrivals(ctx context.Context, db queue.DB) error {
 	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		// No key: an arrival that is noted twice must be seen.
-		_, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS arrivals (account_id TEXT NOT NULL, provider_id TEXT NOT NULL)")
+		_,
+			err := tx.ExecContext(ctx,
+			"CREATE TABLE IF NOT EXISTS arrivals (account_id TEXT NOT NULL, provider_id TEXT NOT NULL)")
 		return err
 	})
 }
@@ -227,7 +233,8 @@ func (o *office) arrived(ctx context.Context, tx queue.Tx, m *postroom.Message) 
 }
 
 func noteArrival(ctx context.Context, tx queue.Tx, m *postroom.Message) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO arrivals (account_id, provider_id) VALUES ($1, $2)", m.AccountID, m.ProviderID)
+	_, err := tx.ExecContext(ctx, "INSERT INTO arrivals (account_id, provider_id) VALUES ($1, $2)",
+		m.AccountID, m.ProviderID)
 	return err
 }
 
@@ -238,7 +245,8 @@ const sendLetter queue.Type[letter] = "letter"
 
 func (o *office) sendLetter(ctx context.Context, w *queue.Work[letter]) error {
 	l := w.Payload
-	_, err := o.drafts.Create(ctx, l.AccountID, l.Subject, gmail.DraftContent{To: []mime.Address{{Email: l.To}}, Subject: l.Subject, Text: "Hello."})
+	_, err := o.drafts.Create(ctx, l.AccountID, l.Subject, outbox.DraftContent{To: []mime.Address{{Email: l.To}},
+		Subject: l.Subject, Text: "Hello."})
 	if err == nil {
 		_, err = o.drafts.Send(ctx, l.AccountID, l.Subject)
 	}

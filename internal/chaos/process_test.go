@@ -24,8 +24,8 @@ const workEnv = "POSTROOM_TEST_CHAOS_TARGET"
 // Orders are what a worker is told.
 type orders struct {
 	Place place
-	// StopAt is the call at which the worker stops, says so, and waits for its end: "before messages.send" or "after messages.send",
-	// by what the path of the request ends with. Empty: it works on.
+	// StopAt is the call at which the worker stops, says so, and waits for its end: "before messages.send" or "after
+	// messages.send", by what the path of the request ends with. Empty: it works on.
 	StopAt string
 	// Lease is how long its jobs are its own after its end.
 	Lease time.Duration
@@ -95,7 +95,8 @@ const stopped = "stopped"
 
 func (t *teller) pass(when string, r *http.Request) {
 	point := when + " " + r.URL.Path
-	if t.stopAt != "" && strings.HasPrefix(t.stopAt, when) && strings.HasSuffix(point, strings.TrimPrefix(t.stopAt, when+" ")) {
+	if t.stopAt != "" && strings.HasPrefix(t.stopAt, when) &&
+		strings.HasSuffix(point, strings.TrimPrefix(t.stopAt, when+" ")) {
 		say(stopped, point)
 		select {} // until it is killed
 	}
@@ -153,8 +154,9 @@ func (w *worker) kill() error {
 // idle is how long a worker says nothing when it has nothing to do, or waits for the time of a job.
 const idle = 250 * time.Millisecond
 
-// workAndKill lets a worker work until it has said so many lines, or has nothing to say, and kills it. It calls meanwhile after each
-// line, and whenever the worker is idle; as long as that returns true, the worker gets more time.
+// workAndKill lets a worker work until it has said so many lines, or has nothing to say, and kills it. It calls
+// meanwhile after each line, and whenever the worker is idle; as long as that returns true, the worker gets more
+// time.
 func workAndKill(o orders, lines int, meanwhile func() (more bool)) error {
 	w, err := start(o)
 	if err != nil {

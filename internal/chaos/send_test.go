@@ -11,10 +11,11 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/outbox"
 )
 
-// TestSentOnceWhereverTheWorkerIsKilled: a worker is killed just before or just after each call that sends something, so that
-// Gmail has sent it or not, and nobody has heard. Everything arrives once.
+// TestSentOnceWhereverTheWorkerIsKilled: a worker is killed just before or just after each call that sends something,
+// so that Gmail has sent it or not, and nobody has heard. Everything arrives once.
 func TestSentOnceWhereverTheWorkerIsKilled(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
 		s := sizeOf(t, once)
@@ -54,7 +55,7 @@ func (k *killing) sorted(action postroom.ActionType) (jobType string) {
 	prefix := map[postroom.ActionType]string{postroom.AutoReply: "Re: ", postroom.Forward: "Fwd: "}
 	k.subjects = append(k.subjects, prefix[action]+msg.subject)
 	k.enqueue(gmail.NewIngestJob(m.id, msg.id))
-	return string(gmail.JobOutboundSend)
+	return string(outbox.JobSend)
 }
 
 // letter begins the way of a draft that is made and sent.
@@ -65,7 +66,8 @@ func (k *killing) letter() (jobType string) {
 	return string(sendLetter)
 }
 
-// killAt kills a worker when it comes to the call, on its way to the end of the job. Its jobs are left to the end of the test.
+// killAt kills a worker when it comes to the call, on its way to the end of the job. Its jobs are left to the end of
+// the test.
 func (k *killing) killAt(call, jobType string) {
 	k.Helper()
 	w, err := start(orders{Place: k.place, StopAt: call, Lease: time.Hour})

@@ -16,11 +16,11 @@ import (
 const (
 	// messagesEnv names the environment variable with the number of messages. Without it the tests are small.
 	messagesEnv = "POSTROOM_TEST_CHAOS"
-	// seedEnv names the environment variable with the first seed. Without it small tests begin with the seed 1, and others with a new one
-	// each time.
+	// seedEnv names the environment variable with the first seed. Without it small tests begin with the seed 1, and
+	// others with a new one each time.
 	seedEnv = "POSTROOM_TEST_SEED"
-	// seedsEnv names the environment variable with the number of seeds of those tests that take several. Without it they take three when
-	// they are small, and one if the first is given, which repeats it.
+	// seedsEnv names the environment variable with the number of seeds of those tests that take several. Without it they
+	// take three when they are small, and one if the first is given, which repeats it.
 	seedsEnv = "POSTROOM_TEST_SEEDS"
 
 	messagesOfMailbox = 200 // when there are many
@@ -79,8 +79,8 @@ func seedsOf(t *testing.T, large int) int {
 	return smallSeeds
 }
 
-// eachSeed runs the test on each database with several seeds, one after the other. The log of one that fails says how to repeat it, as far
-// as the times at which processes are killed allow.
+// eachSeed runs the test on each database with several seeds, one after the other. The log of one that fails says how
+// to repeat it, as far as the times at which processes are killed allow.
 func eachSeed(t *testing.T, s size, seeds int, fn func(t *testing.T, database string, s size)) {
 	t.Parallel() // most of it waits
 	for name, database := range databases {

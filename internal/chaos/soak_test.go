@@ -17,9 +17,10 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// TestEverythingOnceWhateverHappens: mail comes in while workers are killed, calls fail or lose their answers, notifications are
-// lost, doubled and late, Gmail forgets its history, and people have their hands in it. Each message is ingested and classified
-// once, each action is carried out once, each reply and forward arrives once, and the store is the mailbox.
+// TestEverythingOnceWhateverHappens: mail comes in while workers are killed, calls fail or lose their answers,
+// notifications are lost, doubled and late, Gmail forgets its history, and people have their hands in it. Each
+// message is ingested and classified once, each action is carried out once, each reply and forward arrives once, and
+// the store is the mailbox.
 func TestEverythingOnceWhateverHappens(t *testing.T) {
 	small := size{messages: 24, mailboxes: 2, kills: 2}
 	eachSeed(t, sizeOf(t, small), seedsOf(t, 1), func(t *testing.T, database string, size size) {
@@ -124,8 +125,8 @@ func (s *soak) arrive() error {
 	return err
 }
 
-// touch is a person's hand. One in a message that may be in work changes other labels than its sorting, so that it does not
-// matter which comes first.
+// touch is a person's hand. One in a message that may be in work changes other labels than its sorting, so that it
+// does not matter which comes first.
 func (s *soak) touch() error {
 	m := s.mailbox()
 	h := hands[s.IntN(len(hands))]
@@ -275,9 +276,11 @@ func (s *soak) check() {
 	require.NoError(s, err)
 	require.Empty(s, violations)
 	// A sync that fails too often is followed by another. An action fails when its message is gone.
-	failed, err := s.office.queue.Jobs(s.Context(), queue.Filter{States: []queue.State{queue.StateFailed, queue.StateCanceled}, Types: []string{
-		string(gmail.JobIngest), string(rules.JobClassify), string(gmail.JobBackfill), string(gmail.JobReconcile), string(gmail.JobUnsnooze),
-	}})
+	failed, err := s.office.queue.Jobs(s.Context(),
+		queue.Filter{States: []queue.State{queue.StateFailed, queue.StateCanceled}, Types: []string{
+			string(gmail.JobIngest), string(rules.JobClassify), string(gmail.JobBackfill), string(gmail.JobReconcile),
+			string(gmail.JobUnsnooze),
+		}})
 	require.NoError(s, err)
 	for i := range failed {
 		s.Errorf("%s %s is %s: %s", failed[i].Type, failed[i].Payload, failed[i].State, failed[i].LastError)

@@ -50,7 +50,8 @@ func removes(labels ...string) postroom.LabelChange { return postroom.LabelChang
 
 func sortingRules() (list []rules.Rule) {
 	for _, s := range sortings {
-		r := rules.NewRule(s.name, rules.Condition{Type: rules.SubjectContains, Value: "[" + s.name + "]"}, s.action, s.parameters)
+		r := rules.NewRule(s.name, rules.Condition{Type: rules.SubjectContains, Value: "[" + s.name + "]"},
+			s.action, s.parameters)
 		r.Priority = rules.DefaultPriority
 		r.SafeMode = postroom.SafeDangerousOverride
 		list = append(list, r)

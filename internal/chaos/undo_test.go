@@ -16,9 +16,10 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-// TestWhatIsUndoneIsAsPeopleLeftIt: messages are sorted again and again, with people's hands in between, what was put to sleep wakes
-// or does not, and then all is undone, in any order or at once, while workers are killed and calls fail. What is left is what people's changes alone would have made. One
-// message has nothing to do with another here: many are in twenty worlds, each of a seed of its own.
+// TestWhatIsUndoneIsAsPeopleLeftIt: messages are sorted again and again, with people's hands in between, what was put
+// to sleep wakes or does not, and then all is undone, in any order or at once, while workers are killed and calls
+// fail. What is left is what people's changes alone would have made. One message has nothing to do with another here:
+// many are in twenty worlds, each of a seed of its own.
 func TestWhatIsUndoneIsAsPeopleLeftIt(t *testing.T) {
 	const worlds = 20
 	s := sizeOf(t, size{messages: 8 * worlds, kills: 5})
@@ -95,8 +96,9 @@ func (u *undoing) actOnce() {
 			parameters[postroom.ParamLabel] = id
 		}
 		require.NoError(u, u.office.db.Write(u.Context(), func(ctx context.Context, tx queue.Tx) error {
-			a, err := u.office.ledger.Record(u.ours[msg.id], postroom.Decision{
-				Action: action.action, Parameters: parameters, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic,
+			a, err := u.office.ledger.Record(ctx, u.ours[msg.id], postroom.Decision{
+				Action: action.action, Parameters: parameters, Confidence: 1, Rationale: "test",
+				Source: postroom.SourceDeterministic,
 				RuleID: "rule-1", Key: uuid.NewString(),
 			})(ctx, tx)
 			if err == nil && a.State == postroom.ActionPendingApproval {
@@ -143,8 +145,8 @@ func (u *undoing) wakeAll() {
 	u.wakeUps(u.office.queue.Pause)
 }
 
-// hands lets people change the messages. What a person finds done already, or does and takes back before anybody looks, is no
-// change.
+// hands lets people change the messages. What a person finds done already, or does and takes back before anybody
+// looks, is no change.
 func (u *undoing) hands(messages []*message) {
 	for _, msg := range messages {
 		before := u.labels(msg)
@@ -263,7 +265,8 @@ func (u *undoing) check() {
 		_, err = u.office.undoer.Request(u.Context(), id)
 		require.ErrorIs(u, err, undo.ErrAlreadyUndone)
 	}
-	counts, err := u.office.queue.Counts(u.Context(), queue.Filter{Types: []string{string(gmail.JobUnsnooze)}, States: []queue.State{queue.StateQueued}})
+	counts, err := u.office.queue.Counts(u.Context(), queue.Filter{Types: []string{string(gmail.JobUnsnooze)},
+		States: []queue.State{queue.StateQueued}})
 	require.NoError(u, err)
 	require.Zero(u, counts[queue.StateQueued], "nothing wakes what was not put to sleep")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
-	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
@@ -42,7 +42,8 @@ func newWorldAt(t *testing.T, at place, s size) *world {
 	if testing.Short() {
 		t.Skip("starts and kills many processes; left out by -short")
 	}
-	w := &world{T: t, size: s, Rand: rand.New(rand.NewPCG(s.seed, 1)), place: at, correspondents: map[string]bool{clerk: true}}
+	w := &world{T: t, size: s, Rand: rand.New(rand.NewPCG(s.seed, 1)), place: at,
+		correspondents: map[string]bool{clerk: true}}
 	var err error
 	w.server, err = gmailtest.Open(t.Context(), gmailtest.Config{Publish: w.publish})
 	require.NoError(t, err)
@@ -96,7 +97,7 @@ func (w *world) newMailbox(email string) *mailbox {
 	require.NoError(w, account.CreateLabels(ctx, "Receipts", "News", own, snoozed))
 	m := &mailbox{account: account}
 	require.NoError(w, w.office.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		m.id, err = w.office.mail.EnsureAccount(ctx, tx, email)
+		m.id, err = w.office.mail.EnsureAccount(ctx, tx, email, time.Time{})
 		return err
 	}))
 	w.enqueue(gmail.NewLabelsSyncJob(m.id))
@@ -181,11 +182,13 @@ func (w *world) finish() {
 	if ctx.Err() == nil {
 		return
 	}
-	left, err := w.office.queue.Jobs(w.Context(), queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: 20})
+	left, err := w.office.queue.Jobs(w.Context(),
+		queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: 20})
 	require.NoError(w, err)
 	for i := range left {
 		j := &left[i]
-		w.Logf("%s %s %s is %s, due %v, attempt %d: %s", j.Type, j.ID, j.Payload, j.State, time.Until(j.NotBefore), j.Attempt, j.LastError)
+		w.Logf("%s %s %s is %s, due %v, attempt %d: %s", j.Type, j.ID, j.Payload, j.State, time.Until(j.NotBefore),
+			j.Attempt, j.LastError)
 	}
 	w.Fatal("still not idle")
 }
@@ -223,7 +226,7 @@ func (w *world) atGmail(m *mailbox) map[string][]string {
 func (w *world) stored(m *mailbox) (all map[string][]string, ids map[string]string) {
 	w.Helper()
 	all, ids = make(map[string][]string), make(map[string]string)
-	for search := (mailstore.Search{SpamAndTrash: true, Limit: 500}); ; {
+	for search := (mailindex.Search{SpamAndTrash: true, Limit: 500}); ; {
 		page, err := w.office.mail.Search(w.Context(), m.id, search)
 		require.NoError(w, err)
 		for _, msg := range page.Messages {

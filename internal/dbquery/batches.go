@@ -13,8 +13,8 @@ type Writer[T Tx] interface {
 	Write(ctx context.Context, fn func(ctx context.Context, tx T) error) error
 }
 
-// DeleteInBatches runs a DELETE in transactions of some hundred rows until there is nothing left to delete, and returns how many rows
-// it deleted. The statement's last parameter is the largest number of rows to delete.
+// DeleteInBatches runs a DELETE in transactions of some hundred rows until there is nothing left to delete, and
+// returns how many rows it deleted. The statement's last parameter is the largest number of rows to delete.
 func DeleteInBatches[T Tx](ctx context.Context, db Writer[T], statement string, args ...any) (deleted int, err error) {
 	args = append(slices.Clip(args), deleteBatch)
 	for {

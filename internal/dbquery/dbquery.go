@@ -22,8 +22,8 @@ type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// storable returns the arguments with their texts in a form that every database accepts; see [dbvalue.Clean]. PostgreSQL
-// otherwise fails the statement, even one that only searches for such a text.
+// storable returns the arguments with their texts in a form that every database accepts; see [dbvalue.Clean].
+// PostgreSQL otherwise fails the statement, even one that only searches for such a text.
 func storable(args []any) []any {
 	copied := false
 	for i, arg := range args {
@@ -50,7 +50,8 @@ func Exec(ctx context.Context, e Execer, statement string, args ...any) (changed
 	return result.RowsAffected()
 }
 
-// Select reads all rows into the slice that dest points to. Its elements are structs with db tags, or values of one column.
+// Select reads all rows into the slice that dest points to. Its elements are structs with db tags, or values of one
+// column.
 func Select(ctx context.Context, q Querier, dest any, query string, args ...any) error {
 	all := reflect.ValueOf(dest)
 	if all.Kind() != reflect.Pointer || all.IsNil() || all.Elem().Kind() != reflect.Slice {

@@ -37,7 +37,8 @@ func TestRowsAreReadWithinTransactionsAndWithout(t *testing.T) {
 		}
 		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			for _, statement := range []string{
-				"CREATE TABLE people (full_name TEXT NOT NULL, age INTEGER NOT NULL)", "INSERT INTO people VALUES ('Grace', 85), ('Ada', 36)",
+				"CREATE TABLE people (full_name TEXT NOT NULL, age INTEGER NOT NULL)",
+				"INSERT INTO people VALUES ('Grace', 85), ('Ada', 36)",
 			} {
 				if _, err := tx.ExecContext(ctx, statement); err != nil {
 					return err
@@ -61,7 +62,8 @@ func TestTextsThatPostgreSQLRefusesAreCleaned(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		args := []any{"a\x00b\xff", 7, "plain"}
 		var found []string
-		require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &found, "SELECT CAST($1 AS TEXT) WHERE CAST($2 AS INTEGER) = 7 AND CAST($3 AS TEXT) = 'plain'", args...))
+		require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &found,
+			"SELECT CAST($1 AS TEXT) WHERE CAST($2 AS INTEGER) = 7 AND CAST($3 AS TEXT) = 'plain'", args...))
 		require.Equal(t, []string{"a\uFFFDb\uFFFD"}, found)
 		require.Equal(t, []any{"a\x00b\xff", 7, "plain"}, args, "the caller's stay")
 		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
@@ -92,7 +94,8 @@ func TestRowsFillNothingButTheirColumns(t *testing.T) {
 		one := stay{person: person{"Grace", 85}, Left: sql.NullString{String: "1992", Valid: true}, note: "old"}
 		require.NoError(t, get(&one, "SELECT 'Ada' AS full_name"))
 		require.Equal(t, stay{person: person{Name: "Ada"}}, one, "what was there before is gone")
-		require.NoError(t, get(&one, "SELECT 36 AS age, 'Ada' AS full_name, '1852' AS \"left\""), "the same type by other columns")
+		require.NoError(t, get(&one, "SELECT 36 AS age, 'Ada' AS full_name, '1852' AS \"left\""),
+			"the same type by other columns")
 		require.Equal(t, stay{person: person{"Ada", 36}, Left: sql.NullString{String: "1852", Valid: true}}, one)
 
 		all := []stay{{Left: sql.NullString{String: "1992", Valid: true}}, {}}
@@ -112,12 +115,16 @@ func TestColumnsThatFitNowhereAreErrors(t *testing.T) {
 			age  int
 			many []person
 		)
-		for query, dest := range map[string]any{"SELECT 36 AS age, 7 AS shoe": &one, "SELECT 1 AS a, 2 AS b": &age, "SELECT NULL AS age": &one} {
+		for query, dest := range map[string]any{"SELECT 36 AS age, 7 AS shoe": &one, "SELECT 1 AS a, 2 AS b": &age,
+			"SELECT NULL AS age": &one} {
 			require.Error(t, dbquery.Get(t.Context(), db.Reader(), dest, query), query)
 		}
-		require.EqualError(t, dbquery.Get(t.Context(), db.Reader(), &one, "SELECT 7 AS shoe"), "dbquery: dbquery_test.person has no field for the column shoe")
-		require.EqualError(t, dbquery.Get(t.Context(), db.Reader(), &age, "SELECT 1 AS a, 2 AS b"), "dbquery: 2 columns for a int, which is one")
-		require.EqualError(t, dbquery.Select(t.Context(), db.Reader(), many, "SELECT 1"), "dbquery: Select needs a pointer to a slice")
+		require.EqualError(t, dbquery.Get(t.Context(), db.Reader(), &one, "SELECT 7 AS shoe"),
+			"dbquery: dbquery_test.person has no field for the column shoe")
+		require.EqualError(t, dbquery.Get(t.Context(), db.Reader(), &age, "SELECT 1 AS a, 2 AS b"),
+			"dbquery: 2 columns for a int, which is one")
+		require.EqualError(t, dbquery.Select(t.Context(), db.Reader(), many, "SELECT 1"),
+			"dbquery: Select needs a pointer to a slice")
 		require.NoError(t, db.Reader().PingContext(t.Context()), "no connection is left with open rows")
 	})
 }
@@ -129,7 +136,8 @@ func TestAStatementThatWritesIsReadToItsEnd(t *testing.T) {
 				return err
 			}
 			var name string
-			require.NoError(t, dbquery.Get(ctx, tx, &name, "INSERT INTO people VALUES ('Ada', 36), ('Grace', 85) RETURNING full_name"))
+			require.NoError(t, dbquery.Get(ctx, tx, &name,
+				"INSERT INTO people VALUES ('Ada', 36), ('Grace', 85) RETURNING full_name"))
 			require.Equal(t, "Ada", name)
 			return nil
 		}))

@@ -37,7 +37,8 @@ func layoutOf(t reflect.Type, columns []string) (*layout, error) {
 	}
 	l, err := newLayout(t, columns)
 	if err == nil {
-		layouts.Store(t, append(slices.Clip(all), l)) // a layout that another goroutine has stored meanwhile is computed again
+		// a layout that another goroutine has stored meanwhile is computed again
+		layouts.Store(t, append(slices.Clip(all), l))
 	}
 	return l, err
 }
@@ -88,8 +89,8 @@ func (r *reading) scan(v reflect.Value) error {
 	return r.rows.Scan(r.cells...)
 }
 
-// each calls fn with each row. It reads the rows to their end even if fn needs only the first: a statement that writes may not
-// have written all before.
+// each calls fn with each row. It reads the rows to their end even if fn needs only the first: a statement that
+// writes may not have written all before.
 func each(rows *sql.Rows, t reflect.Type, fn func(*reading) error) (err error) {
 	defer func() { err = cmp.Or(err, rows.Close()) }()
 	r, err := newReading(rows, t)

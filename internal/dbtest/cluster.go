@@ -17,8 +17,8 @@ type Cluster struct {
 	bin, folder string
 }
 
-// NewCluster makes and starts a server for the duration of the test. If PostgreSQL's programs are not installed, the test is
-// skipped, except under CI, where it fails.
+// NewCluster makes and starts a server for the duration of the test. If PostgreSQL's programs are not installed, the
+// test is skipped, except under CI, where it fails.
 func NewCluster(t *testing.T) *Cluster {
 	t.Helper()
 	bin := binaries()

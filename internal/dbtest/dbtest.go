@@ -20,8 +20,8 @@ import (
 // PostgresEnv names the environment variable with the URL of a PostgreSQL server for tests.
 const PostgresEnv = "POSTROOM_TEST_POSTGRES"
 
-// Each runs fn on a new, empty SQLite file and on a new, empty schema of the PostgreSQL server. Without a server the second run
-// is skipped, except under CI, where it fails.
+// Each runs fn on a new, empty SQLite file and on a new, empty schema of the PostgreSQL server. Without a server the
+// second run is skipped, except under CI, where it fails.
 func Each(t *testing.T, fn func(t *testing.T, db queue.DB)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { fn(t, SQLite(t)) })
@@ -31,7 +31,8 @@ func Each(t *testing.T, fn func(t *testing.T, db queue.DB)) {
 // SQLite opens a new file for the duration of the test.
 func SQLite(t testing.TB) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"),
+		&sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
@@ -72,7 +73,8 @@ func server(t testing.TB) string {
 	t.Helper()
 	dsn := os.Getenv(PostgresEnv)
 	if dsn == "" {
-		message := "PostgreSQL is not tested: set " + PostgresEnv + " to the URL of a server, as postgres://root@127.0.0.1:5432/test"
+		message := "PostgreSQL is not tested: set " + PostgresEnv +
+			" to the URL of a server, as postgres://root@127.0.0.1:5432/test"
 		if os.Getenv("CI") != "" {
 			t.Fatal(message)
 		}

@@ -1,5 +1,5 @@
-// Package dbtime stores instants in UTC, to the microsecond: as text of fixed width on SQLite, so that text order is time order,
-// and as timestamptz on PostgreSQL, which reads the same text.
+// Package dbtime stores instants in UTC, to the microsecond: as text of fixed width on SQLite, so that text order is
+// time order, and as timestamptz on PostgreSQL, which reads the same text.
 package dbtime
 
 import (
@@ -53,8 +53,8 @@ func (t Time) Value() (driver.Value, error) {
 	return Format(t.Time), nil
 }
 
-// The bounds of a column: other years do not fit the width, and PostgreSQL has no year 0. A time beyond them is stored as the bound, so
-// that it still sorts before or after all others.
+// The bounds of a column: other years do not fit the width, and PostgreSQL has no year 0. A time beyond them is
+// stored as the bound, so that it still sorts before or after all others.
 var first, last = time.UnixMicro(-62135596800_000_000 + 1).UTC(), time.UnixMicro(253402300799_999_999).UTC()
 
 // Scan implements sql.Scanner for text and for timestamps.

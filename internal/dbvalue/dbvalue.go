@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns s in a form that every database can store: PostgreSQL refuses NUL characters and invalid UTF-8. Each NUL and each
-// invalid byte becomes U+FFFD, so that a reader sees that something was there.
+// Clean returns s in a form that every database can store: PostgreSQL refuses NUL characters and invalid UTF-8. Each
+// NUL and each invalid byte becomes U+FFFD, so that a reader sees that something was there.
 func Clean(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s

@@ -15,11 +15,14 @@ func TestRequired(t *testing.T) {
 	var none io.Reader
 	var typed *strings.Reader
 	var fn func()
-	require.EqualError(t, fields.Required("x: Config.In", none, "a reader"), "x: Config.In is nil; it is required: give a reader")
+	require.EqualError(t, fields.Required("x: Config.In", none, "a reader"),
+		"x: Config.In is nil; it is required: give a reader")
 	require.EqualError(t, fields.Required("x: Config.In", io.Reader(typed), "a reader"),
 		"x: Config.In holds a nil *strings.Reader; it is required: give a reader")
-	require.EqualError(t, fields.Required("x: Config.Do", fn, "a function"), "x: Config.Do is nil; it is required: give a function")
-	require.EqualError(t, fields.Required("x: Config.In", typed, "a reader"), "x: Config.In is nil; it is required: give a reader")
+	require.EqualError(t, fields.Required("x: Config.Do", fn, "a function"),
+		"x: Config.Do is nil; it is required: give a function")
+	require.EqualError(t, fields.Required("x: Config.In", typed, "a reader"),
+		"x: Config.In is nil; it is required: give a reader")
 	require.NoError(t, fields.Required("x: Config.In", strings.NewReader(""), "a reader"))
 	require.NoError(t, fields.Required("x: Config.Err", errors.ErrUnsupported, "an error"))
 	require.NoError(t, fields.Required("x: Config.Value", struct{}{}, "a value"))

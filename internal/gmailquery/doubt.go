@@ -8,7 +8,8 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
-// A Doubt is a term that is probably a typo. It is not an error, as at Gmail: Reason describes how the term is interpreted.
+// A Doubt is a term that is probably a typo. It is not an error, as at Gmail: Reason describes how the term is
+// interpreted.
 type Doubt struct {
 	Term   string // as written
 	Reason string

@@ -134,7 +134,8 @@ var letter = gmailquery.Document{
 
 func TestMatch(t *testing.T) {
 	for _, q := range []string{
-		"", "dinner", "DINNER", "cafe", "café", `"at the cafe"`, "dinner holiday", "ann", "lee", "ann.lee", "pdf", "homework.v2",
+		"", "dinner", "DINNER", "cafe", "café", `"at the cafe"`, "dinner holiday", "ann", "lee", "ann.lee", "pdf",
+		"homework.v2",
 		"from:ann", "from:example.com", "from:@mail.example.com", "from:ann.lee@mail.example.com", "from:(ann lee)", "to:me", "to:bob",
 		"to:example.org", "cc:bob", "subject:friday", "subject:(friday dinner)", "-movie", "movie OR dinner", "{movie dinner}",
 		"label:receipts-old-stuff", `label:"Receipts/Old stuff"`, "in:inbox", "is:unread", "-is:read", "has:attachment", "has:userlabels",
@@ -161,7 +162,8 @@ func TestMatch(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, q := range []string{`a OR b -{c "d e"} subject:(f AROUND 3 g)`, "in:anywhere larger:1M", `"a AROUND 2 b" (`, "from:me | -é"} {
+	for _, q := range []string{`a OR b -{c "d e"} subject:(f AROUND 3 g)`, "in:anywhere larger:1M", `"a AROUND 2 b" (`,
+		"from:me | -é"} {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, q string) {

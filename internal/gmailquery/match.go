@@ -9,8 +9,8 @@ import (
 type Document struct {
 	// Words are the words of each field except [Anywhere], split by [Words]; [Gap] separates the values of a list.
 	Words map[Field][]string
-	// Read returns the words of a field that Words lacks. Match calls it once for each such field of the query. Nil: there are no
-	// more.
+	// Read returns the words of a field that Words lacks. Match calls it once for each such field of the query. Nil:
+	// there are no more.
 	Read func(f Field) []string
 
 	Labels    []string // keys by [LabelKey]
@@ -74,8 +74,8 @@ func (n Around) match(d *Document) bool {
 	})
 }
 
-// near reports whether phrases that begin there are apart by no more words than asked for. Two that end in the same word are not near but
-// one, so that a word is not near itself.
+// near reports whether phrases that begin there are apart by no more words than asked for. Two that end in the same
+// word are not near but one, so that a word is not near itself.
 func (n Around) near(left, right int) bool {
 	distance := right + len(n.Right) - left - len(n.Left) // from end to end
 	if distance < 0 {

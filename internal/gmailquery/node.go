@@ -17,8 +17,8 @@ type Query struct {
 	Hidden bool
 }
 
-// A Node is a condition on one message: [And], [Or], [Not], [Phrase], [Around], [Label], [UserLabel], [Mark], [Date], [Size],
-// [MessageID] or [Never].
+// A Node is a condition on one message: [And], [Or], [Not], [Phrase], [Around], [Label], [UserLabel], [Mark], [Date],
+// [Size], [MessageID] or [Never].
 type Node interface {
 	fmt.Stringer
 	match(d *Document) bool
@@ -87,8 +87,8 @@ type Size struct {
 // MessageID requires a Message-ID of RFC 5322, without angle brackets.
 type MessageID struct{ ID string }
 
-// Never matches no message. It stands for a value that an operator does not understand: Gmail then finds nothing and reports no
-// error.
+// Never matches no message. It stands for a value that an operator does not understand: Gmail then finds nothing and
+// reports no error.
 type Never struct{ Why string }
 
 // EachLabel calls fn with the key of each label in a query. n may be nil.

@@ -31,20 +31,23 @@ var operators = []Operator{
 	{"in", "in:inbox", "as `label`, and `anywhere` (with spam and trash), `archive`, `drafts`, `chats`", readIn},
 	{"is", "is:unread", "`unread`, `read`, `starred`, `important` and other labels of Gmail's own; `muted` and `snoozed` find nothing", readIs},
 	{"category", "category:promotions", "`primary`, `social`, `promotions`, `updates`, `forums`; others find nothing", readCategory},
-	{"has", "has:attachment", "`attachment`, `drive`, `document`, `spreadsheet`, `presentation`, `youtube`, `userlabels`, `nouserlabels`, " +
-		"`yellow-star`; other stars find nothing", readHas},
+	{"has", "has:attachment",
+		"`attachment`, `drive`, `document`, `spreadsheet`, `presentation`, `youtube`, `userlabels`, `nouserlabels`, " +
+			"`yellow-star`; other stars find nothing", readHas},
 	{"filename", "filename:pdf", "words of the names of attachments", wordsIn(Filename)},
 	{"larger", "larger:10M", "messages larger than bytes, or K or M of them (1,024 and its square)", readSize(true)},
 	{"smaller", "smaller:500K", "messages smaller than that", readSize(false)},
 	{"size", "size:1000000", "as `larger`", readSize(true)},
-	{"after", "after:2026/03/01", "messages received on that day or later; days begin at midnight Pacific standard time; also mm/dd/yyyy, " +
-		"hyphens, or seconds since 1970", readDate(true)},
+	{"after", "after:2026/03/01",
+		"messages received on that day or later; days begin at midnight Pacific standard time; also mm/dd/yyyy, " +
+			"hyphens, or seconds since 1970", readDate(true)},
 	{"before", "before:1772366400", "messages received before that day or second", readDate(false)},
 	{"newer", "newer:2026-03-01", "as `after`", readDate(true)},
 	{"older", "older:03/01/2026", "as `before`", readDate(false)},
 	{"newer_than", "newer_than:2d", "messages of the last hours (h), days (d), months (m) or years (y)", readAge(true)},
 	{"older_than", "older_than:1y", "messages before that", readAge(false)},
 	{"list", "list:info@example.com", "words of List-ID and List-Post", wordsIn(List)},
+	{"listid", "listid:info.example.com", "as `list`", wordsIn(List)},
 	{"deliveredto", "deliveredto:ann@example.com", "words of Delivered-To and X-Delivered-To", wordsIn(Delivered)},
 	{"rfc822msgid", "rfc822msgid:200503292@example.com", "the Message-ID, whole and by case, with or without angle brackets", readMessageID},
 }

@@ -18,7 +18,8 @@ const (
 )
 
 // ErrTooLong is the only error of a query.
-var ErrTooLong = errors.New("gmailquery: the query has more than 400 terms, 1,000 words or 50 brackets inside each other")
+var ErrTooLong = errors.New(
+	"gmailquery: the query has more than 400 terms, 1,000 words or 50 brackets inside each other")
 
 // Options are the values that a query may refer to.
 type Options struct {
@@ -26,8 +27,8 @@ type Options struct {
 	Me  string    // the address that "me" stands for; empty: "me" is a word
 }
 
-// Parse parses a query. Its only error is its length: a bracket or a quote that is not closed ends with the query, an unknown
-// operator is treated as words, and a value that an operator does not understand matches nothing.
+// Parse parses a query. Its only error is its length: a bracket or a quote that is not closed ends with the query, an
+// unknown operator is treated as words, and a value that an operator does not understand matches nothing.
 func Parse(q string, options Options) (Query, error) {
 	p := &parser{Options: options, rest: q}
 	var all []Node
@@ -56,7 +57,8 @@ type parser struct {
 	err      error
 }
 
-// asksForHidden records that the query asks for spam or trash. A query that excludes them leaves them out like any other.
+// asksForHidden records that the query asks for spam or trash. A query that excludes them leaves them out like any
+// other.
 func (p *parser) asksForHidden() { p.hidden = p.hidden || !p.negated }
 
 // count refuses a query with too many terms or words.
@@ -86,8 +88,8 @@ func anyOf(nodes []Node) Node {
 	return Or(nodes)
 }
 
-// sequence reads terms up to their closing bracket; 0 means the end of the query, and any bracket. OR binds more tightly than the
-// blank between two terms. In braces every blank is an OR.
+// sequence reads terms up to their closing bracket; 0 means the end of the query, and any bracket. OR binds more
+// tightly than the blank between two terms. In braces every blank is an OR.
 func (p *parser) sequence(closing byte) Node {
 	var nodes []Node
 	joined := false // by OR with the last
@@ -221,8 +223,8 @@ func (p *parser) bracket(closing byte) Node {
 
 var quotedAround = regexp.MustCompile(`^(.*\S)\s+AROUND\s+(\d{1,4})\s+(\S.*)$`)
 
-// quoted reads a quotation: a phrase, or two with AROUND between them. QUIRK: Gmail then respects their order; here it does not
-// count, since a word index does not know it.
+// quoted reads a quotation: a phrase, or two with AROUND between them. QUIRK: Gmail then respects their order; here
+// it does not count, since a word index does not know it.
 func (p *parser) quoted() Node {
 	text, rest, _ := strings.Cut(p.rest[1:], `"`)
 	p.rest = rest

@@ -8,18 +8,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Gap is a word that no query contains. Between two values, such as the addresses of a list, it keeps a phrase from spanning
-// both.
+// Gap is a word that no query contains. Between two values, such as the addresses of a list, it keeps a phrase from
+// spanning both.
 const Gap = "\u2063"
 
-// alone are the scripts without blanks between words. Each of their letters is a word, so that a query matches anywhere in a
-// sentence.
+// alone are the scripts without blanks between words. Each of their letters is a word, so that a query matches
+// anywhere in a sentence.
 var alone = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer,
+	unicode.Myanmar,
 }
 
-// Words returns the words of a text: runs of letters and digits, in lower case and without accents. Everything else separates
-// words, so that an address and its domain are found by their parts.
+// Words returns the words of a text: runs of letters and digits, in lower case and without accents. Everything else
+// separates words, so that an address and its domain are found by their parts.
 func Words(text string) []string {
 	var words []string
 	EachWord(text, func(word string) { words = append(words, word) })
@@ -61,7 +62,8 @@ func fold(text string) string {
 		}
 		return r
 	}, decomposed)
-	// Composed again, a Korean syllable is one letter; and the fold of what came out of the first step is not always itself.
+	// Composed again, a Korean syllable is one letter; and the fold of what came out of the first step is not always
+	// itself.
 	return norm.NFC.String(cases.Fold().String(bare))
 }
 

@@ -1,5 +1,5 @@
-// Package mailname normalizes addresses and domains of mail for comparison: without regard to the case of ASCII, and with
-// international domains in their ASCII form of DNS (RFC 5890, A-labels).
+// Package mailname normalizes addresses and domains of mail for comparison: without regard to the case of ASCII, and
+// with international domains in their ASCII form of DNS (RFC 5890, A-labels).
 package mailname
 
 import (
@@ -9,15 +9,16 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxLabel is more bytes than the 63 of a label can have before conversion to ASCII. The cost of punycode grows with their
-// square.
+// maxLabel is more bytes than the 63 of a label can have before conversion to ASCII. The cost of punycode grows with
+// their square.
 const maxLabel = 256
 
-// Domain returns a domain in the form for comparison. Labels that are not international, such as the * of a wildcard, are
-// unchanged except for the case of ASCII.
+// Domain returns a domain in the form for comparison. Labels that are not international, such as the * of a wildcard,
+// are unchanged except for the case of ASCII.
 func Domain(domain string) string { return lower(ASCII(domain)) }
 
-// Address returns an address in the form for comparison, with the [Domain] after its last @. Without an @ it has no domain.
+// Address returns an address in the form for comparison, with the [Domain] after its last @. Without an @ it has no
+// domain.
 func Address(address string) string { return lower(ASCIIAddress(address)) }
 
 // ASCII returns a domain with its international labels in ASCII.
@@ -44,8 +45,8 @@ func ASCIIAddress(address string) string {
 	return address[:at+1] + ASCII(address[at+1:])
 }
 
-// asciiLabel does not convert a label that only looks like ASCII, such as one with a Kelvin sign (U+212A) in place of a k: it
-// would equal the ASCII one.
+// asciiLabel does not convert a label that only looks like ASCII, such as one with a Kelvin sign (U+212A) in place of
+// a k: it would equal the ASCII one.
 func asciiLabel(label string) string {
 	if isASCII(label) || len(label) > maxLabel || !utf8.ValidString(label) {
 		return label

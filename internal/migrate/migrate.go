@@ -111,7 +111,8 @@ func (a applied) pending(migrations []migration, pkg string) ([]migration, error
 	case a.outdated, a.version > 0 && a.first != migrations[0].name:
 		return nil, fmt.Errorf("migrate %s: %w", pkg, ErrOutdated)
 	case a.version > latest:
-		return nil, fmt.Errorf("migrate %s: the database is at version %d and this program knows %d: run a newer program", pkg, a.version, latest)
+		return nil, fmt.Errorf("migrate %s: the database is at version %d and this program knows %d: run a newer program",
+			pkg, a.version, latest)
 	}
 	first := slices.IndexFunc(migrations, func(m migration) bool { return m.version > a.version })
 	if first < 0 {

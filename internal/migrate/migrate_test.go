@@ -191,7 +191,8 @@ func TestADatabaseFromBeforeTheBaselineIsRefused(t *testing.T) {
 
 func TestADatabaseWithTheOldTableOfVersionsIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		execute(t, db, "CREATE TABLE postroom_migrations (room TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (room, version))",
+		execute(t, db,
+			"CREATE TABLE postroom_migrations (room TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (room, version))",
 			"INSERT INTO postroom_migrations VALUES ('post', 1, '0001_letters.sql')",
 			"CREATE TABLE letters (id INTEGER)")
 		require.ErrorIs(t, run(t, db, "post", files(first)), migrate.ErrOutdated)
@@ -204,7 +205,8 @@ func TestATableOfAnotherProgramIsNotTaken(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		execute(t, db, "CREATE TABLE letters (sender TEXT)")
 		err := run(t, db, "post", files(first))
-		require.ErrorContains(t, err, "migrate post: the database has a table letters already, which is not this package's: give package post ")
+		require.ErrorContains(t, err,
+			"migrate post: the database has a table letters already, which is not this package's: give package post ")
 		require.NotContains(t, err.Error(), "\n")
 		execute(t, db, "DROP TABLE letters")
 		require.NoError(t, run(t, db, "post", files(first)))

@@ -88,10 +88,12 @@ func mayCreate(ctx context.Context, tx Tx, pkg string) error {
 	}
 	switch {
 	case schema == "" && hidden != "":
-		return fmt.Errorf("migrate %s: role %s may not use schema %s: run Migrate once as a role that may, and GRANT USAGE ON SCHEMA %s TO %s",
+		return fmt.Errorf(
+			"migrate %s: role %s may not use schema %s: run Migrate once as a role that may, and GRANT USAGE ON SCHEMA %s TO %s",
 			pkg, role, hidden, hidden, role)
 	case schema == "":
-		return fmt.Errorf("migrate %s: there is no schema to create tables in (search_path is %s): run CREATE SCHEMA, or correct search_path", pkg, searchPath)
+		return fmt.Errorf(
+			"migrate %s: there is no schema to create tables in (search_path is %s): run CREATE SCHEMA, or correct search_path", pkg, searchPath)
 	case !allowed:
 		return fmt.Errorf("migrate %s: the tables are not up to date, and role %s may not create any in schema %s: "+
 			"run Migrate once as a role that may, or GRANT CREATE ON SCHEMA %s TO %s", pkg, role, schema, schema, role)
@@ -110,7 +112,9 @@ func isFree(ctx context.Context, tx Tx, dialect, pkg, table string) error {
 		return fmt.Errorf("migrate %s: search for table %s: %w", pkg, table, err)
 	}
 	if n > 0 {
-		return fmt.Errorf("migrate %s: the database has a table %s already, which is not this package's: give package %s %s", pkg, table, pkg, instead)
+		return fmt.Errorf(
+			"migrate %s: the database has a table %s already, which is not this package's: give package %s %s", pkg,
+			table, pkg, instead)
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// Message returns the fields that the message itself has. Fields that only its provider knows are zero: ids, labels, the snippet
-// and the time of receipt.
+// Message returns the fields that the message itself has. Fields that only its provider knows are zero: ids, labels,
+// the snippet and the time of receipt.
 func Message(m *mime.Message) *postroom.Message {
 	msg := &postroom.Message{
 		MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,

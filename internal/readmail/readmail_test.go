@@ -74,8 +74,8 @@ func TestAMessageSaysWhatItHas(t *testing.T) {
 	require.Equal(t, "1@a.example", got.MessageID)
 	require.Equal(t, "0@home.example", got.InReplyTo)
 	require.Equal(t, []string{"00@home.example", "0@home.example"}, got.References)
-	require.Equal(t, "Hello", strings.TrimSpace(got.BodyPlain))
-	require.Equal(t, "<p>Hello</p>", strings.TrimSpace(got.BodyHTML))
+	require.Equal(t, "Hello\nHello", strings.TrimSpace(got.BodyPlain))
+	require.Equal(t, "<pre>Hello</pre>\n<p>Hello</p>", strings.TrimSpace(got.BodyHTML), "each text is in both bodies")
 	require.Equal(t, time.Date(2009, 6, 3, 18, 30, 5, 0, time.UTC), got.Date, "in UTC, as databases keep it")
 	require.EqualValues(t, len(strings.ReplaceAll(letter, "\n", "\r\n")), got.Size)
 }
@@ -87,7 +87,8 @@ func TestHeadersKeepTheirOrderAndAreDecoded(t *testing.T) {
 		names[i] = h.Name
 	}
 	require.Equal(t, []string{
-		"Received", "Received", "From", "Reply-To", "To", "Cc", "Bcc", "Subject", "X-Long", "Message-ID", "In-Reply-To", "References", "Date", "Content-Type",
+		"Received", "Received", "From", "Reply-To", "To", "Cc", "Bcc", "Subject", "X-Long", "Message-ID", "In-Reply-To",
+		"References", "Date", "Content-Type",
 	}, names)
 	require.Equal(t, []string{"by a.example", "by b.example"}, got.Header("Received"))
 	require.Equal(t, []string{"Grüße"}, got.Header("Subject"))
@@ -105,8 +106,9 @@ func TestAttachmentsAreDescribed(t *testing.T) {
 func TestWhatOnlyTheProviderKnowsIsZero(t *testing.T) {
 	got := read(t, letter)
 	provided := postroom.Message{
-		ID: got.ID, AccountID: got.AccountID, ThreadID: got.ThreadID, ProviderID: got.ProviderID, ProviderThreadID: got.ProviderThreadID,
-		Snippet: got.Snippet, LabelIDs: got.LabelIDs, ReceivedAt: got.ReceivedAt,
+		ID: got.ID, AccountID: got.AccountID, ThreadID: got.ThreadID, ProviderID: got.ProviderID,
+		ProviderThreadID: got.ProviderThreadID,
+		Snippet:          got.Snippet, LabelIDs: got.LabelIDs, ReceivedAt: got.ReceivedAt,
 	}
 	require.Equal(t, postroom.Message{}, provided)
 }

@@ -3,8 +3,8 @@ package suggest
 
 import "strings"
 
-// Instead suggests a name in place of word: "did you mean X?" with the nearest of the names, or all of them after the words of
-// all, as in "the actions are".
+// Instead suggests a name in place of word: "did you mean X?" with the nearest of the names, or all of them after the
+// words of all, as in "the actions are".
 func Instead(word string, names []string, all string) string {
 	if near := Nearest(word, names); near != "" {
 		return "did you mean " + near + "?"
@@ -24,8 +24,8 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions and replacements of bytes that turn a into b (Levenshtein), which is bounded
-// by the length of names that people mistype.
+// distance counts the insertions, deletions and replacements of bytes that turn a into b (Levenshtein), which is
+// bounded by the length of names that people mistype.
 func distance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

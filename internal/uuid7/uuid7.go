@@ -7,7 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// New returns a new UUIDv7 (RFC 9562, section 5.7), so that ids sort by age. It fails if the system has no random numbers.
+// New returns a new UUIDv7 (RFC 9562, section 5.7), so that ids sort by age. It fails if the system has no random
+// numbers.
 func New() (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 
 // params converts the request to Anthropic's form.
 func (c *Client) params(req *llm.Request) anthropic.MessageNewParams {
-	params := anthropic.MessageNewParams{Model: c.caller.Model, MaxTokens: int64(cmp.Or(req.MaxOutputTokens, c.caller.MaxOutput))}
+	params := anthropic.MessageNewParams{Model: c.caller.Model,
+		MaxTokens: int64(cmp.Or(req.MaxOutputTokens, c.caller.MaxOutput))}
 	for _, m := range req.Messages {
 		if m.Role == llm.RoleSystem {
 			params.System = append(params.System, anthropic.TextBlockParam{Text: m.Text})

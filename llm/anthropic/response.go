@@ -54,7 +54,8 @@ func usage(u anthropic.Usage) llm.Usage {
 	}
 }
 
-func (c *Client) stream(ctx context.Context, req *llm.Request, params anthropic.MessageNewParams) (*llm.Response, error) {
+func (c *Client) stream(ctx context.Context, req *llm.Request, params anthropic.MessageNewParams) (*llm.Response,
+	error) {
 	stream := c.messages.NewStreaming(ctx, params)
 	defer func() { _ = stream.Close() }()
 	var message anthropic.Message
@@ -63,6 +64,9 @@ func (c *Client) stream(ctx context.Context, req *llm.Request, params anthropic.
 	for stream.Next() {
 		event := stream.Current()
 		stopped = stopped || event.Type == "message_stop"
+		if event.Type == "message_start" {
+			clear(arguments) // QUIRK: proxies begin a message twice; the SDK then drops what the first one had
+		}
 		arguments[event.Index] += event.Delta.PartialJSON
 		if err := message.Accumulate(event); err != nil {
 			return nil, &provider.Fault{Reason: llm.ErrUnavailable, Text: err.Error()}

@@ -16,7 +16,8 @@ import (
 func TestCallsAreFoundByWhatTheyWereAbout(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		bad := llmtest.Says("I would " + strings.Repeat("archive ", 2000) + "\x00")
-		client, r := recordingClient(t, db, llmtest.NewScripted(t, bad, llmtest.Decides("archive", "{}", 1), llmtest.Decides("star", "{}", 1)))
+		client, r := recordingClient(t, db, llmtest.NewScripted(t, bad, llmtest.Decides("archive", "{}", 1),
+			llmtest.Decides("star", "{}", 1)))
 		d := newDecider(t, decide.Config{Client: client})
 		first, second := mail("one"), mail("two")
 		first.AccountID, second.AccountID, second.ID = "a", "a", "m2"

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/bodytext"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
@@ -27,6 +28,9 @@ type Config struct {
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
+	// Seen reports whether mail of the sender came before. For a stranger's mail an unusable answer is asked for again
+	// once, not twice: whoever sends much of it must not spend the budget. Default nil: every sender was seen.
+	Seen func(ctx context.Context, msg *postroom.Message) (bool, error)
 	// Kinds are the actions that are carried out. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds
 	// Actions are the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all. Empty
@@ -42,6 +46,7 @@ type Config struct {
 // The limits of a model's answers.
 const (
 	maxTries  = 3        // the first answer, and two corrections
+	newTries  = 2        // about mail of a sender who is new
 	maxAnswer = 64 << 10 // bytes of one
 	maxReason = 2000     // characters of a reason, in records and in the reply to the model
 )
@@ -57,7 +62,8 @@ var _ postroom.Decider = (*Decider)(nil)
 
 // New makes a decider; a bad configuration is an error that names the field.
 func New(cfg Config) (*Decider, error) {
-	if err := fields.Required("llm/decide: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"); err != nil {
+	if err := fields.Required("llm/decide: Config.Client", cfg.Client,
+		"the client of a provider; package llmtest has some for tests"); err != nil {
 		return nil, err
 	}
 	if err := cfg.checkEscalation(); err != nil {
@@ -86,35 +92,43 @@ func New(cfg Config) (*Decider, error) {
 }
 
 // Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice.
-// After that, and if the model refuses or cannot read the message, the decision is none and needs approval. The
-// escalation model is asked when the first is not sure. The error is that of Guidance, or the [llm.HandlerError] of the client's
-// error.
+// After that, and if the model refuses or cannot read the message, the decision is none, and says so. The
+// escalation model is asked when the first is not sure. The error is that of Guidance, or the [llm.HandlerError] of
+// the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	g, err := d.guidance(ctx, msg)
 	if err != nil {
 		return postroom.Decision{}, err
 	}
-	p := buildPrompt(msg, g, d.offered)
-	if key, ok := d.templateKey(msg, p); ok {
-		return d.decideTemplate(ctx, msg, g, p, key)
+	body := bodytext.From(ctx).Body(msg)
+	p := buildPrompt(msg, body, g, d.offered)
+	if mail, key, ok := d.templateKey(msg, body, p); ok {
+		return d.decideTemplate(ctx, msg, g, p, mail, key)
 	}
 	decision, err := d.ask(ctx, msg, g, p)
 	if p.hides {
-		decision.Explanations.SalientFeatures = append(decision.Explanations.SalientFeatures, "the message holds text that is hidden from its reader; the model was not shown it")
+		decision.Explanations.SalientFeatures = append(decision.Explanations.SalientFeatures,
+			"the message holds text that is hidden from its reader; the model was not shown it")
 	}
 	return decision, err
 }
 
 // askOne asks one model. It reports whether the escalation model may be asked the same: a refusal is final.
-func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.Message, g Guidance, p *Prompt) (_ postroom.Decision, open bool, err error) {
+func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.Message, g Guidance,
+	p *Prompt) (_ postroom.Decision, open bool, err error) {
 	messages := p.messages()
+	tries, err := d.tries(ctx, msg)
+	if err != nil {
+		return postroom.Decision{}, false, err
+	}
 	tools := []llm.Tool{decisionTool(p.actions())}
 	var resp *llm.Response
 	var fault error
-	for range maxTries {
+	for range tries {
 		resp, err = llm.Complete(ctx, client, &llm.Request{
 			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
-			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark}, Temperature: d.cfg.Temperature,
+			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark},
+			Temperature: d.cfg.Temperature,
 		})
 		if decision, ok := unanswerable(err); ok {
 			return decision, !errors.Is(err, llm.ErrRefused), nil
@@ -129,8 +143,23 @@ func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.M
 		fault = err
 		messages = append(messages, correction(resp, err)...)
 	}
-	return byPerson(resp.Model, fmt.Sprintf("The model gave no usable decision in %d tries, a person must look: %s",
-		maxTries, cleantext.Cut(cleantext.OneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), true, nil
+	return undecided(resp.Model, fmt.Sprintf("The model gave no usable decision in %d tries, so nothing is done: %s",
+		tries, cleantext.Cut(cleantext.OneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), true, nil
+}
+
+// tries returns how often the model may answer about a message.
+func (d *Decider) tries(ctx context.Context, msg *postroom.Message) (int, error) {
+	if d.cfg.Seen == nil {
+		return maxTries, nil
+	}
+	seen, err := d.cfg.Seen(ctx, msg)
+	if err != nil {
+		return 0, fmt.Errorf("ask whether the sender of message %s is new: %w", msg.ID, err)
+	}
+	if !seen {
+		return newTries, nil
+	}
+	return maxTries, nil
 }
 
 func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidance, err error) {
@@ -152,26 +181,26 @@ func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, e
 	if err != nil {
 		return nil, err
 	}
-	return buildPrompt(msg, g, d.offered), nil
+	return buildPrompt(msg, bodytext.From(ctx).Body(msg), g, d.offered), nil
 }
 
-// unanswerable returns a decision for a failure that the message causes: it would recur, and a person must see the
-// mail.
+// unanswerable returns a decision for a failure that the message causes: it would recur.
 func unanswerable(err error) (postroom.Decision, bool) {
 	var e *llm.Error
 	// A bad request is a fault of the program, whatever the message.
 	if !errors.As(err, &e) || e.Class() != llm.Fatal || errors.Is(e, llm.ErrBadRequest) {
 		return postroom.Decision{}, false
 	}
-	return byPerson(e.Model, "The model cannot decide about this message, a person must look: "+reasonOf(e).Error()), true
+	return undecided(e.Model, "The model cannot decide about this message, so nothing is done: "+reasonOf(e).Error()), true
 }
 
 // reasonOf is never nil.
 func reasonOf(e *llm.Error) error { return cmp.Or(e.Reason, llm.ErrUnavailable) }
 
-// byPerson is the decision to do nothing before a person has looked.
-func byPerson(model, rationale string) postroom.Decision {
-	return postroom.Decision{Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: model, Rationale: rationale}
+// undecided is the decision about mail that the model could not decide about: it stays where it is, and nobody is
+// asked.
+func undecided(model, rationale string) postroom.Decision {
+	return postroom.Decision{Action: postroom.None, Source: postroom.SourceModel, Model: model, Rationale: rationale}
 }
 
 // read parses an answer and checks it against the offered actions and labels.
@@ -180,9 +209,13 @@ func (d *Decider) read(resp *llm.Response, g Guidance, p *Prompt) (Answer, error
 	if err != nil {
 		return answer, err
 	}
+	if quotes(resp, p.mail()) {
+		return answer, fmt.Errorf("%w: the one in it stands in the mail as well; write your own", ErrAmbiguous)
+	}
 	decision := &answer.Decision
 	if actions := p.actions(); !slices.Contains(actions, decision.Action) {
-		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision, decision.Action, actions)
+		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision,
+			decision.Action, actions)
 	}
 	for _, parameter := range d.cfg.Kinds.LabelParameters(decision.Action) {
 		if name, given := decision.Parameters.Text(parameter); given && !offered(g.Labels, name) {
@@ -200,11 +233,13 @@ func offered(labels []postroom.Label, name string) bool {
 
 // correction repeats the model's turn and answers it with the fault. Providers require an answer to each tool call.
 func correction(resp *llm.Response, fault error) []llm.Message {
-	text := fmt.Sprintf("That was not usable: %s. Call %s exactly once, with arguments that fit its schema.", cleantext.Cut(fault.Error(), maxReason), RecordDecision)
+	text := fmt.Sprintf("That was not usable: %s. Call %s exactly once, with arguments that fit its schema.",
+		cleantext.Cut(fault.Error(), maxReason), RecordDecision)
 	turn := []llm.Message{resp.Message()}
 	if size(resp) > maxAnswer {
 		// An answer that was too long to read is too long to send back.
-		return []llm.Message{{Role: llm.RoleAssistant, Text: "(an answer that was too long)"}, {Role: llm.RoleUser, Text: text}}
+		return []llm.Message{{Role: llm.RoleAssistant, Text: "(an answer that was too long)"},
+			{Role: llm.RoleUser, Text: text}}
 	}
 	if len(resp.ToolCalls) == 0 {
 		return append(turn, llm.Message{Role: llm.RoleUser, Text: text})

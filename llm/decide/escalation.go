@@ -60,6 +60,7 @@ func withoutEscalation(first postroom.Decision, err error) postroom.Decision {
 	e, _ := errors.AsType[*llm.Error](err)
 	first.NeedsApproval = true
 	first.Explanations.SalientFeatures = append(first.Explanations.SalientFeatures,
-		fmt.Sprintf("the model was not sure (%.2f), and the escalation model could not be asked: %v", first.Confidence, reasonOf(e)))
+		fmt.Sprintf("the model was not sure (%.2f), and the escalation model could not be asked: %v",
+			first.Confidence, reasonOf(e)))
 	return first
 }

@@ -14,7 +14,8 @@ import (
 
 func better(t *testing.T, first, second []llmtest.Turn) *decide.Decider {
 	t.Helper()
-	return newDecider(t, decide.Config{Client: llmtest.NewScripted(t, first...), Escalation: llmtest.NewScripted(t, second...)})
+	return newDecider(t, decide.Config{Client: llmtest.NewScripted(t, first...),
+		Escalation: llmtest.NewScripted(t, second...)})
 }
 
 func turns(all ...llmtest.Turn) []llmtest.Turn { return all }
@@ -50,7 +51,8 @@ func TestTheFirstModelsWordGoesToAPersonWhileTheBetterOneIsAway(t *testing.T) {
 		d := decided(t, better(t, turns(unsure), turns(failing(reason))), mail("x"))
 		require.Equal(t, postroom.Archive, d.Action)
 		require.True(t, d.NeedsApproval)
-		require.Contains(t, fmt.Sprint(d.Explanations.SalientFeatures), "the escalation model could not be asked: "+reason.Error())
+		require.Contains(t, fmt.Sprint(d.Explanations.SalientFeatures), "the escalation model could not be asked: "+
+			reason.Error())
 	}
 	for _, reason := range []error{llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable} {
 		_, err := better(t, turns(unsure), turns(failing(reason))).Decide(t.Context(), mail("x"))

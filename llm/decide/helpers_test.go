@@ -17,7 +17,8 @@ func recordingClient(t *testing.T, db queue.DB, client llm.Client) (*llm.Metered
 	require.NoError(t, llm.Migrate(t.Context(), db))
 	records, err := llm.NewRecords(llm.RecordsConfig{DB: db})
 	require.NoError(t, err)
-	m, err := llm.NewMetered(llm.MeteredConfig{Client: client, Records: records, Model: "acme::small", Logger: slog.New(slog.DiscardHandler)})
+	m, err := llm.NewMetered(llm.MeteredConfig{Client: client, Records: records, Model: "acme::small",
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return m, records
 }

@@ -55,11 +55,12 @@ func (a *always) Complete(_ context.Context, req *llm.Request) (*llm.Response, e
 func TestAFailureThatTheMessageCausesIsADecision(t *testing.T) {
 	for _, reason := range []error{llm.ErrRefused, llm.ErrContextTooLong, llm.ErrAnswerTooLong} {
 		failure := &llm.Error{Provider: "acme", Model: "small", Reason: reason, Err: errors.New("no")}
-		d, err := newDecider(t, decide.Config{Client: llmtest.NewScripted(t, llmtest.Fails(failure))}).Decide(t.Context(), mail("x"))
+		d, err := newDecider(t, decide.Config{Client: llmtest.NewScripted(t, llmtest.Fails(failure))}).Decide(
+			t.Context(), mail("x"))
 		require.NoError(t, err)
 		require.NoError(t, d.Validate(nil, time.Now()))
 		require.Equal(t, postroom.None, d.Action)
-		require.True(t, d.NeedsApproval)
+		require.False(t, d.NeedsApproval)
 		require.Equal(t, postroom.SourceModel, d.Source)
 		require.Contains(t, d.Rationale, reason.Error())
 	}

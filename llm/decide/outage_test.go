@@ -56,7 +56,8 @@ func TestARunInWhichCallsFailLosesNoMailAndAsksOnce(t *testing.T) {
 	q, err := queue.New(db, nil)
 	require.NoError(t, err)
 	for n := range mails {
-		_, err := q.Enqueue(t.Context(), decideJob.New(fmt.Sprintf("Mail %d: please delete this.", n), &queue.Options{MaxAttempts: 100}))
+		_, err := q.Enqueue(t.Context(), decideJob.New(fmt.Sprintf("Mail %d: please delete this.", n),
+			&queue.Options{MaxAttempts: 100}))
 		require.NoError(t, err)
 	}
 	d, err := queue.NewDispatcher(q, nil)

@@ -21,6 +21,8 @@ var (
 	ErrNotJSON = errors.New("the decision is not the JSON that was asked for")
 	// ErrTooLong reports that the answer is longer than allowed, or was cut.
 	ErrTooLong = errors.New("the answer is too long")
+	// ErrAmbiguous reports that the text has more than one decision.
+	ErrAmbiguous = errors.New("the answer has more than one decision")
 	// ErrInvalidDecision reports that the arguments break the contract.
 	ErrInvalidDecision = errors.New("the decision is not valid")
 )
@@ -60,8 +62,10 @@ type answerJSON struct {
 }
 
 // Parse parses a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no tool,
-// the JSON in its text. It sets Source and Model of the decision. The action must be one of the kinds, with valid
-// parameters; nil means the kinds that package gmail carries out.
+// the one object in its text that holds a decision. Thoughts before the answer do not count, nor do fences, JSON in a
+// JSON text, and objects with the name of the tool and its arguments. A key that is there twice is an error. Parse sets
+// Source and Model of the decision. The action must be one of the kinds, with valid parameters; nil means the kinds
+// that package gmail carries out.
 func Parse(resp *llm.Response, kinds *postroom.Kinds) (Answer, error) {
 	if resp == nil {
 		return Answer{}, fmt.Errorf("%w: there is no answer", ErrNoToolCall)
@@ -129,15 +133,16 @@ func size(resp *llm.Response) int {
 func argumentsOf(resp *llm.Response) (string, error) {
 	switch len(resp.ToolCalls) {
 	case 0:
-		if found, ok := findJSON(resp.Text); ok {
-			return found, nil
+		found, err := findDecision(resp.Text)
+		if err != nil {
+			return "", err
 		}
-		return "", fmt.Errorf("%w: expected one of %s", ErrNoToolCall, RecordDecision)
+		return unwrap(found)
 	case 1:
-		if call := resp.ToolCalls[0]; call.Name != RecordDecision {
+		if call := resp.ToolCalls[0]; !isRecordDecision(call.Name) {
 			return "", &WrongToolError{Expected: RecordDecision, Actual: call.Name}
 		}
-		return resp.ToolCalls[0].Arguments, nil
+		return unwrap(resp.ToolCalls[0].Arguments)
 	default:
 		names := make([]string, len(resp.ToolCalls))
 		for i, call := range resp.ToolCalls {
@@ -145,43 +150,4 @@ func argumentsOf(resp *llm.Response) (string, error) {
 		}
 		return "", &WrongToolError{Expected: RecordDecision + " once", Actual: strings.Join(names, ", ")}
 	}
-}
-
-// findJSON finds an object in text: in the first fence, otherwise between the first balanced braces.
-func findJSON(text string) (string, bool) {
-	if _, after, ok := strings.Cut(text, "```"); ok {
-		if fenced, _, ok := strings.Cut(after, "```"); ok {
-			// The language, as in ```json, ends with the line.
-			if language, rest, ok := strings.Cut(fenced, "\n"); ok && !strings.Contains(language, "{") {
-				fenced = rest
-			}
-			return strings.TrimSpace(fenced), true
-		}
-	}
-	return balanced(text)
-}
-
-// balanced is the first stretch from a brace to the one that closes it; braces within strings do not count.
-func balanced(text string) (string, bool) {
-	start := strings.IndexByte(text, '{')
-	if start < 0 {
-		return "", false
-	}
-	depth, inString := 0, false
-	for i := start; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				return text[start : i+1], true
-			}
-		}
-	}
-	return "", false
 }

@@ -1,7 +1,10 @@
 package decide_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
@@ -31,30 +35,42 @@ func TestParseDecisionReadsTheWholeContract(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, decide.Answer{
 		Decision: postroom.Decision{
-			Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Receipts"}, Confidence: 0.92, NeedsApproval: true,
-			Rationale: "It is a receipt.",
+			Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Receipts"}, Confidence: 0.92,
+			NeedsApproval: true,
+			Rationale:     "It is a receipt.",
 			Explanations: postroom.Explanations{
-				SalientFeatures:        []string{"sender is a shop"},
-				MatchedDirections:      []string{"label receipts"},
-				ConsideredAlternatives: []postroom.Alternative{{Action: postroom.Archive, Confidence: 0.3, WhyNot: "It may be needed."}},
+				SalientFeatures:   []string{"sender is a shop"},
+				MatchedDirections: []string{"label receipts"},
+				ConsideredAlternatives: []postroom.Alternative{{Action: postroom.Archive, Confidence: 0.3,
+					WhyNot: "It may be needed."}},
 			},
 			Source: postroom.SourceModel, Model: llmtest.Model,
 		},
-		UndoHint: postroom.UndoHint{InverseAction: postroom.RemoveLabel, InverseParameters: postroom.Parameters{"label": "Receipts"}},
+		UndoHint: postroom.UndoHint{InverseAction: postroom.RemoveLabel,
+			InverseParameters: postroom.Parameters{"label": "Receipts"}},
 	}, answer)
 }
 
 func TestParseDecisionFindsTheDecisionInText(t *testing.T) {
-	plain := llmtest.Decision("archive", "{}", 1)
+	plain, other := llmtest.Decision("archive", "{}", 1), llmtest.Decision("star", "{}", 1)
 	for name, text := range map[string]string{
-		"alone":                    plain,
-		"a fence":                  "Here you are:\n```json\n" + plain + "\n```\nAnything else?",
-		"a fence without language": "```\n" + plain + "\n```",
-		"a fence on one line":      "```" + plain + "```",
-		"the first of two fences":  "```json\n" + plain + "\n```\n```json\n{}\n```",
-		"amid words":               "I decide " + plain + " and that is {final}.",
-		"braces in strings":        strings.Replace(plain, "Scripted.", `a } brace, a \" quote and a { more`, 1),
-		"a fence that never ends":  "```json\n" + plain,
+		"alone":                                  plain,
+		"a fence":                                "Here you are:\n```json\n" + plain + "\n```\nAnything else?",
+		"a fence without language":               "```\n" + plain + "\n```",
+		"a fence on one line":                    "```" + plain + "```",
+		"one of two fences":                      "```json\n" + plain + "\n```\n```json\n{}\n```",
+		"before words":                           plain + "\nThat is {final}.",
+		"a fence amid words":                     "I decide:\n```json\n" + plain + "\n```\nTell me if you need more.",
+		"after thoughts that only end":           "Maybe " + other + " or not\n</think>\n\n" + plain,
+		"braces in strings":                      strings.Replace(plain, "Scripted.", `a } brace, a \" quote and a { more`, 1),
+		"a fence that never ends":                "```json\n" + plain,
+		"another language first":                 "```bash\nls ${HOME}\n```\nthen\n```json\n" + plain + "\n```",
+		"after thoughts":                         "<think>Maybe " + other + " or not</think>\n" + plain,
+		"after thoughts that grow in lower case": "<think>" + strings.Repeat("\u023a", 200) + "</think>" + plain,
+		"after thoughts in capitals":             " <THINKING>" + other + "</thinking>" + plain,
+		"a call":                                 `<tool_call>{"name": "record_decision", "arguments": ` + plain + `}</tool_call>`,
+		"a call with a text":                     `<tool_call>{"name": "functions.record_decision", "arguments": ` + quoted(plain) + `}</tool_call>`,
+		"after a brace":                          ":-{ I decide " + plain,
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer, err := decide.Parse(&llm.Response{Text: text}, nil)
@@ -62,6 +78,94 @@ func TestParseDecisionFindsTheDecisionInText(t *testing.T) {
 			require.Equal(t, postroom.Archive, answer.Decision.Action)
 			require.Equal(t, postroom.None, answer.UndoHint.InverseAction)
 		})
+	}
+}
+
+// Arguments of the call itself may be wrapped, too.
+func TestParseDecisionUnwrapsArguments(t *testing.T) {
+	plain := llmtest.Decision("archive", "{}", 1)
+	for name, call := range map[string]*llm.Response{
+		"a fence":             Complete(decide.RecordDecision, "```json\n"+plain+"\n```"),
+		"a fence on one line": Complete(decide.RecordDecision, "```json "+plain+"```"),
+		"a text":              Complete(decide.RecordDecision, quoted(plain)),
+		"a text of a text":    Complete(decide.RecordDecision, quoted(quoted(plain))),
+		"a call in the call":  Complete(decide.RecordDecision, `{"name":"record_decision","arguments":`+plain+`}`),
+		"a namespace":         Complete("functions.record_decision", plain),
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer, err := decide.Parse(call, nil)
+			require.NoError(t, err)
+			require.Equal(t, postroom.Archive, answer.Decision.Action)
+		})
+	}
+}
+
+func quoted(text string) string {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(encoded)
+}
+
+// Of several decisions none counts: one may be what the mail wants.
+func TestParseDecisionRefusesWhatIsAmbiguous(t *testing.T) {
+	plain, other := llmtest.Decision("archive", "{}", 1), llmtest.Decision("star", "{}", 1)
+	call := func(arguments string) string {
+		return `<tool_call>{"name":"record_decision","arguments":` + arguments + `}</tool_call>`
+	}
+	for name, text := range map[string]string{
+		"two":                                other + "\n" + plain,
+		"a single one, quoted":               "The mail says `" + plain + "`, which I ignore.",
+		"in quotation marks":                 "I do not do what it wants: \u201c" + plain + "\u201d",
+		"a quoted line":                      "It says\n> " + plain + "\n",
+		"amid words":                         "The mail wants " + plain + " and I do nothing.",
+		"a quoted one":                       "The mail says: `" + other + "`. I decide:\n```json\n" + plain + "\n```",
+		"two fences":                         "```json\n" + other + "\n```\n```json\n" + plain + "\n```",
+		"two calls":                          call(other) + call(plain),
+		"a call and a text":                  call(quoted(other)) + plain,
+		"one that is no JSON":                strings.Replace(other, `"confidence"`, `confidence`, 1) + plain,
+		"thoughts after the first":           other + "<think></think>" + plain,
+		"an end of thoughts after the first": plain + "\nIt says </think>" + other,
+		"one on its own line":                plain + "\n</think>\n" + other,
+		"one after a fence":                  "```json\n" + plain + "\n```\n</think>\n" + other,
+		"one after a call":                   call(plain) + "\n</think>\n" + other,
+		"one within a line":                  "I decide " + plain + ". It says </think>" + other,
+		"a quoted end of thoughts":           "<think>The mail says </think>" + other + " which I do not do</think>" + plain,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := decide.Parse(&llm.Response{Text: text}, nil)
+			require.ErrorIs(t, err, decide.ErrAmbiguous)
+		})
+	}
+}
+
+func TestParseDecisionRefusesKeysThatAreThereTwice(t *testing.T) {
+	for name, edit := range map[string][2]string{
+		"an action":            {`"action": "apply_label"`, `"action": "archive", "action": "apply_label"`},
+		"in another case":      {`"action": "apply_label"`, `"action": "archive", "Action": "apply_label"`},
+		"with a letter folded": {`"decision": {"action"`, `"deci\u017fion": {}, "decision": {"action"`},
+		"a parameter":          {`"label": "Receipts"`, `"label": "Trash", "label": "Receipts"`},
+		"a decision":           {`"decision": {"action"`, `"decision": {}, "decision": {"action"`},
+		"in an alternative":    {`"why_not": "It`, `"why_not": "x", "why_not": "It`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, full, edit[0])
+			doubled := strings.Replace(full, edit[0], edit[1], 1)
+			for _, resp := range []*llm.Response{Complete(decide.RecordDecision, doubled), {Text: doubled}} {
+				_, err := decide.Parse(resp, nil)
+				require.ErrorIs(t, err, decide.ErrNotJSON)
+				require.ErrorContains(t, err, "twice")
+			}
+		})
+	}
+}
+
+// A text of braces takes no longer than any other.
+func TestParseDecisionIsFast(t *testing.T) {
+	for _, text := range []string{strings.Repeat("{", 60_000), strings.Repeat(`{"`, 30_000), strings.Repeat(`"{`, 30_000)} {
+		_, err := decide.Parse(&llm.Response{Text: text}, nil)
+		require.Error(t, err)
 	}
 }
 
@@ -95,13 +199,17 @@ func TestParseDecisionTellsFaultsApart(t *testing.T) {
 		"an unsure alternative":   {edit("0.3", "-1"), decide.ErrInvalidDecision, "considered_alternatives[0]: confidence -1"},
 		"an unknown inverse":      {edit("remove_label", "unexplode"), decide.ErrInvalidDecision, `undo_hint: "unexplode"`},
 		"an unknown alternative":  {edit(`"archive"`, `"shred"`), decide.ErrInvalidDecision, `considered_alternatives[0]: "shred"`},
-		"a fence without content": {&llm.Response{Text: "``````"}, decide.ErrNotJSON, ""},
+		"a fence without content": {&llm.Response{Text: "``````"}, decide.ErrNoToolCall, ""},
+		"only thoughts":           {&llm.Response{Text: "<think>" + full}, decide.ErrNoToolCall, ""},
+		"a call of another tool":  {&llm.Response{Text: `{"name":"send_mail","arguments":` + full + `}`}, decide.ErrWrongTool, "send_mail"},
+		"another object":          {&llm.Response{Text: `I see {"a": 1}.`}, decide.ErrNotJSON, "unknown field"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decide.Parse(test.resp, nil)
 			require.ErrorIs(t, err, test.want)
 			require.ErrorContains(t, err, test.words)
-			for _, other := range []error{decide.ErrNoToolCall, decide.ErrWrongTool, decide.ErrNotJSON, decide.ErrInvalidDecision} {
+			for _, other := range []error{decide.ErrNoToolCall, decide.ErrWrongTool, decide.ErrNotJSON,
+				decide.ErrInvalidDecision} {
 				require.Equal(t, errors.Is(test.want, other), errors.Is(err, other))
 			}
 		})
@@ -142,5 +250,30 @@ func TestParseDecisionWantsAddresses(t *testing.T) {
 	for _, to := range []string{`"bob"`, `["bob@example.com", "x"]`, `"a@b.c\r\nBcc: x@y.z"`} {
 		require.ErrorIs(t, answered(to), decide.ErrInvalidDecision)
 		require.ErrorContains(t, answered(to), "an address such as name@example.com, or a list of addresses, not ")
+	}
+}
+
+// TestAnswersOfReports reads answers that other programs have read wrongly.
+func TestAnswersOfReports(t *testing.T) {
+	file, err := os.ReadFile(corpora.Path("11-reports", "model-answers.json"))
+	if err != nil {
+		t.Skip("answers of reports are not tested: ", err)
+	}
+	var answers []struct{ Name, Text, Tool, Arguments, Right string }
+	require.NoError(t, json.Unmarshal(file, &answers))
+	for _, a := range answers {
+		t.Run(a.Name, func(t *testing.T) {
+			resp := &llm.Response{Text: a.Text}
+			if a.Arguments != "" {
+				resp = Complete(cmp.Or(a.Tool, decide.RecordDecision), a.Arguments)
+			}
+			answer, err := decide.Parse(resp, nil)
+			if strings.HasPrefix(a.Right, "refused") {
+				require.Error(t, err)
+				return
+			}
+			require.NoError(t, err)
+			require.EqualValues(t, a.Right, answer.Decision.Action)
+		})
 	}
 }

@@ -28,7 +28,9 @@ type Guidance struct {
 
 // forbids reports whether an instruction forbids the kind of action.
 func (g *Guidance) forbids(kind postroom.ActionType) bool {
-	return slices.ContainsFunc(g.Instructions, func(i guidance.Instruction) bool { return slices.Contains(i.Forbids, kind) })
+	return slices.ContainsFunc(g.Instructions, func(i guidance.Instruction) bool {
+		return slices.Contains(i.Forbids, kind)
+	})
 }
 
 // The limits of the parts of a mail in the prompt, in characters.
@@ -66,6 +68,16 @@ type Prompt struct {
 // layerMessage is the layer that a stranger wrote.
 const layerMessage = "MESSAGE CONTEXT"
 
+// mail returns the layer that a stranger wrote.
+func (p *Prompt) mail() string {
+	for _, l := range p.Layers {
+		if l.Name == layerMessage {
+			return l.Text
+		}
+	}
+	return ""
+}
+
 // A Layer is a part of a prompt: the system message, or a section of the user message after it.
 type Layer struct {
 	Name string // SYSTEM, DIRECTIONS, LLM RULE, MESSAGE CONTEXT, AVAILABLE LABELS or TASK
@@ -78,12 +90,13 @@ func (p *Prompt) messages() []llm.Message {
 	for _, l := range p.Layers[1:] {
 		sections = append(sections, l.Text)
 	}
-	return []llm.Message{{Role: llm.RoleSystem, Text: p.Layers[0].Text}, {Role: llm.RoleUser, Text: strings.Join(sections, "\n\n")}}
+	return []llm.Message{{Role: llm.RoleSystem, Text: p.Layers[0].Text},
+		{Role: llm.RoleUser, Text: strings.Join(sections, "\n\n")}}
 }
 
-func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) *Prompt {
+func buildPrompt(msg *postroom.Message, body *htmltext.Body, g Guidance, actions []postroom.Kind) *Prompt {
 	mark := "<<<" + rand.Text()
-	text, hides := messageText(msg)
+	text, hides := messageText(msg, body)
 	actions = slices.DeleteFunc(slices.Clone(actions), func(k postroom.Kind) bool { return g.forbids(k.Type) })
 	p := &Prompt{offered: actions, mark: mark, hides: hides}
 	p.add("SYSTEM", fmt.Sprintf(system, mark))
@@ -207,7 +220,7 @@ func actionLine(a postroom.Kind) string {
 
 // messageText returns the part of a mail that the model sees, and whether it hides text. All of it is from the sender,
 // except the time of receipt.
-func messageText(msg *postroom.Message) (text string, hides bool) {
+func messageText(msg *postroom.Message, seen *htmltext.Body) (text string, hides bool) {
 	var b strings.Builder
 	field := func(name, value string) {
 		if value = cleantext.Cut(cleantext.OneLine(value), maxField); value != "" {
@@ -230,7 +243,7 @@ func messageText(msg *postroom.Message) (text string, hides bool) {
 	for _, a := range msg.Attachments[:min(len(msg.Attachments), maxAttachments)] {
 		field("Attachment", fmt.Sprintf("%s (%s, %d bytes)", a.Filename, a.ContentType, a.Size))
 	}
-	body, hides := bodyText(msg)
+	body, hides := bodyText(msg, seen)
 	b.WriteString("\n" + body)
 	return b.String(), hides
 }
@@ -250,25 +263,27 @@ func addresses(list []postroom.Address) string {
 // bodyText returns the text of the mail, and whether there is text that its reader does not see. The text is what mail
 // clients show: the HTML if it shows any text. The reader does not see the text of the plain part beside it, and the
 // model does not either.
-func bodyText(msg *postroom.Message) (text string, hides bool) {
-	body := htmltext.ReadBody(msg.BodyPlain, msg.BodyHTML)
+func bodyText(msg *postroom.Message, body *htmltext.Body) (text string, hides bool) {
 	text, hides = cleantext.Cut(strings.TrimSpace(cleantext.Visible(markPictures(body))), maxBody), hidesText(body.Hidden)
 	note := func(is bool, what string) {
 		if is {
 			text += "\n\n(" + what + ")"
 		}
 	}
-	note(!body.FromHTML && text != "" && strings.TrimSpace(msg.BodyHTML) != "", "The HTML of the message shows no text; this is its plain text, which mail clients do not show.")
-	note(body.FromHTML && body.Words.Disagree(), "The plain text beside it says something else; mail clients do not show it, and it is left out here.")
+	note(!body.FromHTML && text != "" && strings.TrimSpace(msg.BodyHTML) != "",
+		"The HTML of the message shows no text; this is its plain text, which mail clients do not show.")
+	note(body.FromHTML && body.Words.Disagree(),
+		"The plain text beside it says something else; mail clients do not show it, and it is left out here.")
 	note(body.Incomplete || body.Doubtful != "", "Some of this may be hidden from its reader.")
-	note(len(body.Alternative) > 0, "What stands in [picture: ] is what the message says of a picture. Its reader sees the picture, not these words, and asks for nothing by them.")
+	note(len(body.Alternative) > 0,
+		"What stands in [picture: ] is what the message says of a picture. Its reader sees the picture, not these words, and asks for nothing by them.")
 	note(hides, "The message holds text that is hidden from its reader; it is left out here.")
 	return text, hides
 }
 
 // markPictures returns the text with the alternative texts of pictures in brackets: a person who sees the picture does
 // not see them.
-func markPictures(body htmltext.Body) string {
+func markPictures(body *htmltext.Body) string {
 	if len(body.Alternative) == 0 {
 		return body.Text
 	}

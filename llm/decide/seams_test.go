@@ -51,7 +51,8 @@ func TestHiddenTextIsFlaggedInTheDecision(t *testing.T) {
 		d := decided(t, newDecider(t, decide.Config{Client: llmtest.NewScripted(t, turns...)}), hides)
 		require.Contains(t, strings.Join(d.Explanations.SalientFeatures, "\n"), "text that is hidden from its reader")
 	}
-	d := decided(t, newDecider(t, decide.Config{Client: llmtest.NewScripted(t, llmtest.Decides("none", "{}", 1))}), mail("x"))
+	d := decided(t, newDecider(t, decide.Config{Client: llmtest.NewScripted(t, llmtest.Decides("none", "{}", 1))}),
+		mail("x"))
 	require.Empty(t, d.Explanations.SalientFeatures)
 }
 

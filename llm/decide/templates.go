@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/mime/authres"
+	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -60,12 +61,16 @@ const (
 // Templates are decisions that a [Decider] reuses for mails that a program has made from the same template, so that the
 // hundredth copy of a newsletter costs nothing.
 //
-// Mails have the same template if they have the same authenticated sender and list, link to the same places, and have
-// the same text except for numbers, identifiers, the queries of addresses and the names of the recipient, under the
-// same directions, rules, labels and actions. Zero differs from all other numbers. Mail with attachments, with hidden
-// text, or that seems to be written by a person has no template. A decision is reused only if it can be undone,
-// requests no approval, and has no parameters except labels; the decision says so and names the mail that the model was
-// asked about.
+// Mails have the same template if they have the same authenticated sender and recipients, and the same text and links
+// except for numbers, dates and identifiers, under the same directions, rules, labels and actions. An identifier has
+// digits and no four letters in a row. Amounts of money, decimal numbers, and the names of hosts and files differ with
+// each mail, and zero differs from all other numbers. Mail with attachments, with hidden text, or that seems to be
+// written by a person has no template.
+//
+// A decision to do nothing, to star, or to add or remove a label is reused after the model made it once. A decision to
+// archive or to mark as read is reused after the model made it about three mails of the template, all of them of a list
+// and authenticated by DMARC. Other decisions are never reused, nor are those that request approval. A reused decision
+// says so and names the mail that the model was asked about.
 type Templates struct{ cfg TemplatesConfig }
 
 // NewTemplates makes templates; a bad configuration is an error that names the field.
@@ -77,7 +82,8 @@ func NewTemplates(cfg TemplatesConfig) (*Templates, error) {
 		cfg.Keep = defaultTemplateKeep
 	}
 	if cfg.Keep < time.Minute || cfg.Keep > maxTemplateKeep {
-		return nil, fmt.Errorf("llm/decide: TemplatesConfig.Keep is %v; it must be within 1m and %v", cfg.Keep, maxTemplateKeep)
+		return nil, fmt.Errorf("llm/decide: TemplatesConfig.Keep is %v; it must be within 1m and %v", cfg.Keep,
+			maxTemplateKeep)
 	}
 	if cfg.AuthServer.ID == "" {
 		cfg.AuthServer = gmailServer
@@ -94,6 +100,9 @@ type template struct {
 
 // templateDecision is the stored part of a decision.
 type templateDecision struct {
+	// Newsletters are the mails of a list, at most [leastNewsletters], about which the model has decided so.
+	Newsletters []string `json:"newsletters,omitempty"`
+
 	Action       postroom.ActionType   `json:"action"`
 	Parameters   postroom.Parameters   `json:"parameters,omitempty"`
 	Confidence   float64               `json:"confidence"`
@@ -102,42 +111,73 @@ type templateDecision struct {
 	Model        string                `json:"model"`
 }
 
-// find returns the decision about a mail of the same template, or nil.
-func (t *Templates) find(ctx context.Context, msg *postroom.Message, key string) (*postroom.Decision, error) {
+// leastNewsletters is how many mails the model must have decided about in the same way before a decision that hides
+// mail is reused: the text of one mail decides about no other.
+const leastNewsletters = 3
+
+// find returns the decision about a mail of the same template that stands, and the mail that it was made about; nil if
+// there is none.
+func (t *Templates) find(ctx context.Context, msg *postroom.Message, key string) (*templateDecision, *template, error) {
 	var kept template
 	err := dbquery.Get(ctx, t.cfg.DB.Reader(), &kept, sqlTemplate, msg.AccountID, key, dbtime.Of(time.Now()))
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && kept.MessageID == msg.ID:
-		return nil, nil
+		return nil, nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look for a decision about mail of the same template: %w", err)
+		return nil, nil, fmt.Errorf("look for a decision about mail of the same template: %w", err)
 	}
 	var d templateDecision
 	if json.Unmarshal([]byte(kept.Decision), &d) != nil {
-		return nil, nil //nolint:nilerr // what cannot be read is decided about again
+		return nil, nil, nil //nolint:nilerr // what cannot be read is decided about again
 	}
-	if t.cfg.Stands != nil {
-		stands, err := t.cfg.Stands(ctx, msg.AccountID, kept.MessageID)
-		if err != nil {
-			return nil, fmt.Errorf("ask whether the decision about message %s stands: %w", kept.MessageID, err)
-		}
-		if !stands {
-			return nil, nil
+	about := d.Newsletters
+	if !slices.Contains(about, kept.MessageID) {
+		about = append(slices.Clone(about), kept.MessageID)
+	}
+	for _, id := range about {
+		if stands, err := t.stands(ctx, msg.AccountID, id); err != nil || !stands {
+			return nil, nil, err
 		}
 	}
-	return d.again(&kept), t.count(ctx, msg.AccountID, key)
+	return &d, &kept, nil
+}
+
+func (t *Templates) stands(ctx context.Context, accountID, messageID string) (bool, error) {
+	if t.cfg.Stands == nil {
+		return true, nil
+	}
+	stands, err := t.cfg.Stands(ctx, accountID, messageID)
+	if err != nil {
+		return false, fmt.Errorf("ask whether the decision about message %s stands: %w", messageID, err)
+	}
+	return stands, nil
+}
+
+// reusable reports whether the decision may be taken again for a mail of the template.
+func (d *templateDecision) reusable(mail mailTemplate, kinds *postroom.Kinds) bool {
+	decision := d.decision()
+	if !repeatable(decision, kinds) || decision.Validate(kinds, time.Now()) != nil {
+		return false
+	}
+	return !hides(d.Action) || mail.newsletter && len(d.Newsletters) >= leastNewsletters
+}
+
+// decision is the decision that the model made.
+func (d *templateDecision) decision() *postroom.Decision {
+	return &postroom.Decision{
+		Action: d.Action, Parameters: d.Parameters, Confidence: d.Confidence, Source: postroom.SourceModel, Model: d.Model,
+		Rationale: d.Rationale, Explanations: d.Explanations,
+	}
 }
 
 // again is the decision about another mail of the template.
 func (d *templateDecision) again(kept *template) *postroom.Decision {
-	features := []string{fmt.Sprintf("the same template as message %s, which the model was asked about on %s", kept.MessageID, kept.MadeAt.UTC().Format(time.DateOnly))}
-	explanations := d.Explanations
-	explanations.SalientFeatures = append(features, explanations.SalientFeatures...)
-	return &postroom.Decision{
-		Action: d.Action, Parameters: d.Parameters, Confidence: d.Confidence, Source: postroom.SourceModel, Model: d.Model,
-		Rationale:    "As about message " + kept.MessageID + ", which is of the same template: " + d.Rationale,
-		Explanations: explanations,
-	}
+	same := fmt.Sprintf("the same template as message %s, which the model was asked about on %s",
+		kept.MessageID, kept.MadeAt.UTC().Format(time.DateOnly))
+	again := d.decision()
+	again.Rationale = "As about message " + kept.MessageID + ", which is of the same template: " + d.Rationale
+	again.Explanations.SalientFeatures = append([]string{same}, d.Explanations.SalientFeatures...)
+	return again
 }
 
 func (t *Templates) count(ctx context.Context, accountID, key string) error {
@@ -151,15 +191,20 @@ func (t *Templates) count(ctx context.Context, accountID, key string) error {
 	return nil
 }
 
-// keep keeps a decision for the mails to come.
-func (t *Templates) keep(ctx context.Context, msg *postroom.Message, key string, d *postroom.Decision) error {
-	encoded, err := json.Marshal(templateDecision{d.Action, d.Parameters, d.Confidence, d.Rationale, d.Explanations, d.Model})
+// keep keeps a decision for the mails to come. The newsletters are those that the model has decided about in the same
+// way.
+func (t *Templates) keep(
+	ctx context.Context, msg *postroom.Message, key string, d *postroom.Decision, newsletters []string,
+) error {
+	encoded, err := json.Marshal(templateDecision{newsletters, d.Action, d.Parameters, d.Confidence, d.Rationale,
+		d.Explanations, d.Model})
 	if err != nil {
 		return fmt.Errorf("keep the decision about message %s: %w", msg.ID, err)
 	}
 	err = t.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := queue.Now(tx)
-		_, err := tx.ExecContext(ctx, sqlKeepTemplate, msg.AccountID, key, msg.ID, dbvalue.Clean(string(encoded)), 0, dbtime.Of(now), dbtime.Of(now.Add(t.cfg.Keep)))
+		_, err := tx.ExecContext(ctx, sqlKeepTemplate, msg.AccountID, key, msg.ID, dbvalue.Clean(string(encoded)), 0,
+			dbtime.Of(now), dbtime.Of(now.Add(t.cfg.Keep)))
 		return err
 	})
 	if err != nil {
@@ -177,15 +222,11 @@ func PruneTemplates(ctx context.Context, db queue.DB) (int, error) {
 	return n, nil
 }
 
-// repeatable reports whether a decision may be taken again: it is exact about no one mail, and can be undone.
+// repeatable reports whether a decision may be taken again at all: it is exact about no one mail, can be undone at any
+// time, and leaves the mail where it is or archives it.
 func repeatable(d *postroom.Decision, kinds *postroom.Kinds) bool {
 	kind, ok := kinds.Kind(d.Action)
-	switch {
-	case !ok || d.NeedsApproval || kind.Danger == postroom.Dangerous:
-		return false
-	case d.Action == postroom.None:
-		return true
-	case !kind.Reversible():
+	if !ok || d.NeedsApproval || d.Confidence == 0 || kind.Danger == postroom.Dangerous {
 		return false
 	}
 	labels, _ := kind.TakesLabel()
@@ -194,18 +235,27 @@ func repeatable(d *postroom.Decision, kinds *postroom.Kinds) bool {
 			return false
 		}
 	}
-	return true
+	switch d.Action {
+	case postroom.None, postroom.ApplyLabel, postroom.RemoveLabel, postroom.Star, postroom.Unstar, postroom.MarkUnread:
+		return true
+	default: // what a host's own action does is unknown
+		return hides(d.Action)
+	}
 }
+
+// hides reports whether a repeatable action hides the mail from its reader.
+func hides(a postroom.ActionType) bool { return a == postroom.Archive || a == postroom.MarkRead }
 
 // templateKey names the decision about mails of a template under the guidance of a prompt; false for mail that is
 // decided about by itself.
-func (d *Decider) templateKey(msg *postroom.Message, p *Prompt) (key string, ok bool) {
+func (d *Decider) templateKey(msg *postroom.Message, body *htmltext.Body, p *Prompt) (
+	mail mailTemplate, key string, ok bool,
+) {
 	if d.cfg.Templates == nil {
-		return "", false
+		return mail, "", false
 	}
-	parts, ok := templateOf(msg, d.cfg.Templates.cfg.AuthServer)
-	if !ok {
-		return "", false
+	if mail, ok = templateOf(msg, body, d.cfg.Templates.cfg.AuthServer); !ok {
+		return mail, "", false
 	}
 	told := make([]string, 0, len(p.Layers))
 	for _, l := range p.Layers {
@@ -213,26 +263,51 @@ func (d *Decider) templateKey(msg *postroom.Message, p *Prompt) (key string, ok 
 			told = append(told, strings.ReplaceAll(l.Text, p.mark, ""))
 		}
 	}
-	encoded, err := json.Marshal([][]string{{d.cfg.Templates.cfg.Scope}, told, parts})
+	encoded, err := json.Marshal([][]string{{d.cfg.Templates.cfg.Scope}, told, mail.parts})
 	if err != nil {
-		return "", false // texts are always JSON
+		return mail, "", false // texts are always JSON
 	}
 	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:]), true
+	return mail, hex.EncodeToString(sum[:]), true
 }
 
 // decideTemplate reuses a decision, or asks the model and stores its decision.
-func (d *Decider) decideTemplate(ctx context.Context, msg *postroom.Message, guidance Guidance, p *Prompt, key string) (postroom.Decision, error) {
-	kept, err := d.cfg.Templates.find(ctx, msg, key)
+func (d *Decider) decideTemplate(ctx context.Context, msg *postroom.Message, guidance Guidance, p *Prompt,
+	mail mailTemplate, key string) (postroom.Decision, error) {
+	templates := d.cfg.Templates
+	kept, about, err := templates.find(ctx, msg, key)
 	if err != nil {
 		return postroom.Decision{}, err
 	}
-	if kept != nil && repeatable(kept, d.cfg.Kinds) && kept.Validate(d.cfg.Kinds, time.Now()) == nil {
-		return *kept, nil
+	if kept != nil && kept.reusable(mail, d.cfg.Kinds) {
+		return *kept.again(about), templates.count(ctx, msg.AccountID, key)
 	}
 	decision, err := d.ask(ctx, msg, guidance, p)
-	if err == nil && repeatable(&decision, d.cfg.Kinds) {
-		err = d.cfg.Templates.keep(ctx, msg, key, &decision)
+	if err != nil || !repeatable(&decision, d.cfg.Kinds) {
+		return decision, err
 	}
-	return decision, err
+	var newsletters []string
+	if mail.newsletter {
+		if kept != nil && sameAction(kept, &decision) {
+			newsletters = kept.Newsletters
+		}
+		self := func(id string) bool { return id == msg.ID }
+		newsletters = append(slices.DeleteFunc(slices.Clone(newsletters), self), msg.ID)
+		newsletters = newsletters[max(0, len(newsletters)-leastNewsletters):]
+	}
+	return decision, templates.keep(ctx, msg, key, &decision, newsletters)
+}
+
+// sameAction reports whether two decisions do the same.
+func sameAction(a *templateDecision, b *postroom.Decision) bool {
+	if a.Action != b.Action || len(a.Parameters) != len(b.Parameters) {
+		return false
+	}
+	for name := range a.Parameters {
+		one, _ := a.Parameters.Text(name)
+		if other, ok := b.Parameters.Text(name); !ok || one != other {
+			return false
+		}
+	}
+	return true
 }

@@ -49,7 +49,8 @@ func decisionTool(actions []postroom.ActionType) llm.Tool {
 	if err != nil {
 		panic(fmt.Sprintf("llm/decide: the tool's schema is made of plain values: %v", err))
 	}
-	return llm.Tool{Name: RecordDecision, Description: "Record what is to be done with the message. Call it exactly once.", Schema: encoded}
+	return llm.Tool{Name: RecordDecision,
+		Description: "Record what is to be done with the message. Call it exactly once.", Schema: encoded}
 }
 
 type object map[string]any

@@ -13,7 +13,8 @@ import (
 
 // params converts the request to Gemini's form.
 func (c *Client) params(req *llm.Request) ([]*genai.Content, *genai.GenerateContentConfig) {
-	config := &genai.GenerateContentConfig{MaxOutputTokens: int32(min(cmp.Or(req.MaxOutputTokens, c.caller.MaxOutput), 1<<30))}
+	config := &genai.GenerateContentConfig{MaxOutputTokens: int32(
+		min(cmp.Or(req.MaxOutputTokens, c.caller.MaxOutput), 1<<30))}
 	var contents []*genai.Content
 	names := map[string]string{} // of tools, by the ids of their calls
 	for _, m := range req.Messages {

@@ -21,9 +21,11 @@ type turn struct {
 	resp    llm.Response
 	reason  genai.FinishReason
 	blocked string
+	partial partialCall
 }
 
-func (c *Client) stream(ctx context.Context, req *llm.Request, contents []*genai.Content, config *genai.GenerateContentConfig) (*llm.Response, error) {
+func (c *Client) stream(ctx context.Context, req *llm.Request, contents []*genai.Content,
+	config *genai.GenerateContentConfig) (*llm.Response, error) {
 	next, stop := iter.Pull2(c.models.GenerateContentStream(ctx, c.caller.Model, contents, config))
 	defer stop()
 	var t turn
@@ -105,22 +107,36 @@ func (t *turn) addPart(req *llm.Request, part *genai.Part) error {
 		t.resp.Text += part.Text
 		return provider.Emit(req, llm.Chunk{Text: part.Text})
 	}
-	arguments, err := json.Marshal(part.FunctionCall.Args)
-	if err != nil || part.FunctionCall.Args == nil {
+	if partial, err := t.addPartial(part.FunctionCall, part.ThoughtSignature); err != nil || partial && t.partial.open {
+		return err
+	} else if partial {
+		call := t.resp.ToolCalls[len(t.resp.ToolCalls)-1]
+		return provider.Emit(req, llm.Chunk{Tool: call.Name, Arguments: call.Arguments})
+	}
+	call := t.addCall(part.FunctionCall, part.ThoughtSignature)
+	return provider.Emit(req, llm.Chunk{Tool: call.Name, Arguments: call.Arguments})
+}
+
+// addCall adds a call with the arguments that it has.
+func (t *turn) addCall(from *genai.FunctionCall, signature []byte) llm.ToolCall {
+	arguments, err := json.Marshal(from.Args)
+	if err != nil || from.Args == nil {
 		arguments = []byte("{}")
 	}
 	call := llm.ToolCall{
-		ID:   cmp.Or(part.FunctionCall.ID, fmt.Sprintf("%s%d", ownID, len(t.resp.ToolCalls)+1)),
-		Name: part.FunctionCall.Name, Arguments: string(arguments),
-		State: base64.StdEncoding.EncodeToString(part.ThoughtSignature),
+		ID:   cmp.Or(from.ID, fmt.Sprintf("%s%d", ownID, len(t.resp.ToolCalls)+1)),
+		Name: from.Name, Arguments: string(arguments), State: base64.StdEncoding.EncodeToString(signature),
 	}
 	t.resp.ToolCalls = append(t.resp.ToolCalls, call)
-	return provider.Emit(req, llm.Chunk{Tool: call.Name, Arguments: call.Arguments})
+	return call
 }
 
 func (t *turn) finish() (*llm.Response, error) {
 	if t.blocked != "" {
 		return nil, t.fault(llm.ErrRefused, t.blocked)
+	}
+	if t.partial.open { // its last piece is missing
+		return nil, provider.Cut()
 	}
 	switch t.reason {
 	case "":
@@ -145,5 +161,6 @@ func (t *turn) finish() (*llm.Response, error) {
 }
 
 func (t *turn) fault(reason error, code string) error {
-	return &provider.Fault{Reason: reason, Code: code, Text: "the answer ended by " + code, Usage: t.resp.Usage, Request: t.resp.RequestID}
+	return &provider.Fault{Reason: reason, Code: code, Text: "the answer ended by " + code, Usage: t.resp.Usage,
+		Request: t.resp.RequestID}
 }

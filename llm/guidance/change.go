@@ -33,7 +33,8 @@ func (s *Store) Create(ctx context.Context, tx queue.Tx, i Instruction) (Instruc
 	i.CreatedAt, i.UpdatedAt, i.Revision = now, now, 1
 	forbids, err := encodeForbids(i.Forbids)
 	if err == nil {
-		_, err = dbquery.Exec(ctx, tx, sqlInsert, i.ID, i.Name, i.Scope, i.ScopeRef, i.Text, forbids, dbvalue.Number(i.Enabled),
+		_, err = dbquery.Exec(ctx, tx, sqlInsert, i.ID, i.Name, i.Scope, i.ScopeRef, i.Text, forbids,
+			dbvalue.Number(i.Enabled),
 			i.Priority, dbtime.Of(now), dbtime.Of(now))
 	}
 	return i, failed("store", i.ID, err)
@@ -87,7 +88,8 @@ func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (Ins
 		return i, err
 	}
 	if p.Revision != 0 && p.Revision != i.Revision {
-		return i, failed("change", id, fmt.Errorf("%w: the patch is for revision %d and it is at %d; read it again", ErrChanged, p.Revision, i.Revision))
+		return i, failed("change", id, fmt.Errorf("%w: the patch is for revision %d and it is at %d; read it again",
+			ErrChanged, p.Revision, i.Revision))
 	}
 	p.apply(&i)
 	if i, err = i.checked(s.cfg.Kinds); err != nil {
@@ -140,7 +142,8 @@ func update(ctx context.Context, tx queue.Tx, i Instruction) (Instruction, error
 	if err != nil {
 		return i, failed("change", i.ID, err)
 	}
-	n, err := dbquery.Exec(ctx, tx, sqlUpdate, i.Name, i.Scope, i.ScopeRef, i.Text, forbids, dbvalue.Number(i.Enabled), i.Priority,
+	n, err := dbquery.Exec(ctx, tx, sqlUpdate, i.Name, i.Scope, i.ScopeRef, i.Text, forbids,
+		dbvalue.Number(i.Enabled), i.Priority,
 		i.Revision, dbtime.Of(i.UpdatedAt), i.ID)
 	return i, changed("change", i.ID, n, err)
 }

@@ -98,13 +98,18 @@ func TestForbiddenIsWhatAnInstructionAboutTheMessageForbids(t *testing.T) {
 		}
 		d.add(guidance.Instruction{Text: "Never archive anything."})
 		require.Empty(t, forbidden(news, postroom.Archive), "a text is advice")
-		shop := d.add(guidance.Instruction{Scope: guidance.ScopeDomain, ScopeRef: "shop.example.com", Forbids: []postroom.ActionType{postroom.Trash, postroom.Archive, postroom.Trash}})
+		shop := d.add(guidance.Instruction{Scope: guidance.ScopeDomain, ScopeRef: "shop.example.com",
+			Forbids: []postroom.ActionType{postroom.Trash, postroom.Archive, postroom.Trash}})
 		require.Equal(t, []postroom.ActionType{postroom.Archive, postroom.Trash}, shop.Forbids)
-		mine := d.add(guidance.Instruction{Scope: guidance.ScopeMailbox, ScopeRef: "a", Forbids: []postroom.ActionType{postroom.ApplyLabel}})
-		require.Equal(t, "no archive for mail of shop.example.com, by instruction "+shop.ID, forbidden(news, postroom.Archive))
-		require.Equal(t, "no apply_label for mail to this mailbox, by instruction "+mine.ID, forbidden(news, postroom.ApplyLabel))
+		mine := d.add(guidance.Instruction{Scope: guidance.ScopeMailbox, ScopeRef: "a",
+			Forbids: []postroom.ActionType{postroom.ApplyLabel}})
+		require.Equal(t, "no archive for mail of shop.example.com, by instruction "+shop.ID,
+			forbidden(news, postroom.Archive))
+		require.Equal(t, "no apply_label for mail to this mailbox, by instruction "+mine.ID,
+			forbidden(news, postroom.ApplyLabel))
 		require.Empty(t, forbidden(news, postroom.Star))
-		require.Empty(t, forbidden(&postroom.Message{AccountID: "a", From: postroom.Address{Email: "a@example.com"}}, postroom.Archive))
+		require.Empty(t, forbidden(&postroom.Message{AccountID: "a", From: postroom.Address{Email: "a@example.com"}},
+			postroom.Archive))
 		_, err := d.patch(shop.ID, guidance.Patch{Forbids: &[]postroom.ActionType{postroom.Star}})
 		require.NoError(t, err)
 		require.Empty(t, forbidden(news, postroom.Archive))
@@ -121,7 +126,8 @@ func TestInstructionsAreChangedAndDeleted(t *testing.T) {
 		first := d.add(guidance.Instruction{Name: " shops ", Text: "Be careful."})
 		require.Equal(t, "shops", first.Name)
 		require.Equal(t, guidance.ScopeAll, first.Scope)
-		changed, err := d.patch(first.ID, guidance.Patch{Text: new("Be bold."), Enabled: new(false), Revision: first.Revision})
+		changed, err := d.patch(first.ID, guidance.Patch{Text: new("Be bold."), Enabled: new(false),
+			Revision: first.Revision})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, changed.Revision)
 		_, err = d.patch(first.ID, guidance.Patch{Text: new("Be late."), Revision: first.Revision})

@@ -105,7 +105,8 @@ func (i *Instruction) checkScope() error {
 	switch i.Scope {
 	case ScopeAll:
 		if i.ScopeRef != "" {
-			return fmt.Errorf("%w: ScopeRef is %q, and an instruction about all mail refers to nothing; choose another Scope", ErrInvalid, i.ScopeRef)
+			return fmt.Errorf("%w: ScopeRef is %q, and an instruction about all mail refers to nothing; choose another Scope",
+				ErrInvalid, i.ScopeRef)
 		}
 	case ScopeMailbox:
 		if i.ScopeRef == "" {
@@ -116,7 +117,8 @@ func (i *Instruction) checkScope() error {
 			return fmt.Errorf("%w: ScopeRef is %q; give a domain, such as example.com", ErrInvalid, i.ScopeRef)
 		}
 	case ScopeSender:
-		if local, domain, ok := strings.Cut(i.ScopeRef, "@"); !ok || local == "" || domain == "" || strings.Contains(i.ScopeRef, " ") {
+		if local, domain, ok := strings.Cut(i.ScopeRef, "@"); !ok || local == "" || domain == "" ||
+			strings.Contains(i.ScopeRef, " ") {
 			return fmt.Errorf("%w: ScopeRef is %q; give an address, such as ada@example.com", ErrInvalid, i.ScopeRef)
 		}
 	default:

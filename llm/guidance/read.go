@@ -91,7 +91,8 @@ func forMessage(ctx context.Context, q dbquery.Querier, msg *postroom.Message) (
 
 // Forbidden returns the reason why a model must not do the action to the message; empty if no enabled instruction
 // forbids it. It makes the store the Forbids of a safety.Config.
-func (s *Store) Forbidden(ctx context.Context, tx queue.Tx, msg *postroom.Message, action postroom.ActionType) (why string, err error) {
+func (s *Store) Forbidden(ctx context.Context, tx queue.Tx, msg *postroom.Message,
+	action postroom.ActionType) (why string, err error) {
 	instructions, err := forMessage(ctx, tx, msg)
 	if err != nil {
 		return "", err

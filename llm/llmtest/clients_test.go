@@ -21,7 +21,8 @@ func question(text string, random ...string) *llm.Request {
 func TestReplayedAnswersAsRecorded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "exchanges.json")
 	full := &llm.Error{Provider: "acme", Status: 529, Reason: llm.ErrOverloaded, Err: errors.New("busy")}
-	recorder := llmtest.NewRecorder(llmtest.NewScripted(t, llmtest.Says("one"), llmtest.Fails(full), llmtest.Says("two")), path)
+	recorder := llmtest.NewRecorder(llmtest.NewScripted(t, llmtest.Says("one"), llmtest.Fails(full),
+		llmtest.Says("two")), path)
 	first, err := recorder.Complete(t.Context(), question("a <x7>", "x7"))
 	require.NoError(t, err)
 	_, err = recorder.Complete(t.Context(), question("b"))

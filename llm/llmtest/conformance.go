@@ -71,14 +71,17 @@ func (p Provider) client(t *testing.T, s Settings, replies ...Reply) (llm.Client
 }
 
 func ask() *llm.Request {
-	return &llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Text: "Be brief."}, {Role: llm.RoleUser, Text: "Hello?"}}}
+	return &llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Text: "Be brief."},
+		{Role: llm.RoleUser, Text: "Hello?"}}}
 }
 
-var noteTool = llm.Tool{Name: "note", Description: "Takes a note.", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)}
+var noteTool = llm.Tool{Name: "note", Description: "Takes a note.",
+	Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)}
 
 func (p Provider) text(t *testing.T) {
 	usage := llm.Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 30, ReasoningTokens: 5}
-	client, _ := p.client(t, Settings{}, Reply{Text: "Good day, ä.", Usage: usage, Header: http.Header{"X-Request-Id": {"req_7"}}})
+	client, _ := p.client(t, Settings{},
+		Reply{Text: "Good day, ä.", Usage: usage, Header: http.Header{"X-Request-Id": {"req_7"}}})
 	resp, err := client.Complete(t.Context(), ask())
 	require.NoError(t, err)
 	require.Equal(t, "Good day, ä.", resp.Text)
@@ -103,7 +106,8 @@ func (p Provider) conversation(t *testing.T) {
 		{Role: llm.RoleTool, Text: "noted one", ToolCallID: "call_a"},
 		{Role: llm.RoleTool, Text: "noted two", ToolCallID: "call_b"},
 	}
-	req := &llm.Request{Messages: messages, Tools: []llm.Tool{noteTool}, ForceTool: "note", MaxOutputTokens: 77, Temperature: new(float64)}
+	req := &llm.Request{Messages: messages, Tools: []llm.Tool{noteTool}, ForceTool: "note", MaxOutputTokens: 77,
+		Temperature: new(float64)}
 	_, err := client.Complete(t.Context(), req)
 	require.NoError(t, err)
 	asked, err := server.Asked(server.Seen()[0])
@@ -128,7 +132,8 @@ func (p Provider) output(t *testing.T) {
 }
 
 func (p Provider) toolCalls(t *testing.T) {
-	calls := []llm.ToolCall{{ID: "call_a", Name: "note", Arguments: `{"text":"ä \"q\""}`}, {ID: "call_b", Name: "note", Arguments: `{}`}}
+	calls := []llm.ToolCall{{ID: "call_a", Name: "note", Arguments: `{"text":"ä \"q\""}`},
+		{ID: "call_b", Name: "note", Arguments: `{}`}}
 	state := ""
 	if p.Wire == GenerateContent {
 		state = "c2lnbmVk"
@@ -142,7 +147,8 @@ func (p Provider) toolCalls(t *testing.T) {
 	require.Equal(t, calls, resp.ToolCalls)
 
 	req.Messages = append(req.Messages, resp.Message(),
-		llm.Message{Role: llm.RoleTool, ToolCallID: "call_a", Text: "1"}, llm.Message{Role: llm.RoleTool, ToolCallID: "call_b", Text: "2"})
+		llm.Message{Role: llm.RoleTool, ToolCallID: "call_a", Text: "1"},
+		llm.Message{Role: llm.RoleTool, ToolCallID: "call_b", Text: "2"})
 	_, err = client.Complete(t.Context(), req)
 	require.NoError(t, err)
 	asked, err := server.Asked(server.Seen()[1])
@@ -176,8 +182,10 @@ func (p Provider) refusal(t *testing.T) {
 
 func (p Provider) stream(t *testing.T) {
 	reply := Reply{
-		Text: "Good day.", ToolCalls: []llm.ToolCall{{ID: "call_a", Name: "note", Arguments: `{"text":"one"}`}, {ID: "call_b", Name: "note", Arguments: `{"text":"two"}`}},
-		Usage: llm.Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 30, ReasoningTokens: 5}, Header: http.Header{"X-Request-Id": {"req_7"}},
+		Text: "Good day.", ToolCalls: []llm.ToolCall{{ID: "call_a", Name: "note", Arguments: `{"text":"one"}`},
+			{ID: "call_b", Name: "note", Arguments: `{"text":"two"}`}},
+		Usage:  llm.Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 30, ReasoningTokens: 5},
+		Header: http.Header{"X-Request-Id": {"req_7"}},
 	}
 	client, _ := p.client(t, Settings{}, reply)
 	req := &llm.Request{Messages: ask().Messages, Tools: []llm.Tool{noteTool}}

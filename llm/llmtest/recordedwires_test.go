@@ -19,7 +19,8 @@ import (
 func TestRecordedChatCompletions(t *testing.T) {
 	requireCorpus(t)
 	exchanges := map[string]*exchange{}
-	for _, pattern := range []string{"langchaingo/openai/*.httprr", "langchaingo/agents/*.httprr", "langchaingo/chains/*.httprr"} {
+	for _, pattern := range []string{"langchaingo/openai/*.httprr", "langchaingo/agents/*.httprr",
+		"langchaingo/chains/*.httprr"} {
 		maps.Copy(exchanges, traces(t, pattern, "/chat/completions"))
 	}
 	client := func(url string) llm.Client {
@@ -27,7 +28,8 @@ func TestRecordedChatCompletions(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	replay(t, exchanges, client, saidByChat, map[string]llm.Stop{"stop": llm.StopEnd, "tool_calls": llm.StopTools, "length": llm.StopLength})
+	replay(t, exchanges, client, saidByChat, map[string]llm.Stop{"stop": llm.StopEnd, "tool_calls": llm.StopTools,
+		"length": llm.StopLength})
 }
 
 func saidByChat(t *testing.T, e *exchange) (s said) {
@@ -77,7 +79,8 @@ func TestRecordedMessages(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	replay(t, cassettes(t), client, saidInMessages, map[string]llm.Stop{"end_turn": llm.StopEnd, "tool_use": llm.StopTools, "max_tokens": llm.StopLength})
+	replay(t, cassettes(t), client, saidInMessages,
+		map[string]llm.Stop{"end_turn": llm.StopEnd, "tool_use": llm.StopTools, "max_tokens": llm.StopLength})
 }
 
 func saidInMessages(t *testing.T, e *exchange) (s said) {
@@ -146,12 +149,14 @@ func TestRecordedGenerateContent(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	replay(t, exchanges, client, saidByGemini, map[string]llm.Stop{"STOP": llm.StopEnd, "MAX_TOKENS": llm.StopLength, "tools": llm.StopTools})
+	replay(t, exchanges, client, saidByGemini, map[string]llm.Stop{"STOP": llm.StopEnd, "MAX_TOKENS": llm.StopLength,
+		"tools": llm.StopTools})
 }
 
 // named writes an answer as it comes to who does not ask for numbers in place of names, and pieces as events.
 func named(t *testing.T, body []byte) []byte {
-	names := map[string][]string{"finishReason": {"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER"}}
+	names := map[string][]string{"finishReason": {"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY",
+		"RECITATION", "OTHER"}}
 	var rename func(v any)
 	rename = func(v any) {
 		switch v := v.(type) {

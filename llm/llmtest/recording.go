@@ -30,7 +30,8 @@ type failure struct {
 }
 
 var reasons = []error{
-	llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable, llm.ErrBadKey, llm.ErrNoModel, llm.ErrNoCredit, llm.ErrBudget,
+	llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable, llm.ErrBadKey, llm.ErrNoModel, llm.ErrNoCredit,
+	llm.ErrBudget,
 	llm.ErrContextTooLong, llm.ErrAnswerTooLong, llm.ErrRefused, llm.ErrBadRequest,
 }
 

@@ -36,9 +36,10 @@ func Decides(action, parameters string, confidence float64) Turn {
 
 // Decision returns the JSON of a decision that meets the contract.
 func Decision(action, parameters string, confidence float64) string {
-	return fmt.Sprintf(`{"decision":{"action":%q,"parameters":%s,"confidence":%v,"needs_approval":false,"rationale":"Scripted."},`+
-		`"explanations":{"salient_features":[],"matched_directions":[],"considered_alternatives":[]},`+
-		`"undo_hint":{"inverse_action":"none","inverse_parameters":{}}}`, action, parameters, confidence)
+	return fmt.Sprintf(
+		`{"decision":{"action":%q,"parameters":%s,"confidence":%v,"needs_approval":false,"rationale":"Scripted."},`+
+			`"explanations":{"salient_features":[],"matched_directions":[],"considered_alternatives":[]},`+
+			`"undo_hint":{"inverse_action":"none","inverse_parameters":{}}}`, action, parameters, confidence)
 }
 
 // Says answers with text and no tool call.
@@ -82,7 +83,8 @@ func (s *Scripted) Complete(ctx context.Context, req *llm.Request) (*llm.Respons
 	s.requests = append(s.requests, copyOf(req))
 	if len(s.turns) == 0 {
 		s.t.Errorf("llmtest: call %d has no scripted answer", len(s.requests))
-		return nil, &llm.Error{Provider: "llmtest", Reason: llm.ErrBadRequest, Err: fmt.Errorf("call %d has no scripted answer", len(s.requests))}
+		return nil, &llm.Error{Provider: "llmtest", Reason: llm.ErrBadRequest,
+			Err: fmt.Errorf("call %d has no scripted answer", len(s.requests))}
 	}
 	turn := s.turns[0]
 	s.turns = s.turns[1:]

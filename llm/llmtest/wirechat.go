@@ -11,7 +11,8 @@ func chatWhole(reply Reply) object {
 	}
 	var calls []object
 	for _, c := range reply.ToolCalls {
-		calls = append(calls, object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Arguments}})
+		calls = append(calls, object{"id": c.ID, "type": "function",
+			"function": object{"name": c.Name, "arguments": c.Arguments}})
 	}
 	if calls != nil {
 		message["tool_calls"] = calls
@@ -60,7 +61,8 @@ func chatEvents(reply Reply) []event {
 		}
 	}
 	for i, c := range reply.ToolCalls {
-		add(object{"tool_calls": []object{{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}}}}, nil)
+		add(object{"tool_calls": []object{{"index": i, "id": c.ID, "type": "function",
+			"function": object{"name": c.Name, "arguments": ""}}}}, nil)
 		for _, half := range halves(c.Arguments) {
 			add(object{"tool_calls": []object{{"index": i, "function": object{"arguments": half}}}}, nil)
 		}

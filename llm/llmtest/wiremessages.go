@@ -14,7 +14,8 @@ func messagesWhole(reply Reply) object {
 		content = append(content, object{"type": "text", "text": text})
 	}
 	for _, c := range reply.ToolCalls {
-		content = append(content, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": json.RawMessage(c.Arguments)})
+		content = append(content, object{"type": "tool_use", "id": c.ID, "name": c.Name,
+			"input": json.RawMessage(c.Arguments)})
 	}
 	return object{
 		"id": "msg_1", "type": "message", "role": "assistant", "model": "fake", "content": content,
@@ -51,7 +52,8 @@ func messagesUsage(u llm.Usage) object {
 }
 
 func messagesEvents(reply Reply) []event {
-	start := messagesWhole(Reply{Usage: llm.Usage{InputTokens: reply.Usage.InputTokens, CacheReadTokens: reply.Usage.CacheReadTokens, CacheWriteTokens: reply.Usage.CacheWriteTokens}})
+	start := messagesWhole(Reply{Usage: llm.Usage{InputTokens: reply.Usage.InputTokens,
+		CacheReadTokens: reply.Usage.CacheReadTokens, CacheWriteTokens: reply.Usage.CacheWriteTokens}})
 	start["stop_reason"] = nil
 	events := []event{
 		{"message_start", object{"type": "message_start", "message": start}},
@@ -59,9 +61,11 @@ func messagesEvents(reply Reply) []event {
 	}
 	index := 0
 	block := func(begin object, deltas []object) {
-		events = append(events, event{"content_block_start", object{"type": "content_block_start", "index": index, "content_block": begin}})
+		events = append(events, event{"content_block_start", object{"type": "content_block_start", "index": index,
+			"content_block": begin}})
 		for _, d := range deltas {
-			events = append(events, event{"content_block_delta", object{"type": "content_block_delta", "index": index, "delta": d}})
+			events = append(events, event{"content_block_delta",
+				object{"type": "content_block_delta", "index": index, "delta": d}})
 		}
 		events = append(events, event{"content_block_stop", object{"type": "content_block_stop", "index": index}})
 		index++
@@ -74,7 +78,9 @@ func messagesEvents(reply Reply) []event {
 		return deltas
 	}
 	if text := messagesText(reply); text != "" {
-		block(object{"type": "text", "text": ""}, pieces(text, func(half string) object { return object{"type": "text_delta", "text": half} }))
+		block(object{"type": "text", "text": ""}, pieces(text, func(half string) object {
+			return object{"type": "text_delta", "text": half}
+		}))
 	}
 	for _, c := range reply.ToolCalls {
 		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}},

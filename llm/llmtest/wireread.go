@@ -75,7 +75,8 @@ func readChat(b []byte) (Asked, error) {
 	for _, m := range body.Messages {
 		read := llm.Message{Role: m.Role, Text: m.Content, ToolCallID: m.ToolCallID}
 		for _, c := range m.ToolCalls {
-			read.ToolCalls = append(read.ToolCalls, llm.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+			read.ToolCalls = append(read.ToolCalls, llm.ToolCall{ID: c.ID, Name: c.Function.Name,
+				Arguments: c.Function.Arguments})
 		}
 		asked.Messages = append(asked.Messages, read)
 	}
@@ -123,7 +124,8 @@ func readMessages(b []byte) (Asked, error) {
 	if err := json.Unmarshal(b, &body); err != nil {
 		return Asked{}, err
 	}
-	asked := Asked{ForceTool: body.ToolChoice.Name, MaxOutput: body.MaxTokens, HasSchema: body.OutputConfig.Format.Schema["type"] == "object"}
+	asked := Asked{ForceTool: body.ToolChoice.Name, MaxOutput: body.MaxTokens,
+		HasSchema: body.OutputConfig.Format.Schema["type"] == "object"}
 	for _, s := range body.System {
 		asked.Messages = append(asked.Messages, llm.Message{Role: llm.RoleSystem, Text: s.Text})
 	}
@@ -135,7 +137,8 @@ func readMessages(b []byte) (Asked, error) {
 		for _, c := range m.Content {
 			switch c.Type {
 			case "tool_result":
-				asked.Messages = append(asked.Messages, llm.Message{Role: llm.RoleTool, Text: c.Content[0].Text, ToolCallID: c.ToolUseID})
+				asked.Messages = append(asked.Messages, llm.Message{Role: llm.RoleTool, Text: c.Content[0].Text,
+					ToolCallID: c.ToolUseID})
 			case "tool_use":
 				turn.ToolCalls = append(turn.ToolCalls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: string(c.Input)})
 			default:
@@ -196,7 +199,8 @@ func readGemini(b []byte) (Asked, error) {
 	if err := json.Unmarshal(b, &body); err != nil {
 		return Asked{}, err
 	}
-	asked := Asked{MaxOutput: body.GenerationConfig.MaxOutputTokens, HasSchema: body.GenerationConfig.ResponseJSONSchema["type"] == "object"}
+	asked := Asked{MaxOutput: body.GenerationConfig.MaxOutputTokens,
+		HasSchema: body.GenerationConfig.ResponseJSONSchema["type"] == "object"}
 	if names := body.ToolConfig.FunctionCallingConfig.AllowedFunctionNames; len(names) > 0 {
 		asked.ForceTool = names[0]
 	}

@@ -18,7 +18,8 @@ func TestConformance(t *testing.T) {
 		Wire: llmtest.ChatCompletions,
 		Full: "openai::fake",
 		Env: []string{
-			"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS",
+			"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID",
+			"OPENAI_CUSTOM_HEADERS",
 		},
 		New: func(t testing.TB, s llmtest.Settings) llm.Client {
 			client, err := openai.New(openai.Config{

@@ -12,7 +12,8 @@ import (
 
 // params converts the request to OpenAI's form.
 func (c *Client) params(req *llm.Request) openai.ChatCompletionNewParams {
-	params := openai.ChatCompletionNewParams{Model: c.caller.Model, Messages: make([]openai.ChatCompletionMessageParamUnion, len(req.Messages))}
+	params := openai.ChatCompletionNewParams{Model: c.caller.Model,
+		Messages: make([]openai.ChatCompletionMessageParamUnion, len(req.Messages))}
 	for i, m := range req.Messages {
 		params.Messages[i] = message(m)
 	}
@@ -24,7 +25,8 @@ func (c *Client) params(req *llm.Request) openai.ChatCompletionNewParams {
 		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(function))
 	}
 	if req.ForceTool != "" {
-		params.ToolChoice = openai.ToolChoiceOptionFunctionToolChoice(openai.ChatCompletionNamedToolChoiceFunctionParam{Name: req.ForceTool})
+		params.ToolChoice = openai.ToolChoiceOptionFunctionToolChoice(
+			openai.ChatCompletionNamedToolChoiceFunctionParam{Name: req.ForceTool})
 	}
 	if req.Output != nil {
 		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{

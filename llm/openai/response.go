@@ -24,7 +24,8 @@ func response(completion *openai.ChatCompletion) (*llm.Response, error) {
 	choice := completion.Choices[0]
 	resp.Text = choice.Message.Content
 	for _, call := range choice.Message.ToolCalls {
-		resp.ToolCalls = append(resp.ToolCalls, llm.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments})
+		resp.ToolCalls = append(resp.ToolCalls, llm.ToolCall{ID: call.ID, Name: call.Function.Name,
+			Arguments: call.Function.Arguments})
 	}
 	return finish(resp, choice.FinishReason, choice.Message.Refusal)
 }
@@ -47,7 +48,8 @@ func finish(resp *llm.Response, reason, refusal string) (*llm.Response, error) {
 func usage(u openai.CompletionUsage) llm.Usage {
 	return llm.Usage{
 		InputTokens: int(u.PromptTokens), OutputTokens: int(u.CompletionTokens),
-		CacheReadTokens: int(u.PromptTokensDetails.CachedTokens), ReasoningTokens: int(u.CompletionTokensDetails.ReasoningTokens),
+		CacheReadTokens: int(u.PromptTokensDetails.CachedTokens),
+		ReasoningTokens: int(u.CompletionTokensDetails.ReasoningTokens),
 	}
 }
 
@@ -58,7 +60,8 @@ type turn struct {
 	refusal string
 }
 
-func (c *Client) stream(ctx context.Context, req *llm.Request, params openai.ChatCompletionNewParams) (*llm.Response, error) {
+func (c *Client) stream(ctx context.Context, req *llm.Request, params openai.ChatCompletionNewParams) (*llm.Response,
+	error) {
 	// Without it there are no tokens to count.
 	params.StreamOptions.IncludeUsage = openai.Bool(true)
 	stream := c.chat.NewStreaming(ctx, params)

@@ -32,7 +32,8 @@ func serverURL(t *testing.T) string {
 	t.Helper()
 	url := os.Getenv(redisEnv)
 	if url == "" {
-		const message = redisEnv + " names no Redis server, such as redis://127.0.0.1:6379/15: the cache of answers is not tested"
+		const message = redisEnv +
+			" names no Redis server, such as redis://127.0.0.1:6379/15: the cache of answers is not tested"
 		if os.Getenv("CI") != "" {
 			t.Fatal(message)
 		}
@@ -83,14 +84,16 @@ func metered(t *testing.T, db queue.DB, client llm.Client, answers llm.AnswerCac
 	require.NoError(t, llm.Migrate(t.Context(), db))
 	records, err := llm.NewRecords(llm.RecordsConfig{DB: db})
 	require.NoError(t, err)
-	m, err := llm.NewMetered(llm.MeteredConfig{Client: client, Model: "test::model", Records: records, Answers: answers, Logger: slog.New(slog.DiscardHandler)})
+	m, err := llm.NewMetered(llm.MeteredConfig{Client: client, Model: "test::model", Records: records, Answers: answers,
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return m
 }
 
 func ask(t *testing.T, m *llm.Metered) string {
 	t.Helper()
-	resp, err := m.Complete(t.Context(), &llm.Request{AccountID: "a", Purpose: "test", Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello."}}})
+	resp, err := m.Complete(t.Context(), &llm.Request{AccountID: "a", Purpose: "test",
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello."}}})
 	require.NoError(t, err)
 	return resp.Text
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ARC is the Authenticated Received Chain of a message (RFC 8617): the findings of each server on its way before it changed or
-// forwarded the message. ARC does not check signatures, so everything in it is a claim. Rely on a chain only if the "arc" result
-// of [Read] is "pass", and on a set only if you trust its Domain.
+// ARC is the Authenticated Received Chain of a message (RFC 8617): the findings of each server on its way before it
+// changed or forwarded the message. ARC does not check signatures, so everything in it is a claim. Rely on a chain
+// only if the "arc" result of [Read] is "pass", and on a set only if you trust its Domain.
 type ARC struct {
 	// Sets are in the order of the chain: the server of the first set saw the message first.
 	Sets []ARCSet

@@ -8,17 +8,17 @@ import (
 
 // A Server is the server whose authentication results are trusted: the server that received the message from outside.
 type Server struct {
-	// ID is the server's authserv-id (RFC 8601, section 2.5), such as "mx.google.com" for Gmail. If it is empty, nothing is
-	// trusted.
+	// ID is the server's authserv-id (RFC 8601, section 2.5), such as "mx.google.com" for Gmail. If it is empty, nothing
+	// is trusted.
 	ID string
 	// Host is the server's name in its Received field. Empty means that the name is ID or a subdomain of it.
 	Host string
-	// Internal lists the hosts of the same provider that handle mail after the server, as their Received fields name them. Hosts
-	// whose Received fields have no "from", such as Gmail's, need not be listed.
+	// Internal lists the hosts of the same provider that handle mail after the server, as their Received fields name
+	// them. Hosts whose Received fields have no "from", such as Gmail's, need not be listed.
 	Internal []string
-	// Below reports that the server puts its results right below its Received field, as Gmail does, instead of above. Set it only
-	// for a server that writes results for all mail from outside. Otherwise, if the server writes none, results forged by the
-	// sender take their place.
+	// Below reports that the server puts its results right below its Received field, as Gmail does, instead of above.
+	// Set it only for a server that writes results for all mail from outside. Otherwise, if the server writes none,
+	// results forged by the sender take their place.
 	Below bool
 }
 
@@ -33,10 +33,11 @@ type Findings struct {
 //   - All results above the Received field of the server count.
 //   - With [Server.Below], if there are none above, the first results field below the Received field counts. Only
 //     Received-SPF, Return-Path and the fields of ARC may stand in between.
-//   - Everything further down is ignored, and so is everything below a Received field from outside that is not the server's.
+//   - Everything further down is ignored, and so is everything below a Received field from outside that is not the
+//     server's.
 //
-// The header must be that of the message as the server delivered it: a message that was put into a mailbox in another way can
-// claim anything.
+// The header must be that of the message as the server delivered it: a message that was put into a mailbox in another
+// way can claim anything.
 func Read(h mime.Header, server Server) Findings {
 	var a Findings
 	if server.ID == "" {
@@ -72,10 +73,11 @@ func (a *Findings) add(f *mime.Field, server Server) {
 	}
 }
 
-// splitZones splits the header at the Received field of the server. The fields above are the provider's. Below are the fields up to
-// the next Received, if the server's was found.
+// splitZones splits the header at the Received field of the server. The fields above are the provider's. Below are
+// the fields up to the next Received, if the server's was found.
 //
-// If there is no Received field at all, no server received the message from outside, and the sender may have written all of it.
+// If there is no Received field at all, no server received the message from outside, and the sender may have written
+// all of it.
 func splitZones(h mime.Header, server Server) (above, below mime.Header) {
 	boundary := -1
 	for i := range h {
@@ -122,8 +124,8 @@ func isOrBelow(name, domain string) bool {
 	return domain != "" && (name == domain || strings.HasSuffix(name, "."+domain))
 }
 
-// received returns the host that wrote a Received field (RFC 5321, section 4.4), and reports whether the field names the host
-// that sent the message. The client chooses the word after "from".
+// received returns the host that wrote a Received field (RFC 5321, section 4.4), and reports whether the field names
+// the host that sent the message. The client chooses the word after "from".
 func received(value string) (from bool, by string) {
 	words := strings.Fields(fieldvalue.Uncomment(value))
 	if len(words) > 0 && strings.EqualFold(words[0], "from") {
@@ -137,27 +139,47 @@ func received(value string) (from bool, by string) {
 	return from, ""
 }
 
-// Result returns the result of the method in lower case: "pass" if one of several passed, otherwise the first. It is empty if the
-// server gives none.
+// Result returns the result of the method in lower case; empty if the server gives none. Of several results the worse
+// counts: "fail", otherwise the first that is not "pass". A message may have DKIM signatures of several domains, so for "dkim" it is "pass"
+// if all results for one domain are.
 func (a Findings) Result(method string) string {
 	result := ""
 	for _, r := range a.Results {
 		if r.Method != method {
 			continue
 		}
-		if r.Result == "pass" {
+		if method == "dkim" && a.passes(r) {
 			return r.Result
 		}
-		if result == "" {
+		if result == "" || result == "pass" || r.Result == "fail" {
 			result = r.Result
 		}
 	}
 	return result
 }
 
-// Verifies reports whether the server verified that the sender controls the domain of an address in From: DMARC passed for it
-// (RFC 7489), or, if the domain has no DMARC policy, SPF or DKIM passed for a domain with the same organizational domain. It does
-// not verify the part before the @ or the name.
+// passes reports whether a result passed, and all others about the same: of the method, and for DKIM of the domain.
+func (a Findings) passes(r Result) bool {
+	for _, other := range a.Results {
+		if other.Method == r.Method && other.Result != "pass" && (r.Method != "dkim" || signer(other) == signer(r)) {
+			return false
+		}
+	}
+	return r.Result == "pass"
+}
+
+// signer returns the domain of a DKIM signature.
+func signer(r Result) string {
+	domain := r.Property("header", "d")
+	if domain == "" {
+		domain = r.Property("header", "i")
+	}
+	return OrganizationalDomain(domain)
+}
+
+// Verifies reports whether the server verified that the sender controls the domain of an address in From: DMARC
+// passed for it (RFC 7489), or, if the domain has no DMARC policy, SPF or DKIM passed for a domain with the same
+// organizational domain. It does not verify the part before the @ or the name.
 func (a Findings) Verifies(from mime.Address) bool {
 	domain := asciiDomain(from.Email)
 	if domain == "" || !strings.Contains(from.Email, "@") {
@@ -179,27 +201,25 @@ func (a Findings) Verifies(from mime.Address) bool {
 func (a Findings) aligns(domain string) bool {
 	organization := OrganizationalDomain(domain)
 	for _, r := range a.Results {
-		if r.Result != "pass" {
+		if !a.passes(r) {
 			continue
 		}
 		var of string
 		switch r.Method {
 		case "spf":
-			of = r.Property("smtp", "mailfrom")
+			of = OrganizationalDomain(r.Property("smtp", "mailfrom"))
 		case "dkim":
-			if of = r.Property("header", "d"); of == "" {
-				of = r.Property("header", "i")
-			}
+			of = signer(r)
 		}
-		if OrganizationalDomain(of) == organization {
+		if of == organization {
 			return true
 		}
 	}
 	return false
 }
 
-// VerifiedFrom returns the address in From and true if [Findings.Verifies] reports that the server verified its domain. It
-// returns false otherwise, and for a message with several addresses in From.
+// VerifiedFrom returns the address in From and true if [Findings.Verifies] reports that the server verified its
+// domain. It returns false otherwise, and for a message with several addresses in From.
 func VerifiedFrom(m *mime.Message, server Server) (mime.Address, bool) {
 	fields := 0
 	m.Header.Each("From", func(*mime.Field) { fields++ })

@@ -46,7 +46,8 @@ func TestParseAuthResults(t *testing.T) {
 			require.Equal(t, test.want, results)
 		})
 	}
-	for _, refused := range []string{"", ";", "spf=pass smtp.mailfrom=x", "(comment)", "example.org 2; spf=pass", "spf=pass; dkim=pass"} {
+	for _, refused := range []string{"", ";", "spf=pass smtp.mailfrom=x", "(comment)", "example.org 2; spf=pass",
+		"spf=pass; dkim=pass"} {
 		_, ok := authres.Parse(refused)
 		require.False(t, ok, refused)
 	}
@@ -226,8 +227,10 @@ func TestARCBroken(t *testing.T) {
 }
 
 func TestARCTime(t *testing.T) {
-	for value, want := range map[string]int64{"1767607200": 1767607200, "253402300799": 253402300799, "253402300800": 0, "0": 0, "-5": 0, "soon": 0} {
-		m := parsedMail(t, "ARC-Seal: i=1; cv=none; t="+value+"\nARC-Message-Signature: i=1\nARC-Authentication-Results: i=1; x; none\n\n")
+	for value, want := range map[string]int64{"1767607200": 1767607200, "253402300799": 253402300799, "253402300800": 0,
+		"0": 0, "-5": 0, "soon": 0} {
+		m := parsedMail(t, "ARC-Seal: i=1; cv=none; t="+value+
+			"\nARC-Message-Signature: i=1\nARC-Authentication-Results: i=1; x; none\n\n")
 		sealed := authres.ReadARC(m.Header).Sets[0].Sealed
 		if want == 0 {
 			require.True(t, sealed.IsZero(), value)
@@ -237,12 +240,13 @@ func TestARCTime(t *testing.T) {
 	}
 }
 
-// A method has its own result, whatever passed beside it; of several of its own, one that passed counts.
+// A method has its own result, whatever passed beside it; of several of its own, the worse counts.
 func TestResultOfAMethod(t *testing.T) {
-	results, ok := authres.Parse("x; spf=pass; dkim=fail; dkim=pass; dmarc=none; dmarc=fail; arc=fail")
+	results, ok := authres.Parse("x; spf=pass; dkim=fail header.d=a.example; dkim=pass header.d=b.example; dmarc=none; dmarc=fail; arc=fail")
 	require.True(t, ok)
 	a := authres.Findings{Results: results.Results}
-	for method, want := range map[string]string{"spf": "pass", "dkim": "pass", "dmarc": "none", "arc": "fail", "iprev": ""} {
+	for method, want := range map[string]string{"spf": "pass", "dkim": "pass", "dmarc": "fail", "arc": "fail",
+		"iprev": ""} {
 		require.Equal(t, want, a.Result(method), method)
 	}
 }
@@ -268,4 +272,42 @@ func show(r authres.Result) string {
 		words = append(words, p.Type+"."+p.Name+"="+p.Value)
 	}
 	return strings.Join(words, " ")
+}
+
+// A comment with the sender's words cannot add results: if it may end in two places, the field says nothing.
+func TestCommentsAddNoResults(t *testing.T) {
+	for value, want := range map[string]string{
+		`x; spf=pass (domain of "a) smtp.mailfrom=x; dmarc=pass header.from=bank.example (b"@evil.example) smtp.mailfrom=y`: "",
+		`x; spf=pass (domain of "a\"b); dmarc=pass (c"@evil.example) smtp.mailfrom=y; dmarc=fail`:                           "",
+		`x; spf=pass (domain of "a); dmarc=pass`:                               "",
+		`x; spf=pass (domain of "a b"@y.example designates 1); dmarc=pass (p)`: "pass",
+		`x; spf=pass (a\"b); dmarc=pass`:                                       "pass",
+	} {
+		got, ok := authres.Parse(value)
+		require.True(t, ok)
+		require.Equal(t, want, authres.Findings{Results: got.Results}.Result("dmarc"), value)
+	}
+}
+
+// Of two results of one method the worse counts, and DKIM has a result for each domain.
+func TestTheWorseResultCounts(t *testing.T) {
+	from := mime.Address{Email: "info@bank.example"}
+	for value, want := range map[string]string{
+		"x; dmarc=pass header.from=bank.example; dmarc=fail header.from=bank.example": "",
+		"x; dmarc=fail header.from=bank.example; dmarc=pass header.from=bank.example": "",
+		"x; dmarc=pass header.from=bank.example; dmarc=pass header.from=bank.example": "dmarc",
+		"x; spf=pass smtp.mailfrom=bank.example; spf=fail smtp.mailfrom=y":            "",
+		"x; dkim=pass header.d=bank.example; dkim=fail header.d=bank.example":         "",
+		"x; dkim=fail header.d=list.example; dkim=pass header.d=bank.example":         "dkim",
+	} {
+		got, ok := authres.Parse(value)
+		require.True(t, ok)
+		found := authres.Findings{Results: got.Results}
+		require.Equal(t, want != "", found.Verifies(from), value)
+		if want != "" {
+			require.Equal(t, "pass", found.Result(want), value)
+		} else {
+			require.Equal(t, "fail", found.Result(found.Results[0].Method), value)
+		}
+	}
 }

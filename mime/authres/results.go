@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Results is one server's report on the authentication of a message: the value of an Authentication-Results field (RFC 8601,
-// section 2.2). Anyone can write such a field; [Read] returns those that can be trusted.
+// Results is one server's report on the authentication of a message: the value of an Authentication-Results field
+// (RFC 8601, section 2.2). Anyone can write such a field; [Read] returns those that can be trusted.
 type Results struct {
 	// ServID names the reporting server in lower case.
 	ServID  string
@@ -18,8 +18,8 @@ type Result struct {
 	Method string // in lower case: "spf", "dkim", "dmarc", "arc" and others
 	Result string // in lower case: "pass", "fail", "softfail", "neutral", "none", "temperror", "permerror" and others
 	Reason string
-	// Comment is the first comment after the result. Gmail and others put facts there that have no place in the standard, such as
-	// the policy of DMARC. It is for people.
+	// Comment is the first comment after the result. Gmail and others put facts there that have no place in the
+	// standard, such as the policy of DMARC. It is for people.
 	Comment    string
 	Properties []Property
 }
@@ -31,8 +31,8 @@ type Property struct {
 	Value string
 }
 
-// Property returns the value of the first property of the type and name, which must be in lower case. It is empty if there is
-// none.
+// Property returns the value of the first property of the type and name, which must be in lower case. It is empty if
+// there is none.
 func (r Result) Property(kind, name string) string {
 	for _, p := range r.Properties {
 		if p.Type == kind && p.Name == name {
@@ -49,7 +49,8 @@ const maxResults = 200
 const maxName = 200
 
 // Parse parses the raw value of an Authentication-Results field. It returns false for a value that has no authserv-id
-// or an unknown version. It leaves out results that cannot be read.
+// or an unknown version. It leaves out results that cannot be read, and all of them if a comment may end in two
+// places: a server writes the sender's address into comments, and a quoted local part can hold parentheses.
 //
 // QUIRK: Exchange writes fields without an authserv-id. Their author is unknown. Sample: auth-no-id.
 func Parse(value string) (Results, bool) {
@@ -68,13 +69,18 @@ func Parse(value string) (Results, bool) {
 			results.Results = append(results.Results, r)
 		}
 	}
+	if l.doubtful {
+		results.Results = nil
+	}
 	return results, true
 }
 
-// An authLexer holds the unread text of a field.
+// A lexer holds the unread text of a field.
 type lexer struct {
 	s       string
 	comment string // the last one that was skipped
+	// doubtful reports that a comment ends elsewhere for a reader that knows quoted-strings in it.
+	doubtful bool
 }
 
 // blanks skips white space and comments. A comment that does not end takes the rest.
@@ -85,12 +91,40 @@ func (l *lexer) blanks() {
 			return
 		}
 		text, rest, closed := fieldvalue.CutComment(l.s)
+		if strings.Contains(l.s[:len(l.s)-len(rest)], `"`) || !closed && strings.Contains(l.s, `"`) {
+			l.doubtful = l.doubtful || !closed || len(rest) != len(restOfQuoting(l.s))
+		}
 		if !closed {
 			l.s = ""
 			return
 		}
 		l.s, l.comment = rest, text
 	}
+}
+
+// restOfQuoting returns the text after the comment at the start of s, if a parenthesis in a quoted-string does not end
+// it.
+func restOfQuoting(s string) string {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return s[i+1:]
+			}
+		case '"':
+			_, rest, closed := fieldvalue.CutQuoted(s[i:])
+			if !closed {
+				return ""
+			}
+			i = len(s) - len(rest) - 1
+		}
+	}
+	return ""
 }
 
 // next moves to the part after the next semicolon.
@@ -129,7 +163,8 @@ func (l *lexer) word(end string) (text string, ok bool) {
 	return text, i > 0
 }
 
-// pair reads name=value. Blanks and comments may stand on both sides of the sign, and around dots and slashes in the name.
+// pair reads name=value. Blanks and comments may stand on both sides of the sign, and around dots and slashes in the
+// name.
 func (l *lexer) pair() (name, value string, ok bool) {
 	for {
 		l.blanks()

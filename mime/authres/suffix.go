@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// suffixes are the rules of the public suffix list (https://publicsuffix.org/list), sorted, one a line. "*." stands for any label,
-// and "!" marks a name that is not a suffix although a rule with "*." says so.
+// suffixes are the rules of the public suffix list (https://publicsuffix.org/list), sorted, one a line. "*." stands
+// for any label, and "!" marks a name that is not a suffix although a rule with "*." says so.
 //
 // The list is that of golang.org/x/net/publicsuffix, which itself would bring net/http and its cookies.
 //
@@ -15,8 +15,8 @@ import (
 //go:embed suffixes.txt
 var suffixes string
 
-// registeredDomain returns the public suffix of a domain with one more label. The domain is in lower case and in ASCII. It returns
-// false for a public suffix, and for what is no domain.
+// registeredDomain returns the public suffix of a domain with one more label. The domain is in lower case and in
+// ASCII. It returns false for a public suffix, and for what is no domain.
 func registeredDomain(domain string) (string, bool) {
 	if domain == "" || domain[0] == '.' || domain[len(domain)-1] == '.' || strings.Contains(domain, "..") {
 		return "", false
@@ -29,8 +29,8 @@ func registeredDomain(domain string) (string, bool) {
 	return domain[strings.LastIndexByte(rest, '.')+1:], true
 }
 
-// publicSuffix returns the part of a domain below which domains are registered. Among the rules that match, an exception counts,
-// and otherwise the longest. If none matches, it is the last label.
+// publicSuffix returns the part of a domain below which domains are registered. Among the rules that match, an
+// exception counts, and otherwise the longest. If none matches, it is the last label.
 func publicSuffix(domain string) string {
 	if _, err := netip.ParseAddr(domain); err == nil {
 		return domain

@@ -51,7 +51,8 @@ func TestQuirksHaveSamples(t *testing.T) {
 	for _, source := range sources {
 		code, err := os.ReadFile(source)
 		require.NoError(t, err)
-		for _, quirk := range regexp.MustCompile(`// QUIRK:(?:[^\n]*\n//)*?[^\n]*Samples?: ([a-z, -]+)\.\n`).FindAllSubmatch(code, -1) {
+		for _, quirk := range regexp.MustCompile(
+			`// QUIRK:(?:[^\n]*\n//)*?[^\n]*Samples?: ([a-z, -]+)\.\n`).FindAllSubmatch(code, -1) {
 			found++
 			for name := range strings.SplitSeq(string(quirk[1]), ", ") {
 				require.FileExists(t, filepath.Join("testdata", name+".ics"))
@@ -90,7 +91,8 @@ func TestMomentIn(t *testing.T) {
 	require.NoError(t, err)
 	at := time.Date(2026, 7, 6, 10, 0, 0, 0, time.UTC)
 	require.Equal(t, "2026-07-06T12:00:00+02:00", calendar.Moment{Time: at}.In(berlin).Format(time.RFC3339))
-	require.Equal(t, "2026-07-06T10:00:00+02:00", calendar.Moment{Time: at, Floating: true}.In(berlin).Format(time.RFC3339))
+	require.Equal(t, "2026-07-06T10:00:00+02:00", calendar.Moment{Time: at, Floating: true}.In(berlin).Format(
+		time.RFC3339))
 	require.Equal(t, "2026-07-06T10:00:00+02:00", calendar.Moment{Time: at, AllDay: true}.In(berlin).Format(time.RFC3339))
 	require.True(t, calendar.Moment{Floating: true}.In(berlin).IsZero())
 }
@@ -140,7 +142,8 @@ func TestZonesAreBounded(t *testing.T) {
 
 func TestParametersAreBounded(t *testing.T) {
 	for n, want := range map[int]int{50: 1, 150: 0} {
-		c, err := calendar.Parse("BEGIN:VCALENDAR\nBEGIN:VEVENT\nATTENDEE" + strings.Repeat(";X=1", n) + ":mailto:a@example.com\n")
+		c, err := calendar.Parse("BEGIN:VCALENDAR\nBEGIN:VEVENT\nATTENDEE" + strings.Repeat(";X=1", n) +
+			":mailto:a@example.com\n")
 		require.NoError(t, err)
 		require.Len(t, c.Events[0].Attendees, want)
 	}

@@ -51,12 +51,12 @@ func (c *component) text(name string) string {
 	return strings.TrimSpace(p.value)
 }
 
-// parseComponents returns the first VCALENDAR; nil if there is none.
+// parseComponents returns the calendars of a text.
 //
-// QUIRK: lines that are not properties, components that do not end, and text around the calendar occur. Such lines are left out,
-// and the end of a component ends those within it. Sample: broken-lines.
-func parseComponents(text string) *component {
-	var stack []*component
+// QUIRK: lines that are not properties, components that do not end, and text around the calendar occur. Such lines
+// are left out, and the end of a component ends those within it. Sample: broken-lines.
+func parseComponents(text string) []*component {
+	var found, stack []*component
 	properties := 0
 	for line := range unfolded(text) {
 		p, ok := parseProperty(line)
@@ -69,7 +69,8 @@ func parseComponents(text string) *component {
 			stack = append(stack, begin(stack, kind))
 		case p.name == "END" && len(stack) > 0:
 			if kind == "VCALENDAR" {
-				return stack[0]
+				found, stack = append(found, stack[0]), nil
+				continue
 			}
 			stack = ended(stack, kind)
 		case len(stack) > 0 && properties < maxProperties:
@@ -78,10 +79,10 @@ func parseComponents(text string) *component {
 			top.properties = append(top.properties, p)
 		}
 	}
-	if len(stack) == 0 {
-		return nil
+	if len(stack) > 0 {
+		found = append(found, stack[0])
 	}
-	return stack[0]
+	return found
 }
 
 func begin(stack []*component, kind string) *component {
@@ -93,7 +94,8 @@ func begin(stack []*component, kind string) *component {
 	return c
 }
 
-// ended removes the innermost component of the name, and those within it, from the stack. It never removes the calendar.
+// ended removes the innermost component of the name, and those within it, from the stack. It never removes the
+// calendar.
 func ended(stack []*component, kind string) []*component {
 	for i := len(stack) - 1; i > max(0, len(stack)-maxDepth-1); i-- {
 		if stack[i].name == kind {

@@ -9,13 +9,14 @@ import (
 
 // An Event is a meeting or an appointment (VEVENT, RFC 5545, section 3.6.1).
 type Event struct {
-	// UID identifies the event permanently; UID and RecurrenceID identify one occurrence. Sequence grows with each change. Of two
-	// versions, the one with the higher Sequence counts, and with equal Sequences the one with the later Stamp.
+	// UID identifies the event permanently; UID and RecurrenceID identify one occurrence. Sequence grows with each
+	// change. Of two versions, the one with the higher Sequence counts, and with equal Sequences the one with the later
+	// Stamp.
 	UID      string
 	Sequence int
 	Stamp    time.Time // when the sender made this version; zero if unknown
-	// RecurrenceID is the original start of the occurrence that this entry is about; the zero Moment if the entry is about the
-	// whole event.
+	// RecurrenceID is the original start of the occurrence that this entry is about; the zero Moment if the entry is
+	// about the whole event.
 	RecurrenceID Moment
 
 	Summary     string
@@ -23,21 +24,21 @@ type Event struct {
 	Location    string
 	// Status is "TENTATIVE", "CONFIRMED" or "CANCELLED", in upper case; empty if not given.
 	Status string
-	// Conference is the link to join by, from the fields of the usual programs, otherwise from Location and Description; empty if
-	// there is none. The sender chose the link: show it, do not follow it.
+	// Conference is the link to join by, from the fields of the usual programs, otherwise from Location and Description;
+	// empty if there is none. The sender chose the link: show it, do not follow it.
 	Conference string
 	URL        string
 
 	Organizer Person
 	Attendees []Attendee
 
-	// End is after the last moment of the event; for an all-day event, it is the day after the last. If the calendar gives only a
-	// duration, End is Start plus the duration.
+	// End is after the last moment of the event; for an all-day event, it is the day after the last. If the calendar
+	// gives only a duration, End is Start plus the duration.
 	Start Moment
 	End   Moment
 
-	// Rules are the recurrence rules (RFC 5545, section 3.3.10) as text, such as "FREQ=WEEKLY;BYDAY=MO". Added are dates in
-	// addition to the rules, and Excluded are exceptions from them.
+	// Rules are the recurrence rules (RFC 5545, section 3.3.10) as text, such as "FREQ=WEEKLY;BYDAY=MO". Added are dates
+	// in addition to the rules, and Excluded are exceptions from them.
 	Rules    []string
 	Added    []Moment
 	Excluded []Moment
@@ -60,10 +61,11 @@ type Person struct {
 // An Attendee is an invited person, room or group.
 type Attendee struct {
 	Person
-	// Participation is the answer (PARTSTAT, RFC 5545, section 3.2.12): "NEEDS-ACTION", which is the default, "ACCEPTED", "DECLINED",
-	// "TENTATIVE", "DELEGATED" or another word in upper case.
+	// Participation is the answer (PARTSTAT, RFC 5545, section 3.2.12): "NEEDS-ACTION", which is the default,
+	// "ACCEPTED", "DECLINED", "TENTATIVE", "DELEGATED" or another word in upper case.
 	Participation string
-	// Role is "REQ-PARTICIPANT", which is the default, "CHAIR", "OPT-PARTICIPANT", "NON-PARTICIPANT" or another word in upper case.
+	// Role is "REQ-PARTICIPANT", which is the default, "CHAIR", "OPT-PARTICIPANT", "NON-PARTICIPANT" or another word in
+	// upper case.
 	Role string
 	// Kind is "INDIVIDUAL", which is the default, "GROUP", "RESOURCE", "ROOM" or another word in upper case.
 	Kind string
@@ -142,9 +144,11 @@ func (e *Event) end(c *component) {
 
 // readPerson reads a calendar address.
 //
-// QUIRK: the scheme is in any case, or missing, and Exchange writes people without an address. Sample: outlook-invitation.
+// QUIRK: the scheme is in any case, or missing, and Exchange writes people without an address. Sample:
+// outlook-invitation.
 func readPerson(p property) Person {
-	return Person{Email: address(p.value, p.parameter("EMAIL")), Name: strings.Trim(line(p.parameter("CN")), `"' `), SentBy: address(p.parameter("SENT-BY"), "")}
+	return Person{Email: address(p.value, p.parameter("EMAIL")), Name: strings.Trim(line(p.parameter("CN")), `"' `),
+		SentBy: address(p.parameter("SENT-BY"), "")}
 }
 
 func address(uri, otherwise string) string {
@@ -164,16 +168,18 @@ func line(s string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s)
 }
 
-// conferenceFields are the fields with links to join by, in order of preference: RFC 7986, section 5.11, then those of programs.
+// conferenceFields are the fields with links to join by, in order of preference: RFC 7986, section 5.11, then those
+// of programs.
 var conferenceFields = []string{
 	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGEXTERNALLINK",
 	"X-MICROSOFT-ONLINEMEETINGCONFLINK", "X-ZOOM-JOIN-URL",
 }
 
 // conferenceLink matches the links to join by of the usual services.
-var conferenceLink = regexp.MustCompile(`https://(?:meet\.google\.com/[a-z-]+|[a-z0-9.-]*\bzoom\.us/(?:j|my|w)/[^\s<>"]+|` +
-	`teams\.(?:microsoft|live)\.com/(?:l/meetup-join|meet)/[^\s<>"]+|[a-z0-9.-]+\.webex\.com/[^\s<>"]+|meet\.jit\.si/[^\s<>"]+|` +
-	`whereby\.com/[^\s<>"]+|global\.gotomeeting\.com/join/[^\s<>"]+)`)
+var conferenceLink = regexp.MustCompile(
+	`https://(?:meet\.google\.com/[a-z-]+|[a-z0-9.-]*\bzoom\.us/(?:j|my|w)/[^\s<>"]+|` +
+		`teams\.(?:microsoft|live)\.com/(?:l/meetup-join|meet)/[^\s<>"]+|[a-z0-9.-]+\.webex\.com/[^\s<>"]+|meet\.jit\.si/[^\s<>"]+|` +
+		`whereby\.com/[^\s<>"]+|global\.gotomeeting\.com/join/[^\s<>"]+)`)
 
 func conference(c *component, e *Event) string {
 	for _, name := range conferenceFields {

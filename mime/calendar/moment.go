@@ -9,8 +9,8 @@ import (
 
 // A Moment is a time of a calendar: an instant, a time of day in any zone, or a day.
 type Moment struct {
-	// Time is the instant in the zone of the calendar. For a floating moment it is the time, and for an all-day moment the day,
-	// in UTC, which is not when it takes place: use In.
+	// Time is the instant in the zone of the calendar. For a floating moment it is the time, and for an all-day moment
+	// the day, in UTC, which is not when it takes place: use In.
 	Time time.Time
 	// Zone is the zone's name as the calendar spells it; empty for UTC, for days and for floating times without a name.
 	Zone string
@@ -99,7 +99,8 @@ type duration struct {
 	clock time.Duration
 }
 
-var durationText = regexp.MustCompile(`^([+-]?)P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$`)
+var durationText = regexp.MustCompile(
+	`^([+-]?)P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$`)
 
 // parseDuration reads RFC 5545, section 3.3.6. A negative duration is invalid.
 func parseDuration(s string) (duration, bool) {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/mime/internal/windowszone"
 )
 
 // zones resolves the names of time zones in one calendar.
@@ -26,8 +28,8 @@ func newZones(root *component) *zones {
 	return z
 }
 
-// resolve finds the instant of a time in a zone. The database takes precedence over the calendar's description: programs describe
-// zones wrongly, or only for the current year.
+// resolve finds the instant of a time in a zone. The database takes precedence over the calendar's description:
+// programs describe zones wrongly, or only for the current year.
 func (z *zones) resolve(id string, wall time.Time) (time.Time, bool) {
 	if id == "" {
 		return time.Time{}, false
@@ -55,7 +57,8 @@ func (z *zones) resolve(id string, wall time.Time) (time.Time, bool) {
 }
 
 // zoneName matches names that the database can have: none that leaves its directory, and not "Local".
-var zoneName = regexp.MustCompile(`^(?:[A-Za-z_]+(?:/[A-Za-z0-9_+-]+){1,2}|UTC|GMT|EST|MST|HST|EST5EDT|CST6CDT|MST7MDT|PST8PDT|CET|EET|WET|MET)$`)
+var zoneName = regexp.MustCompile(
+	`^(?:[A-Za-z_]+(?:/[A-Za-z0-9_+-]+){1,2}|UTC|GMT|EST|MST|HST|EST5EDT|CST6CDT|MST7MDT|PST8PDT|CET|EET|WET|MET)$`)
 
 // lookUp finds a zone by name; nil if there is none.
 //
@@ -63,7 +66,7 @@ var zoneName = regexp.MustCompile(`^(?:[A-Za-z_]+(?:/[A-Za-z0-9_+-]+){1,2}|UTC|G
 // ("/mozilla.org/20050126_1/Europe/Berlin"). Samples: outlook-invitation, zone-registry.
 func lookUp(id string) *time.Location {
 	id = strings.Trim(id, `" `)
-	if name, known := windowsZones[strings.ToLower(id)]; known {
+	if name, known := windowszone.Lookup(id); known {
 		id = name
 	}
 	parts := strings.Split(id, "/")
@@ -117,8 +120,8 @@ func describe(c *component) *described {
 	return d
 }
 
-// readRule reads the usual rules of zones: once a year, on a day of a month or on its nth weekday. Any other rule counts as a
-// single onset.
+// readRule reads the usual rules of zones: once a year, on a day of a month or on its nth weekday. Any other rule
+// counts as a single onset.
 func (o *observance) readRule(rule string) {
 	parts := map[string]string{}
 	for part := range strings.SplitSeq(strings.ToUpper(rule), ";") {

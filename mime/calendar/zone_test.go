@@ -12,7 +12,8 @@ import (
 
 // observance is a STANDARD or DAYLIGHT of a described zone.
 func observance(kind, start, from, to, rule string) string {
-	return "BEGIN:" + kind + "\nDTSTART:" + start + "\nTZOFFSETFROM:" + from + "\nTZOFFSETTO:" + to + "\n" + rule + "END:" + kind + "\n"
+	return "BEGIN:" + kind + "\nDTSTART:" + start + "\nTZOFFSETFROM:" + from + "\nTZOFFSETTO:" + to + "\n" + rule +
+		"END:" + kind + "\n"
 }
 
 // starts reads an event that begins at the times of day, in a zone that the calendar describes.
@@ -35,12 +36,16 @@ func starts(t *testing.T, zone string, walls ...time.Time) []calendar.Moment {
 // A zone that is described as it is gives the times that the database gives, on every day of years.
 func TestDescribedZonesAreRight(t *testing.T) {
 	for name, zone := range map[string]string{
-		"Europe/Berlin": observance("DAYLIGHT", "19810329T020000", "+0100", "+0200", "RRULE:FREQ=YEARLY;INTERVAL=1;BYMONTH=3;BYDAY=-1SU\n") +
+		"Europe/Berlin": observance("DAYLIGHT", "19810329T020000", "+0100", "+0200",
+			"RRULE:FREQ=YEARLY;INTERVAL=1;BYMONTH=3;BYDAY=-1SU\n") +
 			observance("STANDARD", "19961027T030000", "+0200", "+0100", "RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\n"),
-		"America/New_York": observance("STANDARD", "20071104T020000", "-0400", "-0500", "RRULE:FREQ=YEARLY;BYMONTH=11;BYDAY=1SU\n") +
+		"America/New_York": observance("STANDARD", "20071104T020000", "-0400", "-0500",
+			"RRULE:FREQ=YEARLY;BYMONTH=11;BYDAY=1SU\n") +
 			observance("DAYLIGHT", "20070311T020000", "-0500", "-0400", "RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=+2SU\n"),
-		"America/Sao_Paulo": observance("STANDARD", "20160221T000000", "-0200", "-0300", "RRULE:FREQ=YEARLY;BYMONTH=2;BYDAY=3SU;UNTIL=20190217T020000Z\n") +
-			observance("DAYLIGHT", "20081019T000000", "-0300", "-0200", "RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=3SU;UNTIL=20171015T030000Z\n") +
+		"America/Sao_Paulo": observance("STANDARD", "20160221T000000", "-0200", "-0300",
+			"RRULE:FREQ=YEARLY;BYMONTH=2;BYDAY=3SU;UNTIL=20190217T020000Z\n") +
+			observance("DAYLIGHT", "20081019T000000", "-0300", "-0200",
+				"RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=3SU;UNTIL=20171015T030000Z\n") +
 			observance("DAYLIGHT", "20181104T000000", "-0300", "-0200", ""),
 		"Asia/Kolkata":   observance("STANDARD", "19700101T000000", "+0530", "+0530", ""),
 		"Asia/Kathmandu": "X-LIC-LOCATION:Asia/Kathmandu\n",
@@ -111,7 +116,8 @@ func TestZoneNames(t *testing.T) {
 		"Europe/Berlin": false, `"Europe/Berlin"`: false, "/x.example/2026_1/America/Argentina/Ushuaia": false, "W. Europe Standard Time": false,
 		"UTC": false, "Local": true, "../../etc/passwd": true, "Nowhere": true, "A/" + strings.Repeat("b", 70): true,
 	} {
-		c, err := calendar.Parse("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;TZID=" + id + ":20260301T120000\nEND:VEVENT\nEND:VCALENDAR\n")
+		c, err := calendar.Parse("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;TZID=" + id +
+			":20260301T120000\nEND:VEVENT\nEND:VCALENDAR\n")
 		require.NoError(t, err)
 		require.Equal(t, floating, c.Events[0].Start.Floating, id)
 	}

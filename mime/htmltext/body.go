@@ -6,15 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// A Body is the text that a message shows to the person who opens it. Rules, models and people that use it see the same mail.
+// A Body is the text that a message shows to the person who opens it. Rules, models and people that use it see the
+// same mail.
 type Body struct {
-	// Text is the visible text: that of the HTML, which mail clients prefer, or the plain text if the HTML shows none. Both are
-	// without invisible characters.
+	// Text is the visible text: that of the HTML, which mail clients prefer, or the plain text if the HTML shows none.
+	// Both are without invisible characters.
 	Text string
 	// FromHTML reports that Text is that of the HTML.
 	FromHTML bool
-	// Hidden, Doubtful, Alternative, Links and Incomplete describe the part that Text is from; see [Page]. Plain text has no
-	// links, and only characters can hide text in it.
+	// Hidden, Doubtful, Alternative, Links and Incomplete describe the part that Text is from; see [Page]. Plain text
+	// has no links, and only characters can hide text in it.
 	Hidden      []HiddenText
 	Doubtful    string
 	Alternative []Span
@@ -25,9 +26,9 @@ type Body struct {
 	Words BodyWords
 }
 
-// BodyWords counts the distinct words of a plain text and of an HTML text that should be equal. Words have at least three letters
-// or digits, and case does not matter. Web and email addresses are not words, since HTML hides them behind links. Of each text
-// the first 10,000 distinct words count.
+// BodyWords counts the distinct words of a plain text and of an HTML text that should be equal. Words have at least
+// three letters or digits, and case does not matter. Web and email addresses are not words, since HTML hides them
+// behind links. Of each text the first 10,000 distinct words count.
 type BodyWords struct {
 	Both      int // words of both
 	OnlyPlain int // words that the HTML does not show
@@ -37,8 +38,8 @@ type BodyWords struct {
 // minDifference is the minimum of words in each part: a part may be very short by chance.
 const minDifference = 8
 
-// Disagree reports whether the two parts are different messages: most of the words of one part, and at least eight, are not in
-// the other. A plain text that only asks for another mail client disagrees, too.
+// Disagree reports whether the two parts are different messages: most of the words of one part, and at least eight,
+// are not in the other. A plain text that only asks for another mail client disagrees, too.
 func (w BodyWords) Disagree() bool {
 	return w.OnlyHTML >= minDifference && w.OnlyHTML > w.Both || w.OnlyPlain >= minDifference && w.OnlyPlain > w.Both
 }
@@ -54,7 +55,8 @@ func ReadBody(plain, html string) Body {
 		return Body{Text: text, Hidden: hidden, Words: compareWords(text, "")}
 	}
 	body := Body{
-		Text: page.Text, FromHTML: true, Hidden: page.Hidden, Doubtful: page.Doubtful, Alternative: page.Alternative, Links: page.Links,
+		Text: page.Text, FromHTML: true, Hidden: page.Hidden, Doubtful: page.Doubtful, Alternative: page.Alternative,
+		Links:      page.Links,
 		Incomplete: page.Incomplete,
 	}
 	if text != "" {

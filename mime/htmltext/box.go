@@ -3,8 +3,8 @@ package htmltext
 // A boxPlace is the displacement of a box by styles.
 type boxPlace struct {
 	x, y float32
-	// isUnknown reports that a style may move the box or change its size: one that is not read, or one that moves a box that is
-	// out of sight.
+	// isUnknown reports that a style may move the box or change its size: one that is not read, or one that moves a box
+	// that is out of sight.
 	isUnknown bool
 }
 
@@ -25,8 +25,8 @@ func (c *cascade) isContaining() bool {
 	return c.isOutOfFlow() || c.is(propPosition, wordRelative) || c.is(propPosition, wordSticky)
 }
 
-// applyPlace moves the box. A box out of the flow counts from the page, or from a surrounding box: where that makes a difference,
-// its place is unknown.
+// applyPlace moves the box. A box out of the flow counts from the page, or from a surrounding box: where that makes a
+// difference, its place is unknown.
 func (c *cascade) applyPlace(s *textStyle) {
 	if c.has&mayMove == 0 {
 		return
@@ -53,13 +53,14 @@ func (c *cascade) applyPlace(s *textStyle) {
 	alone.x, alone.y = alone.x+left, alone.y+top
 	isDoubtful := c.doubts&(resizes|1<<propPosition) != 0
 	c.isMoved = c.isMoved || isDoubtful
-	if isDoubtful || s.at != before && c.is(propDisplay, wordDoubt) || before.isAway() && !s.at.isAway() || s.at.isAway() != alone.isAway() {
+	if isDoubtful || s.at != before && c.is(propDisplay, wordDoubt) || before.isAway() && !s.at.isAway() ||
+		s.at.isAway() != alone.isAway() {
 		s.at.isUnknown = true
 	}
 }
 
-// offset returns how far a box is moved along one axis by the distance from its near edge, or else from the far one. How far the
-// edges are apart is unknown for a box out of the flow.
+// offset returns how far a box is moved along one axis by the distance from its near edge, or else from the far one.
+// How far the edges are apart is unknown for a box out of the flow.
 func (c *cascade) offset(near, far cssProp, s *textStyle) (by float32, said bool) {
 	if c.states(near) {
 		return c.distance(near, s), true
@@ -117,8 +118,8 @@ func (s *textStyle) seal(by hiding) {
 	}
 }
 
-// isSized reports whether an element's box takes a size. Boxes of tables, of their parts and of the page grow with their content,
-// and inline elements have none.
+// isSized reports whether an element's box takes a size. Boxes of tables, of their parts and of the page grow with
+// their content, and inline elements have none.
 func (c *cascade) isSized(s *textStyle, traits elementTraits) bool {
 	return s.display == wordInlineBlock ||
 		s.display == wordBlock && (traits&container != 0 || traits&(block|tableContent) == 0 || c.has&(1<<propDisplay) != 0)
@@ -155,7 +156,8 @@ func (c *cascade) isPadded(s *textStyle) bool {
 		hasWidth && left > 0 && left >= width-minFontSize
 }
 
-// isPushedOut reports whether an indent moves the only line of a box beyond its right edge, as when a picture replaces a text.
+// isPushedOut reports whether an indent moves the only line of a box beyond its right edge, as when a picture
+// replaces a text.
 func (c *cascade) isPushedOut(s *textStyle) bool {
 	if s.indent < 100 {
 		return false

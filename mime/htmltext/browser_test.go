@@ -87,8 +87,8 @@ func letters(s string) string {
 	}, s)
 }
 
-// showPages returns the text that a headless Chromium shows of each page. Without Chromium the test is skipped, except under CI,
-// where it fails.
+// showPages returns the text that a headless Chromium shows of each page. Without Chromium the test is skipped,
+// except under CI, where it fails.
 func showPages(t *testing.T, pages map[string]string) map[string]string {
 	t.Helper()
 	chromium := browsertest.Chromium(t)
@@ -108,9 +108,11 @@ func showPages(t *testing.T, pages map[string]string) map[string]string {
 	defer server.Close()
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
-	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+		"--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=60000", "--dump-dom", server.URL).Output()
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=60000", "--dump-dom",
+		server.URL).Output()
 	require.NoError(t, err)
 	_, result, ok := strings.Cut(string(out), "RESULT:")
 	require.True(t, ok, "%s", out)
@@ -127,8 +129,9 @@ func showPages(t *testing.T, pages map[string]string) map[string]string {
 	return shown
 }
 
-// lookAtPages shows each page in a frame in which no scripts run, and writes down the texts that a person could see: those with a
-// place on the page that nothing clips away, in a size, an opacity and a color that can be told from the background.
+// lookAtPages shows each page in a frame in which no scripts run, and writes down the texts that a person could see:
+// those with a place on the page that nothing clips away, in a size, an opacity and a color that can be told from the
+// background.
 const lookAtPages = `<!doctype html><body><script>
 const count = %d, frames = [], texts = [];
 const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });

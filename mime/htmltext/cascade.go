@@ -29,8 +29,8 @@ func (c *cascade) set(prop cssProp, v cssValue) {
 }
 
 // inherited holds the properties that are inherited by default.
-const inherited = 1<<propColor | 1<<propFillColor | 1<<propFontSize | 1<<propLineHeight | 1<<propTextIndent | 1<<propVisibility |
-	1<<propWhiteSpace | 1<<propShadow | 1<<propStroke | 1<<propLetterSpacing
+const inherited = 1<<propColor | 1<<propFillColor | 1<<propFontSize | 1<<propLineHeight |
+	1<<propTextIndent | 1<<propVisibility | 1<<propWhiteSpace | 1<<propShadow | 1<<propStroke | 1<<propLetterSpacing
 
 // add adds either the important declarations or the others.
 func (c *cascade) add(decls []cssDecl, important bool) {
@@ -47,8 +47,8 @@ func (c *cascade) add(decls []cssDecl, important bool) {
 	}
 }
 
-// get returns a declared value. Inherited and default values are not included, nor are values that are not read, which make the
-// element unsure.
+// get returns a declared value. Inherited and default values are not included, nor are values that are not read,
+// which make the element unsure.
 func (c *cascade) get(prop cssProp) (cssValue, bool) {
 	if c.has&(1<<prop) == 0 {
 		return cssValue{}, false

@@ -27,8 +27,8 @@ func (c rgba) over(below rgba) rgba {
 	return rgba{mix(c.r, below.r), mix(c.g, below.g), mix(c.b, below.b), 255}
 }
 
-// Text counts as hidden below this contrast (WCAG 2, relative luminance), which people do not notice, if no channel differs by
-// more than maxDistance.
+// Text counts as hidden below this contrast (WCAG 2, relative luminance), which people do not notice, if no channel
+// differs by more than maxDistance.
 const (
 	minContrast = 1.15
 	maxDistance = 40
@@ -37,7 +37,8 @@ const (
 // isLost reports whether text of the color is invisible on the background.
 func (c rgba) isLost(background rgba) bool {
 	c = c.over(background)
-	if distance(c.r, background.r) > maxDistance || distance(c.g, background.g) > maxDistance || distance(c.b, background.b) > maxDistance {
+	if distance(c.r, background.r) > maxDistance || distance(c.g, background.g) > maxDistance ||
+		distance(c.b, background.b) > maxDistance {
 		return false
 	}
 	a, b := c.luminance(), background.luminance()
@@ -172,7 +173,8 @@ func colorOfHue(hue, saturation, lightness, alpha float64) rgba {
 
 func toByte(v float64) uint8 { return uint8(max(0, min(math.Round(v), 255))) }
 
-// parseLegacyColor parses the value of a color attribute, where nearly everything is a color (WHATWG HTML, section 2.3.6).
+// parseLegacyColor parses the value of a color attribute, where nearly everything is a color (WHATWG HTML, section
+// 2.3.6).
 func parseLegacyColor(s string) (rgba, bool) {
 	s = strings.ToLower(strings.Trim(s, " \t\r\n\f"))
 	if s == "" || s == "transparent" {

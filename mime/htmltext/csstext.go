@@ -34,8 +34,8 @@ func cssParts(value string) iter.Seq[string] {
 	}
 }
 
-// removeCSSComments replaces each comment by a blank, but for one before a test of a selector, which it does not part from those before.
-// In quotes there are none.
+// removeCSSComments replaces each comment by a blank, but for one before a test of a selector, which it does not part
+// from those before. In quotes there are none.
 func removeCSSComments(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -96,8 +96,8 @@ func lowerASCII(s string) string {
 	return string(lower)
 }
 
-// unescapeCSS takes escapes back: a backslash before a character, or before up to six hexadecimal digits and a blank (CSS Syntax,
-// section 4.3.7).
+// unescapeCSS takes escapes back: a backslash before a character, or before up to six hexadecimal digits and a blank
+// (CSS Syntax, section 4.3.7).
 func unescapeCSS(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

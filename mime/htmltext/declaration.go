@@ -8,6 +8,7 @@ import (
 
 type declParser struct {
 	quirks    bool // lengths need no unit
+	quirky    bool // one of the declarations says something else in standards mode
 	important bool
 	first     int // of this block
 	out       []cssDecl
@@ -104,8 +105,8 @@ func propOf(name string) (cssProp, bool) {
 	return cssProp(prop), ok
 }
 
-// maxDeclarations is more than a block needs: each property occurs at most twice. Beyond it, the last declarations of each
-// property stay.
+// maxDeclarations is more than a block needs: each property occurs at most twice. Beyond it, the last declarations of
+// each property stay.
 const maxDeclarations = 128
 
 func (p *declParser) set(prop cssProp, v cssValue) {
@@ -178,6 +179,7 @@ func (p *declParser) color(prop cssProp, value string) {
 	v, ok := colorValue(value)
 	if !ok && p.quirks && (len(value) == 6 || len(value) == 3) {
 		v.color, ok = parseHexColor(value)
+		p.quirky = p.quirky || ok
 	}
 	if ok {
 		p.set(prop, v)
@@ -199,7 +201,8 @@ func imageWord(value string) cssWord {
 	if strings.IndexByte(value, '(') < 0 {
 		return wordNone
 	}
-	for _, function := range [...]string{"url(", "gradient(", "image-set(", "image(", "cross-fade(", "element(", "paint("} {
+	for _, function := range [...]string{"url(", "gradient(", "image-set(", "image(", "cross-fade(",
+		"element(", "paint("} {
 		if strings.Contains(value, function) {
 			return wordUnknown
 		}
@@ -207,7 +210,8 @@ func imageWord(value string) cssWord {
 	return wordNone
 }
 
-// background parses the shorthand: a color and an image among other things. An omitted color or image becomes transparent.
+// background parses the shorthand: a color and an image among other things. An omitted color or image becomes
+// transparent.
 func (p *declParser) background(value string) {
 	color, clip := cssValue{}, cssValue{word: wordNone}
 	for part := range cssParts(value) {

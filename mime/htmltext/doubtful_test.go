@@ -75,6 +75,5 @@ func TestTextsOfTinyPictures(t *testing.T) {
 	} {
 		require.Equal(t, text, htmltext.Text(html), html)
 	}
-	hidden := htmltext.Read("<img alt=b width=1>").Hidden
-	require.Equal(t, []htmltext.HiddenText{{Text: "b", By: htmltext.HiddenBySize, Offset: hidden[0].Offset}}, hidden)
+	require.Empty(t, htmltext.Read("<img alt=b width=1>").Hidden, "programs that count readers write one")
 }

@@ -311,7 +311,8 @@ const (
 )
 
 var attrNames = [attrCount]string{
-	"alt", "background", "bgcolor", "class", "color", "dir", "height", "hidden", "href", "id", "link", "media", "open", "popover", "size", "start", "style", "text",
+	"alt", "background", "bgcolor", "class", "color", "dir", "height", "hidden", "href", "id", "link", "media", "open",
+	"popover", "size", "start", "style", "text",
 	"type", "value", "width",
 }
 

@@ -2,8 +2,8 @@ package htmltext
 
 import "slices"
 
-// An openFormat is an element that continues after the element that it was opened in (WHATWG HTML, section 13.2.4.3), or a marker
-// that none continues across.
+// An openFormat is an element that continues after the element that it was opened in (WHATWG HTML, section 13.2.4.3),
+// or a marker that none continues across.
 type openFormat struct {
 	self   identity // the tag is 0 for a mark
 	serial int32
@@ -46,8 +46,8 @@ func (t *tree) format(self identity, set *attrSet) *node {
 
 func isMark(f openFormat) bool { return f.self.tag == 0 }
 
-// addFormat adds a format or a marker. If there are more than the open elements and continuing formats can make, the older half
-// is removed.
+// addFormat adds a format or a marker. If there are more than the open elements and continuing formats can make, the
+// older half is removed.
 func (t *tree) addFormat(f openFormat) {
 	if len(t.formats) == maxOpen+maxFormats {
 		t.formats = slices.Delete(t.formats, 0, len(t.formats)/2)
@@ -83,7 +83,8 @@ func (t *tree) reopenFormats() {
 	}
 }
 
-// endFormat ends a formatting element: the standard's adoption agency. Blocks that were opened within it stay open, without it.
+// endFormat ends a formatting element: the standard's adoption agency. Blocks that were opened within it stay open,
+// without it.
 func (t *tree) endFormat(tag tagName, name string) {
 	format := len(t.formats) - 1
 	for format >= 0 && t.formats[format].self.tag != tag && t.formats[format].self.tag != 0 {
@@ -112,8 +113,8 @@ func (t *tree) endFormat(tag tagName, name string) {
 	t.takeOut(i)
 }
 
-// takeOut removes the element at i from the stack, together with the elements in it up to the innermost block, unless they are
-// formats. The remaining ones are styled again.
+// takeOut removes the element at i from the stack, together with the elements in it up to the innermost block, unless
+// they are formats. The remaining ones are styled again.
 func (t *tree) takeOut(i int) {
 	lastBlock := len(t.stack) - 1
 	for lastBlock > i && !elements[t.stack[lastBlock].self.tag].is(special) {

@@ -63,8 +63,8 @@ func describe(page htmltext.Page) string {
 	return out.String()
 }
 
-// The page is of the size and the shape of a usual newsletter. What x/net/html takes for it is beside: for the tokens, and for the
-// tree.
+// The page is of the size and the shape of a usual newsletter. What x/net/html takes for it is beside: for the
+// tokens, and for the tree.
 func BenchmarkText(b *testing.B) {
 	raw, err := os.ReadFile("testdata/pages/newsletter.html")
 	require.NoError(b, err)

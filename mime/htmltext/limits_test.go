@@ -139,7 +139,8 @@ var hostilePages = map[string]func(n int) string{
 	},
 	"variables that grow": func(n int) string {
 		return "<style>p{--a:xxxxxxxx;--b:var(--a)var(--a)var(--a)var(--a);--c:var(--b)var(--b)var(--b)var(--b);--d:var(--c)var(--c)var(--c)var(--c);" +
-			"--e:var(--d)var(--d)var(--d)var(--d);--f:var(--e)var(--e)var(--e)var(--e);top:var(--f)}</style>" + strings.Repeat("<p>", n/3)
+			"--e:var(--d)var(--d)var(--d)var(--d);--f:var(--e)var(--e)var(--e)var(--e);top:var(--f)}</style>" +
+			strings.Repeat("<p>", n/3)
 	},
 	"variables, fallbacks": func(n int) string { return "<p style='top:" + strings.Repeat("var(--a,", n/8) + "'>x" },
 	"variables of circles": func(n int) string {
@@ -167,7 +168,8 @@ func matchingPage(step, tag string) func(n int) string {
 	}
 }
 
-// A page of a megabyte takes at most a second of the processor's time, whatever it is made of: it is a fraction of that for most.
+// A page of a megabyte takes at most a second of the processor's time, whatever it is made of: it is a fraction of
+// that for most.
 func TestHostilePagesTakeLinearTime(t *testing.T) {
 	costtest.NeedsExactCosts(t)
 	for name, build := range hostilePages {
@@ -214,8 +216,8 @@ func requireSound(t require.TestingT, source string, page htmltext.Page) {
 	}
 }
 
-// Whatever the source is, reading it ends, and what it gives is sound. What is hidden is hidden wherever it stands: in a page
-// of its own, and within another.
+// Whatever the source is, reading it ends, and what it gives is sound. What is hidden is hidden wherever it stands:
+// in a page of its own, and within another.
 func FuzzRead(f *testing.F) {
 	for _, build := range hostilePages {
 		f.Add(build(400))
@@ -243,7 +245,8 @@ func TestHiddenAndSeenStayApart(t *testing.T) {
 		"<table class=h><tr><td>%</table>", "<div style='position:absolute;left:-900px'>%</div>", "<div style='max-height:0;overflow:hidden'>%</div>",
 	}
 	wrap := []string{
-		"<div>%</div>", "<table><tr><td>%</td></tr></table>", "<ul><li>%</ul>", "<b>%</b>", "<p>a</p>%", "<font color=red>%</font>", "% %",
+		"<div>%</div>", "<table><tr><td>%</td></tr></table>", "<ul><li>%</ul>", "<b>%</b>", "<p>a</p>%",
+		"<font color=red>%</font>", "% %",
 		"<center class=x>%</center>", "<!-- c -->%<br>",
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -270,7 +273,8 @@ func TestHiddenAndSeenStayApart(t *testing.T) {
 		return out.String()
 	}
 	for range 2000 {
-		source := "<!doctype html><style>.h{display:none}</style>" + page(1+random.IntN(8), false) + page(1+random.IntN(8), false)
+		source := "<!doctype html><style>.h{display:none}</style>" + page(1+random.IntN(8), false) +
+			page(1+random.IntN(8), false)
 		read := htmltext.Read(source)
 		require.NotContains(t, read.Text, "LOST", source)
 		require.Equal(t, strings.Count(source, "SEEN"), strings.Count(read.Text, "SEEN"), source)

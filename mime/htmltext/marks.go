@@ -16,13 +16,14 @@ type Mark struct {
 // maxMarks bounds the marks of a page.
 const maxMarks = 4096
 
-// ReadMarked returns the visible text of HTML as [Text] does, but each marked element begins and ends a line, which may add
-// empty lines. The marks are in the order of the text, and at most 4096.
+// ReadMarked returns the visible text of HTML as [Text] does, but each marked element begins and ends a line, which
+// may add empty lines. The marks are in the order of the text, and at most 4096.
 //
-// A judge decides which elements are marked: it returns an element's kind, or an empty string for an element without one. With
-// rest, everything after the element's end is marked with the kind rest. The judge does not see the elements within a marked one.
+// A judge decides which elements are marked: it returns an element's kind, or an empty string for an element without
+// one. With rest, everything after the element's end is marked with the kind rest. The judge does not see the
+// elements within a marked one.
 func ReadMarked(source string, judge func(Element) (kind, rest string)) (text string, marks []Mark) {
-	r := newReader(source)
+	r := newReader(source, isQuirky(source))
 	r.marker = &elementMarker{judge: judge}
 	r.read()
 	text, skipped := r.out.text()

@@ -33,8 +33,8 @@ func truthOf(b bool) truth {
 // A matcher finds the rules of a sheet that apply to an element.
 type matcher struct {
 	sheet *cssSheet
-	// matched are the selectors that match, the weakest first; unsure are those that may match, or whose rules may apply, or that
-	// are about the first line or letter; generated are those of ::before and ::after.
+	// matched are the selectors that match, the weakest first; unsure are those that may match, or whose rules may
+	// apply, or that are about the first line or letter; generated are those of ::before and ::after.
 	matched, unsure, generated []int32
 
 	probes  uint64 // that the element matches
@@ -42,6 +42,7 @@ type matcher struct {
 	isClear bool   // the match that is looked for is not unsure
 	// budget is the number of tests that are left. It is far more than pages need, and bounds the cost of hostile ones.
 	budget int
+	quirky bool // names matched only without regard to case
 }
 
 // find collects the selectors that match the element.
@@ -230,7 +231,12 @@ func (m *matcher) has(element *identity, name string) bool {
 
 // same compares names: in quirks mode without regard to case.
 func (m *matcher) same(a, b string) bool {
-	return a == b || m.sheet.quirks && strings.EqualFold(a, b)
+	if a == b {
+		return true
+	}
+	same := m.sheet.quirks && strings.EqualFold(a, b)
+	m.quirky = m.quirky || same
+	return same
 }
 
 func (m *matcher) hasWord(list, word string) bool {

@@ -90,7 +90,8 @@ func featureApplies(feature string) truth {
 	size.number = size.inPixels(defaultFontSize, 0)
 	window := float32(windowWidth)
 	switch of = strings.TrimPrefix(of, "device-"); {
-	case of != "width" && of != "height" || !isLength || size.unit == unitPercent || size.unit == unitNumber && size.number != 0:
+	case of != "width" && of != "height" || !isLength || size.unit == unitPercent || size.unit == unitNumber &&
+		size.number != 0:
 		return unsure
 	case of == "height":
 		window = windowHeight

@@ -116,7 +116,8 @@ func (o *output) hide(by hiding, text string, at int) bool {
 	return true
 }
 
-// openPiece begins a piece of hidden text, unless the last one continues: it has the same reason, and no visible text came since.
+// openPiece begins a piece of hidden text, unless the last one continues: it has the same reason, and no visible text
+// came since.
 func (o *output) openPiece(by hiding, at int) {
 	last := len(o.pieces) - 1
 	if last >= 0 && (o.pieceOpen && o.pieces[last].by == by || last+1 == maxHidden) {

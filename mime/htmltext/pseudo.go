@@ -28,8 +28,8 @@ const (
 	pseudoElement // a part of an element
 )
 
-// pseudoClasses are those that browsers know. Honest mail hides nothing by the place of an element among others, by its state or
-// by its content: such classes are unsure.
+// pseudoClasses are those that browsers know. Honest mail hides nothing by the place of an element among others, by
+// its state or by its content: such classes are unsure.
 var pseudoClasses = func() map[string]pseudoMeaning {
 	classes := map[string]pseudoMeaning{}
 	for meaning, names := range map[pseudoMeaning]string{
@@ -56,8 +56,9 @@ var pseudoClasses = func() map[string]pseudoMeaning {
 
 var pseudoElements = func() map[string]bool {
 	names := map[string]bool{}
-	for name := range strings.FieldsSeq("after before first-letter first-line selection placeholder marker backdrop part slotted cue " +
-		"file-selector-button highlight target-text spelling-error grammar-error view-transition details-content") {
+	for name := range strings.FieldsSeq(
+		"after before first-letter first-line selection placeholder marker backdrop part slotted cue " +
+			"file-selector-button highlight target-text spelling-error grammar-error view-transition details-content") {
 		names[name] = true
 	}
 	return names

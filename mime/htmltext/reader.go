@@ -2,8 +2,8 @@ package htmltext
 
 import "strings"
 
-// A reader reads a page in one pass. The scanner yields tags and texts, the tree of open elements gives their context, and each
-// element's style determines whether its text is visible.
+// A reader reads a page in one pass. The scanner yields tags and texts, the tree of open elements gives their
+// context, and each element's style determines whether its text is visible.
 type reader struct {
 	tree
 	scanner    scanner
@@ -15,13 +15,13 @@ type reader struct {
 	marker      *elementMarker // nil if no elements are marked
 }
 
-func newReader(source string) *reader {
+func newReader(source string, quirks bool) *reader {
 	r := &reader{scanner: scanner{source: source}}
 	r.out = newOutput(len(source))
 	st := &r.styler
 	st.page, st.linkColor = pageStyle, linkColor
-	st.quirks = isQuirky(source)
-	st.sheet = cssSheet{quirks: st.quirks, room: max(1024, len(source)/64)}
+	st.quirks = quirks
+	st.sheet = cssSheet{quirks: quirks, room: max(1024, len(source)/64)}
 	lastPage, lastStyle := lastTags(source)
 	r.readSheets(lastStyle)
 	st.matcher = matcher{sheet: &st.sheet, budget: 100_000 + 4*len(source)}
@@ -34,7 +34,8 @@ func newReader(source string) *reader {
 // result returns what was read.
 func (r *reader) result() Page {
 	st := &r.styler
-	r.out.incomplete = r.out.incomplete || st.sheet.overfull || st.matcher.budget < 0 || st.generates || st.overlaps && r.out.lostOnPage
+	r.out.incomplete = r.out.incomplete || st.sheet.overfull || st.matcher.budget < 0 || st.generates || st.overlaps &&
+		r.out.lostOnPage
 	return r.out.page()
 }
 
@@ -47,8 +48,8 @@ func (r *reader) begin() {
 	r.inBody = false
 }
 
-// readPage reads the attributes of the html and body elements first, since they apply to the text before them, too. The last such
-// tag begins at last.
+// readPage reads the attributes of the html and body elements first, since they apply to the text before them, too.
+// The last such tag begins at last.
 func (r *reader) readPage(last int) {
 	templates := 0
 	for s := (scanner{source: r.scanner.source}); s.pos <= last; {
@@ -72,8 +73,8 @@ func (r *reader) readPage(last int) {
 	}
 }
 
-// readSheets reads all style elements first, since those at the end of a page apply to its beginning, too. The last one begins at
-// last.
+// readSheets reads all style elements first, since those at the end of a page apply to its beginning, too. The last
+// one begins at last.
 func (r *reader) readSheets(last int) {
 	if last < 0 {
 		return
@@ -97,13 +98,15 @@ func (r *reader) readSheets(last int) {
 			// No sheet is loaded, nor is one within an address read.
 			self, address := identity{attrs: s.attrs}, lowerASCII(strings.TrimSpace(s.set.get(attrHref)))
 			rel, _ := self.attribute("rel")
-			sheet.overfull = sheet.overfull || strings.HasPrefix(address, "data:") && strings.Contains(lowerASCII(rel), "stylesheet")
+			sheet.overfull = sheet.overfull || strings.HasPrefix(address, "data:") &&
+				strings.Contains(lowerASCII(rel), "stylesheet")
 		}
 	}
 	sheet.index()
 }
 
-// lastTags are the offsets of the last tags that look like those of html or body, and of style or link; negative if there is none.
+// lastTags are the offsets of the last tags that look like those of html or body, and of style or link; negative if
+// there is none.
 func lastTags(source string) (page, style int) {
 	page, style = -1, -1
 	for i := 0; ; i++ {
@@ -183,7 +186,8 @@ func isQuirkyDoctype(doctype string) bool {
 		return name != "html" && !strings.HasPrefix(name, "html system")
 	}
 	for _, old := range []string{
-		"-//ietf//", "-//w3c//dtd html 3", "-//w3c//dtd html 4.0 transitional", "-//w3c//dtd html 4.0 frameset", "-//w3c//dtd w3 html",
+		"-//ietf//", "-//w3c//dtd html 3", "-//w3c//dtd html 4.0 transitional", "-//w3c//dtd html 4.0 frameset",
+		"-//w3c//dtd w3 html",
 		"-//w3o//", "-//netscape", "-//microsoft", "-//softquad", "-//sun ", "-//spyglass", "-//webtechs", "-//as//",
 		"-//w3c//dtd html experimental",
 	} {
@@ -192,5 +196,6 @@ func isQuirkyDoctype(doctype string) bool {
 		}
 	}
 	withoutSystem := strings.Count(public, `"`)+strings.Count(public, "'") <= 2
-	return withoutSystem && (strings.Contains(public, "html 4.01 transitional") || strings.Contains(public, "html 4.01 frameset"))
+	return withoutSystem && (strings.Contains(public, "html 4.01 transitional") ||
+		strings.Contains(public, "html 4.01 frameset"))
 }

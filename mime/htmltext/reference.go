@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// appendReference appends the text of a character reference: a reference with its semicolon, if there is one. It decodes the
-// usual ones directly.
+// appendReference appends the text of a character reference: a reference with its semicolon, if there is one. It
+// decodes the usual ones directly.
 func appendReference(b []byte, reference string) []byte {
 	switch reference {
 	case "&":
@@ -37,7 +37,8 @@ type decodedReference struct{ written, text string }
 // append appends the text of a reference.
 func (c *referenceCache) append(b []byte, reference string) []byte {
 	const slots, longest, few = 256, 12, 32
-	if len(reference) < 3 || len(reference) > longest || reference[1] == '#' || reference == "&nbsp;" || reference == "&amp;" || reference == "&zwnj;" {
+	if len(reference) < 3 || len(reference) > longest || reference[1] == '#' || reference == "&nbsp;" ||
+		reference == "&amp;" || reference == "&zwnj;" {
 		return appendReference(b, reference)
 	}
 	if c.count++; c.count <= few {
@@ -57,8 +58,8 @@ func (c *referenceCache) append(b []byte, reference string) []byte {
 	return append(b, slot.text...)
 }
 
-// decimalReference decodes a decimal reference. It returns 0 for other references, and for those that do not stand for their
-// number.
+// decimalReference decodes a decimal reference. It returns 0 for other references, and for those that do not stand
+// for their number.
 func decimalReference(reference string) rune {
 	if len(reference) > len("&#1114111;") || !strings.HasPrefix(reference, "&#") || !strings.HasSuffix(reference, ";") {
 		return 0
@@ -76,8 +77,8 @@ func decimalReference(reference string) rune {
 	return r
 }
 
-// unescapeAttribute decodes character references. In attributes, a reference without a semicolon before a letter, a digit or an
-// equals sign is not one: it is a parameter of an address.
+// unescapeAttribute decodes character references. In attributes, a reference without a semicolon before a letter, a
+// digit or an equals sign is not one: it is a parameter of an address.
 func unescapeAttribute(s string) string {
 	next := strings.IndexByte(s, '&')
 	if next < 0 {

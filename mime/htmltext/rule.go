@@ -2,8 +2,8 @@ package htmltext
 
 import "strings"
 
-// rule stores a rule. It is not computed which elements the rules within its block apply to: any that their own selectors match
-// may be.
+// rule stores a rule. It is not computed which elements the rules within its block apply to: any that their own
+// selectors match may be.
 func (s *cssSheet) rule(prelude, content string, at ruleContext) {
 	begin, i := 0, 0
 	for last := strings.LastIndexByte(content, '{'); i <= last; {
@@ -40,8 +40,8 @@ func (s *cssSheet) nestedRule(around, prelude, content string, at ruleContext) {
 	}
 }
 
-// itemEnd returns the offset of the end of a declaration or of the part before a block. The value of a variable may contain a
-// block.
+// itemEnd returns the offset of the end of a declaration or of the part before a block. The value of a variable may
+// contain a block.
 func itemEnd(text string) int {
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n\f"), "--") {
 		return declarationEnd(text)
@@ -61,7 +61,8 @@ func itemEnd(text string) int {
 	return len(text)
 }
 
-// declarations stores the declarations of a rule, unless they do not affect visibility, or one of its selectors is invalid.
+// declarations stores the declarations of a rule, unless they do not affect visibility, or one of its selectors is
+// invalid.
 func (s *cssSheet) declarations(prelude, content string, at ruleContext) {
 	if s.room < 0 {
 		return
@@ -69,6 +70,7 @@ func (s *cssSheet) declarations(prelude, content string, at ruleContext) {
 	before := s.mark()
 	p := declParser{quirks: s.quirks, first: len(s.decls), out: s.decls}
 	p.parse(content)
+	s.quirky = s.quirky || p.quirky
 	if s.decls = p.out; len(s.decls) == before.decls {
 		return
 	}

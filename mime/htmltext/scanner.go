@@ -2,8 +2,8 @@ package htmltext
 
 import "strings"
 
-// A scanner cuts HTML into tags, texts and comments (WHATWG HTML, section 13.2.5). It does not allocate: its results are
-// parts of the source. It looks at each byte a fixed number of times, whatever the markup.
+// A scanner cuts HTML into tags, texts and comments (WHATWG HTML, section 13.2.5). It does not allocate: its results
+// are parts of the source. It looks at each byte a fixed number of times, whatever the markup.
 type scanner struct {
 	source string
 	pos    int

@@ -20,9 +20,12 @@ func FuzzScanLikeTokenizer(f *testing.F) {
 		f.Add(string(source))
 	}
 	for _, source := range []string{
-		"a<b c=d e='f' G=\"h&amp;i\" j/k = l>m</b n>o", "<a/><a / ><a b=/>", "<!doctype html><!-- a -- b --><!--><!---><!-- --!>c", "<!-----!>a<!----->b<!--a---!b--->c", "<a =b==c>",
-		"<title><b></TITLE >a<textarea>&lt;</textarea>", "<script><!--<script></script>--></script>a", "<style></sty</style/>b",
-		"< a</ a></><?x><!x>", "<xmp><b></xmp><plaintext></plaintext>", "<a b=\"", "<a b='c' b=d>", "<a\x00b>", "&#0", "&#9", "<a 0=&amp0; b='&notit;&semi;&amp;&ampx&amp=&amp#65;&#65;&amp'>",
+		"a<b c=d e='f' G=\"h&amp;i\" j/k = l>m</b n>o", "<a/><a / ><a b=/>",
+		"<!doctype html><!-- a -- b --><!--><!---><!-- --!>c", "<!-----!>a<!----->b<!--a---!b--->c", "<a =b==c>",
+		"<title><b></TITLE >a<textarea>&lt;</textarea>", "<script><!--<script></script>--></script>a",
+		"<style></sty</style/>b",
+		"< a</ a></><?x><!x>", "<xmp><b></xmp><plaintext></plaintext>", "<a b=\"", "<a b='c' b=d>", "<a\x00b>", "&#0",
+		"&#9", "<a 0=&amp0; b='&notit;&semi;&amp;&ampx&amp=&amp#65;&#65;&amp'>",
 	} {
 		f.Add(source)
 	}
@@ -33,8 +36,8 @@ func FuzzScanLikeTokenizer(f *testing.F) {
 	})
 }
 
-// isComparable leaves out where the two differ on purpose: the tokenizer replaces controls, takes scripts to be on, and ends a script
-// within a script in a comment otherwise than browsers do.
+// isComparable leaves out where the two differ on purpose: the tokenizer replaces controls, takes scripts to be on,
+// and ends a script within a script in a comment otherwise than browsers do.
 func isComparable(source string) bool {
 	lower := strings.ToLower(source)
 	return !strings.ContainsAny(source, "\x00\r") && !strings.Contains(lower, "noscript") &&

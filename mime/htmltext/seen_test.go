@@ -17,8 +17,8 @@ type seenPage struct {
 	incomplete bool
 }
 
-// seenPages are the pages of testdata/seen.txt: selectors, rules within rules, conditions, values that hide, places, colors and
-// elements.
+// seenPages are the pages of testdata/seen.txt: selectors, rules within rules, conditions, values that hide, places,
+// colors and elements.
 func seenPages(t *testing.T) map[string]seenPage {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/seen.txt")
@@ -41,7 +41,8 @@ func TestSeenPages(t *testing.T) {
 	}
 }
 
-// A rule of which it is not known whether it applies does not hide: what it would hide counts as seen, and the page as incomplete.
+// A rule of which it is not known whether it applies does not hide: what it would hide counts as seen, and the page
+// as incomplete.
 func TestUnsureRulesDoNotHide(t *testing.T) {
 	for name, page := range map[string]string{
 		"state of a field":     noQuirks + "input:valid + p{display:none}</style><input><p>seen</p>",
@@ -58,7 +59,8 @@ func TestUnsureRulesDoNotHide(t *testing.T) {
 			read := htmltext.Read(page)
 			require.Equal(t, "seen", read.Text)
 			require.True(t, read.Incomplete)
-			revealed := strings.NewReplacer("display:none", "color:red", "visibility:hidden", "color:red", "font-size:0", "color:red",
+			revealed := strings.NewReplacer("display:none", "color:red", "visibility:hidden", "color:red",
+				"font-size:0", "color:red",
 				"opacity:0", "color:red", "display:var(--x,none)", "top:0").Replace(page)
 			require.False(t, htmltext.Read(revealed).Incomplete)
 		})

@@ -300,12 +300,16 @@ func attributeValue(text string) (value, flag string) {
 	return value, trimCSS(flag)
 }
 
-// isFoldedAttribute reports whether an attribute's values are compared without regard to case (WHATWG HTML, section 4.17.2).
+// isFoldedAttribute reports whether an attribute's values are compared without regard to case (WHATWG HTML, section
+// 4.17.2).
 func isFoldedAttribute(name string) bool {
 	switch name {
-	case "accept", "accept-charset", "align", "alink", "axis", "bgcolor", "charset", "checked", "clear", "codetype", "color", "compact",
-		"declare", "defer", "dir", "direction", "disabled", "enctype", "face", "frame", "hreflang", "http-equiv", "lang", "language",
-		"link", "media", "method", "multiple", "nohref", "noresize", "noshade", "nowrap", "readonly", "rel", "rev", "rules", "scope",
+	case "accept", "accept-charset", "align", "alink", "axis", "bgcolor", "charset", "checked", "clear", "codetype",
+		"color", "compact",
+		"declare", "defer", "dir", "direction", "disabled", "enctype", "face", "frame", "hreflang", "http-equiv",
+		"lang", "language",
+		"link", "media", "method", "multiple", "nohref", "noresize", "noshade", "nowrap", "readonly", "rel", "rev",
+		"rules", "scope",
 		"scrolling", "selected", "shape", "target", "text", "type", "valign", "valuetype", "vlink":
 		return true
 	default:

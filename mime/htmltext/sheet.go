@@ -5,9 +5,11 @@ import (
 	"strings"
 )
 
-// A cssSheet holds the rules of all style elements of a page, indexed by the tests of their selectors on the element itself.
+// A cssSheet holds the rules of all style elements of a page, indexed by the tests of their selectors on the element
+// itself.
 type cssSheet struct {
 	quirks    bool
+	quirky    bool // a rule says something else in standards mode
 	decls     []cssDecl
 	rules     []cssRule
 	selectors []cssSelector
@@ -23,8 +25,8 @@ type cssSheet struct {
 	asksBefore bool
 	// foreign reports that element names are not those of HTML.
 	foreign bool
-	// room is the number of tests that may still be stored. Sheets with more are cut, and overfull reports that, or that a sheet
-	// is not read.
+	// room is the number of tests that may still be stored. Sheets with more are cut, and overfull reports that, or that
+	// a sheet is not read.
 	room     int
 	overfull bool
 }
@@ -96,7 +98,8 @@ func (s *cssSheet) statement(prelude string) {
 	}
 	if strings.HasPrefix(lower, "@import") {
 		address := lowerCSS(strings.TrimLeft(prelude[len("@import"):], " \t\r\n\f"))
-		s.overfull = s.overfull || strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(address, "url("), "\"' \t\r\n\f"), "data:")
+		s.overfull = s.overfull || strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(address, "url("), "\"' \t\r\n\f"),
+			"data:")
 	}
 }
 
@@ -132,7 +135,8 @@ func trimSheet(text string) string {
 	}
 }
 
-// preludeEnd returns the offset of the end of the part before a block: its brace, or the semicolon of an at-rule without one.
+// preludeEnd returns the offset of the end of the part before a block: its brace, or the semicolon of an at-rule
+// without one.
 func preludeEnd(text string) int {
 	for i := 0; i < len(text); i++ {
 		if !isCSSMark[text[i]] {

@@ -7,8 +7,8 @@ const (
 	noFontSize  = 1e-7 // but this is zero
 	// minOpacity is the opacity below which text counts as hidden.
 	minOpacity = .1
-	// farAway is the number of pixels to the left or above at which text is out of sight; farRight to the right, where windows
-	// can be scrolled.
+	// farAway is the number of pixels to the left or above at which text is out of sight; farRight to the right, where
+	// windows can be scrolled.
 	farAway  = 500
 	farRight = 5000
 )
@@ -33,8 +33,8 @@ type textStyle struct {
 	veiled     bool // in a closed element
 	// drawnAgain reports that a shadow or lines around the letters may show text that has the color of its background.
 	drawnAgain bool
-	// anyBackground reports that the background is unknown: text that would be lost on the surrounding one counts as visible, and
-	// is in doubt.
+	// anyBackground reports that the background is unknown: text that would be lost on the surrounding one counts as
+	// visible, and is in doubt.
 	anyBackground bool
 	// other holds the colors of rules of which it is unknown whether they apply.
 	other otherColors
@@ -43,8 +43,8 @@ type textStyle struct {
 	// doubt reports that a style that is not read may hide the text, or change its visibility.
 	doubt bool
 	at    boxPlace
-	// boxed is the cause that hides everything in the element, whatever its own styles. Boxes out of the flow may escape from a
-	// clipping one, unless they are sealed.
+	// boxed is the cause that hides everything in the element, whatever its own styles. Boxes out of the flow may escape
+	// from a clipping one, unless they are sealed.
 	boxed    hiding
 	isSealed bool
 
@@ -58,7 +58,8 @@ type textStyle struct {
 
 // pageStyle is that of a page without styles.
 var pageStyle = textStyle{
-	color: black, background: white, fontSize: defaultFontSize, lineHeight: -1, opacity: 1, keep: wordNone, display: wordBlock,
+	color: black, background: white, fontSize: defaultFontSize, lineHeight: -1, opacity: 1, keep: wordNone,
+	display: wordBlock,
 }
 
 // isDoubtful reports whether some mail clients show the text, and others do not.

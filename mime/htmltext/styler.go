@@ -5,9 +5,11 @@ import (
 	"strings"
 )
 
-// A styler computes the styles of elements: the browser's defaults, then their attributes, the sheets and their style attribute.
+// A styler computes the styles of elements: the browser's defaults, then their attributes, the sheets and their style
+// attribute.
 type styler struct {
 	quirks    bool
+	quirky    bool // a style says something else in standards mode
 	sheet     cssSheet
 	matcher   matcher
 	cascade   cascade
@@ -21,8 +23,8 @@ type styler struct {
 }
 
 // styledBy are the attributes that style an element like a sheet.
-const styledBy = 1<<attrWidth | 1<<attrHeight | 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize |
-	1<<attrText
+const styledBy = 1<<attrWidth | 1<<attrHeight | 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor |
+	1<<attrSize | 1<<attrText
 
 // style computes the style of an element within its ancestors.
 func (st *styler) style(self *identity, set *attrSet, ancestors []node) textStyle {
@@ -41,7 +43,7 @@ func (st *styler) style(self *identity, set *attrSet, ancestors []node) textStyl
 	if set.has&(1<<attrStyle) != 0 {
 		p := declParser{quirks: st.quirks, out: st.inline}
 		p.parse(set.get(attrStyle))
-		st.inline = p.out
+		st.inline, st.quirky = p.out, st.quirky || p.quirky
 	}
 	st.matcher.find(self, ancestors)
 	for _, important := range [...]bool{false, true} {
@@ -71,8 +73,8 @@ func (st *styler) style(self *identity, set *attrSet, ancestors []node) textStyl
 	return style
 }
 
-// noteGenerated judges ::before and ::after of an element. Their text is not read, and their box may lie behind that of the
-// element.
+// noteGenerated judges ::before and ::after of an element. Their text is not read, and their box may lie behind that
+// of the element.
 func (st *styler) noteGenerated(style *textStyle) {
 	if style.why != notHidden && style.why != hiddenByColor {
 		return
@@ -96,8 +98,9 @@ func (st *styler) noteGenerated(style *textStyle) {
 	}
 }
 
-// tryUnsure applies the rules of which it is unknown whether they apply, as the strongest: each declaration, each rule, and all of
-// them. If that hides text that is visible otherwise, or shows hidden text, the text counts as visible, and is in doubt.
+// tryUnsure applies the rules of which it is unknown whether they apply, as the strongest: each declaration, each
+// rule, and all of them. If that hides text that is visible otherwise, or shows hidden text, the text counts as
+// visible, and is in doubt.
 func (st *styler) tryUnsure(style, around *textStyle, traits elementTraits) {
 	st.all = st.all[:0]
 	for _, selector := range st.matcher.unsure {
@@ -171,6 +174,9 @@ func (st *styler) defaults(tag tagName, element *elementInfo, set *attrSet, ance
 		}
 	case tagTable:
 		if st.quirks { // a table begins anew
+			around := &ancestors[len(ancestors)-1].style
+			st.quirky = st.quirky || around.fontSize <= minFontSize || len(ancestors) > 1 &&
+				around.color != ancestors[1].style.color
 			c.set(propFontSize, cssValue{number: defaultFontSize, unit: unitPixel})
 			c.set(propLineHeight, cssValue{word: wordNone})
 			c.set(propWhiteSpace, cssValue{word: wordNone})

@@ -229,7 +229,8 @@ func (r *reader) tablePart(self identity, set *attrSet) {
 	}
 }
 
-// embedded handles a tag within a picture or a formula. It reports whether the tag is done. Elements of text end pictures.
+// embedded handles a tag within a picture or a formula. It reports whether the tag is done. Elements of text end
+// pictures.
 func (r *reader) embedded(self identity) bool {
 	for i := len(r.stack) - 1; i > 1; i-- {
 		switch r.stack[i].self.tag {

@@ -108,7 +108,8 @@ func (r *reader) textStyle() *textStyle {
 	return &r.stack[r.parent(false)].style
 }
 
-// label writes the label of a picture or a button. The color and the size of the surrounding text do not hide a picture.
+// label writes the label of a picture or a button. The color and the size of the surrounding text do not hide a
+// picture.
 func (r *reader) label(text string, style *textStyle) {
 	if text = strings.TrimSpace(text); text == "" {
 		return
@@ -125,12 +126,14 @@ func (r *reader) label(text string, style *textStyle) {
 	r.out.flow(text, &shown, r.scanner.at)
 }
 
-// image writes the alternative text of a picture, unless the picture is too small for a text.
+// image writes the alternative text of a picture. That of a picture of at most one pixel is no hidden text: programs
+// that count readers write one, and nobody would read it in place of the picture.
 func (r *reader) image(self identity) {
 	style := r.style(&self, &r.scanner.set, r.parent(false))
 	for _, prop := range []cssProp{propWidth, propHeight} {
-		if size, ok := r.styler.cascade.get(prop); ok && size.word == 0 && size.unit == unitPixel && size.number <= minFontSize && style.boxed == notHidden {
-			style.boxed = hiddenBySize
+		if size, ok := r.styler.cascade.get(prop); ok && size.word == 0 && size.unit == unitPixel &&
+			size.number <= minFontSize {
+			return
 		}
 	}
 	length := r.out.seen.out.Len()

@@ -16,8 +16,8 @@ type node struct {
 	link     int    // 1 + its place among the links; 0 for none
 }
 
-// A tree is the open elements of a page, as browsers build them from the tags. There is no other tree: each element is styled when
-// it is opened, and its texts go to the output.
+// A tree is the open elements of a page, as browsers build them from the tags. There is no other tree: each element
+// is styled when it is opened, and its texts go to the output.
 type tree struct {
 	styler  styler
 	out     output
@@ -35,8 +35,8 @@ const maxOpen = 512
 // top returns the innermost open element.
 func (t *tree) top() *node { return &t.stack[len(t.stack)-1] }
 
-// parent returns the index of the parent for the next text or element. Content that does not belong into a table, and is not in a
-// cell, stands before the table.
+// parent returns the index of the parent for the next text or element. Content that does not belong into a table, and
+// is not in a cell, stands before the table.
 func (t *tree) parent(inTable bool) int {
 	last := len(t.stack) - 1
 	if inTable || !elements[t.stack[last].self.tag].is(clearsTable) {
@@ -78,8 +78,8 @@ func (t *tree) style(self *identity, set *attrSet, parent int) textStyle {
 	return style
 }
 
-// enter notes the elements before an element in its parent, if the sheet needs them. Elements of the head are not children of the
-// page's body. It reports whether following elements need the new one.
+// enter notes the elements before an element in its parent, if the sheet needs them. Elements of the head are not
+// children of the page's body. It reports whether following elements need the new one.
 func (t *tree) enter(parent int, self *identity) bool {
 	if !t.styler.sheet.asksBefore || parent < 0 || !t.inBody && t.isOfHead(self) {
 		self.before, self.isFirst = probes{}, parent < 0
@@ -91,7 +91,8 @@ func (t *tree) enter(parent int, self *identity) bool {
 	return true
 }
 
-// isOfHead reports whether an element belongs to the head: no element outside of it has come before. Any other begins the body.
+// isOfHead reports whether an element belongs to the head: no element outside of it has come before. Any other begins
+// the body.
 func (t *tree) isOfHead(self *identity) bool {
 	switch self.tag {
 	case tagBase, tagBasefont, tagBgsound, tagLink, tagMeta, tagNoframes, tagScript, tagStyle, tagTemplate, tagTitle:
@@ -158,7 +159,8 @@ func (t *tree) breakAround(node *node) {
 		t.out.breakLine(1)
 	case node.style.display == wordBlock && traits&apart != 0:
 		t.out.breakLine(2)
-	case node.style.display == wordBlock && traits&(special|tableContent) != special|tableContent, traits&tableRow == tableRow:
+	case node.style.display == wordBlock && traits&(special|tableContent) != special|tableContent,
+		traits&tableRow == tableRow:
 		t.out.breakLine(1)
 	}
 }
@@ -170,8 +172,8 @@ func (t *tree) popTo(n int) {
 	}
 }
 
-// find returns the index of the innermost element with the tag, within the scope that the limits bound; negative if there is
-// none.
+// find returns the index of the innermost element with the tag, within the scope that the limits bound; negative if
+// there is none.
 func (t *tree) find(tag tagName, limits func(tagName) bool) int {
 	if t.open[tag] == 0 {
 		return -1
@@ -192,7 +194,8 @@ func inButtonScope(t tagName) bool { return elements[t].is(limitsScope) }
 func inListScope(t tagName) bool   { return inScope(t) || t == tagOl || t == tagUl }
 func inTableScope(t tagName) bool  { return t == tagTable || t == tagTemplate }
 
-// closeElement closes the innermost element with the tag in the scope, and all within it. It reports whether there was one.
+// closeElement closes the innermost element with the tag in the scope, and all within it. It reports whether there
+// was one.
 func (t *tree) closeElement(tag tagName, limits func(tagName) bool) bool {
 	i := t.find(tag, limits)
 	if i < 0 {
@@ -265,8 +268,8 @@ func (t *tree) tableContext() int {
 	return -1
 }
 
-// clearTo closes all elements up to the innermost part of a table that may contain the next one: a row, a group of rows, or the
-// table.
+// clearTo closes all elements up to the innermost part of a table that may contain the next one: a row, a group of
+// rows, or the table.
 func (t *tree) clearTo(part tagName) {
 	for i := len(t.stack) - 1; i > 1; i-- {
 		found := t.stack[i].self.tag

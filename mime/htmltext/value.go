@@ -24,16 +24,19 @@ var cssWords = [propCount]map[string]cssWord{
 		"static": wordNone, "relative": wordRelative, "sticky": wordSticky, "absolute": wordAbsolute, "fixed": wordFixed,
 		"-webkit-sticky": wordSticky,
 	},
-	propFloat:    {"left": wordBlock, "right": wordBlock, "none": wordNone, "inline-start": wordBlock, "inline-end": wordBlock},
-	propOverflow: {"visible": wordVisible, "hidden": wordHidden, "clip": wordHidden, "scroll": wordHidden, "auto": wordHidden, "overlay": wordHidden},
+	propFloat: {"left": wordBlock, "right": wordBlock, "none": wordNone, "inline-start": wordBlock,
+		"inline-end": wordBlock},
+	propOverflow: {"visible": wordVisible, "hidden": wordHidden, "clip": wordHidden, "scroll": wordHidden,
+		"auto": wordHidden, "overlay": wordHidden},
 	propWhiteSpace: {
 		"normal": wordNone, "nowrap": wordNoWrap, "pre": wordKeep, "pre-wrap": wordKeep, "break-spaces": wordKeep,
 		"pre-line": wordKeepLines,
 	},
 	propBoxSizing:  {"content-box": wordNone, "border-box": wordHidden},
 	propLineHeight: {"normal": wordNone}, propLetterSpacing: {"normal": wordNone},
-	propHeight: autoWords, propWidth: autoWords, propMaxHeight: autoWords, propMaxWidth: autoWords, propMinHeight: autoWords,
-	propMinWidth: autoWords, propLeft: autoWords, propTop: autoWords, propRight: autoWords, propBottom: autoWords,
+	propHeight: autoWords, propWidth: autoWords, propMaxHeight: autoWords, propMaxWidth: autoWords,
+	propMinHeight: autoWords,
+	propMinWidth:  autoWords, propLeft: autoWords, propTop: autoWords, propRight: autoWords, propBottom: autoWords,
 	propMarginLeft: autoWords, propMarginTop: autoWords,
 }
 
@@ -78,6 +81,7 @@ func (p *declParser) length(s string, asNumber bool) (cssValue, bool) {
 	v, ok := quantity(s)
 	if v.unit == unitNumber && !asNumber {
 		v.unit = unitPixel
+		p.quirky = p.quirky || ok && v.number != 0 && p.quirks
 		ok = ok && (v.number == 0 || p.quirks)
 	}
 	return v, ok

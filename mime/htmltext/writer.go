@@ -15,8 +15,8 @@ type textWriter struct {
 	breaks   int  // line breaks due before the next text
 	blank    bool // a blank is due before the next text
 	bullet   listMark
-	// room is the number of bytes of indents and numbers that may still be written. It is far more than real lists need, and
-	// bounds the growth from lists with empty items.
+	// room is the number of bytes of indents and numbers that may still be written. It is far more than real lists need,
+	// and bounds the growth from lists with empty items.
 	room int
 	// removed collects the invisible characters that were left out.
 	removed []byte
@@ -35,8 +35,8 @@ func newTextWriter(size int) textWriter {
 	return w
 }
 
-// write appends s. A buffer that is not small grows fourfold, up to the expected length, and by a quarter beyond it: smaller
-// steps would cost a large text five times its size.
+// write appends s. A buffer that is not small grows fourfold, up to the expected length, and by a quarter beyond it:
+// smaller steps would cost a large text five times its size.
 func (w *textWriter) write(s string) {
 	if needed := w.out.Len() + len(s); needed > w.out.Cap() {
 		const small = 16 << 10

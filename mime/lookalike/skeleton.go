@@ -9,14 +9,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// lookalikes are the letters and digits that look like small Latin letters: those of Cyrillic, Greek, Armenian and Latin in the
-// table of confusables of UTS 39 (Unicode security mechanisms, section 4). Letters with accents, wide and mathematical ones are
-// decomposed before (NFKD), and the accents removed.
+// lookalikes are the letters and digits that look like small Latin letters: those of Cyrillic, Greek, Armenian and
+// Latin in the table of confusables of UTS 39 (Unicode security mechanisms, section 4). Letters with accents, wide
+// and mathematical ones are decomposed before (NFKD), and the accents removed.
 var lookalikes = lookalikePairs(
 	"аa еe іi јj оo рp сc уy хx ѕs һh ԁd ԛq ԝw ӏl гr", // Cyrillic
 	"αa γy ιi νv οo ρp σo υu",                         // Greek
 	"օo սu ոn հh զq ցg աw",                            // Armenian
 	"ıi ɑa ɡg ɩi ʋv ƽs łl øo đd ħh",                   // Latin
+	"ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz",                            // Latin, small capitals
+	"ɓb ƈc ɗd ɖd ɛe ƒf ɠg ǥg ɦh ɨi ɟj ȷj ƙk ɭl ƚl ɱm ɲn ƞn ɵo ƥp ʠq ɽr ɍr ʂs ƭt ʈt ŧt ʉu ⱳw ƴy ɏy ƶz ȥz", // with hooks
 	"0o 1l |l", // 1, l and a capital I look alike; see Skeleton
 )
 
@@ -31,8 +33,8 @@ func lookalikePairs(lines ...string) map[rune]rune {
 	return pairs
 }
 
-// Skeleton returns a lower-case string that is equal for texts that look alike (UTS 39, section 4). Use it only for comparing. An
-// empty text has an empty skeleton.
+// Skeleton returns a lower-case string that is equal for texts that look alike (UTS 39, section 4). Use it only for
+// comparing. An empty text has an empty skeleton.
 func Skeleton(text string) string { return skeleton(text, true) }
 
 // skeleton treats i as l if capitals is set, since a capital I looks like l.
@@ -56,14 +58,17 @@ func skeleton(text string, capitals bool) string {
 	return out.String()
 }
 
-// LatinText returns a text in lower case, with letters that look like Latin ones replaced by those, with plain letters in place
-// of wide and mathematical ones, and without accents and invisible characters. It is for finding words that may be disguised:
-// text in another script becomes nonsense. Digits stay.
+// LatinText returns a text in lower case, with letters that look like Latin ones replaced by those, with plain
+// letters in place of wide and mathematical ones, and without accents and invisible characters. It is for finding
+// words that may be disguised: text in another script becomes nonsense. Digits stay.
 func LatinText(text string) string {
 	if isVisibleASCII(text) {
 		return strings.ToLower(text)
 	}
 	return strings.Map(func(r rune) rune {
+		if r >= ' ' && r < 0x7f {
+			return r
+		}
 		letter, known := lookalikes[r]
 		switch {
 		case known && r >= 0x80:
@@ -85,8 +90,8 @@ func isVisibleASCII(s string) bool {
 	return true
 }
 
-// UnicodeDomain returns the domain as people see it, in lower case, with punycode decoded. The argument is a domain or an
-// address. A domain that cannot be decoded is returned unchanged.
+// UnicodeDomain returns the domain as people see it, in lower case, with punycode decoded. The argument is a domain
+// or an address. A domain that cannot be decoded is returned unchanged.
 func UnicodeDomain(domain string) string {
 	domain = strings.ToLower(domain[strings.LastIndexByte(domain, '@')+1:])
 	if len(domain) <= maxDomainLength {
@@ -97,6 +102,6 @@ func UnicodeDomain(domain string) string {
 	return domain
 }
 
-// maxDomainLength is more bytes than the 253 of a domain (RFC 1035, section 2.3.4) have as Unicode. The cost of punycode grows
-// with their square.
+// maxDomainLength is more bytes than the 253 of a domain (RFC 1035, section 2.3.4) have as Unicode. The cost of
+// punycode grows with their square.
 const maxDomainLength = 1000

@@ -9,7 +9,8 @@ import (
 	"github.com/postroom-go/postroom/mime/reply"
 )
 
-// Where a line could be taken for something else: what decides. Blank lines are left out of the labels, as in the samples.
+// Where a line could be taken for something else: what decides. Blank lines are left out of the labels, as in the
+// samples.
 func TestSplitReplyInDoubt(t *testing.T) {
 	for name, sample := range map[string]string{
 		// Quotations
@@ -127,13 +128,15 @@ func TestReplyPassages(t *testing.T) {
 		require.Equal(t, want, reply.Split(text), "%q", text)
 	}
 	require.Empty(t, reply.Split("\n").Written())
-	require.Equal(t, reply.Passages{{Kind: reply.Quoted, Text: "Ten?\n"}}, reply.SplitHTML("<p></p><blockquote type=cite>Ten?</blockquote><p></p>"))
+	require.Equal(t, reply.Passages{{Kind: reply.Quoted, Text: "Ten?\n"}},
+		reply.SplitHTML("<p></p><blockquote type=cite>Ten?</blockquote><p></p>"))
 }
 
 // The first 512 KiB are judged. What is beyond belongs to the last passage.
 func TestSplitReplyJudgesTheBeginning(t *testing.T) {
 	judged := strings.Repeat("x\n", 256<<10)
 	require.Equal(t, reply.Passages{{Kind: reply.Written, Text: judged + "> Ten?\n"}}, reply.Split(judged+"> Ten?\n"))
-	require.Equal(t, reply.Passages{{Kind: reply.Written, Text: judged[:len(judged)-8]}, {Kind: reply.Quoted, Text: "> Ten?!\n"}},
+	require.Equal(t, reply.Passages{{Kind: reply.Written, Text: judged[:len(judged)-8]},
+		{Kind: reply.Quoted, Text: "> Ten?!\n"}},
 		reply.Split(judged[:len(judged)-8]+"> Ten?!\n"))
 }

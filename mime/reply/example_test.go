@@ -10,7 +10,8 @@ import (
 )
 
 func ExampleRead() {
-	m, err := mime.Parse(strings.NewReader("From: ada@example.com\n\nTen is fine.\n\nAm Mo., 5. Jan. 2026 um 10:00 Uhr schrieb Bob <bob@example.net>:\n> Zehn?\n\n-- \nAda\n"), nil)
+	m, err := mime.Parse(strings.NewReader(
+		"From: ada@example.com\n\nTen is fine.\n\nAm Mo., 5. Jan. 2026 um 10:00 Uhr schrieb Bob <bob@example.net>:\n> Zehn?\n\n-- \nAda\n"), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

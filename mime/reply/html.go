@@ -8,9 +8,9 @@ import (
 )
 
 // SplitHTML splits the text of an HTML message. Except for blank lines, the concatenated passages are the text that
-// [htmltext.Text] returns. It uses the marks of mail programs in HTML (Gmail, Outlook, Apple Mail, Thunderbird, Yahoo, Proton),
-// and otherwise works like [Split]. Time is linear in the size of the input, and allocations stay under six times its size
-// plus 24 MiB.
+// [htmltext.Text] returns. It uses the marks of mail programs in HTML (Gmail, Outlook, Apple Mail, Thunderbird,
+// Yahoo, Proton), and otherwise works like [Split]. Time is linear in the size of the input, and allocations stay
+// under six times its size plus 24 MiB.
 func SplitHTML(source string) Passages {
 	judge := pageJudge{source: source}
 	text, marks := htmltext.ReadMarked(source, judge.kind)
@@ -61,9 +61,11 @@ type pageJudge struct {
 }
 
 // outlookRule is the line that Outlook draws above the fields of the message that it quotes.
-var outlookRule = regexp.MustCompile(`(?i)border:\s*none;\s*border-top:\s*solid\s+(?:#?(?:E1E1E1|B5C4DF)|windowtext)\s+1\.0pt`)
+var outlookRule = regexp.MustCompile(
+	`(?i)border:\s*none;\s*border-top:\s*solid\s+(?:#?(?:E1E1E1|B5C4DF)|windowtext)\s+1\.0pt`)
 
-// kind returns the kind of an element by the classes, ids and styles that mail programs give it, and that of everything after it.
+// kind returns the kind of an element by the classes, ids and styles that mail programs give it, and that of
+// everything after it.
 func (j *pageJudge) kind(e htmltext.Element) (kind, rest string) {
 	if e.Name != "div" && e.Name != "blockquote" && e.Name != "span" && e.Name != "pre" {
 		return "", ""
@@ -79,7 +81,8 @@ func (j *pageJudge) kind(e htmltext.Element) (kind, rest string) {
 		return string(Attribution), ""
 	case has("yahoo_quoted"), hasPrefixFold(id, "yahoo_quoted"), has("protonmail_quote"), has("moz-forward-container"):
 		return string(Quoted), ""
-	case has("gmail_quote") && j.isBehindQuotes(e): // forwarded; a reply has its quotation in blockquotes, and answers between
+	// forwarded; a reply has its quotation in blockquotes, and answers between
+	case has("gmail_quote") && j.isBehindQuotes(e):
 		return string(Quoted), ""
 	case strings.EqualFold(id, "divrplyfwdmsg"), strings.EqualFold(id, "appendonsend"), outlookRule.MatchString(e.Style):
 		return string(Attribution), string(Quoted)

@@ -32,7 +32,8 @@ type Passage struct {
 // A Passages is a text split into passages. Their concatenation is the text.
 type Passages []Passage
 
-// Written returns the sender's new text: the passages of that kind without surrounding blank lines, separated by an empty line.
+// Written returns the sender's new text: the passages of that kind without surrounding blank lines, separated by an
+// empty line.
 func (r Passages) Written() string { return r.join(Written) }
 
 // Quoted returns the quoted passages like Written, with their quote marks.
@@ -62,12 +63,13 @@ func trimBlankLines(s string) string {
 }
 
 // Split splits a plain text, with lines ending in LF, into new text, quotations with the lines that introduce them, and
-// signatures. It knows the usual mail programs in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
-// Norwegian, Finnish, Polish, Russian, Japanese, Chinese and Korean. New lines between quoted ones stay the sender's.
+// signatures. It knows the usual mail programs in English, German, French, Spanish, Italian, Portuguese, Dutch,
+// Swedish, Danish, Norwegian, Finnish, Polish, Russian, Japanese, Chinese and Korean. New lines between quoted ones
+// stay the sender's.
 //
-// The result is an estimate. If in doubt, a line counts as written, so that nothing that a person wrote is lost. A signature
-// without a delimiter is written text. Time is linear in the size of the text; only the first 512 KiB are examined. Allocations
-// stay under four times the size of the text plus 24 MiB.
+// The result is an estimate. If in doubt, a line counts as written, so that nothing that a person wrote is lost. A
+// signature without a delimiter is written text. Time is linear in the size of the text; only the first 512 KiB are
+// examined. Allocations stay under four times the size of the text plus 24 MiB.
 func Split(text string) Passages {
 	var s splitter
 	s.expect(text)
@@ -85,8 +87,8 @@ func Split(text string) Passages {
 	return s.split()
 }
 
-// Read splits the text of the message like [Split]. If the message has only HTML, it splits the text of the HTML with the
-// help of the marks of mail programs, like [SplitHTML].
+// Read splits the text of the message like [Split]. If the message has only HTML, it splits the text of the HTML with
+// the help of the marks of mail programs, like [SplitHTML].
 func Read(m *mime.Message) Passages {
 	if strings.TrimSpace(m.Text) == "" {
 		return SplitHTML(m.HTML)
@@ -94,14 +96,14 @@ func Read(m *mime.Message) Passages {
 	return Split(m.Text)
 }
 
-// A replyLine is a line, with and without surrounding blanks, and its kind.
+// A textLine is a line, with and without surrounding blanks, and its kind.
 type textLine struct {
 	raw, text string
 	kind      Kind
 }
 
-// maxSize bounds the bytes of the text that are examined, since lines cost more memory than text. The rest belongs to the last
-// passage.
+// maxSize bounds the bytes of the text that are examined, since lines cost more memory than text. The rest belongs to
+// the last passage.
 const maxSize = 512 << 10
 
 type splitter struct {
@@ -136,7 +138,8 @@ func (s *splitter) split() Passages {
 
 // markQuotes marks the lines with a quote mark.
 //
-// QUIRK: mbox files put a quote mark before a "From" that begins a line; alone it is not a quotation. Sample: reply-mbox-from.
+// QUIRK: mbox files put a quote mark before a "From" that begins a line; alone it is not a quotation. Sample:
+// reply-mbox-from.
 func (s *splitter) markQuotes() {
 	for i := range s.lines {
 		line := &s.lines[i]
@@ -163,8 +166,8 @@ func closesBracket(before, line string) bool {
 		endsAttribution(line)
 }
 
-// markIntroductions finds the introductions of quotations: lines of attribution, separators, blocks of header fields. If the text
-// after an introduction has no quote marks, all of it is quoted.
+// markIntroductions finds the introductions of quotations: lines of attribution, separators, blocks of header fields.
+// If the text after an introduction has no quote marks, all of it is quoted.
 func (s *splitter) markIntroductions() {
 	for i := 0; i < len(s.lines); {
 		n := s.introduction(i)
@@ -218,7 +221,8 @@ func (s *splitter) introduction(i int) int {
 	return s.attribution(i)
 }
 
-// rule recognizes a line of underscores, dashes or equal signs and the header fields below it, as Outlook and others write them.
+// rule recognizes a line of underscores, dashes or equal signs and the header fields below it, as Outlook and others
+// write them.
 func (s *splitter) rule(i int) int {
 	text := s.lines[i].text
 	if len(text) < 4 || strings.Trim(text, "_-=") != "" {
@@ -237,8 +241,8 @@ func (s *splitter) rule(i int) int {
 // maxBlock bounds the lines of a block of header fields, and maxFolded those of one field.
 const maxBlock, maxFolded = 30, 4
 
-// headerBlock returns the length of a block of header fields that begins at line i. The block must have the given number of
-// different fields, including From. Fields may be folded, and blank lines may stand between them.
+// headerBlock returns the length of a block of header fields that begins at line i. The block must have the given
+// number of different fields, including From. Fields may be folded, and blank lines may stand between them.
 func (s *splitter) headerBlock(i, atLeast int) int {
 	if fieldClass(s.lines[i].text) == 0 {
 		return 0
@@ -296,8 +300,8 @@ func (s *splitter) attribution(i int) int {
 	return 0
 }
 
-// wraps reports whether an attribution of n lines needs its first line: it has a name or a date, and the others alone are not an
-// attribution.
+// wraps reports whether an attribution of n lines needs its first line: it has a name or a date, and the others alone
+// are not an attribution.
 func (s *splitter) wraps(i, n int) bool {
 	var rest []string
 	for _, line := range s.lines[i+1 : i+n] {
@@ -307,7 +311,8 @@ func (s *splitter) wraps(i, n int) bool {
 	if !beginsAttribution(begin) {
 		return false
 	}
-	return strings.HasSuffix(begin, ",") && clockOrDate.MatchString(begin) || !isAttribution(strings.Join(rest, " "), false)
+	return strings.HasSuffix(begin, ",") && clockOrDate.MatchString(begin) ||
+		!isAttribution(strings.Join(rest, " "), false)
 }
 
 // passages joins consecutive lines of a kind. Blank lines belong to the line before them, except at the top.

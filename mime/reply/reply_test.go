@@ -11,7 +11,8 @@ import (
 	"github.com/postroom-go/postroom/mime/reply"
 )
 
-// labels are how the samples mark lines: "W|text" is a line that the sender wrote. Blank lines have no label of their own.
+// labels are how the samples mark lines: "W|text" is a line that the sender wrote. Blank lines have no label of their
+// own.
 var labels = map[reply.Kind]string{
 	reply.Written: "W", reply.Attribution: "A", reply.Quoted: "Q", reply.Signature: "S", reply.Footer: "F",
 }
@@ -46,10 +47,10 @@ func lineLabels(t *testing.T, text string, want []string) (got []string) {
 	return got
 }
 
-// Every line of the samples is what a person says it is: precision and recall are 1, on forms that the mail programs of 16 languages
-// write. On 89 texts that others had made to test a parser of theirs, read by hand, no line that the sender wrote was lost, and 25
-// of the 411 lines that were taken for written were not: footers and signatures without delimiter, and quoted lines that had lost
-// their mark.
+// Every line of the samples is what a person says it is: precision and recall are 1, on forms that the mail programs
+// of 16 languages write. On 89 texts that others had made to test a parser of theirs, read by hand, no line that the
+// sender wrote was lost, and 25 of the 411 lines that were taken for written were not: footers and signatures without
+// delimiter, and quoted lines that had lost their mark.
 func TestSplitReply(t *testing.T) {
 	files, err := filepath.Glob("testdata/texts/*.txt")
 	require.NoError(t, err)
@@ -100,7 +101,8 @@ func FuzzSplitReply(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(strings.ReplaceAll(string(raw), "|", ""))
 	}
-	f.Add(`<p>Yes.</p><div id="appendonsend"></div><blockquote type="cite">Ten?</blockquote><div class="gmail_quote">&#xF5A0;`)
+	f.Add(
+		`<p>Yes.</p><div id="appendonsend"></div><blockquote type="cite">Ten?</blockquote><div class="gmail_quote">&#xF5A0;`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var joined strings.Builder
 		last := reply.Kind("")

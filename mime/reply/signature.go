@@ -24,8 +24,8 @@ func (s *splitter) markSignatures() {
 // maxBareSignature bounds the lines of a signature whose delimiter lacks its blank.
 const maxBareSignature = 15
 
-// markSignature marks the signature among the lines from begin to end: from the delimiter on (RFC 3676, section 4.3), or that of
-// a device.
+// markSignature marks the signature among the lines from begin to end: from the delimiter on (RFC 3676, section 4.3),
+// or that of a device.
 //
 // QUIRK: the blank after the two dashes gets lost. Sample: reply-signature-bare.
 func (s *splitter) markSignature(begin, end int) {
@@ -86,7 +86,8 @@ func (s *splitter) markFooter(begin, end int) {
 
 func isListLine(text string) bool {
 	text = strings.ToLower(text)
-	return strings.Contains(text, "mailing list") || strings.Contains(text, "/listinfo/") || strings.Contains(text, "unsubscribe")
+	return strings.Contains(text, "mailing list") || strings.Contains(text, "/listinfo/") ||
+		strings.Contains(text, "unsubscribe")
 }
 
 var (
@@ -102,9 +103,10 @@ var (
 		`发自我的|從我的|傳送自|发自|获取 ?outlook|(?:내|나의) )|` +
 		`から送信$|에서 보냄$`)
 	// devices are the names in such a line. A line without one is a sentence.
-	devices = regexp.MustCompile(`iphone|ipad|ios|apple|android|samsung|galaxy|huawei|xiaomi|redmi|oneplus|pixel|nokia|motorola|sony|xperia|` +
-		`htc|wiko|lg |blackberry|windows|outlook|yahoo|gmail|gmx|web\.de|proton|spark|typeapp|bluemail|aol|\bmail\b|` +
-		`phone|handy|mobil|móvil|celular|cellulare|téléphone|telefon|telefón|puhelim|telemóvel|tablet|телефон`)
+	devices = regexp.MustCompile(
+		`iphone|ipad|ios|apple|android|samsung|galaxy|huawei|xiaomi|redmi|oneplus|pixel|nokia|motorola|sony|xperia|` +
+			`htc|wiko|lg |blackberry|windows|outlook|yahoo|gmail|gmx|web\.de|proton|spark|typeapp|bluemail|aol|\bmail\b|` +
+			`phone|handy|mobil|móvil|celular|cellulare|téléphone|telefon|telefón|puhelim|telemóvel|tablet|телефон`)
 	linkBehind = regexp.MustCompile(`\s*[<(]https?://[^\s<>]*[>)]`)
 )
 
@@ -115,5 +117,6 @@ func isDeviceSignature(line string) bool {
 		return false
 	}
 	line = strings.TrimRight(linkBehind.ReplaceAllString(strings.ToLower(line), ""), " .")
-	return len(line) <= 80 && !strings.ContainsAny(line, ",;!?:") && deviceLine.MatchString(line) && devices.MatchString(line)
+	return len(line) <= 80 && !strings.ContainsAny(line, ",;!?:") && deviceLine.MatchString(line) &&
+		devices.MatchString(line)
 }

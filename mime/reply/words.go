@@ -40,7 +40,8 @@ func fieldsByName(names map[fieldSet]string) map[string]fieldSet {
 	return byName
 }
 
-// fieldClass returns the header field that a line shows; 0 if it shows none. Names may be bold, and have blanks after them.
+// fieldClass returns the header field that a line shows; 0 if it shows none. Names may be bold, and have blanks after
+// them.
 func fieldClass(line string) fieldSet {
 	const longest = 40
 	end := strings.IndexAny(line[:min(len(line), longest)], ":\uFF1A")
@@ -50,7 +51,8 @@ func fieldClass(line string) fieldSet {
 	return fieldNames[strings.ToLower(strings.Trim(line[:end], " \t*\u00A0"))]
 }
 
-// separators are the words that mail programs write, between dashes, above a quoted or forwarded message, in lower case.
+// separators are the words that mail programs write, between dashes, above a quoted or forwarded message, in lower
+// case.
 var separators = words(`original message|original appointment|forwarded message|reply message|replied message|
 ursprüngliche nachricht|ursprüngliche mail|originalnachricht|weitergeleitete nachricht|
 message d'origine|message original|message initial|message transféré|mail original|
@@ -92,8 +94,9 @@ func isSeparator(line string) bool {
 }
 
 // wroteWords are the verbs of lines of attribution, in lower case.
-var wroteWords = strings.Split("wrote| writes| schrieb| schreibt| a écrit| escribió| ha scritto| scrisse| escreveu| schreef| geschreven| skrev| kirjoitti|"+
-	" napisał| írta| pisze| написал| пишет| писал|写道|寫道|書きました|님이 작성|작성", "|")
+var wroteWords = strings.Split(
+	"wrote| writes| schrieb| schreibt| a écrit| escribió| ha scritto| scrisse| escreveu| schreef| geschreven| skrev| kirjoitti|"+
+		" napisał| írta| pisze| написал| пишет| писал|写道|寫道|書きました|님이 작성|작성", "|")
 
 // openers begin lines of attribution, in lower case.
 var openers = strings.Split("on |am |le |el |il |in data |em |op |den |w dniu |dnia |a la |at |---- on ", "|")
@@ -101,7 +104,8 @@ var openers = strings.Split("on |am |le |el |il |in data |em |op |den |w dniu |d
 var (
 	// endsWithAddress matches the end of an attribution whose verb is elsewhere or missing.
 	endsWithAddress = regexp.MustCompile(`[<(]\s*(?:mailto:)?[^\s<>()@]+@[^\s<>()@]+[>)]+\s*[:\x{FF1A}]$`)
-	clockOrDate     = regexp.MustCompile(`\d{1,2}[:.h]\d{2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\b(?:19|20)\d{2}\b|(?:19|20)\d{2}[年년]`)
+	clockOrDate     = regexp.MustCompile(
+		`\d{1,2}[:.h]\d{2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\b(?:19|20)\d{2}\b|(?:19|20)\d{2}[年년]`)
 )
 
 // endsAttribution reports whether a line can be the last of an attribution.
@@ -124,7 +128,8 @@ func beginsAttribution(line string) bool {
 		slices.ContainsFunc(openers, func(opener string) bool { return strings.HasPrefix(said, opener) })
 }
 
-// isAttribution judges the joined lines of one. It requires a date, a person or both, and a verb; less if quote marks follow.
+// isAttribution judges the joined lines of one. It requires a date, a person or both, and a verb; less if quote marks
+// follow.
 func isAttribution(line string, isQuoted bool) bool {
 	said := strings.ToLower(line)
 	hasVerb := slices.ContainsFunc(wroteWords, func(verb string) bool { return strings.Contains(said, verb) }) ||

@@ -5,18 +5,34 @@ import (
 	"time"
 )
 
-type endKey struct{}
+type (
+	endKey      struct{}
+	deadlineKey struct{}
+)
 
 // Begun returns the context of a write that has begun under ctx. It has the values of ctx and is not canceled with ctx,
 // so that the caller learns whether the write was committed. It ends only if the caller cannot wait any longer, such as
 // a dispatcher that stops while the server does not answer: see [WithInterrupt]. A driver whose database can stop
 // answering runs the statements of a transaction under it, and closes the connection when it ends.
 func Begun(ctx context.Context) context.Context {
+	if deadline, ok := ctx.Deadline(); ok {
+		ctx = context.WithValue(ctx, deadlineKey{}, deadline)
+	}
 	end, ok := ctx.Value(endKey{}).(context.Context)
 	if !ok {
 		return context.WithoutCancel(ctx)
 	}
 	return begun{Context: end, values: ctx}
+}
+
+// Deadline returns until when the caller of a write is willing to wait: the deadline of ctx, or of the context that
+// [Begun] was given.
+func Deadline(ctx context.Context) (time.Time, bool) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return deadline, true
+	}
+	deadline, ok := ctx.Value(deadlineKey{}).(time.Time)
+	return deadline, ok
 }
 
 // WithInterrupt returns a copy of ctx that is canceled by interrupt. Calling interrupt also interrupts writes that have

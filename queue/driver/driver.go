@@ -78,6 +78,10 @@ type Claimer interface {
 	// WorkerJobs returns the jobs that run under the worker's name.
 	WorkerJobs(ctx context.Context, workerID string) ([]Job, error)
 
+	// MarkBegun sets UpdatedAt of the running jobs of the leases to now, which is after their StartedAt: see
+	// [Job.Begun]. It skips jobs that are marked, leases that are not held, and rows that another transaction holds.
+	MarkBegun(ctx context.Context, leases []Lease, now time.Time) error
+
 	// CheckLeases returns the error of Finish for each lease, in order, and writes nothing.
 	CheckLeases(ctx context.Context, leases []Lease) ([]error, error)
 }

@@ -44,6 +44,9 @@ type Options struct {
 // Lease returns the lease of the job's current attempt.
 func (j *Job) Lease() Lease { return Lease{JobID: j.ID, Attempt: j.Attempt} }
 
+// Begun reports whether a running job is known to have begun, and not only to have been claimed.
+func (j *Job) Begun() bool { return !j.UpdatedAt.Equal(j.StartedAt) }
+
 // A Lease is the right to write about one attempt of one job.
 type Lease struct {
 	JobID   string
@@ -94,7 +97,8 @@ type InsertResult struct {
 	Holder *KeyHolder
 }
 
-// A KeyHolder is the job that has a key. Type is empty if its row is missing.
+// A KeyHolder is the job that has a key. Payload is nil if its row is missing, and Type is that of the key then; empty
+// where it was taken before keys had types.
 type KeyHolder struct {
 	Fingerprint string
 	Type        string

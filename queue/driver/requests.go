@@ -12,7 +12,19 @@ type ClaimRequest struct {
 	WorkerID string
 	Types    []TypeCapacity // at least one
 	Limit    int            // at least 1; over all types
-	Now      time.Time
+	// Bytes bounds the payloads of the claimed jobs together: the job that reaches it is the last, and the result has
+	// More. A claim that has limits to keep may take more. 0: no bound.
+	Bytes int
+	Now   time.Time
+}
+
+// Reached reports whether the payloads of the jobs reach Bytes.
+func (r *ClaimRequest) Reached(jobs []Job) bool {
+	size := 0
+	for i := range jobs {
+		size += len(jobs[i].Payload)
+	}
+	return r.Bytes > 0 && size >= r.Bytes
 }
 
 // A TypeCapacity is the number of jobs of one type that a claim may take.

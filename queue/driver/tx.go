@@ -31,7 +31,8 @@ type Tx interface {
 
 // A DB is a database with the tables of the queue and of other stores.
 //
-// Statements that run on both dialects number their parameters $1, $2, … in the order of their first appearance.
+// Statements of a write that run on both dialects number their parameters $1, $2, …. Those of Reader do so in the order
+// of their first appearance, which is how SQLite itself numbers them.
 type DB interface {
 	Dialect() Dialect
 
@@ -114,7 +115,8 @@ func (tx *WriteTx) Ending(ctx context.Context) error {
 	return nil
 }
 
-// OnCommit registers fn to run after the commit. It does not run if nobody calls [WriteTx.Committed], as for a
+// OnCommit registers fn to run after the commit. If fn panics, the others still run, and the panic then goes on to the
+// caller of the write, which is committed. It does not run if nobody calls [WriteTx.Committed], as for a
 // transaction of the program's own.
 func (tx *WriteTx) OnCommit(fn func()) { tx.register(&tx.onCommit, fn) }
 
@@ -139,9 +141,16 @@ func (tx *WriteTx) end(registered *[]func()) {
 	fns := *registered
 	tx.onCommit, tx.onRollback = nil, nil
 	tx.mu.Unlock()
-	for _, fn := range fns {
-		fn()
+	callAll(fns)
+}
+
+// callAll calls the functions in order, also those after one that panics or calls runtime.Goexit.
+func callAll(fns []func()) {
+	if len(fns) == 0 {
+		return
 	}
+	defer func() { callAll(fns[1:]) }()
+	fns[0]()
 }
 
 // Write is [DB.Write] for callers that pass the transaction to methods of a [Driver].

@@ -130,7 +130,8 @@ func unlocated(ctx context.Context, tx driver.Tx, err error) error {
 	case refused == nil && tx.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version) == nil:
 		return fmt.Errorf("%w; it is one of SQLite, the queue is on PostgreSQL", driver.ErrOtherDatabase)
 	}
-	return fmt.Errorf("the transaction's connection cannot be asked where the queue's tables are, so it is none of PostgreSQL or it has failed: %w", err)
+	return fmt.Errorf(
+		"the transaction's connection cannot be asked where the queue's tables are, so it is none of PostgreSQL or it has failed: %w", err)
 }
 
 // begun refuses a value that begins a transaction for each statement.

@@ -150,7 +150,8 @@ func BenchmarkClaim(b *testing.B) {
 		}},
 		{"types", 200, func(b *testing.B, q *queue.Queue, d driver.Driver) {
 			fill(b, q, 2*many, 200, nil)
-			run(b, d, "INSERT INTO job_limits (kind, name, paused, max_running, updated_at) SELECT 'key', 'k' || n, FALSE, 1, now() FROM generate_series(1, 1000) AS n")
+			run(b, d,
+				"INSERT INTO job_limits (kind, name, paused, max_running, updated_at) SELECT 'key', 'k' || n, FALSE, 1, now() FROM generate_series(1, 1000) AS n")
 		}},
 	} {
 		for _, limit := range []int{1, 100} {
@@ -204,7 +205,9 @@ func BenchmarkRaw(b *testing.B) {
 			require.NoError(b, d.Reader().Select(&ids,
 				`UPDATE jobs SET state = 'running', attempt = attempt + 1, worker_id = 'w', started_at = now(), updated_at = now()
 				WHERE id = ANY(ARRAY(SELECT id FROM jobs WHERE state = 'queued' AND hold = 0 AND type = 'bench0' ORDER BY priority DESC, not_before, id LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING id`))
-			_, err := d.Reader().Exec(`UPDATE jobs SET state = 'completed', updated_at = now(), finished_at = now() WHERE id = ANY($1) AND state = 'running'`, ids)
+			_,
+				err := d.Reader().Exec(
+				`UPDATE jobs SET state = 'completed', updated_at = now(), finished_at = now() WHERE id = ANY($1) AND state = 'running'`, ids)
 			require.NoError(b, err)
 			left -= len(ids)
 		}

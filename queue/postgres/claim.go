@@ -28,10 +28,12 @@ func (db *engine) claimLimited(ctx context.Context, req driver.ClaimRequest) (dr
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
 		}
-		next := limitedClaim{req: req, typed: c.todo.types, depth: c.depth, pastLocks: c.pastLocks}
+		next := limitedClaim{req: req, typed: c.todo.types, depth: c.depth, past: c.past}
+		fruitless := len(c.jobs) == 0 && c.ahead[0].ready > 0
+		long := db.held.fruitless(fruitless, time.Now())
 		switch {
-		case len(c.jobs) == 0 && c.ahead[0].ready > 0 && !c.pastLocks:
-			next.pastLocks = true
+		case fruitless && (c.past == pastFirst || c.past == pastHeld && long):
+			next.past++
 			c = next
 		case c.heldUp() && c.depth < depthsLimit:
 			next.depth = min(c.depth*deeper, depthsLimit)

@@ -123,19 +123,30 @@ WHERE ctid = ANY(`
         OR xmax = (SELECT pg_current_xact_id_if_assigned()::xid))`
 
 	// A job that another transaction holds is that one's to end, or another claim's to run.
-	claimFirst = claimSet + `ARRAY(
-    SELECT ctid
+	claimFirst = claimSet + `ARRAY(` + firstBytes + `
+    SELECT ctid AS place, ` + payloadSize + ` AS size
     FROM jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.None + `
       AND type = $3
       AND (expires_at IS NULL OR expires_at > $2)
-      AND (NOT $5::boolean OR ` + free + `)
+      AND ` + free + `
       AND `
 	claimLocked = `
     ORDER BY priority DESC, not_before, id
     LIMIT $4
-    FOR UPDATE SKIP LOCKED))`
+    FOR UPDATE SKIP LOCKED) AS locked) AS sized
+    WHERE before < $5 OR $5 = 0))`
+
+	// The first of the locked rows, which come in the order of the claim, until their payloads reach a number of bytes.
+	firstBytes = `
+  SELECT place
+  FROM (
+    SELECT place, SUM(size) OVER (ROWS UNBOUNDED PRECEDING) - size AS before
+    FROM (`
+
+	// The bytes of a payload as it is read, also where it is compressed.
+	payloadSize = `octet_length(payload_json::text)`
 
 	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the
 	// first $5 by their heads no job can be among the first $5, unless others hold some.
@@ -244,38 +255,72 @@ chosen AS (
       BOOL_OR(cut) OVER (ORDER BY priority DESC, not_before, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS beyond
     FROM candidates) AS ordered
   WHERE beyond IS NOT TRUE
-  ORDER BY priority DESC, not_before, id)` + claimSet + `ARRAY(
-    SELECT found.ctid
+  ORDER BY priority DESC, not_before, id)` + claimSet + `ARRAY(` + firstBytes + `
+    SELECT found.ctid AS place, ` + payloadSize + ` AS size
     FROM chosen, jobs AS found
     WHERE found.ctid = chosen.place
       AND found.state IS NOT DISTINCT FROM 'queued'
       AND found.hold IS NOT DISTINCT FROM ` + jobsql.None + `
-      AND (NOT $7::boolean OR ` + free + `)
+      AND ` + free + `
     ORDER BY chosen.priority DESC, chosen.not_before, chosen.id
     LIMIT $5
-    FOR UPDATE OF found SKIP LOCKED))`
+    FOR UPDATE OF found SKIP LOCKED) AS locked) AS sized
+    WHERE before < $7 OR $7 = 0))`
 	readyOfLane = `
       FROM jobs
       WHERE state = 'queued'
         AND hold = ` + jobsql.None + `
         AND type = lanes.type
         AND (expires_at IS NULL OR expires_at > $2)
-        AND (NOT $7::boolean OR ` + free + `)`
+        AND ` + free
+
+	// The first ready jobs of each type that do not look free, with what makes them look so.
+	selectHeld = `
+SELECT held.id, held.type, held.holder
+FROM unnest($1::text[]) AS asked (type)
+CROSS JOIN LATERAL (
+  SELECT id, type, xmax::text AS holder, ` + free + ` AS free
+  FROM jobs
+  WHERE state = 'queued'
+    AND hold = ` + jobsql.None + `
+    AND type = asked.type
+  ORDER BY priority DESC, not_before, id
+  LIMIT 100) AS held
+WHERE NOT held.free`
+
+	// A snapshot of its own, a moment old: it shows the jobs as queued that nobody has claimed until then.
+	claimHeld = claimSet + `ARRAY(
+    SELECT found.ctid
+    FROM unnest($3::text[], $4::text[]) AS seen (id, holder), jobs AS found
+    WHERE found.id = seen.id
+      AND found.xmax::text = seen.holder
+      AND found.state IS NOT DISTINCT FROM 'queued'
+      AND found.hold IS NOT DISTINCT FROM ` + jobsql.None + `
+      AND (found.expires_at IS NULL OR found.expires_at > $2)
+      AND ` + noLimits + `
+    FOR UPDATE OF found SKIP LOCKED))`
 
 	// The ready jobs that a claim of the types would take, for claims that have limits to keep; $1 is the worker, as
 	// there. They are locked, so that they are where they were found when the claim takes them. Whether there are any
 	// is left for lookAhead.
-	placesOf = chosenOf + `
-SELECT ctid::text, type, priority, not_before, id` + stillReady + `
+	lockedPlaces = chosenOf + `
+SELECT ctid::text, type, priority, not_before, id, ` + payloadSize + stillReady + `
   AND $1::text IS NOT NULL
-  AND (SELECT set_config('postroom.ready', COUNT(*)::text, TRUE) FROM lanes) <> ''
+  AND (SELECT set_config('postroom.ready', COUNT(*)::text, TRUE) FROM lanes) <> ''`
+	placesOf = lockedPlaces + `
+  AND ` + free + skipLocked
+	skipLocked = `
 FOR UPDATE SKIP LOCKED`
 	selectPlaces = claimHeads + claimLanes + firstLanes + claimCandidates + `
         AND ` + free + firstCandidates + placesOf
 
-	// Passes over what others hold, but locks all that it looks at: of every type, since the head of any may be held.
+	// The same of every type, since the head of any may be held.
+	selectPlacesPastHeld = claimHeads + claimLanes + claimCandidates + `
+        AND ` + free + firstCandidates + placesOf
+
+	// Passes over what others hold, but locks all that it looks at, also what others have just claimed.
 	selectPlacesPastLocks = claimHeads + claimLanes + claimCandidates + firstCandidates + `
-      FOR UPDATE SKIP LOCKED` + placesOf
+      FOR UPDATE SKIP LOCKED` + lockedPlaces + skipLocked
 
 	// What there is to do after a claim: chores; how many jobs there are to claim of the types $4, no more than $3 of a
 	// type counted, and whether some may wait for keys that have capacity; when the next job falls due, of the first
@@ -316,6 +361,7 @@ var (
 	claimOfTypeAfter  = claimFirst + noLimits + claimLocked + returningJobs
 	claimOfTypes      = claimHeads + "\n     AND " + noChores + claimRest + returningJobs
 	claimOfTypesAfter = claimHeads + "\n     AND " + noLimits + claimRest + returningJobs
+	claimHeldJobs     = claimHeld + returningJobs
 	claimPlaces       = claimSet + `$3::text[]::tid[])` + returningJobs
 
 	returningJobs = "\nRETURNING " + jobsql.Columns

@@ -20,9 +20,10 @@ const patience = 30 * time.Second
 
 // ErrWriteBlocked is returned by a write, and by a read of the queue, that has waited 30 s for a connection while other
 // writes of this program used the whole pool and none of them ended. Nothing is written.
-var ErrWriteBlocked = errors.New("postgres: writes have all connections of the pool, and none of them has ended for 30s: " +
-	"if their functions wait for this call, use the calls that take their transactions, such as EnqueueTx, and read before the write; " +
-	"else have them do less, or give the pool more connections (pool_max_conns)")
+var ErrWriteBlocked = errors.New(
+	"postgres: writes have all connections of the pool, and none of them has ended for 30s: " +
+		"if their functions wait for this call, use the calls that take their transactions, such as EnqueueTx, and read before the write; " +
+		"else have them do less, or give the pool more connections (pool_max_conns)")
 
 // writes are the writes that use a connection of the pool.
 type writes struct {

@@ -97,7 +97,6 @@ func TestReadsInsideWritesThatHaveAllConnectionsEnd(t *testing.T) {
 		"ReadStats": func(ctx context.Context) error { return second(queueadmin.ReadStats(ctx, q, nil)) },
 		"Doctor":    func(ctx context.Context) error { return second(queueadmin.Doctor(ctx, q)) },
 		"workers":   func(ctx context.Context) error { return second(q.DB().Driver().Workers(ctx)) },
-		"a worker":  func(ctx context.Context) error { return q.DB().Driver().RemoveWorker(ctx, "w") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var both sync.WaitGroup

@@ -16,8 +16,9 @@
 //
 // Claims do not wait for each other: each takes the first jobs that no other transaction holds (FOR UPDATE SKIP
 // LOCKED), in one round trip. Where many machines claim at once, a claim also passes over the jobs that others have
-// claimed since it began, without touching their rows. The driver's statements are planned without statistics, for the
-// indexes they were written for: a plan that was made while the tables were empty stays good.
+// claimed since it began, without touching their rows, so that no completion waits for a claim. The driver's statements
+// are planned without statistics, for the indexes they were written for: a plan that was made while the tables were
+// empty stays good.
 //
 // If limits are set, a claim takes two round trips, and locks the shared rows: the limit keys that it examines, which
 // other claims skip meanwhile, and the limited types, for which others wait. Running jobs are counted under these

@@ -41,7 +41,8 @@ func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 		return nil, err
 	}
 	findings := []driver.Finding{{
-		Severity: driver.SeverityOK, Text: fmt.Sprintf("PostgreSQL %s, jobs with its indexes %d MB, %d of %d connections in use", version, size>>20, connections, allowed),
+		Severity: driver.SeverityOK, Text: fmt.Sprintf(
+			"PostgreSQL %s, jobs with its indexes %d MB, %d of %d connections in use", version, size>>20, connections, allowed),
 	}}
 	if !vacuums {
 		findings = append(findings, driver.Finding{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,8 +34,10 @@ type engine struct {
 	pooled bool
 	// release closes the pool, if it is the engine's own.
 	release func()
-	guard   nestedwrite.Guard
-	writes  writes
+	// patience is how long the server may take to answer.
+	patience time.Duration
+	guard    nestedwrite.Guard
+	writes   writes
 	// limited reports whether the last claim found limits, so that the next need not check. If it is wrong, it costs
 	// only the time of a claim.
 	limited atomic.Bool
@@ -43,6 +46,7 @@ type engine struct {
 	// busy reports whether the last claim got all requested jobs.
 	busy   atomic.Bool
 	claims atomic.Uint32 // of those that were busy
+	held   heldJobs
 	clock  joblimit.Clock
 	server serverClock
 	// theirs are the settings of planTheirs.
@@ -143,10 +147,22 @@ func (db *engine) run(t *transaction, fn func() error) (err error) {
 	return err
 }
 
-// deadlocked marks the error of a transaction that PostgreSQL has ended in favor of others, also because it was idle.
-func deadlocked(err error) error {
-	const deadlockDetected, lockNotAvailable, idleInTransaction = "40P01", "55P03", "25P03"
-	codes := []string{deadlockDetected, lockNotAvailable, idleInTransaction}
+// SQLSTATEs of transactions that the server has ended in favor of others.
+const (
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	lockNotAvailable     = "55P03"
+	idleInTransaction    = "25P03"
+)
+
+// deadlocked marks the error of a transaction that PostgreSQL has ended in favor of others.
+func deadlocked(err error) error { return yielded(err, serializationFailure, deadlockDetected) }
+
+// unavailable marks the error of a statement of the driver's own that has waited too long for others, or whose
+// transaction was idle for too long. The program's own NOWAIT and timeouts are its own failures.
+func unavailable(err error) error { return yielded(err, lockNotAvailable, idleInTransaction) }
+
+func yielded(err error, codes ...string) error {
 	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && slices.Contains(codes, e.Code) {
 		return fmt.Errorf("%w: %w", driver.ErrDeadlock, err)
 	}
@@ -203,4 +219,17 @@ func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 	db.learn(ctx, t)
 	tx.Committed()
 	return nil
+}
+
+// maxTries bounds how often a transaction that yielded to others is begun again.
+const maxTries = 20
+
+// writeAgain is write for a fn of the driver's own that may run again.
+func (db *engine) writeAgain(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
+	for range maxTries {
+		if err = db.write(ctx, fn); !errors.Is(err, driver.ErrDeadlock) {
+			return err
+		}
+	}
+	return err
 }

@@ -20,6 +20,7 @@ var Planned = map[string]string{
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
 	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning,
 	"selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
+	"selectPlacesPastHeld": selectPlacesPastHeld, "selectHeld": selectHeld, "claimHeldJobs": claimHeldJobs,
 }
 
 // ChooseWithin is what a claim within limits does before it takes the jobs, in a transaction that goes on.
@@ -43,8 +44,8 @@ func ClaimCarefullyWithin(ctx context.Context, tx *driver.WriteTx, req driver.Cl
 }
 
 // ClaimWithin claims without limits in a transaction that goes on.
-func ClaimWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, glances bool) ([]driver.Job, error) {
-	c := freeClaim{req: req, depth: firstDepth, glances: glances}
+func ClaimWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
+	c := freeClaim{req: req, depth: firstDepth}
 	if err := c.run(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -69,4 +70,14 @@ func StartClock(ctx context.Context, db *DB, clock func() time.Time) (time.Durat
 	e := &engine{pool: db.engine.pool, server: serverClock{machine: clock}, writes: writes{patience: patience}}
 	err := e.startClock(ctx)
 	return e.server.doubt, err
+}
+
+// SetAnswerTimeout bounds how long the server may take to answer.
+func SetAnswerTimeout(db *DB, timeout time.Duration) { db.engine.patience = timeout }
+
+// ClaimHeld claims jobs that looked held by the given holders.
+func ClaimHeld(
+	ctx context.Context, db *DB, req driver.ClaimRequest, ids, holders []string,
+) ([]driver.Job, error) {
+	return db.engine.takeHeld(ctx, req, ids, holders)
 }

@@ -14,7 +14,7 @@ type freeClaim struct {
 	depth          int
 	readsRemainder bool // at what there is to do after it
 	tidy           bool // what is due and expired is seen to first
-	glances        bool // what looks as if it were held is passed over, without asking for the lock
+	asked          bool // for what looks held
 
 	counts [2][]int // of what has expired, and has become due
 	jobs   []driver.Job
@@ -30,24 +30,26 @@ const (
 	depthsLimit = 1 << 14
 )
 
-// Of so many claims of a busy process one asks for the lock of each job that is first, so that none is passed over for
-// long; it does so for few jobs, since it may lock what others have claimed meanwhile.
-const (
-	asksOnceIn = 16
-	asksFor    = 10
-)
+// Of so many claims of a process one also asks for the jobs that only look held, so that none is passed over for long
+// where each claim finds others.
+const asksOnceIn = 16
 
 // claimFreely claims, and retries if one claim does not show the whole state. A claim that got everything that it
 // requested does not need the next due time, and expects that after the last one did.
 func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
-	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy, glances: !busy ||
-		db.claims.Add(1)%asksOnceIn != 0}
+	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy}
+	if db.claims.Add(1)%asksOnceIn == 0 {
+		c.asked = true
+		if jobs, err := db.claimHeld(ctx, req); err != nil || len(jobs) > 0 {
+			return driver.ClaimResult{Jobs: jobs, More: true}, err
+		}
+	}
 	for {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
 		}
-		full := len(c.jobs) == c.limit()
+		full := len(c.jobs) == c.req.Limit || c.req.Reached(c.jobs)
 		db.busy.Store(full)
 		switch {
 		case full:
@@ -64,22 +66,17 @@ func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (dri
 			return db.claimLimited(ctx, req)
 		case !c.tidy && (c.ahead[0].expired || c.ahead[0].due):
 			c.tidy = true
-		case c.glances && c.ahead[0].ready > 0:
-			c.glances = false
+		case !c.asked && c.ahead[0].ready > 0:
+			c.asked = true
+			if jobs, err := db.claimHeld(ctx, req); err != nil || len(jobs) > 0 {
+				return driver.ClaimResult{Jobs: jobs, More: true}, err
+			}
 		case c.heldUp() && c.depth < depthsLimit:
 			c.depth = min(c.depth*deeper, depthsLimit)
 		default:
 			return c.answer(), nil
 		}
 	}
-}
-
-// limit is the number of requested jobs.
-func (c *freeClaim) limit() int {
-	if c.glances {
-		return c.req.Limit
-	}
-	return min(c.req.Limit, asksFor)
 }
 
 func (c *freeClaim) run(ctx context.Context, tx *driver.WriteTx) error {
@@ -110,11 +107,11 @@ func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
 	}
 	names, capacities := columns(c.req.Types)
 	if len(names) == 1 {
-		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(capacities[0], c.limit()),
-			c.glances)
+		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(capacities[0], c.req.Limit),
+			c.req.Bytes)
 	}
-	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, capacities, c.limit(), c.depth,
-		c.glances)
+	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, capacities, c.req.Limit, c.depth,
+		c.req.Bytes)
 }
 
 // portion is the minimum number of jobs of each type that a claim of many types examines.
@@ -122,7 +119,7 @@ func (c *freeClaim) portion() int {
 	if len(c.req.Types) == 1 {
 		return 0
 	}
-	return max(10, c.depth*c.limit()/len(c.req.Types))
+	return max(10, c.depth*c.req.Limit/len(c.req.Types))
 }
 
 // heldUp reports whether others hold all examined jobs, and there are more.

@@ -30,7 +30,7 @@ func claiming(
 	t.Helper()
 	release = holding(t, db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: capacities,
-			Limit: limit, Now: driver.Now(db.Driver())}, true)
+			Limit: limit, Now: driver.Now(db.Driver())})
 		return err
 	})
 	return jobs, release
@@ -99,11 +99,40 @@ func TestAClaimThatGlancesTakesWhatIsFree(t *testing.T) {
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		require.NoError(t, lock(ctx, tx, fresh.ID))
 		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"),
-			Limit: 9, Now: driver.Now(db.Driver())}, true)
+			Limit: 9, Now: driver.Now(db.Driver())})
 		require.ElementsMatch(t, []string{inVain.ID, looked.ID, fresh.ID}, idsIn(jobs))
 		return err
 	}))
 	release()
+}
+
+// Of the jobs that have looked held, a claim takes those that are not, and lets the others be.
+func TestAClaimOfHeldJobsTakesWhatOnlyLooksHeld(t *testing.T) {
+	db := openQueue(t)
+	looks, held, claimed := jobOf("a", 3), jobOf("a", 2), jobOf("a", 1)
+	insertJobs(t, db, claimed)
+	require.Len(t, claimOf(t, db, 1, capacitiesOf(1, "a")...).Jobs, 1)
+	insertJobs(t, db, looks, held)
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().Cancel(ctx, tx, held.ID)
+	})
+	defer release()
+	holders := make([]string, 3)
+	ids := []string{looks.ID, held.ID, claimed.ID}
+	for i, id := range ids {
+		require.NoError(t, db.Reader().GetContext(t.Context(), &holders[i],
+			"SELECT xmax::text FROM jobs WHERE id = $1", id))
+	}
+	claim := func(holders []string) []driver.Job {
+		jobs, err := postgres.ClaimHeld(t.Context(), db, driver.ClaimRequest{WorkerID: "w", Limit: 9,
+			Types: capacitiesOf(9, "a"), Now: driver.Now(db.Driver())}, ids, holders)
+		require.NoError(t, err)
+		return jobs
+	}
+	require.Empty(t, claim([]string{"1", "1", "1"}), "they have had other holders since")
+	jobs := claim(holders)
+	require.Equal(t, []string{looks.ID}, idsIn(jobs))
+	require.Equal(t, 1, jobs[0].Attempt)
 }
 
 // Who sets a limit waits for the claims that have not seen it, so that the next claim counts what they have taken.
@@ -116,7 +145,7 @@ func TestALimitIsSetWhenTheClaimsUnderWayHaveEnded(t *testing.T) {
 	set := make(chan error, 1)
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"),
-			Limit: 1, Now: driver.Now(db.Driver())}, false)
+			Limit: 1, Now: driver.Now(db.Driver())})
 		require.Len(t, jobs, 1)
 		go func() {
 			set <- driver.Write(context.Background(), limiter, func(ctx context.Context, tx *driver.WriteTx) error {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,14 +15,14 @@ import (
 
 // A holder is the job that has a key.
 type holder struct {
-	key, jobID, fingerprint string
-	scope                   driver.KeyScope
-	expires                 time.Time
+	key, jobID, fingerprint, jobType string
+	scope                            driver.KeyScope
+	expires                          time.Time
 }
 
 func scanHolder(row jobsql.Scanner) (h holder, err error) {
 	var expires jobsql.Instant
-	err = row.Scan(&h.key, &h.jobID, &h.scope, &h.fingerprint, &expires)
+	err = row.Scan(&h.key, &h.jobID, &h.scope, &h.fingerprint, &expires, &h.jobType)
 	h.expires = expires.Time
 	return h, err
 }
@@ -72,7 +73,7 @@ func (h *holder) answer(ctx context.Context, tx *driver.WriteTx, job *driver.Ins
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	holder.Fingerprint = h.fingerprint
+	holder.Fingerprint, holder.Type = h.fingerprint, cmp.Or(holder.Type, h.jobType)
 	result.Holder = &holder
 	return result, err
 }
@@ -81,7 +82,7 @@ func (h *holder) answer(ctx context.Context, tx *driver.WriteTx, job *driver.Ins
 func tryKeys(
 	ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, wanted []int,
 ) (map[string]holder, error) {
-	var keys, ids, scopes, fingerprints []string
+	var keys, ids, scopes, fingerprints, types []string
 	var expires []*time.Time
 	first := make(map[string]bool, len(wanted)) // of a batch has a key
 	for _, i := range wanted {
@@ -94,13 +95,14 @@ func tryKeys(
 		ids = append(ids, j.ID)
 		scopes = append(scopes, string(j.Key.Scope))
 		fingerprints = append(fingerprints, j.Fingerprint)
+		types = append(types, j.Type)
 		var until time.Time
 		if j.Key.Scope == driver.KeyPeriod {
 			until = tx.Now().Add(j.Key.Period)
 		}
 		expires = append(expires, nullTime(until))
 	}
-	if err := later(ctx, tx, insertKeys, keys, ids, scopes, fingerprints, expires); err != nil {
+	if err := later(ctx, tx, insertKeys, keys, ids, scopes, fingerprints, expires, types); err != nil {
 		return nil, err
 	}
 	list, err := query(ctx, tx, scanHolder, selectKeys, keys)

@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"github.com/postroom-go/postroom/internal/dbtest"
-	"github.com/postroom-go/postroom/internal/forest"
+	"github.com/postroom-go/postroom/internal/jobtree"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
-func TestMain(m *testing.M) { forest.Main(m, openForest) }
+func TestMain(m *testing.M) { jobtree.Main(m, openWorkload) }
 
-func openForest(ctx context.Context, dsn string) (queue.DB, error) {
+func openWorkload(ctx context.Context, dsn string) (queue.DB, error) {
 	return postgres.Open(ctx, dsn, nil)
 }
 
 func TestKilledProcessesLoseAndDoubleNothing(t *testing.T) {
 	// The server lives on, and what it has told is safe with it, on the disk or not yet.
-	forest.Kill(t, openForest, dbtest.PostgresDSN(t)+"&synchronous_commit=off")
+	jobtree.Kill(t, openWorkload, dbtest.PostgresDSN(t)+"&synchronous_commit=off")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
@@ -79,7 +80,7 @@ func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) e
 // Heartbeat implements [driver.Claimer].
 func (db *engine) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive bool, err error) {
 	var beaten []string
-	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	err = db.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		if req.First {
 			if err := later(ctx, tx, jobsql.EnsureWorker, req.WorkerID, req.Now); err != nil {
 				return err
@@ -115,13 +116,20 @@ func (db *engine) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen
 
 // RemoveWorker implements [driver.Claimer].
 func (db *engine) RemoveWorker(ctx context.Context, workerID string) error {
-	conn, err := db.acquire(ctx)
-	if err != nil {
-		return err
+	return db.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return later(ctx, tx, jobsql.DeleteWorker, workerID)
+	})
+}
+
+// MarkBegun implements [driver.Claimer].
+func (db *engine) MarkBegun(ctx context.Context, leases []driver.Lease, now time.Time) error {
+	attempts := make([]int, len(leases))
+	for i, l := range leases {
+		attempts[i] = l.Attempt
 	}
-	defer conn.Release()
-	_, err = conn.Exec(ctx, jobsql.DeleteWorker, workerID)
-	return err
+	return db.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return later(ctx, tx, markBegun, now, jobsql.LeaseIDs(leases), attempts)
+	})
 }
 
 // CheckLeases implements [driver.Claimer].

@@ -9,14 +9,14 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A carefulClaim is a claim with chores or limits. It takes two round trips: one reads the candidates and the state of
+// A limitedClaim is a claim with chores or limits. It takes two round trips: one reads the candidates and the state of
 // the limits, the other claims. Limits of types, and chores, take more.
 type limitedClaim struct {
-	req       driver.ClaimRequest
-	putBack   bool // the clock may have been
-	typed     bool // types are limited, as far as is known
-	pastLocks bool // ready jobs that others hold are skipped at any cost
-	depth     int  // the number of examined heads, as a multiple of the requested jobs
+	req     driver.ClaimRequest
+	putBack bool // the clock may have been
+	typed   bool // types are limited, as far as is known
+	past    past // the ready jobs that others hold
+	depth   int  // the number of examined heads, as a multiple of the requested jobs
 
 	todo  chores
 	types joblimit.Types
@@ -27,6 +27,15 @@ type limitedClaim struct {
 	jobs  []driver.Job
 	ahead []remainder
 }
+
+// A past is how far a claim looks past ready jobs that others hold.
+type past int
+
+const (
+	pastFirst past = iota // of the types that have the first jobs
+	pastHeld              // of all types
+	pastLocks             // and asks for the locks
+)
 
 func (c *limitedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := later(ctx, tx, beginClaims); err != nil {
@@ -104,12 +113,13 @@ func (c *limitedClaim) seeTo(ctx context.Context, tx *driver.WriteTx) (err error
 type place struct {
 	ctid, jobType string
 	at            position
+	size          int   // of the payload, in bytes; 0 if it is not known
 	lane          *lane // nil of a job that waits for no key
 }
 
 func scanPlace(row jobsql.Scanner) (p place, err error) {
 	var notBefore jobsql.Instant
-	err = row.Scan(&p.ctid, &p.jobType, &p.at.priority, &notBefore, &p.at.id)
+	err = row.Scan(&p.ctid, &p.jobType, &p.at.priority, &notBefore, &p.at.id, &p.size)
 	p.at.notBefore = notBefore.Time
 	return p, err
 }
@@ -148,10 +158,7 @@ func (c *limitedClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 
 // findReady locks what is ready.
 func (c *limitedClaim) findReady(ctx context.Context, tx *driver.WriteTx, places *[]place) error {
-	text := selectPlaces
-	if c.pastLocks {
-		text = selectPlacesPastLocks
-	}
+	text := [...]string{selectPlaces, selectPlacesPastHeld, selectPlacesPastLocks}[c.past]
 	names, capacities := columns(c.open)
 	return laterInto(ctx, tx, places, scanPlace, text, c.req.WorkerID, c.req.Now, names, capacities, c.req.Limit)
 }
@@ -184,8 +191,13 @@ func (c *limitedClaim) take(places []place) (taken []place) {
 	for _, t := range c.open {
 		left[t.Type] = joblimit.NewCapacity(t.Capacity)
 	}
+	size := 0
 	for _, p := range places {
 		if len(taken) == c.req.Limit {
+			break
+		}
+		if c.req.Bytes > 0 && size >= c.req.Bytes {
+			c.more = true
 			break
 		}
 		if c.keys.end != nil && p.at.compare(c.keys.end) > 0 {
@@ -201,7 +213,7 @@ func (c *limitedClaim) take(places []place) (taken []place) {
 		if p.lane != nil {
 			p.lane.taken++
 		}
-		taken = append(taken, p)
+		taken, size = append(taken, p), size+p.size
 	}
 	c.more = c.more || c.keys.end != nil
 	return taken

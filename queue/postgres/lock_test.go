@@ -65,7 +65,8 @@ func within(t *testing.T, fn func() error) {
 // waitForLock returns when so many connections of that name wait for others.
 func waitForLock(t *testing.T, admin *postgres.DB, name string, n int) {
 	t.Helper()
-	waitFor(t, admin, fmt.Sprintf("SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = '%s' AND wait_event_type = 'Lock'", name), n)
+	waitFor(t, admin, fmt.Sprintf(
+		"SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = '%s' AND wait_event_type = 'Lock'", name), n)
 }
 
 // A handler that hangs within a transaction of its job holds the job's row. That its own end cannot be written
@@ -88,7 +89,7 @@ func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
 			<-release
 			return err
 		})
-	}, queue.WithTimeout(100*time.Millisecond))
+	}, queue.WithTimeout(2*time.Second)) // by then it has the row, also on a busy machine
 	queue.Handle(d, count, func(context.Context, *queue.Work[int]) error { return nil })
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

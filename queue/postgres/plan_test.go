@@ -55,7 +55,7 @@ func TestPlansOfEmptyTablesUseIndexes(t *testing.T) {
 // been claimed by then.
 func TestClaimsOfManyTypesLockWhatTheyHaveJustSeen(t *testing.T) {
 	db := openQueue(t)
-	plan := explained(t, db, postgres.Planned["claimOfTypes"], "'w', now(), ARRAY['a', 'b'], ARRAY[9, 9], 9, 2, TRUE")
+	plan := explained(t, db, postgres.Planned["claimOfTypes"], "'w', now(), ARRAY['a', 'b'], ARRAY[9, 9], 9, 2, 0")
 	require.Regexp(t, `LockRows .*\n *->  Nested Loop .*\n *->  Subquery Scan on chosen`, plan)
 	require.Regexp(t, `Tid Scan on jobs found .*\n *TID Cond: \(ctid = chosen.place\)`, plan)
 }

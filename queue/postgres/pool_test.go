@@ -60,7 +60,8 @@ func TestOpenPoolRefuses(t *testing.T) {
 func TestOpenRefusesWhatIsNoDSN(t *testing.T) {
 	for _, dsn := range []string{"jobs.db", "mysql://root:secret@host/x"} {
 		_, err := postgres.Open(t.Context(), dsn, nil)
-		require.ErrorContains(t, err, "give a URL, such as postgres://user@host/database, or keywords and values, such as host=/run/postgresql dbname=mail")
+		require.ErrorContains(t, err,
+			"give a URL, such as postgres://user@host/database, or keywords and values, such as host=/run/postgresql dbname=mail")
 		require.NotContains(t, err.Error(), "secret")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -19,12 +20,19 @@ import (
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
-// All that a driver promises holds when each transaction may get another connection of a pool of three.
-func TestDriverBehindAPooler(t *testing.T) {
+// pgbouncer returns the program, or skips the test.
+func pgbouncer(t *testing.T) string {
+	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		t.Skip("Config.Pooled is not tested: install PgBouncer (Debian's package pgbouncer), so that pgbouncer is in PATH")
 	}
+	return program
+}
+
+// All that a driver promises holds when each transaction may get another connection of a pool of three.
+func TestDriverBehindAPooler(t *testing.T) {
+	program := pgbouncer(t)
 	if testing.Short() {
 		t.Skip("the suite behind a pooler is left out of short tests")
 	}
@@ -34,6 +42,33 @@ func TestDriverBehindAPooler(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		return db
 	})
+}
+
+// Who has forgotten the setting is told its name.
+func TestAPoolerWithoutTheSettingIsNamed(t *testing.T) {
+	dsn := pooler(t, pgbouncer(t))
+	pooled, err := postgres.Open(t.Context(), dsn, &postgres.Config{Pooled: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, pooled.Close()) }()
+	require.NoError(t, queue.Migrate(t.Context(), pooled))
+	db, err := postgres.Open(t.Context(), dsn, nil)
+	if err == nil {
+		defer func() { require.NoError(t, db.Close()) }()
+		var q *queue.Queue
+		q, err = queue.New(db, nil)
+		require.NoError(t, err)
+		for i := 0; err == nil && i < 100; i++ {
+			var group errgroup.Group
+			for range 10 {
+				group.Go(func() error {
+					_, err := q.Enqueue(t.Context(), count.New(1, &queue.Options{LimitKey: "k"}))
+					return err
+				})
+			}
+			err = group.Wait()
+		}
+	}
+	require.ErrorContains(t, err, "Config.Pooled")
 }
 
 const poolerConfig = `

@@ -54,6 +54,10 @@ func (db *DB) Driver() driver.Driver {
 // values come from environment variables such as PGHOST, or from libpq's defaults; an empty dsn has no values.
 // pool_max_conns is pgxpool's number of connections: by default the greater of 4 and the number of CPUs. A dispatcher
 // needs about as many as it has handlers that write at once, and one more to listen. cfg may be nil.
+//
+// The server must not be a standby; of several hosts the first that is none is taken. Sessions do not inherit settings
+// that the queue relies on from the role or the database: the isolation is READ COMMITTED and the time zone UTC, dates
+// are in ISO form, and there are no timeouts. Behind a pooler only the isolation is set, with each transaction.
 func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -66,6 +70,7 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if cfg.Pooled {
 		options.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
+	pin(options, cfg.Pooled)
 	pool, err := pgxpool.NewWithConfig(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
@@ -81,8 +86,9 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 
 // OpenPool is [Open] on a pool that the program has opened, and closes after [DB.Close]. A listening dispatcher keeps
 // one of its connections, which the pool replaces. cfg may be nil. With [Config].Pooled the pool must not use prepared
-// statements. The pool's server must accept writes, and its connections must find the queue's tables by their
-// search_path.
+// statements. The settings of its sessions stay the program's, but for the isolation of the queue's transactions, READ
+// COMMITTED: give it no short statement_timeout. The pool's server must accept writes, and its connections must
+// find the queue's tables by their search_path.
 func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error) {
 	if pool == nil {
 		return nil, errors.New("postgres: the pool is nil: give one of pgxpool.New, or use postgres.Open")
@@ -101,11 +107,12 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 	db := &engine{
 		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, release: func() {},
 		server: serverClock{machine: time.Now}, theirs: theirs, writes: writes{patience: patience},
+		patience: answerTimeout,
 	}
 	if err := db.startClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db.news = startNews(notifier(pool))
+	db.news = startNews(db.notify)
 	db.shared = shared{
 		Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, HoldClaims: holdClaims, OpenKeys: openKeys,
 		KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound,

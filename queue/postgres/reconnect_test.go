@@ -153,7 +153,10 @@ func TestNewsOutliveTheirConnections(t *testing.T) {
 		require.NoError(t, conn.Close())
 	}
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := tx.ExecContext(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()", name)
+		_,
+			err := tx.ExecContext(ctx,
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()",
+			name)
 		require.NoError(t, err)
 		require.NoError(t, db.Driver().Notify(ctx, tx))
 		// This connection, which lives, is not given back before.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/internal/dbtest"
-	"github.com/postroom-go/postroom/internal/forest"
+	"github.com/postroom-go/postroom/internal/jobtree"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
@@ -87,11 +87,11 @@ func startMachine(t *testing.T, dsn string, grown func()) (stop func()) {
 	}
 }
 
-func openMachine(t *testing.T, dsn string) (*postgres.DB, *forest.Forest) {
+func openMachine(t *testing.T, dsn string) (*postgres.DB, *jobtree.Workload) {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), dsn, nil)
 	require.NoError(t, err)
-	f, err := forest.Open(t.Context(), db)
+	f, err := jobtree.Open(t.Context(), db)
 	require.NoError(t, err)
 	return db, f
 }
@@ -118,7 +118,7 @@ func goDownUnderLoad(t *testing.T, how dbtest.Shutdown) {
 	var planter sync.WaitGroup
 	planter.Go(func() {
 		// A quarter of the tree that was planted last, whoever grows it: one machine may take all that is there.
-		for before := 0; len(planted) < 4 || grown.waitTotal(before+forest.TreeSize/4); {
+		for before := 0; len(planted) < 4 || grown.waitTotal(before+jobtree.TreeSize/4); {
 			before = grown.total()
 			root := fmt.Sprint("tree", len(planted))
 			for f.Plant(context.Background(), root) != nil {
@@ -148,7 +148,7 @@ func TestListenersHearAgainAfterARestart(t *testing.T) {
 	defer func() { require.NoError(t, db.Close()) }()
 	other, f := openMachine(t, cluster.DSN())
 	defer func() { require.NoError(t, other.Close()) }()
-	listening, grown := make(chan struct{}, 100), make(chan string, forest.TreeSize)
+	listening, grown := make(chan struct{}, 100), make(chan string, jobtree.TreeSize)
 	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{PollInterval: time.Hour})
 	require.NoError(t, err)
 	f.Handle(d, func(name string) { grown <- name })
@@ -162,7 +162,7 @@ func TestListenersHearAgainAfterARestart(t *testing.T) {
 		for enqueuer.Plant(t.Context(), root) != nil {
 			continue // on a connection that is lost
 		}
-		for range forest.TreeSize {
+		for range jobtree.TreeSize {
 			<-grown
 		}
 	}

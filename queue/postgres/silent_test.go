@@ -30,6 +30,11 @@ func startSilentProxy(t *testing.T, server string) *silentProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	return startSilentProxyOn(t, listener, server)
+}
+
+func startSilentProxyOn(t *testing.T, listener net.Listener, server string) *silentProxy {
+	t.Helper()
 	p := &silentProxy{listener: listener, server: server, unheard: make(chan struct{}, 1)}
 	var wg sync.WaitGroup
 	wg.Go(func() { p.accept(&wg) })

@@ -34,14 +34,15 @@ SELECT set_config('lock_timeout', '500ms', TRUE), set_config('idle_in_transactio
 
 	// The order keeps two transactions that take the same keys from waiting for each other.
 	insertKeys = `
-INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at)
-SELECT key, job_id, scope, fingerprint, expires_at
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) AS k (key, job_id, scope, fingerprint, expires_at)
+INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at, type)
+SELECT key, job_id, scope, fingerprint, expires_at, type
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
+  AS k (key, job_id, scope, fingerprint, expires_at, type)
 ORDER BY key COLLATE "C"
 ON CONFLICT (key) DO NOTHING`
 
 	selectKeys = `
-SELECT key, job_id, scope, fingerprint, expires_at
+SELECT key, job_id, scope, fingerprint, expires_at, COALESCE(type, '')
 FROM job_keys
 WHERE key = ANY($1)`
 
@@ -70,6 +71,19 @@ WHERE state = 'running'
   AND worker_id IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM job_workers WHERE job_workers.id = jobs.worker_id)
 ORDER BY id`
+
+	// What a handler's transaction holds is left out: nothing waits for that.
+	markBegun = `
+UPDATE jobs
+SET updated_at = $1
+FROM (
+  SELECT jobs.id
+  FROM unnest($2::text[], $3::int[]) AS held (id, attempt)
+  JOIN jobs ON jobs.id = held.id AND jobs.attempt = held.attempt
+  WHERE jobs.state IS NOT DISTINCT FROM 'running'
+    AND jobs.updated_at = jobs.started_at
+  FOR NO KEY UPDATE OF jobs SKIP LOCKED) AS free
+WHERE jobs.id = free.id`
 
 	// IS NOT DISTINCT FROM keeps the planner from reading the index jobs_running, once for each outcome.
 	finishJobs = `

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,6 +36,7 @@ type transaction struct {
 	planned bool // ours, see planOurs
 	waiting []step
 	theirs  []any // see planTheirs
+	users   bool  // the program has run statements of its own
 	failed  error // of a send: nothing is run any more, since it might commit by itself
 	// rows are those that the program has queried last, and endRow ends the context of the row that it has. Those
 	// before are closed: a connection answers one query at a time.
@@ -53,6 +55,8 @@ type step struct {
 	fence *driver.Lease
 	// users reports that it is the program's own, and so is its error.
 	users bool
+	// lasts reports that it may take as long as it wants, as what users have written may.
+	lasts bool
 }
 
 // rows are what jobsql reads.
@@ -78,7 +82,8 @@ func (t *transaction) own(fn func(conn *pgx.Conn) error) error {
 }
 
 // errOver refuses statements of a transaction after its end.
-var errOver = fmt.Errorf("postgres: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
+var errOver = fmt.Errorf(
+	"postgres: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
 
 // add delays the step until the next send.
 func (t *transaction) add(s step) error {
@@ -118,7 +123,7 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 	within := t.begun
 	if !t.begun {
 		t.begun = true
-		steps = append(steps, step{sql: "BEGIN"})
+		steps = append(steps, step{sql: begin})
 	}
 	if !t.planned && t.plans() {
 		t.planned = true
@@ -134,11 +139,14 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 		batch.Queue(steps[i].sql, steps[i].args...)
 	}
 	var at *step
+	sent := time.Now()
+	answered, cancel := t.of.answered(ctx, steps)
+	defer cancel()
 	err := t.own(func(conn *pgx.Conn) error {
 		if within && gone(conn) {
 			return errGone
 		}
-		results := conn.SendBatch(ctx, &batch)
+		results := conn.SendBatch(answered, &batch)
 		n, err := readAll(results, steps)
 		if closed := results.Close(); err == nil {
 			err = closed
@@ -146,16 +154,23 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 		if n < len(steps) {
 			at = &steps[n]
 		}
+		if readsOnly(err) {
+			_ = conn.Close(ctx) // and not given back, to fail again
+		}
 		return err
 	})
+	if err != nil && answered.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("postgres: the server has not answered for %v: %w",
+			time.Since(sent).Truncate(100*time.Millisecond), err)
+	}
 	switch {
 	case err == nil:
 	case at != nil && at.users:
 		return err // the program may have set a savepoint
 	case at != nil && at.fence != nil:
-		t.failed = t.unheld(ctx, *at.fence, err)
+		t.failed = t.unheld(ctx, *at.fence, unavailable(err))
 	default:
-		t.failed = err
+		t.failed = unavailable(err)
 	}
 	return t.failed
 }
@@ -222,7 +237,7 @@ func (t *transaction) commit(ctx context.Context) error {
 		return nil // nothing was asked for
 	}
 	var tag string
-	err := t.send(ctx, step{sql: "COMMIT", read: func(r rows) error {
+	err := t.send(ctx, step{sql: "COMMIT", lasts: t.users, read: func(r rows) error {
 		err := r.Close()
 		tag = r.CommandTag().String()
 		return errors.Join(err, r.Err())
@@ -290,6 +305,7 @@ func (t *transaction) refusal(query string) error {
 	if t.over {
 		return errOver
 	}
+	t.users = true
 	undoes, err := txend.Refuse(driver.Postgres, query)
 	if undoes && t.failed == nil {
 		t.failed = err
@@ -315,7 +331,7 @@ func (t *transaction) ExecContext(ctx context.Context, query string, args ...any
 }
 
 func (t *transaction) execWith(ctx context.Context, query string, args []any) (result sql.Result, err error) {
-	users := step{sql: query, args: args, users: true, read: func(r rows) error {
+	users := step{sql: query, args: args, users: true, lasts: true, read: func(r rows) error {
 		err := r.Close()
 		result = sqldriver.RowsAffected(r.CommandTag().RowsAffected())
 		return errors.Join(err, r.Err())

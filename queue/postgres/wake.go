@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -113,14 +114,11 @@ func (n *news) run(ctx context.Context) {
 // notifyTimeout is the timeout for a server that has silently disappeared.
 const notifyTimeout = 5 * time.Second
 
-// notifier sends notifications through the pool.
-func notifier(pool *pgxpool.Pool) func(self string) error {
-	return func(self string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
-		defer cancel()
-		_, err := pool.Exec(ctx, notifyAlone, self)
-		return err
-	}
+// notify sends a notification.
+func (db *engine) notify(self string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
+	defer cancel()
+	return db.exec(ctx, notifyAlone, self)
 }
 
 // close returns when the last notification has been sent, or its first attempt has failed: dispatchers poll as well.
@@ -159,6 +157,23 @@ func (db *engine) Listen(ctx context.Context, wake func()) error {
 	}
 }
 
+// listenProbe is how often a listening connection is asked whether it still leads to a server.
+const listenProbe = time.Minute
+
+// waitForNotification returns nil when none has come for a while, and the connection is alive.
+func waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+	waiting, cancel := context.WithTimeout(ctx, listenProbe)
+	defer cancel()
+	heard, err := conn.WaitForNotification(waiting)
+	if err == nil || waiting.Err() == nil || ctx.Err() != nil {
+		return heard, err
+	}
+	probing, cancel := context.WithTimeout(ctx, notifyTimeout)
+	defer cancel()
+	_, err = conn.Exec(probing, listen)
+	return nil, err
+}
+
 func (db *engine) listen(ctx context.Context, wake func()) error {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
@@ -173,9 +188,12 @@ func (db *engine) listen(ctx context.Context, wake func()) error {
 	// Earlier notifications were missed.
 	wake()
 	for {
-		heard, err := own.WaitForNotification(ctx)
+		heard, err := waitForNotification(ctx, own)
 		if err != nil {
 			return err
+		}
+		if heard == nil {
+			continue
 		}
 		if heard.Payload != db.news.self {
 			wake()

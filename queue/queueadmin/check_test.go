@@ -78,7 +78,9 @@ func TestCheckFindsSchedulesThatTheProgramDoesNotKnow(t *testing.T) {
 		}
 		require.Len(t, texts, 3)
 		require.Equal(t, "no handler for type gone (schedule unknown)", texts["unknown"])
-		require.Equal(t, "ping: payload does not fit int: json: cannot unmarshal string into Go value of type int (schedule unfit)", texts["unfit"])
+		require.Equal(t,
+			"ping: payload does not fit int: json: cannot unmarshal string into Go value of type int (schedule unfit)",
+			texts["unfit"])
 		require.Contains(t, texts["broken"], "it cannot fire: ")
 		require.Contains(t, texts["broken"], "Nowhere/Land")
 	})

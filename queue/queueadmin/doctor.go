@@ -115,7 +115,18 @@ func checkJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		return nil, err
 	}
 	types, err := auditor.TypesAt(ctx, driver.Standing{State: driver.StateQueued, Hold: driver.HoldNone})
+	if err != nil {
+		return findings, err
+	}
+	handled, err := handledTypes(ctx, q)
 	for _, t := range types {
+		if handled != nil && !handled[t.Type] {
+			findings = append(findings, Finding{Severity: SeverityProblem,
+				Text: fmt.Sprintf("type %s: %d jobs are due, and no worker that is alive has a handler for it", t.Type,
+					t.Jobs),
+				Hint: "run a Dispatcher that has one, or cancel the jobs"})
+			continue
+		}
 		if waits := driver.Now(q.DB().Driver()).Sub(t.Due); waits > longWait {
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs,
@@ -123,6 +134,27 @@ func checkJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		}
 	}
 	return findings, err
+}
+
+// handledTypes are the types that workers which are alive have handlers for; nil if there are no such workers, or one
+// of them has not said.
+func handledTypes(ctx context.Context, q *queue.Queue) (handled map[string]bool, err error) {
+	workers, err := q.DB().Driver().Workers(ctx)
+	now := driver.Now(q.DB().Driver())
+	for _, w := range workers {
+		switch {
+		case w.Beat < 0 || now.Sub(w.BeatAt) > quiet:
+			continue
+		case w.Types == nil:
+			return nil, err
+		case handled == nil:
+			handled = make(map[string]bool)
+		}
+		for _, t := range w.Types {
+			handled[t] = true
+		}
+	}
+	return handled, err
 }
 
 // maxHeld bounds the count of jobs of an interrupted move.
@@ -153,8 +185,9 @@ func checkMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		count = "at least " + count
 	}
 	return []Finding{{Severity: SeverityWarning, Text: count +
-		" jobs are held by a move to or from another database, the first is " + held[0],
-		Hint: "they do not run until it has ended: if no queueadmin.Move runs, call it again with the same two databases"}}, nil
+			" jobs are held by a move to or from another database, the first is " + held[0],
+			Hint: "they do not run until it has ended: if no queueadmin.Move runs, call it again with the same two databases"}},
+		nil
 }
 
 func checkRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {

@@ -25,6 +25,30 @@ func doctor(t *testing.T, q *queue.Queue) string {
 	return strings.Join(lines, "\n")
 }
 
+// Workers are alive, and none of them can run the jobs.
+func TestDoctorFindsTypesWithoutAHandler(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db, nil)
+		beat := func(worker string, types ...string) {
+			for _, first := range []bool{true, false} {
+				_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: worker, First: first,
+					Types: types, Now: time.Now()})
+				require.NoError(t, err)
+			}
+		}
+		enqueue(t, q, nil)
+		const finding = "problem: type ping: 1 jobs are due, and no worker that is alive has a handler for it " +
+			"(run a Dispatcher that has one, or cancel the jobs)"
+		require.NotContains(t, doctor(t, q), "has a handler", "nobody is alive, which is said")
+		beat("one", "pong")
+		beat("two", "other")
+		require.Contains(t, doctor(t, q), finding)
+		beat("three", "other", "ping")
+		require.NotContains(t, doctor(t, q), "has a handler")
+	})
+}
+
 func TestDoctor(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))

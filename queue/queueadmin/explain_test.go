@@ -77,21 +77,25 @@ func TestExplain(t *testing.T) {
 			return id
 		}, []queueadmin.Cause{queueadmin.CauseFinished}, "it has been canceled"},
 		"type paused": {func(t *testing.T, q *queue.Queue) string {
-			execute(t, q, "INSERT INTO job_limits (kind, name, paused, updated_at) VALUES ('type', 'ping', TRUE, '2026-01-01T00:00:00.000000Z')")
+			execute(t, q,
+				"INSERT INTO job_limits (kind, name, paused, updated_at) VALUES ('type', 'ping', TRUE, '2026-01-01T00:00:00.000000Z')")
 			return enqueue(t, q, nil)
 		}, []queueadmin.Cause{queueadmin.CausePaused}, "type ping: paused"},
 		"all paused": {func(t *testing.T, q *queue.Queue) string {
-			execute(t, q, "INSERT INTO job_limits (kind, name, paused, updated_at) VALUES ('type', '*', TRUE, '2026-01-01T00:00:00.000000Z')")
+			execute(t, q,
+				"INSERT INTO job_limits (kind, name, paused, updated_at) VALUES ('type', '*', TRUE, '2026-01-01T00:00:00.000000Z')")
 			return enqueue(t, q, nil)
 		}, []queueadmin.Cause{queueadmin.CausePaused}, "all types: paused"},
 		"type full": {func(t *testing.T, q *queue.Queue) string {
-			execute(t, q, "INSERT INTO job_limits (kind, name, paused, max_running, updated_at) VALUES ('type', 'ping', FALSE, 1, '2026-01-01T00:00:00.000000Z')")
+			execute(t, q,
+				"INSERT INTO job_limits (kind, name, paused, max_running, updated_at) VALUES ('type', 'ping', FALSE, 1, '2026-01-01T00:00:00.000000Z')")
 			enqueue(t, q, nil)
 			claim(t, q)
 			return enqueue(t, q, nil)
 		}, []queueadmin.Cause{queueadmin.CauseTypeLimit}, "type ping: 1 of at most 1 run"},
 		"key full": {func(t *testing.T, q *queue.Queue) string {
-			execute(t, q, "INSERT INTO job_limits (kind, name, paused, max_running, updated_at) VALUES ('prefix', 'gmail:', FALSE, 1, '2026-01-01T00:00:00.000000Z')")
+			execute(t, q,
+				"INSERT INTO job_limits (kind, name, paused, max_running, updated_at) VALUES ('prefix', 'gmail:', FALSE, 1, '2026-01-01T00:00:00.000000Z')")
 			enqueue(t, q, &queue.Options{LimitKey: "gmail:ada"})
 			claim(t, q)
 			return enqueue(t, q, &queue.Options{LimitKey: "gmail:ada"})

@@ -45,6 +45,10 @@ var ErrStillRunning = errors.New("jobs still run in the old database")
 // left. Then let all programs enqueue into the new database, and call Move once more for the last jobs. A program that
 // sets its schedules in the old database again creates them there a second time, so deploy those programs first.
 //
+// Move from one database at a time into the new one, to the end: what the new database holds and the old one does not
+// have is taken for a leftover, and deleted. Two calls at once are not safe: a job that is canceled or retried in the
+// old database meanwhile may be lost, or move in its former state.
+//
 // Keys of scope forever and period also stay in the old database, so that their jobs are not enqueued again there. Keys
 // of scope unfinished and coalesce move with their jobs. If a job is enqueued under such a key in the old database
 // after the key's job has moved, it is a new job, which moves, too. If the key is taken in the new database by then,
@@ -129,8 +133,11 @@ func (m *mover) moveJobs(ctx context.Context) error {
 			continue
 		}
 		left, err := m.left(ctx)
-		if err != nil || left == 0 {
+		if err != nil {
 			return err
+		}
+		if left == 0 {
+			return m.dropCopies(ctx)
 		}
 		if !time.Now().Before(deadline) {
 			return fmt.Errorf("%w: %d jobs; call Move again when they have ended", ErrStillRunning, left)
@@ -172,6 +179,9 @@ func (m *mover) hold(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
+// errOldCopy: a copy of an earlier call was committed after the transaction had looked for it.
+var errOldCopy = errors.New("the new database has a copy of a job already")
+
 // insert writes the jobs into the new database, where they are held as well.
 func (m *mover) insert(ctx context.Context, ids []string) error {
 	// A row of the other tables names one of jobs.
@@ -186,11 +196,18 @@ func (m *mover) insert(ctx context.Context, ids []string) error {
 	}
 	var keys int
 	var taken []string
-	err := driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error {
+	write := func(ctx context.Context, tx *driver.WriteTx, again bool) error {
+		// A copy of an earlier call is older than the rows: the jobs may have been canceled, or run, here since.
+		if err := m.to.DropHeld(ctx, tx, ids); err != nil {
+			return err
+		}
 		for i, t := range tables {
 			n, err := m.to.InsertRows(ctx, tx, t, rows[i])
 			if err != nil {
 				return err
+			}
+			if t == driver.TableJobs && n < len(rows[i].Values) && !again {
+				return errOldCopy
 			}
 			if t == driver.TableKeys {
 				keys = n
@@ -199,7 +216,11 @@ func (m *mover) insert(ctx context.Context, ids []string) error {
 		var err error
 		taken, err = m.to.SettleKeys(ctx, tx, ids)
 		return err
-	})
+	}
+	err := driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error { return write(ctx, tx, false) })
+	if errors.Is(err, errOldCopy) {
+		err = driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error { return write(ctx, tx, true) })
+	}
 	if err == nil {
 		m.report.Keys += keys
 		m.report.KeysTaken = append(m.report.KeysTaken, taken...)
@@ -221,7 +242,13 @@ func (m *mover) settle(ctx context.Context, ids []string) (int, error) {
 		return 0, err
 	}
 	kept := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(moved, id) })
-	err = driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error {
+	return len(moved), m.release(ctx, moved, kept)
+}
+
+// release makes the moved jobs claimable in the new database, deletes the copies of those that were kept in the old
+// one, and then the records.
+func (m *mover) release(ctx context.Context, moved, kept []string) error {
+	err := driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error {
 		if err := m.to.DropHeld(ctx, tx, kept); err != nil {
 			return err
 		}
@@ -230,35 +257,61 @@ func (m *mover) settle(ctx context.Context, ids []string) (int, error) {
 		}
 		return m.to.Notify(ctx, tx)
 	})
-	if err != nil {
-		return 0, err
+	if err != nil || len(moved) == 0 {
+		return err
 	}
-	if len(moved) == 0 {
-		return 0, nil
-	}
-	return len(moved), driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) error {
+	return driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) error {
 		return m.from.ForgetMoved(ctx, tx, moved)
 	})
 }
 
-// settleEarlier settles the rest of an earlier call: jobs that are held in the new database, and records of jobs that
-// were released there.
+// settleEarlier releases the jobs that an earlier call has removed from the old database, which is on record. A copy
+// in the new one without such a record says nothing: the job may have been canceled, or run, in the old one since.
 func (m *mover) settleEarlier(ctx context.Context) error {
 	for {
-		held, err := m.to.HeldJobs(ctx, m.cfg.Batch)
-		if err != nil {
-			return err
-		}
 		noted, err := m.from.MovedJobs(ctx, m.cfg.Batch)
-		if err != nil || len(held)+len(noted) == 0 {
+		if err != nil || len(noted) == 0 {
 			return err
 		}
-		all := slices.Concat(held, noted)
-		slices.Sort(all)
-		if _, err := m.settle(ctx, slices.Compact(all)); err != nil {
+		if err := m.release(ctx, noted, nil); err != nil {
 			return err
 		}
 	}
+}
+
+// dropCopies deletes the copies of earlier calls whose jobs the old database has deleted since. A job that is held in
+// the new database is on record, or is such a copy, or has been enqueued meanwhile and is still in the old one: a call
+// beside this one is moving it, or a later call will.
+func (m *mover) dropCopies(ctx context.Context) error {
+	for {
+		copies, err := m.copiesWithoutJobs(ctx)
+		if err != nil || len(copies) == 0 {
+			return err
+		}
+		// Jobs that left the old database before it was asked are on record.
+		if err := m.settleEarlier(ctx); err != nil {
+			return err
+		}
+		if err := m.release(ctx, nil, copies); err != nil {
+			return err
+		}
+	}
+}
+
+// copiesWithoutJobs returns jobs that the new database holds and the old one does not have.
+func (m *mover) copiesWithoutJobs(ctx context.Context) ([]string, error) {
+	held, err := m.to.HeldJobs(ctx, m.cfg.Batch)
+	if err != nil || len(held) == 0 {
+		return nil, err
+	}
+	jobs, err := m.from.JobRows(ctx, driver.TableJobs, held)
+	if err != nil {
+		return nil, err
+	}
+	id := slices.Index(jobs.Columns, "id")
+	return slices.DeleteFunc(held, func(copied string) bool {
+		return slices.ContainsFunc(jobs.Values, func(row []any) bool { return row[id] == copied })
+	}), nil
 }
 
 // copyAll copies a table in batches, in the order of its key. It leaves existing rows of the new database unchanged.

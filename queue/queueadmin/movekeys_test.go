@@ -94,7 +94,8 @@ func TestMoveForgetsWhatHasMoved(t *testing.T) {
 		_, err := queueadmin.Move(t.Context(), queue.NewDB(dying{movableOf(from), &left}), to.DB(),
 			&queueadmin.MoveConfig{Batch: 1})
 		require.ErrorIs(t, err, errDatabase)
-		execute(t, from, "INSERT INTO job_moves (job_id) SELECT '"+claimAs(t, to, "w")[0].Job.ID+"'") // as if it had died before
+		// as if it had died before
+		execute(t, from, "INSERT INTO job_moves (job_id) SELECT '"+claimAs(t, to, "w")[0].Job.ID+"'")
 		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
 		require.NoError(t, err)
 		noted, err := movableOf(from).MovedJobs(t.Context(), 10)
@@ -109,9 +110,11 @@ func TestMoveSaysWhatADatabaseLacks(t *testing.T) {
 	moved := dbtest.SQLite(t)
 	require.NoError(t, queue.Migrate(t.Context(), moved))
 	_, err := queueadmin.Move(t.Context(), queue.NewDB(unmovable{moved.Driver()}), moved, nil)
-	require.EqualError(t, err, "queueadmin: move: jobs cannot be moved from a queueadmin_test.unmovable: it does not implement driver.MoveSource")
+	require.EqualError(t, err,
+		"queueadmin: move: jobs cannot be moved from a queueadmin_test.unmovable: it does not implement driver.MoveSource")
 	_, err = queueadmin.Move(t.Context(), moved, queue.NewDB(unmovable{moved.Driver()}), nil)
-	require.EqualError(t, err, "queueadmin: move: jobs cannot be moved to a queueadmin_test.unmovable: it does not implement driver.MoveTarget")
+	require.EqualError(t, err,
+		"queueadmin: move: jobs cannot be moved to a queueadmin_test.unmovable: it does not implement driver.MoveTarget")
 	_, err = queueadmin.Move(t.Context(), moved, moved, &queueadmin.MoveConfig{Batch: -1})
 	require.EqualError(t, err, "queueadmin: move: MoveConfig.Batch is -1; it must be within 1 and 10000")
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
@@ -125,7 +128,8 @@ func TestMoveSaysWhatADatabaseLacks(t *testing.T) {
 			return err
 		}))
 		_, err = queueadmin.Move(t.Context(), moved, db, nil)
-		require.EqualError(t, err, "queueadmin: move: the new database: the table jobs is not the queue's: give the queue a database, or a schema, of its own")
+		require.EqualError(t, err,
+			"queueadmin: move: the new database: the table jobs is not the queue's: give the queue a database, or a schema, of its own")
 	})
 }
 

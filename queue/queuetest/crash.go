@@ -102,7 +102,8 @@ func newRun(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario) *ru
 	}
 	r.checkIgnored()
 	r.database.onStray(func() {
-		r.Errorf("queuetest: %s: a write is made under a context that does not come from the handler's; no crash can be tried there", r.name)
+		r.Errorf(
+			"queuetest: %s: a write is made under a context that does not come from the handler's; no crash can be tried there", r.name)
 	})
 	return r
 }
@@ -138,7 +139,8 @@ func (r *run) disturb(target point, want state) {
 	select {
 	case <-first.frozen:
 	case err := <-ended:
-		r.Errorf("queuetest: %s: a second run does not pass there; a scenario must take the same way each time (error: %v)", r.name, err)
+		r.Errorf("queuetest: %s: a second run does not pass there; a scenario must take the same way each time (error: %v)",
+			r.name, err)
 		return
 	}
 	defer first.rise()
@@ -161,7 +163,8 @@ func (r *run) disturb(target point, want state) {
 		return
 	}
 	if haunted := diff(before, r.state(true)); haunted != "" {
-		r.Errorf("queuetest: %s\nThe process is taken for dead there, comes back when another has finished its work, and changes that:\n%s", r.name, haunted)
+		r.Errorf(
+			"queuetest: %s\nThe process is taken for dead there, comes back when another has finished its work, and changes that:\n%s", r.name, haunted)
 	}
 }
 

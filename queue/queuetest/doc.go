@@ -53,8 +53,8 @@
 //   - Too many rows after a commit that writes: move the write into the transaction of
 //     [queue.Attempt.Complete], or make it a [queue.StepTx].
 //   - Too many jobs: enqueue them with [queue.Queue.EnqueueTx] in that transaction, or with a key.
-//   - Too many effects outside, after a call: give the call a key by which the other side recognizes it, or begin it with
-//     [queue.Attempt.StartStep] and let an attempt that finds it begun query its result.
+//   - Too many effects outside, after a call: give the call a key by which the other side recognizes it, or begin it
+//     with [queue.Attempt.StartStep] and let an attempt that finds it begun query its result.
 //   - Missing outside: the job is completed, or the step stored, before the call is made.
 //   - A process that comes back changes something: that write names no lease. Make it with [queue.Attempt.Write].
 //

@@ -49,7 +49,8 @@ func WorkOne(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) *
 	if !ran {
 		counts, err := q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
-		t.Fatalf("queuetest: WorkOne: no job with a handler is due; all jobs by state: %v (PromoteScheduled makes those due that wait)", counts)
+		t.Fatalf(
+			"queuetest: WorkOne: no job with a handler is due; all jobs by state: %v (PromoteScheduled makes those due that wait)", counts)
 	}
 	job, err := q.Job(t.Context(), p.job.ID)
 	require.NoError(t, err)

@@ -50,8 +50,9 @@ func TestWorkOneRunsOneAttemptOfOneJob(t *testing.T) {
 	require.JSONEq(t, `"counted"`, string(job.Result))
 
 	got := observe(t, func(t testing.TB) { queuetest.WorkOne(t, q, register) })
-	require.Equal(t, []string{"queuetest: WorkOne: no job with a handler is due; all jobs by state: map[completed:1 queued:2] " +
-		"(PromoteScheduled makes those due that wait)"}, got)
+	require.Equal(t,
+		[]string{"queuetest: WorkOne: no job with a handler is due; all jobs by state: map[completed:1 queued:2] " +
+			"(PromoteScheduled makes those due that wait)"}, got)
 }
 
 func TestWorkOneLeavesWhatFollows(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -20,7 +21,7 @@ func (h *Handler) act(w http.ResponseWriter, r *http.Request, name string, do fu
 	err := do(r.Context(), id)
 	if err == nil {
 		h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "job_id", id)
-		redirect(w, "../"+url.PathEscape(id)+"?done="+name)
+		webui.Redirect(w, "../"+url.PathEscape(id)+"?done="+name)
 		return
 	}
 	if why := refusal(name, err); why != "" {
@@ -55,7 +56,8 @@ func (h *Handler) actAll(
 	}
 	finished := queue.State(chosen.State).Finished()
 	if chosen.State == "" || chosen.State == string(queue.StateCompleted) || finished != (name == "retry-all") {
-		h.failed(w, r, badRequestError("Choose a state first: failed or canceled jobs can be retried, queued or running ones canceled."))
+		h.failed(w, r, badRequestError(
+			"Choose a state first: failed or canceled jobs can be retried, queued or running ones canceled."))
 		return
 	}
 	filter := chosen.filter()
@@ -70,7 +72,7 @@ func (h *Handler) actAll(
 	report.Set("done", name)
 	query := chosen.query()
 	maps.Copy(query, report)
-	redirect(w, "../jobs?"+query.Encode())
+	webui.Redirect(w, "../jobs?"+query.Encode())
 }
 
 func (h *Handler) form(w http.ResponseWriter, r *http.Request) (jobsFilter, error) {
@@ -120,7 +122,7 @@ func (h *Handler) hold(w http.ResponseWriter, r *http.Request, name string,
 		h.failed(w, r, err)
 	default:
 		h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "kind", kind, "name", what)
-		redirect(w, "./?done="+name)
+		webui.Redirect(w, "./?done="+name)
 	}
 }
 

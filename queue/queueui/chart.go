@@ -5,14 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue/queueadmin"
-)
-
-// barStep is the width of a bucket in a chart, and barWidth the width of its bar.
-const (
-	barStep  = 10
-	barWidth = 8
-	barTop   = 100 // the height of the tallest
 )
 
 // A chart shows the jobs that finished with one outcome, bucket by bucket.
@@ -22,16 +16,9 @@ type chart struct {
 	Summary string // for screen readers
 	Max     int
 	Per     string // the duration that Max refers to
-	Bars    []bar
+	Bars    []webui.Bar
 	Width   int
 	Ticks   []string // the times along its foot, evenly
-}
-
-// A bar is one bucket.
-type bar struct {
-	X, Y, W, H float64
-	N          int
-	Title      string
 }
 
 func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput) []chart {
@@ -50,45 +37,20 @@ func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput) []chart {
 			values[j] = kind.of(t)
 			total += values[j]
 		}
-		c := chart{Name: kind.name, Label: kind.label, Max: maxOf(values), Per: per(stats.Bucket),
-			Width: max(1, len(values)) * barStep, Ticks: ticks(stats)}
-		c.Bars = bars(values, c.Max)
+		c := chart{Name: kind.name, Label: kind.label, Max: webui.MaxOf(values), Per: per(stats.Bucket),
+			Width: max(1, len(values)) * webui.BarStep, Ticks: ticks(stats)}
+		c.Bars = webui.Bars(values, c.Max)
 		for j := range c.Bars {
-			from := stats.Since.Add(time.Duration(c.Bars[j].at()) * stats.Bucket)
+			from := stats.Since.Add(time.Duration(c.Bars[j].Bucket()) * stats.Bucket)
 			c.Bars[j].Title = fmt.Sprintf("%s to %s: %s %s", hour(stats, from), hour(stats, from.Add(stats.Bucket)),
-				count(c.Bars[j].N, 0), kind.name)
+				webui.Count(c.Bars[j].N, 0), kind.name)
 		}
 		c.Summary = fmt.Sprintf("%s from %s to %s UTC: %s in all, at most %s in %s",
-			kind.label, hour(stats, stats.Since), hour(stats, stats.At), count(total, 0), count(c.Max, 0),
+			kind.label, hour(stats, stats.Since), hour(stats, stats.At), webui.Count(total, 0), webui.Count(c.Max, 0),
 			per(stats.Bucket))
 		out[i] = c
 	}
 	return out
-}
-
-// at returns the bucket of the bar.
-func (b bar) at() int { return int(b.X) / barStep }
-
-// bars leaves out empty buckets. The smallest bar is visible.
-func bars(values []int, top int) []bar {
-	var out []bar
-	for i, n := range values {
-		if n == 0 {
-			continue
-		}
-		height := math.Max(2, math.Round(float64(n)/float64(top)*barTop*10)/10)
-		out = append(out, bar{X: float64(i*barStep + (barStep-barWidth)/2), Y: barTop - height, W: barWidth, H: height,
-			N: n})
-	}
-	return out
-}
-
-func maxOf(values []int) int {
-	top := 0
-	for _, v := range values {
-		top = max(top, v)
-	}
-	return top
 }
 
 func ticks(stats *queueadmin.Stats) []string {

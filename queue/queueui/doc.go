@@ -12,7 +12,8 @@
 //
 // Everybody who can reach the handler may use the dashboard, unless [Config.Authorize] refuses: the host must provide a
 // login. The dashboard shows job payloads, which may be other people's mail, and lets people cancel and retry jobs. Put
-// it behind the host's own login, and consider [Config.ReadOnly] and [Config.HidePayloads].
+// it behind the host's own login, and consider [Config.ReadOnly] and [Config.HidePayloads]. A host without a login has
+// [Login], also on a loopback address, which all users of the machine reach.
 //
 // Every request that changes something must come from the same origin (see [http.CrossOriginProtection]), and pages may
 // not be framed. Values of jobs are escaped, shortened if they are huge, and their control characters are made visible.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
@@ -130,7 +131,7 @@ func (h *Handler) logs(ctx context.Context, p *jobPage) error {
 	for _, line := range lines[p.EarlierLn:] {
 		shown := logLine{LogLine: line, First: line.Attempt != attempt}
 		if !h.cfg.HidePayloads {
-			shown.Attrs = printable(string(line.Attrs), maxLine*4)
+			shown.Attrs = webui.Printable(string(line.Attrs), webui.MaxLine*4)
 		}
 		p.Logs = append(p.Logs, shown)
 		attempt = line.Attempt

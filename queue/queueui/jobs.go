@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
@@ -170,8 +171,8 @@ func encoded(query url.Values) template.URL {
 func (h *Handler) find(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimSpace(r.URL.Query().Get("id"))
 	if id == "" {
-		redirect(w, "jobs")
+		webui.Redirect(w, "jobs")
 		return
 	}
-	redirect(w, "jobs/"+url.PathEscape(id))
+	webui.Redirect(w, "jobs/"+url.PathEscape(id))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -57,7 +58,7 @@ func TestJobsThatAreBeingMovedAreShown(t *testing.T) {
 }
 
 func TestMovingJobsFitThePage(t *testing.T) {
-	b := browse(t)
+	b := browsertest.Browse(t)
 	s := newSite(t, nil)
 	for range 12 {
 		s.enqueue(send.New(letter{To: "ada@example.org"}, nil))
@@ -69,13 +70,13 @@ func TestMovingJobsFitThePage(t *testing.T) {
 		"moving-filter": "jobs?state=moving", "moving-job": "jobs/" + held} {
 		for _, width := range []int64{1280, 390} {
 			for _, scheme := range []string{"light", "dark"} {
-				b.size(width, 900)
-				b.scheme(scheme)
-				b.open(s.url + path)
-				require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "%s at %d", name,
+				b.Size(width, 900)
+				b.Scheme(scheme)
+				b.Open(s.url + path)
+				require.LessOrEqual(t, browsertest.Eval[int64](b, "document.documentElement.scrollWidth"), width, "%s at %d", name,
 					width)
-				require.Empty(t, eval[[]string](b, pale), "%s, %s", name, scheme)
-				b.picture(name + "-" + scheme + map[int64]string{1280: "", 390: "-phone"}[width])
+				require.Empty(t, browsertest.Eval[[]string](b, browsertest.Pale), "%s, %s", name, scheme)
+				b.Picture(name + "-" + scheme + map[int64]string{1280: "", 390: "-phone"}[width])
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
@@ -51,7 +52,7 @@ type typeRow struct {
 	queueadmin.TypeStats
 	Done, Failures int // in the window
 	Paused         bool
-	Spark          []bar
+	Spark          []webui.Bar
 	SparkWidth     int
 	Wait, Run      span
 }
@@ -98,7 +99,7 @@ func (p *overviewPage) hold() {
 			i := slices.IndexFunc(p.Types, func(t typeRow) bool { return t.Type == l.Name })
 			if i < 0 {
 				i = len(p.Types)
-				p.Types = append(p.Types, typeRow{TypeStats: queueadmin.TypeStats{Type: l.Name}, SparkWidth: barStep})
+				p.Types = append(p.Types, typeRow{TypeStats: queueadmin.TypeStats{Type: l.Name}, SparkWidth: webui.BarStep})
 			}
 			p.Types[i].Paused = true
 		}
@@ -126,7 +127,7 @@ func (p *overviewPage) sum() {
 			row.Failures += n.Failed
 			p.Totals.Canceled += n.Canceled
 		}
-		row.Spark, row.SparkWidth = bars(completed, maxOf(completed)), max(1, len(completed))*barStep
+		row.Spark, row.SparkWidth = webui.Bars(completed, webui.MaxOf(completed)), max(1, len(completed))*webui.BarStep
 		p.Types = append(p.Types, row)
 		p.Totals.add(&row)
 	}

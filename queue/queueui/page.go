@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -22,19 +22,19 @@ var templateFiles embed.FS
 var staticFiles embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"ago":      ago,
-	"clock":    clock,
-	"count":    count,
-	"duration": duration,
-	"fromNow":  fromNow,
-	"instant":  instant,
-	"iso":      iso,
+	"ago":      webui.Ago,
+	"clock":    webui.Clock,
+	"count":    webui.Count,
+	"duration": webui.Duration,
+	"fromNow":  webui.FromNow,
+	"instant":  webui.Instant,
+	"iso":      webui.ISO,
 	"mark":     func(s any) string { return mark(fmt.Sprint(s)) },
 	"printable": func(s string) string {
-		return printable(s, maxText)
+		return webui.Printable(s, webui.MaxText)
 	},
 	"dict": dict,
-	"line": func(s string) string { return printable(s, maxLine) },
+	"line": func(s string) string { return webui.Printable(s, webui.MaxLine) },
 }).ParseFS(templateFiles, "templates/*.html"))
 
 // dict passes several named values to a template.
@@ -100,7 +100,7 @@ func jobCount(n int) string {
 	if n == 1 {
 		return "1 job"
 	}
-	return count(n, 0) + " jobs"
+	return webui.Count(n, 0) + " jobs"
 }
 
 func (h *Handler) frame(v *view, root string) *frame {
@@ -118,7 +118,7 @@ func (h *Handler) content(v *view, root string) ([]byte, error) {
 }
 
 func (h *Handler) page(w http.ResponseWriter, r *http.Request, status int, v *view) {
-	at := root(r.URL.Path)
+	at := webui.Root(r.URL.Path)
 	content, err := h.content(v, at)
 	if err != nil {
 		h.failed(w, r, err)
@@ -145,7 +145,7 @@ func (h *Handler) problem(w http.ResponseWriter, r *http.Request, status int, he
 	h.page(w, r, status, &view{name: "problem", title: heading, data: problem{heading, text}})
 }
 
-// errBadRequest reports an invalid URL.
+// badRequestError reports an invalid URL.
 type badRequestError string
 
 func (e badRequestError) Error() string { return string(e) }
@@ -165,19 +165,6 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 		h.problem(w, r, http.StatusInternalServerError, "Something went wrong",
 			"The database did not answer as it should. The host's log has the details.")
 	}
-}
-
-func static() http.Handler {
-	files, err := fs.Sub(staticFiles, "static")
-	if err != nil {
-		panic(err) // the folder is embedded
-	}
-	serve := http.StripPrefix("/static/", http.FileServerFS(files))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// They are not secret, and change with the program.
-		w.Header().Set("Cache-Control", "no-cache")
-		serve.ServeHTTP(w, r)
-	})
 }
 
 // self returns a page's address relative to the mount.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -76,7 +77,8 @@ func (c *Config) withDefaults() (Config, error) {
 	case cfg.Interval < minInterval:
 		return cfg, fmt.Errorf("queueui: Config.Interval is %v; it must be at least %v", cfg.Interval, minInterval)
 	case cfg.Prefix != "" && (cfg.Prefix[0] != '/' || path.Clean(cfg.Prefix) != cfg.Prefix || cfg.Prefix == "/"):
-		return cfg, fmt.Errorf("queueui: Config.Prefix is %q; it must begin with a slash and not end with one, as in /jobs", cfg.Prefix)
+		return cfg, fmt.Errorf("queueui: Config.Prefix is %q; it must begin with a slash and not end with one, as in /jobs",
+			cfg.Prefix)
 	}
 	return cfg, nil
 }
@@ -87,7 +89,7 @@ type Handler struct {
 	cfg   Config
 	pages *http.ServeMux
 	serve http.Handler
-	hub   *hub
+	hub   *webui.Hub
 }
 
 // New makes a dashboard of a queue. cfg may be nil.
@@ -100,7 +102,7 @@ func New(q *queue.Queue, cfg *Config) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{q: q, cfg: c}
-	h.hub = newHub(c.Interval, h.fragment)
+	h.hub = webui.NewHub(c.Interval, h.fragment)
 	h.route()
 	return h, nil
 }
@@ -110,7 +112,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve.Se
 
 // Close ends the streams of events, and refuses new ones. Pages are still served. It returns once nothing runs in the
 // background any more.
-func (h *Handler) Close() { h.hub.close() }
+func (h *Handler) Close() { h.hub.Close() }
 
 func (h *Handler) route() {
 	mux := http.NewServeMux()
@@ -125,10 +127,10 @@ func (h *Handler) route() {
 	mux.Handle("POST /jobs/cancel", h.changing(ActionCancel, h.cancelAll))
 	mux.Handle("POST /pause", h.changing(ActionPause, h.pause))
 	mux.Handle("POST /resume", h.changing(ActionPause, h.resume))
-	mux.Handle("GET /static/", static())
+	mux.Handle("GET /static/", webui.Static(staticFiles))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { h.unknown(w, r) })
 	h.pages = mux
-	h.serve = secured(http.HandlerFunc(h.enter))
+	h.serve = webui.Secured(http.HandlerFunc(h.enter))
 	if h.cfg.Prefix != "" {
 		h.serve = http.StripPrefix(h.cfg.Prefix, h.serve)
 	}
@@ -137,14 +139,13 @@ func (h *Handler) route() {
 // enter refuses requests that another site makes a browser send. It redirects requests without the last slash of the
 // mount: links are relative to that.
 func (h *Handler) enter(w http.ResponseWriter, r *http.Request) {
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		h.problem(w, r, http.StatusForbidden, "Refused",
-			"This request came from another site. Go back, reload the page and try again.")
+	if err := webui.CheckOrigin(r); err != nil {
+		h.problem(w, r, http.StatusForbidden, "Refused", webui.OtherSite)
 		return
 	}
 	if r.URL.Path == "" {
 		if original, err := url.ParseRequestURI(r.RequestURI); err == nil && !strings.HasSuffix(original.Path, "/") {
-			redirect(w, path.Base(original.Path)+"/")
+			webui.Redirect(w, path.Base(original.Path)+"/")
 			return
 		}
 	}
@@ -206,7 +207,7 @@ func (h *Handler) fragment(ctx context.Context, u *url.URL) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.content(v, root(u.Path))
+	return h.content(v, webui.Root(u.Path))
 }
 
 func (h *Handler) builder(u *url.URL) builder {
@@ -218,18 +219,4 @@ func (h *Handler) builder(u *url.URL) builder {
 	default:
 		return h.job
 	}
-}
-
-// root returns the relative path to the handler's mount: links do not know its absolute path.
-func root(p string) string {
-	if depth := strings.Count(p, "/") - 1; depth > 0 {
-		return strings.Repeat("../", depth)
-	}
-	return "./"
-}
-
-// redirect redirects to a path relative to the request's own, as the browser sees it.
-func redirect(w http.ResponseWriter, location string) {
-	w.Header().Set("Location", location)
-	w.WriteHeader(http.StatusSeeOther)
 }

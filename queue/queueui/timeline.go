@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -43,7 +44,7 @@ func draw(job *queue.Job, attempts []queue.AttemptRecord, now time.Time) *timeli
 	for i := range attempts {
 		t.Spans = append(t.Spans, t.span(&attempts[i], all))
 	}
-	t.Summary = fmt.Sprintf("attempts: %d in %s, the last one %s", len(attempts), duration(all),
+	t.Summary = fmt.Sprintf("attempts: %d in %s, the last one %s", len(attempts), webui.Duration(all),
 		attempts[len(attempts)-1].Kind)
 	return t
 }
@@ -54,7 +55,7 @@ func (t *timeline) span(a *queue.AttemptRecord, all time.Duration) timespan {
 		end = t.To
 	}
 	took := end.Sub(a.StartedAt)
-	s := timespan{Kind: a.Kind, Title: fmt.Sprintf("Attempt %d: %s after %s", a.Attempt, a.Kind, duration(took))}
+	s := timespan{Kind: a.Kind, Title: fmt.Sprintf("Attempt %d: %s after %s", a.Attempt, a.Kind, webui.Duration(took))}
 	if all > 0 {
 		s.X = float64(a.StartedAt.Sub(t.From)) / float64(all) * timelineWidth
 		s.W = float64(took) / float64(all) * timelineWidth

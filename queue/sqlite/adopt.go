@@ -86,16 +86,19 @@ func (db *engine) sameDatabase(ctx context.Context, tx driver.Tx) error {
 	case err != nil:
 		return fmt.Errorf("the transaction's connection cannot be queried, so it is none of SQLite or it has failed: %w", err)
 	case db.file == nil:
-		return fmt.Errorf("%w; that is in memory, where no other connection reaches it: use the transactions of its DB.Write, or sqlite.Open with a file", driver.ErrOtherDatabase)
+		return fmt.Errorf(
+			"%w; that is in memory, where no other connection reaches it: use the transactions of its DB.Write, or sqlite.Open with a file", driver.ErrOtherDatabase)
 	case !sameFile(theirs.file, db.own.file):
 		return fmt.Errorf("%w; it is one of %s, the queue is in %s", driver.ErrOtherDatabase, orMemory(theirs.file),
 			db.own.file)
 	case theirs.source != db.own.source || theirs.options != db.own.options:
-		return errors.New("the transaction is one of another SQLite library, and two in one process corrupt the file: open it with github.com/mattn/go-sqlite3, as the queue does")
+		return errors.New(
+			"the transaction is one of another SQLite library, and two in one process corrupt the file: open it with github.com/mattn/go-sqlite3, as the queue does")
 	case theirs.reads:
 		return errors.New("the transaction may only read: begin it on a pool of the program's own, or use DB.Write")
 	case !theirs.foreignKeys:
-		return errors.New("foreign keys are off in the transaction, so that rows which belong to a job would outlive it: open its pool with _foreign_keys=1")
+		return errors.New(
+			"foreign keys are off in the transaction, so that rows which belong to a job would outlive it: open its pool with _foreign_keys=1")
 	}
 	return nil
 }

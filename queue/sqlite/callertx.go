@@ -17,10 +17,12 @@ import (
 
 var (
 	// errGone is the error of a transaction that SQLite has rolled back by itself, as it does on a full disk.
-	errGone  = errors.New("SQLite has rolled the transaction back after an error")
-	errOver  = fmt.Errorf("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
-	errEnded = errors.New("sqlite: the statement has ended the transaction, which is shared and ends with the function given to Write, " +
-		"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
+	errGone = errors.New("SQLite has rolled the transaction back after an error")
+	errOver = fmt.Errorf(
+		"sqlite: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
+	errEnded = errors.New(
+		"sqlite: the statement has ended the transaction, which is shared and ends with the function given to Write, " +
+			"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
 )
 
 // A callerTx is the connection as one caller has it during its turn. Later use would write into another transaction, or

@@ -89,7 +89,7 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 	if len(req.Types) == 1 {
 		wanted := min(req.Types[0].Capacity, req.Limit)
 		rows, err := q.QueryContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted)
-		return jobsql.ScanClaimed(rows, err, wanted)
+		return jobsql.ScanClaimed(rows, err, wanted, req.Bytes)
 	}
 	m, err := newMerge(ctx, nil, req.Types, &txClaim{req: req})
 	if err != nil {
@@ -101,7 +101,7 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 		return nil, nil, err
 	}
 	rows, err := q.QueryContext(ctx, selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
-	return jobsql.ScanClaimed(rows, err, len(places))
+	return jobsql.ScanClaimed(rows, err, len(places), req.Bytes)
 }
 
 // start makes all candidates running. If it returns [errStale], the transaction must be undone.

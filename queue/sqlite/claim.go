@@ -78,7 +78,7 @@ func (t *txClaim) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
 		return err
 	}
 	jobs := t.result.Jobs
-	t.result.More = more || t.todo.more || len(jobs) == t.req.Limit
+	t.result.More = more || t.todo.more || len(jobs) == t.req.Limit || t.req.Reached(jobs)
 	if err := spendTypes(ctx, tx, limits, jobs); err != nil || t.result.More {
 		return err
 	}
@@ -125,7 +125,7 @@ func start(
 	ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any,
 ) ([]driver.Job, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
-	jobs, numbers, err := jobsql.ScanClaimed(rows, err, expected)
+	jobs, numbers, err := jobsql.ScanClaimed(rows, err, expected, req.Bytes)
 	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
@@ -204,6 +204,20 @@ func (db *engine) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen
 func (db *engine) RemoveWorker(ctx context.Context, workerID string) error {
 	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, jobsql.DeleteWorker, workerID)
+		return err
+	})
+}
+
+// MarkBegun implements [driver.Claimer].
+func (db *engine) MarkBegun(ctx context.Context, leases []driver.Lease, now time.Time) error {
+	var rows jsonRows
+	for _, l := range leases {
+		rows.begin()
+		rows.text(l.JobID)
+		rows.int(l.Attempt)
+	}
+	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := tx.ExecContext(ctx, markBegun, dbtime.Of(now), rows.end())
 		return err
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/internal/forest"
+	"github.com/postroom-go/postroom/internal/jobtree"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
@@ -117,7 +117,7 @@ func troubled(t *testing.T, trouble trouble) {
 	db, err := sqlite.Open(t.Context(), filepath.Join(trouble.folder, "test.db"), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	f, err := forest.Open(t.Context(), db)
+	f, err := jobtree.Open(t.Context(), db)
 	require.NoError(t, err)
 	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: time.Second,
 		PollInterval: 20 * time.Millisecond})

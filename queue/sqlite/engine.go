@@ -99,7 +99,8 @@ func checkVersion(version string) error {
 			return nil
 		}
 		if v[i] < oldest[i] {
-			return fmt.Errorf("SQLite %s can corrupt a write-ahead log; 3.51.3 or newer is needed (build without the tag libsqlite3)", version)
+			return fmt.Errorf(
+				"SQLite %s can corrupt a write-ahead log; 3.51.3 or newer is needed (build without the tag libsqlite3)", version)
 		}
 	}
 	return nil

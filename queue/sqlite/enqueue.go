@@ -26,7 +26,7 @@ func (db *engine) Insert(
 		job := &jobs[i]
 		results[i] = driver.InsertResult{ID: job.ID}
 		if job.Key.Name != "" {
-			holder, err := takeKey(ctx, tx, job.Key, job.ID, job.Fingerprint)
+			holder, err := takeKey(ctx, tx, job.Key, job.ID, job.Type, job.Fingerprint)
 			if err != nil {
 				return nil, err
 			}
@@ -180,27 +180,29 @@ func null(s string) any {
 
 // takeKey answers with the holder when the key is taken by another job.
 func takeKey(
-	ctx context.Context, tx *driver.WriteTx, key driver.Key, jobID, fingerprint string,
+	ctx context.Context, tx *driver.WriteTx, key driver.Key, jobID, jobType, fingerprint string,
 ) (driver.InsertResult, error) {
 	var expires time.Time
 	if key.Scope == driver.KeyPeriod {
 		expires = tx.Now().Add(key.Period)
 	}
 	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint, dbtime.Of(expires),
-		dbtime.Of(tx.Now()))
+		dbtime.Of(tx.Now()), jobType)
 	if err != nil {
 		return driver.InsertResult{}, err
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
 		return driver.InsertResult{ID: jobID}, err
 	}
-	var id, holds string
-	if err := tx.QueryRowContext(ctx, selectKey, key.Name).Scan(&id, &holds); err != nil {
+	var id, holds, owner string
+	if err := tx.QueryRowContext(ctx, selectKey, key.Name).Scan(&id, &holds, &owner); err != nil {
 		return driver.InsertResult{}, err
 	}
 	result := driver.InsertResult{ID: id, Duplicate: id != jobID}
 	if result.Conflict = holds != fingerprint; result.Conflict {
-		result.Holder, err = holder(ctx, tx, id, holds)
+		if result.Holder, err = holder(ctx, tx, id, holds); err == nil {
+			result.Holder.Type = cmp.Or(result.Holder.Type, owner)
+		}
 	}
 	return result, err
 }

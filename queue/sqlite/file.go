@@ -82,13 +82,15 @@ func (f *file) stat() (size int64, err error) {
 func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%w: %s was removed while it was open; stop all programs that use it, put it back together with its -wal file "+
-			"or restore a backup, and start them again", ErrFileReplaced, path)
+		return fmt.Errorf(
+			"%w: %s was removed while it was open; stop all programs that use it, put it back together with its -wal file "+
+				"or restore a backup, and start them again", ErrFileReplaced, path)
 	case err != nil:
 		return fmt.Errorf("sqlite: check the database file: %w", err)
 	case !os.SameFile(now, opened):
-		return fmt.Errorf("%w: %s was replaced by another file while it was open; stop all programs that use it, see to it that file and "+
-			"-wal file belong together, and start them again", ErrFileReplaced, path)
+		return fmt.Errorf(
+			"%w: %s was replaced by another file while it was open; stop all programs that use it, see to it that file and "+
+				"-wal file belong together, and start them again", ErrFileReplaced, path)
 	}
 	return nil
 }
@@ -101,7 +103,8 @@ func (f *file) checkSize(q queryer, size int64) error {
 	row := q.QueryRowContext(context.Background(),
 		"SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
 	if err := row.Scan(&pages, &pageSize); err != nil || size == 0 || pages*pageSize >= was {
-		return errors.Join(fmt.Errorf("%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it and restore a backup",
+		return errors.Join(fmt.Errorf(
+			"%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it and restore a backup",
 			ErrFileReplaced, f.path, was, size), err)
 	}
 	return nil

@@ -220,7 +220,7 @@ func (e *endedJob) takeKeyAgain(ctx context.Context, tx *driver.WriteTx) error {
 	if err != nil {
 		return err
 	}
-	holder, err := takeKey(ctx, tx, driver.Key{Name: e.key, Scope: e.scope}, e.id,
+	holder, err := takeKey(ctx, tx, driver.Key{Name: e.key, Scope: e.scope}, e.id, job.Type,
 		driver.Fingerprint(job.Type, job.Payload))
 	if err == nil && holder.Duplicate {
 		_, err = tx.ExecContext(ctx, supersedeJob, dbtime.Of(tx.Now()), e.id, e.key)
@@ -333,7 +333,7 @@ func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) e
 		return err
 	}
 	if held := driver.KeyScope(scope.String); jobsql.TakesKeyAgain(held) {
-		holder, err := takeKey(ctx, tx, driver.Key{Name: key.String, Scope: held}, jobID,
+		holder, err := takeKey(ctx, tx, driver.Key{Name: key.String, Scope: held}, jobID, jobType,
 			driver.Fingerprint(jobType, payload))
 		if err != nil {
 			return err

@@ -7,20 +7,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/internal/forest"
+	"github.com/postroom-go/postroom/internal/jobtree"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-func TestMain(m *testing.M) { forest.Main(m, openForest) }
+func TestMain(m *testing.M) { jobtree.Main(m, openWorkload) }
 
-func openForest(ctx context.Context, path string) (queue.DB, error) {
+func openWorkload(ctx context.Context, path string) (queue.DB, error) {
 	return sqlite.Open(ctx, path, &sqlite.Config{Durability: sqlite.Normal})
 }
 
 func TestKilledProcessesLoseAndDoubleNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "forest.db")
-	forest.Kill(t, openForest, path)
+	path := filepath.Join(t.TempDir(), "jobtree.db")
+	jobtree.Kill(t, openWorkload, path)
 	requireSound(t, openPath(t, path, nil))
 }
 

@@ -107,7 +107,8 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	}
 	_, err := q.EnqueueMany(t.Context(), batch)
 	require.NoError(t, err)
-	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1})) // all are to be looked at
+	// all are to be looked at
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1}))
 	marked := func() (n int) {
 		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_limit_marks"))
 		return n

@@ -43,8 +43,10 @@ func OpenDB(ctx context.Context, pool *sql.DB, cfg *Config) (*DB, error) {
 		return nil, errors.New("sqlite: Config.Readers is set, but the pool is the program's: use its SetMaxOpenConns")
 	}
 	if most := pool.Stats().MaxOpenConnections; most > 0 && most <= ownedOfPool {
-		return nil, fmt.Errorf("sqlite: the pool may open %d connections, and the queue takes %d for itself: set SetMaxOpenConns to %d or more",
-			most, ownedOfPool, ownedOfPool+1)
+		return nil,
+			fmt.Errorf(
+				"sqlite: the pool may open %d connections, and the queue takes %d for itself: set SetMaxOpenConns to %d or more",
+				most, ownedOfPool, ownedOfPool+1)
 	}
 	from := &poolConnections{pool: sqlx.NewDb(pool, "sqlite3"), cfg: c}
 	if err := from.identify(ctx); err != nil {
@@ -129,7 +131,8 @@ const wanted = "it needs all of ?_journal_mode=WAL&_txlock=immediate&_busy_timeo
 func (p *poolConnections) fits(ctx context.Context, conn *sqlx.Conn) error {
 	err := conn.Raw(func(dc any) error {
 		if _, ok := dc.(*sqlite3.SQLiteConn); !ok {
-			return fmt.Errorf("the pool's connections are a %T: open it with the driver of github.com/mattn/go-sqlite3 itself", dc)
+			return fmt.Errorf("the pool's connections are a %T: open it with the driver of github.com/mattn/go-sqlite3 itself",
+				dc)
 		}
 		return nil
 	})
@@ -161,9 +164,11 @@ func (p *poolConnections) fits(ctx context.Context, conn *sqlx.Conn) error {
 	case locking != "normal":
 		return fmt.Errorf("the pool's connections keep others out: leave _locking_mode=%s out of its DSN", locking)
 	case !library.foreignKeys:
-		return errors.New("foreign keys are off in the pool, so that rows which belong to a job would outlive it: add _foreign_keys=1 to its DSN (" + wanted + ")")
+		return errors.New(
+			"foreign keys are off in the pool, so that rows which belong to a job would outlive it: add _foreign_keys=1 to its DSN (" + wanted + ")")
 	case patience == 0:
-		return errors.New("the pool's connections do not wait for the lock, which others have for moments: add _busy_timeout=10000 to its DSN (" + wanted + ")")
+		return errors.New(
+			"the pool's connections do not wait for the lock, which others have for moments: add _busy_timeout=10000 to its DSN (" + wanted + ")")
 	}
 	return nil
 }
@@ -182,8 +187,9 @@ func (p *poolConnections) takesLock(ctx context.Context, conn *connection) error
 	switch {
 	case err == nil:
 		_, err = conn.ExecContext(ctx, "ROLLBACK")
-		err = errors.Join(errors.New("the pool's transactions do not take the lock when they begin, and would fail half way: "+
-			"add _txlock=immediate to its DSN ("+wanted+")"), err)
+		err = errors.Join(
+			errors.New("the pool's transactions do not take the lock when they begin, and would fail half way: "+
+				"add _txlock=immediate to its DSN ("+wanted+")"), err)
 	case busy(err):
 		err = nil
 	}

@@ -9,18 +9,19 @@ import (
 const (
 	// Takes over a free key: one whose time is over, or one of scope coalesce whose job no longer waits.
 	insertKey = `
-INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at, type)
+VALUES ($1, $2, $3, $4, $5, $7)
 ON CONFLICT (key) DO UPDATE
 SET job_id = excluded.job_id,
   scope = excluded.scope,
   fingerprint = excluded.fingerprint,
-  expires_at = excluded.expires_at
+  expires_at = excluded.expires_at,
+  type = excluded.type
 WHERE job_keys.expires_at <= $6
   OR (job_keys.scope = 'coalesce' AND EXISTS (SELECT 1 FROM jobs WHERE id = job_keys.job_id AND state <> 'queued'))`
 
 	selectKey = `
-SELECT job_id, fingerprint
+SELECT job_id, fingerprint, COALESCE(type, '')
 FROM job_keys
 WHERE key = $1`
 
@@ -172,6 +173,16 @@ WHERE state = 'running'
   AND worker_id IS NOT NULL
   AND worker_id NOT IN (SELECT id FROM job_workers)
 ORDER BY id`
+
+	// One row of the array for each lease: the id and the attempt.
+	markBegun = `
+UPDATE jobs
+SET updated_at = $1
+FROM (SELECT value ->> 0 AS id, value ->> 1 AS attempt FROM json_each($2)) AS held
+WHERE jobs.id = held.id
+  AND jobs.attempt = held.attempt
+  AND jobs.state = 'running'
+  AND jobs.updated_at = jobs.started_at`
 
 	// The end of nearly every job, by rows of id, attempt, result and instant.
 	completeJobs = `

@@ -119,7 +119,8 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 		return nil, errors.New("sqlite: open database: :memory: names no file; use sqlite.OpenMemory")
 	}
 	if strings.HasPrefix(path, "file:") {
-		return nil, fmt.Errorf("sqlite: open database: %s is a URI; give the path of the file, and options in sqlite.Config", path)
+		return nil,
+			fmt.Errorf("sqlite: open database: %s is a URI; give the path of the file, and options in sqlite.Config", path)
 	}
 	if err := create(path); err != nil {
 		return nil, fmt.Errorf("sqlite: open database: %w", err)

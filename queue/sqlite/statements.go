@@ -16,6 +16,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // maxStatements bounds the prepared statements that are kept; programs that build SQL at run time go past it.
@@ -68,16 +69,16 @@ func newStatements(conn *sqlx.Conn) *statements {
 }
 
 // prepare returns no statement for texts that are better run directly: several statements in one text, of which SQLite
-// would prepare only the first, and texts that SQLite refuses to prepare, so that the caller gets the error from
-// running it.
+// would prepare only the first, texts without any, which the driver prepares as none and crashes, and texts that SQLite
+// refuses to prepare, so that the caller gets the error from running it.
 func (s *statements) prepare(query string) prepared {
 	if p, ok := s.prepared[query]; ok {
 		return p
 	}
-	if len(s.prepared) >= maxStatements || strings.Contains(query, ";") {
+	if len(s.prepared) >= maxStatements || strings.Contains(query, ";") || isEmpty(query) {
 		return prepared{}
 	}
-	stmt, err := s.conn.PreparexContext(context.Background(), query)
+	stmt, err := s.conn.PreparexContext(context.Background(), numbered(query))
 	if err != nil {
 		return prepared{}
 	}
@@ -123,7 +124,10 @@ func (s *statements) gone() bool { return s.rolledBack.Load() }
 func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	switch stmt := s.prepare(query); {
 	case stmt.Stmt == nil:
-		return s.conn.ExecContext(context.Background(), query, args...)
+		if err := single(query); err != nil {
+			return nil, err
+		}
+		return s.conn.ExecContext(context.Background(), numbered(query), args...)
 	case stmt.yields:
 		return s.exhaust(ctx, query, args...)
 	default:
@@ -159,14 +163,20 @@ func (s *statements) QueryContext(_ context.Context, query string, args ...any) 
 	if stmt := s.prepare(query); stmt.Stmt != nil {
 		return stmt.QueryContext(context.Background(), args...)
 	}
-	return s.conn.QueryContext(context.Background(), query, args...)
+	if err := single(query); err != nil {
+		return nil, err
+	}
+	return s.conn.QueryContext(context.Background(), numbered(query), args...)
 }
 
 func (s *statements) QueryRowContext(_ context.Context, query string, args ...any) *sql.Row {
 	if stmt := s.prepare(query); stmt.Stmt != nil {
 		return stmt.QueryRowContext(context.Background(), args...)
 	}
-	return s.conn.QueryRowContext(context.Background(), query, args...)
+	if err := single(query); err != nil {
+		return jobsql.RefusedRow(err)
+	}
+	return s.conn.QueryRowContext(context.Background(), numbered(query), args...)
 }
 
 func (s *statements) close() error {

@@ -251,7 +251,9 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 		}
 		for name, statement := range sqlite.ClaimStatements {
 			plan := planOf(t, db, statement)
-			require.Regexp(t, "SEARCH jobs USING (COVERING )?INDEX jobs_(ready|waiting)|SEARCH job_heads USING COVERING INDEX job_heads_first", plan, name)
+			require.Regexp(t,
+				"SEARCH jobs USING (COVERING )?INDEX jobs_(ready|waiting)|SEARCH job_heads USING COVERING INDEX job_heads_first",
+				plan, name)
 			require.NotContains(t, plan, "SCAN job", name)
 			require.NotContains(t, plan, "INDEX jobs_scheduled", name)
 			require.NotContains(t, plan, "TEMP B-TREE", name)
@@ -349,7 +351,8 @@ func TestTrapLogThatGrowsUnderAReader(t *testing.T) {
 	}
 	require.NotContains(t, examined(t, q), "write-ahead log has")
 	require.NoError(t, os.Truncate(path+"-wal", 300<<20)) // SQLite reads no further than what is valid
-	require.Contains(t, examined(t, q), "warning: the write-ahead log has 300 MB (some connection reads in a transaction that does not end")
+	require.Contains(t, examined(t, q),
+		"warning: the write-ahead log has 300 MB (some connection reads in a transaction that does not end")
 
 	require.NoError(t, reader.Rollback())
 	for size() > bound { // the log is copied back meanwhile

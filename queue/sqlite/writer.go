@@ -220,9 +220,11 @@ func (r *request) call(ctx context.Context, l *nestedWriteGuard, fn func(context
 		<-r.done
 	}()
 	l.run(r, func() {
-		if r.err = fn(ctx, r.tx); r.err == nil {
-			r.err = r.tx.Ending(ctx)
+		err := fn(ctx, r.tx)
+		if err == nil {
+			err = r.tx.Ending(ctx)
 		}
+		r.err = err // now that neither has panicked
 	})
 }
 
@@ -434,8 +436,9 @@ func (w *writer) begin(r *request) error {
 			w.blocked = now
 		}
 		if since := later(w.blocked, r.arrived); now.Sub(since) >= w.busyTimeout {
-			return fmt.Errorf("%w: another process, such as a backup, or a transaction that this program has begun, has held the lock for %v; "+
-				"try again when it has ended (code within such a transaction uses the calls that take it, such as EnqueueTx)",
+			return fmt.Errorf(
+				"%w: another process, such as a backup, or a transaction that this program has begun, has held the lock for %v; "+
+					"try again when it has ended (code within such a transaction uses the calls that take it, such as EnqueueTx)",
 				err, now.Sub(w.blocked).Round(time.Millisecond))
 		}
 	}

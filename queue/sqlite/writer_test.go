@@ -170,7 +170,8 @@ func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 		results, behind := make(chan error, 1), make(chan error, 1)
 		go func() {
 			results <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				_, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO notes (n) VALUES (1), (1)") // as SQLite does by itself when the disk is full
+				// as SQLite does by itself when the disk is full
+				_, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO notes (n) VALUES (1), (1)")
 				require.ErrorContains(t, err, "UNIQUE constraint failed")
 				require.Error(t, insertNote(ctx, tx, 1), "it would commit by itself")
 				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n")
@@ -255,8 +256,10 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 
 	err := driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil })
 	require.NoError(t, release())
-	require.Regexp(t, `database is locked: another process, such as a backup, or a transaction that this program has begun, has held the lock for \S+; `+
-		`try again when it has ended \(code within such a transaction uses the calls that take it, such as EnqueueTx\)$`, err.Error(),
+	require.Regexp(t,
+		`database is locked: another process, such as a backup, or a transaction that this program has begun, has held the lock for \S+; `+
+			`try again when it has ended \(code within such a transaction uses the calls that take it, such as EnqueueTx\)$`,
+		err.Error(),
 		"who runs the program reads what to do, and so does who writes it")
 	require.NoError(t, driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil }))
 }

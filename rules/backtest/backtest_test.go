@@ -24,7 +24,8 @@ func oldMail() []*postroom.Message {
 	var list []*postroom.Message
 	for i := range 14 {
 		msg := &postroom.Message{
-			ID: fmt.Sprintf("m%02d", i), From: postroom.Address{Name: "Ann", Email: "ann@a.example"}, Subject: fmt.Sprintf("Letter %d", i),
+			ID: fmt.Sprintf("m%02d", i), From: postroom.Address{Name: "Ann", Email: "ann@a.example"},
+			Subject:    fmt.Sprintf("Letter %d", i),
 			ReceivedAt: time.Date(2026, time.March, 1+i, 12, 0, 0, 0, time.UTC),
 		}
 		switch {
@@ -43,7 +44,8 @@ func oldMail() []*postroom.Message {
 func newSets() (tried, inUse []rules.Rule) {
 	archive := rules.NewRule("Shop <b>", rulestest.FromDomain("shop.example"), postroom.Archive, nil)
 	archive.Continue = true
-	label := rules.NewRule("Early", rulestest.Predicate(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
+	label := rules.NewRule("Early", rulestest.Predicate(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel,
+		postroom.Parameters{"label": "Early"})
 	gone := rules.NewRule("Gone", rulestest.Predicate(rules.OlderThan, "1d"), postroom.Delete, nil)
 	broken := rules.NewRule("Broken", rulestest.Predicate(rules.SubjectRegex, "("), postroom.Archive, nil)
 	old := rules.NewRule("Old", rulestest.FromDomain("shop.example"), postroom.Trash, nil)
@@ -74,7 +76,8 @@ func TestBacktest(t *testing.T) {
 	require.NotContains(t, page.String(), "\u202e")
 	require.NotRegexp(t, regexp.MustCompile(`(?i)(src|href|url|@import)\s*[=(]`), page.String(), "the page loads nothing")
 
-	now, err := backtest.Run(t.Context(), backtest.Config{Rules: tried, Now: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Samples: -1}, rulestest.Sequence(oldMail()...))
+	now, err := backtest.Run(t.Context(), backtest.Config{Rules: tried, Now: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC),
+		Samples: -1}, rulestest.Sequence(oldMail()...))
 	require.NoError(t, err)
 	require.False(t, now.Compared)
 	require.Greater(t, now.Dangerous, 3, "as of now the mail is old")
@@ -94,7 +97,8 @@ func TestBacktestCountsWhatTheSetDecides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := make([]rules.Rule, rapid.IntRange(1, 4).Draw(t, "rules"))
 		for i := range list {
-			list[i] = rules.NewRule(fmt.Sprintf("r%d", i), rulestest.AnyCondition(2).Draw(t, "condition"), rapid.SampledFrom([]postroom.ActionType{postroom.Archive, postroom.Star, postroom.Trash}).Draw(t, "action"), nil)
+			list[i] = rules.NewRule(fmt.Sprintf("r%d", i), rulestest.AnyCondition(2).Draw(t, "condition"),
+				rapid.SampledFrom([]postroom.ActionType{postroom.Archive, postroom.Star, postroom.Trash}).Draw(t, "action"), nil)
 			list[i].ID, list[i].Continue = list[i].Name, rapid.Bool().Draw(t, "continue")
 		}
 		set := rules.NewSet(list, nil)
@@ -113,7 +117,8 @@ func TestBacktestCountsWhatTheSetDecides(t *testing.T) {
 				actions[string(d.Action)]++
 			}
 		}
-		b, err := backtest.Run(context.Background(), backtest.Config{Rules: list, Against: list, Now: rulestest.Now}, rulestest.Sequence(messages...))
+		b, err := backtest.Run(context.Background(), backtest.Config{Rules: list, Against: list, Now: rulestest.Now},
+			rulestest.Sequence(messages...))
 		require.NoError(t, err)
 		require.Equal(t, len(messages), b.Messages)
 		require.Equal(t, matched, b.Matched)
@@ -138,7 +143,9 @@ func TestBacktestEndsWithItsMail(t *testing.T) {
 	require.ErrorContains(t, err, "message 2")
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = backtest.Run(ctx, backtest.Config{Rules: tried, Progress: func(int) { cancel() }}, func(yield func(*postroom.Message, error) bool) {
+	_, err = backtest.Run(ctx, backtest.Config{Rules: tried, Progress: func(int) {
+		cancel()
+	}}, func(yield func(*postroom.Message, error) bool) {
 		for yield(oldMail()[0], nil) {
 		}
 	})
@@ -158,14 +165,16 @@ func TestBacktestKnowsTheSendersOfThen(t *testing.T) {
 	mail := rulestest.Sequence(oldMail()...)
 	senders, err := backtest.SendersOf(t.Context(), mail)
 	require.NoError(t, err)
-	b, err := backtest.Run(t.Context(), backtest.Config{Rules: []rules.Rule{unknown}, Against: []rules.Rule{}, Senders: senders}, mail)
+	b, err := backtest.Run(t.Context(), backtest.Config{Rules: []rules.Rule{unknown}, Against: []rules.Rule{},
+		Senders: senders}, mail)
 	require.NoError(t, err)
 	require.Empty(t, b.Broken)
 	require.Equal(t, 2, b.Matched, "the first letter of each of the two senders")
 	require.Equal(t, []string{"m00", "m01"}, []string{b.Rules[0].Samples[0].ID, b.Rules[0].Samples[1].ID})
 	require.Equal(t, 2, b.Changed)
 
-	before, err := backtest.Run(t.Context(), backtest.Config{Rules: []rules.Rule{}, Against: []rules.Rule{unknown}, Senders: senders}, mail)
+	before, err := backtest.Run(t.Context(), backtest.Config{Rules: []rules.Rule{}, Against: []rules.Rule{unknown},
+		Senders: senders}, mail)
 	require.NoError(t, err)
 	require.Equal(t, 2, before.MatchedBefore)
 

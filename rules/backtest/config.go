@@ -19,18 +19,18 @@ type Config struct {
 	Against []rules.Rule
 	// Kinds are the actions that rules may have, with their danger. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds
-	// Senders knows who had written before each message, as [rules.EngineConfig].Senders does; [SendersOf] makes one from mail that is
-	// in no store. It must be safe for concurrent use. Default nil: a rule with sender_seen is broken.
+	// Senders knows who had written before each message, as [rules.EngineConfig].Senders does; [SendersOf] makes one
+	// from mail that is in no store. It must be safe for concurrent use. Default nil: a rule with sender_seen is broken.
 	Senders rules.Senders
 
-	// Now is the time at which messages are decided about. Zero: each at the time of its arrival, as the rules would have done; a
-	// message with unknown arrival is decided as of the beginning of the backtest.
+	// Now is the time at which messages are decided about. Zero: each at the time of its arrival, as the rules would
+	// have done; a message with unknown arrival is decided as of the beginning of the backtest.
 	Now time.Time
 	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
 	AuthServer authres.Server
 
-	// Samples is how many messages are kept of each rule and of each difference: their sender, subject and date. Default 5; bounds
-	// 1 to 100; -1 keeps none.
+	// Samples is how many messages are kept of each rule and of each difference: their sender, subject and date. Default
+	// 5; bounds 1 to 100; -1 keeps none.
 	Samples int
 	// Progress is called with the number of messages so far, now and then, from the goroutine that calls Run. Default nil.
 	Progress func(messages int)
@@ -49,7 +49,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	if c.Samples < -1 || c.Samples > maxSamples {
-		return c, fmt.Errorf("backtest: Config.Samples is %d; it must be within 1 and %d, 0 for the default, or -1 for none", c.Samples, maxSamples)
+		return c,
+			fmt.Errorf("backtest: Config.Samples is %d; it must be within 1 and %d, 0 for the default, or -1 for none",
+				c.Samples, maxSamples)
 	}
 	switch c.Samples {
 	case 0:

@@ -15,7 +15,8 @@ var pageHTML string
 
 var pageTemplate = template.Must(template.New("backtest").Parse(pageHTML))
 
-// WriteHTML writes the backtest as one page with charts, which loads nothing and runs no scripts. Text of mail is escaped.
+// WriteHTML writes the backtest as one page with charts, which loads nothing and runs no scripts. Text of mail is
+// escaped.
 func (b *Report) WriteHTML(w io.Writer) error {
 	return pageTemplate.Execute(w, b.page())
 }
@@ -54,7 +55,8 @@ type dayBar struct {
 }
 
 func (b *Report) page() pageView {
-	v := pageView{Report: b, Span: messages(b.Messages) + b.span(), MatchedShare: percent(b.Matched, b.Messages), Unmatched: b.Messages - b.Matched}
+	v := pageView{Report: b, Span: messages(b.Messages) + b.span(), MatchedShare: percent(b.Matched, b.Messages),
+		Unmatched: b.Messages - b.Matched}
 	v.Bars, v.Width = b.bars()
 	if len(b.Days) > 0 {
 		v.FirstDay, v.LastDay = b.Days[0].Day, b.Days[len(b.Days)-1].Day
@@ -65,7 +67,8 @@ func (b *Report) page() pageView {
 	}
 	for _, r := range b.Rules {
 		v.RuleRows = append(v.RuleRows, row{
-			Name: oneVisibleLine(r.Name), Does: actionsText(r.Actions), Count: r.Matched, Share: share(r.Matched, most), Samples: mails(r.Samples),
+			Name: oneVisibleLine(r.Name), Does: actionsText(r.Actions), Count: r.Matched, Share: share(r.Matched, most),
+			Samples: mails(r.Samples),
 		})
 	}
 	most = 1
@@ -74,12 +77,14 @@ func (b *Report) page() pageView {
 	}
 	for _, a := range b.Actions {
 		v.ActionRows = append(v.ActionRows, row{
-			Name: oneVisibleLine(a.Action), Count: a.Count, Share: share(a.Count, most), Before: strconv.Itoa(a.Before), BeforeShare: share(a.Before, most),
+			Name: oneVisibleLine(a.Action), Count: a.Count, Share: share(a.Count, most), Before: strconv.Itoa(a.Before),
+			BeforeShare: share(a.Before, most),
 		})
 	}
 	for _, c := range b.Changes {
 		v.ChangeRows = append(v.ChangeRows, row{
-			Before: actionsText(c.Before), After: actionsText(c.After), Count: c.Count, Share: share(c.Count, b.Changes[0].Count), Samples: mails(c.Samples),
+			Before: actionsText(c.Before), After: actionsText(c.After), Count: c.Count,
+			Share: share(c.Count, b.Changes[0].Count), Samples: mails(c.Samples),
 		})
 	}
 	return v
@@ -96,7 +101,8 @@ func share(part, whole int) int {
 func mails(samples []Sample) []mail {
 	list := make([]mail, len(samples))
 	for i, s := range samples {
-		list[i] = mail{oneVisibleLine(s.Subject), oneVisibleLine(s.From), strings.TrimSpace(dayOf(s.Received)), oneVisibleLine(strings.Join(s.Rules, ", "))}
+		list[i] = mail{oneVisibleLine(s.Subject), oneVisibleLine(s.From), strings.TrimSpace(dayOf(s.Received)),
+			oneVisibleLine(strings.Join(s.Rules, ", "))}
 	}
 	return list
 }
@@ -123,7 +129,8 @@ func (b *Report) bars() (bars []dayBar, width int) {
 	for i, sum := range sums {
 		bar := dayBar{
 			X: i * 10, All: share(sum.Messages, most), Matched: share(sum.Matched, most),
-			Title: fmt.Sprintf("%s: %s, %d matched", first.AddDate(0, 0, i*each).Format(time.DateOnly), messages(sum.Messages), sum.Matched),
+			Title: fmt.Sprintf("%s: %s, %d matched", first.AddDate(0, 0, i*each).Format(time.DateOnly),
+				messages(sum.Messages), sum.Matched),
 		}
 		bar.AllY, bar.MatchedY = 100-bar.All, 100-bar.Matched
 		bars = append(bars, bar)

@@ -13,8 +13,9 @@ type Report struct {
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 
-	// Compared reports whether there was a set to compare with. Then MatchedBefore are the messages that one of its rules matches,
-	// Changed those about which the two decide differently, and Changes the differences, the most frequent first.
+	// Compared reports whether there was a set to compare with. Then MatchedBefore are the messages that one of its
+	// rules matches, Changed those about which the two decide differently, and Changes the differences, the most
+	// frequent first.
 	Compared      bool     `json:"compared"`
 	MatchedBefore int      `json:"matched_before,omitempty"`
 	Changed       int      `json:"changed,omitempty"`

@@ -12,9 +12,9 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// Run tries rules on messages and counts what they would decide. It writes nothing and holds a few hundred messages at a
-// time, however many there are; messages are evaluated concurrently. An error from the sequence, or of ctx, ends it. A nil
-// message counts as one that could not be read.
+// Run tries rules on messages and counts what they would decide. It writes nothing and holds a few hundred messages
+// at a time, however many there are; messages are evaluated concurrently. An error from the sequence, or of ctx, ends
+// it. A nil message counts as one that could not be read.
 func Run(ctx context.Context, cfg Config, messages iter.Seq2[*postroom.Message, error]) (*Report, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// SendersOf reads messages and returns who had written before each of them, for a backtest of mail that is in no store. It keeps
-// the time of each sender's first message. A message without a known time comes after all others.
+// SendersOf reads messages and returns who had written before each of them, for a backtest of mail that is in no
+// store. It keeps the time of each sender's first message. A message without a known time comes after all others.
 func SendersOf(ctx context.Context, messages iter.Seq2[*postroom.Message, error]) (rules.Senders, error) {
 	first := firstMessages{}
 	for msg, err := range messages {

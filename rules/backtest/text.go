@@ -8,11 +8,12 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/yamlscalar"
 )
 
-// String formats the backtest for people: what each rule and each action would have done, and what would change. Texts of
-// messages are as their senders wrote them, on one line and without invisible characters.
+// String formats the backtest for people: what each rule and each action would have done, and what would change.
+// Texts of messages are as their senders wrote them, on one line and without invisible characters.
 func (b *Report) String() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s%s, %d matched (%s), %d would wait for a person", messages(b.Messages), b.span(), b.Matched, percent(b.Matched, b.Messages), b.Dangerous)
+	fmt.Fprintf(&out, "%s%s, %d matched (%s), %d would wait for a person", messages(b.Messages), b.span(), b.Matched,
+		percent(b.Matched, b.Messages), b.Dangerous)
 	if b.Unreadable > 0 {
 		fmt.Fprintf(&out, ", %d more could not be read", b.Unreadable)
 	}

@@ -1,7 +1,6 @@
 package gmailfilter
 
 import (
-	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -14,22 +13,21 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
-	"github.com/postroom-go/postroom/rules/internal/lists"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 // ExportOptions are the options of [Export].
 type ExportOptions struct {
-	// Unguarded also makes filters of rules that match only mail whose sender is authenticated, and of actions that a person has
-	// to approve. At Gmail they are not checked. The loss is listed. Default false: they have no filter.
+	// Unguarded also makes filters of rules that match only mail whose sender is authenticated, and of actions that a
+	// person has to approve. At Gmail they are not checked. The loss is listed. Default false: they have no filter.
 	Unguarded bool
 }
 
-// Export translates rules into filters of Gmail; nil options are the zero [ExportOptions]. The result lists what Gmail's filters
-// cannot express: a rule with an untranslatable condition has no filter. All of Gmail's filters apply, whereas the first rule
-// that matches decides unless it lets the others be tried. A filter that trashes, forwards, archives or marks as read therefore
-// excludes the mail of earlier rules that spare it, as far as Gmail's search can express that. Gmail's filters trust any text in
-// a message, and ask nobody.
+// Export translates rules into filters of Gmail; nil options are the zero [ExportOptions]. The result lists what
+// Gmail's filters cannot express: a rule with an untranslatable condition has no filter. All of Gmail's filters
+// apply, whereas the first rule that matches decides unless it lets the others be tried. A filter that trashes,
+// forwards, archives or marks as read therefore excludes the mail of earlier rules that spare it, as far as Gmail's
+// search can express that. Gmail's filters trust any text in a message, and ask nobody.
 func Export(list []rules.Rule, options *ExportOptions) (filters []Filter, untranslated []rulesfile.Untranslated) {
 	e := &exporter{}
 	if options != nil {
@@ -43,128 +41,27 @@ func Export(list []rules.Rule, options *ExportOptions) (filters []Filter, untran
 	return e.filters, e.untranslated
 }
 
-// criteriaOf returns the filter without actions; near lists the inexact parts.
-func criteriaOf(r *rules.Rule) (f Filter, near []string, err error) {
+// searchesOf returns the searches for the mail of a rule, none longer than longest; near lists the inexact parts.
+func searchesOf(r *rules.Rule, longest int) (searches, near []string, err error) {
 	switch {
 	case !r.Enabled:
-		return f, nil, errors.New("it is disabled")
+		return nil, nil, errors.New("it is disabled")
 	case r.Scope == rules.ScopeAccount || r.AccountID != "":
-		return f, nil, errors.New("filters are those of one account; this rule names one")
+		return nil, nil, errors.New("filters are those of one account; this rule names one")
 	case r.Schedule.From != "" || r.Schedule.Until != "" || len(r.Schedule.Times) > 0 || len(r.Schedule.Weekdays) > 0:
-		return f, nil, errors.New("filters have no schedule")
+		return nil, nil, errors.New("filters have no schedule")
 	}
 	condition := r.Condition
 	if r.Scope == rules.ScopeDomain || r.Scope == rules.ScopeSender {
-		kind := map[rules.Scope]rules.Kind{rules.ScopeDomain: rules.SenderDomain, rules.ScopeSender: rules.SenderEmail}[r.Scope]
+		kind := map[rules.Scope]rules.Kind{rules.ScopeDomain: rules.SenderDomain,
+			rules.ScopeSender: rules.SenderEmail}[r.Scope]
 		condition = rules.AllOf(rules.Condition{Type: kind, Value: r.ScopeRef}, condition)
 	}
-	q := &query{near: map[string]bool{}}
-	if f.Query, err = q.of(&condition); err != nil {
-		return Filter{}, nil, err
+	q := &query{near: map[string]bool{}, longest: longest}
+	if searches, err = q.split(&condition); err != nil {
+		return nil, nil, err
 	}
-	return f, slices.Sorted(maps.Keys(q.near)), nil
-}
-
-// A query writes a condition in the language of Gmail's search.
-type query struct{ near map[string]bool }
-
-func (q *query) of(c *rules.Condition) (string, error) {
-	switch c.Op {
-	case "":
-		return q.predicate(c)
-	case rules.Not:
-		inner, err := q.of(&c.Children[0])
-		return negated(inner), err
-	}
-	var parts []string
-	for i := range c.Children {
-		part, err := q.of(&c.Children[i])
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, grouped(part))
-	}
-	if len(parts) == 1 {
-		return parts[0], nil
-	}
-	if c.Op == rules.Or {
-		return "{" + strings.Join(parts, " ") + "}", nil
-	}
-	return "(" + strings.Join(parts, " ") + ")", nil
-}
-
-// grouped returns a form of the query that can follow a minus, or be combined with others.
-func grouped(query string) string {
-	if strings.HasPrefix(query, "(") || strings.HasPrefix(query, "{") || !strings.Contains(query, " ") || strings.HasPrefix(query, `"`) {
-		return query
-	}
-	return "(" + query + ")"
-}
-
-// negated is the opposite of a search; two minuses in a row are none.
-func negated(query string) string {
-	if strings.HasPrefix(query, "-") {
-		return "-(" + query + ")"
-	}
-	return "-" + grouped(query)
-}
-
-func (q *query) predicate(c *rules.Condition) (string, error) {
-	const inexact = "Gmail looks for whole words in any case and without accents, where the rule is exact"
-	of := func(operator string, values []string) (string, error) {
-		q.near[inexact] = true
-		values = slices.Compact(slices.Clone(values))
-		parts := make([]string, len(values))
-		for i, value := range values {
-			if strings.ContainsAny(value, "\"(){}\n") {
-				return "", fmt.Errorf("%s: Gmail's search cannot look for %q", c, value)
-			}
-			parts[i] = operator + `"` + value + `"`
-		}
-		if len(parts) == 1 {
-			return parts[0], nil
-		}
-		return "{" + strings.Join(parts, " ") + "}", nil
-	}
-	plain := c.Match == "" || c.Match == rules.Is
-	switch c.Type {
-	case rules.SenderEmail, rules.SenderDomain, rules.To, rules.Cc:
-		operator := map[rules.Kind]string{rules.To: "to:", rules.Cc: "cc:"}[c.Type]
-		return of(cmp.Or(operator, "from:"), lists.Texts(c.Alternatives(), func(v string) string { return strings.TrimPrefix(v, "*@") }))
-	case rules.SubjectContains:
-		return of("subject:", c.Alternatives())
-	case rules.BodyContains:
-		return of("", c.Alternatives())
-	case rules.ListID:
-		if plain {
-			return of("list:", c.Alternatives())
-		}
-	case rules.Address:
-		if operator := operatorOf(c); operator != "" {
-			return of(operator, lists.Texts(c.Alternatives(), func(v string) string { return strings.TrimPrefix(v, "*.") }))
-		}
-	case rules.HasAttachment:
-		return "has:attachment", nil
-	case rules.LargerThan, rules.SmallerThan:
-		size, err := rules.ParseSize(c.Value)
-		return fmt.Sprintf("%s:%d", strings.TrimSuffix(string(c.Type), "_than"), size), err
-	}
-	return "", fmt.Errorf("%s: Gmail's search cannot say it", c)
-}
-
-// operatorOf returns the operator for whole addresses or domains in one field; empty if there is none.
-func operatorOf(c *rules.Condition) string {
-	if len(c.Fields) != 1 || c.CaseSensitive {
-		return ""
-	}
-	whole := (c.Part == "" || c.Part == rules.PartAddress || c.Part == rules.PartDomain) && (c.Match == "" || c.Match == rules.Is)
-	domains := c.Part == rules.PartDomain && c.Match == rules.Wildcard && !slices.ContainsFunc(c.Alternatives(), func(v string) bool {
-		return strings.ContainsAny(strings.TrimPrefix(v, "*."), "*?\\")
-	})
-	if !whole && !domains {
-		return ""
-	}
-	return map[string]string{"from": "from:", "recipients": "to:", "cc": "cc:", "bcc": "bcc:"}[c.Fields[0]]
+	return searches, slices.Sorted(maps.Keys(q.near)), nil
 }
 
 // withActions returns a filter for each label, since a filter adds only one, and the actions that filters cannot do.
@@ -239,7 +136,8 @@ func Write(w io.Writer, filters []Filter, now time.Time) error {
 		Title   string   `xml:"title"`
 		Updated string   `xml:"updated"`
 		Entries []entry  `xml:"entry"`
-	}{Atom: "http://www.w3.org/2005/Atom", Apps: "http://schemas.google.com/apps/2006", Title: "Mail Filters", Updated: now.UTC().Format(time.RFC3339)}
+	}{Atom: "http://www.w3.org/2005/Atom", Apps: "http://schemas.google.com/apps/2006", Title: "Mail Filters",
+		Updated: now.UTC().Format(time.RFC3339)}
 	for i := range filters {
 		e := entry{Title: "Mail Filter", ID: fmt.Sprintf("tag:mail.google.com,2008:filter:%d", i+1), Updated: feed.Updated}
 		e.Category.Term = "filter"

@@ -31,8 +31,8 @@ type Filter struct {
 const maxFilterFile = 16 << 20
 
 // Read reads filters as Gmail's settings export them (mailFilters.xml), or as the method users.settings.filters.list of
-// its API returns them (JSON). The API names labels by ids: labelName returns the name of a label by its id, and may be nil for a
-// file in XML.
+// its API returns them (JSON). The API names labels by ids: labelName returns the name of a label by its id, and may
+// be nil for a file in XML.
 func Read(r io.Reader, labelName func(id string) (string, bool)) ([]Filter, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFilterFile+1))
 	switch {
@@ -167,14 +167,16 @@ func readFilterJSON(text string, labelName func(id string) (string, bool)) ([]Fi
 		return nil, fmt.Errorf("read Gmail's filters: %w", err)
 	}
 	if list.Filters == nil {
-		return nil, errors.New(`read Gmail's filters: the JSON has no "filter"; give the answer of users.settings.filters.list`)
+		return nil,
+			errors.New(`read Gmail's filters: the JSON has no "filter"; give the answer of users.settings.filters.list`)
 	}
 	filters := make([]Filter, len(list.Filters))
 	for i, f := range list.Filters {
 		c, a := f.Criteria, f.Action
 		filters[i] = Filter{
-			From: c.From, To: c.To, Subject: c.Subject, Query: c.Query, NegatedQuery: c.NegatedQuery, HasAttachment: c.HasAttachment,
-			Size: c.Size, SizeComparison: strings.Replace(c.SizeComparison, "unspecified", "", 1), Forward: a.Forward,
+			From: c.From, To: c.To, Subject: c.Subject, Query: c.Query, NegatedQuery: c.NegatedQuery,
+			HasAttachment: c.HasAttachment,
+			Size:          c.Size, SizeComparison: strings.Replace(c.SizeComparison, "unspecified", "", 1), Forward: a.Forward,
 		}
 		for _, labels := range []struct {
 			ids []string

@@ -75,8 +75,8 @@ rules:
 	require.NotEmpty(t, gmailfilter.Import(again, nil).File.Rules)
 }
 
-// What waits here for a proof of the sender or for a person has no filter, unless that is asked for; and a filter spares the mail of the
-// rules before it, whatever their place in the file.
+// What waits here for a proof of the sender or for a person has no filter, unless that is asked for; and a filter
+// spares the mail of the rules before it, whatever their place in the file.
 func TestFiltersDoNoMoreThanTheRules(t *testing.T) {
 	file, err := rulesfile.Parse("rules.yaml", strings.NewReader(`
 rules:
@@ -114,12 +114,14 @@ rules:
 	require.Contains(t, list, "implied: left out: filters do not ask whether the sender is authenticated\n")
 	require.Contains(t, list, "scoped: left out: filters do not ask whether the sender is authenticated\n")
 	require.Contains(t, list, "approved: partly: forward: here a person approves it first, and Gmail asks nobody\n")
-	require.Contains(t, list, `late: partly: it spares the mail of rules before it, and Gmail's search cannot say which that is: "odd"`)
+	require.Contains(t, list,
+		`late: partly: it spares the mail of rules before it, and Gmail's search cannot say which that is: "odd"`)
 
 	filters, untranslated = gmailfilter.Export(file.Rules, &gmailfilter.ExportOptions{Unguarded: true})
 	list = rulestest.Listed(untranslated)
 	require.Equal(t, "x@x.example", filters[0].Forward)
-	require.Contains(t, list, "implied: nearly: filters do not ask whether the sender is authenticated: it applies to mail of anybody who writes its sender\n")
+	require.Contains(t, list,
+		"implied: nearly: filters do not ask whether the sender is authenticated: it applies to mail of anybody who writes its sender\n")
 	require.Contains(t, list, "approved: partly: forward: here a person approves it first")
 }
 
@@ -128,7 +130,8 @@ func TestFiltersOfTheAPI(t *testing.T) {
 	filters, err := gmailfilter.Read(strings.NewReader(`{"filter": [{"id": "x", "criteria": {"from": "a@a.example", "size": 5, "sizeComparison": "larger"},
 		"action": {"addLabelIds": ["Label_7", "STARRED"], "removeLabelIds": ["INBOX"], "forward": "f@f.example"}}]}`), name)
 	require.NoError(t, err)
-	require.Equal(t, []gmailfilter.Filter{{From: "a@a.example", Size: 5, SizeComparison: "larger", AddLabels: []string{"Shops", "STARRED"}, RemoveLabels: []string{"INBOX"}, Forward: "f@f.example"}}, filters)
+	require.Equal(t, []gmailfilter.Filter{{From: "a@a.example", Size: 5, SizeComparison: "larger",
+		AddLabels: []string{"Shops", "STARRED"}, RemoveLabels: []string{"INBOX"}, Forward: "f@f.example"}}, filters)
 
 	for text, want := range map[string]string{
 		`{"filter": [{"action": {"addLabelIds": ["Label_8"]}}]}`: `no label with the id "Label_8"`,
@@ -160,4 +163,24 @@ func FuzzReadGmailFilters(f *testing.F) {
 		_, err = rulesfile.Format("rules.yaml", translation.Marshal())
 		require.NoError(t, err)
 	})
+}
+
+// In a field of addresses "me" is the owner. A filter that does not say who that is, is left out: read as a word, the
+// filter that trashes what is not to its owner would trash everything.
+func TestMeIsNoWord(t *testing.T) {
+	trash := []string{postroom.LabelTrash}
+	for _, f := range []gmailfilter.Filter{
+		{To: "me", AddLabels: trash}, {From: "Me", AddLabels: trash}, {Query: "-to:me", AddLabels: trash},
+		{Query: "-{to:me cc:me}", AddLabels: trash}, {NegatedQuery: "to:me", AddLabels: trash},
+		{Query: "bcc:(me) x", AddLabels: trash}, {Query: "-deliveredto:me", AddLabels: trash},
+		{Query: "from:(ann or me)", AddLabels: trash}, {To: "{me ann}", AddLabels: trash},
+	} {
+		got := gmailfilter.Import([]gmailfilter.Filter{f}, nil)
+		require.Empty(t, got.File.Rules, "%+v", f)
+		require.Len(t, got.Untranslated, 1)
+		require.Equal(t, rulesfile.Skipped, got.Untranslated[0].Left)
+		require.Contains(t, got.Untranslated[0].What, "the address of the account")
+	}
+	words := []gmailfilter.Filter{{Subject: "me", AddLabels: trash}, {Query: "about me", AddLabels: trash}}
+	require.Len(t, gmailfilter.Import(words, nil).File.Rules, 2, "elsewhere it is a word")
 }

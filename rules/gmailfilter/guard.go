@@ -34,9 +34,13 @@ func (e *exporter) lose(r *rules.Rule, left rulesfile.Leftover, what string) {
 }
 
 func (e *exporter) rule(r *rules.Rule, last bool) {
-	filter, near, err := criteriaOf(r)
-	if stop := (stop{r.Name, filter.Query, harms(r.Actions())}); r.Enabled && !r.Continue {
-		defer func() { e.before = append(e.before, stop) }()
+	searches, near, err := searchesOf(r, e.room())
+	if r.Enabled && !r.Continue {
+		defer func() {
+			for _, search := range append(searches, "")[:max(1, len(searches))] {
+				e.before = append(e.before, stop{r.Name, search, harms(r.Actions())})
+			}
+		}()
 	}
 	if err != nil {
 		e.lose(r, rulesfile.Skipped, err.Error())
@@ -50,10 +54,7 @@ func (e *exporter) rule(r *rules.Rule, last bool) {
 		}
 		near = append(near, unproven+": it applies to mail of anybody who writes its sender")
 	}
-	actions, lost := e.approved(r)
-	actions, filter.Query, lost = e.spare(actions, filter.Query, lost)
-	made, unknown := filter.withActions(actions)
-	lost = append(lost, unknown...)
+	made, lost := e.filtersOf(r, searches)
 	if len(made) == 0 {
 		e.lose(r, rulesfile.Skipped, strings.Join(lost, "; "))
 		return
@@ -68,6 +69,34 @@ func (e *exporter) rule(r *rules.Rule, last bool) {
 		e.lose(r, rulesfile.Approximate, "at Gmail the filters after it apply as well")
 	}
 	e.filters = append(e.filters, made...)
+}
+
+// room returns the length of a search that leaves room for the mail to spare, if that is less than most of it.
+func (e *exporter) room() int {
+	room := maxGmailQuery
+	for _, stop := range e.before {
+		room -= len(stop.query) + len(" -()")
+	}
+	if room < maxGmailQuery/3 {
+		return maxGmailQuery
+	}
+	return room
+}
+
+// filtersOf returns the filters for each search of a rule, and what they lack.
+func (e *exporter) filtersOf(r *rules.Rule, searches []string) (made []Filter, lost []string) {
+	approved, unapproved := e.approved(r)
+	for _, search := range searches {
+		actions, guarded, missing := e.spare(approved, search, slices.Clone(unapproved))
+		filters, unknown := Filter{Query: guarded}.withActions(actions)
+		made = append(made, filters...)
+		for _, what := range append(missing, unknown...) {
+			if !slices.Contains(lost, what) {
+				lost = append(lost, what)
+			}
+		}
+	}
+	return made, lost
 }
 
 // approved are the actions that no person has to approve here.
@@ -87,17 +116,22 @@ func (e *exporter) approved(r *rules.Rule) (actions []rules.RuleAction, lost []s
 }
 
 // spare excludes from harmful actions the mail of earlier rules that stop and lack these actions.
-func (e *exporter) spare(actions []rules.RuleAction, query string, lost []string) ([]rules.RuleAction, string, []string) {
+func (e *exporter) spare(actions []rules.RuleAction, query string, lost []string) ([]rules.RuleAction,
+	string, []string) {
 	harm := harms(actions)
 	var unknown []string
 	spared := query
 	for _, stop := range e.before {
-		if !slices.ContainsFunc(actions, func(a rules.RuleAction) bool { return !within(harms([]rules.RuleAction{a}), stop.does) }) {
+		if !slices.ContainsFunc(actions, func(a rules.RuleAction) bool {
+			return !within(harms([]rules.RuleAction{a}), stop.does)
+		}) {
 			continue
 		}
 		guarded := grouped(spared) + " " + negated(stop.query)
 		if stop.query == "" || len(guarded) > maxGmailQuery {
-			unknown = append(unknown, fmt.Sprintf("%q", stop.name))
+			if name := fmt.Sprintf("%q", stop.name); !slices.Contains(unknown, name) {
+				unknown = append(unknown, name)
+			}
 			continue
 		}
 		spared = guarded
@@ -105,13 +139,16 @@ func (e *exporter) spare(actions []rules.RuleAction, query string, lost []string
 	if len(harm) == 0 || len(unknown) == 0 {
 		return actions, spared, lost
 	}
-	kept := slices.DeleteFunc(slices.Clone(actions), func(a rules.RuleAction) bool { return len(harms([]rules.RuleAction{a})) > 0 && a.Type != postroom.Move })
+	kept := slices.DeleteFunc(slices.Clone(actions), func(a rules.RuleAction) bool {
+		return len(harms([]rules.RuleAction{a})) > 0 && a.Type != postroom.Move
+	})
 	for i, a := range kept {
 		if a.Type == postroom.Move {
 			kept[i].Type = postroom.ApplyLabel
 		}
 	}
-	what := "it spares the mail of rules before it, and Gmail's search cannot say which that is: " + strings.Join(unknown, ", ")
+	what := "it spares the mail of rules before it, and Gmail's search cannot say which that is: " +
+		strings.Join(unknown, ", ")
 	return kept, query, append(lost, what)
 }
 

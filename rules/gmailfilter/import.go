@@ -1,31 +1,40 @@
 package gmailfilter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/gmailquery"
 	"github.com/postroom-go/postroom/rules"
-	"github.com/postroom-go/postroom/rules/internal/lists"
 	"github.com/postroom-go/postroom/rules/internal/translate"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// Import translates the filters of a Gmail account into rules: one for each filter, each of which lets the others be tried,
-// since at Gmail all matching filters apply. A filter with an untranslatable criterion is omitted, since without it the rule
-// would match other mail; so is one without a translatable action. The kinds are the actions that rules may have; nil means those
-// that package gmail carries out.
-func Import(filters []Filter, kinds *postroom.Kinds) *rulesfile.Translation {
+// ImportOptions are the options of [Import].
+type ImportOptions struct {
+	// Kinds are the actions that rules may have; nil means those that package gmail carries out.
+	Kinds *postroom.Kinds
+	// Owner is the address of the account, which filters call "me". If it is empty, a filter that says "me" is omitted.
+	Owner string
+}
+
+// Import translates the filters of a Gmail account into rules: one for each filter, each of which lets the others be
+// tried, since at Gmail all matching filters apply. A filter with an untranslatable criterion is omitted, since
+// without it the rule would match other mail; so is one without a translatable action. Nil options are the zero
+// [ImportOptions].
+func Import(filters []Filter, options *ImportOptions) *rulesfile.Translation {
+	options = cmp.Or(options, &ImportOptions{})
+	kinds := options.Kinds
 	t := rulesfile.NewTranslation()
 	for i := range filters {
 		f := &filters[i]
 		of := fmt.Sprintf("filter %d", i+1)
-		condition, err := f.condition()
+		search := &search{owner: options.Owner}
+		condition, err := f.condition(search)
 		if err != nil {
 			t.Untranslated = append(t.Untranslated, rulesfile.Untranslated{Of: of, What: err.Error(), Left: rulesfile.Skipped})
 			continue
@@ -36,9 +45,13 @@ func Import(filters []Filter, kinds *postroom.Kinds) *rulesfile.Translation {
 				t.Untranslated = append(t.Untranslated, rulesfile.Untranslated{Of: of, What: u.What, Left: rulesfile.Skipped})
 			}
 			if len(lost) == 0 {
-				t.Untranslated = append(t.Untranslated, rulesfile.Untranslated{Of: of, What: "it does nothing", Left: rulesfile.Skipped})
+				t.Untranslated = append(t.Untranslated, rulesfile.Untranslated{Of: of, What: "it does nothing",
+					Left: rulesfile.Skipped})
 			}
 			continue
+		}
+		for _, what := range search.nearly {
+			lost = append(lost, rulesfile.Untranslated{Of: of, What: what, Left: rulesfile.Approximate})
 		}
 		r := rules.NewRule(f.name(), condition, "", nil)
 		translate.SetActions(&r, actions)
@@ -56,7 +69,8 @@ func Import(filters []Filter, kinds *postroom.Kinds) *rulesfile.Translation {
 // name describes the mail that the filter finds.
 func (f *Filter) name() string {
 	var parts []string
-	for _, part := range []struct{ word, text string }{{"from ", f.From}, {"to ", f.To}, {"subject ", f.Subject}, {"", f.Query}, {"not ", f.NegatedQuery}} {
+	for _, part := range []struct{ word, text string }{{"from ", f.From}, {"to ", f.To}, {"subject ", f.Subject},
+		{"", f.Query}, {"not ", f.NegatedQuery}} {
 		if part.text != "" {
 			parts = append(parts, part.word+part.text)
 		}
@@ -67,13 +81,14 @@ func (f *Filter) name() string {
 	return strings.Join(parts, ", ")
 }
 
-func (f *Filter) condition() (rules.Condition, error) {
+func (f *Filter) condition(s *search) (rules.Condition, error) {
 	var all []rules.Condition
 	for _, part := range []struct {
 		text   string
 		field  string
 		format string
-	}{{f.From, "from", "from:(%s)"}, {f.To, "recipients", "to:(%s)"}, {f.Subject, "", "subject:(%s)"}, {f.Query, "", "%s"}, {f.NegatedQuery, "", "-{%s}"}} {
+	}{{f.From, "from", "from:(%s)"}, {f.To, "recipients", "to:(%s)"}, {f.Subject, "", "subject:(%s)"},
+		{f.Query, "", "%s"}, {f.NegatedQuery, "", "-{%s}"}} {
 		if strings.TrimSpace(part.text) == "" {
 			continue
 		}
@@ -81,7 +96,7 @@ func (f *Filter) condition() (rules.Condition, error) {
 			all = append(all, c)
 			continue
 		}
-		c, err := searchCondition(fmt.Sprintf(part.format, part.text))
+		c, err := s.condition(fmt.Sprintf(part.format, part.text))
 		if err != nil {
 			return rules.Condition{}, err
 		}
@@ -110,8 +125,9 @@ var (
 	wholeDomain  = regexp.MustCompile(`^(?:\*?@)?([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})$`)
 )
 
-// addressesOnly translates a search in an address field that names whole addresses or domains, the way people write most of them.
-// Gmail would also find these words elsewhere in the field, where anyone can write them; that is hardly intended.
+// addressesOnly translates a search in an address field that names whole addresses or domains, the way people write
+// most of them. Gmail would also find these words elsewhere in the field, where anyone can write them; that is hardly
+// intended.
 func addressesOnly(field, text string) (rules.Condition, bool) {
 	if field == "" {
 		return rules.Condition{}, false
@@ -141,122 +157,10 @@ func addressesOnly(field, text string) (rules.Condition, bool) {
 		either = append(either, translate.WithValues(rules.Condition{Type: rules.Address, Fields: []string{field}}, whole))
 	}
 	if len(domains) > 0 {
-		either = append(either, translate.WithValues(rules.Condition{Type: rules.Address, Fields: []string{field}, Part: rules.PartDomain, Match: rules.Wildcard}, domains))
+		either = append(either, translate.WithValues(rules.Condition{Type: rules.Address, Fields: []string{field},
+			Part: rules.PartDomain, Match: rules.Wildcard}, domains))
 	}
 	return translate.Joined(rules.Or, either), len(either) > 0
-}
-
-// searchCondition translates a search in Gmail's language.
-func searchCondition(query string) (rules.Condition, error) {
-	if strings.ContainsFunc(query, func(r rune) bool { return r >= 0x80 }) {
-		return rules.Condition{}, fmt.Errorf("%q has letters beyond ASCII, which Gmail compares without accents and rules do not", query)
-	}
-	parsed, err := gmailquery.Parse(query, gmailquery.Options{Now: time.Now()})
-	if err != nil {
-		return rules.Condition{}, fmt.Errorf("%q: %w", query, err)
-	}
-	if parsed.Root == nil {
-		return rules.Condition{}, fmt.Errorf("%q finds all mail", query)
-	}
-	c, err := nodeCondition(parsed.Root)
-	if err != nil {
-		return rules.Condition{}, fmt.Errorf("%q: %w", query, err)
-	}
-	return c, nil
-}
-
-func nodeCondition(n gmailquery.Node) (rules.Condition, error) {
-	switch n := n.(type) {
-	case gmailquery.And:
-		return nodesCondition(rules.And, n)
-	case gmailquery.Or:
-		return nodesCondition(rules.Or, n)
-	case gmailquery.Not:
-		c, err := nodeCondition(n.Node)
-		return rules.NoneOf(c), err
-	case gmailquery.Phrase:
-		return phraseCondition(n)
-	case gmailquery.Label:
-		return labelCondition(n.Key)
-	case gmailquery.Size:
-		kind := rules.SmallerThan
-		if n.Larger {
-			kind = rules.LargerThan
-		}
-		return rules.Condition{Type: kind, Value: translate.SizeText(n.Bytes)}, nil
-	case gmailquery.Mark:
-		if n.Name == "attachment" {
-			return rules.Condition{Type: rules.HasAttachment}, nil
-		}
-		return rules.Condition{}, fmt.Errorf("has:%s has no condition", n.Name)
-	case gmailquery.Date:
-		return rules.Condition{}, errors.New("a date of arrival or an age says nothing about mail that arrives")
-	case gmailquery.Around:
-		return rules.Condition{}, errors.New("AROUND has no condition")
-	default:
-		return rules.Condition{}, fmt.Errorf("%s has no condition", n)
-	}
-}
-
-func nodesCondition(op rules.Op, nodes []gmailquery.Node) (rules.Condition, error) {
-	children := make([]rules.Condition, len(nodes))
-	for i, n := range nodes {
-		var err error
-		if children[i], err = nodeCondition(n); err != nil {
-			return rules.Condition{}, err
-		}
-	}
-	return translate.Joined(op, children), nil
-}
-
-// labelCondition looks for a label by its key in searches.
-func labelCondition(key string) (rules.Condition, error) {
-	id := strings.ToUpper(strings.Replace(key, "category-", "category_", 1))
-	if !rules.IsSystemLabel(id) {
-		return rules.Condition{}, fmt.Errorf("label:%s: mail that arrives has no labels of one's own", key)
-	}
-	return rules.Condition{Type: rules.LabelPresent, Value: id}, nil
-}
-
-// phraseCondition matches words as Gmail does: whole and adjacent, with any separators.
-func phraseCondition(n gmailquery.Phrase) (rules.Condition, error) {
-	const edge, between = `[^\pL\pN]`, `[^\pL\pN]+`
-	pattern := `(?i)(?:^|` + edge + `)` + strings.Join(lists.Texts(n.Words, regexp.QuoteMeta), between) + `(?:$|` + edge + `)`
-	text := func(kind rules.Kind) rules.Condition {
-		return rules.Condition{Type: kind, Match: rules.Regex, Value: pattern}
-	}
-	inField := func(fields ...string) rules.Condition {
-		of := rules.Condition{Type: rules.Address, Fields: fields, Match: rules.Regex, Value: pattern}
-		name := of
-		name.Part = rules.PartName
-		return rules.AnyOf(of, name)
-	}
-	inHeaders := func(names ...string) rules.Condition {
-		return rules.Condition{Type: rules.Header, Fields: names, Match: rules.Regex, Value: pattern}
-	}
-	switch n.Field {
-	case gmailquery.Sender:
-		return inField("from"), nil
-	case gmailquery.Recipient:
-		return inField("recipients"), nil
-	case gmailquery.CC:
-		return inField("cc"), nil
-	case gmailquery.BCC:
-		return inField("bcc"), nil
-	case gmailquery.Subject:
-		return text(rules.Subject), nil
-	case gmailquery.Body:
-		return text(rules.Body), nil
-	case gmailquery.Filename:
-		return text(rules.AttachmentName), nil
-	case gmailquery.List:
-		return inHeaders("List-Id", "List-Post"), nil
-	case gmailquery.Delivered:
-		return inHeaders("Delivered-To", "X-Delivered-To"), nil
-	case gmailquery.Anywhere:
-		return translate.Joined(rules.Or, []rules.Condition{text(rules.Subject), text(rules.Body), inField("from", "recipients"), text(rules.AttachmentName)}), nil
-	}
-	return rules.Condition{}, fmt.Errorf("a search in %s has no condition", n.Field)
 }
 
 // Actions returns the actions of the filter, and those that rules lack.

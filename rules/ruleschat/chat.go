@@ -25,8 +25,8 @@ var migrations embed.FS
 // giveDB is the hint for a missing database.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates or updates the tables of this package (rules_chat_sessions, rules_chat_messages). Call it at every start;
-// several processes may do so at once.
+// Migrate creates or updates the tables of this package (rules_chat_sessions, rules_chat_messages). Call it at every
+// start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("ruleschat: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -35,8 +35,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 }
 
 var (
-	// ErrNoProposal reports that a session has no such proposal to accept: the model has made none, or a later one, or it was
-	// accepted before.
+	// ErrNoProposal reports that a session has no such proposal to accept: the model has made none, or a later one, or
+	// it was accepted before.
 	ErrNoProposal = errors.New("there is no proposal to accept")
 	// ErrChanged reports that the rules differ from those that the proposal was made for.
 	ErrChanged = errors.New("the rules have changed since the proposal was made")
@@ -48,8 +48,8 @@ var (
 type Config struct {
 	// DB holds the sessions. Required. Call [Migrate] before.
 	DB queue.DB
-	// Client calls the model, which must support tools. Default nil: sessions can be read and proposals accepted, and [Chat.Say]
-	// returns an error.
+	// Client calls the model, which must support tools. Default nil: sessions can be read and proposals accepted, and
+	// [Chat.Say] returns an error.
 	Client llm.Client
 	// Kinds are the actions that rules may have. Default nil: the kinds that package gmail carries out.
 	Kinds *postroom.Kinds
@@ -59,8 +59,8 @@ type Config struct {
 	Temperature *float64
 }
 
-// A Chat stores sessions in which a person and a model write rules. It is safe for concurrent use. [New] makes one; the zero Chat
-// is unusable.
+// A Chat stores sessions in which a person and a model write rules. It is safe for concurrent use. [New] makes one;
+// the zero Chat is unusable.
 type Chat struct {
 	cfg     Config
 	options []rulesfile.ParseOption
@@ -68,7 +68,8 @@ type Chat struct {
 
 // New makes a chat. It returns an error that names the bad field.
 func New(cfg Config) (*Chat, error) {
-	err := errors.Join(fields.Required("ruleschat: Config.DB", cfg.DB, giveDB), fields.Optional("ruleschat: Config.Client", cfg.Client))
+	err := errors.Join(fields.Required("ruleschat: Config.DB", cfg.DB, giveDB),
+		fields.Optional("ruleschat: Config.Client", cfg.Client))
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +129,8 @@ func (c *Chat) Delete(ctx context.Context, tx queue.Tx, sessionID string) error 
 	return failed("delete session "+sessionID, errors.Join(said, err))
 }
 
-// Prune deletes the sessions without a message since before, with all their messages, and returns their number. Accepted rules
-// stay.
+// Prune deletes the sessions without a message since before, with all their messages, and returns their number.
+// Accepted rules stay.
 func (c *Chat) Prune(ctx context.Context, before time.Time) (total int, err error) {
 	for {
 		var deleted int64
@@ -158,12 +159,13 @@ type Acceptance struct {
 // Accept returns the file with the proposal and records that the person accepts it. Store the returned file in the same
 // transaction.
 //
-// Accept returns [ErrNoProposal] for a proposal that is not the latest of the session, or was accepted before. It returns
-// [ErrChanged] if the rules differ from those that the proposal was made for, or if the proposal is not as it was shown: after a
-// further message, the model makes a new proposal. If the rules already include the proposal, because a host wrote the file and
-// was killed before its transaction ended, Accept returns them unchanged.
+// Accept returns [ErrNoProposal] for a proposal that is not the latest of the session, or was accepted before. It
+// returns [ErrChanged] if the rules differ from those that the proposal was made for, or if the proposal is not as it
+// was shown: after a further message, the model makes a new proposal. If the rules already include the proposal,
+// because a host wrote the file and was killed before its transaction ended, Accept returns them unchanged.
 func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rulesfile.File, error) {
-	if err := fields.Required("ruleschat: Acceptance.Rules", a.Rules, "the file that the rules are read from"); err != nil {
+	if err := fields.Required("ruleschat: Acceptance.Rules", a.Rules,
+		"the file that the rules are read from"); err != nil {
 		return nil, err
 	}
 	if err := c.touch(ctx, tx, a.SessionID); err != nil {
@@ -182,7 +184,8 @@ func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rulesfil
 	case p.result:
 	case p.base:
 		if file, err = c.apply(a.Rules, p); err == nil && digest(file) != p.result {
-			err = fmt.Errorf("%w: what it makes of them is other than the one that was shown; say what you want once more", ErrChanged)
+			err = fmt.Errorf("%w: what it makes of them is other than the one that was shown; say what you want once more",
+				ErrChanged)
 		}
 	default:
 		err = fmt.Errorf("%w; say what you want once more", ErrChanged)
@@ -203,7 +206,8 @@ func open(said []Message, number int) (*Proposal, error) {
 		case !p.AcceptedAt.IsZero():
 			return nil, fmt.Errorf("%w: that of message %d is accepted", ErrNoProposal, m.Number)
 		case m.Number != number:
-			return nil, fmt.Errorf("%w: the latest is that of message %d, not of %d; look at it first", ErrNoProposal, m.Number, number)
+			return nil, fmt.Errorf("%w: the latest is that of message %d, not of %d; look at it first", ErrNoProposal,
+				m.Number, number)
 		default:
 			return p, nil
 		}

@@ -207,7 +207,8 @@ func TestFaultyProposalsAreCorrected(t *testing.T) {
 			s := sitDown(t, dbtest.SQLite(t), c.turn, proposing("Coffee is starred.", coffee))
 			files := fstest.MapFS{"config.toml": {Data: []byte("hunter2")}}
 			var err error
-			s.chat, err = ruleschat.New(ruleschat.Config{DB: s.db, Client: s.model, Options: []rulesfile.ParseOption{rulesfile.WithFiles(files)}})
+			s.chat, err = ruleschat.New(ruleschat.Config{DB: s.db, Client: s.model,
+				Options: []rulesfile.ParseOption{rulesfile.WithFiles(files)}})
 			require.NoError(t, err)
 			reply, err := s.say("star coffee", parsed(t, inUse))
 			require.NoError(t, err)
@@ -271,7 +272,8 @@ func TestAnAlteredProposalIsRefused(t *testing.T) {
 
 // A model that cannot be asked loses nothing that was said.
 func TestWhatWasSaidStaysWhenTheModelFails(t *testing.T) {
-	s := sitDown(t, dbtest.SQLite(t), llmtest.Fails(&llm.Error{Provider: "test", Reason: llm.ErrUnavailable}), llmtest.Says("Fine."))
+	s := sitDown(t, dbtest.SQLite(t), llmtest.Fails(&llm.Error{Provider: "test", Reason: llm.ErrUnavailable}),
+		llmtest.Says("Fine."))
 	f := parsed(t, inUse)
 	_, err := s.say("star coffee", f)
 	require.ErrorIs(t, err, llm.ErrUnavailable)
@@ -422,7 +424,8 @@ func TestAnAcceptanceThatWasCutOffGoesOn(t *testing.T) {
 		killed := errors.New("killed")
 		var written *rulesfile.File
 		err = s.write(func(ctx context.Context, tx queue.Tx) error {
-			written, err = s.chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.session, Number: 2, By: "ann", Rules: parsed(t, inUse)})
+			written, err = s.chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.session, Number: 2, By: "ann",
+				Rules: parsed(t, inUse)})
 			require.NoError(t, err)
 			return killed
 		})

@@ -100,7 +100,8 @@ func rulesText(f *rulesfile.File) string {
 		return text
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The file is long; these are its %d rules, in its order. To change one, write it anew.\n", len(f.Rules))
+	fmt.Fprintf(&b, "The file is long; these are its %d rules, in its order. To change one, write it anew.\n",
+		len(f.Rules))
 	for i := range f.Rules {
 		r := &f.Rules[i]
 		line := fmt.Sprintf("%q, priority %d: if %s then %s\n", r.Name, r.Priority, r.Condition.String(), r.Action)

@@ -13,7 +13,8 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-var errNothing = errors.New("the proposal changes nothing; give rules to add or replace, or names to remove, or answer without the tool")
+var errNothing = errors.New(
+	"the proposal changes nothing; give rules to add or replace, or names to remove, or answer without the tool")
 
 // apply returns the file with the proposal.
 func (c *Chat) apply(current *rulesfile.File, p *Proposal) (*rulesfile.File, error) {
@@ -62,19 +63,24 @@ func proposable(r *rules.Rule) error {
 func (c *Chat) labels(file *rulesfile.File, turn Turn) error {
 	there := func(label string) bool {
 		same := func(name string) bool { return strings.EqualFold(name, label) }
-		return slices.ContainsFunc(file.Labels, same) || postroom.CheckLabelName(label) != nil || // otherwise it is one of Gmail's own
+		// otherwise it is one of Gmail's own
+		return slices.ContainsFunc(file.Labels, same) || postroom.CheckLabelName(label) != nil ||
 			slices.ContainsFunc(turn.Labels, func(l postroom.Label) bool { return same(l.Name) || l.ID == label })
 	}
 	var faults []error
 	for i := range file.Rules {
 		r := &file.Rules[i]
-		if slices.ContainsFunc(turn.Rules.Rules, func(old rules.Rule) bool { return old.Name == r.Name && old.Version() == r.Version() }) {
+		if slices.ContainsFunc(turn.Rules.Rules, func(old rules.Rule) bool {
+			return old.Name == r.Name && old.Version() == r.Version()
+		}) {
 			continue
 		}
 		for _, a := range append([]rules.RuleAction{{Type: r.Action, Parameters: r.Parameters}}, r.Also...) {
 			for _, name := range c.cfg.Kinds.LabelParameters(a.Type) {
 				if label, ok := a.Parameters.Text(name); ok && !there(label) {
-					faults = append(faults, fmt.Errorf("rule %q: there is no label %q; name one of the mailbox, or list it below labels, so that it is created", r.Name, label))
+					faults = append(faults, fmt.Errorf(
+						"rule %q: there is no label %q; name one of the mailbox, or list it below labels, so that it is created",
+						r.Name, label))
 				}
 			}
 		}

@@ -31,8 +31,8 @@ const (
 type Turn struct {
 	SessionID string
 	Text      string // 1 to 4000 characters
-	// Rules is the file that the rules of the session's account were read from, or a file made of stored rules if there is none.
-	// Required.
+	// Rules is the file that the rules of the session's account were read from, or a file made of stored rules if there
+	// is none. Required.
 	Rules *rulesfile.File
 	// Labels are the labels of the account. Default nil: only those of the file.
 	Labels []postroom.Label
@@ -45,10 +45,10 @@ type Reply struct {
 	File *rulesfile.File
 }
 
-// Say stores the person's message, calls the model, and stores and returns its answer. A proposal that is still faulty after two
-// corrections is dropped, and the answer says so. If the model cannot be called, Say returns the client's error; the message
-// stays, and can be repeated. It returns [postroom.ErrNotFound] for an unknown session, and [ErrInvalidText] for a blank or too
-// long text.
+// Say stores the person's message, calls the model, and stores and returns its answer. A proposal that is still
+// faulty after two corrections is dropped, and the answer says so. If the model cannot be called, Say returns the
+// client's error; the message stays, and can be repeated. It returns [postroom.ErrNotFound] for an unknown session,
+// and [ErrInvalidText] for a blank or too long text.
 func (c *Chat) Say(ctx context.Context, turn Turn) (*Reply, error) {
 	give := "the client of a provider; package llmtest has some for tests"
 	if err := errors.Join(fields.Required("ruleschat: Config.Client", c.cfg.Client, give), turn.check()); err != nil {
@@ -94,8 +94,9 @@ func (c *Chat) ask(ctx context.Context, s Session, turn Turn, said []Message) (*
 	for range maxTries {
 		var err error
 		resp, err = c.cfg.Client.Complete(ctx, &llm.Request{
-			Messages: slices.Clone(conversation), Tools: []llm.Tool{proposeTool}, Temperature: c.cfg.Temperature, MaxOutputTokens: maxTokens,
-			AccountID: s.AccountID, About: s.ID, Purpose: "rules_chat",
+			Messages: slices.Clone(conversation), Tools: []llm.Tool{proposeTool}, Temperature: c.cfg.Temperature,
+			MaxOutputTokens: maxTokens,
+			AccountID:       s.AccountID, About: s.ID, Purpose: "rules_chat",
 		})
 		if err != nil {
 			return nil, err
@@ -109,7 +110,8 @@ func (c *Chat) ask(ctx context.Context, s Session, turn Turn, said []Message) (*
 		}
 		conversation = append(conversation, correction(resp, fault)...)
 	}
-	text := fmt.Sprintf("The model proposed nothing that could be used, in %d tries. What was wrong with the last:\n%s", maxTries, cut(fault.Error()))
+	text := fmt.Sprintf("The model proposed nothing that could be used, in %d tries. What was wrong with the last:\n%s",
+		maxTries, cut(fault.Error()))
 	return &Reply{Message: Message{SessionID: s.ID, Role: llm.RoleAssistant, Text: text, Model: resp.Model}}, nil
 }
 
@@ -161,7 +163,8 @@ func (c *Chat) test(current, file *rulesfile.File) error {
 	var faults []string
 	for _, result := range file.Test(file.Tests, c.cfg.Kinds) {
 		if !result.Passed() && !failed[result.Test.Name] {
-			faults = append(faults, fmt.Sprintf("the test %q of the person's file would fail: %s", result.Test.Name, strings.Join(result.Failures, "; ")))
+			faults = append(faults, fmt.Sprintf("the test %q of the person's file would fail: %s", result.Test.Name,
+				strings.Join(result.Failures, "; ")))
 		}
 	}
 	if len(faults) > 0 {
@@ -175,7 +178,8 @@ func correction(resp *llm.Response, fault error) []llm.Message {
 	text := "That cannot be used:\n" + cut(fault.Error())
 	if answerSize(resp) > maxAnswer {
 		// Text that was too long to read is too long to send back.
-		return []llm.Message{{Role: llm.RoleAssistant, Text: "(an answer that was too long)"}, {Role: llm.RoleUser, Text: text}}
+		return []llm.Message{{Role: llm.RoleAssistant, Text: "(an answer that was too long)"},
+			{Role: llm.RoleUser, Text: text}}
 	}
 	turn := []llm.Message{resp.Message()}
 	if len(resp.ToolCalls) == 0 {

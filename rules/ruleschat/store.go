@@ -48,7 +48,8 @@ type proposalJSON struct {
 }
 
 func (r *messageRow) value() (Message, error) {
-	m := Message{SessionID: r.SessionID, Number: r.Number, Role: llm.Role(r.Role), Text: r.Text, Model: r.Model, At: r.CreatedAt.Time}
+	m := Message{SessionID: r.SessionID, Number: r.Number, Role: llm.Role(r.Role), Text: r.Text, Model: r.Model,
+		At: r.CreatedAt.Time}
 	if r.Proposal == "" {
 		return m, nil
 	}
@@ -56,7 +57,8 @@ func (r *messageRow) value() (Message, error) {
 	if err := json.Unmarshal([]byte(r.Proposal), &p); err != nil {
 		return m, fmt.Errorf("the proposal of message %d was altered: %w", r.Number, err)
 	}
-	m.Proposal = &Proposal{Rules: p.Rules, Remove: p.Remove, AcceptedBy: r.AcceptedBy, AcceptedAt: r.AcceptedAt.Time, base: r.Base, result: r.Result}
+	m.Proposal = &Proposal{Rules: p.Rules, Remove: p.Remove, AcceptedBy: r.AcceptedBy, AcceptedAt: r.AcceptedAt.Time,
+		base: r.Base, result: r.Result}
 	return m, nil
 }
 
@@ -138,7 +140,8 @@ func (c *Chat) keep(ctx context.Context, m *Message) error {
 		}
 		m.At = dbtime.Truncate(queue.Now(tx))
 		_, err := tx.ExecContext(ctx, sqlInsertMessage,
-			m.SessionID, m.Number, string(m.Role), m.Text, dbvalue.Clean(m.Model), dbvalue.Clean(proposal), base, result, dbtime.Of(m.At))
+			m.SessionID, m.Number, string(m.Role), m.Text, dbvalue.Clean(m.Model), dbvalue.Clean(proposal), base, result,
+			dbtime.Of(m.At))
 		return failed("session "+m.SessionID, err)
 	})
 }

@@ -32,17 +32,23 @@ func (p *fileParser) checkRule(m *mapping, r *rules.Rule, places conditionPlaces
 		p.ruleFault(m, r, f, report)
 	}
 	if places == nil {
-		report(m.at, "the rule has no condition", "write condition: and what mail it is for, as {type: sender_domain, value: example.com}")
+		report(m.at, "the rule has no condition",
+			"write condition: and what mail it is for, as {type: sender_domain, value: example.com}")
 	} else {
 		for _, e := range r.Condition.Faults() {
 			report(places.find(e.Path), e.Text(), "")
 		}
 	}
+	if r.SafeMode == postroom.SafeDangerousOverride {
+		p.refuseForgeable(r.Condition, "", places, report)
+	}
 	p.warnLabelIDs(r.Condition, "", places)
+	p.noteTimes(r.Condition, "", false, places)
 	p.checkAction(m, r)
 	for i, also := range r.Also {
 		at := m.values[fmt.Sprintf("actions[%d]", i+1)]
-		part := &mapping{at: positionOf(at), values: map[string]ast.Node{"action": at, "parameters": at, "safe_mode": m.values["safe_mode"]}}
+		part := &mapping{at: positionOf(at), values: map[string]ast.Node{"action": at, "parameters": at,
+			"safe_mode": m.values["safe_mode"]}}
 		p.checkAction(part, &rules.Rule{Action: also.Type, Parameters: also.Parameters, SafeMode: r.SafeMode})
 	}
 	p.checkDuplicate(m, r)
@@ -61,7 +67,8 @@ func (p *fileParser) ruleFault(m *mapping, r *rules.Rule, f rules.Fault, report 
 	case "name":
 		report(m.at, f.Detail, "write name: and a short name")
 	case "action":
-		report(m.at, "the rule has no action", "write action: and one of "+strings.Join(actionNames(p.config.kinds.Types()), ", "))
+		report(m.at, "the rule has no action", "write action: and one of "+
+			strings.Join(actionNames(p.config.kinds.Types()), ", "))
 	case "parameters":
 		report(positionOf(m.values["action"]), f.Detail, f.Hint)
 	case "scope_ref":
@@ -75,7 +82,8 @@ func (p *fileParser) checkDuplicate(m *mapping, r *rules.Rule) {
 		return
 	}
 	if first, taken := p.names[r.Name]; taken {
-		p.problem(positionOf(n), fmt.Sprintf("rule %q is already defined on line %d", r.Name, first.line), "give each rule a name of its own")
+		p.problem(positionOf(n), fmt.Sprintf("rule %q is already defined on line %d", r.Name, first.line),
+			"give each rule a name of its own")
 		return
 	}
 	p.names[r.Name] = positionOf(n)
@@ -92,12 +100,15 @@ func (p *fileParser) checkAction(m *mapping, r *rules.Rule) {
 	}
 	p.checkTimes(m, r, kind)
 	if why, refused := p.config.refused[r.Action]; refused {
-		p.warning(positionOf(m.values["action"]), fmt.Sprintf("action %s is refused here, and each decision of the rule fails", r.Action), why)
+		p.warning(positionOf(m.values["action"]),
+			fmt.Sprintf("action %s is refused here, and each decision of the rule fails", r.Action), why)
 	}
 	p.warnParameters(m, r, kind)
 	p.warnLabels(m, r)
 	if kind.Danger == postroom.Dangerous && r.SafeMode == postroom.SafeAlwaysSafe {
-		p.warning(positionOf(m.values["safe_mode"]), fmt.Sprintf("always_safe does not release the dangerous action %s, which waits for approval", r.Action), "write dangerous_override if it shall happen without a person")
+		p.warning(positionOf(m.values["safe_mode"]),
+			fmt.Sprintf("always_safe does not release the dangerous action %s, which waits for approval", r.Action),
+			"write dangerous_override if it shall happen without a person")
 	}
 }
 
@@ -120,13 +131,14 @@ func (p *fileParser) checkTimes(m *mapping, r *rules.Rule, kind postroom.Kind) {
 func (p *fileParser) warnParameters(m *mapping, r *rules.Rule, kind postroom.Kind) {
 	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
 		if !slices.ContainsFunc(kind.Parameters, func(known postroom.Parameter) bool { return known.Name == name }) {
-			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("action %s has no parameter %s", r.Action, strconv.Quote(name)), "")
+			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("action %s has no parameter %s", r.Action,
+				strconv.Quote(name)), "")
 		}
 	}
 }
 
-// warnLabels warns of labels that would be created although no list has them, because a misspelled name creates one. A label that
-// Gmail does not create is an error.
+// warnLabels warns of labels that would be created although no list has them, because a misspelled name creates one.
+// A label that Gmail does not create is an error.
 func (p *fileParser) warnLabels(m *mapping, r *rules.Rule) {
 	for _, name := range p.config.kinds.LabelParameters(r.Action) {
 		label, ok := r.Parameters.Text(name)
@@ -136,7 +148,9 @@ func (p *fileParser) warnLabels(m *mapping, r *rules.Rule) {
 		if err := postroom.CheckLabelName(label); err != nil {
 			p.problem(positionOf(m.values["parameters"]), err.Error(), "")
 		} else {
-			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("label %q is not listed under labels, and is created where a mailbox does not have it", label), p.labelHint(label))
+			p.warning(positionOf(m.values["parameters"]),
+				fmt.Sprintf("label %q is not listed under labels, and is created where a mailbox does not have it", label),
+				p.labelHint(label))
 		}
 	}
 }
@@ -153,12 +167,45 @@ func (p *fileParser) warnLabelIDs(c rules.Condition, path string, places conditi
 	if c.Type == rules.LabelPresent {
 		for part, value := range labelsOf(&c) {
 			if !lists.ContainsFold(p.file.Labels, value) && !rules.IsSystemLabel(value) && !rules.IsLabelID(value) {
-				p.warning(places.find(rules.JoinPath(path, part)), fmt.Sprintf("%q is no label id that Gmail gives, and not listed under labels", value), "list the label's name there, or write its id")
+				p.warning(places.find(rules.JoinPath(path, part)),
+					fmt.Sprintf("%q is no label id that Gmail gives, and not listed under labels", value),
+					"list the label's name there, or write its id")
 			}
 		}
 	}
 	for i, child := range c.Children {
 		p.warnLabelIDs(child, rules.JoinPath(path, fmt.Sprintf("children[%d]", i)), places)
+	}
+}
+
+// refuseForgeable refuses patterns on fields that name the sender, in rules with an override. That the sender is
+// authenticated does not help: the name beside an authenticated address is free.
+func (p *fileParser) refuseForgeable(c rules.Condition, path string, places conditionPlaces,
+	report func(position, string, string)) {
+	forgeable := []string{"From", "Sender", "Reply-To"}
+	if c.Type == rules.HeaderMatch && lists.ContainsFold(forgeable, strings.TrimSpace(c.Header)) {
+		report(places.find(rules.JoinPath(path, "type")),
+			fmt.Sprintf("everybody can write into %s what the pattern matches, and the rule acts without a person", c.Header),
+			"write sender_domain or sender_email, which compare the address")
+	}
+	for i, child := range c.Children {
+		p.refuseForgeable(child, rules.JoinPath(path, fmt.Sprintf("children[%d]", i)), places, report)
+	}
+}
+
+// noteTimes says which conditions are decided once though time changes them.
+func (p *fileParser) noteTimes(c rules.Condition, path string, negated bool, places conditionPlaces) {
+	at := func() position { return places.find(rules.JoinPath(path, "type")) }
+	switch {
+	case c.Type == rules.NewerThan, c.Type == rules.Now:
+		p.note(at(), fmt.Sprintf("%s is decided when the message arrives, and not again later", c.Type), "")
+	case c.Type == rules.OlderThan && negated:
+		p.note(at(), "not older_than is decided when the message arrives, and not again later", "")
+	case c.Type == rules.OlderThan:
+		p.note(at(), "messages are asked about again when they are older than "+c.Value, "")
+	}
+	for i, child := range c.Children {
+		p.noteTimes(child, rules.JoinPath(path, fmt.Sprintf("children[%d]", i)), negated != (c.Op == rules.Not), places)
 	}
 }
 

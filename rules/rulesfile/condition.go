@@ -117,7 +117,8 @@ func (p *fileParser) valuesFrom(n ast.Node) []string {
 		return nil
 	}
 	if !fs.ValidPath(name) {
-		p.problem(positionOf(n), fmt.Sprintf("%q is no file below the one of the rules", name), "write a relative path without dots, as in senders.txt")
+		p.problem(positionOf(n), fmt.Sprintf("%q is no file below the one of the rules", name),
+			"write a relative path without dots, as in senders.txt")
 		return nil
 	}
 	data, err := readBounded(p.config.files, name)

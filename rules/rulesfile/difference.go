@@ -10,14 +10,25 @@ import (
 // A Difference is a rule that two lists of rules do not have alike.
 type Difference struct {
 	Name string // in the second list, if it is there
-	// Before and After are the rule in the form of a file, and empty if it is missing. They also have what files lack: why a rule
-	// is disabled.
+	// Before and After are the rule in the form of a file, and empty if it is missing. They also have what files lack:
+	// why a rule is disabled.
 	Before, After string
 }
 
-// Differences returns the differences between two lists of rules, such as those of two versions: first the rules that are gone or
-// changed, in the order of the first list, then the new ones, in the order of the second. Rules correspond by id, or else by
-// name.
+// Kind is what has become of the rule: "added", "removed" or "changed".
+func (d *Difference) Kind() string {
+	switch {
+	case d.Before == "":
+		return "added"
+	case d.After == "":
+		return "removed"
+	}
+	return "changed"
+}
+
+// Differences returns the differences between two lists of rules, such as those of two versions: first the rules that
+// are gone or changed, in the order of the first list, then the new ones, in the order of the second. Rules
+// correspond by id, or else by name.
 func Differences(before, after []rules.Rule) []Difference {
 	var list []Difference
 	taken := make([]bool, len(after))

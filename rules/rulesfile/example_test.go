@@ -41,14 +41,14 @@ func ExampleFileError() {
 	_, err := rulesfile.Parse("rules.yaml", strings.NewReader(`
 rules:
   - name: Newsletters
-    condition: {type: subject_regex, value: '(news'}
+    condition: {type: subject_contain, value: news}
     action: archiv
 `))
 	fmt.Println(err)
 	// Output:
-	// rules.yaml:4:45: bad regular expression: missing closing ): `(news`; the syntax is Go's (RE2); a backslash before a character takes it literally
-	//    4 |     condition: {type: subject_regex, value: '(news'}
-	//      |                                             ^
+	// rules.yaml:4:23: unknown condition type: "subject_contain"; did you mean subject_contains?
+	//    4 |     condition: {type: subject_contain, value: news}
+	//      |                       ^
 	//
 	// rules.yaml:5:13: unknown action "archiv"; did you mean archive?
 	//    5 |     action: archiv

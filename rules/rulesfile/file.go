@@ -30,6 +30,8 @@ type File struct {
 	Tests []Test
 	// Warnings are probably mistakes, but not errors.
 	Warnings []Problem
+	// Notes say what people may not expect of what is right.
+	Notes []Problem
 }
 
 // MaxFileSize is far beyond what a person writes.
@@ -51,21 +53,22 @@ func WithKinds(kinds *postroom.Kinds) ParseOption {
 	return ParseOption{func(c *parseConfig) { c.kinds = kinds }}
 }
 
-// WithRefused warns of rules with actions that are refused where the rules are used, though they are carried out elsewhere, with the reason and
-// what to do: what such a rule decides fails.
+// WithRefused warns of rules with actions that are refused where the rules are used, though they are carried out
+// elsewhere, with the reason and what to do: what such a rule decides fails.
 func WithRefused(why map[postroom.ActionType]string) ParseOption {
 	why = maps.Clone(why)
 	return ParseOption{func(c *parseConfig) { c.refused = why }}
 }
 
-// WithFiles names the directory of the files that values_from names. Without it there are none; [ParseFile] takes the directory
-// of the rules file.
+// WithFiles names the directory of the files that values_from names. Without it there are none; [ParseFile] takes the
+// directory of the rules file.
 func WithFiles(files fs.FS) ParseOption {
 	return ParseOption{func(c *parseConfig) { c.files = files }}
 }
 
-// WithNow makes a fault of what is wrong at this time only, such as a snooze until a time that has passed: it is for rules that are being
-// written. Without it that is a warning, at the present time, since a file that was right stays so.
+// WithNow makes a fault of what is wrong at this time only, such as a snooze until a time that has passed: it is for
+// rules that are being written. Without it that is a warning, at the present time, since a file that was right stays
+// so.
 func WithNow(now time.Time) ParseOption {
 	return ParseOption{func(c *parseConfig) { c.now = now }}
 }
@@ -80,8 +83,8 @@ func ParseFile(path string, options ...ParseOption) (*File, error) {
 	return Parse(path, f, append([]ParseOption{WithFiles(os.DirFS(filepath.Dir(path)))}, options...)...)
 }
 
-// Parse parses a rules file; the name is for error messages. A faulty file is a [*FileError] with every problem, each with its
-// line and column; other errors are those of r.
+// Parse parses a rules file; the name is for error messages. A faulty file is a [*FileError] with every problem, each
+// with its line and column; other errors are those of r.
 func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if err := fields.Required("rules: Parse: r", r, "the text of the file"); err != nil {
 		return nil, err
@@ -93,7 +96,7 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if root := p.root(); root != nil {
 		p.document(root)
 	}
-	p.file.Warnings = inOrder(p.warnings)
+	p.file.Warnings, p.file.Notes = inOrder(p.warnings), inOrder(p.notes)
 	if err := p.err(); err != nil {
 		return nil, err
 	}
@@ -115,12 +118,14 @@ func newFileParser(name string, r io.Reader, options []ParseOption) (*fileParser
 	if err != nil {
 		return nil, err
 	}
-	return &fileParser{source: s, config: config, file: &File{Name: name, Source: string(data), Rules: []rules.Rule{}}, names: map[string]position{}}, nil
+	return &fileParser{source: s, config: config, file: &File{Name: name, Source: string(data), Rules: []rules.Rule{}},
+		names: map[string]position{}}, nil
 }
 
 func sourceOf(name string, data []byte) (*source, error) {
 	if len(data) > MaxFileSize {
-		tooLarge := Problem{File: name, Message: fmt.Sprintf("the file is larger than %d bytes", MaxFileSize), Hint: "split it"}
+		tooLarge := Problem{File: name, Message: fmt.Sprintf("the file is larger than %d bytes", MaxFileSize),
+			Hint: "split it"}
 		return nil, &FileError{Name: name, Problems: []Problem{tooLarge}}
 	}
 	text := strings.TrimPrefix(string(data), "\uFEFF")
@@ -136,8 +141,25 @@ func (f *File) ResolveLabels(id func(name string) (id string, ok bool)) {
 	}
 }
 
-// NeededLabels returns the names of the labels that the host creates in mailboxes without them: those of [File.Labels], and those
-// that actions of the rules name.
+// For returns the file as it is for one mailbox: without the rules whose scope is another account, and with the
+// account's id where a scope_ref has its address.
+func (f *File) For(accountID, address string) *File {
+	own := *f
+	own.Rules = make([]rules.Rule, 0, len(f.Rules))
+	for _, r := range f.Rules {
+		if r.Scope == rules.ScopeAccount {
+			if r.ScopeRef != accountID && !strings.EqualFold(strings.TrimSpace(r.ScopeRef), address) {
+				continue
+			}
+			r.ScopeRef = accountID
+		}
+		own.Rules = append(own.Rules, r)
+	}
+	return &own
+}
+
+// NeededLabels returns the names of the labels that the host creates in mailboxes without them: those of
+// [File.Labels], and those that actions of the rules name.
 func (f *File) NeededLabels(kinds *postroom.Kinds) []string {
 	names := slices.Clone(f.Labels)
 	for i := range f.Rules {

@@ -19,7 +19,8 @@ import (
 // supported is what the host of these tests can execute.
 var supported = rulesfile.WithKinds(func() *postroom.Kinds {
 	kinds, err := postroom.NewKinds(postroom.KindsConfig{Without: []postroom.ActionType{
-		postroom.MarkRead, postroom.MarkUnread, postroom.RemoveLabel, postroom.Restore, postroom.Snooze, postroom.Trash, postroom.Unstar,
+		postroom.MarkRead, postroom.MarkUnread, postroom.RemoveLabel, postroom.Restore, postroom.Snooze, postroom.Trash,
+		postroom.Unstar,
 	}})
 	if err != nil {
 		panic(err)
@@ -68,6 +69,33 @@ func TestWarningsPointAtWhatIsProbablyNotMeant(t *testing.T) {
 	}
 }
 
+func TestNotesSayWhatIsDecidedOnce(t *testing.T) {
+	const text = `rules:
+  - name: ages
+    condition:
+      op: or
+      children:
+        - {type: newer_than, value: 2d}
+        - {type: now, part: weekday, value: "1"}
+        - {op: not, children: [{type: older_than, value: 3d}]}
+        - {type: older_than, value: 4d}
+    action: archive
+`
+	file, err := rulesfile.Parse("rules.yaml", strings.NewReader(text))
+	require.NoError(t, err)
+	require.Empty(t, file.Warnings)
+	notes := make([]string, len(file.Notes))
+	for i, n := range file.Notes {
+		notes[i] = fmt.Sprintf("%d: %s", n.Line, n.Message)
+	}
+	require.Equal(t, []string{
+		"6: newer_than is decided when the message arrives, and not again later",
+		"7: now is decided when the message arrives, and not again later",
+		"8: not older_than is decided when the message arrives, and not again later",
+		"9: messages are asked about again when they are older than 4d",
+	}, notes)
+}
+
 const whole = `
 labels: [Receipts, "Work/2026"]
 rules:
@@ -111,7 +139,8 @@ func TestParseReadsAllThatARuleCanSay(t *testing.T) {
 	said.Priority, said.Position = -5, 1
 	said.SafeMode = postroom.SafeAlwaysSafe
 
-	needed := rules.NewRule("only what is needed", rulestest.Predicate(rules.HasAttachment, ""), postroom.Archive, postroom.Parameters{})
+	needed := rules.NewRule("only what is needed", rulestest.Predicate(rules.HasAttachment, ""), postroom.Archive,
+		postroom.Parameters{})
 	needed.Position = 2
 	require.Equal(t, []rules.Rule{said, needed}, file.Rules)
 }
@@ -162,7 +191,9 @@ func TestParseBoundsTheFile(t *testing.T) {
 		_, err := rulesfile.Parse(name, strings.NewReader(text))
 		require.ErrorContains(t, err, "nested too deeply", name)
 	}
-	_, err = rulesfile.Parse("r.yaml", strings.NewReader("rules:\n"+strings.Repeat("  - {name: a, condition: {type: subject_regex, value: '^\\['}, action: archive}\n", 200)))
+	_, err = rulesfile.Parse("r.yaml",
+		strings.NewReader("rules:\n"+strings.Repeat(
+			"  - {name: a, condition: {type: subject_regex, value: '^\\['}, action: archive}\n", 200)))
 	require.NotContains(t, err.Error(), "nested too deeply", "brackets in quotes are text")
 }
 
@@ -182,7 +213,8 @@ rules:
 	require.NoError(t, err)
 	before := file.Rules[0].Condition
 	file.ResolveLabels(func(name string) (string, bool) { return "Label_7", strings.EqualFold(name, "Receipts") })
-	require.Equal(t, rules.AnyOf(rulestest.OnLabel("Label_7"), rulestest.OnLabel("INBOX"), rulestest.Predicate(rules.SubjectContains, "receipts")), file.Rules[0].Condition)
+	require.Equal(t, rules.AnyOf(rulestest.OnLabel("Label_7"), rulestest.OnLabel("INBOX"),
+		rulestest.Predicate(rules.SubjectContains, "receipts")), file.Rules[0].Condition)
 	require.Equal(t, "receipts", before.Children[0].Value, "a condition that was taken before stays as it was")
 }
 
@@ -237,7 +269,8 @@ func TestAFileNamesOnlyWhatIsCarriedOut(t *testing.T) {
 
 	escalate, _ := postroom.StandardKind(postroom.Escalate)
 	escalate.Job = "escalate.pager"
-	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{escalate}, Without: []postroom.ActionType{postroom.Trash}})
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{escalate},
+		Without: []postroom.ActionType{postroom.Trash}})
 	require.NoError(t, err)
 	require.NoError(t, parse(postroom.Escalate, rulesfile.WithKinds(kinds)))
 	require.ErrorContains(t, parse(postroom.Trash, rulesfile.WithKinds(kinds)), "action trash is not carried out here")

@@ -9,12 +9,12 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/lists"
 )
 
-// Format returns the canonical form of a rules file, or of a file with tests: keys in their usual order, two spaces for each
-// level, on one line what fits, quotes only where needed, a blank line between rules. Comments stay before, behind or below the
-// same entry. Formatting is idempotent.
+// Format returns the canonical form of a rules file, or of a file with tests: keys in their usual order, two spaces
+// for each level, on one line what fits, quotes only where needed, a blank line between rules. Comments stay before,
+// behind or below the same entry. Formatting is idempotent.
 //
-// The file must be YAML without anchors, aliases and tags; its content is not checked and does not change. The name is for error
-// messages. A fault is a [*FileError].
+// The file must be YAML without anchors, aliases and tags; its content is not checked and does not change. The name
+// is for error messages. A fault is a [*FileError].
 func Format(name string, data []byte) ([]byte, error) {
 	s, err := sourceOf(name, data)
 	if err != nil {
@@ -32,8 +32,8 @@ func Format(name string, data []byte) ([]byte, error) {
 	return out, s.verify(tree, comments, out)
 }
 
-// verify returns an error unless the formatted text has the content of the tree, with the same comments. Even a bug of the YAML
-// parser must not cost a user a rule.
+// verify returns an error unless the formatted text has the content of the tree, with the same comments. Even a bug
+// of the YAML parser must not cost a user a rule.
 func (s *source) verify(tree *docNode, comments []docComment, out []byte) error {
 	again, err := sourceOf(s.name, out)
 	if err != nil {
@@ -58,8 +58,8 @@ var (
 	errFormatComments = errors.New("the formatted text would not hold all comments; the file stays as it is")
 )
 
-// takePreamble removes and returns the comments at the beginning of the file that a blank line separates from the rest: they are
-// about the whole file.
+// takePreamble removes and returns the comments at the beginning of the file that a blank line separates from the
+// rest: they are about the whole file.
 func (n *docNode) takePreamble() []docComment {
 	if len(n.entries) == 0 {
 		return nil
@@ -179,7 +179,8 @@ func (s *source) addEntry(tree *docNode, e *docEntry, value ast.Node) {
 
 // equal reports whether two trees say the same, comments and style aside.
 func (n *docNode) equal(other *docNode) bool {
-	return n.kind == other.kind && n.text == other.text && slices.EqualFunc(n.entries, other.entries, func(a, b *docEntry) bool {
-		return a.key == b.key && a.value.equal(b.value)
-	})
+	return n.kind == other.kind && n.text == other.text && slices.EqualFunc(n.entries, other.entries,
+		func(a, b *docEntry) bool {
+			return a.key == b.key && a.value.equal(b.value)
+		})
 }

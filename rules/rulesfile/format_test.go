@@ -120,7 +120,9 @@ func anyYAMLText() *rapid.Generator[string] {
 		"a", "B", "1", "0", "-", "#", ":", " ", "'", `"`, `\`, ",", "[", "]", "{", "}", "?", "*", "&", "!", "|", ">", "%", "@", "`", "~", "=", "<", ".", "_",
 		"\n", "\t", "\u00a0", "\u202e", "\u2028", "\ufeff", "日", "😀", "null", "no", "1e3", "2026-01-31", "...", "---",
 	}
-	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 12), func(list []string) string { return strings.Join(list, "") })
+	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 12), func(list []string) string {
+		return strings.Join(list, "")
+	})
 }
 
 // Whatever a rule says, its file says.
@@ -128,7 +130,9 @@ func TestMarshalledRulesAreReadAsTheyWere(t *testing.T) {
 	text := anyYAMLText()
 	something := text.Filter(func(s string) bool { return strings.TrimSpace(s) != "" })
 	rapid.Check(t, func(t *rapid.T) {
-		condition := rules.AnyOf(rulestest.AnyCondition(3).Draw(t, "condition"), rulestest.Predicate(rules.Subject, something.Draw(t, "subject")), rules.Condition{Type: rules.Body, Values: []string{something.Draw(t, "one"), something.Draw(t, "other")}})
+		condition := rules.AnyOf(rulestest.AnyCondition(3).Draw(t, "condition"),
+			rulestest.Predicate(rules.Subject, something.Draw(t, "subject")),
+			rules.Condition{Type: rules.Body, Values: []string{something.Draw(t, "one"), something.Draw(t, "other")}})
 		name := strings.NewReplacer("\n", "", "\t", "").Replace(something.Draw(t, "name"))
 		rule := rules.NewRule(name+".", condition, postroom.Trash, postroom.Parameters{
 			something.Draw(t, "key"): text.Draw(t, "parameter"),
@@ -139,8 +143,10 @@ func TestMarshalledRulesAreReadAsTheyWere(t *testing.T) {
 		rule.Priority = rapid.IntRange(-5, 200).Draw(t, "priority")
 		if rapid.Bool().Draw(t, "more") {
 			rule.Also = []rules.RuleAction{{Type: postroom.Star, Parameters: postroom.Parameters{}}}
-			rule.Schedule = rules.Schedule{From: "2026-01-31", Times: []string{"22:00-06:00"}, Weekdays: []string{"mon"}, Zone: "Europe/Berlin"}
-			rule.Scope, rule.ScopeRef, rule.Authentication, rule.SafeMode = rules.ScopeDomain, "a.example", rules.AuthenticationRequired, postroom.SafeAlwaysSafe
+			rule.Schedule = rules.Schedule{From: "2026-01-31", Times: []string{"22:00-06:00"}, Weekdays: []string{"mon"},
+				Zone: "Europe/Berlin"}
+			rule.Scope, rule.ScopeRef, rule.Authentication, rule.SafeMode = rules.ScopeDomain, "a.example",
+				rules.AuthenticationRequired, postroom.SafeAlwaysSafe
 		}
 		want := &rulesfile.File{Labels: []string{"One", "no", "1_0"}, Rules: []rules.Rule{rule}}
 		out := string(rulesfile.Marshal(want))

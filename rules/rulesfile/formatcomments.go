@@ -110,7 +110,8 @@ func (e *docEntry) addTail(c docComment) {
 	e.addHead([]docComment{c})
 }
 
-// openFlow returns the innermost list or mapping in brackets that is open at a place, the entry being the last one before it.
+// openFlow returns the innermost list or mapping in brackets that is open at a place, the entry being the last one
+// before it.
 func openFlow(e *docEntry, at position) *docNode {
 	if e == nil {
 		return nil

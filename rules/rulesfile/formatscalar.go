@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// textLines spreads a text over lines: one that has several, and a description that is too long for one. The list is nil where the
-// text stays on one line.
+// textLines spreads a text over lines: one that has several, and a description that is too long for one. The list is
+// nil where the text stays on one line.
 func textLines(key, text string, indent int) (style string, list []string) {
 	list = strings.Split(text, "\n")
 	if len(list) > 1 {
@@ -18,7 +18,8 @@ func textLines(key, text string, indent int) (style string, list []string) {
 		return "|-", list
 	}
 	room := max(formatWidth-indent, formatWidth/2)
-	if key != "description" || utf8.RuneCountInString(text)+len(key)+2 <= room || notInBlock(text) || strings.Contains(text, "  ") || text[0] == ' ' {
+	if key != "description" || utf8.RuneCountInString(text)+len(key)+2 <= room || notInBlock(text) ||
+		strings.Contains(text, "  ") || text[0] == ' ' {
 		return "", nil
 	}
 	return ">-", wrapped(strings.Split(text, " "), room)

@@ -40,8 +40,8 @@ func (s *shape) rank(key string) int {
 	return len(s.keys)
 }
 
-// hoist moves comments that would have no line of their own: those alone within brackets, and those before the first entry of a
-// collection that begins on the line of the entry.
+// hoist moves comments that would have no line of their own: those alone within brackets, and those before the first
+// entry of a collection that begins on the line of the entry.
 func (e *docEntry) hoist() {
 	v := e.value
 	if len(v.entries) == 0 {
@@ -165,6 +165,8 @@ func (n *docNode) oneLine(within bool) string {
 			return yamlscalar.Format(e.key, true) + ": " + e.value.oneLine(true)
 		}), ", ") + "}"
 	default:
-		return "[" + strings.Join(lists.Texts(n.entries, func(e *docEntry) string { return e.value.oneLine(true) }), ", ") + "]"
+		return "[" + strings.Join(lists.Texts(n.entries, func(e *docEntry) string {
+			return e.value.oneLine(true)
+		}), ", ") + "]"
 	}
 }

@@ -33,7 +33,8 @@ func allKinds(t *testing.T) *postroom.Kinds {
 		},
 	}, {
 		Type: "fax", Summary: "fax the message", Handler: handler,
-		Parameters: []postroom.Parameter{{Name: "number", Type: postroom.TextParameter, Summary: "with the country"}, {Name: "cover", Type: postroom.TextParameter}},
+		Parameters: []postroom.Parameter{{Name: "number", Type: postroom.TextParameter, Summary: "with the country"},
+			{Name: "cover", Type: postroom.TextParameter}},
 		Check: func(p postroom.Parameters, _ time.Time) error {
 			if number, _ := p.Text("number"); !strings.HasPrefix(number, "+") {
 				return errors.New("it needs a number with a country")
@@ -41,7 +42,8 @@ func allKinds(t *testing.T) *postroom.Kinds {
 			return nil
 		},
 	}}
-	for _, name := range []postroom.ActionType{postroom.AddNote, postroom.AutoReply, postroom.CreateTask, postroom.Escalate, postroom.Forward} {
+	for _, name := range []postroom.ActionType{postroom.AddNote, postroom.AutoReply, postroom.CreateTask,
+		postroom.Escalate, postroom.Forward} {
 		kind, ok := postroom.StandardKind(name)
 		require.True(t, ok)
 		if kind.Danger != postroom.Dangerous {
@@ -80,7 +82,8 @@ func TestTheAdviceForParametersIsValid(t *testing.T) {
 		require.Empty(t, parsed.Warnings, "%s", advice)
 		advised++
 	}
-	require.Equal(t, 9, advised, "apply_label, move, remove_label, snooze, add_note, auto_reply, create_task, forward, print")
+	require.Equal(t, 9, advised,
+		"apply_label, move, remove_label, snooze, add_note, auto_reply, create_task, forward, print")
 }
 
 func TestEachFaultOfParametersIsReportedOnce(t *testing.T) {
@@ -106,7 +109,8 @@ func TestEachFaultOfParametersIsReportedOnce(t *testing.T) {
 		"all that is needed, wrongly": {"action: snooze\n    parameters: {amount: 3, units: weeks}", `5:17: action snooze needs as the parameter "units" one of minutes, hours, days, not "weeks"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := rulesfile.Parse("r.yaml", strings.NewReader("rules:\n  - name: r\n    condition: {type: has_attachment}\n    "+test.action+"\n"))
+			_, err := rulesfile.Parse("r.yaml",
+				strings.NewReader("rules:\n  - name: r\n    condition: {type: has_attachment}\n    "+test.action+"\n"))
 			var faulty *rulesfile.FileError
 			require.ErrorAs(t, err, &faulty)
 			require.Len(t, faulty.Problems, 1, "%v", err)

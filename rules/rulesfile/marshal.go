@@ -12,9 +12,9 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/yamlscalar"
 )
 
-// Marshal returns the text of a rules file with the labels and the rules of f, in its canonical form: [Parse] returns the same.
-// The rules must be valid. Fields that files lack are omitted: ids, accounts, times, and why a rule is disabled. The priority and
-// the scope of each rule are written if they are not the default.
+// Marshal returns the text of a rules file with the labels and the rules of f, in its canonical form: [Parse] returns
+// the same. The rules must be valid. Fields that files lack are omitted: ids, accounts, times, and why a rule is
+// disabled. The priority and the scope of each rule are written if they are not the default.
 func Marshal(f *File) []byte { return marshal(f, nil) }
 
 // marshal writes notes above the rules, by their places in the file.

@@ -6,8 +6,8 @@ import "strings"
 // and its stack with the depth.
 const maxNesting = 100
 
-// deepLine returns the number of the first line that is nested too deeply; 0 if there is none. Brackets within quotes do not
-// count.
+// deepLine returns the number of the first line that is nested too deeply; 0 if there is none. Brackets within quotes
+// do not count.
 func deepLine(lines []string) int {
 	depth := 0
 	for i, line := range lines {

@@ -58,7 +58,8 @@ func (s *source) mapping(n ast.Node, what string, allowed []string) *mapping {
 			continue
 		}
 		if allowed != nil && !slices.Contains(allowed, key) {
-			s.problem(positionOf(pair.Key), fmt.Sprintf("unknown key %q in %s", key, what), suggest.Instead(key, allowed, "the keys are"))
+			s.problem(positionOf(pair.Key), fmt.Sprintf("unknown key %q in %s", key, what),
+				suggest.Instead(key, allowed, "the keys are"))
 			// Reading on as if the nearest key had been written keeps one slip from causing a second complaint.
 			key = suggest.Nearest(key, allowed)
 		}

@@ -45,6 +45,7 @@ func (p *fileParser) document(root ast.Node) {
 	for _, entry := range p.list(n, "rules") {
 		p.rule(entry)
 	}
+	p.warnForestalled()
 }
 
 // matching reads whether rules stop the ones after them unless they say otherwise.
@@ -54,7 +55,8 @@ func (p *fileParser) matching(n ast.Node) {
 	case text == "all":
 		p.matchAll = true
 	case ok && text != "first":
-		p.problem(positionOf(n), fmt.Sprintf("unknown matching %q", text), "write first, so that the first rule that matches decides, or all")
+		p.problem(positionOf(n), fmt.Sprintf("unknown matching %q", text),
+			"write first, so that the first rule that matches decides, or all")
 	}
 }
 
@@ -67,7 +69,8 @@ func (p *fileParser) labels(n ast.Node) {
 		case refused != nil && !rules.IsSystemLabel(name):
 			p.problem(positionOf(entry), refused.Error(), "")
 		case lists.ContainsFold(p.file.Labels, name):
-			p.problem(positionOf(entry), fmt.Sprintf("label %q is listed twice", name), "Gmail does not tell upper from lower case; remove one")
+			p.problem(positionOf(entry), fmt.Sprintf("label %q is listed twice", name),
+				"Gmail does not tell upper from lower case; remove one")
 		default:
 			p.file.Labels = append(p.file.Labels, name)
 		}
@@ -75,7 +78,8 @@ func (p *fileParser) labels(n ast.Node) {
 }
 
 var ruleKeys = []string{
-	"name", "description", "enabled", "scope", "scope_ref", "priority", "condition", "action", "parameters", "actions", "safe_mode",
+	"name", "description", "enabled", "scope", "scope_ref", "priority", "condition", "action", "parameters",
+	"actions", "safe_mode",
 	"stop", "schedule", "authentication",
 }
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Problem is one fault or one warning of a rules file.
+// A Problem is one fault, one warning or one note about a rules file.
 type Problem struct {
 	File   string
 	Line   int // from 1; 0 when it is about the whole file
@@ -72,12 +72,13 @@ func (e *FileError) Error() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// A source is the text of a file, with its problems and warnings.
+// A source is the text of a file, with its problems, warnings and notes.
 type source struct {
 	name     string
 	lines    []string
 	problems []Problem
 	warnings []Problem
+	notes    []Problem
 }
 
 func (s *source) problem(at position, message, hint string) {
@@ -86,6 +87,10 @@ func (s *source) problem(at position, message, hint string) {
 
 func (s *source) warning(at position, message, hint string) {
 	s.warnings = append(s.warnings, s.at(at, message, hint))
+}
+
+func (s *source) note(at position, message, hint string) {
+	s.notes = append(s.notes, s.at(at, message, hint))
 }
 
 // maxShown keeps a message readable that is about a very long line.

@@ -20,7 +20,7 @@ func TestRefusedActionsAreWarnedOf(t *testing.T) {
     condition: {type: unread}
     actions: [{action: star}, {action: delete}]
   - name: Old
-    condition: {type: unread}
+    condition: {type: has_attachment}
     action: trash
 `
 	refused := rulesfile.WithRefused(map[postroom.ActionType]string{postroom.Delete: "write trash"})
@@ -29,7 +29,9 @@ func TestRefusedActionsAreWarnedOf(t *testing.T) {
 	require.Len(t, file.Rules, 3)
 	require.Len(t, file.Warnings, 2)
 	for i, place := range []string{"r.yaml:4:13: ", "r.yaml:7:31: "} {
-		require.True(t, strings.HasPrefix(file.Warnings[i].String(), place+"action delete is refused here, and each decision of the rule fails; write trash\n"), file.Warnings[i].String())
+		require.True(t, strings.HasPrefix(file.Warnings[i].String(),
+			place+"action delete is refused here, and each decision of the rule fails; write trash\n"),
+			file.Warnings[i].String())
 	}
 	file, err = rulesfile.Parse("r.yaml", strings.NewReader(text))
 	require.NoError(t, err)

@@ -20,10 +20,10 @@ type Revision struct {
 	Labels []string
 }
 
-// Revise returns the file with the change, in the canonical form of [Format]. Unchanged parts stay, comments included. The
-// comments of a removed rule are removed with it, and those within a replaced rule move above it. The file is parsed again with
-// the options, which must be those that f was parsed with. A name in Remove that no rule of the file has, and an invalid result,
-// are errors; a fault of the file is a [*FileError].
+// Revise returns the file with the change, in the canonical form of [Format]. Unchanged parts stay, comments
+// included. The comments of a removed rule are removed with it, and those within a replaced rule move above it. The
+// file is parsed again with the options, which must be those that f was parsed with. A name in Remove that no rule of
+// the file has, and an invalid result, are errors; a fault of the file is a [*FileError].
 func (f *File) Revise(change Revision, options ...ParseOption) (*File, error) {
 	if err := fields.Required("rules: Revise: f", f, "a file that was read by Parse"); err != nil {
 		return nil, err

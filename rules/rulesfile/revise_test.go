@@ -47,13 +47,15 @@ func parsed(t require.TestingT, text string) *rulesfile.File {
 }
 
 func labelRule(name, label string) rules.Rule {
-	return rules.NewRule(name, rules.Condition{Type: rules.SubjectContains, Value: strings.ToLower(name)}, postroom.ApplyLabel,
+	return rules.NewRule(name, rules.Condition{Type: rules.SubjectContains, Value: strings.ToLower(name)},
+		postroom.ApplyLabel,
 		postroom.Parameters{postroom.ParamLabel: label})
 }
 
 func TestReviseKeepsWhatIsNotChanged(t *testing.T) {
 	f, err := parsed(t, beforeRevision).Revise(rulesfile.Revision{
-		Remove: []string{"Milk"}, Rules: []rules.Rule{labelRule("Tea", "Tea"), labelRule("Water", "Drinks")}, Labels: []string{"tea", "Drinks"},
+		Remove: []string{"Milk"}, Rules: []rules.Rule{labelRule("Tea", "Tea"), labelRule("Water", "Drinks")},
+		Labels: []string{"tea", "Drinks"},
 	})
 	require.NoError(t, err)
 	rulestest.Golden(t, "testdata/revised.golden", f.Source)
@@ -75,7 +77,9 @@ func TestReviseRefuses(t *testing.T) {
 	f := parsed(t, beforeRevision)
 	_, err := f.Revise(rulesfile.Revision{Remove: []string{"Juice"}})
 	require.ErrorContains(t, err, `rules.yaml: there is no rule "Juice" to remove`)
-	_, err = f.Revise(rulesfile.Revision{Rules: []rules.Rule{rules.NewRule("Empty", rules.Condition{}, postroom.Archive, nil)}})
+	_,
+		err = f.Revise(rulesfile.Revision{Rules: []rules.Rule{rules.NewRule("Empty", rules.Condition{},
+		postroom.Archive, nil)}})
 	var faults *rulesfile.FileError
 	require.ErrorAs(t, err, &faults)
 	_, err = (*rulesfile.File)(nil).Revise(rulesfile.Revision{})
@@ -89,12 +93,14 @@ func TestReviseKeepsTheFirstCommentFirst(t *testing.T) {
 	f, err := parsed(t, "# Mine.\nrules: # all\n  - {name: Tea, condition: {type: starred}, action: archive}\n").
 		Revise(rulesfile.Revision{Labels: []string{"Tea"}})
 	require.NoError(t, err)
-	require.Equal(t, "# Mine.\n\nlabels:\n  - Tea\n\nrules:  # all\n  - name: Tea\n    condition: {type: starred}\n    action: archive\n", f.Source)
+	require.Equal(t,
+		"# Mine.\n\nlabels:\n  - Tea\n\nrules:  # all\n  - name: Tea\n    condition: {type: starred}\n    action: archive\n", f.Source)
 }
 
 // A file without text, as one that is made of stored rules, is revised as the text that Marshal makes of it.
 func TestReviseAFileWithoutText(t *testing.T) {
-	f, err := (&rulesfile.File{Name: "stored"}).Revise(rulesfile.Revision{Rules: []rules.Rule{labelRule("Tea", "Tea")}, Labels: []string{"Tea"}})
+	f, err := (&rulesfile.File{Name: "stored"}).Revise(rulesfile.Revision{Rules: []rules.Rule{labelRule("Tea", "Tea")},
+		Labels: []string{"Tea"}})
 	require.NoError(t, err)
 	require.Len(t, f.Rules, 1)
 	f, err = f.Revise(rulesfile.Revision{Remove: []string{"Tea"}})
@@ -122,7 +128,9 @@ func TestReviseProperty(t *testing.T) {
 			change.Rules, want[name] = append(change.Rules, r), true
 		}
 		for _, name := range names[:3] {
-			if rapid.Bool().Draw(t, "remove "+name) && !slices.ContainsFunc(change.Rules, func(r rules.Rule) bool { return r.Name == name }) {
+			if rapid.Bool().Draw(t, "remove "+name) && !slices.ContainsFunc(change.Rules, func(r rules.Rule) bool {
+				return r.Name == name
+			}) {
 				change.Remove = append(change.Remove, name)
 				delete(want, name)
 			}

@@ -10,10 +10,11 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/jsonschema"
 )
 
-// Schema returns the JSON schema (draft 7) of rules files, for editors that complete and check them. It is made from the tables
-// that [Parse] uses, so that it allows the same keys, types of predicate, parts and actions. Parse reports what only a program can
-// check, such as a regular expression that does not compile. The kinds are the actions that rules may have; nil means those that
-// package gmail carries out. An editor with yaml-language-server finds it by the first line of a rules file:
+// Schema returns the JSON schema (draft 7) of rules files, for editors that complete and check them. It is made from
+// the tables that [Parse] uses, so that it allows the same keys, types of predicate, parts and actions. Parse reports
+// what only a program can check, such as a regular expression that does not compile. The kinds are the actions that
+// rules may have; nil means those that package gmail carries out. An editor with yaml-language-server finds it by the
+// first line of a rules file:
 //
 //	# yaml-language-server: $schema=rules.schema.json
 func Schema(kinds *postroom.Kinds) []byte {
@@ -47,7 +48,7 @@ func ruleSchema() jsonschema.Schema {
 		"description":    jsonschema.Text("what the rule is for"),
 		"enabled":        jsonschema.Schema{"type": "boolean", "default": true},
 		"scope":          jsonschema.OneOf(rules.Scopes(), func(s string) string { return scopeMeanings[rules.Scope(s)] }),
-		"scope_ref":      jsonschema.Text("the account, the domain or the address that the scope is about"),
+		"scope_ref":      jsonschema.Text("the address of the account, the domain, or the address of the sender that the scope is about"),
 		"priority":       jsonschema.Schema{"type": "integer", "default": rules.DefaultPriority, "minimum": -rules.MaxPriority, "maximum": rules.MaxPriority, "description": "low numbers are tried first"},
 		"condition":      jsonschema.Ref("condition"),
 		"action":         jsonschema.Ref("actionType"),
@@ -73,13 +74,15 @@ func ruleSchema() jsonschema.Schema {
 }
 
 var scopeMeanings = map[rules.Scope]string{
-	rules.ScopeGlobal: "all mail", rules.ScopeAccount: "the mail of the account of scope_ref", rules.ScopeDomain: "mail from the domain of scope_ref",
+	rules.ScopeGlobal: "all mail", rules.ScopeAccount: "the mail of the account of scope_ref",
+	rules.ScopeDomain: "mail from the domain of scope_ref",
 	rules.ScopeSender: "mail from the address of scope_ref",
 }
 
 // actionSchema returns the schema of an entry of actions; a rule has the same two keys among others.
 func actionSchema() jsonschema.Schema {
-	action := jsonschema.Object(map[string]any{"action": jsonschema.Ref("actionType"), "parameters": jsonschema.Schema{"type": "object"}}, "action")
+	action := jsonschema.Object(map[string]any{"action": jsonschema.Ref("actionType"),
+		"parameters": jsonschema.Schema{"type": "object"}}, "action")
 	action["allOf"] = []jsonschema.Schema{jsonschema.Ref("parameters")}
 	return action
 }
@@ -101,7 +104,8 @@ func actionParameters(kinds *postroom.Kinds) jsonschema.Schema {
 	return jsonschema.Schema{"allOf": given}
 }
 
-// parametersSchema requires the parameters that a kind needs. Others have no effect and are allowed, as Parse allows them.
+// parametersSchema requires the parameters that a kind needs. Others have no effect and are allowed, as Parse allows
+// them.
 func parametersSchema(kind *postroom.Kind) jsonschema.Schema {
 	properties := map[string]any{}
 	var required []string

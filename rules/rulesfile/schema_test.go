@@ -37,7 +37,8 @@ func againstSchema(t require.TestingT, schema *jsonschema.Resolved, text string)
 
 func TestSchemaTakesFilesThatAreValid(t *testing.T) {
 	schema := fileSchema(t, nil)
-	for _, path := range []string{"../../examples/postroomd/config/rules.yaml", "testdata/tests/rules.yaml", "testdata/tests/rules.tests.yaml"} {
+	for _, path := range []string{"../../examples/postroomd/config/rules.yaml", "testdata/tests/rules.yaml",
+		"testdata/tests/rules.tests.yaml"} {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NoError(t, againstSchema(t, schema, string(data)), path)
@@ -122,10 +123,14 @@ func predicateValues(kind rules.Kind) map[string]any {
 		"compare": "gt", "case_sensitive": true, "index": 1, "zone": "UTC",
 	}
 	if of, ok := map[rules.Kind]string{
-		rules.SenderEmail: "a@a.example", rules.To: "a@a.example", rules.Cc: "a@a.example", rules.LargerThan: "1.5mb", rules.SmallerThan: "3 KB",
-		rules.OlderThan: "7d", rules.NewerThan: "1Y", rules.AddressCount: "1", rules.RecipientCount: "1", rules.HeaderCount: "1",
-		rules.HeaderNumber: "1", rules.HeaderDigits: "1", rules.AddressDigits: "1", rules.DateCount: "1", rules.IsAutomatic: "bulk", rules.HasUnsubscribe: "web", rules.AuthResult: "pass", rules.HasHiddenText: "5",
-		rules.DateOf: "2026", rules.ReceivedAt: "2026", rules.Now: "2026", rules.TimeOfDay: "22:00-06:00", rules.Weekday: "Mon", rules.Category: "Social",
+		rules.SenderEmail: "a@a.example", rules.To: "a@a.example", rules.Cc: "a@a.example", rules.LargerThan: "1.5mb",
+		rules.SmallerThan: "3 KB",
+		rules.OlderThan:   "7d", rules.NewerThan: "1Y", rules.AddressCount: "1", rules.RecipientCount: "1",
+		rules.HeaderCount:  "1",
+		rules.HeaderNumber: "1", rules.HeaderDigits: "1", rules.AddressDigits: "1", rules.DateCount: "1",
+		rules.IsAutomatic: "bulk", rules.HasUnsubscribe: "web", rules.AuthResult: "pass", rules.HasHiddenText: "5",
+		rules.DateOf: "2026", rules.ReceivedAt: "2026", rules.Now: "2026", rules.TimeOfDay: "22:00-06:00",
+		rules.Weekday: "Mon", rules.Category: "Social",
 	}[kind]; ok {
 		values["value"] = of
 	}
@@ -152,7 +157,8 @@ func compiles(kind rules.Kind, values map[string]any, fields []string) bool {
 	return err == nil
 }
 
-// The schema takes a predicate exactly if the compiler does, for each type and the combinations of fields that come near to a valid one.
+// The schema takes a predicate exactly if the compiler does, for each type and the combinations of fields that come
+// near to a valid one.
 func TestSchemaHasTheFieldsOfEachType(t *testing.T) {
 	schema := fileSchema(t, nil)
 	for _, kind := range rules.Kinds() {
@@ -172,7 +178,8 @@ func TestSchemaHasTheFieldsOfEachType(t *testing.T) {
 			err = againstSchema(t, schema, `{"rules":[{"name":"r","action":"archive","condition":`+string(text)+`}]}`)
 			require.Equal(t, wrong == nil, err == nil, "%s: %v; the schema says %v", text, wrong, err)
 		}
-		names := []string{"value", "values", "header", "fields", "pattern", "part", "match", "compare", "case_sensitive", "index", "zone"}
+		names := []string{"value", "values", "header", "fields", "pattern", "part", "match", "compare", "case_sensitive",
+			"index", "zone"}
 		fieldsOf := func(bits int) (fields []string) {
 			for bit, name := range names {
 				if bits&(1<<bit) != 0 {
@@ -199,7 +206,7 @@ func TestSchemaHasTheFieldsOfEachType(t *testing.T) {
 				check(t, fieldsOf(bits))
 			}
 		}
-		require.Positive(t, valid, "no valid leaf of type %s was tried", kind)
+		require.Positive(t, valid, "no valid predicate of type %s was tried", kind)
 	}
 }
 
@@ -208,7 +215,8 @@ func TestSchemaHasTheActionsOfTheProgram(t *testing.T) {
 	kinds, err := postroom.NewKinds(postroom.KindsConfig{
 		Add: []postroom.Kind{{
 			Type: "file_away", Summary: "put it into a drawer", Job: "file.away",
-			Parameters: []postroom.Parameter{{Name: "drawer", Type: postroom.IntegerParameter, Required: true, Min: 1, Max: 9}, {Name: "tags", Type: postroom.TextsParameter}},
+			Parameters: []postroom.Parameter{{Name: "drawer", Type: postroom.IntegerParameter, Required: true, Min: 1, Max: 9},
+				{Name: "tags", Type: postroom.TextsParameter}},
 		}},
 		Without: []postroom.ActionType{postroom.Delete},
 	})

@@ -26,7 +26,8 @@ func testSchema() jsonschema.Schema {
 
 // expectedSchema returns the schema of an action that a test expects, with parameters or with any.
 func expectedSchema() jsonschema.Schema {
-	return jsonschema.Object(map[string]any{"action": jsonschema.Ref("actionType"), "parameters": jsonschema.Schema{"type": "object"}}, "action")
+	return jsonschema.Object(map[string]any{"action": jsonschema.Ref("actionType"),
+		"parameters": jsonschema.Schema{"type": "object"}}, "action")
 }
 
 func messageSchema() jsonschema.Schema {
@@ -40,7 +41,8 @@ func messageSchema() jsonschema.Schema {
 		"labels": textOrTexts().About("names of labels of the file, or ids such as INBOX"),
 		"attachments": jsonschema.List(jsonschema.Schema{"anyOf": []jsonschema.Schema{
 			jsonschema.Text("the name of a file"),
-			jsonschema.Object(map[string]any{"name": jsonschema.Text("the name of the file"), "type": jsonschema.Text("its media type, as application/pdf")}, "name"),
+			jsonschema.Object(map[string]any{"name": jsonschema.Text("the name of the file"),
+				"type": jsonschema.Text("its media type, as application/pdf")}, "name"),
 		}}),
 		"size":          rules.PredicateFieldSchema(rules.LargerThan, "value"),
 		"authenticated": jsonschema.Schema{"type": "boolean", "description": "Gmail has verified the sender"},
@@ -55,7 +57,8 @@ func messageSchema() jsonschema.Schema {
 }
 
 func textOrTexts() jsonschema.Schema {
-	return jsonschema.Schema{"anyOf": []jsonschema.Schema{{"type": "string"}, {"type": "array", "items": jsonschema.Schema{"type": "string"}}}}
+	return jsonschema.Schema{"anyOf": []jsonschema.Schema{{"type": "string"},
+		{"type": "array", "items": jsonschema.Schema{"type": "string"}}}}
 }
 
 func timeSchema(description string) jsonschema.Schema {

@@ -1,7 +1,7 @@
 package rulesfile
 
-// A shape has the keys of a mapping in a rules file, in the order in which they are written, and the types of their values. A
-// list has the shape of its entries.
+// A shape has the keys of a mapping in a rules file, in the order in which they are written, and the types of their
+// values. A list has the shape of its entries.
 type shape struct {
 	keys  []string
 	below map[string]*shape
@@ -12,7 +12,8 @@ type shape struct {
 
 var (
 	messageKeys = []string{
-		"account", "from", "reply_to", "to", "cc", "bcc", "subject", "date", "received", "headers", "labels", "attachments", "size",
+		"account", "from", "reply_to", "to", "cc", "bcc", "subject", "date", "received", "headers", "labels",
+		"attachments", "size",
 		"authenticated", "sender_seen", "body", "html",
 	}
 	testKeys     = []string{"name", "eml", "message", "now", "rules", "actions"}
@@ -33,7 +34,8 @@ var (
 
 	messageShape  = shape{keys: messageKeys}
 	expectedShape = shape{below: map[string]*shape{"": &actionShape}}
-	testShape     = shape{keys: testKeys, block: true, below: map[string]*shape{"message": &messageShape, "actions": &expectedShape}}
+	testShape     = shape{keys: testKeys, block: true, below: map[string]*shape{"message": &messageShape,
+		"actions": &expectedShape}}
 
 	fileShape = shape{keys: fileKeys, block: true, apart: true, below: map[string]*shape{
 		"labels": &lines,

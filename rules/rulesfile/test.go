@@ -26,8 +26,8 @@ type Test struct {
 
 	Message    *postroom.Message
 	SenderSeen bool // the account has had mail from the sender before
-	// Now is when the message is decided about. The default in a file is the time at which the message was received; else its
-	// Date; else noon of 15 January 2026, a Thursday.
+	// Now is when the message is decided about. The default in a file is the time at which the message was received;
+	// else its Date; else noon of 15 January 2026, a Thursday.
 	Now time.Time
 
 	// Rules are the names of the rules that must match, in their order. Nil: any.
@@ -50,8 +50,8 @@ func ParseTestFile(path string, options ...ParseOption) ([]Test, error) {
 	return ParseTests(path, f, append([]ParseOption{WithFiles(os.DirFS(filepath.Dir(path)))}, options...)...)
 }
 
-// ParseTests parses a file that has only tests, in the form of a rules file's tests; see [File.Tests]. The name is for error
-// messages. A faulty file is a [*FileError]; other errors are those of r.
+// ParseTests parses a file that has only tests, in the form of a rules file's tests; see [File.Tests]. The name is
+// for error messages. A faulty file is a [*FileError]; other errors are those of r.
 func ParseTests(name string, r io.Reader, options ...ParseOption) ([]Test, error) {
 	if err := fields.Required("rules: ParseTests: r", r, "the text of the file"); err != nil {
 		return nil, err
@@ -105,7 +105,8 @@ func (p *fileParser) testName(m *mapping, t *Test, names map[string]position) {
 	}
 	t.Name, _ = p.text(n, "name")
 	if first, taken := names[t.Name]; taken {
-		p.problem(positionOf(n), fmt.Sprintf("test %q is already defined on line %d", t.Name, first.line), "give each test a name of its own")
+		p.problem(positionOf(n), fmt.Sprintf("test %q is already defined on line %d", t.Name, first.line),
+			"give each test a name of its own")
 	}
 	names[t.Name] = positionOf(n)
 	if detail := rules.CheckName(t.Name); detail != "" {
@@ -148,10 +149,12 @@ func (p *fileParser) emlFile(n ast.Node) []byte {
 	case !ok:
 		return nil
 	case p.config.files == nil:
-		p.problem(positionOf(n), "the tests come from no directory in which files could be", "write the message out as message")
+		p.problem(positionOf(n), "the tests come from no directory in which files could be",
+			"write the message out as message")
 		return nil
 	case !fs.ValidPath(name):
-		p.problem(positionOf(n), fmt.Sprintf("%q is no file below the one of the tests", name), "write a relative path without dots, as in mails/receipt.eml")
+		p.problem(positionOf(n), fmt.Sprintf("%q is no file below the one of the tests", name),
+			"write a relative path without dots, as in mails/receipt.eml")
 		return nil
 	}
 	f, err := p.config.files.Open(name)
@@ -177,7 +180,8 @@ func (p *fileParser) expected(m *mapping, t *Test) {
 	actions, both := m.values["actions"]
 	names, named := m.values["rules"]
 	if !both && !named {
-		p.problem(m.at, "the test expects nothing", "write actions: and what must be done, as [archive], or [] where no rule may match")
+		p.problem(m.at, "the test expects nothing",
+			"write actions: and what must be done, as [archive], or [] where no rule may match")
 		return
 	}
 	if named {
@@ -235,7 +239,8 @@ func (p *fileParser) instant(n ast.Node, what string) time.Time {
 			return t
 		}
 	}
-	p.problem(positionOf(n), fmt.Sprintf("%s is no time: %q", what, text), "write it as 2026-01-31T08:00:00Z, or a day as 2026-01-31")
+	p.problem(positionOf(n), fmt.Sprintf("%s is no time: %q", what, text),
+		"write it as 2026-01-31T08:00:00Z, or a day as 2026-01-31")
 	return time.Time{}
 }
 

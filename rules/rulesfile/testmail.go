@@ -15,8 +15,8 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// A testMail is the message of a test as a file describes it. It is formatted and parsed again like mail from outside, so that a
-// test sees what the rules will see.
+// A testMail is the message of a test as a file describes it. It is formatted and parsed again like mail from
+// outside, so that a test sees what the rules will see.
 type testMail struct {
 	raw     []byte // of an .eml file
 	header  []postroom.Header
@@ -109,7 +109,8 @@ func (p *fileParser) testMailLists(m *mapping, spec *testMail) {
 // testField adds a header field, which must be one line.
 func (p *fileParser) testField(n ast.Node, spec *testMail, name, value string) {
 	if e := rules.CheckHeader("", name); e != nil || name == "" {
-		p.problem(positionOf(n), fmt.Sprintf("%q is no header name", name), "write it without colon and blanks, as in List-Id")
+		p.problem(positionOf(n), fmt.Sprintf("%q is no header name", name),
+			"write it without colon and blanks, as in List-Id")
 		return
 	}
 	if strings.ContainsAny(value, "\r\n\x00") {
@@ -132,7 +133,8 @@ func (p *fileParser) testAttachment(n ast.Node) postroom.Attachment {
 	}
 	a.Filename, _ = p.text(name, "the name of an attachment")
 	if strings.ContainsFunc(a.Filename, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
-		p.problem(positionOf(name), fmt.Sprintf("%q is no name of a file", a.Filename), "write it without quotes and backslashes")
+		p.problem(positionOf(name), fmt.Sprintf("%q is no name of a file", a.Filename),
+			"write it without quotes and backslashes")
 	}
 	return a
 }
@@ -159,7 +161,9 @@ func (p *fileParser) attachmentMapping(n ast.Node, a *postroom.Attachment) (name
 
 func mediaType(text string) bool {
 	main, sub, ok := strings.Cut(text, "/")
-	return ok && main != "" && sub != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ';' || r == '"' })
+	return ok && main != "" && sub != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || r == ';' || r == '"'
+	})
 }
 
 // bytes writes the message.
@@ -167,7 +171,8 @@ func (spec *testMail) bytes() []byte {
 	var b bytes.Buffer
 	if spec.authenticated {
 		from := spec.sender()
-		fmt.Fprintf(&b, "Received: from mail.%s by %s with ESMTPS; Thu, 1 Jan 2026 00:00:00 +0000\r\n", from, rules.GmailServer.ID)
+		fmt.Fprintf(&b, "Received: from mail.%s by %s with ESMTPS; Thu, 1 Jan 2026 00:00:00 +0000\r\n", from,
+			rules.GmailServer.ID)
 		fmt.Fprintf(&b, "Authentication-Results: %s; dmarc=pass header.from=%s\r\n", rules.GmailServer.ID, from)
 	}
 	for _, h := range spec.header {
@@ -186,7 +191,8 @@ func (spec *testMail) bytes() []byte {
 	b.WriteString("Content-Type: multipart/mixed; boundary=\"" + boundary + "\"\r\n\r\n--" + boundary + "\r\n")
 	spec.writeTexts(&b)
 	for _, a := range spec.files {
-		fmt.Fprintf(&b, "\r\n--%s\r\nContent-Type: %s\r\nContent-Disposition: attachment; filename=\"%s\"\r\n\r\n", boundary, a.ContentType, a.Filename)
+		fmt.Fprintf(&b, "\r\n--%s\r\nContent-Type: %s\r\nContent-Disposition: attachment; filename=\"%s\"\r\n\r\n",
+			boundary, a.ContentType, a.Filename)
 	}
 	b.WriteString("\r\n--" + boundary + "--\r\n")
 	return b.Bytes()
@@ -195,7 +201,8 @@ func (spec *testMail) bytes() []byte {
 // writeTexts writes the body or both bodies, with the header fields that belong to them.
 func (spec *testMail) writeTexts(b *bytes.Buffer) {
 	part := func(subtype, text string) {
-		fmt.Fprintf(b, "Content-Type: text/%s; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n%s\r\n", subtype, base64.StdEncoding.EncodeToString([]byte(text)))
+		fmt.Fprintf(b, "Content-Type: text/%s; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n%s\r\n", subtype,
+			base64.StdEncoding.EncodeToString([]byte(text)))
 	}
 	switch {
 	case spec.html == "":

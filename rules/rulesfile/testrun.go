@@ -28,9 +28,9 @@ type TestResult struct {
 // Passed reports whether the result is what the test expects.
 func (r *TestResult) Passed() bool { return len(r.Failures) == 0 }
 
-// Test runs tests against the rules of the file: its own, those of files beside it, or both. The labels of the messages are
-// compared by name, as in the file: no mailbox is needed. The kinds must be those that the file was parsed with. Call it before
-// [File.ResolveLabels].
+// Test runs tests against the rules of the file: its own, those of files beside it, or both. The labels of the
+// messages are compared by name, as in the file: no mailbox is needed. The kinds must be those that the file was
+// parsed with. Call it before [File.ResolveLabels].
 func (f *File) Test(tests []Test, kinds *postroom.Kinds) []TestResult {
 	named := &File{Labels: f.Labels, Rules: slices.Clone(f.Rules)}
 	named.ResolveLabels(f.labelName)
@@ -107,7 +107,8 @@ func allows(a, decided rules.RuleAction) bool {
 	if a.Type != decided.Type {
 		return false
 	}
-	return a.Parameters == nil || len(a.Parameters) == 0 && len(decided.Parameters) == 0 || reflect.DeepEqual(a.Parameters, decided.Parameters)
+	return a.Parameters == nil || len(a.Parameters) == 0 && len(decided.Parameters) == 0 ||
+		reflect.DeepEqual(a.Parameters, decided.Parameters)
 }
 
 func quotedNames(names []string) string {
@@ -139,7 +140,8 @@ func (r *TestResult) explain(explanation *rules.Explanation) {
 		if x.Outcome != rules.Matched && !r.expects(&x.Rule) {
 			continue
 		}
-		r.Reasons = append(r.Reasons, fmt.Sprintf("'%s' %s: %s", x.Rule.Name, strings.ReplaceAll(string(x.Outcome), "_", " "), x.Reason))
+		r.Reasons = append(r.Reasons, fmt.Sprintf("'%s' %s: %s", x.Rule.Name,
+			strings.ReplaceAll(string(x.Outcome), "_", " "), x.Reason))
 	}
 	for _, name := range r.Test.Rules {
 		if !slices.ContainsFunc(explanation.Rules, func(x rules.RuleExplanation) bool { return x.Rule.Name == name }) {
@@ -158,7 +160,8 @@ func (r *TestResult) expects(rule *rules.Rule) bool {
 	})
 }
 
-// String formats the result for people: whether the test has passed and, if not, the expected and actual results and the reasons.
+// String formats the result for people: whether the test has passed and, if not, the expected and actual results and
+// the reasons.
 func (r *TestResult) String() string {
 	if r.Passed() {
 		return "ok    " + r.Test.Name

@@ -30,7 +30,8 @@ func TestTestsOfAFile(t *testing.T) {
 
 // What a test says of a message, the message has.
 func TestTheMessageOfATest(t *testing.T) {
-	files := fstest.MapFS{"a.eml": {Data: []byte("From: Ada <ada@a.example>\r\nSubject: =?utf-8?q?caf=C3=A9?=\r\nDate: Sat, 31 Jan 2026 08:00:00 +0100\r\n\r\nhello\r\n")}}
+	files := fstest.MapFS{"a.eml": {Data: []byte(
+		"From: Ada <ada@a.example>\r\nSubject: =?utf-8?q?caf=C3=A9?=\r\nDate: Sat, 31 Jan 2026 08:00:00 +0100\r\n\r\nhello\r\n")}}
 	tests, err := rulesfile.ParseTests("t.yaml", strings.NewReader(`
 tests:
 - name: described
@@ -89,7 +90,8 @@ tests:
 	require.Equal(t, []string{"yes"}, tests[1].Message.Header("X-More"))
 	require.Equal(t, 2026, tests[1].Message.ReceivedAt.Year())
 	require.False(t, rulestest.Matches(t, rulestest.Predicate(rules.Authenticated, ""), tests[1].Message))
-	require.Equal(t, []rules.RuleAction{{Type: "archive"}, {Type: "move", Parameters: map[string]any{"label": "x"}}, {Type: "star"}}, tests[1].Actions)
+	require.Equal(t, []rules.RuleAction{{Type: "archive"}, {Type: "move", Parameters: map[string]any{"label": "x"}},
+		{Type: "star"}}, tests[1].Actions)
 	require.Equal(t, "2026-01-15", tests[2].Now.Format("2006-01-02"))
 	require.Zero(t, tests[2].Message.Size)
 }
@@ -98,7 +100,8 @@ func TestFaultyTestsSayWhatIsWrongAndWhere(t *testing.T) {
 	path := "testdata/tests/faulty.yaml"
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	_, err = rulesfile.ParseTests(filepath.Base(path), strings.NewReader(string(data)), rulesfile.WithFiles(fstest.MapFS{}))
+	_, err = rulesfile.ParseTests(filepath.Base(path), strings.NewReader(string(data)),
+		rulesfile.WithFiles(fstest.MapFS{}))
 	var faulty *rulesfile.FileError
 	require.ErrorAs(t, err, &faulty)
 	rulestest.Golden(t, "testdata/tests/faulty.golden", err.Error()+"\n")

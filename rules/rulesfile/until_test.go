@@ -29,7 +29,8 @@ func snoozing(parameters string) string {
 `, parameters, parameters)
 }
 
-// A time that nobody can wait for is a fault where a rule is checked, and a warning where rules are read: it was right once.
+// A time that nobody can wait for is a fault where a rule is checked, and a warning where rules are read: it was
+// right once.
 func TestUntilIsCheckedAgainstNow(t *testing.T) {
 	for name, tc := range map[string]struct{ parameters, fault string }{
 		"past":             {"{until: 2020-01-01T00:00:00Z}", "action snooze: 2020-01-01T00:00:00Z is not in the future"},

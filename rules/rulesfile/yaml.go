@@ -24,7 +24,8 @@ func (s *source) root() ast.Node {
 		}
 	}
 	if line := deepLine(s.lines); line > 0 {
-		s.problem(position{line, 1}, "brackets are nested too deeply", "close them, or put text that holds brackets in quotes")
+		s.problem(position{line, 1}, "brackets are nested too deeply",
+			"close them, or put text that holds brackets in quotes")
 		return nil
 	}
 	return s.parseYAML(strings.Join(s.lines, "\n"))

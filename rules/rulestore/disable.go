@@ -18,7 +18,8 @@ func (s *Store) Disable(ctx context.Context, tx queue.Tx, id, reason string) err
 // DisableUsingLabel disables the rules of the account whose condition or action names the label, by its exact id or its
 // name, and returns them. Rules of no account and of other accounts stay enabled: an id means nothing in another
 // mailbox, and the name may exist there. A decision of theirs that names the missing label is refused.
-func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) (disabled []rules.Rule, err error) {
+func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID string,
+	label postroom.Label) (disabled []rules.Rule, err error) {
 	e, err := s.begin(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -47,8 +48,9 @@ func belongsTo(r *rules.Rule, accountID string) bool {
 	return r.AccountID == accountID || (r.Scope == rules.ScopeAccount && r.ScopeRef == accountID)
 }
 
-// DisableBroken calls fault with a rule as it is stored now, in a write transaction of its own, and disables the rule with the
-// error that fault returns as the reason. If there is none, or the rule is disabled already, nothing changes.
+// DisableBroken calls fault with a rule as it is stored now, in a write transaction of its own, and disables the rule
+// with the error that fault returns as the reason. If there is none, or the rule is disabled already, nothing
+// changes.
 func (s *Store) DisableBroken(ctx context.Context, id string, fault func(r *rules.Rule) error) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return s.change(ctx, tx, id, func(e *edit, r *rules.Rule) error {

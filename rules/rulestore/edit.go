@@ -15,8 +15,8 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// An edit is one change of the stored rules in one transaction. It tracks the rules that it wrote, and its end makes a version of
-// each set of rules that has changed.
+// An edit is one change of the stored rules in one transaction. It tracks the rules that it wrote, and its end makes
+// a version of each set of rules that has changed.
 type edit struct {
 	store    *Store
 	tx       queue.Tx
@@ -118,7 +118,8 @@ func (e *edit) disable(ctx context.Context, r *rules.Rule, reason string) error 
 	if err := e.touch(ctx, r); err != nil {
 		return err
 	}
-	_, err := e.tx.ExecContext(ctx, sqlDisableRule, nullable(dbvalue.Clean(reason)), dbtime.Of(queue.Now(e.tx)), e.revision, r.ID)
+	_, err := e.tx.ExecContext(ctx, sqlDisableRule, nullable(dbvalue.Clean(reason)), dbtime.Of(queue.Now(e.tx)),
+		e.revision, r.ID)
 	return wrap("disable", r, err)
 }
 

@@ -44,8 +44,8 @@ type historyRow struct {
 	Content     sql.NullString `db:"content"`
 }
 
-// historyOf returns a stored rule in the form of the history. The digest covers what a person chose: two rules that differ only
-// in ids and times have the same digest.
+// historyOf returns a stored rule in the form of the history. The digest covers what a person chose: two rules that
+// differ only in ids and times have the same digest.
 func historyOf(r *row) (historyRow, error) {
 	content, err := json.Marshal(r) //nolint:musttag // the names of the columns' fields are kept with it
 	if err != nil {
@@ -60,7 +60,8 @@ func historyOf(r *row) (historyRow, error) {
 	sum := sha256.Sum256(text)
 	rule := r.rule()
 	rule.Normalize()
-	return historyRow{r.ID, rule.Version(), hex.EncodeToString(sum[:]), sql.NullString{String: string(content), Valid: true}}, nil
+	return historyRow{r.ID, rule.Version(), hex.EncodeToString(sum[:]),
+		sql.NullString{String: string(content), Valid: true}}, nil
 }
 
 func (h *historyRow) row() (*row, error) {
@@ -71,8 +72,8 @@ func (h *historyRow) row() (*row, error) {
 	return &r, nil
 }
 
-// A setDigest is the sum of the digests of rules: it is equal for equal rules, in whichever order they came, and is known after a
-// change without reading the rules that did not change.
+// A setDigest is the sum of the digests of rules: it is equal for equal rules, in whichever order they came, and is
+// known after a change without reading the rules that did not change.
 type setDigest struct{ sum big.Int }
 
 var digestBound = new(big.Int).Lsh(big.NewInt(1), 256)
@@ -190,13 +191,15 @@ func (e *edit) write(ctx context.Context, v versionRow, by Author, changed []his
 	if err := dbquery.Get(ctx, e.tx, &v.Number, sqlNextVersion); err != nil {
 		return err
 	}
-	_, err := e.tx.ExecContext(ctx, sqlInsertVersion, v.Number, v.AccountID, dbvalue.Clean(by.Name), string(by.origin()), dbvalue.Clean(by.Detail),
+	_, err := e.tx.ExecContext(ctx, sqlInsertVersion, v.Number, v.AccountID, dbvalue.Clean(by.Name), string(by.origin()),
+		dbvalue.Clean(by.Detail),
 		v.Digest, v.Rules, v.Source, dbtime.Of(queue.Now(e.tx)))
 	if err != nil {
 		return err
 	}
 	for _, h := range changed {
-		if _, err := e.tx.ExecContext(ctx, sqlInsertState, v.AccountID, h.RuleID, v.Number, h.RuleVersion, h.Digest, h.Content); err != nil {
+		if _, err := e.tx.ExecContext(ctx, sqlInsertState, v.AccountID, h.RuleID, v.Number, h.RuleVersion, h.Digest,
+			h.Content); err != nil {
 			return err
 		}
 	}

@@ -57,8 +57,8 @@ LIMIT 1`
 SELECT DISTINCT account_id
 FROM rule_versions`
 
-	// The newest version that was made before the time, so that its predecessors were replaced before it, and that is not after
-	// the oldest of the newest to keep. 0: none.
+	// The newest version that was made before the time, so that its predecessors were replaced before it, and that is
+	// not after the oldest of the newest to keep. 0: none.
 	sqlFirstToKeep = `
 SELECT COALESCE(MAX(version), 0)
 FROM rule_versions

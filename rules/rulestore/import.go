@@ -11,25 +11,27 @@ import (
 // An Imported counts the changes of an import.
 type Imported struct{ Added, Changed, Removed, Unchanged int }
 
-// Import makes the stored rules of an account equal to the given ones, usually those of a rulesfile.File; an empty accountID means the rules
-// that belong to no account. Rules are matched by name: an existing rule keeps its id, and a rule whose name is not given is
-// deleted. A rule that was disabled with a reason stays disabled until its definition changes.
+// Import makes the stored rules of an account equal to the given ones, usually those of a rulesfile.File; an empty
+// accountID means the rules that belong to no account. Rules are matched by name: an existing rule keeps its id, and
+// a rule whose name is not given is deleted. A rule that was disabled with a reason stays disabled until its
+// definition changes.
 //
-// The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; a non-nil
-// empty list, which rulesfile.Parse returns for a file without rules, deletes all rules of the account.
+// The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; a
+// non-nil empty list, which rulesfile.Parse returns for a file without rules, deletes all rules of the account.
 func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, list []rules.Rule) (Imported, error) {
 	return s.importFrom(ctx, tx, accountID, list, nil)
 }
 
-// ImportFile is Import for the rules of a file: the version that it makes keeps the text of the file. A file in which only text
-// such as a comment has changed also makes one.
+// ImportFile is Import for the rules of a file: the version that it makes keeps the text of the file. A file in which
+// only text such as a comment has changed also makes one.
 func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, from rules.Source) (Imported, error) {
 	by := s.author
 	by.Origin, by.Detail = OriginFile, from.Name
 	return s.As(by).importFrom(ctx, tx, accountID, from.Rules, &from.Text)
 }
 
-func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, list []rules.Rule, source *string) (Imported, error) {
+func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, list []rules.Rule,
+	source *string) (Imported, error) {
 	var done Imported
 	if err := s.checkImport(accountID, list); err != nil {
 		return done, err
@@ -71,7 +73,8 @@ func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, l
 
 func (s *Store) checkImport(accountID string, list []rules.Rule) error {
 	if list == nil {
-		return fmt.Errorf("import rules: account %q: %w; to delete all of them, give an empty list that is not nil", accountID, ErrNoRules)
+		return fmt.Errorf("import rules: account %q: %w; to delete all of them, give an empty list that is not nil",
+			accountID, ErrNoRules)
 	}
 	names := make(map[string]bool, len(list))
 	for _, r := range list {

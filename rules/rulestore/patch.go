@@ -60,17 +60,19 @@ type Patch struct {
 
 	DisabledReason TextPatch `json:"disabled_reason"`
 
-	// Revision is the revision of the rule for which the patch was made: if the rule has changed since, nothing changes, and the
-	// error is [ErrChanged]. 0 means no check.
+	// Revision is the revision of the rule for which the patch was made: if the rule has changed since, nothing changes,
+	// and the error is [ErrChanged]. 0 means no check.
 	Revision int64 `json:"revision"`
 }
 
-// Patch changes a stored rule and returns the changed rule. What it makes the rule do must be possible now, as for [Store.Create].
+// Patch changes a stored rule and returns the changed rule. What it makes the rule do must be possible now, as for
+// [Store.Create].
 func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*rules.Rule, error) {
 	var patched *rules.Rule
 	err := s.change(ctx, tx, id, func(e *edit, r *rules.Rule) error {
 		if p.Revision != 0 && p.Revision != r.Revision {
-			return fmt.Errorf("rule %q: %w: the patch is for revision %d and the rule is at %d; read it again", r.Name, ErrChanged, p.Revision, r.Revision)
+			return fmt.Errorf("rule %q: %w: the patch is for revision %d and the rule is at %d; read it again", r.Name,
+				ErrChanged, p.Revision, r.Revision)
 		}
 		p.apply(r)
 		patched = r

@@ -17,20 +17,23 @@ type VersionPruning struct {
 	Before time.Time
 	// Keep is how many of the newest versions of each account stay, however old they are. 0 is as 1.
 	Keep int
-	// InUse reports whether something, such as a decision, refers to a rule at a version, see [Store.RuleAt]. Rules in use are
-	// kept. Required.
+	// InUse reports whether something, such as a decision, refers to a rule at a version, see [Store.RuleAt]. Rules in
+	// use are kept. Required.
 	InUse func(ruleID, version string) bool
 }
 
-// PruneVersions deletes old versions, and returns their number. The newest version of each account that is older than the time is
-// kept, since it was in effect until the next. [Store.RuleAt] still returns the rules that are in use.
+// PruneVersions deletes old versions, and returns their number. The newest version of each account that is older than
+// the time is kept, since it was in effect until the next. [Store.RuleAt] still returns the rules that are in use.
 func (s *Store) PruneVersions(ctx context.Context, p VersionPruning) (int, error) {
 	give := "a function that knows the rules which decisions refer to; they could not be explained any more"
 	if err := fields.Required("rulestore: VersionPruning.InUse", p.InUse, give); err != nil {
 		return 0, err
 	}
 	if p.Before.IsZero() || p.Keep < 0 {
-		return 0, fmt.Errorf("rulestore: VersionPruning: Before is %v and Keep is %d; give a time, and a number that is not negative", p.Before, p.Keep)
+		return 0,
+			fmt.Errorf(
+				"rulestore: VersionPruning: Before is %v and Keep is %d; give a time, and a number that is not negative",
+				p.Before, p.Keep)
 	}
 	var accounts []string
 	if err := dbquery.Select(ctx, s.db.Reader(), &accounts, sqlVersionedAccounts); err != nil {
@@ -49,7 +52,8 @@ func (s *Store) PruneVersions(ctx context.Context, p VersionPruning) (int, error
 // pruneAccount deletes the versions first: a call after a crash finds the remaining rules.
 func (s *Store) pruneAccount(ctx context.Context, account string, p VersionPruning) (int, error) {
 	var first int64 // that stays
-	if err := dbquery.Get(ctx, s.db.Reader(), &first, sqlFirstToKeep, account, dbtime.Of(p.Before), max(p.Keep-1, 0)); err != nil || first == 0 {
+	if err := dbquery.Get(ctx, s.db.Reader(), &first, sqlFirstToKeep, account, dbtime.Of(p.Before),
+		max(p.Keep-1, 0)); err != nil || first == 0 {
 		return 0, err
 	}
 	total := 0
@@ -106,7 +110,8 @@ func (s *Store) pruneStates(ctx context.Context, account string, gone []stateKey
 }
 
 // prune deletes while no transaction changes or restores rules.
-func (s *Store) prune(ctx context.Context, remove func(ctx context.Context, tx queue.Tx) (int64, error)) (n int64, err error) {
+func (s *Store) prune(ctx context.Context, remove func(ctx context.Context, tx queue.Tx) (int64, error)) (n int64,
+	err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := s.Lock(ctx, tx); err != nil {
 			return err

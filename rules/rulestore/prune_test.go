@@ -43,7 +43,8 @@ func TestOldVersionsAreDeleted(t *testing.T) {
 		require.Zero(t, prune(rulestore.VersionPruning{Before: time.Now().Add(-time.Hour), InUse: nothing}), "they are young")
 		require.Zero(t, prune(rulestore.VersionPruning{Before: everything, Keep: 6, InUse: nothing}), "so many stay")
 		decided := func(id, version string) bool { return id == second.ID && version == second.Version() }
-		require.Equal(t, 3, prune(rulestore.VersionPruning{Before: content(t, s, 5).At, Keep: 2, InUse: decided}), "the fourth was in use until the fifth")
+		require.Equal(t, 3, prune(rulestore.VersionPruning{Before: content(t, s, 5).At, Keep: 2, InUse: decided}),
+			"the fourth was in use until the fifth")
 		require.Equal(t, kept[4], content(t, s, 4))
 		require.Equal(t, 1, prune(rulestore.VersionPruning{Before: everything, Keep: 2, InUse: decided}))
 		var left []int64
@@ -69,7 +70,8 @@ func TestOldVersionsAreDeleted(t *testing.T) {
 		require.EqualValues(t, 9, newest.Number)
 		require.Equal(t, 2, newest.Rules)
 		require.Len(t, content(t, s, newest.Number).List, 2)
-		require.Zero(t, prune(rulestore.VersionPruning{Before: everything, Keep: 4, InUse: nothing}), "what has been pruned is")
+		require.Zero(t, prune(rulestore.VersionPruning{Before: everything, Keep: 4, InUse: nothing}),
+			"what has been pruned is")
 	})
 }
 

@@ -71,7 +71,8 @@ func toRow(r *rules.Rule) (*row, error) {
 	for _, field := range []struct {
 		name  string
 		value any
-	}{{"conditions", r.Condition}, {"parameters", r.Parameters}, {"further actions", append([]rules.RuleAction{}, r.Also...)}, {"schedule", r.Schedule}} {
+	}{{"conditions", r.Condition}, {"parameters", r.Parameters},
+		{"further actions", append([]rules.RuleAction{}, r.Also...)}, {"schedule", r.Schedule}} {
 		text, err := json.Marshal(field.value)
 		if err != nil {
 			return nil, fmt.Errorf("rule %q: %s: %w", r.Name, field.name, err)

@@ -18,8 +18,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of this package (deterministic_rules, rules_revision, rule_versions, rule_history) or brings them up
-// to date. Call it at every start; several processes may do so at once.
+// Migrate creates the tables of this package (deterministic_rules, rules_revision, rule_versions, rule_history) or
+// brings them up to date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("rulestore: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -40,9 +40,9 @@ var (
 
 var _ rules.Store = (*Store)(nil)
 
-// A Store keeps rules. Its reading methods see committed data; its writing methods take the caller's transaction. A missing rule
-// is [postroom.ErrNotFound]; an invalid rule is [rules.ErrInvalidRule] and is not stored. [New] makes a Store; the zero Store is
-// unusable.
+// A Store keeps rules. Its reading methods see committed data; its writing methods take the caller's transaction. A
+// missing rule is [postroom.ErrNotFound]; an invalid rule is [rules.ErrInvalidRule] and is not stored. [New] makes a
+// Store; the zero Store is unusable.
 type Store struct {
 	db     queue.DB
 	kinds  *postroom.Kinds
@@ -58,8 +58,8 @@ const giveDB = "a database opened with queue/sqlite or queue/postgres"
 type Config struct {
 	// DB holds the rules. Required; [Migrate] must have prepared it.
 	DB queue.DB
-	// Kinds are the actions that rules may have; a rule with another is not stored, and not evaluated. Default nil: those that
-	// package gmail carries out.
+	// Kinds are the actions that rules may have; a rule with another is not stored, and not evaluated. Default nil:
+	// those that package gmail carries out.
 	Kinds *postroom.Kinds
 }
 
@@ -98,8 +98,8 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return revision, nil
 }
 
-// Lock waits for earlier changes of rules, and blocks later ones until the transaction ends: rules, or the file that they come
-// from, can be read and changed as one.
+// Lock waits for earlier changes of rules, and blocks later ones until the transaction ends: rules, or the file that
+// they come from, can be read and changed as one.
 func (s *Store) Lock(ctx context.Context, tx queue.Tx) error {
 	if _, err := tx.ExecContext(ctx, sqlLockRevision); err != nil {
 		return fmt.Errorf("lock rules: %w", err)
@@ -107,8 +107,9 @@ func (s *Store) Lock(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// Create stores a new rule under a new id and returns it as stored. An empty scope means global, an empty safe mode means
-// default; [rules.NewRule] sets the other defaults. What the rule says must be possible now: a snooze until a time that has passed is not.
+// Create stores a new rule under a new id and returns it as stored. An empty scope means global, an empty safe mode
+// means default; [rules.NewRule] sets the other defaults. What the rule says must be possible now: a snooze until a
+// time that has passed is not.
 func (s *Store) Create(ctx context.Context, tx queue.Tx, r rules.Rule) (*rules.Rule, error) {
 	e, err := s.begin(ctx, tx)
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 
 func TestStoreKeepsRules(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
-		r := rules.NewRule("Räksmörgås 🍤", rules.AllOf(rulestest.FromDomain("example.com"), rules.NoneOf(rules.Condition{Type: rules.HeaderMatch, Header: "List-Id", Pattern: `<dev\.`})),
+		r := rules.NewRule("Räksmörgås 🍤", rules.AllOf(rulestest.FromDomain("example.com"),
+			rules.NoneOf(rules.Condition{Type: rules.HeaderMatch, Header: "List-Id", Pattern: `<dev\.`})),
 			postroom.ApplyLabel, postroom.Parameters{"label": "Shops", "n": 1.5, "list": []any{"a", true, nil}})
 		r.Description = "what it is for"
 		r.Scope, r.ScopeRef = rules.ScopeSender, "Amy@Example.COM"
@@ -38,7 +39,8 @@ func TestStoreKeepsRules(t *testing.T) {
 
 func TestStoreFillsInDefaults(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
-		created := storetest.Create(t, db, s, rules.NewRule("plain", rulestest.FromDomain("example.com"), postroom.Archive, nil))
+		created := storetest.Create(t, db, s, rules.NewRule("plain", rulestest.FromDomain("example.com"),
+			postroom.Archive, nil))
 		require.Equal(t, rules.ScopeGlobal, created.Scope)
 		require.Equal(t, 100, created.Priority)
 		require.True(t, created.Enabled)
@@ -102,7 +104,9 @@ func TestPatchKeepsClearsAndSets(t *testing.T) {
 		r := rules.NewRule("r", rulestest.FromDomain("example.com"), postroom.Archive, nil)
 		r.Description, r.Scope, r.ScopeRef = "why", rules.ScopeDomain, "example.com"
 		id := storetest.Create(t, db, s, r).ID
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, id, "tired") }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.Disable(ctx, tx, id, "tired")
+		}))
 
 		patch := func(text string) *rules.Rule {
 			var p rulestore.Patch
@@ -123,7 +127,8 @@ func TestPatchKeepsClearsAndSets(t *testing.T) {
 		require.Equal(t, "tired", kept.DisabledReason)
 		require.False(t, kept.Enabled)
 
-		set := patch(`{"description":"because","disabled_reason":"asleep","priority":5,"name":"s","action":"move","parameters":{"label":"X"}}`)
+		set := patch(
+			`{"description":"because","disabled_reason":"asleep","priority":5,"name":"s","action":"move","parameters":{"label":"X"}}`)
 		require.Equal(t, "because", set.Description)
 		require.Equal(t, "asleep", set.DisabledReason)
 		require.Equal(t, 5, set.Priority)
@@ -271,9 +276,11 @@ func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
 			storetest.Create(t, db, s, r)
 		}
 		shops := postroom.Parameters{"label": "shops"}
-		add("by id in a condition", "acc", rules.AnyOf(rulestest.FromDomain("x.example"), rules.NoneOf(rulestest.OnLabel("Label_7"))), postroom.Archive, nil)
+		add("by id in a condition", "acc", rules.AnyOf(rulestest.FromDomain("x.example"),
+			rules.NoneOf(rulestest.OnLabel("Label_7"))), postroom.Archive, nil)
 		add("by name in a parameter", "acc", rulestest.FromDomain("x.example"), postroom.ApplyLabel, shops)
-		add("by id in a parameter", "acc", rulestest.FromDomain("x.example"), postroom.ApplyLabel, postroom.Parameters{"label": "Label_7"})
+		add("by id in a parameter", "acc", rulestest.FromDomain("x.example"), postroom.ApplyLabel,
+			postroom.Parameters{"label": "Label_7"})
 		add("longer id", "acc", rulestest.OnLabel("Label_77"), postroom.Archive, nil)
 		add("the word in a regex", "acc", rules.Condition{Type: rules.SubjectRegex, Value: "Shops"}, postroom.Archive, nil)
 		add("another account's", "other", rulestest.OnLabel("Label_7"), postroom.ApplyLabel, shops)
@@ -294,7 +301,8 @@ func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
 				require.Equal(t, "Label 'Shops' was deleted from Gmail", r.DisabledReason)
 			}
 		}
-		require.ElementsMatch(t, []string{"by id in a condition", "by name in a parameter", "by id in a parameter", "scoped to the account"}, off)
+		require.ElementsMatch(t, []string{"by id in a condition", "by name in a parameter", "by id in a parameter",
+			"scoped to the account"}, off)
 	})
 }
 
@@ -319,7 +327,8 @@ func TestSetEnabledForgetsTheReason(t *testing.T) {
 
 func TestStoreNamesWhatIsMissing(t *testing.T) {
 	_, err := rulestore.New(rulestore.Config{})
-	require.EqualError(t, err, "rulestore: Config.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
+	require.EqualError(t, err,
+		"rulestore: Config.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
 	_, err = rulestore.New(rulestore.Config{DB: (*sqlite.DB)(nil)})
 	require.ErrorContains(t, err, "rulestore: Config.DB holds a nil *sqlite.DB")
 	require.ErrorContains(t, rulestore.Migrate(t.Context(), nil), "rulestore: Migrate: db is nil")

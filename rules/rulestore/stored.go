@@ -8,8 +8,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// StoredRule returns the rule as it is stored now, or [postroom.ErrNotFound]. The safety gate asks it about the rule of each
-// decision, in the transaction that records the decision. The result must not be modified.
+// StoredRule returns the rule as it is stored now, or [postroom.ErrNotFound]. The safety gate asks it about the rule
+// of each decision, in the transaction that records the decision. The result must not be modified.
 func (s *Store) StoredRule(ctx context.Context, tx queue.Tx, id string) (postroom.StoredRule, error) {
 	found, err := getRow(ctx, tx, id)
 	if err != nil {
@@ -18,8 +18,8 @@ func (s *Store) StoredRule(ctx context.Context, tx queue.Tx, id string) (postroo
 	return s.understood.rule(found), nil
 }
 
-// rowsUnderstood caches the decoded rows, by the ids of the rules. A rule decides about many messages, and decoding a row takes
-// longer than reading it. A row that differs in any column is decoded again.
+// rowsUnderstood caches the decoded rows, by the ids of the rules. A rule decides about many messages, and decoding a
+// row takes longer than reading it. A row that differs in any column is decoded again.
 type rowsUnderstood struct {
 	mu   sync.Mutex
 	rows map[string]rowUnderstood
@@ -51,7 +51,8 @@ func (u *rowsUnderstood) rule(r *row) postroom.StoredRule {
 func (r *row) stored() postroom.StoredRule {
 	rule := r.rule()
 	rule.Normalize()
-	stored := postroom.StoredRule{ID: rule.ID, Name: rule.Name, Version: rule.Version(), Enabled: rule.Enabled, SafeMode: rule.SafeMode}
+	stored := postroom.StoredRule{ID: rule.ID, Name: rule.Name, Version: rule.Version(), Enabled: rule.Enabled,
+		SafeMode: rule.SafeMode}
 	for _, a := range rule.Actions() {
 		stored.Actions = append(stored.Actions, postroom.RuleAction(a))
 	}

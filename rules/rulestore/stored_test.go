@@ -57,9 +57,13 @@ func TestAnAlteredColumnIsSeen(t *testing.T) {
 			return rule
 		}
 		var before postroom.StoredRule
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { before = read(ctx, tx); return nil }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			before = read(ctx, tx)
+			return nil
+		}))
 		for _, set := range []string{
-			`name = 'Amy 2'`, `description = 'x'`, `scope = 'sender'`, `scope_ref = 'amy@example.com'`, `priority = 7`, `conditions = '{}'`, `action = 'trash'`,
+			`name = 'Amy 2'`, `description = 'x'`, `scope = 'sender'`, `scope_ref = 'amy@example.com'`, `priority = 7`,
+			`conditions = '{}'`, `action = 'trash'`,
 			`parameters = '{"x":1}'`, `safe_mode = 'dangerous_override'`, `further_actions = '[{"type":"star"}]'`, `continues = 1`, `authentication = 'none'`,
 		} {
 			undone := errors.New("undone")

@@ -19,7 +19,8 @@ import (
 func TestUntilOfAStoredRule(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
 		later := func(until string) rules.Rule {
-			return rules.NewRule("later", rulestest.FromDomain("a.example"), postroom.Snooze, postroom.Parameters{"until": until})
+			return rules.NewRule("later", rulestest.FromDomain("a.example"), postroom.Snooze,
+				postroom.Parameters{"until": until})
 		}
 		for _, until := range []string{"2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"} {
 			err := storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
@@ -45,7 +46,11 @@ func TestUntilOfAStoredRule(t *testing.T) {
 		require.Equal(t, rulestore.Imported{Changed: 1}, storetest.Import(t, db, s, "", later("2020-01-01T00:00:00Z")))
 		name := "no more"
 		require.NoError(t, patch(rulestore.Patch{Name: &name}))
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, stored.ID, false) }))
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, stored.ID, true) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.SetEnabled(ctx, tx, stored.ID, false)
+		}))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.SetEnabled(ctx, tx, stored.ID, true)
+		}))
 	})
 }

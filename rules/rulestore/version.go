@@ -44,8 +44,8 @@ func (s *Store) As(a Author) *Store {
 	return &other
 }
 
-// A Version is the rules of one account after a change. Each method of a [Store] that changes rules makes one for each account
-// whose rules have changed.
+// A Version is the rules of one account after a change. Each method of a [Store] that changes rules makes one for
+// each account whose rules have changed.
 type Version struct {
 	Number    int64  // counted over all accounts, from 1
 	AccountID string // empty: the rules that belong to no account
@@ -86,7 +86,8 @@ const (
 func (s *Store) Versions(ctx context.Context, f VersionFilter) ([]Version, error) {
 	limit := cmp.Or(f.Limit, defaultVersions)
 	if limit < 0 || limit > maxVersions {
-		return nil, fmt.Errorf("rulestore: VersionFilter.Limit is %d; it must be within 1 and %d, or 0 for %d", f.Limit, maxVersions, defaultVersions)
+		return nil, fmt.Errorf("rulestore: VersionFilter.Limit is %d; it must be within 1 and %d, or 0 for %d", f.Limit,
+			maxVersions, defaultVersions)
 	}
 	before := cmp.Or(f.Before, math.MaxInt64)
 	statement, args := sqlVersions, []any{before, limit}
@@ -142,8 +143,9 @@ func versionAt(ctx context.Context, q dbquery.Querier, number int64) (*versionRo
 	return &v, rows, nil
 }
 
-// RuleAt returns a rule at the version that a decision names, which is [rules.Rule.Version]; see [postroom.Decision].RuleVersion. A
-// version that was never stored, or was stored before versions existed, is [postroom.ErrNotFound].
+// RuleAt returns a rule at the version that a decision names, which is [rules.Rule.Version]; see
+// [postroom.Decision].RuleVersion. A version that was never stored, or was stored before versions existed, is
+// [postroom.ErrNotFound].
 func (s *Store) RuleAt(ctx context.Context, id, version string) (*rules.Rule, error) {
 	var h historyRow
 	err := dbquery.Get(ctx, s.db.Reader(), &h, sqlStateOfRule, id, version)
@@ -170,9 +172,23 @@ func (s *Store) KnowsSource(ctx context.Context, text string) (bool, error) {
 	return n > 0, nil
 }
 
-// Restore restores the rules of the version's account: each with its id, its state, and the ids of labels that it had. That makes
-// a version, which Restore returns; if nothing changes, it returns the newest one. Restored rules are not checked: the engine
-// disables one that can no longer be evaluated.
+// CurrentSource returns the text of the file that the account's rules were last read from. ok is false if there are no
+// rules, or they were changed in another way since.
+func (s *Store) CurrentSource(ctx context.Context, accountID string) (text string, ok bool, err error) {
+	var v versionRow
+	err = dbquery.Get(ctx, s.db.Reader(), &v, sqlLastVersion, accountID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("read the newest version of the rules: %w", err)
+	}
+	return v.Source.String, v.Source.Valid, nil
+}
+
+// Restore restores the rules of the version's account: each with its id, its state, and the ids of labels that it
+// had. That makes a version, which Restore returns; if nothing changes, it returns the newest one. Restored rules are
+// not checked: the engine disables one that can no longer be evaluated.
 func (s *Store) Restore(ctx context.Context, tx queue.Tx, number int64) (*Version, error) {
 	e, err := s.begin(ctx, tx)
 	if err != nil {

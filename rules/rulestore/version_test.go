@@ -84,7 +84,8 @@ func TestEveryChangeOfRulesMakesAVersion(t *testing.T) {
 			require.EqualValues(t, 7-i, v.Number)
 			require.False(t, v.At.IsZero())
 			require.Len(t, v.Digest, 64)
-			origins, details, counts = append(origins, string(v.By.Origin)), append(details, v.By.Detail), append(counts, v.Rules)
+			origins, details, counts = append(origins, string(v.By.Origin)), append(details, v.By.Detail),
+				append(counts, v.Rules)
 		}
 		require.Equal(t, []string{"api", "api", "api", "api", "api", "file", "file"}, origins)
 		require.Equal(t, []string{"", "", "", "", "by hand", "rules.yaml", "rules.yaml"}, details)
@@ -121,7 +122,8 @@ func TestGoingBackBringsTheRulesBackAsTheyWere(t *testing.T) {
 		require.NoError(t, err)
 		storetest.Create(t, db, s, rules.NewRule("another account's", rulestest.OnLabel("L1"), postroom.Archive, nil))
 		// The names change hands, b goes, and c comes.
-		importText(t, db, s, "acc", "rules: [{name: c, condition: {type: starred}, action: star}, {name: a, condition: {type: unread}, action: archive}]")
+		importText(t, db, s, "acc",
+			"rules: [{name: c, condition: {type: starred}, action: star}, {name: a, condition: {type: unread}, action: archive}]")
 
 		v := restore(t, db, s, 1)
 		require.EqualValues(t, 4, v.Number)
@@ -140,7 +142,10 @@ func TestGoingBackBringsTheRulesBackAsTheyWere(t *testing.T) {
 		require.EqualValues(t, 5, restore(t, db, s, 3).Number, "and forward again")
 		require.Equal(t, []string{"another account's", "c", "a"}, storetest.Names(t, s))
 
-		err = storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { _, err := s.Restore(ctx, tx, 99); return err })
+		err = storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			_, err := s.Restore(ctx, tx, 99)
+			return err
+		})
 		require.ErrorIs(t, err, postroom.ErrNotFound)
 		known, err := s.KnowsSource(t.Context(), firstFile)
 		require.NoError(t, err)
@@ -160,7 +165,9 @@ func TestTheRuleOfAnOldDecisionCanBeShown(t *testing.T) {
 			_, err := s.Patch(ctx, tx, made.ID, rulestore.Patch{Action: &action})
 			return err
 		}))
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, made.ID) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.Delete(ctx, tx, made.ID)
+		}))
 		old, err := s.RuleAt(t.Context(), made.ID, then)
 		require.NoError(t, err)
 		require.Equal(t, postroom.Archive, old.Action)
@@ -181,7 +188,9 @@ func TestRulesFromBeforeAreAVersion(t *testing.T) {
 				return err
 			}))
 		}
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, one.ID) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.Delete(ctx, tx, one.ID)
+		}))
 		list := versions(t, s, rulestore.VersionFilter{})
 		require.Len(t, list, 2)
 		require.Equal(t, rulestore.OriginFound, list[1].By.Origin)
@@ -200,8 +209,12 @@ func TestBrokenRulesAreBroughtBackToo(t *testing.T) {
 			_, err := tx.ExecContext(ctx, `UPDATE deterministic_rules SET conditions = '{"type":"of the future"}'`)
 			return err
 		}))
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, made.ID, "broken") }))
-		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, made.ID) }))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.Disable(ctx, tx, made.ID, "broken")
+		}))
+		require.NoError(t, storetest.Write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			return s.Delete(ctx, tx, made.ID)
+		}))
 		restore(t, db, s, 2)
 		back := storetest.ByName(t, s, "a")
 		require.EqualValues(t, "of the future", back.Condition.Type)

@@ -25,9 +25,9 @@ type scriptCase struct {
 	want bool
 }
 
-// readCases reads scripts in the form of Pigeonhole's test suite: test_set "message" gives a message, and in "if TEST { test_fail }"
-// the test must be false, in "if not TEST { test_fail }" true. Scripts that do what no condition sees, such as to set variables or to
-// change the message, are left out whole.
+// readCases reads scripts in the form of Pigeonhole's test suite: test_set "message" gives a message, and in "if TEST
+// { test_fail }" the test must be false, in "if not TEST { test_fail }" true. Scripts that do what no condition sees,
+// such as to set variables or to change the message, are left out whole.
 func readCases(t *testing.T, text string) []scriptCase {
 	t.Helper()
 	commands, err := parseSieve(text)
@@ -172,12 +172,13 @@ func TestSieveCases(t *testing.T) {
 // matching are the parts of the suite that are about which messages a test matches.
 var matching = []string{
 	"comparators/", "match-types/", "control-if", "test-", "lexer",
-	"extensions/body/", "extensions/date/", "extensions/encoded-character", "extensions/envelope", "extensions/index/", "extensions/regex/",
+	"extensions/body/", "extensions/date/", "extensions/encoded-character", "extensions/envelope", "extensions/index/",
+	"extensions/regex/",
 	"extensions/relational/", "extensions/subaddress/basic", "extensions/subaddress/rfc",
 }
 
-// TestSieveSuite counts how many cases of a suite are conditions. The suite is not ours to copy: POSTROOM_SIEVE_TESTS names the folder
-// "tests" of Pigeonhole's source.
+// TestSieveSuite counts how many cases of a suite are conditions. The suite is not ours to copy: POSTROOM_SIEVE_TESTS
+// names the folder "tests" of Pigeonhole's source.
 func TestSieveSuite(t *testing.T) {
 	folder := os.Getenv("POSTROOM_SIEVE_TESTS")
 	if folder == "" {

@@ -191,7 +191,8 @@ func (m *match) predicate(c *command) (rules.Condition, error) {
 		}
 	case "date":
 		if len(m.args) == 3 && len(m.args[0]) == 1 && len(m.args[1]) == 1 {
-			return m.dateCondition(rules.Condition{Type: rules.DateOf, Header: m.args[0][0], Index: m.index}, m.args[1][0], m.args[2])
+			return m.dateCondition(rules.Condition{Type: rules.DateOf, Header: m.args[0][0], Index: m.index},
+				m.args[1][0], m.args[2])
 		}
 	case "currentdate":
 		if len(m.args) == 2 && len(m.args[0]) == 1 {
@@ -217,7 +218,8 @@ func present(headers []string) []rules.Condition {
 	return list
 }
 
-// texts compares with texts. The empty text, which everything contains, is no value of a condition, but a regular expression is.
+// texts compares with texts. The empty text, which everything contains, is no value of a condition, but a regular
+// expression is.
 func (m *match) texts(c rules.Condition, values []string) (rules.Condition, error) {
 	if len(values) == 0 {
 		return c, errors.New("there is nothing to compare with")

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Flags (RFC 5232) are a variable of the script, which each action that stores the message reads. Gmail has one message where
-// Sieve stores several: it has the flags of the action that stores it last, as copies in one folder do.
+// Flags (RFC 5232) are a variable of the script, which each action that stores the message reads. Gmail has one
+// message where Sieve stores several: it has the flags of the action that stores it last, as copies in one folder do.
 
 // marks finds out when the runs that set a flag leave the message with it.
 func (s *importer) marks() {
@@ -25,7 +25,9 @@ func (s *importer) marks() {
 		for i := range items {
 			r := items[i].run
 			action := rules.RuleAction{Type: markFlags[flag]}
-			if items[i].sets(flag) == 1 && r.unknown == "" && !slices.ContainsFunc(s.marked[r], func(o outcome) bool { return o.actions[0].Type == action.Type }) {
+			if items[i].sets(flag) == 1 && r.unknown == "" && !slices.ContainsFunc(s.marked[r], func(o outcome) bool {
+				return o.actions[0].Type == action.Type
+			}) {
 				s.marked[r] = append(s.marked[r], outcome{f.mark(r), []rules.RuleAction{action}})
 			}
 		}
@@ -41,8 +43,8 @@ func (f *mailFlag) mark(r *execution) rules.Condition {
 	return allOf(f.s.sure(r), bound(final, false))
 }
 
-// sets returns 1 if the flag is set by it, -1 if it is taken away, and 0 if it stays as it is. A store with flags of its own has
-// them.
+// sets returns 1 if the flag is set by it, -1 if it is taken away, and 0 if it stays as it is. A store with flags of
+// its own has them.
 func (i flagChange) sets(flag string) int {
 	named := slices.Contains(i.flags, flag)
 	switch {
@@ -74,7 +76,8 @@ func (f *mailFlag) value(before int, given ...*execution) rules.Condition {
 	for i := range f.items[:before] {
 		item := &f.items[i]
 		if sets := item.sets(f.flag); sets != 0 && !item.stores() {
-			value = whether(f.s.reach(item.run, given...), map[int]rules.Condition{1: trueCondition, -1: falseCondition}[sets], value)
+			value = whether(f.s.reach(item.run, given...), map[int]rules.Condition{1: trueCondition, -1: falseCondition}[sets],
+				value)
 		}
 	}
 	return value
@@ -128,13 +131,15 @@ func (f *mailFlag) noteCopies() {
 		if !a.stores() || f.s.tooMuch() {
 			continue
 		}
-		if implicit := f.s.implicit(a.run); !isImpossible(implicit) && !reflect.DeepEqual(f.stored(i, a.run), f.value(len(f.items), a.run)) {
+		if implicit := f.s.implicit(a.run); !isImpossible(implicit) &&
+			!reflect.DeepEqual(f.stored(i, a.run), f.value(len(f.items), a.run)) {
 			a.run.note(what)
 		}
 		for j := i + 1; j < len(f.items); j++ {
 			b := &f.items[j]
 			f.s.steps++
-			if b.stores() && !isImpossible(f.s.reach(b.run, a.run)) && !reflect.DeepEqual(f.stored(i, a.run, b.run), f.stored(j, a.run, b.run)) {
+			if b.stores() && !isImpossible(f.s.reach(b.run, a.run)) && !reflect.DeepEqual(f.stored(i, a.run, b.run),
+				f.stored(j, a.run, b.run)) {
 				b.run.note(what)
 			}
 		}

@@ -13,13 +13,14 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// Import translates a Sieve script (RFC 5228) into rules: each run of actions becomes one, under the tests around it, or
-// several if its effect depends on other runs. A message that the script keeps or files is not thrown away by a discard elsewhere
-// in it. FromSieve supports the base tests and actions, and of the extensions body, copy, currentdate, date, encoded-character,
-// envelope, fileinto, imap4flags, index, regex, relational, subaddress, and the test string without variables. Folders become
-// labels. The translation lists what rules cannot express. An action that depends on an untranslatable test is omitted, and the
-// commands after a stop that depends on one only mark the message. The kinds are the actions that rules may have; nil means those
-// that package gmail carries out. A script that breaks the grammar is an error with the line.
+// Import translates a Sieve script (RFC 5228) into rules: each run of actions becomes one, under the tests around it,
+// or several if its effect depends on other runs. A message that the script keeps or files is not thrown away by a
+// discard elsewhere in it. FromSieve supports the base tests and actions, and of the extensions body, copy,
+// currentdate, date, encoded-character, envelope, fileinto, imap4flags, index, regex, relational, subaddress, and the
+// test string without variables. Folders become labels. The translation lists what rules cannot express. An action
+// that depends on an untranslatable test is omitted, and the commands after a stop that depends on one only mark the
+// message. The kinds are the actions that rules may have; nil means those that package gmail carries out. A script
+// that breaks the grammar is an error with the line.
 func Import(script string, kinds *postroom.Kinds) (*rulesfile.Translation, error) {
 	if len(script) > rulesfile.MaxFileSize {
 		return nil, fmt.Errorf("the Sieve script is larger than %d bytes", rulesfile.MaxFileSize)
@@ -115,7 +116,8 @@ func (s *importer) branches(chain []command, path []step, unknown string) error 
 	var before []rules.Condition
 	for i := range chain {
 		c := &chain[i]
-		if c.block == nil || (c.name == "else") != (len(c.tests) == 0) || len(c.tests) > 1 || c.name == "else" && i < len(chain)-1 {
+		if c.block == nil || (c.name == "else") != (len(c.tests) == 0) || len(c.tests) > 1 || c.name == "else" &&
+			i < len(chain)-1 {
 			return &syntaxError{c.line, c.name + " is not written as the grammar has it: if TEST { … }"}
 		}
 		step := step{number, i, slices.Clone(before)}
@@ -164,8 +166,8 @@ type outcome struct {
 	actions []rules.RuleAction
 }
 
-// outcomes returns the outcomes of the run for the message: it predicates the inbox unless the script keeps it, and is thrown away
-// unless the script keeps or files it (RFC 5228, section 4.4). They exclude each other.
+// outcomes returns the outcomes of the run for the message: it leaves the inbox unless the script keeps it, and
+// is thrown away unless the script keeps or files it (RFC 5228, section 4.4). They exclude each other.
 func (s *importer) outcomes(r *execution) []outcome {
 	if !r.filed && !r.discard && !r.trash && !r.copies {
 		return nil
@@ -190,7 +192,9 @@ func (s *importer) outcomes(r *execution) []outcome {
 	if !r.discard && !r.trash {
 		return nil
 	}
-	filed, copied := s.others(r, func(x *execution) bool { return x.filed }), s.others(r, func(x *execution) bool { return x.copies })
+	filed, copied := s.others(r, func(x *execution) bool {
+		return x.filed
+	}), s.others(r, func(x *execution) bool { return x.copies })
 	if r.copies {
 		copied = trueCondition
 	}
@@ -202,14 +206,16 @@ func (s *importer) outcomes(r *execution) []outcome {
 		r.note("what is discarded goes to the trash, where it can be found again")
 	}
 	archived := allOf(leaves, bound(copied, false))
-	return []outcome{{gone, []rules.RuleAction{{Type: postroom.Trash}}}, {archived, []rules.RuleAction{{Type: postroom.Archive}}}}
+	return []outcome{{gone, []rules.RuleAction{{Type: postroom.Trash}}},
+		{archived, []rules.RuleAction{{Type: postroom.Archive}}}}
 }
 
 // rules makes the rules of a run.
 func (s *importer) rules(r *execution) error {
 	of := fmt.Sprintf("line %d", r.line)
 	leaveOut := func(what string) {
-		s.translation.Untranslated = append(s.translation.Untranslated, rulesfile.Untranslated{Of: of, What: what, Left: rulesfile.Skipped})
+		s.translation.Untranslated = append(s.translation.Untranslated,
+			rulesfile.Untranslated{Of: of, What: what, Left: rulesfile.Skipped})
 	}
 	if r.unknown != "" {
 		if r.stop {
@@ -274,9 +280,10 @@ func (s *importer) possible(r *execution, actions []rules.RuleAction) []rules.Ru
 	})
 }
 
-// emitRun makes a rule for each outcome of a run, and one for the actions of all outcomes. A run that stops does so in all of
-// them.
-func (s *importer) emitRun(of string, r *execution, condition rules.Condition, sometimes []outcome, always []rules.RuleAction) error {
+// emitRun makes a rule for each outcome of a run, and one for the actions of all outcomes. A run that stops does so
+// in all of them.
+func (s *importer) emitRun(of string, r *execution, condition rules.Condition, sometimes []outcome,
+	always []rules.RuleAction) error {
 	notes := r.notes(of)
 	emit := func(when rules.Condition, actions []rules.RuleAction) error {
 		err := s.emit(of, when, actions, r.stop, notes)
@@ -320,7 +327,8 @@ func (r *execution) notes(of string) (notes []rulesfile.Untranslated) {
 }
 
 // emit adds a rule.
-func (s *importer) emit(of string, condition rules.Condition, actions []rules.RuleAction, stop bool, notes []rulesfile.Untranslated) error {
+func (s *importer) emit(of string, condition rules.Condition, actions []rules.RuleAction, stop bool,
+	notes []rulesfile.Untranslated) error {
 	if len(s.translation.File.Rules) == maxRules {
 		return errTooManyRules
 	}
@@ -328,7 +336,8 @@ func (s *importer) emit(of string, condition rules.Condition, actions []rules.Ru
 		condition = always()
 	}
 	if err := condition.Validate(); err != nil {
-		s.translation.Untranslated = append(s.translation.Untranslated, rulesfile.Untranslated{Of: of, What: strings.ReplaceAll(err.Error(), "\n", "; "), Left: rulesfile.Skipped})
+		s.translation.Untranslated = append(s.translation.Untranslated,
+			rulesfile.Untranslated{Of: of, What: strings.ReplaceAll(err.Error(), "\n", "; "), Left: rulesfile.Skipped})
 		return nil
 	}
 	rule := rules.NewRule(of+": "+condition.String(), condition, "", nil)

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// headerNames returns those that a header field can have, and whether that is all of them. RFC 5228, section 2.4.2.2, has a field
-// of another name be absent.
+// headerNames returns those that a header field can have, and whether that is all of them. RFC 5228, section 2.4.2.2,
+// has a field of another name be absent.
 func headerNames(names []string) (possible []string, all bool) {
 	for _, name := range names {
 		if name != "" && rules.CheckHeader("header", name) == nil {
@@ -28,7 +28,8 @@ func (m *match) headerCondition(headers, values []string) (rules.Condition, erro
 	if len(headers) == 0 && m.count == "" {
 		return never(), nil
 	}
-	anything := m.match == rules.Contains && slices.Contains(values, "") || m.match == rules.Wildcard && slices.Contains(values, "*")
+	anything := m.match == rules.Contains && slices.Contains(values, "") || m.match == rules.Wildcard &&
+		slices.Contains(values, "*")
 	if anything && !m.compares() && m.index == 0 {
 		return translate.Joined(rules.Or, present(headers)), nil
 	}
@@ -81,7 +82,8 @@ func (m *match) oneOrNone(some rules.Condition, values []string) (rules.Conditio
 	return never(), nil
 }
 
-// ordered compares as numbers, or by the order of characters. Nothing but equality is defined for numbers without :value.
+// ordered compares as numbers, or by the order of characters. Nothing but equality is defined for numbers without
+// :value.
 func (m *match) ordered(c rules.Condition, order, digits rules.Kind, values []string) (rules.Condition, error) {
 	compare := m.value
 	if compare == "" {
@@ -143,14 +145,16 @@ func (m *match) addressCondition(headers, values []string, prefix string) (rules
 	for i, name := range headers {
 		fields[i] = prefix + strings.ReplaceAll(strings.ToLower(name), "-", "_")
 		ok := rules.IsAddressField(fields[i])
-		if !ok || fields[i] == "recipients" || strings.Contains(name, "_") || prefix == "" && strings.HasPrefix(fields[i], "envelope_") {
+		if !ok || fields[i] == "recipients" || strings.Contains(name, "_") || prefix == "" &&
+			strings.HasPrefix(fields[i], "envelope_") {
 			return rules.Condition{}, fmt.Errorf("the addresses of %s have no condition", strconv.Quote(name))
 		}
 	}
 	if prefix != "" && m.index != 0 {
 		return rules.Condition{}, errors.New("an envelope has no index")
 	}
-	if prefix != "" && m.count == "" && slices.Contains(fields, "envelope_from") && (len(values) > 1 || len(fields) > 1) && slices.Contains(values, "") {
+	if prefix != "" && m.count == "" && slices.Contains(fields, "envelope_from") &&
+		(len(values) > 1 || len(fields) > 1) && slices.Contains(values, "") {
 		return m.eachOfEnvelope(headers, values)
 	}
 	if prefix != "" && slices.Contains(values, "") && fields[0] == "envelope_from" && m.count == "" {
@@ -183,7 +187,8 @@ func (m *match) eachOfEnvelope(headers, values []string) (rules.Condition, error
 	return translate.Joined(rules.Or, list), nil
 }
 
-// emptyEnvelope compares the sender of the envelope with the empty text, which is the null sender <> of reports, whatever the part.
+// emptyEnvelope compares the sender of the envelope with the empty text, which is the null sender <> of reports,
+// whatever the part.
 func (m *match) emptyEnvelope() (rules.Condition, error) {
 	if m.compares() || m.match == rules.Regex {
 		return rules.Condition{}, errors.New("a comparison of this envelope with the empty text has no condition")
@@ -191,10 +196,12 @@ func (m *match) emptyEnvelope() (rules.Condition, error) {
 	if m.match == rules.Contains {
 		return rules.Condition{Type: rules.HeaderPresent, Header: "Return-Path"}, nil
 	}
-	return rules.Condition{Type: rules.Header, Header: "Return-Path", Index: 1, Match: rules.Regex, Value: `\A\s*<\s*>\s*\z`}, nil
+	return rules.Condition{Type: rules.Header, Header: "Return-Path", Index: 1, Match: rules.Regex,
+		Value: `\A\s*<\s*>\s*\z`}, nil
 }
 
-// dateWidths are the parts of a date that are numbers, and their digits; a year after 9999 and a day after 2132 have more.
+// dateWidths are the parts of a date that are numbers, and their digits; a year after 9999 and a day after 2132 have
+// more.
 var dateWidths = map[string]int{
 	"year": 4, "month": 2, "day": 2, "julian": 5, "hour": 2, "minute": 2, "second": 2, "weekday": 1,
 }

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// Formulas describe when a part of a script takes effect. They are conditions, with three additions: an "and" without children is
-// true, an "or" without is false, and a predicate of the type unknownTest represents a test that has no condition.
+// Formulas describe when a part of a script takes effect. They are conditions, with three additions: an "and" without
+// children is true, an "or" without is false, and a predicate of the type unknownTest represents a test that has no
+// condition.
 
 const unknownTest rules.Kind = "unknown"
 
@@ -36,7 +37,9 @@ func joinFormulas(op rules.Op, list []rules.Condition) rules.Condition {
 			parts = c.Children
 		}
 		for _, part := range parts {
-			if len(children) > maxTwice || !slices.ContainsFunc(children, func(known rules.Condition) bool { return reflect.DeepEqual(known, part) }) {
+			if len(children) > maxTwice || !slices.ContainsFunc(children, func(known rules.Condition) bool {
+				return reflect.DeepEqual(known, part)
+			}) {
 				children = append(children, part)
 			}
 		}

@@ -19,7 +19,8 @@ import (
 
 // A scriptLine is a command of a small language of scripts, which this file evaluates by itself.
 type scriptLine struct {
-	command  string // keep, discard, stop, fileinto, copy, redirect, forward (redirect :copy), setflag, addflag, removeflag, or if
+	// keep, discard, stop, fileinto, copy, redirect, forward (redirect :copy), setflag, addflag, removeflag, or if
+	command  string
 	arg      string
 	own      []string // of :flags, if it is not nil
 	branches []scriptBranch
@@ -71,8 +72,8 @@ type fate struct {
 	labels, forwarded             string
 }
 
-// A scriptState evaluates a script as RFC 5228, 3894 and 5232 say, but for what Gmail has only one message for: the flags are those of
-// what stores it last, and what is redirected stays.
+// A scriptState evaluates a script as RFC 5228, 3894 and 5232 say, but for what Gmail has only one message for: the
+// flags are those of what stores it last, and what is redirected stays.
 type scriptState struct {
 	truth     map[string]bool
 	canceled  bool // the implicit keep is
@@ -147,8 +148,9 @@ func fateBySieve(script []scriptLine, truth map[string]bool) fate {
 		delete(s.labels, "INBOX")
 	}
 	return fate{
-		inbox: s.inbox, trashed: !s.inbox && len(s.labels) == 0, labels: joinedKeys(s.labels), forwarded: joinedKeys(s.forwarded),
-		read: s.stored[`\Seen`], starred: s.stored[`\Flagged`],
+		inbox: s.inbox, trashed: !s.inbox && len(s.labels) == 0, labels: joinedKeys(s.labels),
+		forwarded: joinedKeys(s.forwarded),
+		read:      s.stored[`\Seen`], starred: s.stored[`\Flagged`],
 	}
 }
 
@@ -197,7 +199,8 @@ func fateOf(t require.TestingT, set *rules.Set, msg *postroom.Message) fate {
 }
 
 func drawScript(t *rapid.T, tests []string, depth int) []scriptLine {
-	commands := []string{"keep", "discard", "stop", "fileinto", "copy", "redirect", "forward", "setflag", "addflag", "removeflag", "fileinto", "discard"}
+	commands := []string{"keep", "discard", "stop", "fileinto", "copy", "redirect", "forward", "setflag", "addflag",
+		"removeflag", "fileinto", "discard"}
 	if depth > 0 {
 		commands = append(commands, "if", "if", "if", "if", "if", "if", "if", "if", "if", "if", "if", "if")
 	}
@@ -223,14 +226,16 @@ func drawScript(t *rapid.T, tests []string, depth int) []scriptLine {
 				l.branches = append(l.branches, b)
 			}
 		}
-		if (l.command == "keep" || l.command == "fileinto" || l.command == "copy") && rapid.IntRange(0, 5).Draw(t, "own") == 0 {
+		if (l.command == "keep" || l.command == "fileinto" || l.command == "copy") &&
+			rapid.IntRange(0, 5).Draw(t, "own") == 0 {
 			l.own = rapid.SliceOfNDistinct(flag, 0, 2, rapid.ID).Draw(t, "flags")
 		}
 		return l
 	}), 0, 3).Draw(t, "block")
 }
 
-func rulesOfScript(t *rapid.T, script []scriptLine, kinds *postroom.Kinds) (*rules.Set, string, *rulesfile.Translation) {
+func rulesOfScript(t *rapid.T, script []scriptLine, kinds *postroom.Kinds) (*rules.Set, string,
+	*rulesfile.Translation) {
 	var text strings.Builder
 	for i := range script {
 		script[i].write(&text)
@@ -254,7 +259,8 @@ func TestImportedRulesDoWhatTheScriptDoes(t *testing.T) {
 		set, text, translation := rulesOfScript(t, script, kinds)
 		for bits := range 8 {
 			truth := map[string]bool{"X-A": bits&1 > 0, "X-B": bits&2 > 0, "X-C": bits&4 > 0}
-			require.Equal(t, fateBySieve(script, truth), fateByRules(t, set, truth), "%s\nwith %v\n%s\n%v", text, truth, translation.Marshal(), translation.Untranslated)
+			require.Equal(t, fateBySieve(script, truth), fateByRules(t, set, truth), "%s\nwith %v\n%s\n%v", text, truth,
+				translation.Marshal(), translation.Untranslated)
 		}
 		for _, u := range translation.Untranslated {
 			require.Equal(t, rulesfile.Approximate, u.Left, "%s\n%s", text, u)
@@ -316,12 +322,14 @@ func TestDiscardOnlyCancelsTheImplicitKeep(t *testing.T) {
 func TestLongScriptsAreTranslatedWithinBounds(t *testing.T) {
 	var script strings.Builder
 	for i := range 3000 {
-		fmt.Fprintf(&script, "if exists \"X-%d\" { addflag \"\\\\Seen\"; %s; }\n", i, []string{`fileinto "A"`, "discard", "keep"}[i%3])
+		fmt.Fprintf(&script, "if exists \"X-%d\" { addflag \"\\\\Seen\"; %s; }\n", i,
+			[]string{`fileinto "A"`, "discard", "keep"}[i%3])
 	}
 	translation, err := sieve.Import(script.String(), nil)
 	require.NoError(t, err)
 	require.NotEmpty(t, translation.Untranslated)
 	set := rules.NewSet(translation.File.Rules, nil)
 	require.Empty(t, set.Broken())
-	require.Equal(t, fate{inbox: true, labels: "A"}, fateOf(t, set, &postroom.Message{Headers: []postroom.Header{{Name: "X-0"}, {Name: "X-1"}, {Name: "X-2"}}}))
+	require.Equal(t, fate{inbox: true, labels: "A"},
+		fateOf(t, set, &postroom.Message{Headers: []postroom.Header{{Name: "X-0"}, {Name: "X-1"}, {Name: "X-2"}}}))
 }

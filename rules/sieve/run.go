@@ -36,7 +36,8 @@ type step struct {
 	tests         []rules.Condition // the test of the branch, and the negations of those before
 }
 
-// A flagChange is the effect of a command on flags (RFC 5232): it changes the script's, or stores the message with them.
+// A flagChange is the effect of a command on flags (RFC 5232): it changes the script's, or stores the message with
+// them.
 type flagChange struct {
 	run   *execution
 	how   string   // addflag, setflag, removeflag, store, or own for a store with :flags
@@ -105,8 +106,8 @@ func (r *execution) add(c *command) {
 	}
 }
 
-// file files the message into a folder. If the folder cannot be translated, the message still counts as filed, so that it is not
-// discarded.
+// file files the message into a folder. If the folder cannot be translated, the message still counts as filed, so
+// that it is not discarded.
 func (r *execution) file(folder string, isCopy bool) {
 	name, special := folderAction(folder)
 	switch {
@@ -162,7 +163,7 @@ func (r *execution) note(what string) {
 	}
 }
 
-// filing are the actions for the folders: it predicates the inbox for them, or is only marked.
+// filing are the actions for the folders: it leaves the inbox for them, or is only marked.
 func (r *execution) filing(folders []string, leaves bool) []rules.RuleAction {
 	var list []rules.RuleAction
 	for _, folder := range folders {

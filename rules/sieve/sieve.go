@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Sieve (RFC 5228) as it is written: commands and tests with arguments, whatever their names mean. Section 8 has the grammar.
+// Sieve (RFC 5228) as it is written: commands and tests with arguments, whatever their names mean. Section 8 has the
+// grammar.
 
 // A command is a command, or a test: they are written alike.
 type command struct {
@@ -21,8 +22,8 @@ type command struct {
 	block []command
 }
 
-// A tag is a tagged argument. Only the command knows which tags take a value, so the argument after a tag is kept with it as
-// well.
+// A tag is a tagged argument. Only the command knows which tags take a value, so the argument after a tag is kept
+// with it as well.
 type tag struct {
 	name string // in lower case, without the colon
 	args int    // how many of args stood before it

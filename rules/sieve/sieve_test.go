@@ -82,7 +82,8 @@ func TestFaultyScriptsSayWhere(t *testing.T) {
 		strings.Repeat("if true {", 40):    "more than 32 deep",
 		"keep; \xff":                       "not text in UTF-8",
 		strings.Repeat("keep;\n", 300_000): "larger than",
-		strings.Repeat("if not not not not not not not not not not not not not not not not not not not not not not not not not not not not not not not not true {}", 1): "more than 32 deep",
+		strings.Repeat(
+			"if not not not not not not not not not not not not not not not not not not not not not not not not not not not not not not not not true {}", 1): "more than 32 deep",
 	} {
 		_, err := sieve.Import(script, nil)
 		require.ErrorContains(t, err, want, "%.60q", script)
@@ -109,7 +110,8 @@ func FuzzFromSieve(f *testing.F) {
 	script, err := os.ReadFile("testdata/script.sieve")
 	require.NoError(f, err)
 	f.Add(string(script))
-	f.Add(`require "encoded-character"; if string :regex "${hex:40 41}" "(" { stop; } elsif envelope :is "from" ["", "a"] { discard; }`)
+	f.Add(
+		`require "encoded-character"; if string :regex "${hex:40 41}" "(" { stop; } elsif envelope :is "from" ["", "a"] { discard; }`)
 	f.Add(`if not anyof (true, header :is ["a", "b"] "c") { fileinto "x"; } else { keep; }`)
 	kinds := rulestest.WithForward(f)
 	f.Fuzz(func(t *testing.T, script string) {

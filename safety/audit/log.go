@@ -47,12 +47,13 @@ func hash(parts []string) string {
 // chain returns the hash of an entry that comes after an entry with the hash before.
 func (e *Entry) chain(before string) string {
 	return hash([]string{
-		before, strconv.FormatInt(e.Number, 10), e.AccountID, e.Kind, e.Subject, strconv.Itoa(e.Rev), e.Note, e.Digest, dbtime.Format(e.At.Time),
+		before, strconv.FormatInt(e.Number, 10), e.AccountID, e.Kind, e.Subject, strconv.Itoa(e.Rev), e.Note, e.Digest,
+		dbtime.Format(e.At.Time),
 	})
 }
 
-// A Head is the end of the log: the number of its entries and the hash of the last. If it is kept elsewhere, it later proves that
-// the log up to there is unchanged.
+// A Head is the end of the log: the number of its entries and the hash of the last. If it is kept elsewhere, it later
+// proves that the log up to there is unchanged.
 type Head struct {
 	Entries int64  `db:"number" json:"entries"`
 	Hash    string `db:"hash"   json:"hash"`
@@ -91,7 +92,8 @@ func New(db queue.DB) (*Log, error) {
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the table audit_entries or brings it up to date. Call it at every start; several processes may do so at once.
+// Migrate creates the table audit_entries or brings it up to date. Call it at every start; several processes may do
+// so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("audit: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -99,7 +101,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	return migrate.Up(ctx, db, string(db.Dialect()), "audit", migrations)
 }
 
-// Append adds entries in the caller's transaction. The caller sets the account, kind, subject, rev, note and digest of each.
+// Append adds entries in the caller's transaction. The caller sets the account, kind, subject, rev, note and digest
+// of each.
 func (l *Log) Append(ctx context.Context, tx queue.Tx, entries ...Entry) error {
 	add := func(ctx context.Context) error {
 		if err := l.add(ctx, tx, entries); err != nil {
@@ -129,7 +132,8 @@ func (l *Log) add(ctx context.Context, tx queue.Tx, entries []Entry) error {
 		e := entries[i]
 		e.Number, e.At = head.Entries+1, at
 		e.Hash = e.chain(head.Hash)
-		_, err := tx.ExecContext(ctx, insertEntry, e.Number, e.AccountID, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, e.Hash, e.At)
+		_, err := tx.ExecContext(ctx, insertEntry, e.Number, e.AccountID, e.Kind, e.Subject, e.Rev, e.Note,
+			e.Digest, e.Hash, e.At)
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,8 @@ func TestWhatWasAlteredIsNotAsked(t *testing.T) {
 
 			b, m := f.asked()
 			alter(b.ID, table)
-			require.Contains(t, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}), "It is not what was asked")
+			require.Contains(t, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}),
+				"It is not what was asked")
 			require.Equal(t, postroom.ActionPendingApproval, f.state(b.ID))
 		}
 	})

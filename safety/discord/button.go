@@ -22,7 +22,8 @@ const (
 	show    verb = "show"
 )
 
-// The id of a button has at most 100 characters: the prefix, the verb, the request and the signature, separated by colons.
+// The id of a button has at most 100 characters: the prefix, the verb, the request and the signature, separated by
+// colons.
 const (
 	buttonPrefix  = "postroom"
 	signatureSize = 16
@@ -45,6 +46,14 @@ func signature(key []byte, v verb, request safety.Approval, channel string) stri
 	h := hmac.New(sha256.New, key)
 	_, _ = fmt.Fprintf(h, "%q", []string{"button", string(v), request.ID, request.ActionID, request.Digest, channel})
 	return base64url.EncodeToString(h.Sum(nil)[:signatureSize])
+}
+
+// bundle returns a request whose buttons are for others as well: if one of them changes, they are no longer genuine.
+func bundle(request safety.Approval, others []safety.Waiting) safety.Approval {
+	for i := range others {
+		request.Digest += " " + others[i].Approval.ID + " " + others[i].Approval.Digest
+	}
+	return request
 }
 
 // customID returns the id of a button.

@@ -31,24 +31,25 @@ type Config struct {
 
 	// Token is the bot's token, without the word Bot. Required.
 	Token string
-	// Channel is the id of the channel that messages are posted to. The bot needs permission to view it, to send messages and to
-	// read its history. Required.
+	// Channel is the id of the channel that messages are posted to. The bot needs permission to view it, to send
+	// messages and to read its history. Required.
 	Channel string
 
-	// Summarize describes an action in one line, such as "forward to ada@example.org". Default nil: its type and parameters.
+	// Summarize describes an action in one line, such as "forward to ada@example.org". Default nil: its type and
+	// parameters.
 	Summarize func(ctx context.Context, action postroom.Action) (string, error)
 
-	// Compose composes the content that an action sends, and returns the text for people to read. It is called before the request
-	// is shown, and again before it is approved. It must be idempotent. An error is temporary; set [Content].Refused if the
-	// content must never be sent. Default nil: actions send nothing.
+	// Compose composes the content that an action sends, and returns the text for people to read. It is called before
+	// the request is shown, and again before it is approved. It must be idempotent. An error is temporary; set
+	// [Content].Refused if the content must never be sent. Default nil: actions send nothing.
 	Compose func(ctx context.Context, action postroom.Action) (Content, error)
 
-	// RemindAfter is how long a request waits before a digest lists it, and between two digests that list it. Default 24 h; at
-	// least 1 minute.
+	// RemindAfter is how long a request waits before a digest lists it, and between two digests that list it. Default 24
+	// h; at least 1 minute.
 	RemindAfter time.Duration
 
-	// DeferAfter is how long the answer to a press may take before the bot tells Discord that it will come later. Discord gives
-	// up after 3 s. Default 1.5 s; bounds 1 ms to 2.5 s.
+	// DeferAfter is how long the answer to a press may take before the bot tells Discord that it will come later.
+	// Discord gives up after 3 s. Default 1.5 s; bounds 1 ms to 2.5 s.
 	DeferAfter time.Duration
 
 	// Endpoint is the address of the REST API, without /api. Default "https://discord.com".
@@ -100,16 +101,19 @@ func (c *Config) validate() error {
 		c.address("Gateway", c.Gateway, "wss", "ws"),
 	}
 	if c.Token == "" || strings.ContainsAny(c.Token, " \t\r\n") {
-		faults = append(faults, errors.New("discord: Config.Token is empty or has spaces; give the bot's token alone, without the word Bot"))
+		faults = append(faults, errors.New(
+			"discord: Config.Token is empty or has spaces; give the bot's token alone, without the word Bot"))
 	}
 	if !validID(c.Channel) {
-		faults = append(faults, fmt.Errorf("discord: Config.Channel is %q; give the id of a channel, which is a number", c.Channel))
+		faults = append(faults, fmt.Errorf("discord: Config.Channel is %q; give the id of a channel, which is a number",
+			c.Channel))
 	}
 	if c.RemindAfter < time.Minute {
 		faults = append(faults, fmt.Errorf("discord: Config.RemindAfter is %v; it must be at least 1m", c.RemindAfter))
 	}
 	if c.DeferAfter < time.Millisecond || c.DeferAfter > maxDefer {
-		faults = append(faults, fmt.Errorf("discord: Config.DeferAfter is %v; it must be within 1ms and %v", c.DeferAfter, maxDefer))
+		faults = append(faults, fmt.Errorf("discord: Config.DeferAfter is %v; it must be within 1ms and %v",
+			c.DeferAfter, maxDefer))
 	}
 	return errors.Join(faults...)
 }
@@ -119,8 +123,11 @@ func (c *Config) address(field, given string, schemes ...string) error {
 		return nil
 	}
 	u, err := url.Parse(given)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != schemes[0] && u.Scheme != schemes[1] {
-		return fmt.Errorf("discord: Config.%s is %q; give an address that begins with %s:// or %s://, without user or query", field, given, schemes[0], schemes[1])
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != schemes[0] &&
+		u.Scheme != schemes[1] {
+		return fmt.Errorf(
+			"discord: Config.%s is %q; give an address that begins with %s:// or %s://, without user or query", field, given,
+			schemes[0], schemes[1])
 	}
 	return nil
 }
@@ -141,7 +148,8 @@ type Bot struct {
 	running atomic.Bool
 }
 
-// New makes a bot. It returns an error that names the field of a bad configuration. It makes no calls. [Migrate] must have run.
+// New makes a bot. It returns an error that names the field of a bad configuration. It makes no calls. [Migrate] must
+// have run.
 func New(cfg Config) (*Bot, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

@@ -42,8 +42,11 @@ func TestABadConfigurationIsRefused(t *testing.T) {
 
 func TestTheWhitelistHasIDs(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
-		for _, people := range [][]discord.Person{{{UserID: "Daniel#1234"}}, {{UserID: ""}}, {{UserID: "1"}, {UserID: "1", Name: "b"}}} {
-			err := f.tryWrite(time.Now(), func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, people) })
+		for _, people := range [][]discord.Person{{{UserID: "Daniel#1234"}}, {{UserID: ""}},
+			{{UserID: "1"}, {UserID: "1", Name: "b"}}} {
+			err := f.tryWrite(time.Now(), func(ctx context.Context, tx queue.Tx) error {
+				return discord.SetWhitelist(ctx, tx, people)
+			})
 			require.ErrorContains(t, err, "give the id of an account, which is a number, once")
 		}
 		list, err := discord.Whitelist(t.Context(), f.db)

@@ -86,6 +86,14 @@ func (b *Bot) choose(ctx context.Context, tx queue.Tx, candidates []safety.Waiti
 		if err != nil {
 			return c, err
 		}
+		if !ok && w.Approval.Group != "" && !w.Approval.RequestedAt.After(now.Add(-b.cfg.RemindAfter)) {
+			// It has joined others that were answered since, and has no message of its own.
+			_, err := tx.ExecContext(ctx, insertMessage, w.Approval.ID, w.Action.ID, b.cfg.Channel, dbtime.Of(now))
+			if err != nil {
+				return c, fmt.Errorf("discord: choose what to remind of: %w", err)
+			}
+			row, ok = messageRow{PostedAt: dbtime.Of(w.Approval.RequestedAt)}, true
+		}
 		if !ok || !now.Before(w.Approval.ExpiresAt) || !row.due(now, b.cfg.RemindAfter) {
 			continue
 		}

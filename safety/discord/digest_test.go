@@ -35,7 +35,9 @@ func (f *fixture) age() {
 	f.t.Helper()
 	f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
 		past := time.Now().UTC().Add(-25 * time.Hour).Format("2006-01-02T15:04:05.000000Z")
-		_, err := tx.ExecContext(ctx, "UPDATE discord_messages SET posted_at = $1, reminded_at = CASE WHEN reminded_at IS NULL THEN NULL ELSE posted_at END", past)
+		_,
+			err := tx.ExecContext(ctx,
+			"UPDATE discord_messages SET posted_at = $1, reminded_at = CASE WHEN reminded_at IS NULL THEN NULL ELSE posted_at END", past)
 		return err
 	})
 }
@@ -49,7 +51,9 @@ func TestADigestRemindsOfEachRequestOnceADay(t *testing.T) {
 		f.age()
 		digests := f.digest()
 		require.Len(t, digests, 1)
-		require.Contains(t, digests[0].Text(), "1 request waits for approval\n`delete` `Hello` [look](https://discord.com/channels/772904309264089089/"+m.ChannelID+"/"+m.ID+"), expires <t:")
+		require.Contains(t, digests[0].Text(),
+			"1 request waits for approval\n`delete` `Hello` [look](https://discord.com/channels/772904309264089089/"+
+				m.ChannelID+"/"+m.ID+"), expires <t:")
 		require.JSONEq(t, `{"parse":[],"replied_user":false}`, string(digests[0].AllowedMentions))
 		require.Len(t, f.digest(), 1, "it was reminded of")
 

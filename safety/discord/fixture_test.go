@@ -59,7 +59,8 @@ func newFixture(t *testing.T, db queue.DB, change func(*discord.Config)) *fixtur
 		require.NoError(t, migrate(t.Context(), db))
 	}
 	var err error
-	f.queue, err = queue.New(db, &queue.Config{Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond}, Logger: slog.New(slog.DiscardHandler)})
+	f.queue, err = queue.New(db, &queue.Config{Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1,
+		Cap: time.Millisecond}, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	enqueue := func(ctx context.Context, tx queue.Tx, actionID string) error {
 		_, err := f.queue.EnqueueTx(ctx, tx, discord.NewNotifyJob(actionID))
@@ -72,12 +73,14 @@ func newFixture(t *testing.T, db queue.DB, change func(*discord.Config)) *fixtur
 			f.executed.Store(&list)
 			return nil
 		},
-		Ask:      func(ctx context.Context, tx queue.Tx, a postroom.Action) error { return enqueue(ctx, tx, a.ID) },
+		Ask:      func(ctx context.Context, tx queue.Tx, r safety.Approval) error { return enqueue(ctx, tx, r.ActionID) },
+		Joined:   func(ctx context.Context, tx queue.Tx, r safety.Approval) error { return enqueue(ctx, tx, r.ActionID) },
 		OnAnswer: func(ctx context.Context, tx queue.Tx, r safety.Approval) error { return enqueue(ctx, tx, r.ActionID) },
 	})
 	require.NoError(t, err)
 	f.cfg = discord.Config{
-		DB: db, Queue: f.queue, Ledger: f.ledger, Token: f.server.Token(), Channel: f.server.Channel(), Endpoint: f.server.URL(),
+		DB: db, Queue: f.queue, Ledger: f.ledger, Token: f.server.Token(), Channel: f.server.Channel(),
+		Endpoint:  f.server.URL(),
 		Transport: f.transport, DeferAfter: 2500 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	if change != nil {
@@ -125,16 +128,18 @@ func (f *fixture) tryWrite(now time.Time, fn func(ctx context.Context, tx queue.
 // ask records a decision that waits for a person; it was made at the time.
 func (f *fixture) ask(at time.Time, change func(*postroom.Message, *postroom.Decision)) postroom.Action {
 	f.t.Helper()
-	msg := &postroom.Message{ID: uuid.NewString(), AccountID: "account-1", From: postroom.Address{Email: "a@example.com"}, Subject: "Hello"}
+	msg := &postroom.Message{ID: uuid.NewString(), AccountID: uuid.NewString(), // so that none is grouped
+		From: postroom.Address{Email: "a@example.com"}, Subject: "Hello"}
 	d := postroom.Decision{
-		Action: postroom.Delete, Parameters: postroom.Parameters{}, Confidence: 1, Rationale: "it is old", Source: postroom.SourceModel, Model: "some-model",
+		Action: postroom.Delete, Parameters: postroom.Parameters{}, Confidence: 1, Rationale: "it is old",
+		Source: postroom.SourceModel, Model: "some-model",
 	}
 	if change != nil {
 		change(msg, &d)
 	}
 	var a postroom.Action
 	f.write(at, func(ctx context.Context, tx queue.Tx) (err error) {
-		a, err = f.ledger.Record(msg, d)(ctx, tx)
+		a, err = f.ledger.Record(ctx, msg, d)(ctx, tx)
 		return err
 	})
 	require.Equal(f.t, postroom.ActionPendingApproval, a.State)
@@ -175,7 +180,8 @@ func (f *fixture) dispatcher() *queue.Dispatcher {
 	return d
 }
 
-// work runs the jobs until nothing is left to do but what follows an expiry. It takes over what a worker that died has left.
+// work runs the jobs until nothing is left to do but what follows an expiry. It takes over what a worker that died
+// has left.
 func (f *fixture) work() {
 	f.t.Helper()
 	expiry := queue.ForType(discord.JobExpire)
@@ -212,7 +218,8 @@ func (f *fixture) press(p discordtest.Press) string {
 	return said
 }
 
-// pressAgain presses a button, as a person does, until it is answered: a press during a session that is given up is lost.
+// pressAgain presses a button, as a person does, until it is answered: a press during a session that is given up is
+// lost.
 func (f *fixture) pressAgain(p discordtest.Press) string {
 	f.t.Helper()
 	for {

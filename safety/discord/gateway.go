@@ -26,13 +26,13 @@ const (
 	maxPresses = 16
 )
 
-// finalCodes are the codes with which the gateway closes a connection permanently: the token is wrong, or the bot lacks a
-// permission.
+// finalCodes are the codes with which the gateway closes a connection permanently: the token is wrong, or the bot
+// lacks a permission.
 var finalCodes = []int{4004, 4010, 4011, 4012, 4013, 4014}
 
-// Run keeps the connection that delivers presses, and answers them, until ctx is done. It then returns nil. If the connection is
-// lost, Run reconnects at once and then at growing intervals of at most two minutes, and resumes the session. It returns an error
-// if Discord permanently refuses the bot.
+// Run keeps the connection that delivers presses, and answers them, until ctx is done. It then returns nil. If the
+// connection is lost, Run reconnects at once and then at growing intervals of at most two minutes, and resumes the
+// session. It returns an error if Discord permanently refuses the bot.
 func (b *Bot) Run(ctx context.Context) error {
 	if !b.running.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -43,7 +43,8 @@ func (b *Bot) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.presses.Wait()
-	wait := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(2*time.Minute), backoff.WithMaxElapsedTime(0))
+	wait := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second),
+		backoff.WithMaxInterval(2*time.Minute), backoff.WithMaxElapsedTime(0))
 	for ctx.Err() == nil {
 		err := c.open(ctx)
 		if err == nil {
@@ -107,12 +108,14 @@ func (b *Bot) newConnection(ctx context.Context) (*connection, error) {
 		default:
 		}
 	})
-	c.session.AddHandler(func(s *discordgo.Session, i *discordgo.InteractionCreate) { c.interaction(ctx, s, i.Interaction) })
+	c.session.AddHandler(func(s *discordgo.Session, i *discordgo.InteractionCreate) {
+		c.interaction(ctx, s, i.Interaction)
+	})
 	return c, nil
 }
 
-// bound ends the calls of a session when ctx is done, and answers the request for the gateway's address if that is configured.
-// discordgo does neither.
+// bound ends the calls of a session when ctx is done, and answers the request for the gateway's address if that is
+// configured. discordgo does neither.
 type bound struct {
 	ctx     context.Context //nolint:containedctx // see above
 	next    http.RoundTripper

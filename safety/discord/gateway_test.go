@@ -65,7 +65,8 @@ func TestAWrongTokenIsSaid(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, dbtest.SQLite(t), func(c *discord.Config) { c.Token = "wrong" })
 	err := f.bot.Run(t.Context())
-	require.ErrorContains(t, err, "discord: the gateway refuses the bot: websocket: close 4004: Authentication failed.; see to its token")
+	require.ErrorContains(t, err,
+		"discord: the gateway refuses the bot: websocket: close 4004: Authentication failed.; see to its token")
 
 	// It may have been mended meanwhile.
 	f.cfg.Token = f.server.Token()

@@ -24,7 +24,8 @@ func TestCut(t *testing.T) {
 
 // Whatever a stranger writes is one piece of code of bounded length, which nothing within ends.
 func FuzzCode(f *testing.F) {
-	for _, seed := range []string{"hello", "`x`", "```", "\u202e", "\u2066a\u2069", "a\nb\r\nc", "\xff\xfe", "\\", "@everyone", strings.Repeat("😀", 300), "\u2028", " \t "} {
+	for _, seed := range []string{"hello", "`x`", "```", "\u202e", "\u2066a\u2069", "a\nb\r\nc", "\xff\xfe", "\\",
+		"@everyone", strings.Repeat("😀", 300), "\u2028", " \t "} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -50,7 +51,8 @@ func FuzzCode(f *testing.F) {
 
 // A button is read as it was written, and nothing else is read as one.
 func FuzzParseButton(f *testing.F) {
-	for _, seed := range []string{"", "postroom", "postroom:approve:AAAAAAAAAAAAAAAAAAAAAA:x", "postroom:show:AAAAAAAAAAAAAAAAAAAAAB:", "a:b:c:d", "postroom:approve:AAAA:x"} {
+	for _, seed := range []string{"", "postroom", "postroom:approve:AAAAAAAAAAAAAAAAAAAAAA:x",
+		"postroom:show:AAAAAAAAAAAAAAAAAAAAAB:", "a:b:c:d", "postroom:approve:AAAA:x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

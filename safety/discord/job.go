@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/checkpoint"
 )
 
 // The jobs.
@@ -38,28 +39,35 @@ type ExpirePayload struct {
 // A DigestPayload is empty.
 type DigestPayload struct{}
 
-// NewNotifyJob makes the job that posts or updates the messages about an action after a request for approval or its answer.
-// Enqueue it in the transactions of Ask and OnAnswer of [safety.Config].
+// NewNotifyJob makes the job that posts or updates the messages about an action after a request for approval or its
+// answer. Enqueue it in the transactions of Ask and OnAnswer of [safety.Config].
 func NewNotifyJob(actionID string) queue.NewJob {
 	return JobNotify.New(NotifyPayload{actionID}, &queue.Options{
 		Key: queue.Coalesce(string(JobNotify) + ":" + actionID), MaxAttempts: attempts.Unattended,
 	})
 }
 
+// Jobs returns [NewNotifyJob] for a request for approval that was made, answered or withdrawn.
+func Jobs(request safety.Approval) []queue.NewJob {
+	return []queue.NewJob{NewNotifyJob(request.ActionID)}
+}
+
 func newExpireJob(request safety.Approval) queue.NewJob {
 	return JobExpire.New(ExpirePayload{request.ID}, &queue.Options{
-		Key: queue.WhileUnfinished(string(JobExpire) + ":" + request.ID), NotBefore: request.ExpiresAt, MaxAttempts: attempts.Unattended,
+		Key: queue.WhileUnfinished(string(JobExpire) + ":" + request.ID), NotBefore: request.ExpiresAt,
+		MaxAttempts: attempts.Unattended,
 	})
 }
 
-// NewDigestJob makes the job that reminds people of waiting requests, for a schedule. A digest lists a request at most once
-// within [Config].RemindAfter. If there are no requests to list, nothing is posted.
+// NewDigestJob makes the job that reminds people of waiting requests, for a schedule. A digest lists a request at
+// most once within [Config].RemindAfter. If there are no requests to list, nothing is posted.
 func NewDigestJob() queue.NewJob {
-	return JobDigest.New(DigestPayload{}, &queue.Options{Key: queue.WhileUnfinished(string(JobDigest)), MaxAttempts: attempts.Unattended})
+	return JobDigest.New(DigestPayload{}, &queue.Options{Key: queue.WhileUnfinished(string(JobDigest)),
+		MaxAttempts: attempts.Unattended})
 }
 
-// Register registers the handlers of the jobs with the options. By default one job of each type runs at a time, since Discord
-// limits the calls to a channel.
+// Register registers the handlers of the jobs with the options. By default one job of each type runs at a time, since
+// Discord limits the calls to a channel.
 func Register(d *queue.Dispatcher, b *Bot, opts ...queue.HandlerOption) error {
 	err := errors.Join(
 		fields.Required("discord: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),
@@ -72,6 +80,7 @@ func Register(d *queue.Dispatcher, b *Bot, opts ...queue.HandlerOption) error {
 	queue.Handle(d, JobNotify, b.notify, opts...)
 	queue.Handle(d, JobExpire, b.expire, opts...)
 	queue.Handle(d, JobDigest, b.digest, append(slices.Clone(opts), queue.WithSteps(digestStep))...)
+	queue.Handle(d, JobNotice, b.notice, opts...)
 	return nil
 }
 
@@ -116,14 +125,26 @@ func (b *Bot) expire(ctx context.Context, w *queue.Work[ExpirePayload]) error {
 	if left := time.Until(request.ExpiresAt); left > 0 { // the clock was set back
 		return queue.Defer(fmt.Errorf("discord: request %s expires in %v", request.ID, left), left)
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := b.cfg.Queue.EnqueueTx(ctx, tx, NewNotifyJob(request.ActionID))
+	jobs := []queue.NewJob{NewNotifyJob(request.ActionID)}
+	next, err := b.cfg.Ledger.Group(ctx, request.Group)
+	if err != nil {
 		return err
+	}
+	if len(next) > 0 { // the message about the group ends with its first request
+		jobs = append(jobs, NewNotifyJob(next[0].Action.ID))
+	}
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+		for _, job := range jobs {
+			if _, err := b.cfg.Queue.EnqueueTx(ctx, tx, job); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// requests returns all requests about an action, oldest first. It composes the action's content before, so that the digest of a
-// request covers the shown content.
+// requests returns all requests about an action, oldest first. It composes the action's content before, so that the
+// digest of a request covers the shown content.
 func (b *Bot) requests(ctx context.Context, actionID string) ([]request, error) {
 	action, err := b.cfg.Ledger.Action(ctx, actionID)
 	if err != nil {
@@ -148,7 +169,8 @@ func (b *Bot) requests(ctx context.Context, actionID string) ([]request, error) 
 	return list, nil
 }
 
-func (b *Bot) request(ctx context.Context, action postroom.Action, approval safety.Approval, content Content) (request, error) {
+func (b *Bot) request(ctx context.Context, action postroom.Action, approval safety.Approval,
+	content Content) (request, error) {
 	r := request{approval: approval, action: action, content: content}
 	var err error
 	if r.decision, err = b.cfg.Ledger.Decision(ctx, action.DecisionID); err != nil {
@@ -166,12 +188,32 @@ func (b *Bot) request(ctx context.Context, action postroom.Action, approval safe
 			return r, err
 		default: // the shown content is the verified one
 			r.action, r.decision, r.approval = w.Action, w.Decision, w.Approval
-			r.altered = errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrRestored) || errors.Is(w.Fault, safety.ErrState)
+			r.altered = errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, checkpoint.ErrRestored) ||
+				errors.Is(w.Fault, safety.ErrState)
 			r.void = w.Fault != nil
+		}
+	}
+	if r.others, err = b.together(ctx, approval); err != nil {
+		return r, err
+	}
+	r.listed = make([]string, min(len(r.others), mostListed))
+	for i := range r.listed {
+		if r.listed[i], err = b.line(ctx, &r.others[i]); err != nil {
+			return r, err
 		}
 	}
 	r.expired = approval.Outcome == safety.OutcomeWaiting && !time.Now().Before(approval.ExpiresAt)
 	return r, nil
+}
+
+// together returns the requests that wait for the answer to a request besides it, oldest first: those of its group that
+// have not expired.
+func (b *Bot) together(ctx context.Context, approval safety.Approval) ([]safety.Waiting, error) {
+	if approval.Outcome != safety.OutcomeWaiting {
+		return nil, nil
+	}
+	list, err := b.cfg.Ledger.Group(ctx, approval.Group)
+	return slices.DeleteFunc(list, func(w safety.Waiting) bool { return w.Approval.ID == approval.ID }), err
 }
 
 // bring updates the message about a request to match the request.

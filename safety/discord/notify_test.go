@@ -31,7 +31,8 @@ func TestARequestIsOneMessageThatShowsItsOutcome(t *testing.T) {
 		for _, outcome := range []safety.Outcome{safety.OutcomeApproved, safety.OutcomeRejected} {
 			a, m := f.asked()
 			require.Equal(t, []string{"Approve", "Reject", "Show"}, labels(m))
-			for _, part := range []string{"Approval requested", "`delete`", "`a@example.com`", "`Hello`", "`it is old`", "`model some-model`"} {
+			for _, part := range []string{"Approval requested", "`delete`", "`a@example.com`", "`Hello`", "`it is old`",
+				"`model some-model`"} {
 				require.Contains(t, m.Text(), part)
 			}
 			require.JSONEq(t, `{"parse":[],"replied_user":false}`, string(m.AllowedMentions))
@@ -76,7 +77,8 @@ func TestAnExpiredRequestSaysSo(t *testing.T) {
 
 		// The request expires while nobody looks.
 		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
-			if _, err := tx.ExecContext(ctx, "UPDATE approvals SET expires_at = requested_at WHERE id = $1", approvals[0].ID); err != nil {
+			if _, err := tx.ExecContext(ctx, "UPDATE approvals SET expires_at = requested_at WHERE id = $1",
+				approvals[0].ID); err != nil {
 				return err
 			}
 			_, err := tx.ExecContext(ctx, "UPDATE jobs SET not_before = created_at WHERE id = $1", expiry[0].ID)
@@ -161,11 +163,13 @@ func TestThereIsOneMessageWhateverFails(t *testing.T) {
 
 // The request is answered while its message is not known: it is found and updated, or never posted.
 func TestAMessageThatWasLostIsClosed(t *testing.T) {
-	for name, cut := range map[string]discordtest.Cut{"posted": discordtest.CutAfter, "not posted": discordtest.CutBefore} {
+	for name, cut := range map[string]discordtest.Cut{"posted": discordtest.CutAfter,
+		"not posted": discordtest.CutBefore} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, f *fixture) {
 				a := f.ask(time.Now(), nil)
-				f.server.Fault(discordtest.Fault{Method: "POST", Cut: cut}, discordtest.Fault{Path: "/users/@me", Status: 500, Times: -1})
+				f.server.Fault(discordtest.Fault{Method: "POST", Cut: cut},
+					discordtest.Fault{Path: "/users/@me", Status: 500, Times: -1})
 				ctx, stop := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- f.dispatcher().Run(ctx) }()
@@ -200,7 +204,8 @@ func TestAnEditIsRetriedAndADeletedMessageStaysDeleted(t *testing.T) {
 		f.answer(a.ID, safety.OutcomeApproved, "carol")
 		f.work()
 		require.Len(t, f.server.Messages(), 1)
-		require.Empty(t, f.jobs(queue.Filter{States: []queue.State{queue.StateFailed, queue.StateQueued}, Types: []string{"approval.notify"}}))
+		require.Empty(t, f.jobs(queue.Filter{States: []queue.State{queue.StateFailed, queue.StateQueued},
+			Types: []string{"approval.notify"}}))
 	})
 }
 

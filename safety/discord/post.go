@@ -41,8 +41,8 @@ func (b *Bot) send(ctx context.Context, p posting) (messageID string, err error)
 	if err := b.limited(op, endpoint); err != nil {
 		return "", err
 	}
-	// discordgo has no fields for the nonce. With it, Discord returns the message of an earlier request to post that was under
-	// way.
+	// discordgo has no fields for the nonce. With it, Discord returns the message of an earlier request to post that was
+	// under way.
 	body := struct {
 		*discordgo.MessageSend
 		Nonce        string `json:"nonce"`
@@ -97,12 +97,15 @@ func snowflake(t time.Time) string {
 }
 
 // postRequest posts the message about a request and records its id.
-func (b *Bot) postRequest(ctx context.Context, a *queue.Attempt, r *request, row messageRow, begun bool, body *discordgo.MessageSend, shown string) error {
+func (b *Bot) postRequest(ctx context.Context, a *queue.Attempt, r *request, row messageRow, begun bool,
+	body *discordgo.MessageSend, shown string) error {
 	nonce, err := short(r.approval.ID)
 	if err != nil {
 		return queue.Fatal(err)
 	}
-	p := posting{channel: row.ChannelID, nonce: nonce, body: body, mine: func(m *discordgo.Message) bool { return hasButtonOf(m, nonce) }}
+	p := posting{channel: row.ChannelID, nonce: nonce, body: body, mine: func(m *discordgo.Message) bool {
+		return hasButtonOf(m, nonce)
+	}}
 	if begun {
 		p.since = row.StartedAt.Time
 		if !r.waits() {
@@ -121,7 +124,8 @@ func (b *Bot) postRequest(ctx context.Context, a *queue.Attempt, r *request, row
 	return b.recordPosted(ctx, a, row.ApprovalID, id, shown)
 }
 
-// closeLost finds the message of a request that was answered before the message was recorded. If there is none, none is posted.
+// closeLost finds the message of a request that was answered before the message was recorded. If there is none, none
+// is posted.
 func (b *Bot) closeLost(ctx context.Context, a *queue.Attempt, p posting, row messageRow) error {
 	id, err := b.search(ctx, p)
 	if err != nil || id == "" {
@@ -135,7 +139,8 @@ func (b *Bot) closeLost(ctx context.Context, a *queue.Attempt, p posting, row me
 }
 
 // adopt records a message that was found and updates it, since it may show an old version of the request.
-func (b *Bot) adopt(ctx context.Context, a *queue.Attempt, row messageRow, id string, body *discordgo.MessageSend, shown string) error {
+func (b *Bot) adopt(ctx context.Context, a *queue.Attempt, row messageRow, id string, body *discordgo.MessageSend,
+	shown string) error {
 	if err := b.recordPosted(ctx, a, row.ApprovalID, id, ""); err != nil {
 		return err
 	}
@@ -168,13 +173,15 @@ func hasButtonOf(m *discordgo.Message, request string) bool {
 }
 
 // editRequest updates the message about a request. A message that somebody has deleted stays deleted.
-func (b *Bot) editRequest(ctx context.Context, a *queue.Attempt, row messageRow, body *discordgo.MessageSend, shown string) error {
+func (b *Bot) editRequest(ctx context.Context, a *queue.Attempt, row messageRow, body *discordgo.MessageSend,
+	shown string) error {
 	const op = "edit a message"
 	if err := b.limited(op, discordgo.EndpointChannelMessage(row.ChannelID, "")); err != nil {
 		return err
 	}
 	_, err := b.rest.ChannelMessageEditComplex(&discordgo.MessageEdit{
-		Channel: row.ChannelID, ID: row.MessageID, Embeds: &body.Embeds, Components: &body.Components, AllowedMentions: body.AllowedMentions,
+		Channel: row.ChannelID, ID: row.MessageID, Embeds: &body.Embeds, Components: &body.Components,
+		AllowedMentions: body.AllowedMentions,
 	}, discordgo.WithContext(ctx))
 	err = failed(op, err)
 	gone := 0

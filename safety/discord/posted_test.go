@@ -12,15 +12,16 @@ import (
 	"github.com/postroom-go/postroom/safety/discord/discordtest"
 )
 
-// TestWhatIsPostedIsWhatWasAsked: a row that is altered while the message is posted, and put right before somebody presses, is marked,
-// or the press counts for nothing.
+// TestWhatIsPostedIsWhatWasAsked: a row that is altered while the message is posted, and put right before somebody
+// presses, is marked, or the press counts for nothing.
 func TestWhatIsPostedIsWhatWasAsked(t *testing.T) {
 	const otherState = `UPDATE actions SET state = 'queued'`
 	const otherKey = `UPDATE approvals SET digest = '0badkey0:00'`
 	for name, tt := range map[string]struct{ alter, right []string }{
 		"another mail, of an action that does not wait": {
 			[]string{otherState, `UPDATE decisions SET subject = 'Lottery', sender = 'spam@example.com'`},
-			[]string{`UPDATE actions SET state = 'pending_approval'`, `UPDATE decisions SET subject = 'Hello', sender = 'a@example.com'`},
+			[]string{`UPDATE actions SET state = 'pending_approval'`,
+				`UPDATE decisions SET subject = 'Hello', sender = 'a@example.com'`},
 		},
 		"other reasons, under a key that is not known": {
 			[]string{`CREATE TABLE asked AS SELECT * FROM approvals`,

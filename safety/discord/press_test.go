@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/discord/discordtest"
+	"github.com/postroom-go/postroom/safety/stop"
 )
 
 const (
@@ -49,7 +50,8 @@ func TestPresses(t *testing.T) {
 
 func testApprove(t *testing.T, f *fixture) {
 	a, m := f.asked()
-	require.Equal(t, "Approved. It is being carried out.", f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}))
+	require.Equal(t, "Approved. It is being carried out.",
+		f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}))
 	require.Equal(t, []string{a.ID}, f.done())
 	f.work()
 	require.Contains(t, f.message(m.ID).Text(), "approved by `ann`")
@@ -57,7 +59,8 @@ func testApprove(t *testing.T, f *fixture) {
 
 func testReject(t *testing.T, f *fixture) {
 	a, m := f.asked()
-	require.Equal(t, "Rejected. It is not done.", f.press(discordtest.Press{MessageID: m.ID, Label: "Reject", User: ben, Direct: true}))
+	require.Equal(t, "Rejected. It is not done.",
+		f.press(discordtest.Press{MessageID: m.ID, Label: "Reject", User: ben, Direct: true}))
 	require.Empty(t, f.done())
 	require.Equal(t, postroom.ActionRejected, f.state(a.ID))
 	f.work()
@@ -176,7 +179,8 @@ func testRenewed(t *testing.T, f *fixture) {
 	require.Equal(t, stale, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}))
 	require.Equal(t, postroom.ActionPendingApproval, f.state(a.ID))
 	f.work()
-	require.Equal(t, "Approved. It is being carried out.", f.press(discordtest.Press{MessageID: f.last().ID, Label: "Approve", User: ann}))
+	require.Equal(t, "Approved. It is being carried out.",
+		f.press(discordtest.Press{MessageID: f.last().ID, Label: "Approve", User: ann}))
 }
 
 func testExpired(t *testing.T, f *fixture) {
@@ -229,7 +233,8 @@ func testTwice(t *testing.T, f *fixture) {
 
 func testOthers(t *testing.T, f *fixture) {
 	a, m := f.asked()
-	for _, custom := range []string{"foo", "postroom", "postroom:a:b:c", "postroom:drop:" + strings.Split(customID(t, m, "Show"), ":")[2] + ":x", strings.Repeat("x", 100)} {
+	for _, custom := range []string{"foo", "postroom", "postroom:a:b:c", "postroom:drop:" +
+		strings.Split(customID(t, m, "Show"), ":")[2] + ":x", strings.Repeat("x", 100)} {
 		in, err := f.server.Press(discordtest.Press{MessageID: m.ID, CustomID: custom, User: ann})
 		require.NoError(t, err)
 		defer func() {
@@ -244,7 +249,8 @@ func testOthers(t *testing.T, f *fixture) {
 
 func testBots(t *testing.T, f *fixture) {
 	_, m := f.asked()
-	require.Equal(t, unlisted, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: discordtest.User{ID: ann.ID, Bot: true}}))
+	require.Equal(t, unlisted, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve",
+		User: discordtest.User{ID: ann.ID, Bot: true}}))
 	require.Equal(t, unlisted, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve"}))
 }
 
@@ -326,7 +332,7 @@ func TestAnApprovalThatWaits(t *testing.T) {
 		f.run()
 		stop := func(why string) {
 			f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
-				return f.ledger.Stop(ctx, tx, "ada", safety.StopOptions{Why: why})
+				return f.ledger.Switch().Stop(ctx, tx, "ada", stop.Options{Why: why})
 			})
 		}
 		stop("odd `mail` @everyone")
@@ -334,8 +340,11 @@ func TestAnApprovalThatWaits(t *testing.T) {
 		said := f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann})
 		require.Contains(t, said, "Approved. It is carried out later: `stopped by ada on ")
 		require.Contains(t, said, ": odd ˋmailˋ @everyone`.")
-		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { return f.ledger.Resume(ctx, tx, "ada", "") })
+		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
+			return f.ledger.Switch().Resume(ctx, tx, "ada", "")
+		})
 		_, m = f.asked()
-		require.Equal(t, "Approved. It is being carried out.", f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}))
+		require.Equal(t, "Approved. It is being carried out.",
+			f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}))
 	})
 }

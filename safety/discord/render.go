@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,56 @@ type request struct {
 	summary  string
 	content  Content // if it waits
 	expired  bool
-	void     bool // if it waits: it can only be rejected, or asked again
-	altered  bool // if it waits: the request, the action or the decision was altered
+	void     bool             // if it waits: it can only be rejected, or asked again
+	altered  bool             // if it waits: the request, the action or the decision was altered
+	others   []safety.Waiting // which the same answer is for
+	listed   []string         // what the message shows of them, a line each; there may be more of them
+}
+
+// mayApproveAll reports whether the requests can be approved together: all are shown, and none sends anything,
+// or cannot be undone.
+func (r *request) mayApproveAll() bool {
+	if len(r.others) == 0 {
+		return true
+	}
+	harmless := func(a *postroom.Action) bool {
+		kind, ok := postroom.StandardKind(a.Type)
+		return ok && kind.Danger != postroom.Dangerous
+	}
+	allListed := len(r.others) == len(r.listed)
+	return allListed && harmless(&r.action) && !slices.ContainsFunc(r.others, func(w safety.Waiting) bool {
+		return w.Fault != nil || !harmless(&w.Action)
+	})
+}
+
+// mostListed is how many of the other requests the message shows, and inField how many fit into one field of it.
+const (
+	mostListed = 10
+	inField    = 5
+)
+
+// line describes one of the other requests.
+func (b *Bot) line(ctx context.Context, w *safety.Waiting) (string, error) {
+	summary, err := b.cfg.Summarize(ctx, w.Action)
+	return code(summary, 80) + " from " + code(w.Decision.Sender, 50) + ": " + code(w.Decision.Subject, 40), err
+}
+
+// list calls add with the names and the texts of the fields that list the other requests.
+func (r *request) list(add func(name, value string)) {
+	if len(r.others) == 0 {
+		return
+	}
+	name := fmt.Sprintf("With %d more, which the answer is for as well", len(r.others))
+	more := len(r.others) - len(r.listed)
+	for i := 0; i < len(r.listed); i += inField {
+		end := min(i+inField, len(r.listed))
+		text := strings.Join(r.listed[i:end], "\n")
+		if end == len(r.listed) && more > 0 {
+			text += fmt.Sprintf("\nand %d more: they can be rejected here, and approved one by one elsewhere", more)
+		}
+		add(name, text)
+		name = "And"
+	}
 }
 
 func (r *request) waits() bool { return r.approval.Outcome == safety.OutcomeWaiting && !r.expired }
@@ -99,7 +148,8 @@ const previewSize = 700
 
 func (r *request) embed() *discordgo.MessageEmbed {
 	title, color := r.title()
-	e := &discordgo.MessageEmbed{Title: title, Color: color, Footer: &discordgo.MessageEmbedFooter{Text: "request " + r.approval.ID}}
+	e := &discordgo.MessageEmbed{Title: title, Color: color,
+		Footer: &discordgo.MessageEmbedFooter{Text: "request " + r.approval.ID}}
 	add := func(name, value string) {
 		if value != "" {
 			e.Fields = append(e.Fields, &discordgo.MessageEmbedField{Name: name, Value: value})
@@ -116,13 +166,16 @@ func (r *request) embed() *discordgo.MessageEmbed {
 	}
 	switch {
 	case r.altered:
-		add("Altered", "This is not what was asked: somebody has altered it in the database, and it may be about another message. It can only be rejected.")
+		add("Altered",
+			"This is not what was asked: somebody has altered it in the database, and it may be about another message. It can only be rejected.")
 	case r.void:
-		add("Asked before", "The key has been changed since, or the log was accepted as it is: it must be asked again, or be rejected.")
+		add("Asked before",
+			"The key has been changed since, or the log was accepted as it is: it must be asked again, or be rejected.")
 	}
 	add("Waits because", code(strings.Join(r.approval.Reasons, "; "), 600))
 	add("Must not be sent", code(r.content.Refused, 400))
 	add("Sends", block(r.content.Text, previewSize))
+	r.list(add)
 	add("Expires", stamp(r.approval.ExpiresAt, "R"))
 	return e
 }
@@ -130,7 +183,8 @@ func (r *request) embed() *discordgo.MessageEmbed {
 // body returns the message about a request. A waiting request has buttons; a refused one has no button to approve it.
 func (b *Bot) body(ctx context.Context, r *request, channel string) (*discordgo.MessageSend, error) {
 	m := &discordgo.MessageSend{
-		Embeds: []*discordgo.MessageEmbed{r.embed()}, Components: []discordgo.MessageComponent{}, AllowedMentions: noMentions(),
+		Embeds: []*discordgo.MessageEmbed{r.embed()}, Components: []discordgo.MessageComponent{},
+		AllowedMentions: noMentions(),
 	}
 	if !r.waits() {
 		return m, nil
@@ -140,11 +194,12 @@ func (b *Bot) body(ctx context.Context, r *request, channel string) (*discordgo.
 		verb  verb
 		label string
 		style discordgo.ButtonStyle
-	}{{approve, "Approve", discordgo.SuccessButton}, {reject, "Reject", discordgo.DangerButton}, {show, "Show", discordgo.SecondaryButton}} {
-		if each.verb == approve && (r.content.Refused != "" || r.altered || r.void) {
+	}{{approve, "Approve", discordgo.SuccessButton}, {reject, "Reject", discordgo.DangerButton},
+		{show, "Show", discordgo.SecondaryButton}} {
+		if each.verb == approve && (r.content.Refused != "" || r.altered || r.void || !r.mayApproveAll()) {
 			continue
 		}
-		id, err := b.customID(ctx, each.verb, r.approval, channel)
+		id, err := b.customID(ctx, each.verb, bundle(r.approval, r.others), channel)
 		if err != nil {
 			return nil, err
 		}
@@ -181,7 +236,8 @@ func (r *request) details() *discordgo.MessageEmbed {
 		e.Fields = append(e.Fields, &discordgo.MessageEmbedField{Name: "Parameters", Value: block(string(parameters), 1000)})
 	}
 	if r.content.Refused != "" {
-		e.Fields = append(e.Fields, &discordgo.MessageEmbedField{Name: "Must not be sent", Value: code(r.content.Refused, 400)})
+		e.Fields = append(e.Fields, &discordgo.MessageEmbedField{Name: "Must not be sent",
+			Value: code(r.content.Refused, 400)})
 	}
 	e.Description = block(r.content.Text, 2500)
 	return e

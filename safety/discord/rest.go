@@ -95,7 +95,8 @@ func failed(op string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &limited):
-		return queue.Defer(fmt.Errorf("discord: %s: a rate limit asks to wait for %v", op, limited.RetryAfter), limited.RetryAfter)
+		return queue.Defer(fmt.Errorf("discord: %s: a rate limit asks to wait for %v", op, limited.RetryAfter),
+			limited.RetryAfter)
 	case errors.As(err, &answered):
 		e := &Error{Op: op, Status: answered.Response.StatusCode}
 		if answered.Message != nil {
@@ -115,8 +116,8 @@ func hasCode(err error, codes ...int) bool {
 	return errors.As(err, &e) && slices.Contains(codes, e.Code)
 }
 
-// limited returns an error that defers the job if a call of the bucket has to wait. discordgo would sleep, even if the job ends
-// meanwhile.
+// limited returns an error that defers the job if a call of the bucket has to wait. discordgo would sleep, even if
+// the job ends meanwhile.
 func (b *Bot) limited(op, bucket string) error {
 	limit := b.rest.Ratelimiter.GetBucket(bucket)
 	limit.Lock()

@@ -18,10 +18,11 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates or updates the tables discord_whitelist and discord_messages. Call it at every start; several processes may do
-// so at once.
+// Migrate creates or updates the tables discord_whitelist and discord_messages. Call it at every start; several
+// processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
-	if err := fields.Required("discord: Migrate: db", db, "a database opened with queue/sqlite or queue/postgres"); err != nil {
+	if err := fields.Required("discord: Migrate: db", db,
+		"a database opened with queue/sqlite or queue/postgres"); err != nil {
 		return err
 	}
 	return migrate.Up(ctx, db, string(db.Dialect()), "discord", migrations)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// clean removes characters that control or hide text: control and format characters, including bidirectional ones, and the
-// separators of lines and paragraphs. Tabs and line ends become spaces.
+// clean removes characters that control or hide text: control and format characters, including bidirectional ones,
+// and the separators of lines and paragraphs. Tabs and line ends become spaces.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -41,7 +41,8 @@ func cut(s string, n int) string {
 	return s
 }
 
-// code formats one line of untrusted text with at most n characters. It returns an empty string if there is nothing to show.
+// code formats one line of untrusted text with at most n characters. It returns an empty string if there is nothing
+// to show.
 func code(s string, n int) string {
 	s = strings.Join(strings.Fields(clean(s)), " ")
 	if s == "" {

@@ -34,8 +34,8 @@ SET name = excluded.name,
 type Person struct {
 	// UserID is the id of the account at Discord, which is a number. Names there can change; ids cannot.
 	UserID string `db:"user_id"`
-	// Name is recorded as the approver. If [safety.Config].Approvers is set, it must include the name. Empty: "discord:" and the
-	// id.
+	// Name is recorded as the approver. If [safety.Config].Approvers is set, it must include the name. Empty: "discord:"
+	// and the id.
 	Name string `db:"name"`
 }
 
@@ -46,7 +46,8 @@ func SetWhitelist(ctx context.Context, tx queue.Tx, people []Person) error {
 	for i := range people {
 		p := &people[i]
 		if !validID(p.UserID) || seen[p.UserID] {
-			return fmt.Errorf("discord: set the whitelist: user %q: give the id of an account, which is a number, once", p.UserID)
+			return fmt.Errorf("discord: set the whitelist: user %q: give the id of an account, which is a number, once",
+				p.UserID)
 		}
 		seen[p.UserID] = true
 		p.Name = dbvalue.Clean(strings.TrimSpace(p.Name))

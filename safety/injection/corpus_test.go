@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/internal/readmail"
 	"github.com/postroom-go/postroom/mime"
 )
@@ -22,7 +23,7 @@ func TestOrdinaryMailHasNoIndicators(t *testing.T) {
 	require.NotEmpty(t, mails)
 	waits, checks := 0, map[Kind]int{}
 	for name, msg := range mails {
-		found := Indicators(msg)
+		found := Indicators(t.Context(), msg)
 		for _, i := range found {
 			checks[i.Kind]++
 			t.Log(name, i.Reason)
@@ -35,12 +36,12 @@ func TestOrdinaryMailHasNoIndicators(t *testing.T) {
 	require.LessOrEqual(t, waits*50, len(mails))
 }
 
-// TestHonestMailIsNotHeld counts all reasons to ask, together, in honest mail: that of the product's sample, mails that other
-// programs have read wrongly, and ham. At most one in a hundred may wait.
+// TestHonestMailIsNotHeld counts all reasons to ask, together, in honest mail: that of the product's sample, mails
+// that other programs have read wrongly, and ham. At most one in a hundred may wait.
 func TestHonestMailIsNotHeld(t *testing.T) {
 	mails := map[string]*postroom.Message{}
 	folders := []string{"../../gmail/gmailtest/sample/messages", "testdata/ordinary"}
-	ham := filepath.Join(corpora, "05-spam-news/spamassassin-t/nice")
+	ham := corpora.Path("05-spam-news/spamassassin-t/nice")
 	if _, err := os.Stat(ham); err == nil {
 		folders = append(folders, ham)
 	} else {
@@ -53,7 +54,7 @@ func TestHonestMailIsNotHeld(t *testing.T) {
 	require.Greater(t, len(mails), least)
 	waits, checks := 0, map[Kind]int{}
 	for name, msg := range mails {
-		found := Indicators(msg)
+		found := Indicators(t.Context(), msg)
 		for _, i := range found {
 			checks[i.Kind]++
 			t.Log(name, i.Reason)
@@ -89,31 +90,29 @@ func readMails(t *testing.T, folder string, to map[string]*postroom.Message) {
 	}))
 }
 
-// corpora is a collection of real mail that is not part of the repository.
-const corpora = "../../../shared/corpora"
-
 // corpus reads real mail: samples of programs that read mail, ham, and the clean mails of a collection of attacks.
 func corpus(t *testing.T) map[string]*postroom.Message {
-	if _, err := os.Stat(corpora); err != nil {
-		t.Skip("real mail is not tested: " + corpora + " is not there")
+	if _, err := os.Stat(corpora.Path()); err != nil {
+		t.Skip("real mail is not tested: " + corpora.Path() + " is not there")
 	}
 	mails := map[string]*postroom.Message{}
 	for _, folder := range []string{"01-mime-parse", "05-spam-news/spamassassin-t/nice"} {
-		require.NoError(t, filepath.WalkDir(filepath.Join(corpora, folder), func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() || strings.HasSuffix(path, "json") || strings.HasSuffix(path, "jsonl") {
-				return err
-			}
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			if m, err := mime.ParseBytes(raw, nil); err == nil {
-				mails[path] = readmail.Message(m)
-			}
-			return nil
-		}))
+		require.NoError(t, filepath.WalkDir(corpora.Path(folder),
+			func(path string, e fs.DirEntry, err error) error {
+				if err != nil || e.IsDir() || strings.HasSuffix(path, "json") || strings.HasSuffix(path, "jsonl") {
+					return err
+				}
+				raw, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				if m, err := mime.ParseBytes(raw, nil); err == nil {
+					mails[path] = readmail.Message(m)
+				}
+				return nil
+			}))
 	}
-	file, err := os.Open(filepath.Join(corpora, "04-prompt-injection", "bipia_clean_emails.jsonl"))
+	file, err := os.Open(corpora.Path("04-prompt-injection", "bipia_clean_emails.jsonl"))
 	require.NoError(t, err)
 	defer file.Close()
 	lines := bufio.NewScanner(file)
@@ -121,7 +120,8 @@ func corpus(t *testing.T) map[string]*postroom.Message {
 	for lines.Scan() {
 		var mail struct{ ID, Subject, Frm, Body string }
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &mail))
-		mails[mail.ID] = &postroom.Message{Subject: mail.Subject, BodyPlain: mail.Body, From: postroom.Address{Email: mail.Frm}}
+		mails[mail.ID] = &postroom.Message{Subject: mail.Subject, BodyPlain: mail.Body,
+			From: postroom.Address{Email: mail.Frm}}
 	}
 	return mails
 }

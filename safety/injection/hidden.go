@@ -11,13 +11,15 @@ import (
 // A sentence is the number of words of three letters or more that it takes to say something.
 const sentence = 8
 
-// Ordinary mail also hides text in these ways: content for other mail clients, and notes of the program that made the mail.
-var ordinarilyHidden = map[htmltext.HiddenBy]bool{htmltext.HiddenByElement: true, htmltext.HiddenByComment: true, htmltext.HiddenByCondition: true}
+// Ordinary mail also hides text in these ways: content for other mail clients, and notes of the program that made the
+// mail.
+var ordinarilyHidden = map[htmltext.HiddenBy]bool{htmltext.HiddenByElement: true, htmltext.HiddenByComment: true,
+	htmltext.HiddenByCondition: true}
 
-// hides reports whether a sentence or more is hidden in a way that ordinary mail does not need, or more than a preview line in
-// the way of preview lines. Text that is also shown elsewhere in the mail does not count: a phone and a desktop each show one of
-// two copies.
-func hides(body htmltext.Body) bool {
+// hides reports whether a sentence or more is hidden in a way that ordinary mail does not need, or more than a
+// preview line in the way of preview lines. Text that is also shown elsewhere in the mail does not count: a phone and
+// a desktop each show one of two copies.
+func hides(body *htmltext.Body) bool {
 	const preview, spelled = 30, 20
 	words, undisplayed, characters := 0, 0, 0
 	var shown map[string]bool
@@ -68,16 +70,20 @@ func wordsOf(text string) map[string]bool {
 	return words
 }
 
-// saysOtherwise reports whether the plain text, which is not shown, is a different message. A short one is the usual request to
-// use another mail client.
-func saysOtherwise(body htmltext.Body) bool {
-	const own = 30
+// saysOtherwise reports whether the plain text, which is not shown, is a different message. A short one is the usual
+// request to use another mail client; a newsletter adds to it where it can be read, and how to leave.
+func saysOtherwise(body *htmltext.Body, plain string) bool {
+	own := 30
+	if plain = strings.ToLower(plain); strings.Contains(plain, "html") || strings.Contains(plain, "browser") {
+		own = 90
+	}
 	w := body.Words
 	return body.FromHTML && w.OnlyPlain >= own && w.OnlyPlain > 2*w.Both
 }
 
-// picturesSay reports whether the alternative text of a picture is longer than a description, and says more than the plain text.
-func picturesSay(body htmltext.Body, plain string) bool {
+// picturesSay reports whether the alternative text of a picture is longer than a description, and says more than the
+// plain text.
+func picturesSay(body *htmltext.Body, plain string) bool {
 	const told = 30
 	for _, a := range body.Alternative {
 		text := body.Text[a.Start:a.End]
@@ -89,6 +95,6 @@ func picturesSay(body htmltext.Body, plain string) bool {
 }
 
 // showsNothing reports whether the HTML shows no text, and the plain text, which is not shown, has a sentence or more.
-func showsNothing(msg *postroom.Message, body htmltext.Body) bool {
+func showsNothing(msg *postroom.Message, body *htmltext.Body) bool {
 	return !body.FromHTML && strings.TrimSpace(msg.BodyHTML) != "" && longWords(body.Text, nil) >= sentence
 }

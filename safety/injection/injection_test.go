@@ -33,7 +33,7 @@ func TestIndicators(t *testing.T) {
 		"only in the plain":    {msg: postroom.Message{BodyHTML: `<img src="cid:1">`, BodyPlain: order}, want: []Kind{HiddenText}},
 		"what may be hidden":   {msg: postroom.Message{BodyHTML: "<style>input:valid + p{font-size:0}</style><input><p>" + order + "</p>"}, want: []Kind{HiddenText}},
 		"shown by some":        {msg: postroom.Message{BodyHTML: `<p>Our offers</p><p style="letter-spacing:-1em">` + order + "</p>"}, want: []Kind{HiddenText}},
-		"of a tiny picture":    {msg: postroom.Message{BodyHTML: `<p>Our offers</p><img src=x width=1 height=1 alt="` + order + `">`}, want: []Kind{HiddenText}},
+		"of a tiny picture":    {msg: postroom.Message{BodyHTML: `<p>Our offers</p><img src=x width=1 height=1 alt="` + order + `">`}},
 		"of a usual picture":   {msg: postroom.Message{BodyHTML: `<p>Our offers</p><img src=x alt="` + manyWords + `">`}, want: []Kind{HiddenText}},
 		"told of a picture":    {msg: postroom.Message{BodyHTML: `<p>Our offers</p><img src=x alt="` + order + `">`}},
 		"in the plain, too":    {msg: postroom.Message{BodyHTML: `<p>Our offers</p><img src=x alt="` + manyWords + `">`, BodyPlain: "Our offers " + manyWords}},
@@ -46,9 +46,12 @@ func TestIndicators(t *testing.T) {
 		"SPF and DKIM fail":    {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("dkim=fail header.i=@bank.example; spf=fail smtp.mailfrom=x@bank.example")}, want: []Kind{DoubtfulSender}},
 		"no policy to be read": {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("dmarc=permerror; spf=fail")}, want: []Kind{DoubtfulSender}},
 		"altered and unknown":  {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("dkim=neutral (body hash did not verify); spf=softfail; dmarc=none")}, want: []Kind{DoubtfulSender}},
-		"through a list":       {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("dkim=fail header.i=@bank.example; spf=pass smtp.mailfrom=x@list.example")}},
+		"through a list":       {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("dkim=fail header.i=@bank.example; spf=pass smtp.mailfrom=x@list.example")}, want: []Kind{DoubtfulSender}},
+		"a pass of another":    {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("dkim=pass header.i=@evil.example; spf=pass smtp.mailfrom=x@evil.example")}, want: []Kind{DoubtfulSender}},
+		"no pass at all":       {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("spf=none smtp.mailfrom=x@bank.example")}, want: []Kind{DoubtfulSender}},
+		"nothing is known":     {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}}},
 		"forwarded":            {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("dkim=pass header.i=@bank.example; spf=fail smtp.mailfrom=x@bank.example")}},
-		"a host without keys":  {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("spf=softfail smtp.mailfrom=x@bank.example")}},
+		"a host without keys":  {msg: postroom.Message{From: postroom.Address{Email: "info@bank.example"}, Headers: gmailSays("spf=softfail smtp.mailfrom=x@bank.example")}, want: []Kind{DoubtfulSender}},
 		"all of it Cyrillic":   {msg: postroom.Message{From: postroom.Address{Email: "security@\u0430\u0440\u0440\u04cf\u0435.com"}}, want: []Kind{DoubtfulSender}},
 		"the same in punycode": {msg: postroom.Message{From: postroom.Address{Email: "security@xn--80ak6aa92e.com"}}, want: []Kind{DoubtfulSender}},
 		"a digit for a letter": {msg: postroom.Message{From: postroom.Address{Email: "security@mail.paypa1.com"}}, want: []Kind{DoubtfulSender}},
@@ -70,7 +73,7 @@ func TestIndicators(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var found []Kind
-			for _, i := range Indicators(&tc.msg) {
+			for _, i := range Indicators(t.Context(), &tc.msg) {
 				require.NotEmpty(t, i.Reason)
 				found = append(found, i.Kind)
 			}
@@ -94,7 +97,8 @@ func tags(text string) string {
 // Only the beginning of a long message is read, and that is said.
 func TestALongMessageIsNotReadWhole(t *testing.T) {
 	long := postroom.Message{BodyPlain: strings.Repeat("Tea at five? ", MaxText/13+1)}
-	require.Equal(t, []Indicator{{HiddenText, "the message has more than 1 MiB of text and was not read whole"}}, Indicators(&long))
+	require.Equal(t, []Indicator{{HiddenText, "the message has more than 1 MiB of text and was not read whole"}},
+		Indicators(t.Context(), &long))
 	long.BodyPlain = long.BodyPlain[:MaxText]
-	require.Empty(t, Indicators(&long))
+	require.Empty(t, Indicators(t.Context(), &long))
 }

@@ -10,75 +10,148 @@ import (
 	"github.com/postroom-go/postroom/mime/lookalike"
 )
 
-// A phrase is said to models, and hardly ever to people. It is searched in the result of [lookalike.LatinText], and only in a text
-// that has one of the words, which is faster.
+// A phrase is said to models, and hardly ever to people. It is searched in the result of [lookalike.LatinText], and
+// only around a plain word that it has: an expression costs a hundred times as much as the search for a word.
 type phrase struct {
 	words []string
+	near  []string // one of these is near the word; empty: any
 	said  *regexp.Regexp
 }
 
-// newPhrase returns a phrase that one of the expressions matches.
-func newPhrase(words string, expressions ...string) phrase {
-	return phrase{strings.Split(words, "|"), regexp.MustCompile(strings.Join(expressions, "|"))}
+// newPhrase returns a phrase that one of the expressions matches. A word of at most three letters is a whole word; a
+// longer one may be a part.
+func newPhrase(words, near string, expressions ...string) phrase {
+	p := phrase{words: strings.Split(words, "|"), said: regexp.MustCompile(strings.Join(expressions, "|"))}
+	if near != "" {
+		p.near = strings.Split(near, "|")
+	}
+	return p
+}
+
+// around is the number of bytes beside a word in which a phrase is searched; hardly any is as long.
+const around = 256
+
+// in reports whether the phrase is in a text of single blanks.
+func (p *phrase) in(text string) bool {
+	for _, word := range p.words {
+		done := 0 // what is before was searched
+		for at := 0; ; {
+			next := strings.Index(text[at:], word)
+			if next < 0 {
+				break
+			}
+			begin := at + next
+			at = begin + len(word)
+			if len(word) <= 3 && !isWholeWord(text, begin, at) {
+				continue
+			}
+			if at < done {
+				continue
+			}
+			// The windows of neighbours overlap by as much as a phrase needs.
+			part := text[max(0, begin-around):min(len(text), at+3*around)]
+			done = at + 2*around
+			if p.isNear(part) && p.said.MatchString(part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *phrase) isNear(part string) bool {
+	return p.near == nil || slices.ContainsFunc(p.near, func(word string) bool { return strings.Contains(part, word) })
+}
+
+func isWholeWord(text string, begin, end int) bool {
+	isLetter := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
+	return (begin == 0 || !isLetter(text[begin-1])) && (end == len(text) || !isLetter(text[end]))
 }
 
 // disregard are requests to forget a model's instructions, in several languages.
 var disregard = []phrase{
-	newPhrase("instruct|prompt|rules|direct|guideline",
+	newPhrase("instruct|prompt|rules|direct|guideline", "ignore|disregard|forget|override|bypass|skip|follow|obey|system",
 		`\b(ignore|disregard|forget|override|bypass|skip)\s+(all\s+|any\s+)?(of\s+)?(the\s+|your\s+|my\s+|these\s+)?(previous|prior|above|earlier|preceding|existing|original|system)\s+(system\s+)?(instructions?|prompts?|rules|directions|guidelines|directives)\b`,
 		`\b(ignore|disregard|forget|override|bypass)\s+(all\s+|any\s+)?(of\s+)?your\s+(own\s+|other\s+)?(instructions?|prompts?|rules|directions|guidelines|directives)\b`,
 		`\b(don't|do\s+not|stop)\s+(follow|obey)(ing)?\s+(the\s+|your\s+|any\s+|all\s+)*(previous|prior|above|earlier|original|system)\s+(instructions?|prompts?|rules|directions|guidelines)\b`,
 		`\bsystem[\s-]prompt\b`),
-	newPhrase("told|said", `\b(ignore|disregard|forget)\s+(everything|anything|all|what)\s+(that\s+)?(you\s+were|you\s+have\s+been|you've\s+been|was)\s+(told|said|given)\b`),
-	newPhrase("anweis|anordn|instruk|vorgabe|regeln|befehl|prompt",
+	newPhrase("told|said|given", "ignore|disregard|forget",
+		`\b(ignore|disregard|forget)\s+(everything|anything|all|what)\s+(that\s+)?(you\s+were|you\s+have\s+been|you've\s+been|was)\s+(told|said|given)\b`),
+	newPhrase("anweis|anordn|instruk|vorgabe|regel|befehl|prompt", "ignorier|missacht|vergiss|vergess|ubergeh|uberspring",
 		`\b(ignorier\w*|missacht\w*|vergiss|vergesst|vergessen|ubergeh\w*|uberspring\w*)\s+(\w+\s+){0,3}(vorherig|bisherig|obig|fruher|vorig|vorangegang|vorangeh|ursprunglich|system)\w*\s+(anweisung|anordnung|instrukt|vorgabe|regel|befehl|prompt)\w*`),
-	newPhrase("instructions|consignes|directives|regles|ordres",
+	newPhrase("instruction|consignes|directives|regles|ordres", "ignor|oubli|neglig",
 		`\b(ignor|oubli|neglig)\w*\s+(\w+\s+){0,3}(instructions?|consignes|directives|regles|ordres)\s+(qui\s+)?(precedent|anterieur|initial|ci-dessus|systeme|donne)\w*`),
-	newPhrase("instruc|indicac|ordenes|reglas|directri|regras",
+	newPhrase("instruc|indicac|ordenes|reglas|directri|regras|diretri", "ignor|olvid|descart|desatiend|omit|esque",
 		`\b(ignor|olvid|descart|desatiend|omit|esque)\w*\s+(\w+\s+){0,3}(instrucciones|indicaciones|ordenes|reglas|directrices|instrucoes|regras|diretrizes)\s+(anterior|previa|inicial|original|de\s+arriba|acima|del?\s+sistema|do\s+sistema)\w*`,
 		`\b(ignor|olvid|esque)\w*\s+(\w+\s+){0,3}(anteriores|previas)\s+(instrucciones|indicaciones|ordenes|reglas|instrucoes|regras)\b`),
-	newPhrase("istruzion|instructies", `\bignora\w*\s+(\w+\s+){0,3}istruzioni\s+(precedent|iniziali|sopra|di\s+sistema)`,
+	newPhrase("istruzion|instructies", "ignora|negeer|vergeet",
+		`\bignora\w*\s+(\w+\s+){0,3}istruzioni\s+(precedent|iniziali|sopra|di\s+sistema)`,
 		`\b(negeer|vergeet)\s+(\w+\s+){0,3}(vorige|eerdere|bovenstaande|voorgaande)\s+instructies\b`),
 }
 
 // addressed are texts that address a machine.
 var addressed = []phrase{
-	newPhrase("ai|llm|language|gpt|claude|gemini|copilot",
+	newPhrase("ai|llm|llms|language|gpt|chatgpt|claude|gemini|copilot", "",
 		`\b(attention|instructions?\s+(for|to)|note\s+(for|to)|message\s+(for|to)|to|dear|hey|hello)[\s,:]+(the\s+|any\s+|all\s+)?(ai|llm|(large\s+)?language\s+models?|gpt|chatgpt|claude|gemini|copilot)\s*([,:;!.-]|that\b|which\b|who\b|reading\b|processing\b|assistants?\b|agents?\b|models?\b|systems?\b)`,
 		`\b(attention|instructions?\s+(for|to)|note\s+(for|to)|message\s+(for|to)|dear|hey|hello)[\s,:]+(the\s+|any\s+|all\s+)?(ai|llm|language\s+model|gpt|chatgpt|claude|gemini|copilot)\b`,
 		`\b(ai|llm)\s+(assistants?|agents?|models?|systems?|classifiers?)\b[^.!?\n]{0,60}\b(must|should|shall|please|are\s+required|are\s+instructed|reading|processing|summari[sz]ing)\b`,
 		`\byou\s+are\s+(now\s+)?(an?\s+|the\s+)?(ai|llm|language\s+model|gpt)\b`),
-	newPhrase("assistant|bot|classifier|filter",
+	newPhrase("assistant|bot|bots|chatbot|classifier|filter", "",
 		`\b(dear|hey|hi|hello|attention|(note|message|instructions?)\s+(for|to))[\s,:]+(the\s+|my\s+|any\s+|all\s+)?((e-?)?mail\s+|inbox\s+|virtual\s+|digital\s+|automated\s+|sorting\s+)*(assistants?|bots?|chatbots?|classifiers?|filters?)\s*[,:;!.-]`,
 		`\byou\s+are\s+(now\s+)?(an?\s+|the\s+)?(e-?mail|mail|helpful|virtual)\s+assistant\b`,
-		`(^|\n)[ \t>*]*(assistant|system)\s*:[^\n]{0,80}\b(tool|ignore|archive|trash|delete|forward|classify|confidence|decision|instructions?)\b`),
-	newPhrase("system:", `(^|\n)[ \t>*]*system\s*:[^\n]{0,80}\b(tool|ignore|archive|trash|delete|forward|classify|confidence|decision|instructions?)\b`),
-	newPhrase("tool|function", `\b(call|use|invoke)\s+(the\s+)?(tool|function)s?\b[^.\n]{0,40}\b(action|decision|trash|archive|delete|forward|move)\b`),
-	newPhrase("ki|sprachmodell|assistent",
+		`\n[ \t>*]*(assistant|system)\s*:[^\n]{0,80}\b(tool|ignore|archive|trash|delete|forward|classify|confidence|decision|instructions?)\b`),
+	newPhrase("system", "tool|ignore|archive|trash|delete|forward|classify|confidence|decision|instruction",
+		`\n[ \t>*]*system\s*:[^\n]{0,80}\b(tool|ignore|archive|trash|delete|forward|classify|confidence|decision|instructions?)\b`),
+	newPhrase("tool|function", "action|decision|trash|archive|delete|forward|move",
+		`\b(call|use|invoke)\s+(the\s+)?(tool|function)s?\b[^.\n]{0,40}\b(action|decision|trash|archive|delete|forward|move)\b`),
+	newPhrase("ki|sprachmodell|assistent", "",
 		`\b(hinweis|nachricht|anweisung\w*|achtung|liebe[rs]?|hallo|botschaft)[\s,:]+(fur\s+|an\s+)?(die\s+|den\s+|das\s+|alle\s+)?(ki|ki-\w+|(e-?)?mail-?assistent\w*|sprachmodell\w*|assistent)\s*([,:;!.-]|die\b|das\b|der\b)`,
 		`\bdu\s+bist\s+(jetzt\s+|nun\s+)?(ein\w*\s+)?(\w+\s+)?(ki|ki-\w+|sprachmodell|assistent)\b`),
-	newPhrase("ia|langage|virtuel",
+	newPhrase("ia|langage|assistant", "",
 		`\b(note|message|instructions?|cher|chere|attention|bonjour)[\s,:]+(pour\s+|a\s+|aux?\s+)?(l['\x{2019}]\s*|les?\s+|la\s+)?(ia|modeles?\s+de\s+langage|assistant\s+(ia|virtuel|de\s+messagerie))\b`),
-	newPhrase("ia|lenguaje|linguagem|asistente",
+	newPhrase("ia|lenguaje|linguagem|asistente", "",
 		`\b(nota|mensaje|mensagem|instrucciones?|estimad[oa]|querid[oa]|hola|atencion)[\s,:]+(para\s+|al?\s+)?(la\s+|el\s+|o\s+)?(ia|modelo\s+de\s+(lenguaje|linguagem)|asistente\s+(de\s+ia|virtual|de\s+correo))\b`),
-	newPhrase("record_decision|needs_approval|tool_call", `\b(record_decision|needs_approval|tool_calls?)\b`),
-	newPhrase("<|[", `<\|(im_start|im_end|system|user|assistant|endoftext)\|>|\[/?inst\]|<</?sys>>|</?(system|assistant)>`),
+	newPhrase("record_decision|needs_approval|tool_call", "", `\b(record_decision|needs_approval|tool_calls?)\b`),
+	newPhrase("<|[/|[inst]", "im_|user|system|assistant|endoftext|inst]|sys>",
+		`<\|(im_start|im_end|system|user|assistant|endoftext)\|>|\[/?inst\]|<</?sys>>|</?(system|assistant)>`),
 }
 
+// isMachineTalk reports whether a text gives instructions to a machine.
 func isMachineTalk(text string) bool {
 	if text == "" {
 		return false
 	}
-	text = lookalike.LatinText(text)
-	said := func(p phrase) bool {
-		return slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(text, word) }) && p.said.MatchString(text)
-	}
+	text = "\n" + singleBlanks(lookalike.LatinText(text))
+	said := func(p phrase) bool { return p.in(text) }
 	return slices.ContainsFunc(disregard, said) || slices.ContainsFunc(addressed, said)
 }
 
-// speaksToMachines checks everything that a model may be shown of a message: visible text, hidden text, comments, and the text
-// part that is not shown.
-func speaksToMachines(msg *postroom.Message, body htmltext.Body) bool {
+// singleBlanks has a blank, or a line end, for each run of those, so that a phrase is no longer than its words.
+func singleBlanks(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c != ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\f' {
+			b.WriteByte(c)
+			continue
+		}
+		for i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\n' || text[i+1] == '\t' || text[i+1] == '\r') {
+			if i++; text[i] == '\n' {
+				c = '\n'
+			}
+		}
+		if c != '\n' {
+			c = ' '
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// speaksToMachines checks everything that a model may be shown of a message: visible text, hidden text, comments, and
+// the text part that is not shown.
+func speaksToMachines(msg *postroom.Message, body *htmltext.Body) bool {
 	var short []string
 	for _, f := range msg.Headers {
 		short = append(short, f.Value)

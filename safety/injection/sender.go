@@ -17,8 +17,15 @@ func headerOf(msg *postroom.Message) mime.Header {
 	return header
 }
 
-// failedMethods names the failed methods of a sender's authentication; empty if none failed. Without a DMARC result, a sender
-// fails if nothing passed and SPF or DKIM failed, or if SPF is softfail and DKIM is neutral or permerror.
+// unverified reports whether the server has looked at the sender, and has found nothing that vouches for its domain:
+// anyone has an SPF pass of a domain of their own.
+func unverified(a authres.Findings, from mime.Address) bool {
+	looked := a.Result("dmarc") != "" || a.Result("spf") != "" || a.Result("dkim") != ""
+	return looked && from.Email != "" && !a.Verifies(from)
+}
+
+// failedMethods names the failed methods of a sender's authentication; empty if none failed. Without a DMARC result,
+// a sender fails if nothing passed and SPF or DKIM failed, or if SPF is softfail and DKIM is neutral or permerror.
 func failedMethods(a authres.Findings) string {
 	dmarc, spf, dkim := a.Result("dmarc"), a.Result("spf"), a.Result("dkim")
 	switch {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/internal/publichttp"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -87,19 +88,20 @@ func New(cfg Config) (*Sender, error) {
 		faults = append(faults, fmt.Errorf("webhook: Config.Secret: %w", err))
 	}
 	if cfg.Timeout < time.Second || cfg.Timeout > maxTimeout {
-		faults = append(faults, fmt.Errorf("webhook: Config.Timeout is %v; it must be within 1s and %v", cfg.Timeout, maxTimeout))
+		faults = append(faults, fmt.Errorf("webhook: Config.Timeout is %v; it must be within 1s and %v",
+			cfg.Timeout, maxTimeout))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	return &Sender{cfg: cfg, key: key, client: newClient(cfg.Timeout, cfg.AllowPrivate)}, nil
+	return &Sender{cfg: cfg, key: key, client: publichttp.NewClient(cfg.Timeout, cfg.AllowPrivate)}, nil
 }
 
 // Close closes idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
-// Register registers the handler of [JobDeliver] with the options. By default a failed delivery is retried after the delays of
-// [queue.SlowRetry].
+// Register registers the handlers of [JobDeliver], [JobReauthorize], [JobNotAsked] and [JobNotice] with the options. By
+// default a failed delivery is retried after the delays of [queue.SlowRetry].
 func Register(d *queue.Dispatcher, s *Sender, opts ...queue.HandlerOption) error {
 	err := errors.Join(
 		fields.Required("webhook: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),
@@ -108,6 +110,10 @@ func Register(d *queue.Dispatcher, s *Sender, opts ...queue.HandlerOption) error
 	if err != nil {
 		return err
 	}
-	queue.Handle(d, JobDeliver, s.deliver, append([]queue.HandlerOption{queue.WithRetry(queue.SlowRetry)}, opts...)...)
+	opts = append([]queue.HandlerOption{queue.WithRetry(queue.SlowRetry)}, opts...)
+	queue.Handle(d, JobDeliver, s.deliver, opts...)
+	queue.Handle(d, JobReauthorize, s.reauthorize, opts...)
+	queue.Handle(d, JobNotAsked, s.notAsked, opts...)
+	queue.Handle(d, JobNotice, s.notice, opts...)
 	return nil
 }

@@ -17,8 +17,10 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/internal/publichttp"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/checkpoint"
 )
 
 // The types of events.
@@ -33,18 +35,24 @@ const (
 // JobDeliver sends one event.
 const JobDeliver queue.Type[Event] = "approval.webhook"
 
-// An Event names what a [JobDeliver] sends. Nothing signs it: what is sent is what the ledger has on record about the request.
+// An Event names what a [JobDeliver] sends. Nothing signs it: what is sent is what the ledger has on record about the
+// request.
 type Event struct {
 	Type       string    `json:"type"`
 	ApprovalID string    `json:"approval_id"`
 	At         time.Time `json:"at"`
 }
 
-// Jobs returns the jobs for a request for approval that was made, answered or withdrawn, according to its Outcome. A new request
-// also gets a job for its expiry. Enqueue them in the transactions of Ask and OnAnswer of [safety.Config].
+// Jobs returns the jobs for a request for approval that was made, answered or withdrawn, according to its Outcome. A
+// new request also gets a job for its expiry. Enqueue them in the transactions of Ask and OnAnswer of
+// [safety.Config].
+//
+// A group of requests is one event, of its first request. When that expires, a [JobDeliver] goes on with the next.
 func Jobs(request safety.Approval) []queue.NewJob {
-	switch request.Outcome {
-	case safety.OutcomeWaiting:
+	switch {
+	case request.Others > 0:
+		return nil
+	case request.Outcome == safety.OutcomeWaiting:
 		expiry := newJob(EventExpired, request.ID, request.ExpiresAt)
 		expiry.NotBefore = request.ExpiresAt
 		return []queue.NewJob{newJob(EventRequested, request.ID, request.RequestedAt), expiry}
@@ -107,7 +115,7 @@ func (s *Sender) deliver(ctx context.Context, w *queue.Work[Event]) error {
 		return queue.Fatal(err)
 	case err != nil:
 		return err
-	case errors.Is(told.Fault, safety.ErrRestored):
+	case errors.Is(told.Fault, checkpoint.ErrRestored):
 		return told.Fault
 	case told.Fault != nil:
 		return queue.Fatal(told.Fault)
@@ -116,21 +124,39 @@ func (s *Sender) deliver(ctx context.Context, w *queue.Work[Event]) error {
 	case event == EventExpired && time.Now().Before(request.ExpiresAt):
 		return queue.Defer(errors.New("webhook: the request has not expired yet"), time.Until(request.ExpiresAt))
 	case event != EventExpired && event != EventRequested && event != eventOf(request.Outcome):
-		return queue.Fatal(fmt.Errorf("webhook: request %s is %s, and %s is not to be told of it", request.ID, request.Outcome, event))
+		return queue.Fatal(fmt.Errorf("webhook: request %s is %s, and %s is not to be told of it", request.ID,
+			request.Outcome, event))
 	}
 	body, err := bodyOf(event, &told)
 	if err != nil {
 		return queue.Fatal(err)
 	}
-	return s.send(ctx, "msg_"+w.Job.ID, time.Now(), body)
+	if err := s.send(ctx, "msg_"+w.Job.ID, time.Now(), body); err != nil || event != EventExpired {
+		return err
+	}
+	return s.tellNext(ctx, w.Attempt, request.Group)
+}
+
+// tellNext completes a job with those about the next request of a group whose first has expired.
+func (s *Sender) tellNext(ctx context.Context, a *queue.Attempt, group string) error {
+	waiting, err := s.cfg.Ledger.Group(ctx, group)
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	return a.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := a.Queue().EnqueueManyTx(ctx, tx, Jobs(waiting[0].Approval))
+		return err
+	})
 }
 
 // bodyOf says of a request what the event is about: a request that was answered since was waiting when it was made.
 func bodyOf(event string, told *safety.Waiting) ([]byte, error) {
 	request, action, decision := &told.Approval, &told.Action, &told.Decision
 	m := message{Type: event, Data: data{
-		ApprovalID: request.ID, ActionID: action.ID, AccountID: action.AccountID, MessageID: action.MessageID, Action: action.Type,
-		Source: decision.Decision.Source, Rule: decision.Decision.RuleName, Model: decision.Decision.Model, Reasons: request.Reasons,
+		ApprovalID: request.ID, ActionID: action.ID, AccountID: action.AccountID, MessageID: action.MessageID,
+		Action: action.Type,
+		Source: decision.Decision.Source, Rule: decision.Decision.RuleName, Model: decision.Decision.Model,
+		Reasons:     request.Reasons,
 		RequestedAt: request.RequestedAt.UTC(), ExpiresAt: request.ExpiresAt.UTC(), Outcome: string(safety.OutcomeWaiting),
 	}}
 	switch event {
@@ -193,19 +219,8 @@ func (s *Sender) judge(host string, answer *http.Response, now time.Time) error 
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return fmt.Errorf("%w, and redirects are not followed", err)
 	}
-	return queue.RetryAfter(err, retryAfter(answer.Header.Get("Retry-After"), now))
+	return queue.RetryAfter(err, publichttp.RetryAfter(answer.Header.Get("Retry-After"), now, maxRetryAfter))
 }
 
 // maxRetryAfter bounds the delay that a receiver can request.
 const maxRetryAfter = 6 * time.Hour
-
-// retryAfter parses a number of seconds or a date; it returns 0 for neither.
-func retryAfter(field string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(field, 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
-	}
-	if at, err := http.ParseTime(field); err == nil {
-		return max(0, min(at.Sub(now), maxRetryAfter))
-	}
-	return 0
-}

@@ -67,16 +67,11 @@ func newFixture(t *testing.T, db queue.DB) *fixture {
 	}
 	f.ledger, err = safety.NewLedger(safety.Config{
 		DB: db, Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil }, OnAnswer: follow,
-		Ask: func(ctx context.Context, tx queue.Tx, a postroom.Action) error {
-			r, err := f.ledger.OpenRequestTx(ctx, tx, a.ID)
-			if err != nil {
-				return err
-			}
-			return follow(ctx, tx, r)
-		},
+		Ask: follow,
 	})
 	require.NoError(t, err)
-	f.sender, err = webhook.New(webhook.Config{Ledger: f.ledger, URL: f.server.URL + "/hook?token=hunter2", Secret: secret, AllowPrivate: true})
+	f.sender, err = webhook.New(webhook.Config{Ledger: f.ledger, URL: f.server.URL + "/hook?token=hunter2",
+		Secret: secret, AllowPrivate: true})
 	require.NoError(t, err)
 	t.Cleanup(f.sender.Close)
 	return f
@@ -127,10 +122,12 @@ func (f *fixture) askAt(at time.Time) postroom.Action {
 	f.t.Helper()
 	var a postroom.Action
 	f.writeAt(at, func(ctx context.Context, tx queue.Tx) (err error) {
-		msg := &postroom.Message{ID: uuid.NewString(), AccountID: "account-1", From: postroom.Address{Email: "ann@example.com"}, Subject: "Very private"}
-		a, err = f.ledger.Record(msg, postroom.Decision{
-			Action: postroom.Delete, Parameters: postroom.Parameters{"note": "hunter2"}, Confidence: 1, Rationale: "it says: hunter2",
-			Source: postroom.SourceModel, Model: "some-model",
+		msg := &postroom.Message{ID: uuid.NewString(), AccountID: "account-1",
+			From: postroom.Address{Email: "ann@example.com"}, Subject: "Very private"}
+		a, err = f.ledger.Record(ctx, msg, postroom.Decision{
+			Action: postroom.Delete, Parameters: postroom.Parameters{"note": "hunter2"}, Confidence: 1,
+			Rationale: "it says: hunter2",
+			Source:    postroom.SourceModel, Model: "some-model",
 		})(ctx, tx)
 		return err
 	})
@@ -142,7 +139,8 @@ func (f *fixture) work() {
 	f.t.Helper()
 	ctx, stop := context.WithCancel(f.t.Context())
 	defer stop()
-	ended, err := f.queue.Subscribe(queue.EventFilter{Types: []string{string(webhook.JobDeliver)}})
+	ended, err := f.queue.Subscribe(queue.EventFilter{
+		Types: []string{string(webhook.JobDeliver), string(webhook.JobNotAsked)}})
 	require.NoError(f.t, err)
 	defer ended.Close()
 	d, err := queue.NewDispatcher(f.queue, &queue.DispatcherConfig{Exclusive: true, Logger: slog.New(slog.DiscardHandler)})
@@ -264,14 +262,16 @@ func (f *fixture) types() (types []string) {
 	return types
 }
 
-// TestNothingIsSentThatIsNotSigned: rows say that somebody has approved, or something else was asked; and jobs say what they want.
+// TestNothingIsSentThatIsNotSigned: rows say that somebody has approved, or something else was asked; and jobs say
+// what they want.
 func TestNothingIsSentThatIsNotSigned(t *testing.T) {
 	for name, c := range map[string]struct {
 		statement, event string
 		fault            string // empty: it waits
 	}{
 		"approved in the row": {
-			"UPDATE approvals SET outcome = 'approved', approver = 'ada', decided_at = requested_at", webhook.EventApproved, "altered in the database",
+			"UPDATE approvals SET outcome = 'approved', approver = 'ada', decided_at = requested_at", webhook.EventApproved,
+			"altered in the database",
 		},
 		"approved in the job":     {"", webhook.EventApproved, "is waiting, and approval.approved is not to be told of it"},
 		"another action":          {"UPDATE actions SET type = 'archive'", webhook.EventRequested, "altered in the database"},
@@ -294,7 +294,8 @@ func TestNothingIsSentThatIsNotSigned(t *testing.T) {
 						_, err := tx.ExecContext(ctx, c.statement)
 						require.NoError(t, err)
 					}
-					job, err = f.queue.EnqueueTx(ctx, tx, webhook.JobDeliver.New(webhook.Event{Type: c.event, ApprovalID: requests[0].ID, At: time.Now()}, nil))
+					job, err = f.queue.EnqueueTx(ctx, tx,
+						webhook.JobDeliver.New(webhook.Event{Type: c.event, ApprovalID: requests[0].ID, At: time.Now()}, nil))
 					return err
 				})
 				f.work()

@@ -8,60 +8,23 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/checkpoint"
+	"github.com/postroom-go/postroom/safety/events"
 )
 
-// rememberInterval is the interval at which the checkpoint is written.
-const rememberInterval = time.Second
-
-// remember writes the checkpoint until ctx is done, and once more then.
-func (s *Stopper) remember(ctx context.Context) {
-	again := time.NewTicker(rememberInterval)
-	defer again.Stop()
-	for said := ""; ; {
-		last := ctx.Err() != nil
-		err := s.ledger.Remember(context.WithoutCancel(ctx))
-		switch {
-		case err == nil:
-			said = ""
-		case err.Error() != said:
-			said = err.Error()
-			s.log.ErrorContext(ctx, unremembered(err), "error", err)
-		}
-		if last {
-			return
-		}
-		select {
-		case <-ctx.Done():
-		case <-again.C:
-		}
-	}
-}
-
-// unremembered says what follows from an error of Remember.
-func unremembered(err error) string {
-	switch {
-	case errors.Is(err, safety.ErrRestored):
-		return "no action is carried out or taken back, since the database was put back; 'postroomd audit accept' goes on"
-	case errors.Is(err, postroom.ErrHeld):
-		return "what cannot be taken back waits, since the checkpoint cannot be used"
-	}
-	return "the checkpoint cannot be written; trying again"
-}
-
-// heldByRestore explains to people what waits because the database was put back, or because that is not known; empty if nothing
-// does.
-func (s *Stopper) heldByRestore(ctx context.Context) (string, error) {
-	err := s.ledger.Remember(ctx)
+// heldByRestore explains to people what waits because the database was put back, or because that is not known; empty
+// if nothing does.
+func (h *App) heldByRestore(ctx context.Context) (string, error) {
+	err := h.Ledger.Remember(ctx)
 	held, ok := errors.AsType[*postroom.HeldError](err)
 	switch {
 	case !ok:
 		return "", err
-	case errors.Is(err, safety.ErrRestored):
+	case errors.Is(err, checkpoint.ErrRestored):
 		return "stopped: no action is carried out or taken back: " + held.Reason + " with 'postroomd audit accept'", nil
 	}
 	return "stopped: what cannot be taken back: " + held.Reason, nil
@@ -69,20 +32,28 @@ func (s *Stopper) heldByRestore(ctx context.Context) (string, error) {
 
 // recordSettings records the settings that apply to decisions from now on.
 func (h *App) recordSettings(ctx context.Context) error {
-	return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.Ledger.RecordSettings(ctx, tx, CurrentUser()) })
+	return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return h.Ledger.RecordSettings(ctx, tx, CurrentUser())
+	})
 }
 
-// logEvent logs stops, resumptions, and settings that differ from those of the last start.
-func (h *App) logEvent(ctx context.Context, _ queue.Tx, e safety.Event) error {
-	if e.Kind == safety.EventSettings {
+// onEvent logs stops, resumptions, and settings that differ from those of the last start, and tells people of stops and
+// of requests that they are not asked any more.
+func (h *App) onEvent(ctx context.Context, tx queue.Tx, e events.Event) error {
+	switch e.Kind {
+	case events.Settings:
 		return h.logSettings(ctx, e)
+	case events.NotAsked:
+		h.Log.WarnContext(ctx, "nobody is asked about the rest of a group", "account", e.AccountID, "why", e.Why)
+		return h.tellNotAsked(ctx, tx, e)
 	}
-	h.Log.WarnContext(ctx, "what may be done has changed", "event", e.Kind, "account", e.AccountID, "source", e.Source, "by", e.By, "why", e.Why)
-	return nil
+	h.Log.WarnContext(ctx, "what may be done has changed", "event", e.Kind, "account", e.AccountID, "source", e.Source,
+		"by", e.By, "why", e.Why)
+	return h.tellOfEvent(ctx, tx, e)
 }
 
 // logSettings does not log the first settings: nobody has changed them.
-func (h *App) logSettings(ctx context.Context, e safety.Event) error {
+func (h *App) logSettings(ctx context.Context, e events.Event) error {
 	if e.Was == "" {
 		return nil
 	}
@@ -97,8 +68,8 @@ func (h *App) logSettings(ctx context.Context, e safety.Event) error {
 	return nil
 }
 
-// settingsIn returns the settings of a [safety.Event], each as JSON, including those of the policy. An altered text that is not
-// JSON has none.
+// settingsIn returns the settings of a [events.Event], each as JSON, including those of the policy. An altered text
+// that is not JSON has none.
 func settingsIn(text string) map[string]string {
 	var all, policy map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &all) != nil || json.Unmarshal(all["Policy"], &policy) != nil {
@@ -111,4 +82,31 @@ func settingsIn(text string) map[string]string {
 		flat[name] = string(value)
 	}
 	return flat
+}
+
+// StoppedBy describes to people who has stopped everything, or which rules or models are stopped; empty if nothing is
+// stopped.
+func (h *App) StoppedBy(ctx context.Context) (string, error) {
+	stop, err := h.Ledger.Switch().Stopped(ctx)
+	if err != nil {
+		return "", err
+	}
+	if stop != nil {
+		return stop.String(), nil
+	}
+	held, err := h.heldByRestore(ctx)
+	if err != nil || held != "" {
+		return held, err
+	}
+	return h.OpenBreakers(ctx)
+}
+
+// OpenBreakers lists the rules or models that breakers have stopped; empty if there are none.
+func (h *App) OpenBreakers(ctx context.Context) (string, error) {
+	open, err := h.Ledger.Breakers().Open(ctx)
+	lines := make([]string, len(open))
+	for i := range open {
+		lines[i] = "in account " + open[i].AccountID + " " + open[i].String()
+	}
+	return strings.Join(lines, "\n"), err
 }

@@ -14,34 +14,53 @@ import (
 	"github.com/postroom-go/postroom/gmail/mailstore"
 )
 
-// newClients makes the clients of all accounts from the configured token, or from people's grants.
-func (h *App) newClients(ctx context.Context) (gmail.Clients, error) {
+// A granted makes the client of an account from its owner's grant.
+type granted func(mailstore.Account) (*http.Client, error)
+
+// clientsConfig configures the clients of all accounts, from the configured token or from people's grants.
+func (h *App) clientsConfig() gmail.AccountClientsConfig {
 	// Each worker keeps its connection; the default would close all but two after each call.
 	base := &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: h.Env.Config.App.Workers}
 	if h.Env.Demo {
 		base.Proxy = nil
 	}
-	granted, err := h.granted(ctx, base)
-	if err != nil {
-		return nil, err
-	}
+	h.base = base
 	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: string(h.Env.Config.Gmail.Token)})
-	return gmail.NewClients(gmail.AccountClientsConfig{
-		Store:    h.Mail,
+	return gmail.AccountClientsConfig{
 		Endpoint: h.Env.Config.Gmail.Endpoint,
 		Timeout:  time.Minute,
-		Limits:   gmailapi.Limits{UnitsPerMinute: h.Env.Config.Gmail.UnitsPerMinute, Unlimited: h.Env.Config.Gmail.UnitsPerMinute == 0},
-		HTTPClient: func(_ context.Context, a mailstore.Account) (*http.Client, error) {
+		Limits: gmailapi.Limits{UnitsPerMinute: h.Env.Config.Gmail.UnitsPerMinute,
+			Unlimited: h.Env.Config.Gmail.UnitsPerMinute == 0},
+		HTTPClient: func(ctx context.Context, a mailstore.Account) (*http.Client, error) {
 			if h.Env.ByToken(a) {
 				return &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}}, nil
 			}
-			return granted(a)
+			byGrant, err := h.grants(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return byGrant(a)
 		},
-	})
+	}
 }
 
-// granted returns a function that makes the client of an account from its owner's grant.
-func (h *App) granted(ctx context.Context, base http.RoundTripper) (func(mailstore.Account) (*http.Client, error), error) {
+// Connect opens the grants, so that a fault of theirs is reported before jobs run. It makes no calls.
+func (h *App) Connect(ctx context.Context) error {
+	_, err := h.grants(ctx)
+	return err
+}
+
+// grants opens the grants once, when they are first needed: a command that only reads needs none.
+func (h *App) grants(ctx context.Context) (_ granted, err error) {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	if h.granted == nil {
+		h.granted, err = h.newGranted(ctx)
+	}
+	return h.granted, err
+}
+
+func (h *App) newGranted(ctx context.Context) (granted, error) {
 	if h.Env.Config.Gmail.ClientID == "" {
 		return func(a mailstore.Account) (*http.Client, error) {
 			return nil, h.Env.MissingCredentialsError(a)
@@ -56,7 +75,8 @@ func (h *App) granted(ctx context.Context, base http.RoundTripper) (func(mailsto
 		return nil, err
 	}
 	return func(a mailstore.Account) (*http.Client, error) {
-		source, err := auth.NewSource(auth.SourceConfig{App: app, Tokens: tokens, Email: a.Email, Shared: h.Env.Shared(), Transport: base})
+		source, err := auth.NewSource(auth.SourceConfig{App: app, Tokens: tokens, Email: a.Email, Shared: h.Env.Shared(),
+			Transport: h.base})
 		if err != nil {
 			return nil, err
 		}

@@ -6,58 +6,59 @@ import (
 	"net"
 	"os"
 	"sync"
-
-	"github.com/postroom-go/postroom/queue"
 )
 
-// A Daemon works on mailboxes until it is stopped.
-type Daemon struct {
-	app        *App
-	Ready      *Readiness // reached when the accounts are set up
-	dispatcher *queue.Dispatcher
-}
-
-// NewDaemon makes the daemon of an App. Nothing is decided about the mail of an account until the configured rules are stored for it.
-func NewDaemon(h *App) (*Daemon, error) {
-	if h.Env.Config.Paths.Rules != "" {
-		h.holdUntilRules()
+// Run works on mailboxes until ctx is done, and returns when the jobs that run have ended. Nothing is decided about the
+// mail of an account until the configured rules are stored for it.
+func (h *App) Run(ctx context.Context) error {
+	if err := h.begin(ctx); err != nil {
+		return err
 	}
-	dispatcher, err := h.NewDispatcher()
-	return &Daemon{app: h, Ready: new(Readiness), dispatcher: dispatcher}, err
-}
-
-// Run works until ctx is done, and returns when the jobs that run have ended.
-func (d *Daemon) Run(ctx context.Context) error {
-	if err := notify(ctx, "READY=1"); err != nil {
-		d.app.Log.Warn("systemd is not told", "error", err)
+	if err := tellSystemd(ctx, "READY=1"); err != nil {
+		h.Log.Warn("systemd is not told", "error", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	watch := h.newRulesWatch(ctx)
+	h.rulesWatch.Store(watch)
 	var (
 		beside sync.WaitGroup
 		untold error
 	)
-	beside.Go(func() { NewSupervisor(d.app, d.Ready).Run(ctx) })
-	beside.Go(func() { d.pull(ctx) })
-	beside.Go(func() { d.listen(ctx) })
-	beside.Go(func() { d.app.Stopper.remember(ctx) })
-	beside.Go(func() { untold = d.tellStop(ctx) })
-	err := d.dispatcher.Run(ctx)
+	beside.Go(func() { h.pull(ctx) })
+	beside.Go(func() { h.listen(ctx) })
+	beside.Go(func() { watch.run(ctx) })
+	beside.Go(func() { untold = h.tellStop(ctx) })
+	err := h.Pipeline.Run(ctx)
 	stop()
 	beside.Wait()
 	return errors.Join(err, untold)
 }
 
-// tellStop reports the stop when ctx is done. The jobs that run may take app.drain to end, and the daemon takes up no others meanwhile.
-func (d *Daemon) tellStop(ctx context.Context) error {
-	<-ctx.Done()
-	d.Ready.stops()
-	d.app.Log.Info("postroomd stops when the jobs that run have ended", "drain", d.app.Env.Config.App.Drain)
-	return notify(context.WithoutCancel(ctx), "STOPPING=1")
+// begin adds the mailbox of the configuration: if somebody removes it while the daemon runs, it stays removed.
+func (h *App) begin(ctx context.Context) error {
+	if h.Env.Config.Gmail.Token != "" {
+		if _, err := h.OpenConfiguredAccount(ctx); err != nil {
+			return err
+		}
+	}
+	accounts, err := h.Mail.Accounts(ctx)
+	if err == nil && len(accounts) == 0 {
+		h.Log.Warn("there is no mailbox to work on yet; 'postroomd auth login' adds one")
+	}
+	return errors.Join(err, h.schedule(ctx))
 }
 
-// notify reports its state to systemd, for a unit of Type=notify (sd_notify(3)). Elsewhere it does nothing.
-func notify(ctx context.Context, state string) error {
+// tellStop reports the stop when ctx is done. The jobs that run may take app.drain to end, and the daemon takes up no
+// others meanwhile.
+func (h *App) tellStop(ctx context.Context) error {
+	<-ctx.Done()
+	h.Log.Info("postroomd stops when the jobs that run have ended", "drain", h.Env.Config.App.Drain)
+	return tellSystemd(context.WithoutCancel(ctx), "STOPPING=1")
+}
+
+// tellSystemd reports the state to systemd, for a unit of Type=notify (sd_notify(3)). Elsewhere it does nothing.
+func tellSystemd(ctx context.Context, state string) error {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
 		return nil

@@ -10,32 +10,9 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/webhook"
 )
-
-// ask is called after a request for approval.
-func (h *App) askApprovers(ctx context.Context, tx queue.Tx, a postroom.Action) error {
-	request, err := h.Ledger.OpenRequestTx(ctx, tx, a.ID)
-	if err != nil {
-		return err
-	}
-	return h.notifyApprovers(ctx, tx, request)
-}
-
-// notifyApprovers is called after a request for approval, and after its answer from anywhere. It enqueues the jobs that update the
-// places where people are asked.
-func (h *App) notifyApprovers(ctx context.Context, tx queue.Tx, request safety.Approval) error {
-	if err := h.notifyWebhook(ctx, tx, request); err != nil {
-		return err
-	}
-	if !h.Env.AsksDiscord() {
-		return nil
-	}
-	_, err := h.Queue.EnqueueTx(ctx, tx, discord.NewNotifyJob(request.ActionID))
-	return err
-}
 
 // NewBot makes the bot for the configured channel, and permits the configured people to answer there.
 func (h *App) NewBot(ctx context.Context) (err error) {
@@ -44,8 +21,10 @@ func (h *App) NewBot(ctx context.Context) (err error) {
 	}
 	d := h.Env.Config.Discord
 	h.bot, err = discord.New(discord.Config{
-		DB: h.DB, Queue: h.Queue, Ledger: h.Ledger, Token: string(d.BotToken), Channel: d.ChannelID, Summarize: h.summarizeAction,
-		Compose: h.composeAction, RemindAfter: remindAfter(d.Remind), Endpoint: d.Endpoint, Gateway: d.Gateway, Logger: h.Log,
+		DB: h.DB, Queue: h.Queue, Ledger: h.Ledger, Token: string(d.BotToken), Channel: d.ChannelID,
+		Summarize: h.summarizeAction,
+		Compose:   h.composeAction, RemindAfter: remindAfter(d.Remind), Endpoint: d.Endpoint, Gateway: d.Gateway,
+		Logger: h.Log,
 	})
 	if err != nil {
 		return err
@@ -75,11 +54,11 @@ func (h *App) summarizeAction(ctx context.Context, a postroom.Action) (string, e
 
 // composeAction composes the content of an action and returns it in the form of 'approvals show'.
 func (h *App) composeAction(ctx context.Context, a postroom.Action) (discord.Content, error) {
-	p, sends, err := h.Preview(ctx, a)
+	p, err := h.Preview(ctx, a)
 	if gmailapi.ClassOf(err) == gmailapi.ClassRefused {
 		return discord.Content{Refused: errors.Unwrap(err).Error()}, nil
 	}
-	if err != nil || !sends {
+	if err != nil || p == nil {
 		return discord.Content{}, err
 	}
 	var text strings.Builder
@@ -88,12 +67,12 @@ func (h *App) composeAction(ctx context.Context, a postroom.Action) (discord.Con
 }
 
 // listen handles answers from the channel until ctx is done. Without it people answer at the command line.
-func (d *Daemon) listen(ctx context.Context) {
-	if d.app.bot == nil {
+func (h *App) listen(ctx context.Context) {
+	if h.bot == nil {
 		return
 	}
-	if err := d.app.bot.Run(ctx); err != nil {
-		d.app.Log.Error("nobody can answer at Discord; requests are answered with 'postroomd approvals'", "error", err)
+	if err := h.bot.Run(ctx); err != nil {
+		h.Log.Error("nobody can answer at Discord; requests are answered with 'postroomd approvals'", "error", err)
 	}
 }
 
@@ -103,15 +82,7 @@ func (h *App) newSender() (err error) {
 	if w.URL == "" {
 		return nil
 	}
-	h.sender, err = webhook.New(webhook.Config{Ledger: h.Ledger, URL: w.URL, Secret: string(w.Secret), AllowPrivate: w.AllowPrivate})
-	return err
-}
-
-// notifyWebhook enqueues the jobs that post a request to the configured URL.
-func (h *App) notifyWebhook(ctx context.Context, tx queue.Tx, request safety.Approval) error {
-	if h.Env.Config.Webhook.URL == "" {
-		return nil
-	}
-	_, err := h.Queue.EnqueueManyTx(ctx, tx, webhook.Jobs(request))
+	h.sender, err = webhook.New(webhook.Config{Ledger: h.Ledger, URL: w.URL, Secret: string(w.Secret),
+		AllowPrivate: w.AllowPrivate})
 	return err
 }

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/aging"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety/discord"
@@ -16,10 +19,16 @@ import (
 
 // JobTypes are the types with a handler in this program.
 var JobTypes = []string{
-	string(gmail.JobBackfill), string(gmail.JobHistorySync), string(gmail.JobLabelsSync), string(gmail.JobIngest), string(gmail.JobAction),
-	string(gmail.JobOutboundSend), string(gmail.JobReconcile), string(gmail.JobWatch), string(gmail.JobUnsnooze), string(gmail.JobIndex),
-	string(rules.JobClassify), string(undo.JobAction), string(discord.JobNotify), string(discord.JobExpire), string(discord.JobDigest),
-	string(webhook.JobDeliver), string(jobPruneModels),
+	string(gmail.JobBackfill), string(gmail.JobHistorySync), string(gmail.JobLabelsSync), string(gmail.JobIngest),
+	string(gmail.JobAction),
+	string(outbox.JobSend), string(gmail.JobReconcile), string(gmail.JobWatch), string(gmail.JobUnsnooze),
+	string(gmail.JobIndex),
+	string(rules.JobClassify), string(aging.Job), string(undo.JobAction), string(discord.JobNotify),
+	string(discord.JobExpire),
+	string(discord.JobDigest), string(discord.JobNotice),
+	string(webhook.JobDeliver), string(webhook.JobReauthorize), string(webhook.JobNotAsked), string(webhook.JobNotice),
+	string(notify.JobNtfy), string(notify.JobWaits), string(notify.JobDigest), string(notify.JobInsert),
+	string(jobPruneModels),
 }
 
 // CheckRetry refuses the job of a failed action: for the ledger that is final.
@@ -28,7 +37,7 @@ func (h *App) CheckRetry(ctx context.Context, id string) error {
 	if err != nil {
 		return NoJobError(err, id, "postroomd jobs list --state failed")
 	}
-	if job.Type != string(gmail.JobAction) && job.Type != string(gmail.JobOutboundSend) {
+	if job.Type != string(gmail.JobAction) && job.Type != string(outbox.JobSend) {
 		return nil
 	}
 	var payload gmail.ActionPayload // that of a sending has these fields too
@@ -37,7 +46,8 @@ func (h *App) CheckRetry(ctx context.Context, id string) error {
 	}
 	action, err := h.Ledger.Action(ctx, payload.ActionID)
 	if err == nil && action.State.Final() {
-		return usage.Errorf("job %s cannot be retried: its action %s is %s for good (%s)", id, action.ID, action.State, action.Error)
+		return usage.Errorf("job %s cannot be retried: its action %s is %s for good (%s)", id, action.ID,
+			action.State, action.Error)
 	}
 	return err
 }

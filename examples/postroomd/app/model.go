@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
@@ -56,7 +57,8 @@ func (m *Models) NewDecider() (_ *decide.Decider, err error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := decide.Config{Kinds: may, Guidance: m.guidance, EscalateBelow: m.env.Config.LLM.BetterBelow}
+	cfg := decide.Config{Kinds: may, Guidance: m.guidance, EscalateBelow: m.env.Config.LLM.BetterBelow,
+		Seen: m.mail.SenderSeen}
 	if cfg.Client, err = m.modelClient(&m.env.Config.LLM.Model); err != nil {
 		return nil, err
 	}
@@ -66,7 +68,8 @@ func (m *Models) NewDecider() (_ *decide.Decider, err error) {
 		}
 	}
 	if m.env.Config.LLM.Reuse > 0 {
-		templates, err := decide.NewTemplates(decide.TemplatesConfig{DB: m.db, Keep: m.env.Config.LLM.Reuse, Scope: strings.Join(m.Names(), " "), Stands: m.stands})
+		templates, err := decide.NewTemplates(decide.TemplatesConfig{DB: m.db, Keep: m.env.Config.LLM.Reuse,
+			Scope: strings.Join(m.Names(), " "), Stands: m.stands})
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +133,8 @@ func (m *Models) meteredClient(of *config.Model) (llm.Client, error) {
 	cfg := &m.env.Config.LLM
 	metered := llm.MeteredConfig{
 		Answers: m.answers(),
-		Client:  provider, Records: m.Records, Price: priceOf(of), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: m.log,
+		Client:  provider, Records: m.Records, Price: priceOf(of), MaxOutputTokens: cfg.MaxOutputTokens,
+		KeepAnswers: cfg.KeepAnswers, Logger: m.log,
 		AccountBudget: llm.Budget{Tokens: int64(cfg.AccountTokensDay), Cost: llm.Dollars(cfg.AccountDollarsDay)},
 		TotalBudget:   llm.Budget{Tokens: int64(cfg.TotalTokensDay), Cost: llm.Dollars(cfg.TotalDollarsDay)},
 	}
@@ -142,7 +146,8 @@ func (m *Models) meteredClient(of *config.Model) (llm.Client, error) {
 		return nil, err
 	}
 	limited, err := llm.NewLimited(llm.LimitedConfig{
-		Client: recorded, RequestsPerMinute: cfg.RequestsPerMinute, TokensPerMinute: cfg.TokensPerMinute, Concurrent: cfg.Concurrency,
+		Client: recorded, RequestsPerMinute: cfg.RequestsPerMinute, TokensPerMinute: cfg.TokensPerMinute,
+		Concurrent: cfg.Concurrency,
 	})
 	if err != nil {
 		return nil, err
@@ -179,7 +184,10 @@ func priceOf(m *config.Model) *llm.Price {
 
 // configuredModels returns the configured models.
 func (m *Models) configuredModels() []*config.Model {
-	return slices.DeleteFunc([]*config.Model{&m.env.Config.LLM.Model, &m.env.Config.Better, &m.env.Config.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
+	return slices.DeleteFunc([]*config.Model{&m.env.Config.LLM.Model, &m.env.Config.Better, &m.env.Config.Fallback},
+		func(m *config.Model) bool {
+			return !m.Enabled()
+		})
 }
 
 // Names returns their names in records.
@@ -197,7 +205,7 @@ func modelName(m *config.Model) string {
 
 // Open opens the stores about models: their directions, calls and costs. Days begin at midnight where postroomd runs.
 func (m *Models) open() (err error) {
-	if m.Guidance, err = guidance.New(guidance.Config{DB: m.db, Kinds: environment.Kinds}); err != nil {
+	if m.Guidance, err = guidance.New(guidance.Config{DB: m.db, Kinds: m.env.ActionKinds()}); err != nil {
 		return err
 	}
 	if err := m.openCache(); err != nil {
@@ -249,6 +257,9 @@ const jobPruneModels queue.Type[struct{}] = "models.prune"
 // keepCalls is how long records of model calls are kept: two whole months, for their costs.
 const keepCalls = 92 * 24 * time.Hour
 
+// keepNotices is how long it is known who was told of what: longer than any request for approval waits.
+const keepNotices = 2 * 366 * 24 * time.Hour
+
 // KeepSessions is how long a session of 'rules chat' is kept after its last message.
 const KeepSessions = 365 * 24 * time.Hour
 
@@ -264,13 +275,17 @@ func (h *App) registerPrune(d *queue.Dispatcher) {
 		if err == nil {
 			_, err = decide.PruneTemplates(ctx, h.DB)
 		}
+		if err == nil {
+			err = notify.Prune(ctx, h.DB, time.Now().Add(-keepNotices))
+		}
 		return errors.Join(err, h.PruneRules(ctx, time.Now()))
 	})
 }
 
-// PruneRules deletes old versions of rules, and old sessions in which rules were written. Versions that decisions refer to stay.
+// PruneRules deletes old versions of rules, and old sessions in which rules were written. Versions that decisions
+// refer to stay.
 func (h *App) PruneRules(ctx context.Context, now time.Time) error {
-	chat, err := h.NewRulesChat()
+	chat, err := h.NewRulesChat("")
 	if err != nil {
 		return err
 	}

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/gmail/pipeline"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -23,15 +22,13 @@ type OneRun struct {
 	Progress *printer.Progress
 
 	Began     time.Time
-	Mailboxes []*Pipeline
+	Mailboxes []string
 	Faults    map[string]error // why mailboxes could not be set up, by the ids of their accounts
 }
 
-// NewOneRun makes a run by these rules; nil means those that are stored.
+// NewOneRun makes a run by these rules; nil means those of the environment.
 func NewOneRun(h *App, file *rulesfile.File, out *printer.Progress) *OneRun {
-	if file != nil {
-		h.holdUntilRules()
-	}
+	h.demo = file
 	return &OneRun{App: h, Rules: file, Progress: out}
 }
 
@@ -42,30 +39,25 @@ func (o *OneRun) Run(ctx context.Context) error {
 		return err
 	}
 	for _, a := range accounts {
-		o.Mailboxes = append(o.Mailboxes, &Pipeline{App: o.App, Rules: o.fileOf(), AccountID: a.ID})
+		o.Mailboxes = append(o.Mailboxes, a.ID)
 	}
 	o.Began = time.Now()
 	stop, err := o.watch(ctx)
 	if err != nil {
 		return err
 	}
-	err = o.sort(ctx)
+	o.Faults, err = o.App.RunUntilIdle(ctx, o.Mailboxes...)
 	stop()
+	for id, fault := range o.Faults {
+		if waits, ok := errors.AsType[*pipeline.WaitingError](fault); ok {
+			o.Faults[id] = fmt.Errorf("%w; 'postroomd jobs explain %s' says why", fault, waits.JobID)
+		}
+	}
 	return err
 }
 
-// fileOf returns the rules for one mailbox: the ids of labels, which take the place of their names, are the mailbox's.
-func (o *OneRun) fileOf() *rulesfile.File {
-	if o.Rules == nil {
-		return nil
-	}
-	own := *o.Rules
-	own.Rules = slices.Clone(o.Rules.Rules)
-	return &own
-}
-
-// Worked returns the mailboxes to work on: as run does, the one of the configuration, which is made, and those that are signed in to.
-// An address of the configuration without a token names one of these.
+// Worked returns the mailboxes to work on: as run does, the one of the configuration, which is made, and those that
+// are signed in to. An address of the configuration without a token names one of these.
 func (h *App) Worked(ctx context.Context) ([]mailstore.Account, error) {
 	g := h.Env.Config.Gmail
 	if g.Token != "" {
@@ -78,7 +70,8 @@ func (h *App) Worked(ctx context.Context) ([]mailstore.Account, error) {
 		return nil, err
 	}
 	accounts = slices.DeleteFunc(accounts, func(a mailstore.Account) bool {
-		return a.State == mailstore.AccountRemoving || g.Token == "" && g.Address != "" && !strings.EqualFold(a.Email, g.Address)
+		return a.State == mailstore.AccountRemoving || g.Token == "" && g.Address != "" &&
+			!strings.EqualFold(a.Email, g.Address)
 	})
 	switch {
 	case len(accounts) > 0:
@@ -87,36 +80,6 @@ func (h *App) Worked(ctx context.Context) ([]mailstore.Account, error) {
 		return nil, usage.Errorf("there is no mailbox %s here yet; 'postroomd auth login' adds one", g.Address)
 	}
 	return nil, usage.Errorf("there is no mailbox here yet; 'postroomd auth login' adds one")
-}
-
-// Sort sets up all mailboxes before mail is taken in of any: until then nothing is decided, see rulesGate.
-func (o *OneRun) sort(ctx context.Context) error {
-	o.Faults, o.App.givenUp = map[string]error{}, map[string]bool{}
-	for _, p := range o.Mailboxes {
-		err := p.reach(ctx)
-		if err == nil {
-			err = p.TakeRules(ctx, p.awaitHere)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			o.Faults[p.AccountID] = err
-			o.App.givenUp[mailstore.LimitKey(p.AccountID)] = true
-		}
-	}
-	if len(o.Faults) == len(o.Mailboxes) {
-		return o.App.RunJobs(ctx) // What is left to do elsewhere than in mailboxes
-	}
-	for _, p := range o.Mailboxes {
-		if o.Faults[p.AccountID] != nil {
-			continue
-		}
-		if err := p.begin(ctx, p.Process); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // watch shows the progress of the run until stopped.
@@ -137,14 +100,13 @@ func (o *OneRun) watch(ctx context.Context) (stop func(), err error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticker := time.NewTicker(250 * time.Millisecond)
-		defer ticker.Stop()
 		for {
+			began := time.Now()
 			look(watching)
 			select {
 			case <-watching.Done():
 				return
-			case <-ticker.C:
+			case <-time.After(untilLook(time.Since(began))):
 			}
 		}
 	}()
@@ -156,89 +118,18 @@ func (o *OneRun) watch(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
+// untilLook is how long the progress is not looked at after a look that took so long: looks at large mailboxes take a
+// twentieth of the time, at most.
+func untilLook(took time.Duration) time.Duration { return max(250*time.Millisecond, 19*took) }
+
 // Known returns the number of messages of all mailboxes that are stored, broken ones included.
 func (o *OneRun) known(ctx context.Context) (total int, err error) {
-	for _, p := range o.Mailboxes {
-		n, err := p.Known(ctx)
+	for _, id := range o.Mailboxes {
+		n, err := o.App.CountMail(ctx, id)
 		if err != nil {
 			return 0, err
 		}
 		total += n
 	}
 	return total, nil
-}
-
-// setUpAttempts is how often it is tried to read the labels of a mailbox by a run that is to end.
-const setUpAttempts = 3
-
-// awaitHere works until the job has ended that sets up the mailbox, or until to wait for it longer is in vain.
-func (p *Pipeline) awaitHere(ctx context.Context, job queue.NewJob) error {
-	enqueued, err := p.App.Queue.Enqueue(ctx, job)
-	if err != nil {
-		return err
-	}
-	before, err := p.App.Queue.Job(ctx, enqueued.ID) // it may have been there already
-	if err != nil {
-		return err
-	}
-	d, err := p.App.NewDispatcher()
-	if err != nil {
-		return err
-	}
-	working, stop := context.WithCancel(ctx)
-	defer stop()
-	var beside sync.WaitGroup
-	beside.Go(func() { p.App.Stopper.remember(working) })
-	beside.Go(func() {
-		defer stop()
-		_, _ = p.App.Queue.Wait(working, before.ID) // the dispatcher reports a database that fails
-	})
-	beside.Go(func() {
-		defer stop()
-		again := time.NewTicker(LaterInterval)
-		defer again.Stop()
-		for vain := false; !vain && working.Err() == nil; {
-			select {
-			case <-working.Done():
-			case <-again.C:
-				vain, _ = p.waitsInVain(working, before)
-			}
-		}
-	})
-	err = d.Run(working)
-	stop()
-	beside.Wait()
-	if err := errors.Join(err, ctx.Err()); err != nil {
-		return err
-	}
-	return p.setUpFault(ctx, before)
-}
-
-// waitsInVain reports whether a job that sets up the mailbox has not ended, and will not soon.
-func (p *Pipeline) waitsInVain(ctx context.Context, before *queue.Job) (bool, error) {
-	account, err := p.App.Mail.Account(ctx, p.AccountID)
-	if err != nil || account.State != mailstore.AccountActive {
-		return true, err
-	}
-	job, err := p.App.Queue.Job(ctx, before.ID)
-	if err != nil || job.State != queue.StateQueued {
-		return false, err
-	}
-	limits, err := p.App.Queue.Limits(ctx)
-	return job.Failures-before.Failures >= setUpAttempts || time.Until(job.NotBefore) > retryPatience || IsPaused(job, limits), err
-}
-
-// setUpFault returns why the mailbox is not set up, and what to do; nil if it is.
-func (p *Pipeline) setUpFault(ctx context.Context, before *queue.Job) error {
-	job, err := p.App.Queue.Job(ctx, before.ID)
-	if err != nil || job.State == queue.StateCompleted {
-		return err
-	}
-	if job.State.Finished() {
-		return fmt.Errorf("its labels could not be read: %s", job.LastError)
-	}
-	if tried := job.Failures - before.Failures; tried > 0 {
-		return fmt.Errorf("its labels could not be read in %d attempts: %s; when its server answers, run this again: the jobs stay in the queue", tried, job.LastError)
-	}
-	return fmt.Errorf("its labels are not read, since job %s (%s) waits; 'postroomd jobs explain %s' says why", job.ID, job.Type, job.ID)
 }

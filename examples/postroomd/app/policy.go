@@ -1,34 +1,38 @@
 package app
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
 // policy converts the checked sections [policy] and [safety].
 func (h *App) policy() (safety.Policy, error) {
 	c := h.Env.Config.Safety
 	p := safety.Policy{
-		ConfidenceThreshold: h.Env.Config.Policy.ConfidenceDefault, ApprovalAlways: actionTypes(h.Env.Config.Policy.ApprovalAlways),
-		ModelUnattended: actionTypes(h.Env.Config.Policy.ModelUnattended), ModelShare: h.Env.Config.Policy.ModelShare, ModelFree: h.Env.Config.Policy.ModelFree,
-		Breaker: safety.Breaker{
-			Actions: c.BreakerActions, Failures: c.BreakerFailures, Undos: c.BreakerUndos, Window: c.BreakerWindow, OpenFor: c.BreakerOpen,
+		ConfidenceThreshold: h.Env.Config.Policy.ConfidenceDefault,
+		ApprovalAlways:      actionTypes(h.Env.Config.Policy.ApprovalAlways),
+		ModelUnattended:     actionTypes(h.Env.Config.Policy.ModelUnattended), ModelShare: h.Env.Config.Policy.ModelShare,
+		ModelFree: h.Env.Config.Policy.ModelFree, SendAge: cmp.Or(h.Env.Config.Policy.SendAge, -1),
+		Breaker: limits.Breaker{
+			Actions: c.BreakerActions, Failures: c.BreakerFailures, Window: c.BreakerWindow,
+			OpenFor: c.BreakerOpen,
 		},
 		Recipients: c.Recipients,
-		Quiet:      safety.Quiet{May: actionTypes(c.QuietActions), Zone: time.Local},
+		Quiet:      limits.Quiet{May: actionTypes(c.QuietActions), Zone: time.Local},
 	}
 	for _, text := range c.Caps {
-		bound, err := safety.ParseCap(text)
+		bound, err := limits.ParseCap(text)
 		if err != nil {
 			return p, err
 		}
 		p.Caps = append(p.Caps, bound)
 	}
 	for _, text := range c.QuietHours {
-		span, err := safety.ParseQuietSpan(text)
+		span, err := limits.ParseQuietSpan(text)
 		if err != nil {
 			return p, err
 		}
@@ -48,11 +52,4 @@ func actionTypes(names []string) []postroom.ActionType {
 		types = append(types, postroom.ActionType(name))
 	}
 	return types
-}
-
-// newRefusals makes what knows, when an action is decided, that it would be refused.
-func (h *App) newRefusals() (*gmail.Refusals, error) {
-	return gmail.NewRefusals(gmail.RefusalsConfig{
-		Store: h.Mail, MaxRecipients: h.Env.Config.Outbound.MaxRecipients, Names: outboundNames, MayDelete: h.Env.MayDelete,
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"time"
 
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -24,11 +23,6 @@ ON CONFLICT (id) DO UPDATE SET written = postroomd_probes.written + 1`
 
 // ProbeTimeout is how long a health check waits for the database.
 const ProbeTimeout = 3 * time.Second
-
-// NewReceiver handles Gmail's notifications, pushed or pulled.
-func (h *App) NewReceiver() (*gmail.Receiver, error) {
-	return gmail.NewReceiver(gmail.ReceiverConfig{Queue: h.Queue, Store: h.Mail, Logger: h.Log})
-}
 
 // Probe writes a row: a database that can be read and not be written, such as one on a full disk, is of no use.
 func (h *App) Probe(ctx context.Context) error {

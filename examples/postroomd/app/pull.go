@@ -15,22 +15,22 @@ const (
 	lastPullDelay  = 15 * time.Minute
 )
 
-// pull pulls Gmail's notifications until ctx is done, if that is configured. Without it, polls still find mail, so an error does
-// not stop the daemon: it is logged, and pulling is retried.
-func (d *Daemon) pull(ctx context.Context) {
-	if !d.app.Env.Config.Gmail.UsePubsub {
+// pull pulls Gmail's notifications until ctx is done, if that is configured. Without it, polls still find mail, so an
+// error does not stop the daemon: it is logged, and pulling is retried.
+func (h *App) pull(ctx context.Context) {
+	if !h.Env.Config.Gmail.UsePubsub {
 		return
 	}
 	for delay := firstPullDelay; ; delay = min(2*delay, lastPullDelay) {
 		began := time.Now()
-		err := d.pullOnce(ctx)
+		err := h.pullOnce(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if time.Since(began) > lastPullDelay {
 			delay = firstPullDelay
 		}
-		d.app.Log.Error("notifications are not pulled; trying again", "error", err, "in", delay)
+		h.Log.Error("notifications are not pulled; trying again", "error", err, "in", delay)
 		again := time.NewTimer(delay)
 		select {
 		case <-ctx.Done():
@@ -41,22 +41,22 @@ func (d *Daemon) pull(ctx context.Context) {
 	}
 }
 
-func (d *Daemon) pullOnce(ctx context.Context) error {
-	receiver, err := d.app.NewReceiver()
+func (h *App) pullOnce(ctx context.Context) error {
+	receiver, err := h.NewReceiver()
 	if err != nil {
 		return err
 	}
-	g := d.app.Env.Config.Gmail
+	g := h.Env.Config.Gmail
 	p, err := pubsub.New(ctx, pubsub.Config{
-		Receiver: receiver, Project: cmp.Or(g.ProjectID, projectOf(g.Topic)), Subscription: g.Subscription, Logger: d.app.Log,
+		Receiver: receiver, Project: cmp.Or(g.ProjectID, projectOf(g.Topic)), Subscription: g.Subscription, Logger: h.Log,
 	})
 	if err != nil {
 		return err
 	}
-	d.app.Log.Info("notifications are pulled", "subscription", g.Subscription)
+	h.Log.Info("notifications are pulled", "subscription", g.Subscription)
 	err = p.Run(ctx)
 	if late := p.Close(); late != nil {
-		d.app.Log.Warn("the connection to Pub/Sub is not closed", "error", late)
+		h.Log.Warn("the connection to Pub/Sub is not closed", "error", late)
 	}
 	return err
 }

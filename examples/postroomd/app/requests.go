@@ -6,10 +6,9 @@ import (
 	"os/user"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -33,31 +32,29 @@ func (h *App) WaitingRequest(ctx context.Context, prefix string) (safety.Waiting
 	}
 	w, err := h.Ledger.Waiting(ctx, id)
 	if state, ok := errors.AsType[*safety.StateError](err); ok {
-		err = usage.Errorf("action %s is %s, and does not wait for approval; 'postroomd approvals list' lists those that do", id, state.State)
+		err = usage.Errorf(
+			"action %s is %s, and does not wait for approval; 'postroomd approvals list' lists those that do", id, state.State)
 	}
 	return w, err
 }
 
-// Preview returns the message that an action sends, whose bytes are fixed from then on, and reports whether the action sends
-// one. What must not be sent is the fault of what was asked for.
-func (h *App) Preview(ctx context.Context, a postroom.Action) (p gmail.Preview, sends bool, err error) {
-	if kind, _ := environment.Kinds.Kind(a.Type); kind.Job != string(gmail.JobOutboundSend) {
-		return p, false, nil
-	}
-	p, err = h.outbox.Preview(ctx, a)
-	if gmailapi.ClassOf(err) == gmailapi.ClassRefused {
-		err = usage.Errorf("%w; 'postroomd approvals reject' ends the action", err)
-	}
-	return p, true, err
+// Preview returns the message that an action sends, whose bytes are fixed from then on; nil if it sends none. What must
+// not be sent is the fault of what was asked for.
+func (h *App) Preview(ctx context.Context, a postroom.Action) (*outbox.Preview, error) {
+	p, err := h.Pipeline.Preview(ctx, a)
+	return p, hintRejecting(err)
 }
 
 // FreezeContent composes the content of a waiting action, so that the approval covers its bytes.
 func (h *App) FreezeContent(ctx context.Context, actionID string) error {
-	a, err := h.Ledger.Action(ctx, actionID)
-	if err != nil || a.State != postroom.ActionPendingApproval {
-		return err
+	return hintRejecting(h.Pipeline.FreezeContent(ctx, actionID))
+}
+
+// hintRejecting says what to do about what must not be sent.
+func hintRejecting(err error) error {
+	if gmailapi.ClassOf(err) == gmailapi.ClassRefused {
+		return usage.Errorf("%w; 'postroomd approvals reject' ends the action", err)
 	}
-	_, _, err = h.Preview(ctx, a)
 	return err
 }
 

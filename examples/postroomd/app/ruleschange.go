@@ -31,20 +31,41 @@ type RuleEditor struct {
 
 // Current returns the configured file, or otherwise a file made of the rules that are stored for the mailbox.
 func (e *RuleEditor) Current(ctx context.Context, accountID string) (*rulesfile.File, error) {
-	if file, err := e.env.ReadRules(); file != nil || err != nil {
-		return file, err
-	}
-	text, err := e.rulesText(ctx, accountID)
+	path, err := e.Path(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
-	return e.Parse(text)
+	if file, err := e.env.ReadRules(path); file != nil || err != nil {
+		return file, err
+	}
+	text, err := e.rulesText(ctx, accountID, path)
+	if err != nil {
+		return nil, err
+	}
+	return e.Parse(path, text)
 }
 
-// rulesText returns the text of the configured file, empty if it does not exist, or otherwise a text of the rules that are stored
-// for the mailbox.
-func (e *RuleEditor) rulesText(ctx context.Context, accountID string) (string, error) {
-	if path := string(e.env.Config.Paths.Rules); path != "" {
+// Path returns the path of the file that is configured for the mailbox; empty if there is none. An empty id stands for
+// the rules of all mailboxes.
+func (e *RuleEditor) Path(ctx context.Context, accountID string) (string, error) {
+	if accountID == "" {
+		return string(e.env.Config.Paths.Rules), nil
+	}
+	account, err := e.mail.Account(ctx, accountID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return "", errMailboxGone
+	}
+	return e.env.RulesPath(account.Email), err
+}
+
+// errMailboxGone reports that there are rules, but no mailbox of theirs.
+var errMailboxGone = usage.Errorf(
+	"the mailbox of these rules is not here any more; 'postroomd accounts list' lists those that are")
+
+// rulesText returns the text of the mailbox's file, empty if it does not exist, or, without a path, a text of the rules
+// that are stored for the mailbox.
+func (e *RuleEditor) rulesText(ctx context.Context, accountID, path string) (string, error) {
+	if path != "" {
 		return readRulesFile(path)
 	}
 	newest, err := e.rules.Versions(ctx, rulestore.VersionFilter{Account: &accountID, Limit: 1})
@@ -58,40 +79,43 @@ func (e *RuleEditor) rulesText(ctx context.Context, accountID string) (string, e
 	return e.VersionText(ctx, v)
 }
 
-// Parse reads the text of rulesText.
-func (e *RuleEditor) Parse(text string) (*rulesfile.File, error) {
-	path := string(e.env.Config.Paths.Rules)
-	file, err := rulesfile.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), e.rulesOptions()...)
+// Parse reads the text of rules of the file at path, which may be empty.
+func (e *RuleEditor) Parse(path, text string) (*rulesfile.File, error) {
+	file, err := rulesfile.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), e.rulesOptions(path)...)
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
 	return file, nil
 }
 
-// rulesOptions are the options for reading the rules.
-func (e *RuleEditor) rulesOptions() []rulesfile.ParseOption {
-	options := []rulesfile.ParseOption{rulesfile.WithKinds(environment.Kinds), e.env.RefuseActions()}
-	if path := string(e.env.Config.Paths.Rules); path != "" {
+// rulesOptions are the options for reading the rules of the file at path, which may be empty.
+func (e *RuleEditor) rulesOptions(path string) []rulesfile.ParseOption {
+	options := []rulesfile.ParseOption{rulesfile.WithKinds(e.env.ActionKinds()), e.env.RefuseActions()}
+	if path != "" {
 		options = append(options, rulesfile.WithFiles(os.DirFS(filepath.Dir(path))))
 	}
 	return options
 }
 
-// Change replaces the rules by the file that change returns. If a file is configured, it does so for all mailboxes that read
-// it, otherwise for the given one. It counts the changes for the given mailbox, and creates the labels that the file names. what
-// is the source of the change.
+// Change replaces the rules by the file that change returns. If a file is configured, it does so for all mailboxes
+// that read it, otherwise for the given one. It counts the changes for the given mailbox, and creates the labels that
+// the file names. what is the source of the change.
 //
-// The file is what the next start reads. It is written last, just before the transaction commits, under a lock that all changes
-// of rules take: if the process is killed in between, the file has changed, and the next start reads it. A person who edits the
-// file takes no lock: if it has changed by then, it is not overwritten, and nothing changes.
+// The file is what the next start reads. It is written last, just before the transaction commits, under a lock that
+// all changes of rules take: if the process is killed in between, the file has changed, and the next start reads it.
+// A person who edits the file takes no lock: if it has changed by then, it is not overwritten, and nothing changes.
 func (e *RuleEditor) Change(
-	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rulesfile.File, error),
+	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (
+		*rulesfile.File, error),
 ) (done rulestore.Imported, err error) {
+	path, err := e.Path(ctx, accountID)
+	if err != nil {
+		return done, err
+	}
 	readers, err := e.Readers(ctx, accountID)
 	if err != nil {
 		return done, err
 	}
-	path := string(e.env.Config.Paths.Rules)
 	var before, written string
 	var existed bool
 	err = e.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
@@ -100,7 +124,7 @@ func (e *RuleEditor) Change(
 		}
 		_, missing := os.Stat(path)
 		existed = missing == nil
-		if before, err = e.rulesText(ctx, accountID); err != nil {
+		if before, err = e.rulesText(ctx, accountID, path); err != nil {
 			return err
 		}
 		changed, err := change(ctx, tx, before)
@@ -134,47 +158,52 @@ func (e *RuleEditor) Change(
 // A rulesReader is a mailbox whose rules come from the file.
 type rulesReader struct {
 	accountID string
+	address   string
 	labelID   func(name string) (string, bool)
 }
 
-// Readers returns all mailboxes if a file is configured, otherwise the given one.
+// Readers returns all mailboxes that read the file of the given one; that mailbox alone if it has none.
 func (e *RuleEditor) Readers(ctx context.Context, accountID string) ([]rulesReader, error) {
 	accounts, err := e.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
+	i := slices.IndexFunc(accounts, func(a mailstore.Account) bool { return a.ID == accountID })
+	if i < 0 || accounts[i].State == mailstore.AccountRemoving {
+		return nil, errMailboxGone
+	}
+	path := e.env.RulesPath(accounts[i].Email)
 	var list []rulesReader
 	for _, a := range accounts {
-		if a.State == mailstore.AccountRemoving || e.env.Config.Paths.Rules == "" && a.ID != accountID {
+		reads := a.ID == accountID || path != "" && e.env.RulesPath(a.Email) == path
+		if a.State == mailstore.AccountRemoving || !reads {
 			continue
 		}
 		id, err := e.LabelIDs(ctx, a.ID)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, rulesReader{a.ID, id})
-	}
-	if !slices.ContainsFunc(list, func(r rulesReader) bool { return r.accountID == accountID }) {
-		return nil, usage.Errorf("the mailbox of these rules is not here any more; 'postroomd accounts list' lists those that are")
+		list = append(list, rulesReader{a.ID, a.Email, id})
 	}
 	return list, nil
 }
 
 // storeRules stores the file as the rules of a mailbox, and creates the labels that it names.
-func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rulesfile.File) (rulestore.Imported, error) {
-	own := *file
+func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string,
+	file *rulesfile.File) (rulestore.Imported, error) {
+	own := file.For(reader.accountID, reader.address)
 	own.Name = what + ": " + file.Name
-	own.Rules = slices.Clone(file.Rules)
 	own.ResolveLabels(reader.labelID)
 	done, err := e.rules.ImportFile(ctx, tx, reader.accountID, own.ImportSource())
 	if err != nil {
 		return done, err
 	}
-	_, err = e.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.NeededLabels(environment.Kinds)...))
+	_, err = e.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.NeededLabels(e.env.ActionKinds())...))
 	return done, err
 }
 
-// VersionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one mailbox.
+// VersionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one
+// mailbox.
 func (e *RuleEditor) VersionText(ctx context.Context, v *rulestore.VersionContent) (string, error) {
 	switch {
 	case v.HasSource:
@@ -226,7 +255,7 @@ func (e *RuleEditor) LabelIDs(ctx context.Context, accountID string) (id func(na
 
 // ReadFor reads a rules file for one account: label names become ids.
 func (e *RuleEditor) ReadFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
-	file, err := environment.ReadRulesFile(path)
+	file, err := environment.ReadRulesFile(path, rulesfile.WithKinds(e.env.ActionKinds()))
 	if err != nil {
 		return nil, err
 	}
@@ -234,6 +263,11 @@ func (e *RuleEditor) ReadFor(ctx context.Context, accountID, path string) ([]rul
 	if err != nil {
 		return nil, err
 	}
+	account, err := e.mail.Account(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	file = file.For(accountID, account.Email)
 	file.ResolveLabels(id)
 	for i := range file.Rules {
 		file.Rules[i].AccountID = accountID

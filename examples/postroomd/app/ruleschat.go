@@ -2,14 +2,14 @@ package app
 
 import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
-	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 )
 
-// NewRulesChat returns the chat with the better model, if there is one: rules are written rarely, and used often. Without a model,
-// sessions can be read.
-func (h *App) NewRulesChat() (*ruleschat.Chat, error) {
-	cfg := ruleschat.Config{DB: h.DB, Kinds: environment.Kinds, Options: h.RuleEditor.rulesOptions()}
+// NewRulesChat returns the chat with the better model, if there is one: rules are written rarely, and used often.
+// Without a model, sessions can be read. path is the rules file that is talked about; empty if there is none, or only
+// sessions are read.
+func (h *App) NewRulesChat(path string) (*ruleschat.Chat, error) {
+	cfg := ruleschat.Config{DB: h.DB, Kinds: h.Env.ActionKinds(), Options: h.RuleEditor.rulesOptions(path)}
 	if !h.Env.Config.LLM.Enabled() {
 		return ruleschat.New(cfg)
 	}

@@ -2,10 +2,11 @@ package app
 
 import (
 	"errors"
-	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 )
 
 // readRulesFile returns the text of a rules file, empty if there is none.
@@ -17,14 +18,17 @@ func readRulesFile(path string) (string, error) {
 	return string(text), err
 }
 
-// RewriteRulesFile writes a rules file atomically, or creates it, unless a person has edited it since it was read as before.
+// RewriteRulesFile writes a rules file atomically, or creates it, unless a person has edited it since it was read as
+// before.
 func RewriteRulesFile(path, before, text string) error {
 	there, err := readRulesFile(path)
 	if err != nil {
 		return err
 	}
 	if there != before {
-		return usage.Errorf("%s has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again", path)
+		return usage.Errorf(
+			"%s has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again",
+			path)
 	}
 	err = replaceFile(path, []byte(text))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,8 +47,8 @@ func makeFile(path string, content []byte) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// putBack restores the rules file after a failed change, unless a person has edited it since. existed reports whether there was a
-// file.
+// putBack restores the rules file after a failed change, unless a person has edited it since. existed reports whether
+// there was a file.
 func putBack(path, before, written string, existed bool) error {
 	there, err := readRulesFile(path)
 	switch {

@@ -17,7 +17,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// machines are several on one PostgreSQL, each with a data folder of its own; the mailboxes are signed in to on the first.
+// machines are several on one PostgreSQL, each with a data folder of its own; the mailboxes are signed in to on the
+// first.
 type machines struct {
 	*testing.T
 	server  *gmailtest.Server
@@ -31,7 +32,8 @@ func newMachines(t *testing.T, more ...string) *machines {
 	server, where := askingToSignIn(t, more...)
 	m := &machines{T: t, server: server}
 	for range 2 {
-		own := []string{"--set", "paths.database=" + database, "--set", "schedules.history_sync=1s", "--data", filepath.Join(t.TempDir(), "data")}
+		own := []string{"--set", "paths.database=" + database, "--set", "schedules.history_sync=1s", "--data",
+			filepath.Join(t.TempDir(), "data")}
 		m.where = append(m.where, append(where[:2:2], own...))
 	}
 	for _, email := range append([]string{sample.Owner}, more...) {
@@ -98,7 +100,10 @@ func TestADaemonWithoutGrantsLeavesTheMailboxesToOthers(t *testing.T) {
 	first.stop()
 	signIn(t, m.where[1]...)
 	m.sorted(second)
-	second.eventually("it says no more that it lacks the grant", func() bool { _, page := second.get("readyz"); return !strings.Contains(page, lacks) })
+	second.eventually("it says no more that it lacks the grant", func() bool {
+		_, page := second.get("readyz")
+		return !strings.Contains(page, lacks)
+	})
 	second.stop()
 }
 
@@ -132,7 +137,8 @@ func TestGrantsAreCopiedToAnotherMachine(t *testing.T) {
 	require.Equal(t, 1, runOnce(t, m.where[1]...).New)
 }
 
-// A daemon that has the token of one mailbox spends no attempts on the jobs of another, which another daemon may have the token of.
+// A daemon that has the token of one mailbox spends no attempts on the jobs of another, which another daemon may have
+// the token of.
 func TestADaemonWithATokenLeavesOtherMailboxesToOthers(t *testing.T) {
 	t.Parallel()
 	m := newTeatime(t, "{action: apply_label, parameters: {label: Leaves}}", onPostgres(t), letterNamed(1))
@@ -142,7 +148,9 @@ func TestADaemonWithATokenLeavesOtherMailboxesToOthers(t *testing.T) {
 	require.NoError(t, err)
 	d := start(t, m.where...)
 	d.ready()
-	d.eventually("the other mailbox is left to others", func() bool { return strings.Contains(d.log(), "left to other processes") })
+	d.eventually("the other mailbox is left to others", func() bool {
+		return strings.Contains(d.log(), "left to other processes")
+	})
 	_, page := d.get("readyz")
 	require.Contains(t, page, neighbour+": no access here: gmail.token is that of "+sample.Owner)
 	d.stop()
@@ -159,7 +167,8 @@ func TestAMailboxByMistakeIsNamed(t *testing.T) {
 	t.Parallel()
 	m := newTeatime(t, "{action: apply_label, parameters: {label: Leaves}}", "", letterNamed(1))
 	const mistake = "olaf@example.com"
-	failedRun(t, append(slices.Clone(m.where), "--set", "gmail.address="+mistake, "--set", "gmail.endpoint=http://127.0.0.1:1")...)
+	failedRun(t, append(slices.Clone(m.where), "--set", "gmail.address="+mistake, "--set",
+		"gmail.endpoint=http://127.0.0.1:1")...)
 	d := start(t, m.where...)
 	remove := "'postroomd accounts remove " + mistake + "'"
 	d.eventually("it says what to do", func() bool { _, page := d.get("readyz"); return strings.Contains(page, remove) })

@@ -48,7 +48,8 @@ func TestAMistypedMailboxForgetsNothing(t *testing.T) {
 	m := newSender(t, "", answerAndForward)
 	runOnce(t, m.where...)
 	const none = "postroomd: there is no mailbox yuo@example.com here"
-	for more, flags := range map[string][]string{"": {"--yes"}, ", and nothing is kept of what one has sent": {"--yes", "--forget"}} {
+	for more, flags := range map[string][]string{"": {"--yes"}, ", and nothing is kept of what one has sent": {"--yes",
+		"--forget"}} {
 		r := m.postroomd(append([]string{"accounts", "remove", "yuo@example.com"}, flags...)...)
 		require.Equal(t, exitUsage, r.status)
 		require.Equal(t, none+more+"; did you mean you@example.com?\n", r.stderr)
@@ -60,5 +61,7 @@ func TestAMistypedMailboxForgetsNothing(t *testing.T) {
 	m.remove("--forget")
 	r = m.postroomd("accounts", "remove", "you@example.com", "--yes", "--forget")
 	require.Equal(t, exitUsage, r.status)
-	require.Equal(t, "postroomd: there is no mailbox you@example.com here, and nothing is kept of what one has sent; there are none\n", r.stderr)
+	require.Equal(t,
+		"postroomd: there is no mailbox you@example.com here, and nothing is kept of what one has sent; there are none\n",
+		r.stderr)
 }

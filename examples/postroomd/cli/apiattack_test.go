@@ -10,8 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 )
 
 // eachCaller runs fn on an API over each database.
@@ -34,7 +33,7 @@ func (c *caller) try(method, path, body string) (status int, says string) {
 	r.Header.Set("Authorization", "Bearer "+apiSecret)
 	w := httptest.NewRecorder()
 	c.pages.ServeHTTP(w, r)
-	var answer httpapi.ErrorView
+	var answer webapi.ErrorBody
 	if w.Code != 200 {
 		require.NoError(c, json.Unmarshal(w.Body.Bytes(), &answer), "%d %q", w.Code, w.Body.String())
 		require.NotEmpty(c, answer.Error)
@@ -55,7 +54,8 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 			for _, bad := range []string{
 				"", "null", "[]", "7", `"x"`, "{", "{}x", `{"priority": "7"}`, `{"priority": 1.5}`, `{"priority": 99999999999999999999}`,
 				`{"enabled": 1}`, `{"nothing": 1}`, `{"text": 7, "name": 7}`, `{"priority": null, "x": 1}`, "{\"name\": \"\xff\", \"text\": \"\xff\"}",
-				fresh(`"description": "a\u0000b"`), fresh(`"description": "` + long + `"`), fresh(`"revision": "1"`), `{"created_at": "yesterday"}`,
+				fresh(`"description": "a\u0000b"`), fresh(`"description": "` + long + `"`), fresh(`"revision": "1"`),
+				`{"created_at": "yesterday"}`,
 			} {
 				for method, path := range map[string]string{"POST": kind, "PATCH": kind + "/" + id} {
 					status, says := c.try(method, path, bad)
@@ -77,7 +77,8 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 				require.Contains(t, says, "it has a NUL, or bytes that are no UTF-8")
 			}
 			for _, bad := range []string{
-				fresh(`"id": "mine"`), fresh(`"created_at": "2020-01-01T00:00:00Z"`), fresh(`"revision": 7`), fresh(`"priority": -99999999`),
+				fresh(`"id": "mine"`), fresh(`"created_at": "2020-01-01T00:00:00Z"`), fresh(`"revision": 7`),
+				fresh(`"priority": -99999999`),
 				fresh(`"priority": 2147483648`),
 			} {
 				status, says := c.try("POST", kind, bad)
@@ -87,7 +88,8 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 			for _, revision := range []string{"-1", "999", "9223372036854775807"} {
 				c.call("PATCH", kind+"/"+id, `{"priority": 5, "revision": `+revision+`}`, 409)
 			}
-			for _, none := range []string{"none", "\x00", "\xff", "a b", strings.Repeat("9", 5000), "'", "%", "01a20927-a818-761e-b39a-e21044b77052"} {
+			for _, none := range []string{"none", "\x00", "\xff", "a b", strings.Repeat("9", 5000), "'", "%",
+				"01a20927-a818-761e-b39a-e21044b77052"} {
 				for method, body := range map[string]string{"GET": "", "PATCH": `{"enabled": true}`, "DELETE": ""} {
 					status, says := c.try(method, kind+"/"+none, body)
 					require.Equal(t, 404, status, "%s %s %.40q: %s", method, kind, none, says)
@@ -99,7 +101,8 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 			}
 		}
 		for _, method := range []string{"POST", "PATCH"} {
-			path := map[string]string{"POST": "rules", "PATCH": "rules/" + read[[]view.StoredRule](t, c.call("GET", "rules", "", 200))[0].ID}[method]
+			path := map[string]string{"POST": "rules", "PATCH": "rules/" +
+				read[[]webapi.Rule](t, c.call("GET", "rules", "", 200))[0].ID}[method]
 			for _, bad := range []string{
 				`{"condition": "x"}`, `{"condition": {"type": "none"}}`, `{"condition": {"type": "subject_regex", "value": "("}}`, `{"action": "forward"}`,
 				`{"scope": "moon"}`, `{"safe_mode": "maybe"}`, `{"condition": ` + strings.Repeat(`{"op": "and", "conditions": [`, 200) + `]}`,
@@ -116,7 +119,8 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 			status, says := c.try("GET", path, "")
 			require.Equal(t, want, status, "%q: %s", path, says)
 		}
-		for _, body := range []string{"", "null", "{}", `{"request_id": 7}`, `{"request_id": "\u0000", "digest": "\u0000"}`, `{"request_id": "a", "digest": "b", "more": 1}`} {
+		for _, body := range []string{"", "null", "{}", `{"request_id": 7}`, `{"request_id": "\u0000", "digest": "\u0000"}`,
+			`{"request_id": "a", "digest": "b", "more": 1}`} {
 			status, says := c.try("POST", "approvals/none/approve", body)
 			require.Contains(t, []int{400, 404}, status, "%q: %s", body, says)
 		}
@@ -130,7 +134,8 @@ func TestNamesThatAreTakenMeanwhile(t *testing.T) {
 			var ids []string
 			for i := range 8 {
 				name := fmt.Sprintf(`"Star %d"`, i)
-				ids = append(ids, read[struct{ ID string }](t, c.call("POST", kind, strings.Replace(body, `"Star"`, name, 1), 200)).ID)
+				ids = append(ids, read[struct{ ID string }](t,
+					c.call("POST", kind, strings.Replace(body, `"Star"`, name, 1), 200)).ID)
 			}
 			var mu sync.Mutex
 			statuses := map[int]int{}

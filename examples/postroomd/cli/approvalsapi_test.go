@@ -13,9 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 )
 
 const apiSecret = "0123456789abcdef0123456789abcdef"
@@ -46,8 +45,8 @@ func (c apiClient) get(path string, into any) {
 	require.NoError(c.t, json.Unmarshal([]byte(answer), into))
 }
 
-func answerTo(r view.Request, why string) string {
-	text, _ := json.Marshal(httpapi.AnswerBody{RequestID: r.RequestID, Digest: r.Digest, Why: why}) //nolint:errchkjson // strings only
+func answerTo(r webapi.Request, why string) string {
+	text, _ := json.Marshal(webapi.AnswerBody{RequestID: r.RequestID, Digest: r.Digest, Why: why}) //nolint:errchkjson // strings only
 	return string(text)
 }
 
@@ -59,8 +58,7 @@ func newAPI(t *testing.T, rule string, then ...string) (*teatime, apiClient) {
 	m.where = append(m.where, then...)
 	h := m.open()
 	h.Log = slog.New(slog.DiscardHandler)
-	require.NoError(t, h.Connect(t.Context()))
-	pages, onClose, err := httpapi.NewHandler(h, new(app.Readiness))
+	pages, onClose, err := httpapi.NewHandler(h, nil)
 	require.NoError(t, err)
 	t.Cleanup(onClose)
 	return m, apiClient{t, pages, "Bearer " + apiSecret}
@@ -68,13 +66,13 @@ func newAPI(t *testing.T, rule string, then ...string) (*teatime, apiClient) {
 
 func TestProgramsAnswerByTheAPI(t *testing.T) {
 	m, c := newAPI(t, deleteTea)
-	var list []view.Request
+	var list []webapi.Request
 	c.get("?limit=2", &list)
 	require.Len(t, list, 2)
-	var rest []view.Request
+	var rest []webapi.Request
 	c.get("?before="+list[1].ID, &rest)
 	require.Len(t, rest, 1)
-	var shown view.Request
+	var shown webapi.Request
 	c.get("/"+list[0].ID, &shown)
 	require.Equal(t, list[0], shown)
 
@@ -92,12 +90,12 @@ func TestProgramsAnswerByTheAPI(t *testing.T) {
 	}{
 		"answered":             {"POST", "/" + list[0].ID + "/reject", answerTo(list[0], ""), http.StatusConflict, "api has approved it"},
 		"answered and shown":   {"GET", "/" + list[1].ID, "", http.StatusConflict, "does not wait for approval"},
-		"another digest":       {"POST", "/" + rest[0].ID + "/approve", answerTo(view.Request{RequestID: rest[0].RequestID, Digest: list[0].Digest}, ""), http.StatusConflict, "look at it again"},
+		"another digest":       {"POST", "/" + rest[0].ID + "/approve", answerTo(webapi.Request{RequestID: rest[0].RequestID, Digest: list[0].Digest}, ""), http.StatusConflict, "look at it again"},
 		"of another action":    {"POST", "/" + rest[0].ID + "/approve", answerTo(list[1], ""), http.StatusConflict, "look at it again"},
 		"no request":           {"POST", "/" + rest[0].ID + "/approve", "{}", http.StatusBadRequest, "request_id and digest"},
 		"no JSON":              {"POST", "/" + rest[0].ID + "/approve", "yes", http.StatusBadRequest, "request_id and digest"},
 		"unknown fields":       {"POST", "/" + rest[0].ID + "/approve", `{"request_id":"a","digest":"b","approver":"root"}`, http.StatusBadRequest, "request_id and digest"},
-		"too long":             {"POST", "/" + rest[0].ID + "/reject", `{"why":"` + strings.Repeat("x", httpapi.MaxAnswer) + `"}`, http.StatusBadRequest, "request_id and digest"},
+		"too long":             {"POST", "/" + rest[0].ID + "/reject", `{"why":"` + strings.Repeat("x", webapi.MaxBody) + `"}`, http.StatusBadRequest, "request_id and digest"},
 		"no such action":       {"GET", "/none", "", http.StatusNotFound, "not found"},
 		"no such action there": {"POST", "/none/approve", answerTo(rest[0], ""), http.StatusNotFound, "not found"},
 		"no such call":         {"GET", "/a/b/c", "", http.StatusNotFound, "there is no such call"},
@@ -109,12 +107,14 @@ func TestProgramsAnswerByTheAPI(t *testing.T) {
 			require.Contains(t, answer, call.says)
 		})
 	}
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: 1, postroom.ActionRejected: 1, postroom.ActionPendingApproval: 1}, m.states())
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: 1, postroom.ActionRejected: 1,
+		postroom.ActionPendingApproval: 1}, m.states())
 }
 
 func TestTheAPIWantsItsToken(t *testing.T) {
 	m, c := newAPI(t, deleteTea, "--set", `policy.approvers=["ada"]`)
-	for _, token := range []string{"", "Bearer ", "Bearer " + apiSecret[1:], "Basic " + base64.StdEncoding.EncodeToString([]byte("api:"+apiSecret)), apiSecret} {
+	for _, token := range []string{"", "Bearer ", "Bearer " + apiSecret[1:],
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("api:"+apiSecret)), apiSecret} {
 		c.token = token
 		for _, path := range []string{"", "/" + m.actions()[0].ID + "/approve", "/none/at/all"} {
 			status, answer := c.call("GET", path, "")
@@ -123,7 +123,7 @@ func TestTheAPIWantsItsToken(t *testing.T) {
 		}
 	}
 	c.token = "Bearer " + apiSecret
-	var list []view.Request
+	var list []webapi.Request
 	c.get("", &list)
 	status, answer := c.call("POST", "/"+list[0].ID+"/approve", answerTo(list[0], ""))
 	require.Equal(t, http.StatusForbidden, status, "the name of the API is not among the approvers")
@@ -132,7 +132,8 @@ func TestTheAPIWantsItsToken(t *testing.T) {
 
 	refused := m.postroomd("run", "--once")
 	require.Equal(t, exitUsage, refused.status)
-	require.Contains(t, refused.stderr, `api.approver is "api", which policy.approvers does not have; add "api" to policy.approvers`)
+	require.Contains(t, refused.stderr,
+		`api.approver is "api", which policy.approvers does not have; add "api" to policy.approvers`)
 
 	r := httptest.NewRequest(http.MethodGet, "http://approvals.example.org/", nil)
 	w := httptest.NewRecorder()
@@ -143,9 +144,9 @@ func TestTheAPIWantsItsToken(t *testing.T) {
 // What is sent is composed when it is shown: an answer to what was listed before is not to that.
 func TestTheAPIShowsWhatIsSent(t *testing.T) {
 	_, c := newAPI(t, forwardTea)
-	var list []view.Request
+	var list []webapi.Request
 	c.get("", &list)
-	var shown view.Request
+	var shown webapi.Request
 	c.get("/"+list[0].ID, &shown)
 	require.NotNil(t, shown.Message)
 	require.NotEqual(t, list[0].Digest, shown.Digest)
@@ -164,7 +165,8 @@ func TestAProgramHearsLooksAndAnswers(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	t.Setenv("POSTROOM_API_TOKEN", apiSecret)
-	m := newTeatime(t, deleteTea, "[api]\ntoken = \"env:POSTROOM_API_TOKEN\"\n[webhook]\nallow_private = true\nurl = \""+receiver.URL+
+	m := newTeatime(t, deleteTea, "[api]\ntoken = \"env:POSTROOM_API_TOKEN\"\n[webhook]\nallow_private = true\nurl = \""+
+		receiver.URL+
 		"\"\nsecret = \"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"\n", letterNamed(1))
 	run := start(t, m.where...)
 	var event struct {
@@ -177,7 +179,8 @@ func TestAProgramHearsLooksAndAnswers(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(<-heard), &event))
 	require.Equal(t, "approval.requested", event.Type)
 	call := func(method, path, body string) string {
-		r, err := http.NewRequestWithContext(t.Context(), method, run.url+"api/v1/approvals/"+event.Data.ActionID+path, strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), method, run.url+"api/v1/approvals/"+event.Data.ActionID+path,
+			strings.NewReader(body))
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+apiSecret)
 		answer, err := http.DefaultClient.Do(r)
@@ -188,7 +191,7 @@ func TestAProgramHearsLooksAndAnswers(t *testing.T) {
 		require.Equal(t, http.StatusOK, answer.StatusCode, string(text))
 		return string(text)
 	}
-	var shown view.Request
+	var shown webapi.Request
 	require.NoError(t, json.Unmarshal([]byte(call("GET", "", "")), &shown))
 	call("POST", "/approve", answerTo(shown, ""))
 	require.NoError(t, json.Unmarshal([]byte(<-heard), &event))
@@ -200,8 +203,8 @@ func TestAProgramHearsLooksAndAnswers(t *testing.T) {
 	for says, set := range map[string]string{
 		"webhook.secret is set, and webhook.url is not": "webhook.url=",
 		"it is not encrypted":                           "webhook.allow_private=false",
-		"this is no value of webhook.secret":            "webhook.secret=hunter2",
-		"this is no value of api.token":                 "api.token=short",
+		"this is no value of webhook.secret":            "webhook.secret=" + secret(t, "hunter2"),
+		"this is no value of api.token":                 "api.token=" + secret(t, "short"),
 	} {
 		r := m.postroomd("run", "--once", "--set", set)
 		require.Equal(t, exitUsage, r.status)

@@ -51,7 +51,8 @@ func TestApprovalsAreAnsweredInBatches(t *testing.T) {
 			require.Contains(t, r.stdout, all[0].ID)
 		}
 	}
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionPendingApproval: 5}, m.states(), "so far nothing was answered")
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionPendingApproval: 5}, m.states(),
+		"so far nothing was answered")
 
 	run := start(t, m.where...)
 	run.ready()
@@ -70,9 +71,11 @@ func TestApprovalsAreAnsweredInBatches(t *testing.T) {
 }
 
 func TestConfirm(t *testing.T) {
-	for text, goes := range map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "\n": false, "": false, "n\n": false, "yesterday\n": false} {
+	for text, goes := range map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "\n": false, "": false,
+		"n\n": false, "yesterday\n": false} {
 		var out strings.Builder
-		err := command.Confirm(strings.NewReader(text), &out, command.Question{Text: "approve these 2 actions?", Refused: "nothing was answered"})
+		err := command.Confirm(strings.NewReader(text), &out, command.Question{Text: "approve these 2 actions?",
+			Refused: "nothing was answered"})
 		require.Equal(t, goes, err == nil, "%q", text)
 		if !goes {
 			require.EqualError(t, err, "nothing was answered")

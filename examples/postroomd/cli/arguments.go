@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 )
 
-// whereFound describes an argument and the place of its value, by its name in the usage of a command: for all commands, or for
-// the subcommands of one.
+// whereFound describes an argument and the place of its value, by its name in the usage of a command: for all
+// commands, or for the subcommands of one.
 var whereFound = map[string]string{
 	"FILE":             "the name of a file",
 	"FILE...":          "the names of files",
@@ -31,7 +31,8 @@ var whereFound = map[string]string{
 	"postroomd ID":     "the id of a message or of an action; 'postroomd mail list' and 'postroomd actions' list them",
 }
 
-// namesArguments makes all commands name the missing or superfluous argument; cobra's own checks only give the permitted number.
+// namesArguments makes all commands name the missing or superfluous argument; cobra's own checks only give the
+// permitted number.
 func namesArguments(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		namesArguments(below)
@@ -52,7 +53,8 @@ func namesArguments(cmd *cobra.Command) {
 		}
 		err := check(cmd, args)
 		if all := slices.Concat(required, optional); err != nil && len(args) > len(all) {
-			return usage.Errorf("%s takes %s, and %q is too many; put a text with blanks in quotes", typedAs(cmd), orNothing(all), args[len(all)])
+			return usage.Errorf("%s takes %s, and %q is too many; put a text with blanks in quotes", typedAs(cmd),
+				orNothing(all), args[len(all)])
 		}
 		return err
 	}
@@ -92,5 +94,7 @@ func found(cmd *cobra.Command, argument string) string {
 // searches reports whether the arguments of a command are a search.
 func searches(cmd *cobra.Command) bool {
 	required, optional := argumentsOf(cmd)
-	return slices.ContainsFunc(append(required, optional...), func(name string) bool { return name == "WORDS" || name == "QUERY" })
+	return slices.ContainsFunc(append(required, optional...), func(name string) bool {
+		return name == "WORDS" || name == "QUERY"
+	})
 }

@@ -59,7 +59,9 @@ func TestAWaitingDeleteIsNotTurnedOnAnotherMail(t *testing.T) {
 	id := all[0].ID
 	h := m.open()
 	require.NoError(t, h.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE actions SET message_id = (SELECT message_id FROM actions WHERE id = $1) WHERE id = $2", all[1].ID, id)
+		_,
+			err := tx.ExecContext(ctx,
+			"UPDATE actions SET message_id = (SELECT message_id FROM actions WHERE id = $1) WHERE id = $2", all[1].ID, id)
 		return err
 	}))
 	require.Contains(t, m.postroomd("approvals", "show", id).stdout, "ALTERED in the database")
@@ -78,8 +80,8 @@ func TestAWaitingDeleteIsNotTurnedOnAnotherMail(t *testing.T) {
 	require.Contains(t, r.stdout, "decision "+id+": the action or its decision was altered")
 }
 
-// TestARestoredDatabaseIsNoticed: what was approved is not done again when an earlier state of the database comes back, until a
-// person accepts that.
+// TestARestoredDatabaseIsNoticed: what was approved is not done again when an earlier state of the database comes
+// back, until a person accepts that.
 func TestARestoredDatabaseIsNoticed(t *testing.T) {
 	m := newTeatime(t, deleteTea, "", letterNamed(1))
 	runOnce(t, m.where...)

@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/safety/checkpoint"
 )
 
 // An answer is what a person types, before which something else happens.
@@ -34,9 +35,7 @@ func TestAnAcceptanceThatCannotBeKeptIsAnError(t *testing.T) {
 	m := newTeatime(t, deleteTea, "", letterNamed(1))
 	runOnce(t, m.where...)
 	seen := environment.Folder(m.where[slices.Index(m.where, "--data")+1]).Checkpoint()
-	text, err := os.ReadFile(seen)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(seen, append(text, "01999999-0000-7000-8000-00000000000f 2 .\n"...), 0o600))
+	require.NoError(t, checkpoint.File(seen).SetStep("01999999-0000-7000-8000-00000000000f 2"))
 
 	moved := seen + ".moved"
 	var move sync.Once
@@ -77,7 +76,8 @@ func TestNothingIsDoneInADatabaseThatWasPutBack(t *testing.T) {
 	var s view.Summary
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &s))
 	require.Equal(t, 3, s.Waiting, "though all of it can be taken back")
-	require.Regexp(t, "^stopped: no action is carried out or taken back: the database was put back to an earlier state: .* with 'postroomd audit accept'$", s.Stopped)
+	require.Regexp(t,
+		"^stopped: no action is carried out or taken back: the database was put back to an earlier state: .* with 'postroomd audit accept'$", s.Stopped)
 	require.Contains(t, r.stderr, "no action is carried out or taken back, since the database was put back")
 	require.Contains(t, m.postroomd("status").stdout, s.Stopped)
 

@@ -64,21 +64,24 @@ func consent(t *testing.T, address, email string, boxes []string) {
 
 // A person signs in, the daemon that runs takes the mailbox up, loses the grant, and goes on after another sign-in.
 func TestSignInRunRevokeAndSignInAgain(t *testing.T) {
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
+	t.Parallel()
+	server, err := gmailtest.Open(t.Context(),
+		gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	_, err = server.Import(t.Context(), sample.Mailbox(), func(int) {})
 	require.NoError(t, err)
 
-	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
 	file, dir := filepath.Join(t.TempDir(), "config.toml"), filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil,
-		"[gmail]\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = \"env:POSTROOM_PASSPHRASE\"\nunits_per_minute = 0\n"+
-			"[schedules]\nhistory_sync = \"1s\"\n", server.URL(), server.URL()), 0o600))
+		"[gmail]\nold_mail = \"sort\"\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = %q\nunits_per_minute = 0\n"+
+			"[schedules]\nhistory_sync = \"1s\"\n", server.URL(), server.URL(), inEnv(t, "correct horse")), 0o600))
 	where := []string{"--config", file, "--data", dir}
 
 	r := start(t, where...)
-	r.eventually("it says that there is nothing to do", func() bool { return strings.Contains(r.log(), "postroomd auth login") })
+	r.eventually("it says that there is nothing to do", func() bool {
+		return strings.Contains(r.log(), "postroomd auth login")
+	})
 	signIn(t, where...)
 	require.Contains(t, postroomd(t, append([]string{"auth", "list"}, where...)...).stdout, sample.Owner)
 	r.eventually("all is taken in", func() bool { return idleBetweenPolls(t, server, where...) })
@@ -91,8 +94,11 @@ func TestSignInRunRevokeAndSignInAgain(t *testing.T) {
 
 	revoked := postroomd(t, append([]string{"auth", "revoke", sample.Owner}, where...)...)
 	require.Equal(t, 0, revoked.status, revoked.stderr)
-	r.eventually("the account is to sign in again", func() bool { return statusOf(t, where...).Accounts[0].State == "reauthorize" })
-	_, err = server.Deliver(t.Context(), []byte("From: a@example.com\r\nSubject: late\r\nMessage-ID: <late@example.com>\r\n\r\nhello"))
+	r.eventually("the account is to sign in again", func() bool {
+		return statusOf(t, where...).Accounts[0].State == "reauthorize"
+	})
+	_, err = server.Deliver(t.Context(),
+		[]byte("From: a@example.com\r\nSubject: late\r\nMessage-ID: <late@example.com>\r\n\r\nhello"))
 	require.NoError(t, err)
 	signIn(t, where...)
 	r.eventually("the late one is taken in", func() bool { return idleBetweenPolls(t, server, where...) })

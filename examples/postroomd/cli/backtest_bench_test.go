@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,7 +24,7 @@ func storeCopies(tb testing.TB, store *mailstore.Store, db queue.DB, n int) (acc
 		require.NoError(tb, db.Write(tb.Context(), fn))
 	}
 	write(func(ctx context.Context, tx queue.Tx) (err error) {
-		accountID, err = store.EnsureAccount(ctx, tx, "me@example.org")
+		accountID, err = store.EnsureAccount(ctx, tx, "me@example.org", time.Time{})
 		return err
 	})
 	next, stop := iter.Pull2(copies(n).Messages())

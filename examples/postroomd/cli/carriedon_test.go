@@ -17,8 +17,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// What version 0.1 has stored is carried on, in the tables of all packages: three messages, of which a rule has archived two and
-// asks to delete one; one archived message was put back; and an instruction.
+// What version 0.1 has stored is carried on, in the tables of all packages: three messages, of which a rule has
+// archived two and asks to delete one; one archived message was put back; and an instruction.
 func TestADatabaseOfVersion01IsCarriedOn(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		data := filepath.Join(t.TempDir(), "data")

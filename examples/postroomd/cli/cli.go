@@ -22,6 +22,7 @@ import (
 	rulescmd "github.com/postroom-go/postroom/examples/postroomd/cli/rules"
 	undocmd "github.com/postroom-go/postroom/examples/postroomd/cli/undo"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 )
 
@@ -58,9 +59,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func rootCommand(args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "postroomd",
-		Short: "Sorts a mailbox by rules, safely, and takes it back when asked",
-		Args:  cobra.ArbitraryArgs, // so that RunE sees a word that is no command
+		Use:     "postroomd",
+		Version: telemetry.Version(),
+		Short:   "Sorts a mailbox by rules, safely, and takes it back when asked",
+		Args:    cobra.ArbitraryArgs, // so that RunE sees a word that is no command
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return command.UnknownCommand(cmd, args[0])
@@ -72,10 +74,16 @@ func rootCommand(args []string) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetArgs(args)
-	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvals.New(), undocmd.New(), stopCommand(), resumeCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(), instructions.New(), instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(), rulescmd.New(), configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), manCommand())
+	root.AddCommand(demoCommand(), runCommand(), pageCommand(), actionsCommand(), approvals.New(), undocmd.New(),
+		stopCommand(), resumeCommand(), digestCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(),
+		instructions.New(),
+		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(), rulescmd.New(),
+		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(),
+		manCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// The flags are those of the intended command, so unknown flags are ignored here.
-		if found, rest, _ := root.Find(args); found == cmd && cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		if found, rest, _ := root.Find(args); found == cmd && cmd.HasSubCommands() && len(rest) > 0 &&
+			!strings.HasPrefix(rest[0], "-") {
 			return command.UnknownCommand(cmd, rest[0])
 		}
 		return flagFault(cmd, err)

@@ -14,10 +14,10 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
-	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -62,7 +62,7 @@ var flagValues = map[string]completer{
 	"source":          fixed(command.Sources),
 	"kind":            fixed(command.Texts(environment.Kinds.Types())),
 	"type":            fixed(typesAndUndos()),
-	"actions state":   fixed(command.Texts(command.ActionStates)),
+	"actions state":   fixed(command.Texts(postroom.ActionStates())),
 	"jobs list state": fixed(command.Texts(queue.States())),
 	"jobs list type":  fixed(app.JobTypes),
 }
@@ -73,8 +73,8 @@ var (
 	fileFlags     = []string{"config", "data", "rules", "tests", "mbox", "maildir", "eml", "against", "html"}
 )
 
-// completes makes a shell propose values for the arguments and flags of all commands: those of the database, where it is there, and no
-// names of files where none are meant.
+// completes makes a shell propose values for the arguments and flags of all commands: those of the database, where it
+// is there, and no names of files where none are meant.
 func completes(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		completes(below)
@@ -91,7 +91,8 @@ func completes(cmd *cobra.Command) {
 		if !ok {
 			of = flagValues[f.Name]
 		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, begun string) ([]string,
+			cobra.ShellCompDirective) {
 			return propose(cmd, of, begun, f.Value.Type() == "stringSlice")
 		})
 	})
@@ -152,7 +153,8 @@ func typesAndUndos() []string {
 	return append(types, printer.List(types, func(t string) string { return "undo_" + t })...)
 }
 
-// stored is a completer by the database that the flags of the command name. It is opened as by the commands that only look.
+// stored is a completer by the database that the flags of the command name. It is opened as by the commands that only
+// look.
 func stored(list func(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error)) completer {
 	return func(ctx context.Context, cmd *cobra.Command) (values []string, err error) {
 		place, ok := placeOf(cmd)
@@ -169,13 +171,14 @@ func stored(list func(ctx context.Context, h *app.App, cmd *cobra.Command) ([]st
 	}
 }
 
-// placeOf reads the flags that name a site.
+// placeOf reads the flags that name an environment.
 func placeOf(cmd *cobra.Command) (*command.EnvironmentFlags, bool) {
 	flags := cmd.Flags()
 	data, noData := flags.GetString("data")
 	file, noFile := flags.GetString("config")
 	set, noSet := flags.GetStringArray("set")
-	return &command.EnvironmentFlags{Data: data, Config: command.ConfigFlags{File: file, Set: set}}, noData == nil && noFile == nil && noSet == nil
+	return &command.EnvironmentFlags{Data: data, Config: command.ConfigFlags{File: file, Set: set}}, noData == nil &&
+		noFile == nil && noSet == nil
 }
 
 // described is a value with what a person knows it by.
@@ -223,7 +226,9 @@ func storedApprovals(ctx context.Context, h *app.App, _ *cobra.Command) ([]strin
 
 func storedDecisions(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
 	records, err := h.Ledger.Decisions(ctx, safety.Filter{Limit: completionLimit})
-	return printer.List(records, func(d safety.DecisionRecord) string { return described(d.ID, view.DecidedBy(d.Decision), d.Subject) }), err
+	return printer.List(records, func(d safety.DecisionRecord) string {
+		return described(d.ID, view.DecidedBy(d.Decision), d.Subject)
+	}), err
 }
 
 func storedInstructions(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
@@ -246,12 +251,13 @@ func storedMail(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	page, err := mailcmd.Search(ctx, h, account.ID, mailstore.Search{SpamAndTrash: true, Limit: completionLimit})
+	page, err := h.SearchMail(ctx, account.ID, mailindex.Search{SpamAndTrash: true, Limit: completionLimit})
 	return printer.List(page.Messages, func(m *postroom.Message) string { return described(m.ProviderID, m.Subject) }), err
 }
 
 func storedActions(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
-	done, err := h.Ledger.Actions(ctx, safety.Filter{States: []postroom.ActionState{postroom.ActionCompleted}, Limit: completionLimit})
+	done, err := h.Ledger.Actions(ctx, safety.Filter{States: []postroom.ActionState{postroom.ActionCompleted},
+		Limit: completionLimit})
 	return printer.List(done, func(e safety.Entry) string {
 		return described(e.Action.ID, string(e.Action.Type), e.Decision.Subject)
 	}), err

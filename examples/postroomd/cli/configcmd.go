@@ -95,12 +95,14 @@ func configCheck() *cobra.Command {
 
 // warnOfRules prints what is probably a mistake in the configured rules.
 func warnOfRules(s *environment.Environment, cmd *cobra.Command) error {
-	file, err := s.ReadRules()
-	if file == nil || err != nil {
-		return err
-	}
-	for _, w := range file.Warnings {
-		cmd.PrintErrln("warning:", printer.PrintableLines(w.String()))
+	for _, path := range s.RulesPaths() {
+		file, err := s.ReadRules(path)
+		if err != nil {
+			return err
+		}
+		for _, w := range file.Warnings {
+			cmd.PrintErrln("warning:", printer.PrintableLines(w.String()))
+		}
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ func TestConfigCheckSaysWhatARunWouldRefuse(t *testing.T) {
 	require.Contains(t, r.stdout, "nothing to work on")
 	require.Contains(t, r.stdout, "gmail.client_id")
 
-	access := []string{"gmail.address=ada@example.org", "gmail.token=t", "gmail.endpoint=http://127.0.0.1:1"}
+	access := []string{"gmail.address=ada@example.org", "gmail.token=" + secret(t, "t"),
+		"gmail.endpoint=http://127.0.0.1:1"}
 	r = check(access...)
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Equal(t, "no faults\n", r.stdout)

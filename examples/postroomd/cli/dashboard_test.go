@@ -7,59 +7,86 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
-	"github.com/stretchr/testify/require"
 )
 
 // A shownDemo is a demo with a dashboard, under way.
 type shownDemo struct {
 	t         *testing.T
-	url       string
+	url       string // of the dashboard
+	address   string // that signs in
+	client    *http.Client
 	interrupt context.CancelFunc
 	stdout    bytes.Buffer
-	lines     *bufio.Scanner // of what it says
+	lines     chan string // of what it says
 	ended     chan int
 }
 
+// startShown starts a demo and signs in.
 func startShown(t *testing.T, args ...string) *shownDemo {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	stderr, w := io.Pipe()
-	d := &shownDemo{t: t, interrupt: cancel, lines: bufio.NewScanner(stderr), ended: make(chan int, 1)}
+	d := &shownDemo{t: t, interrupt: cancel, lines: make(chan string, 1000), ended: make(chan int, 1)}
 	go func() {
 		status := Run(ctx, append([]string{"demo"}, args...), &d.stdout, w)
 		_ = w.Close()
 		d.ended <- status
 	}()
-	d.url = regexp.MustCompile(`http://\S+`).FindString(d.said("The dashboard is at "))
+	go func() {
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			d.lines <- lines.Text()
+		}
+		close(d.lines)
+	}()
+	d.address = regexp.MustCompile(`http://\S+`).FindString(d.said("The dashboard is at "))
+	d.url, _, _ = strings.Cut(d.address, "?")
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	d.client = &http.Client{Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if d.address != d.url {
+		d.signIn()
+	}
 	return d
+}
+
+// signIn uses the address, and reads the next.
+func (d *shownDemo) signIn() {
+	d.t.Helper()
+	answer, err := d.client.Get(d.address)
+	require.NoError(d.t, err)
+	require.NoError(d.t, answer.Body.Close())
+	require.Equal(d.t, http.StatusSeeOther, answer.StatusCode)
+	d.address = regexp.MustCompile(`http://\S+`).FindString(d.said("the next sign-in is at "))
 }
 
 // said waits for a line.
 func (d *shownDemo) said(text string) string {
 	d.t.Helper()
-	for d.lines.Scan() {
-		if strings.Contains(d.lines.Text(), text) {
-			return d.lines.Text()
+	for line := range d.lines {
+		if strings.Contains(line, text) {
+			return line
 		}
 	}
 	require.Fail(d.t, "it was never said", text)
 	return ""
 }
 
-func (d *shownDemo) stays() { d.said("The dashboard stays at " + d.url + " until you press Ctrl-C") }
+func (d *shownDemo) stays() { d.said("The dashboard stays at " + d.url) }
 
 func (d *shownDemo) stop() int {
 	d.interrupt()
-	for d.lines.Scan() { // or it would wait to be heard
-	}
 	return <-d.ended
 }
 
@@ -75,7 +102,8 @@ func (d *shownDemo) post(path string, form url.Values) (status int, page string)
 
 func (d *shownDemo) do(method, path string, form url.Values, change func(*http.Request)) (status int, page string) {
 	d.t.Helper()
-	r, err := http.NewRequestWithContext(d.t.Context(), method, strings.TrimSuffix(d.url, "/")+path, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(d.t.Context(), method, strings.TrimSuffix(d.url, "/")+path,
+		strings.NewReader(form.Encode()))
 	require.NoError(d.t, err)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -83,8 +111,7 @@ func (d *shownDemo) do(method, path string, form url.Values, change func(*http.R
 	if change != nil {
 		change(r)
 	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(r)
+	answer, err := d.client.Do(r)
 	require.NoError(d.t, err)
 	defer answer.Body.Close()
 	content, err := io.ReadAll(answer.Body)
@@ -96,16 +123,16 @@ func TestDashboardShowsAndRetriesJobs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	failed, _ := failedJob(t, dir)
 	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
-	status, page := d.get("/", nil)
+	status, page := d.get("/queue/", nil)
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "<title>Overview – Postroom</title>")
 	d.stays()
 
-	job := "/jobs/" + failed
+	job := "/queue/jobs/" + failed
 	status, page = d.get(job, nil)
 	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, page, "ingest.gmail")
-	events, err := http.Get(d.url + "events?page=" + job)
+	require.Contains(t, page, "undo.action")
+	events, err := d.client.Get(d.url + "queue/events?page=/jobs/" + failed)
 	require.NoError(t, err)
 	defer events.Body.Close()
 	h, err := app.Open(t.Context(), environment.Demo(environment.Folder(dir)))
@@ -133,14 +160,68 @@ func TestDashboardIsForThisMachineAlone(t *testing.T) {
 		"localhost": http.StatusOK, "localhost:8080": http.StatusOK, "[::1]:1": http.StatusOK,
 		"evil.example": http.StatusMisdirectedRequest, "127.0.0.1.evil.example:8080": http.StatusMisdirectedRequest, "": http.StatusOK,
 	} {
-		status, page := d.get("/", func(r *http.Request) { r.Host = host })
+		status, page := d.get("/", func(r *http.Request) {
+			for _, c := range d.client.Jar.Cookies(r.URL) {
+				r.AddCookie(c)
+			}
+			r.Host = host
+		})
 		require.Equal(t, want, status, host)
-		require.Equal(t, want == http.StatusOK, strings.Contains(page, "Overview"), host)
+		require.Equal(t, want == http.StatusOK, strings.Contains(page, "Mailboxes"), host)
 	}
-	status, _ := d.do(http.MethodPost, "/pause", nil, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
+	status, _ := d.do(http.MethodPost, "/queue/pause", nil, func(r *http.Request) {
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+	})
 	require.Equal(t, http.StatusForbidden, status)
 	d.stays()
 	require.Equal(t, 0, d.stop())
+}
+
+// Other users of the machine reach the dashboard, and the Gmail of the demo, which may hold a copy of real mail.
+func TestADashboardIsForWhoHasTheAddress(t *testing.T) {
+	d := startShown(t, "--data", filepath.Join(t.TempDir(), "data"), "--dashboard", "127.0.0.1:0")
+	jar := d.client.Jar
+	for _, path := range []string{"/", "/queue/jobs", "/queue/", "/events", "/static/page.css", "/?token=guess"} {
+		d.client.Jar = nil
+		status, page := d.get(path, nil)
+		require.Equal(t, http.StatusUnauthorized, status, path)
+		require.NotContains(t, page, "Postroom")
+	}
+	status, _ := d.post("/stop", nil)
+	require.Equal(t, http.StatusUnauthorized, status)
+	d.client.Jar = jar
+	status, _ = d.get("/", nil)
+	require.Equal(t, http.StatusOK, status)
+	d.stays()
+	require.Equal(t, 0, d.stop())
+}
+
+func TestTheGmailOfADemoIsForItAlone(t *testing.T) {
+	tokens := map[string]bool{}
+	for range 2 {
+		s := environment.Demo(environment.Folder(t.TempDir()))
+		h, err := app.New(t.Context(), app.Config{Environment: s})
+		require.NoError(t, err)
+		get := func(token, host string) int {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.Server.URL()+"gmail/v1/users/me/messages", nil)
+			require.NoError(t, err)
+			r.Header.Set("Authorization", "Bearer "+token)
+			r.Host = host
+			answer, err := http.DefaultClient.Do(r)
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			return answer.StatusCode
+		}
+		secret := string(s.Config.Gmail.Token)
+		tokens[secret] = true
+		require.Equal(t, http.StatusOK, get(secret, ""))
+		require.Equal(t, http.StatusMisdirectedRequest, get(secret, "evil.example"))
+		for _, guess := range []string{"demo", "any", "gmailtest:" + h.Server.Email()} {
+			require.Equal(t, http.StatusUnauthorized, get(guess, ""), guess)
+		}
+		require.NoError(t, h.Close())
+	}
+	require.Len(t, tokens, 2, "each run has its own")
 }
 
 func TestAPublicDashboardShowsNoMailAndChangesNothing(t *testing.T) {
@@ -166,7 +247,7 @@ func TestDashboardRetriesNothingInVain(t *testing.T) {
 	require.NoError(t, h.DB.Reader().Get(&done, "SELECT id FROM jobs WHERE type = 'action.gmail' ORDER BY id LIMIT 1"))
 	require.NoError(t, h.Close())
 	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
-	status, page := d.post("/jobs/"+done+"/retry", nil)
+	status, page := d.post("/queue/jobs/"+done+"/retry", nil)
 	require.Equal(t, http.StatusForbidden, status)
 	require.Contains(t, page, "for good")
 	d.stays()
@@ -177,7 +258,7 @@ func TestWhatIsPausedIsTold(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
 	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
-	status, _ := d.post("/pause", url.Values{"kind": {"type"}, "name": {"unsnooze.gmail"}})
+	status, _ := d.post("/queue/pause", url.Values{"kind": {"type"}, "name": {"unsnooze.gmail"}})
 	require.Equal(t, http.StatusSeeOther, status)
 	d.stays()
 	require.Equal(t, 0, d.stop())
@@ -209,4 +290,22 @@ func TestDashboardFlagsAreChecked(t *testing.T) {
 			require.NoDirExists(t, data, "nothing is written")
 		})
 	}
+}
+
+func TestPageSaysWhereToSignIn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
+	d.stays()
+	for range 2 {
+		r := postroomd(t, "page", "--data", dir)
+		require.Equal(t, result{0, d.address + "\n", ""}, r)
+		d.signIn()
+	}
+	require.Equal(t, 0, d.stop())
+	r := postroomd(t, "page", "--data", dir)
+	require.Equal(t, exitUsage, r.status)
+	require.Contains(t, r.stderr, "no postroomd serves the page")
+	s := environment.Folder(dir)
+	require.NoError(t, s.KeepPage(d.address), "as one that was killed leaves it")
+	require.Equal(t, exitUsage, postroomd(t, "page", "--data", dir).status)
 }

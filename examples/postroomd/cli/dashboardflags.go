@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/spf13/cobra"
 )
 
-// dashboardFlags set whether and where the dashboard of the queue is served.
+// dashboardFlags set whether and where the page is served, or the dashboard of the queue alone.
 type dashboardFlags struct {
 	address string
 	public  bool
@@ -18,7 +20,8 @@ type dashboardFlags struct {
 
 func (d *dashboardFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&d.address, "dashboard", "", "show the jobs to browsers at this address, such as 127.0.0.1:8080, until interrupted")
+	flags.StringVar(&d.address, "dashboard", "",
+		"serve the page to browsers at this address, such as 127.0.0.1:8080, until interrupted")
 	flags.BoolVar(&d.public, "dashboard-public", false,
 		"let --dashboard be an address that other machines reach; nobody logs in, so it shows no mail there and changes nothing")
 }
@@ -39,11 +42,23 @@ func (d *dashboardFlags) listen(ctx context.Context) (net.Listener, error) {
 		host = "127.0.0.1"
 	}
 	if !d.public && !httpapi.IsLoopback(host) {
-		return nil, usage.Errorf("--dashboard %s: other machines may reach that, and nobody logs in; use 127.0.0.1, or add --dashboard-public", d.address)
+		return nil,
+			usage.Errorf(
+				"--dashboard %s: other machines may reach that, and nobody logs in; use 127.0.0.1, or add --dashboard-public",
+				d.address)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, fmt.Errorf("--dashboard %s: %w", d.address, err)
 	}
 	return listener, nil
+}
+
+// serve serves the pages, or to everybody the dashboard of the queue alone.
+func (d *dashboardFlags) serve(h *app.App, listener net.Listener,
+	signedIn func(address string)) (*httpapi.Server, error) {
+	if d.public {
+		return httpapi.ServePublic(h, listener)
+	}
+	return httpapi.ServePages(h, listener, signedIn)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 )
 
 const (
@@ -23,16 +23,19 @@ const (
 	another        = "grace@example.org"
 )
 
-// newSignedIn is a mailbox at a Gmail that wants people to sign in, with a rule that deletes what is about tea. Nobody has yet.
+// newSignedIn is a mailbox at a Gmail that wants people to sign in, with a rule that deletes what is about tea.
+// Nobody has yet.
 func newSignedIn(t *testing.T) *teatime {
 	t.Helper()
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
+	server, err := gmailtest.Open(t.Context(),
+		gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
-	file := writeFile(t, "config.toml", fmt.Sprintf("[gmail]\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\n"+
-		"passphrase = \"env:POSTROOM_PASSPHRASE\"\nunits_per_minute = 0\n[paths]\nrules = %q\n",
-		server.URL(), server.URL(), writeFile(t, "rules.yaml", deletesRubbish)))
+	file := writeFile(t, "config.toml",
+		fmt.Sprintf("[gmail]\nold_mail = \"sort\"\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\n"+
+			"passphrase = \"env:POSTROOM_PASSPHRASE\"\nunits_per_minute = 0\n[paths]\nrules = %q\n",
+			server.URL(), server.URL(), writeFile(t, "rules.yaml", deletesRubbish)))
 	return &teatime{t, server, []string{"--config", file, "--data", filepath.Join(t.TempDir(), "data")}}
 }
 
@@ -43,7 +46,7 @@ func (m *teatime) deliver(subject string) {
 }
 
 // decided runs once, and returns the newest action.
-func (m *teatime) decided(set ...string) view.Action {
+func (m *teatime) decided(set ...string) webapi.Action {
 	m.Helper()
 	m.deliver("Tea?")
 	runOnce(m.T, append(append([]string{}, m.where...), set...)...)
@@ -52,15 +55,17 @@ func (m *teatime) decided(set ...string) view.Action {
 	return actions[0]
 }
 
-// Without the permission a delete is refused when it is decided, and nobody is asked; with it a person is, and it is carried out.
+// Without the permission a delete is refused when it is decided, and nobody is asked; with it a person is, and it is
+// carried out.
 func TestDeletingNeedsToBeGranted(t *testing.T) {
 	m := newSignedIn(t)
 	allowed := []string{"--set", "gmail.allow_delete=true"}
 	signInAs(t, sample.Owner, m.where...)
 	a := m.decided()
 	require.Equal(t, postroom.ActionFailed, a.State)
-	require.Equal(t, "cannot be carried out: gmail.allow_delete is false, so nothing is deleted for ever: set it to true and sign in again with "+
-		"'postroomd auth login "+sample.Owner+"', or use the action trash", a.Error)
+	require.Equal(t,
+		"cannot be carried out: gmail.allow_delete is false, so nothing is deleted for ever: set it to true and sign in again with "+
+			"'postroomd auth login "+sample.Owner+"', or use the action trash", a.Error)
 
 	a = m.decided(allowed...)
 	require.Equal(t, postroom.ActionFailed, a.State)
@@ -69,7 +74,8 @@ func TestDeletingNeedsToBeGranted(t *testing.T) {
 
 	with := append(append([]string{}, m.where...), allowed...)
 	said := signInWith(t, sample.Owner, []string{auth.ScopeModify}, with...)
-	require.Contains(t, said, "warning: https://mail.google.com/ was not granted: messages cannot be deleted permanently; sign in again and tick its box\n")
+	require.Contains(t, said,
+		"warning: https://mail.google.com/ was not granted: messages cannot be deleted permanently; sign in again and tick its box\n")
 	require.Equal(t, postroom.ActionFailed, m.decided(allowed...).State, "its box was not ticked")
 
 	require.NotContains(t, signInWith(t, sample.Owner, []string{auth.ScopeModify, auth.ScopeFull}, with...), "warning")
@@ -112,14 +118,16 @@ func TestMailboxesDifferInWhatTheyGranted(t *testing.T) {
 	for _, a := range m.actions() {
 		states[a.Subject] = a.State
 	}
-	require.Equal(t, map[string]postroom.ActionState{"Tea?": postroom.ActionFailed, "Tea too?": postroom.ActionPendingApproval}, states)
+	require.Equal(t, map[string]postroom.ActionState{"Tea?": postroom.ActionFailed,
+		"Tea too?": postroom.ActionPendingApproval}, states)
 }
 
 // A request from before the permission was looked at is not approved by a program either.
 func TestTheAPIDoesNotApproveWhatIsRefused(t *testing.T) {
 	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
-	m, c := newAPI(t, deleteTea, "--set", "gmail.token=", "--set", "gmail.client_id=me", "--set", "gmail.tokens=file", "--set", "gmail.passphrase=env:POSTROOM_PASSPHRASE")
-	var waiting []view.Request
+	m, c := newAPI(t, deleteTea, "--set", "gmail.token=", "--set", "gmail.client_id=me", "--set", "gmail.tokens=file",
+		"--set", "gmail.passphrase=env:POSTROOM_PASSPHRASE")
+	var waiting []webapi.Request
 	c.get("", &waiting)
 	require.NotEmpty(t, waiting)
 	status, answer := c.call("POST", "/"+waiting[0].ID+"/approve", answerTo(waiting[0], ""))
@@ -150,7 +158,7 @@ func TestRulesThatDeleteAreWarnedOf(t *testing.T) {
 		require.Equal(t, 0, r.status, r.stderr)
 		require.Empty(t, r.stderr, set)
 	}
-	token := []string{"--set", "gmail.token=x", "--set", "gmail.address=" + sample.Owner}
+	token := []string{"--set", "gmail.token=" + secret(t, "x"), "--set", "gmail.address=" + sample.Owner}
 	require.Empty(t, run(append([]string{"rules", "check", rules}, token...)...).stderr, "what the token may is not known")
 
 	r = postroomd(t, "rules", "check", rules, "--config", rules+".none")
@@ -158,23 +166,29 @@ func TestRulesThatDeleteAreWarnedOf(t *testing.T) {
 	t.Setenv("POSTROOMD_CONFIG", writeFile(t, "broken.toml", "[gmail]\nclient_id = \"env:NOT_SET_HERE\"\n"))
 	r = postroomd(t, "rules", "check", rules)
 	require.Equal(t, 0, r.status, r.stderr)
-	require.True(t, strings.HasPrefix(r.stderr, "warning: the configuration cannot be read, and the rules are checked without it"), r.stderr)
+	require.True(t, strings.HasPrefix(r.stderr,
+		"warning: the configuration cannot be read, and the rules are checked without it"), r.stderr)
 }
 
 // Programs that make rules are told the same, and of times that have passed.
 func TestTheAPIMakesNoRuleThatIsRefused(t *testing.T) {
 	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
-	c, _ := newCaller(t, "--set", "paths.rules=", "--set", "gmail.token=", "--set", "gmail.client_id=me", "--set", "gmail.tokens=file", "--set", "gmail.passphrase=env:POSTROOM_PASSPHRASE")
+	c, _ := newCaller(t, "--set", "paths.rules=", "--set", "gmail.token=", "--set", "gmail.client_id=me", "--set",
+		"gmail.tokens=file", "--set", "gmail.passphrase=env:POSTROOM_PASSPHRASE")
 	rule := func(rest string) string {
 		return `{"name": "Rubbish", "condition": {"type": "subject_contains", "value": "rubbish"}, ` + rest + `}`
 	}
 	require.Contains(t, c.call("POST", "rules", rule(`"action": "delete"`), 422), "gmail.allow_delete is false")
-	require.Contains(t, c.call("POST", "rules", rule(`"action": "star", "further_actions": [{"action": "delete"}]`), 422), "action delete is refused here")
-	made := read[view.StoredRule](t, c.call("POST", "rules", rule(`"action": "trash"`), 200))
+	require.Contains(t, c.call("POST", "rules", rule(`"action": "star", "further_actions": [{"action": "delete"}]`),
+		422), "action delete is refused here")
+	made := read[webapi.Rule](t, c.call("POST", "rules", rule(`"action": "trash"`), 200))
 	require.Contains(t, c.call("PATCH", "rules/"+made.ID, `{"action": "delete"}`, 422), "gmail.allow_delete is false")
-	require.Contains(t, c.call("PATCH", "rules/"+made.ID, `{"action": "snooze", "parameters": {"until": "2020-01-01T00:00:00Z"}}`, 422), "2020-01-01T00:00:00Z is not in the future")
-	require.Contains(t, c.call("PATCH", "rules/"+made.ID, `{"action": "forward", "parameters": {"to": "bob"}}`, 422), "an address such as name@example.com")
-	require.EqualValues(t, "trash", read[view.StoredRule](t, c.call("GET", "rules/"+made.ID, "", 200)).Action)
+	require.Contains(t, c.call("PATCH", "rules/"+made.ID,
+		`{"action": "snooze", "parameters": {"until": "2020-01-01T00:00:00Z"}}`, 422),
+		"2020-01-01T00:00:00Z is not in the future")
+	require.Contains(t, c.call("PATCH", "rules/"+made.ID, `{"action": "forward", "parameters": {"to": "bob"}}`, 422),
+		"an address such as name@example.com")
+	require.EqualValues(t, "trash", read[webapi.Rule](t, c.call("GET", "rules/"+made.ID, "", 200)).Action)
 }
 
 // A model chooses from what is carried out: it is not offered a delete that would be refused.
@@ -198,10 +212,12 @@ func TestARuleWhoseTimeHasPassed(t *testing.T) {
 	m := newTeatime(t, "{action: snooze, parameters: {until: 2020-01-01T00:00:00Z}}", "", letterWithFile)
 	r := postroomd(t, append([]string{"config", "check"}, append(m.where[:2:2], m.where[4:]...)...)...)
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stderr, "action snooze: 2020-01-01T00:00:00Z is not in the future; each decision of the rule fails, with this reason")
+	require.Contains(t, r.stderr,
+		"action snooze: 2020-01-01T00:00:00Z is not in the future; each decision of the rule fails, with this reason")
 	require.Zero(t, runOnce(t, m.where...).Approvals)
 	a := m.actions()[0]
 	require.Equal(t, postroom.ActionFailed, a.State)
-	require.Equal(t, "action snooze: 2020-01-01T00:00:00Z is not in the future: rule 'Tea' says so; correct its parameters, or disable it", a.Error)
+	require.Equal(t,
+		"action snooze: 2020-01-01T00:00:00Z is not in the future: rule 'Tea' says so; correct its parameters, or disable it", a.Error)
 	require.Equal(t, "deterministic", string(a.Source))
 }

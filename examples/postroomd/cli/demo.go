@@ -110,7 +110,7 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	}
 	d = &demoRun{OneRun: app.NewOneRun(h, file, printer.NewProgress(cmd.ErrOrStderr())), from: from}
 	if listener != nil {
-		if d.shown, err = httpapi.ServeDashboard(h, listener, o.ui.public); err != nil {
+		if d.shown, err = o.ui.serve(h, listener, d.signedIn); err != nil {
 			return nil, errors.Join(err, h.Close())
 		}
 	}
@@ -147,13 +147,17 @@ func (d *demoRun) close() error {
 	return errors.Join(err, d.App.Close())
 }
 
+func (d *demoRun) signedIn(next string) {
+	d.Progress.Sayf("Somebody has signed in at the dashboard; the next sign-in is at %s", next)
+}
+
 // stay runs jobs that are retried on the dashboard until interrupted.
 func (d *demoRun) stay(ctx context.Context) error {
 	dispatcher, err := d.App.NewDispatcher()
 	if err != nil {
 		return err
 	}
-	d.Progress.Sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.URL)
+	d.Progress.Sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.Address())
 	return dispatcher.Run(ctx)
 }
 
@@ -163,7 +167,7 @@ func (d *demoRun) run(ctx context.Context) (*view.Summary, error) {
 		d.Progress.Sayf("warning: %s", w)
 	}
 	if d.shown != nil {
-		d.Progress.Sayf("The dashboard is at %s", d.shown.URL)
+		d.Progress.Sayf("The dashboard is at %s", d.shown.Address())
 	}
 	if err := d.warnOfPauses(ctx); err != nil {
 		return nil, err
@@ -182,7 +186,8 @@ func (d *demoRun) warnOfPauses(ctx context.Context) error {
 	limits, err := d.App.Queue.Limits(ctx)
 	for i := range limits {
 		if l := &limits[i]; l.Paused {
-			d.Progress.Sayf("warning: the jobs of %s %s are paused, and wait until they are resumed on the dashboard (--dashboard 127.0.0.1:8080)", l.Kind, l.Name)
+			d.Progress.Sayf(
+				"warning: the jobs of %s %s are paused, and wait until they are resumed on the dashboard (--dashboard 127.0.0.1:8080)", l.Kind, l.Name)
 		}
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/discord/discordtest"
 )
@@ -26,19 +27,25 @@ func atDiscord(t *testing.T, rule string, letters ...string) (*teatime, *discord
 	server := discordtest.Start(discordtest.Config{Token: "hunter3"})
 	t.Cleanup(server.Close)
 	t.Setenv("DISCORD_BOT_TOKEN", "hunter3")
-	settings := fmt.Sprintf("[discord]\nchannel_id = %q\napi_endpoint = %q\nwhitelist = [\"%s=ada\"]\n", server.Channel(), server.URL(), ada.ID)
+	settings := fmt.Sprintf("[discord]\nchannel_id = %q\napi_endpoint = %q\nwhitelist = [\"%s=ada\"]\n",
+		server.Channel(), server.URL(), ada.ID)
 	return newTeatime(t, rule, settings, letters...), server
 }
 
 func letterNamed(n int) string {
-	return fmt.Sprintf("From: Ann <ann@example.com>\r\nSubject: Tea %d @everyone\r\nMessage-ID: <tea%d@example.com>\r\n\r\nAt five?\r\n", n, n)
+	return fmt.Sprintf(
+		"From: Ann <ann@example.com>\r\nSubject: Tea %d @everyone\r\nMessage-ID: <tea%d@example.com>\r\n\r\nAt five?\r\n",
+		n, n)
 }
 
-// A rule deletes, which waits for a person: what is pressed in the channel is done, and by nobody who is not on the list.
+// A rule deletes, which waits for a person: what is pressed in the channel is done, and by nobody who is not on the
+// list.
 func TestApprovalsAreAnsweredAtDiscord(t *testing.T) {
 	m, server := atDiscord(t, deleteTea, letterNamed(1), letterNamed(2), letterNamed(3), letterNamed(4))
 	r := start(t, m.where...)
-	r.eventually("all are asked", func() bool { return statusOf(t, m.where...).Discord.Posted == 4 && server.Connected() == 1 })
+	r.eventually("all are asked", func() bool {
+		return statusOf(t, m.where...).Discord.Posted == 4 && server.Connected() == 1
+	})
 	messages := map[string]discordtest.Message{}
 	for _, message := range server.Messages() {
 		require.Contains(t, message.Text(), "Action: `delete in ")
@@ -67,14 +74,14 @@ func TestApprovalsAreAnsweredAtDiscord(t *testing.T) {
 			return false
 		})
 	}
-	action := func(n string) view.Action {
+	action := func(n string) webapi.Action {
 		for _, a := range m.actions() {
 			if strings.HasPrefix(a.Subject, "Tea "+n) {
 				return a
 			}
 		}
 		require.Fail(t, "there is no action about mail "+n)
-		return view.Action{}
+		return webapi.Action{}
 	}
 
 	require.Contains(t, press("1", "Approve", mallory), "You are not on the list")
@@ -118,7 +125,9 @@ func TestAForwardIsApprovedAtDiscord(t *testing.T) {
 	_, err := m.server.Account(t.Context(), colleague)
 	require.NoError(t, err)
 	r := start(t, m.where...)
-	r.eventually("it is asked", func() bool { return statusOf(t, m.where...).Discord.Posted == 1 && server.Connected() == 1 })
+	r.eventually("it is asked", func() bool {
+		return statusOf(t, m.where...).Discord.Posted == 1 && server.Connected() == 1
+	})
 	message := server.Messages()[0]
 	require.Contains(t, message.Text(), colleague)
 	require.Contains(t, message.Text(), "| For you.")
@@ -135,14 +144,18 @@ func TestAForwardIsApprovedAtDiscord(t *testing.T) {
 func TestAKilledDaemonAsksOnce(t *testing.T) {
 	m, server := atDiscord(t, deleteTea, letterNamed(1))
 	gate := make(chan struct{})
-	server.Fault(discordtest.Fault{Method: "POST", Path: "/messages", Cut: discordtest.CutAfter}, discordtest.Fault{Method: "GET", Path: "/messages", Gate: gate})
+	server.Fault(discordtest.Fault{Method: "POST", Path: "/messages", Cut: discordtest.CutAfter},
+		discordtest.Fault{Method: "GET", Path: "/messages", Gate: gate})
 	r := start(t, m.where...)
 	r.eventually("it is posted and not yet found", func() bool { return server.Count("GET", "/messages") > 0 })
 	r.kill()
 	close(gate)
 	server.ForgetNonces()
 	r = start(t, m.where...)
-	r.eventually("the request is known to be posted", func() bool { s := statusOf(t, m.where...); return s.Discord.Posted == 1 })
+	r.eventually("the request is known to be posted", func() bool {
+		s := statusOf(t, m.where...)
+		return s.Discord.Posted == 1
+	})
 	require.Len(t, server.Messages(), 1)
 	r.stop()
 }
@@ -150,11 +163,11 @@ func TestAKilledDaemonAsksOnce(t *testing.T) {
 func TestDiscordIsConfiguredWholly(t *testing.T) {
 	m := newTeatime(t, deleteTea, "")
 	for says, set := range map[string][]string{
-		"discord.channel_id is not":             {"discord.bot_token=x"},
+		"discord.channel_id is not":             {"discord.bot_token=" + secret(t, "x")},
 		"discord.bot_token is not":              {"discord.channel_id=1"},
-		`policy.approvers has no "ada"`:         {"discord.bot_token=x", "discord.channel_id=1", "discord.whitelist=1=ada", "policy.approvers=grace"},
+		`policy.approvers has no "ada"`:         {"discord.bot_token=" + secret(t, "x"), "discord.channel_id=1", "discord.whitelist=1=ada", "policy.approvers=grace"},
 		"this is no value of discord.whitelist": {"discord.whitelist=Daniel#1234"},
-		"this is no value of discord.bot_token": {"discord.bot_token=Bot x"},
+		"this is no value of discord.bot_token": {"discord.bot_token=" + secret(t, "Bot x")},
 		"this is no value of discord.gateway":   {"discord.gateway=https://x"},
 		"this is no value of discord.remind":    {"discord.remind=1s"},
 	} {

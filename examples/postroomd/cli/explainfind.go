@@ -9,18 +9,17 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
-	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/safety"
 )
 
-// explained finds the message by its own id, or by that of one of its actions, and prints the latter.
+// findExplained finds the message by its own id, or by that of one of its actions, and prints the latter.
 func findExplained(ctx context.Context, h *app.App, said io.Writer, address, id string) (*postroom.Message, error) {
 	account, err := command.Mailbox(ctx, h, address)
 	var m *postroom.Message
 	if err == nil {
-		m, err = mailcmd.Find(ctx, h, account, id)
+		m, err = h.FindMessage(ctx, account, id)
 	}
 	if _, ok := errors.AsType[usage.Error](err); !ok || address != "" && account.ID == "" {
 		return m, err
@@ -28,7 +27,9 @@ func findExplained(ctx context.Context, h *app.App, said io.Writer, address, id 
 	actionID, none := h.Ledger.Resolve(ctx, id)
 	switch {
 	case errors.Is(none, postroom.ErrNotFound) && account.ID != "":
-		return nil, usage.Errorf("%s has no message %s, and no action of its messages has that id; see 'postroomd mail list' and 'postroomd actions'", account.Email, id)
+		return nil,
+			usage.Errorf(
+				"%s has no message %s, and no action of its messages has that id; see 'postroomd mail list' and 'postroomd actions'", account.Email, id)
 	case errors.Is(none, postroom.ErrNotFound):
 		return nil, err // Name the mailbox
 	case errors.Is(none, safety.ErrAmbiguous):
@@ -40,7 +41,8 @@ func findExplained(ctx context.Context, h *app.App, said io.Writer, address, id 
 }
 
 // messageOfAction returns the message of an action in the mailbox, or in any if none is given.
-func messageOfAction(ctx context.Context, h *app.App, said io.Writer, account mailstore.Account, actionID string) (*postroom.Message, error) {
+func messageOfAction(ctx context.Context, h *app.App, said io.Writer, account mailstore.Account,
+	actionID string) (*postroom.Message, error) {
 	a, err := h.Ledger.Action(ctx, actionID)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,8 @@ func flagFault(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		return usage.Errorf("%w%s", err, meantFlag(cmd, unknown))
 	case errors.As(err, &wrong):
-		return usage.Errorf("--%s is %s; %s", wrong.GetFlag().Name, cmp.Or(wrong.GetValue(), "empty"), valueOf(wrong.GetFlag(), err))
+		return usage.Errorf("--%s is %s; %s", wrong.GetFlag().Name, cmp.Or(wrong.GetValue(), "empty"),
+			valueOf(wrong.GetFlag(), err))
 	case errors.As(err, &lonely):
 		return usage.Errorf("--%s needs a value: %s", lonely.GetFlag().Name, lonely.GetFlag().Usage)
 	}
@@ -36,14 +37,17 @@ func meantFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	word := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())
 	word, _, _ = strings.Cut(word, "=")
 	near := suggest.Nearest(word, names)
-	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, word) }); near == "" && i >= 0 {
+	if i := slices.IndexFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, word)
+	}); near == "" && i >= 0 {
 		near = names[i]
 	}
 	if near != "" {
 		return fmt.Sprintf("; did you mean --%s?", near)
 	}
 	if unknown.GetSpecifiedShortnames() != "" && searches(cmd) {
-		return fmt.Sprintf("; put -- before a search that begins with a dash, as in %s -- -%s", cmd.CommandPath(), unknown.GetSpecifiedShortnames())
+		return fmt.Sprintf("; put -- before a search that begins with a dash, as in %s -- -%s", cmd.CommandPath(),
+			unknown.GetSpecifiedShortnames())
 	}
 	return fmt.Sprintf("; see %s --help", cmd.CommandPath())
 }

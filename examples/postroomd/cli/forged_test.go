@@ -24,7 +24,8 @@ import (
 
 // What somebody can do who writes to the database, and has no key.
 
-const contract = "From: Boss <boss@example.com>\r\nTo: " + sample.Owner + "\r\nSubject: Contract\r\nMessage-ID: <contract@example.com>\r\n\r\nKeep this for ever.\r\n"
+const contract = "From: Boss <boss@example.com>\r\nTo: " + sample.Owner +
+	"\r\nSubject: Contract\r\nMessage-ID: <contract@example.com>\r\n\r\nKeep this for ever.\r\n"
 
 func (m *teatime) exec(statement string) {
 	m.Helper()
@@ -69,16 +70,19 @@ func TestRuleDeletesForGoodWhatGmailHas(t *testing.T) {
 	m.forge("subject = 'Tea'")
 	runOnce(t, m.where...)
 	require.Equal(t, 1, m.server.Counts()[gmailtest.MessagesDelete])
-	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 2, postroom.ActionPendingApproval: 1}, m.states(), "nothing was done to the contract")
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 2, postroom.ActionPendingApproval: 1},
+		m.states(), "nothing was done to the contract")
 	shown := m.postroomd("approvals", "list").stdout
-	require.Contains(t, oneLine(shown), `the message at Gmail, from Boss <boss@example.com> with the subject "Contract", is not what was decided about: `+
-		`the rules do not decide delete by rule 'Tea' about it, as they are now`)
+	require.Contains(t, oneLine(shown),
+		`the message at Gmail, from Boss <boss@example.com> with the subject "Contract", is not what was decided about: `+
+			`the rules do not decide delete by rule 'Tea' about it, as they are now`)
 	m.verified()
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// TestRuleDeletesForGoodWhatNoExceptionKeeps: the row is given another sender, whom the rule that keeps the mail does not name.
+// TestRuleDeletesForGoodWhatNoExceptionKeeps: the row is given another sender, whom the rule that keeps the mail does
+// not name.
 func TestRuleDeletesForGoodWhatNoExceptionKeeps(t *testing.T) {
 	m := newTeatime(t, deleteTea, "", contract)
 	m.rules(`rules:
@@ -97,17 +101,19 @@ func TestRuleDeletesForGoodWhatNoExceptionKeeps(t *testing.T) {
 func TestRuleAnswersWhomGmailNames(t *testing.T) {
 	m := newTeatime(t, "{action: auto_reply, parameters: {body: Gladly.}, safe_mode: dangerous_override}", "", contract)
 	runOnce(t, m.where...)
-	m.forge(`subject = 'Tea', from_email = 'mallory@example.net', from_name = 'Mallory', headers_json = replace(headers_json, 'boss@example.com', 'mallory@example.net')`)
+	m.forge(
+		`subject = 'Tea', from_email = 'mallory@example.net', from_name = 'Mallory', headers_json = replace(headers_json, 'boss@example.com', 'mallory@example.net')`)
 	runOnce(t, m.where...)
 	require.Zero(t, m.sent())
 	waits := m.actions()[0]
 	require.Equal(t, postroom.ActionPendingApproval, waits.State)
-	require.Contains(t, m.postroomd("approvals", "show", waits.ID).stdout, "boss@example.com", "to whom it would go, by what Gmail has")
+	require.Contains(t, m.postroomd("approvals", "show", waits.ID).stdout, "boss@example.com",
+		"to whom it would go, by what Gmail has")
 	m.verified()
 }
 
-// TestRuleDeletesForGoodWhatItHasItselfChanged: the actions of one decision come one after another, and the last is that of the message as it was
-// before the first.
+// TestRuleDeletesForGoodWhatItHasItselfChanged: the actions of one decision come one after another, and the last is
+// that of the message as it was before the first.
 func TestRuleDeletesForGoodWhatItHasItselfChanged(t *testing.T) {
 	m := newTeatime(t, deleteTea, "", letterNamed(1), letterNamed(2))
 	m.rules(`rules:
@@ -124,7 +130,8 @@ func TestRuleDeletesForGoodWhatItHasItselfChanged(t *testing.T) {
 	m.verified()
 }
 
-// TestTheSecondLookAllowsForOtherActions: another action of the rule changes the message between what is permitted and what Gmail answers.
+// TestTheSecondLookAllowsForOtherActions: another action of the rule changes the message between what is permitted
+// and what Gmail answers.
 func TestTheSecondLookAllowsForOtherActions(t *testing.T) {
 	const letters = 8
 	var mail []string
@@ -145,8 +152,8 @@ func TestTheSecondLookAllowsForOtherActions(t *testing.T) {
 	m.verified()
 }
 
-// overtaking is a Gmail that changes a message while it is asked for the raw message, and answers that afterwards. Either waits at most a
-// second for the other.
+// overtaking is a Gmail that changes a message while it is asked for the raw message, and answers that afterwards.
+// Either waits at most a second for the other.
 func overtaking(t *testing.T, gmail string) (url string) {
 	to, err := neturl.Parse(gmail)
 	require.NoError(t, err)
@@ -180,7 +187,8 @@ func overtaking(t *testing.T, gmail string) (url string) {
 	return server.URL
 }
 
-// TestNoMessageIsWokenThatDoesNotSleep: somebody inserts a job that puts archived mail back into the inbox, and takes a label off.
+// TestNoMessageIsWokenThatDoesNotSleep: somebody inserts a job that puts archived mail back into the inbox, and takes
+// a label off.
 func TestNoMessageIsWokenThatDoesNotSleep(t *testing.T) {
 	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
 	runOnce(t, m.where...)

@@ -8,11 +8,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/spf13/cobra"
 )
 
 // healthcheckCommand is for containers, which run a program inside to check their health.
@@ -29,14 +30,16 @@ func healthcheckCommand() *cobra.Command {
 			}
 			port := l.Config.App.Port
 			if port == 0 {
-				return usage.Errorf("app.port is 0: postroomd listens on a port that the system chooses, which nobody else knows; set app.port")
+				return usage.Errorf(
+					"app.port is 0: postroomd listens on a port that the system chooses, which nobody else knows; set app.port")
 			}
 			address := fmt.Sprintf("http://127.0.0.1:%d/healthz", port)
 			request, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, address, nil)
 			if err != nil {
 				return err
 			}
-			answer, err := (&http.Client{Timeout: 2 * app.ProbeTimeout, Transport: &http.Transport{Proxy: nil, IdleConnTimeout: time.Second}}).Do(request)
+			answer, err := (&http.Client{Timeout: 2 * app.ProbeTimeout,
+				Transport: &http.Transport{Proxy: nil, IdleConnTimeout: time.Second}}).Do(request)
 			if err != nil {
 				return fmt.Errorf("%w; no postroomd runs with app.port %d", err, port)
 			}
@@ -46,7 +49,8 @@ func healthcheckCommand() *cobra.Command {
 			}
 			var said view.Health
 			if json.Unmarshal(body, &said) != nil || said.Status == "" || said.Database == "" {
-				return fmt.Errorf("what listens on app.port %d is no postroomd: it answers %s; stop it, or set another port", port, answer.Status)
+				return fmt.Errorf("what listens on app.port %d is no postroomd: it answers %s; stop it, or set another port",
+					port, answer.Status)
 			}
 			if _, err := cmd.OutOrStdout().Write(body); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,12 +24,13 @@ func TestLabelsOfTwoAccountsKeepTheirNames(t *testing.T) {
 	ids := map[string]string{"ada@example.com": "", "bob@example.com": ""}
 	require.NoError(t, h.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		for email := range ids {
-			id, err := h.Mail.EnsureAccount(ctx, tx, email)
+			id, err := h.Mail.EnsureAccount(ctx, tx, email, time.Time{})
 			if err != nil {
 				return err
 			}
 			ids[email] = id
-			if err := h.Mail.SaveLabel(ctx, tx, id, postroom.Label{ID: "Label_1", Name: "of " + email, Type: postroom.LabelUser}); err != nil {
+			if err := h.Mail.SaveLabel(ctx, tx, id, postroom.Label{ID: "Label_1", Name: "of " + email,
+				Type: postroom.LabelUser}); err != nil {
 				return err
 			}
 		}

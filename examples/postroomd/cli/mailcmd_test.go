@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/stretchr/testify/require"
 )
 
 func mailJSON(t *testing.T, args ...string) view.MailPage {
@@ -76,7 +77,8 @@ func TestMailSearchIsMailListWithASearch(t *testing.T) {
 	page := mailJSON(t, "--data", dir, "in:inbox", "--limit", "1")
 	r = postroomd(t, "mail", "search", "--data", dir, "is:unread", "--cursor", page.Next)
 	require.Equal(t, exitUsage, r.status)
-	require.Contains(t, r.stderr, "postroomd: --cursor "+page.Next+" is of no list of this search and mailbox; copy the one that the list before ended with")
+	require.Contains(t, r.stderr, "postroomd: --cursor "+page.Next+
+		" is of no list of this search and mailbox; copy the one that the list before ended with")
 	r = postroomd(t, "mail", "list", "--data", dir, "--cursor", "zzz")
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "postroomd: --cursor zzz is of no list")
@@ -93,7 +95,8 @@ func TestMistypedOperatorsAreNamed(t *testing.T) {
 			"form:ann: there is no such operator; it is searched for as words; did you mean from:ann?\n", r.stderr)
 	}
 	doubts := mailJSON(t, "--data", dir, "zzzzz:bar").Doubts
-	require.Equal(t, []view.Doubt{{Term: "zzzzz:bar", Reason: "there is no such operator; it is searched for as words"}}, doubts)
+	require.Equal(t, []view.Doubt{{Term: "zzzzz:bar", Reason: "there is no such operator; it is searched for as words"}},
+		doubts)
 }
 
 func TestAMistypedCommandIsNamedBeforeItsFlags(t *testing.T) {

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 )
 
 func manCommand() *cobra.Command {

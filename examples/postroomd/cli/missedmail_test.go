@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
@@ -28,10 +27,12 @@ func TestRunOnceTakesInWhatItHasMissed(t *testing.T) {
 	for range 2 {
 		first := failedRun(t, m.where...)
 		require.Empty(t, first.Broken, "Gmail's answers were not odd")
-		require.Regexp(t, `^2 messages are not taken in, and are tried again by 'postroomd run' or the next run; the last error, of job [0-9a-f-]+ \(ingest\.gmail\): .*forbidden`,
+		require.Regexp(t,
+			`^2 messages are not taken in, and are tried again by 'postroomd run' or the next run; the last error, of job [0-9a-f-]+ \(ingest\.gmail\): .*forbidden`,
 			first.Mailboxes[0].Failure)
 	}
-	require.Contains(t, m.postroomd("run", "--once").stdout, sample.Owner+" could not be worked on: 2 messages are not taken in")
+	require.Contains(t, m.postroomd("run", "--once").stdout, sample.Owner+
+		" could not be worked on: 2 messages are not taken in")
 	m.server.ClearFaults()
 	require.Equal(t, 2, runOnce(t, m.where...).New)
 }
@@ -52,7 +53,6 @@ func TestAStartRetriesNeitherCrashesNorBrokenMessages(t *testing.T) {
 	h := m.open()
 	accountID, err := h.OpenConfiguredAccount(t.Context())
 	require.NoError(t, err)
-	p := &app.Pipeline{App: h, AccountID: accountID}
 	for name, c := range map[string]struct {
 		change string // of the job's row; ?1 is its id
 		after  queue.State
@@ -70,12 +70,12 @@ func TestAStartRetriesNeitherCrashesNorBrokenMessages(t *testing.T) {
 			_, changes := tx.ExecContext(ctx, c.change, job.ID)
 			return errors.Join(fails, changes)
 		}))
-		require.NoError(t, p.TakeInMissed(t.Context()))
+		require.NoError(t, h.RetryMissed(t.Context(), accountID))
 		after, err := h.Queue.Job(t.Context(), job.ID)
 		require.NoError(t, err)
 		require.Equal(t, c.after, after.State, name)
 	}
-	fault, err := h.Backlog.MissedBy(t.Context(), accountID)
+	fault, err := h.MissedBy(t.Context(), accountID)
 	require.NoError(t, err)
 	require.ErrorContains(t, fault, "1 message is not taken in, and is tried again by 'postroomd jobs retry ")
 }

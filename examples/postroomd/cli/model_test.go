@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
@@ -34,7 +35,8 @@ const modelRules = `rules:
 // inbox is a Gmail with these messages, each by its subject.
 func inbox(t *testing.T, messages ...string) *gmailtest.Server {
 	t.Helper()
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: filepath.Join(t.TempDir(), "gmail"), Email: sample.Owner})
+	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: filepath.Join(t.TempDir(), "gmail"),
+		Email: sample.Owner})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	for _, m := range messages {
@@ -45,18 +47,19 @@ func inbox(t *testing.T, messages ...string) *gmailtest.Server {
 
 func sendTo(t *testing.T, server *gmailtest.Server, subject, from, body string) {
 	t.Helper()
-	_, err := server.Deliver(t.Context(), fmt.Appendf(nil, "From: %s\r\nTo: %s\r\nSubject: %s\r\nMessage-ID: <%s@example.com>\r\n\r\n%s\r\n",
-		from, sample.Owner, subject, strings.ReplaceAll(subject, " ", "-"), body))
+	_, err := server.Deliver(t.Context(),
+		fmt.Appendf(nil, "From: %s\r\nTo: %s\r\nSubject: %s\r\nMessage-ID: <%s@example.com>\r\n\r\n%s\r\n",
+			from, sample.Owner, subject, strings.ReplaceAll(subject, " ", "-"), body))
 	require.NoError(t, err)
 }
 
 // withModel configures a model of a server, and rules that leave it something to do.
 func withModel(t *testing.T, gmail *gmailtest.Server, url, more string) (where []string) {
 	t.Helper()
-	t.Setenv("LLM_API_KEY", "sk-hunter2")
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(rules, []byte(modelRules), 0o600))
-	file := configure(t, gmail, fmt.Sprintf("[llm]\nprovider = \"openai\"\nmodel = \"small\"\nbase_url = %q\napi_key = \"env:LLM_API_KEY\"\n%s", url, more))
+	file := configure(t, gmail, fmt.Sprintf(
+		"[llm]\nprovider = \"openai\"\nmodel = \"small\"\nbase_url = %q\napi_key = %q\n%s", url, inEnv(t, "sk-hunter2"), more))
 	return []string{"--config", file, "--set", "paths.rules=" + rules, "--data", filepath.Join(t.TempDir(), "data")}
 }
 
@@ -70,34 +73,39 @@ func decides(asked llmtest.Asked) llmtest.Reply {
 		}
 	}
 	return llmtest.Reply{
-		ToolCalls: []llm.ToolCall{{ID: "call_1", Name: decide.RecordDecision, Arguments: llmtest.Decision(action, "{}", 0.95)}},
-		Usage:     llm.Usage{InputTokens: 1000, OutputTokens: 100},
+		ToolCalls: []llm.ToolCall{{ID: "call_1", Name: decide.RecordDecision,
+			Arguments: llmtest.Decision(action, "{}", 0.95)}},
+		Usage: llm.Usage{InputTokens: 1000, OutputTokens: 100},
 	}
 }
 
-func decidedActions(t *testing.T, where []string) map[string]view.Action {
+func decidedActions(t *testing.T, where []string) map[string]webapi.Action {
 	t.Helper()
 	r := postroomd(t, append([]string{"actions", "--json", "--limit", "100"}, where...)...)
 	require.Equal(t, 0, r.status, r.stderr)
-	var views []view.Action
+	var views []webapi.Action
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &views))
-	bySubject := map[string]view.Action{}
+	bySubject := map[string]webapi.Action{}
 	for _, v := range views {
 		bySubject[v.Subject] = v
 	}
 	return bySubject
 }
 
-// One run of the daemon: rules decide first, the model about the rest; the gate holds what is dangerous; all is on record.
+// One run of the daemon: rules decide first, the model about the rest; the gate holds what is dangerous; all is on
+// record.
 func TestDaemonAsksTheModelAboutWhatNoRuleMatches(t *testing.T) {
+	t.Parallel()
 	for _, wire := range []struct {
 		name llmtest.Wire
 		set  string
 	}{{llmtest.ChatCompletions, "openai"}, {llmtest.Messages, "anthropic"}, {llmtest.GenerateContent, "gemini"}} {
 		t.Run(wire.set, func(t *testing.T) {
+			t.Parallel()
 			gmail := inbox(t, "receipt one", "archive me", "delete me", "hello")
 			model := llmtest.NewServerFunc(t, wire.name, decides)
-			where := append(withModel(t, gmail, model.URL, "input_price = 1\noutput_price = 5\naccount_dollars_day = 1\n"), "--set", "llm.provider="+wire.set)
+			where := append(withModel(t, gmail, model.URL, "input_price = 1\noutput_price = 5\naccount_dollars_day = 1\n"),
+				"--set", "llm.provider="+wire.set)
 			d := start(t, where...)
 			d.ready()
 			d.eventually("all is sorted", func() bool { return idle(t, gmail, where...) })
@@ -107,7 +115,8 @@ func TestDaemonAsksTheModelAboutWhatNoRuleMatches(t *testing.T) {
 			done := decidedActions(t, where)
 			require.Len(t, done, 4)
 			require.Equal(t, postroom.SourceDeterministic, done["receipt one"].Source)
-			for subject, want := range map[string]string{"archive me": "archive completed", "delete me": "delete pending_approval", "hello": "none completed"} {
+			for subject, want := range map[string]string{"archive me": "archive completed",
+				"delete me": "delete pending_approval", "hello": "none completed"} {
 				require.Equal(t, want, fmt.Sprint(done[subject].Action, " ", done[subject].State))
 				require.Equal(t, postroom.SourceModel, done[subject].Source)
 				require.Equal(t, "Scripted.", done[subject].Rationale)
@@ -164,7 +173,8 @@ func requireExplained(t *testing.T, where []string, model string) {
 	require.Contains(t, x.Model.Calls[0].Answer, `"action":"archive"`)
 	require.True(t, x.Model.Same)
 	require.Len(t, x.Decisions, 1)
-	require.Contains(t, postroomd(t, append([]string{"explain", x.Message.ID, "--prompt"}, where...)...).stdout, "| Subject: archive me", "Gmail's id does as well")
+	require.Contains(t, postroomd(t, append([]string{"explain", x.Message.ID, "--prompt"}, where...)...).stdout,
+		"| Subject: archive me", "Gmail's id does as well")
 
 	var cost view.Cost
 	text = asJSON(t, &cost, where, "cost")
@@ -176,7 +186,8 @@ func requireExplained(t *testing.T, where []string, model string) {
 	require.EqualValues(t, 2_000_000-3300, *cost.Budgets[0].TokensLeft)
 	require.Empty(t, cost.Unpriced)
 
-	for _, args := range [][]string{{"explain", "none"}, {"decisions", "show", "none"}, {"decisions", "list", "--below", "2"}, {"decisions", "list", "--limit", "0"}} {
+	for _, args := range [][]string{{"explain", "none"}, {"decisions", "show", "none"},
+		{"decisions", "list", "--below", "2"}, {"decisions", "list", "--limit", "0"}} {
 		require.Equal(t, exitUsage, postroomd(t, append(args, where...)...).status, args)
 	}
 }
@@ -233,52 +244,61 @@ func TestASpentBudgetStopsTheModel(t *testing.T) {
 
 // The fallback answers while the first is away.
 func TestTheFallbackAnswers(t *testing.T) {
+	t.Setenv("LLM_API_KEY", "sk-hunter2")
 	gmail := inbox(t, "archive me")
-	away := llmtest.NewServer(t, llmtest.ChatCompletions, llmtest.Reply{Status: http.StatusNotFound, Code: "model_not_found", Message: "no such model"})
+	away := llmtest.NewServer(t, llmtest.ChatCompletions,
+		llmtest.Reply{Status: http.StatusNotFound, Code: "model_not_found", Message: "no such model"})
 	model := llmtest.NewServerFunc(t, llmtest.Messages, decides)
-	where := withModel(t, gmail, away.URL, fmt.Sprintf("[llm_fallback]\nprovider = \"anthropic\"\nmodel = \"other\"\nbase_url = %q\napi_key = \"env:LLM_API_KEY\"\n", model.URL))
+	where := withModel(t, gmail, away.URL,
+		fmt.Sprintf(
+			"[llm_fallback]\nprovider = \"anthropic\"\nmodel = \"other\"\nbase_url = %q\napi_key = \"env:LLM_API_KEY\"\n",
+			model.URL))
 	sum := runOnce(t, where...)
 	require.Equal(t, map[string]int{"anthropic::other": 1}, sum.Models)
 	require.Zero(t, sum.Undecided)
 }
 
-// The second of two notifications costs nothing, until what was done about the first is taken back.
+// The fourth of four notifications costs nothing, until what was done about the first is taken back.
 func TestMailOfOneTemplateIsDecidedOnce(t *testing.T) {
 	notify := func(gmail *gmailtest.Server, n int) {
-		_, err := gmail.Deliver(t.Context(), fmt.Appendf(nil, "Received: from shop.example.com by mx.google.com with ESMTPS id x%d; Sun, 01 Mar 2026 12:00:00 +0000\r\n"+
-			"Authentication-Results: mx.google.com; dmarc=pass header.from=shop.example.com\r\nFrom: Shoes <news@shop.example.com>\r\nTo: %s\r\n"+
-			"Subject: archive order %d that has been sent\r\nMessage-ID: <%d@shop.example.com>\r\nList-Id: <news.shop.example.com>\r\n\r\nYour parcel %d is on its way.\r\n", n, sample.Owner, n, n, n))
+		_, err := gmail.Deliver(t.Context(),
+			fmt.Appendf(nil,
+				"Received: from shop.example.com by mx.google.com with ESMTPS id x%d; Sun, 01 Mar 2026 12:00:00 +0000\r\n"+
+					"Authentication-Results: mx.google.com; dmarc=pass header.from=shop.example.com\r\nFrom: Shoes <news@shop.example.com>\r\nTo: %s\r\n"+
+					"Subject: archive order %d that has been sent\r\nMessage-ID: <%d@shop.example.com>\r\nList-Id: <news.shop.example.com>\r\n\r\nYour parcel %d is on its way.\r\n", n, sample.Owner, n, n, n))
 		require.NoError(t, err)
 	}
 	gmail := inbox(t)
 	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, decides)
 	where := withModel(t, gmail, model.URL, "")
-	for n := 1111; n < 1114; n++ {
+	for n := 1111; n < 1115; n++ {
 		notify(gmail, n)
 		require.Zero(t, runOnce(t, where...).Undecided)
 	}
-	require.Len(t, model.Seen(), 1)
+	require.Len(t, model.Seen(), 3)
 	done := decidedActions(t, where)
-	first, second := done["archive order 1111 that has been sent"], done["archive order 1112 that has been sent"]
-	require.Equal(t, postroom.Archive, second.Action)
-	require.Equal(t, postroom.ActionCompleted, second.State)
-	require.Contains(t, second.Rationale, "which is of the same template: Scripted.")
+	first, fourth := done["archive order 1111 that has been sent"], done["archive order 1114 that has been sent"]
+	require.Equal(t, postroom.Archive, fourth.Action)
+	require.Equal(t, postroom.ActionCompleted, fourth.State)
+	require.Contains(t, fourth.Rationale, "which is of the same template: Scripted.")
 
 	d := start(t, where...)
 	d.ready()
 	r := postroomd(t, append([]string{"undo", first.ID}, where...)...)
 	require.Equal(t, 0, r.status, r.stderr)
 	d.eventually("it is taken back", func() bool {
-		return strings.Contains(postroomd(t, append([]string{"actions", "--type", "undo_archive"}, where...)...).stdout, "completed")
+		return strings.Contains(postroomd(t, append([]string{"actions", "--type", "undo_archive"}, where...)...).stdout,
+			"completed")
 	})
 	d.stop()
-	notify(gmail, 1114)
+	notify(gmail, 1115)
 	runOnce(t, where...)
-	require.Len(t, model.Seen(), 2, "what was taken back is not done again")
+	require.Len(t, model.Seen(), 4, "what was taken back is not done again")
 }
 
 // The better model is asked about what the first is not sure of, and about nothing else.
 func TestTheBetterModelIsAsked(t *testing.T) {
+	t.Setenv("LLM_API_KEY", "sk-hunter2")
 	gmail := inbox(t, "archive me", "hello")
 	cheap := llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(asked llmtest.Asked) llmtest.Reply {
 		reply := decides(asked)
@@ -288,7 +308,9 @@ func TestTheBetterModelIsAsked(t *testing.T) {
 		return reply
 	})
 	large := llmtest.NewServerFunc(t, llmtest.GenerateContent, decides)
-	where := withModel(t, gmail, cheap.URL, fmt.Sprintf("[llm_better]\nprovider = \"gemini\"\nmodel = \"large\"\nbase_url = %q\napi_key = \"env:LLM_API_KEY\"\n", large.URL))
+	where := withModel(t, gmail, cheap.URL,
+		fmt.Sprintf(
+			"[llm_better]\nprovider = \"gemini\"\nmodel = \"large\"\nbase_url = %q\napi_key = \"env:LLM_API_KEY\"\n", large.URL))
 	sum := runOnce(t, where...)
 	require.Equal(t, 1, sum.Models["gemini::large"])
 	require.Len(t, sum.Models, 2)
@@ -312,14 +334,18 @@ func TestInstructionsAreFollowed(t *testing.T) {
 	}
 	require.Equal(t, "no instructions\n", do("list"))
 	added := do("add", "--forbid", "archive,move", "Never archive anything.")
-	require.Contains(t, added, "\nbinding: no archive, move for all mail\nadvice: the text, which the model reads and may ignore\n")
+	require.Contains(t, added,
+		"\nbinding: no archive, move for all mail\nadvice: the text, which the model reads and may ignore\n")
 	never := idPattern.FindString(added)
-	require.Contains(t, do("add", "--name", "ada", "--domain", "Example.com", "Ada may ask for much."), "binding: nothing; add --forbid archive\n")
-	require.Contains(t, do("add", "--mailbox", sample.Owner, "--forbid", "trash", "Be kind."), "binding: no trash for mail to "+sample.Owner)
+	require.Contains(t, do("add", "--name", "ada", "--domain", "Example.com", "Ada may ask for much."),
+		"binding: nothing; add --forbid archive\n")
+	require.Contains(t, do("add", "--mailbox", sample.Owner, "--forbid", "trash", "Be kind."),
+		"binding: no trash for mail to "+sample.Owner)
 	bare := do("add", "--sender", "a@b.cc", "--forbid", "star")
 	require.Contains(t, bare, "binding: no star for mail of a@b.cc\n")
 	require.NotContains(t, bare, "advice")
-	require.Contains(t, do("change", idPattern.FindString(bare), "--forbid", "", "--text", "Be brief."), "binding: nothing")
+	require.Contains(t, do("change", idPattern.FindString(bare), "--forbid", "", "--text", "Be brief."),
+		"binding: nothing")
 	do("remove", idPattern.FindString(bare))
 	text := do("list")
 	require.Contains(t, text, "mail of example.com")
@@ -332,7 +358,7 @@ func TestInstructionsAreFollowed(t *testing.T) {
 	require.Contains(t, prompt, "DIRECTIONS\n1. Never archive anything.\n2. Be kind.")
 	require.Contains(t, prompt, "LLM RULE: ada\nAda may ask for much.")
 	kept := decidedActions(t, where)["archive me again"]
-	require.Equal(t, "none pending_approval", fmt.Sprint(kept.Action, " ", kept.State))
+	require.Equal(t, "none completed", fmt.Sprint(kept.Action, " ", kept.State))
 	require.Contains(t, kept.Rationale, "action archive is not offered")
 	require.Len(t, model.Seen(), 4, "it was told so twice")
 	explained := strings.Join(strings.Fields(postroomd(t, append([]string{"explain", kept.ID}, where...)...).stdout), " ")
@@ -347,7 +373,8 @@ func TestInstructionsAreFollowed(t *testing.T) {
 	runOnce(t, where...)
 	require.Equal(t, postroom.Archive, decidedActions(t, where)["archive a third"].Action)
 	do("remove", never)
-	for _, args := range [][]string{{"remove", never}, {"enable", ""}, {"add", " "}, {"add"}, {"add", "--forbid", "burn", "x"}, {"add", "--forbid", "none", "x"}, {"add", "--mailbox", "no@b.cc", "x"}} {
+	for _, args := range [][]string{{"remove", never}, {"enable", ""}, {"add", " "}, {"add"},
+		{"add", "--forbid", "burn", "x"}, {"add", "--forbid", "none", "x"}, {"add", "--mailbox", "no@b.cc", "x"}} {
 		require.Equal(t, exitUsage, try(args...).status, args)
 	}
 }

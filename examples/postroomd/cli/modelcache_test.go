@@ -24,7 +24,7 @@ func TestAnswersAreKeptInRedis(t *testing.T) {
 			require.NotEmpty(t, c.url, "POSTROOM_TEST_REDIS names no Redis server")
 			gmail := inbox(t, "archive me")
 			model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, decides)
-			where := append(withModel(t, gmail, model.URL, ""), "--set", "llm.cache="+c.url)
+			where := append(withModel(t, gmail, model.URL, ""), "--set", "llm.cache="+secret(t, c.url))
 			r := postroomd(t, append([]string{"run", "--once"}, where...)...)
 			require.Equal(t, 0, r.status, r.stderr)
 			require.Equal(t, c.in == 1, strings.Contains(r.stderr, "the cache of answers cannot be written"), r.stderr)
@@ -36,7 +36,7 @@ func TestAnswersAreKeptInRedis(t *testing.T) {
 			require.Equal(t, c.in, kept)
 		})
 	}
-	r := postroomd(t, "config", "check", "--set", "llm.cache=redis://db.example.org")
+	r := postroomd(t, "config", "check", "--set", "llm.cache="+secret(t, "redis://db.example.org"))
 	require.NotEqual(t, 0, r.status)
 	require.Contains(t, r.stderr+r.stdout, "rediss://")
 }

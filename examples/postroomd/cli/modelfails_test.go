@@ -13,9 +13,10 @@ import (
 	"github.com/postroom-go/postroom/llm/llmtest"
 )
 
-// Of the calls to a model 30 % fail, in all ways that pass. Each message is decided about, and the model is asked no more about one that
-// it has decided.
+// Of the calls to a model 30 % fail, in all ways that pass. Each message is decided about, and the model is asked no
+// more about one that it has decided.
 func TestNoMailIsLostWhileAModelFails(t *testing.T) {
+	t.Parallel()
 	const mails = 40
 	subjects := make([]string, mails)
 	for i := range subjects {
@@ -45,7 +46,8 @@ func TestNoMailIsLostWhileAModelFails(t *testing.T) {
 		answered[subject.FindStringSubmatch(asked.Messages[1].Text)[1]]++
 		return decides(asked)
 	})
-	where := withModel(t, gmail, model.URL, "requests_per_minute = 100000\ntokens_per_minute = 100000000\n[policy]\nmodel_free = 1000\nmodel_share = 1.0\n")
+	where := withModel(t, gmail, model.URL,
+		"requests_per_minute = 100000\ntokens_per_minute = 100000000\n[policy]\nmodel_free = 1000\nmodel_share = 1.0\n")
 	sum := runOnce(t, where...)
 	require.Zero(t, sum.Undecided)
 	require.GreaterOrEqual(t, failed, mails*3/10)

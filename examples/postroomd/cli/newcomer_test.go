@@ -23,12 +23,13 @@ import (
 	"github.com/postroom-go/postroom/internal/browsertest"
 )
 
-// A person who has never used it: a configuration is written and its lines are changed, a browser signs in, the daemon runs, mail
-// that is heard of by push is sorted within a second, and that is taken back. Nothing is polled.
+// A person who has never used it: a configuration is written and its lines are changed, a browser signs in, the
+// daemon runs, mail that is heard of by push is sorted within a second, and that is taken back. Nothing is polled.
 func TestNewcomerSignsInByBrowserAndTakesBackWhatWasSorted(t *testing.T) {
 	const topic, account = "projects/p/topics/gmail", "push@p.iam.gserviceaccount.com"
 	tab := browsertest.NewTab(t)
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
+	server, err := gmailtest.Open(t.Context(),
+		gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	_, err = server.Import(t.Context(), sample.Mailbox(), func(int) {})
@@ -45,15 +46,18 @@ func TestNewcomerSignsInByBrowserAndTakesBackWhatWasSorted(t *testing.T) {
 		"topic": topic, "push_audience": "me", "push_account": account, "rules": rules, "history_sync": "0s",
 		"data": filepath.Join(t.TempDir(), "data"),
 	})
-	where := []string{"--config", file}
+	where := []string{"--config", file, "--set", "gmail.units_per_minute=0"}
 	r = postroomd(t, append([]string{"config", "check"}, where...)...)
 	require.Equal(t, 0, r.status, r.stderr)
 
 	signInBy(tab, t, where...)
 	d := start(t, where...)
-	require.NoError(t, server.PushTo(gmailtest.PushTarget{Topic: topic, URL: d.url + "push/gmail", Audience: "me", ServiceAccount: account}))
+	require.NoError(t, server.PushTo(gmailtest.PushTarget{Topic: topic, URL: d.url + "push/gmail", Audience: "me",
+		ServiceAccount: account}))
 	d.ready()
-	d.eventually("all is sorted, and watched", func() bool { return idle(t, server, where...) && server.Counts()[gmailtest.Watch] > 0 })
+	d.eventually("all is sorted, and watched", func() bool {
+		return idle(t, server, where...) && server.Counts()[gmailtest.Watch] > 0
+	})
 
 	// A machine under load may be slow at one of them.
 	var issue string
@@ -68,7 +72,8 @@ func TestNewcomerSignsInByBrowserAndTakesBackWhatWasSorted(t *testing.T) {
 
 	var action string
 	d.eventually("it is on record", func() bool {
-		listing := postroomd(t, append([]string{"actions", "--state", "completed", "--sender", "news@example.com"}, where...)...).stdout
+		listing := postroomd(t, append([]string{"actions", "--state", "completed", "--sender", "news@example.com"},
+			where...)...).stdout
 		action = idPattern.FindString(listing)
 		return action != ""
 	})
@@ -81,8 +86,9 @@ func TestNewcomerSignsInByBrowserAndTakesBackWhatWasSorted(t *testing.T) {
 // deliverIssue puts an issue of a newsletter into the mailbox, and returns its id.
 func deliverIssue(t *testing.T, server *gmailtest.Server, n int) string {
 	t.Helper()
-	issue, err := server.Deliver(t.Context(), fmt.Appendf(nil, "From: News <news@example.com>\r\nTo: %s\r\nSubject: Issue %d\r\n"+
-		"List-Id: <news.example.com>\r\nList-Unsubscribe: <https://example.com/u>\r\nMessage-ID: <%d@example.com>\r\n\r\nhello", sample.Owner, n, n))
+	issue, err := server.Deliver(t.Context(),
+		fmt.Appendf(nil, "From: News <news@example.com>\r\nTo: %s\r\nSubject: Issue %d\r\n"+
+			"List-Id: <news.example.com>\r\nList-Unsubscribe: <https://example.com/u>\r\nMessage-ID: <%d@example.com>\r\n\r\nhello", sample.Owner, n, n))
 	require.NoError(t, err)
 	return issue.ID
 }

@@ -36,7 +36,8 @@ func onlyAccount(ctx context.Context, h *app.App) (accountID string, err error) 
 	return accounts[0].ID, nil
 }
 
-// failedRun is run --once where a mailbox cannot be worked on: the exit status is 1, and the summary is there all the same.
+// failedRun is run --once where a mailbox cannot be worked on: the exit status is 1, and the summary is there all the
+// same.
 func failedRun(t *testing.T, args ...string) view.Summary {
 	t.Helper()
 	r := postroomd(t, append([]string{"run", "--once", "--json"}, args...)...)
@@ -55,7 +56,8 @@ func TestRunOnceFailsWithTheTokenOfAnotherMailbox(t *testing.T) {
 	require.Equal(t, neighbour, box.Email)
 	require.Contains(t, box.Failure, "its labels could not be read: ")
 	require.Contains(t, box.Failure, "leads to the mailbox "+sample.Owner)
-	require.Contains(t, m.postroomd("run", "--once").stdout, neighbour+" could not be worked on: its labels could not be read: ")
+	require.Contains(t, m.postroomd("run", "--once").stdout,
+		neighbour+" could not be worked on: its labels could not be read: ")
 	require.Zero(t, m.server.Counts()[gmailtest.MessagesGet])
 }
 
@@ -67,7 +69,9 @@ func TestRunOnceEndsThoughNoServerAnswers(t *testing.T) {
 	m.where = append(slices.Clone(here), "--set", "gmail.endpoint=http://127.0.0.1:1")
 	for range 2 {
 		box := failedRun(t, m.where...).Mailboxes[0]
-		require.Regexp(t, `^its labels could not be read in 3 attempts: .*connection refused.*; when its server answers, run this again`, box.Failure)
+		require.Regexp(t,
+			`^its labels could not be read in 3 attempts: .*connection refused.*; when its server answers, run this again`,
+			box.Failure)
 	}
 	m.where = here
 	require.Equal(t, 1, runOnce(t, m.where...).New)
@@ -86,12 +90,14 @@ func signedIn(t *testing.T, more ...string) (server *gmailtest.Server, where []s
 // askingToSignIn is that Gmail before anybody has signed in. Each of the mailboxes has a letter.
 func askingToSignIn(t *testing.T, more ...string) (server *gmailtest.Server, where []string) {
 	t.Helper()
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
+	server, err := gmailtest.Open(t.Context(),
+		gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	rules := writeFile(t, "rules.yaml", "rules:\n  - {name: Tea, condition: {type: subject_regex, value: ^Tea}, action: apply_label, parameters: {label: Leaves}}\n")
+	rules := writeFile(t, "rules.yaml",
+		"rules:\n  - {name: Tea, condition: {type: subject_regex, value: ^Tea}, action: apply_label, parameters: {label: Leaves}}\n")
 	file := writeFile(t, "config.toml", fmt.Sprintf(
-		"[gmail]\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = %q\nunits_per_minute = 0\n"+
+		"[gmail]\nold_mail = \"sort\"\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = %q\nunits_per_minute = 0\n"+
 			"[paths]\nrules = %q\n", server.URL(), server.URL(), inEnv(t, "correct horse"), rules))
 	_, err = server.Deliver(t.Context(), []byte(letterNamed(0)))
 	require.NoError(t, err)
@@ -114,6 +120,7 @@ func TestRunOnceSaysThatAccessWasTakenAway(t *testing.T) {
 
 // Of several mailboxes all are worked on, or the one that is named; what is wrong with one keeps none from the others.
 func TestRunOnceWorksOnAllMailboxes(t *testing.T) {
+	t.Parallel()
 	server, where := signedIn(t, neighbour)
 	first := runOnce(t, append(where, "--set", "gmail.address="+neighbour)...)
 	require.Equal(t, []view.MailboxRun{{Email: neighbour, State: mailstore.AccountActive, Messages: 1}}, first.Mailboxes)
@@ -124,7 +131,8 @@ func TestRunOnceWorksOnAllMailboxes(t *testing.T) {
 		{Email: neighbour, State: mailstore.AccountActive, Messages: 1}, {Email: sample.Owner, State: mailstore.AccountActive, Messages: 1},
 	}, all.Mailboxes)
 
-	for _, deliver := range []func(context.Context, []byte) (gmailtest.Message, error){server.Deliver, mustAccount(t, server, neighbour).Deliver} {
+	for _, deliver := range []func(context.Context, []byte) (gmailtest.Message, error){server.Deliver,
+		mustAccount(t, server, neighbour).Deliver} {
 		_, err := deliver(t.Context(), []byte(letterNamed(9)))
 		require.NoError(t, err)
 	}
@@ -139,7 +147,8 @@ func TestRunOnceWorksOnAllMailboxes(t *testing.T) {
 	require.Equal(t, 0, r.status, r.stderr)
 	r = postroomd(t, append([]string{"run", "--once"}, where...)...)
 	require.Equal(t, 0, r.status, "a person has paused it")
-	require.Contains(t, r.stdout, sample.Owner+" is paused, and nothing is done there until 'postroomd accounts resume "+sample.Owner+"'.\n")
+	require.Contains(t, r.stdout, sample.Owner+" is paused, and nothing is done there until 'postroomd accounts resume "+
+		sample.Owner+"'.\n")
 	require.Contains(t, r.stdout, neighbour+": 2 messages are stored.\n")
 }
 
@@ -152,6 +161,7 @@ func mustAccount(t *testing.T, server *gmailtest.Server, email string) *gmailtes
 
 // Who starts again what waits for its next attempt does not wait as well.
 func TestAStartTriesTheLabelsAtOnce(t *testing.T) {
+	t.Parallel()
 	m := newTeatime(t, deleteTea, "", letterNamed(1))
 	m.server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Status: http.StatusServiceUnavailable, Times: -1})
 	failedRun(t, m.where...)
@@ -170,7 +180,8 @@ func TestAStartTriesTheLabelsAtOnce(t *testing.T) {
 // In quiet hours nothing has failed: what waits for their end is counted, and the mailbox is in order.
 func TestRunOnceInQuietHours(t *testing.T) {
 	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format("Mon") }
-	quiet := fmt.Sprintf("[safety]\nquiet_zone = \"UTC\"\nquiet_hours = [\"%s,%s,%s 00:00-24:00\"]\n", day(-1), day(0), day(1))
+	quiet := fmt.Sprintf("[safety]\nquiet_zone = \"UTC\"\nquiet_hours = [\"%s,%s,%s 00:00-24:00\"]\n", day(-1),
+		day(0), day(1))
 	m := newTeatime(t, "{action: archive}", quiet, letterNamed(1))
 	s := runOnce(t, m.where...)
 	require.Empty(t, s.Mailboxes[0].Failure)
@@ -203,10 +214,12 @@ func TestAStartLooksForMailAtOnce(t *testing.T) {
 func TestRunOnceEndsThoughTheServerGoesAway(t *testing.T) {
 	t.Parallel()
 	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
-	gone := gmailtest.Fault{Method: gmailtest.HistoryList, Status: http.StatusServiceUnavailable, RetryAfter: time.Hour, Times: -1}
+	gone := gmailtest.Fault{Method: gmailtest.HistoryList, Status: http.StatusServiceUnavailable,
+		RetryAfter: time.Hour, Times: -1}
 	m.server.Fault(gone)
 	box := failedRun(t, m.where...).Mailboxes[0]
 	require.Regexp(t, `^1 job is tried again after .*, of job [0-9a-f-]+ \(history\.sync\.gmail\): .*`, box.Failure)
 	require.Equal(t, 1, m.states()[postroom.ActionCompleted], "what the server answers is done")
-	require.Contains(t, m.postroomd("run", "--once").stdout, sample.Owner+" could not be worked on: 1 job is tried again after ")
+	require.Contains(t, m.postroomd("run", "--once").stdout, sample.Owner+
+		" could not be worked on: 1 job is tried again after ")
 }

@@ -19,15 +19,16 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 )
 
 const (
 	colleague = "colleague@example.com"
 
-	letterWithFile = "From: Ann <ann@example.com>\r\nTo: " + sample.Owner + "\r\nSubject: Tea?\r\nMessage-ID: <tea@example.com>\r\n" +
+	letterWithFile = "From: Ann <ann@example.com>\r\nTo: " + sample.Owner +
+		"\r\nSubject: Tea?\r\nMessage-ID: <tea@example.com>\r\n" +
 		"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nAt five?\r\n--b\r\nContent-Disposition: attachment; filename=plan.txt\r\n" +
 		"Content-Type: text/plain\r\n\r\nbiscuits\r\n--b--\r\n"
 	letterOfList = "From: Ann <ann@example.com>\r\nTo: list@example.com\r\nSubject: Tea?\r\nMessage-ID: <list@example.com>\r\n" +
@@ -55,9 +56,11 @@ func newTeatime(t *testing.T, rule, settings string, letters ...string) *teatime
 		require.NoError(t, err)
 	}
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
-	text := "rules:\n  - {name: Tea, condition: {type: subject_regex, value: ^Tea}, " + strings.TrimPrefix(rule, "{") + "\n"
+	text := "rules:\n  - {name: Tea, condition: {type: subject_regex, value: ^Tea}, " +
+		strings.TrimPrefix(rule, "{") + "\n"
 	require.NoError(t, os.WriteFile(rules, []byte(text), 0o600))
-	where := []string{"--config", configure(t, server, settings), "--data", filepath.Join(t.TempDir(), "data"), "--set", "paths.rules=" + rules}
+	where := []string{"--config", configure(t, server, settings), "--data", filepath.Join(t.TempDir(), "data"), "--set",
+		"paths.rules=" + rules}
 	return &teatime{t, server, where}
 }
 
@@ -66,7 +69,7 @@ func (m *teatime) postroomd(args ...string) result {
 	return postroomd(m.T, append(args, m.where...)...)
 }
 
-func (m *teatime) actions() (actions []view.Action) {
+func (m *teatime) actions() (actions []webapi.Action) {
 	m.Helper()
 	r := m.postroomd("actions", "--json")
 	require.Equal(m, 0, r.status, r.stderr)
@@ -100,7 +103,7 @@ func TestForwardIsShownApprovedAndDeliveredOnce(t *testing.T) {
 	raw := m.postroomd("approvals", "show", id, "--raw")
 	require.Equal(t, 0, raw.status, raw.stderr)
 	require.Equal(t, raw.stdout, m.postroomd("approvals", "show", id, "--raw").stdout)
-	var view view.ShownApproval
+	var view webapi.Approval
 	require.NoError(t, json.Unmarshal([]byte(m.postroomd("approvals", "show", id, "--json").stdout), &view))
 	require.Equal(t, []postroom.Attachment{{Filename: "plan.txt", ContentType: "text/plain", Size: 8}}, view.Message.Files)
 	require.Contains(t, shown.stdout, view.Message.SHA256)
@@ -241,8 +244,7 @@ func TestSendingWithoutAPersonIsBounded(t *testing.T) {
 		sent           int
 		says           string
 	}{
-		"recipients_day = 1": {forwardTea, "recipients_day = 1", []string{letterWithFile, second}, 1, "at most 1 are allowed (outbound.recipients_day)"},
-		"reply_interval":     {answerTea, `reply_interval = "90m"`, []string{letterWithFile, second}, 1, "within the last 1h30m0s (outbound.reply_interval)"},
+		"reply_interval": {answerTea, `reply_interval = "90m"`, []string{letterWithFile, second}, 1, "within the last 1h30m0s (outbound.reply_interval)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := strings.TrimSuffix(c.rule, "}") + ", safe_mode: dangerous_override}"
@@ -269,6 +271,20 @@ func TestSendingWithoutAPersonIsBounded(t *testing.T) {
 			require.Contains(t, r.stderr, "for good")
 		})
 	}
+}
+
+// What is beyond the messages of a day is not lost: it is sent on the next.
+func TestSendingWaitsForTheNextDay(t *testing.T) {
+	rule := strings.TrimSuffix(forwardTea, "}") + ", safe_mode: dangerous_override}"
+	m := newTeatime(t, rule, "[outbound]\nrecipients_day = 1\n", letterWithFile,
+		strings.ReplaceAll(letterWithFile, "tea@", "tea2@"))
+	runOnce(t, m.where...)
+	require.Equal(t, 1, m.sent())
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCompleted: 1, postroom.ActionQueued: 1}, m.states(),
+		"the other has not begun")
+	require.Contains(t, m.postroomd("jobs", "list", "--state", "queued").stdout, "outbound.send")
+	require.Regexp(t, `(?m)^waiting +1 message, for the day's limit of recipients \(outbound.recipients_day\)$`,
+		m.postroomd("status").stdout)
 }
 
 func TestSnoozeLabelIsConfigured(t *testing.T) {

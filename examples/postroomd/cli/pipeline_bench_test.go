@@ -22,6 +22,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
@@ -31,8 +32,8 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// asGmail makes the test binary be a Gmail on the mailbox in the folder that it names, until its standard input ends: so the
-// time that it takes is not that of postroomd.
+// asGmail makes the test binary be a Gmail on the mailbox in the folder that it names, until its standard input ends:
+// so the time that it takes is not that of postroomd.
 const asGmail = "TEST_AS_GMAIL"
 
 func serveGmail(dir string) {
@@ -48,7 +49,8 @@ func serveGmail(dir string) {
 	os.Exit(0)
 }
 
-// startGmail returns the address of a Gmail in a process of its own, and what stops it and returns the time that it took.
+// startGmail returns the address of a Gmail in a process of its own, and what stops it and returns the time that it
+// took.
 func startGmail(b *testing.B, dir string) (url string, stop func() time.Duration) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), os.Args[0])
@@ -77,7 +79,8 @@ func (n copies) Messages() iter.Seq2[mailbox.Message, error] {
 		var letters []mailbox.Message
 		for m, err := range sample.Mailbox().Messages() {
 			undecided := func(l string) bool {
-				return slices.Contains([]string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}, l)
+				return slices.Contains([]string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash},
+					l)
 			}
 			if err != nil || len(m.Raw) > 16<<10 || slices.ContainsFunc(m.Labels, undecided) {
 				continue
@@ -120,8 +123,8 @@ func sizeOf(b *testing.B, file string) int64 {
 	return info.Size()
 }
 
-// BenchmarkPipeline takes in b.N messages that have arrived, and does with each what the rules of the demo decide. The Gmail
-// is another process; its time is reported beside ours.
+// BenchmarkPipeline takes in b.N messages that have arrived, and does with each what the rules of the demo decide.
+// The Gmail is another process; its time is reported beside ours.
 func BenchmarkPipeline(b *testing.B) {
 	collectLess()
 	dir := environment.Folder(b.TempDir())
@@ -129,19 +132,20 @@ func BenchmarkPipeline(b *testing.B) {
 	h := benchHost(b, dir, url, 0)
 	file, err := rulesfile.ParseFile("../config/rules.yaml", rulesfile.WithKinds(environment.Kinds))
 	require.NoError(b, err)
-	p := &app.Pipeline{App: h, Rules: file}
-	p.AccountID, err = onlyAccount(b.Context(), p.App)
-	require.NoError(b, err)
-	require.NoError(b, p.Sort(b.Context(), p.Process, p.Process))
+	run := app.NewOneRun(h, file, printer.NewProgress(io.Discard))
+	require.NoError(b, run.Run(b.Context()))
+	require.Empty(b, run.Faults)
 	deliver(b, dir, b.N)
 	size, before := sizeOf(b, h.Env.Database()), used(b)
 
 	b.ResetTimer()
-	require.NoError(b, p.Process(b.Context(), gmail.NewHistorySyncJob(p.AccountID, 0)))
+	_, err = h.Queue.Enqueue(b.Context(), gmail.NewHistorySyncJob(run.Mailboxes[0], 0))
+	require.NoError(b, err)
+	require.NoError(b, h.RunJobs(b.Context()))
 	b.StopTimer()
 
 	after := used(b)
-	s, err := view.NewSummary(b.Context(), &app.OneRun{App: h, Began: time.Now(), Mailboxes: []*app.Pipeline{p}}, nil)
+	s, err := view.NewSummary(b.Context(), run, nil)
 	require.NoError(b, err)
 	require.Equal(b, b.N, s.Messages)
 	require.Zero(b, s.Failed+s.Jobs[queue.StateFailed])
@@ -160,7 +164,8 @@ func benchHost(b *testing.B, dir environment.Folder, url string, perMinute int) 
 	b.Helper()
 	cfg := config.Default()
 	cfg.App.Workers = 64
-	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: url, SpamAndTrash: true, UnitsPerMinute: perMinute}
+	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: url, SpamAndTrash: true,
+		UnitsPerMinute: perMinute}
 	s := &environment.Environment{Folder: dir, Config: cfg}
 	require.NoError(b, s.Prepare())
 	h, err := app.New(b.Context(), app.Config{Environment: s})

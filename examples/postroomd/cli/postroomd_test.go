@@ -20,8 +20,8 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/undo"
 )
 
 // result is what a command printed and how it ended.
@@ -50,6 +50,14 @@ func (s *spoken) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.said.Write(p)
+}
+
+// secret puts a value where a setting may refer to it.
+func secret(t *testing.T, value string) (reference string) {
+	t.Helper()
+	name := fmt.Sprintf("SECRET_%x", value)
+	t.Setenv(name, value)
+	return "env:" + name
 }
 
 func demoJSON(t *testing.T, args ...string) view.Summary {
@@ -131,17 +139,18 @@ func TestTakeBackMany(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
 	completed := func() int {
-		return strings.Count(postroomd(t, "actions", "--data", dir, "--type", "archive", "--limit", "100").stdout, "completed")
+		return strings.Count(postroomd(t, "actions", "--data", dir, "--type", "archive", "--limit", "100").stdout,
+			"completed")
 	}
 	n := completed()
 	require.Positive(t, n)
 	r := postroomd(t, "undo", "--type", "archive", "--dry-run", "--data", dir)
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, fmt.Sprintf("%d actions would be taken back, 0 not", n))
-	r = postroomd(t, "undo", "--type", "archive", "--data", dir)
+	r = postroomd(t, "undo", "--type", "archive", "--yes", "--data", dir)
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, fmt.Sprintf("%d actions taken back, 0 not", n))
-	r = postroomd(t, "undo", "--type", "archive", "--data", dir)
+	r = postroomd(t, "undo", "--type", "archive", "--yes", "--data", dir)
 	require.Contains(t, r.stdout, "0 actions taken back, 0 not", "they are taken back already")
 
 	undone := firstID(t, postroomd(t, "actions", "--data", dir, "--type", "undo_archive").stdout, "completed")
@@ -151,17 +160,18 @@ func TestTakeBackMany(t *testing.T) {
 	r = postroomd(t, "undo", undone, "--data", dir)
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "taken off: INBOX")
-	r = postroomd(t, "undo", "--type", "archive", "--data", dir)
+	r = postroomd(t, "undo", "--type", "archive", "--yes", "--data", dir)
 	require.Contains(t, r.stdout, "1 action taken back, 0 not", "its undo has been taken back")
 }
 
-// failedJob makes a job that fails whenever it is tried: its payload cannot be read.
+// failedJob makes a job that fails whenever it is tried: there is no such action.
 func failedJob(t *testing.T, dir string) (id, reason string) {
 	t.Helper()
 	demoJSON(t, "--data", dir)
 	h, err := app.Open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
-	receipt, err := h.Queue.Enqueue(t.Context(), queue.Type[string](gmail.JobIngest).New("no object", nil))
+	receipt, err := h.Queue.Enqueue(t.Context(),
+		undo.JobAction.New(undo.ActionPayload{AccountID: "nobody", OriginalActionID: "none"}, nil))
 	require.NoError(t, err)
 	require.NoError(t, h.Close())
 	demoJSON(t, "--data", dir)
@@ -178,16 +188,16 @@ func TestFailedJobsCanBeRetried(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	id, reason := failedJob(t, dir)
 	r := postroomd(t, "jobs", "retry", id, "--data", dir)
-	require.Equal(t, exitFailed, r.status, "it still cannot be read")
+	require.Equal(t, exitFailed, r.status, "there is still no such action")
 	require.Contains(t, r.stderr, reason)
 
 	r = postroomd(t, "jobs", "show", id, "--data", dir)
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stdout, "ingest.gmail")
+	require.Contains(t, r.stdout, "undo.action")
 
 	r = postroomd(t, "jobs", "explain", id, "--data", dir)
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stdout, "ingest.gmail "+id+" is failed\n- ")
+	require.Contains(t, r.stdout, "undo.action "+id+" is failed\n- ")
 	r = postroomd(t, "jobs", "explain", id, "--json", "--data", dir)
 	var reasons []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &reasons), r.stdout)
@@ -220,9 +230,11 @@ func TestBadInputIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		return path
 	}
 	notMbox := write("letter.pdf", "%PDF-1.4 hello")
-	badRegex := write("regex.yaml", "rules:\n  - name: a\n    condition: {type: subject_regex, value: '('}\n    action: archive\n")
+	badRegex := write("regex.yaml",
+		"rules:\n  - name: a\n    condition: {type: subject_regex, value: '('}\n    action: archive\n")
 	unknownKey := write("key.yaml", "rulez: []\n")
-	noLabel := write("label.yaml", "rules:\n  - name: a\n    condition: {type: subject_contains, value: x}\n    action: apply_label\n")
+	noLabel := write("label.yaml",
+		"rules:\n  - name: a\n    condition: {type: subject_contains, value: x}\n    action: apply_label\n")
 	labelled := "rules:\n  - name: a\n    condition: {type: subject_contains, value: x}\n    action: apply_label\n    parameters: {label: %q}\n"
 	sentLabel := write("sent.yaml", fmt.Sprintf(labelled, "SENT"))
 	blankLabel := write("blank.yaml", fmt.Sprintf(labelled, "  "))
@@ -280,7 +292,8 @@ func TestAFolderHoldsOneMailbox(t *testing.T) {
 	tmp := t.TempDir()
 	dir := filepath.Join(tmp, "data")
 	mbox := filepath.Join(tmp, "my.mbox")
-	require.NoError(t, os.WriteFile(mbox, []byte("From a@example.com Thu Jan  1 00:00:00 2026\nSubject: one\nFrom: a@example.com\n\nhello\n"), 0o600))
+	require.NoError(t, os.WriteFile(mbox,
+		[]byte("From a@example.com Thu Jan  1 00:00:00 2026\nSubject: one\nFrom: a@example.com\n\nhello\n"), 0o600))
 	require.Equal(t, 1, demoJSON(t, "--data", dir, "--mbox", mbox).Messages)
 	require.Equal(t, 1, demoJSON(t, "--data", dir).Messages, "the folder remembers its mailbox")
 
@@ -290,7 +303,9 @@ func TestAFolderHoldsOneMailbox(t *testing.T) {
 
 	grown, err := os.OpenFile(mbox, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
-	_, err = grown.WriteString("\nFrom b@example.com Thu Jan  1 00:00:01 2026\nSubject: two\nFrom: b@example.com\n\nhello again\n")
+	_,
+		err = grown.WriteString(
+		"\nFrom b@example.com Thu Jan  1 00:00:01 2026\nSubject: two\nFrom: b@example.com\n\nhello again\n")
 	require.NoError(t, err)
 	require.NoError(t, grown.Close())
 	s := demoJSON(t, "--data", dir)
@@ -302,7 +317,7 @@ func TestRulesCheck(t *testing.T) {
 	r := postroomd(t, "rules", "check", "../config/rules.yaml")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "no faults")
-	require.Empty(t, r.stderr, "the sample rules give no warnings")
+	require.NotContains(t, r.stderr, "warning:", "the sample rules give none")
 }
 
 func TestOneWorksAtATime(t *testing.T) {
@@ -338,8 +353,9 @@ func TestApprovalThatWasInterruptedGoesOn(t *testing.T) {
 func TestFailedActionsAreTold(t *testing.T) {
 	tmp := t.TempDir()
 	dir, rules := filepath.Join(tmp, "data"), filepath.Join(tmp, "rules.yaml")
-	require.NoError(t, os.WriteFile(rules, []byte("rules:\n  - name: all\n    condition: {type: subject_regex, value: .}\n"+
-		"    action: apply_label\n    parameters: {label: Label_999}\n"), 0o600))
+	require.NoError(t, os.WriteFile(rules,
+		[]byte("rules:\n  - name: all\n    condition: {type: subject_regex, value: .}\n"+
+			"    action: apply_label\n    parameters: {label: Label_999}\n"), 0o600))
 	s := demoJSON(t, "--data", dir, "--rules", rules)
 	require.Positive(t, s.Failed)
 	require.Equal(t, s.Failed, s.Actions["apply_label"])
@@ -352,7 +368,9 @@ func TestFailedActionsAreTold(t *testing.T) {
 // The store knows who has written before.
 func TestRulesMayAskForTheSender(t *testing.T) {
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
-	require.NoError(t, os.WriteFile(rules, []byte("rules:\n  - name: new\n    condition: {op: not, children: [{type: sender_seen}]}\n    action: star\n"), 0o600))
+	require.NoError(t, os.WriteFile(rules,
+		[]byte("rules:\n  - name: new\n    condition: {op: not, children: [{type: sender_seen}]}\n    action: star\n"),
+		0o600))
 	dir := filepath.Join(t.TempDir(), "data")
 	s := demoJSON(t, "--data", dir, "--rules", rules)
 	require.Positive(t, s.Rules["new"], "a rule that cannot be asked is disabled")
@@ -365,7 +383,7 @@ func TestRulesMayAskForTheSender(t *testing.T) {
 	r = postroomd(t, "explain", listed.Messages[0].ID, "--data", dir, "--json")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.NotContains(t, r.stdout, "needs a record of senders")
-	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "new", "--dry-run", "--json")
+	r = postroomd(t, "rules", "apply", "--yes", "--data", dir, "--rule", "new", "--dry-run", "--json")
 	require.Equal(t, 0, r.status, r.stderr)
 	var applied struct{ Matched int }
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &applied), r.stdout)
@@ -375,11 +393,13 @@ func TestRulesMayAskForTheSender(t *testing.T) {
 
 // A download that broke off is a fault that scripts see, and the whole messages before it are kept.
 func TestMailboxThatIsCutShortIsTold(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	for i := range 2000 {
-		_, err := fmt.Fprintf(w, "From a@example.com Thu Jan  1 00:00:00 2026\nSubject: %d\nFrom: a@example.com\n\n%x\n\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
+		_, err := fmt.Fprintf(w, "From a@example.com Thu Jan  1 00:00:00 2026\nSubject: %d\nFrom: a@example.com\n\n%x\n\n",
+			i, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
@@ -393,7 +413,8 @@ func TestMailboxThatIsCutShortIsTold(t *testing.T) {
 	require.Contains(t, cut.Broken[0].Reason, "cut short")
 	require.Greater(t, cut.Messages, 500)
 
-	padded := demoJSON(t, "--data", filepath.Join(tmp, "padded"), "--mbox", write("padded.gz", append(packed.Bytes(), make([]byte, 512)...)))
+	padded := demoJSON(t, "--data", filepath.Join(tmp, "padded"), "--mbox",
+		write("padded.gz", append(packed.Bytes(), make([]byte, 512)...)))
 	require.Empty(t, padded.Broken)
 	require.Equal(t, 2000, padded.Messages)
 }

@@ -33,14 +33,17 @@ func TestNewMailIsHeardOfByPulling(t *testing.T) {
 		return nil
 	}})
 
-	where := []string{"--config", configure(t, server, "[schedules]\nhistory_sync = \"0s\"\n"), "--data", filepath.Join(t.TempDir(), "data")}
-	where = append(where, "--set", "gmail.topic="+topic, "--set", "gmail.use_pubsub=true", "--set", "gmail.subscription=gmail-sub")
+	where := []string{"--config", configure(t, server, "[schedules]\nhistory_sync = \"0s\"\n"), "--data",
+		filepath.Join(t.TempDir(), "data")}
+	where = append(where, "--set", "gmail.topic="+topic, "--set", "gmail.use_pubsub=true", "--set",
+		"gmail.subscription=gmail-sub")
 	d := start(t, where...)
 	d.ready()
 	d.eventually("all is sorted, and watched", func() bool {
 		return idle(t, server, where...) && server.Counts()[gmailtest.Watch] > 0
 	})
-	_, err = server.Deliver(t.Context(), []byte("From: a@example.com\r\nSubject: late\r\nMessage-ID: <late@example.com>\r\n\r\nhello"))
+	_, err = server.Deliver(t.Context(),
+		[]byte("From: a@example.com\r\nSubject: late\r\nMessage-ID: <late@example.com>\r\n\r\nhello"))
 	require.NoError(t, err)
 	d.eventually("new mail is taken in", func() bool { return idle(t, server, where...) })
 	d.stop()
@@ -57,7 +60,8 @@ func TestNotificationsAreConfiguredInFull(t *testing.T) {
 		"and gmail.topic is not; name the topic":          {"--set", "gmail.push_audience=me", "--set", "gmail.push_account=a@example.com"},
 		"write the id of a subscription, without slashes": {"--set", "gmail.subscription=projects/p/subscriptions/s"},
 	} {
-		r := postroomd(t, append([]string{"run", "--once", "--config", file, "--data", filepath.Join(t.TempDir(), "data")}, set...)...)
+		r := postroomd(t, append([]string{"run", "--once", "--config", file, "--data", filepath.Join(t.TempDir(), "data")},
+			set...)...)
 		require.NotEqual(t, 0, r.status)
 		require.Contains(t, r.stderr, want)
 	}

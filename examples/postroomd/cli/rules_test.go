@@ -73,7 +73,8 @@ func TestRulesAreTested(t *testing.T) {
 	require.Contains(t, r.stderr, "rules.tests.yaml")
 
 	beside := filepath.Join(filepath.Dir(path), "rules.tests.yaml")
-	require.NoError(t, os.WriteFile(beside, []byte("tests: [{name: unstarred, message: {subject: x}, actions: [archive]}]"), 0o600))
+	require.NoError(t, os.WriteFile(beside,
+		[]byte("tests: [{name: unstarred, message: {subject: x}, actions: [archive]}]"), 0o600))
 	r = postroomd(t, "rules", "test", path)
 	require.Equal(t, exitFailed, r.status)
 	require.Contains(t, r.stdout, "FAIL  unstarred")
@@ -104,7 +105,8 @@ func TestRulesAreTriedOnMailThatIsThere(t *testing.T) {
 	require.Contains(t, r.stdout, "  (move Newsletters)\n")
 	require.Contains(t, r.stdout, "nothing was changed")
 
-	other := writeFile(t, "other.yaml", "labels: [Mine]\nrules:\n- name: Newsletters\n  condition: {type: header_present, header: List-Unsubscribe}\n  action: move\n  parameters: {label: Mine}\n")
+	other := writeFile(t, "other.yaml",
+		"labels: [Mine]\nrules:\n- name: Newsletters\n  condition: {type: header_present, header: List-Unsubscribe}\n  action: move\n  parameters: {label: Mine}\n")
 	page := filepath.Join(t.TempDir(), "report.html")
 	r = postroomd(t, "rules", "backtest", other, "--data", dir, "--json", "--samples", "2", "--html", page)
 	require.Equal(t, 0, r.status, r.stderr)
@@ -126,8 +128,10 @@ func TestRulesAreTriedOnMailThatIsThere(t *testing.T) {
 }
 
 func TestRulesAreTriedOnMailFromElsewhere(t *testing.T) {
-	path := writeFile(t, "rules.yaml", "labels: [Mine]\nrules:\n- name: one\n  condition: {op: and, children: [{type: label_present, value: Mine}, {type: category, value: social}]}\n  action: star\n")
-	mbox := writeFile(t, "mail.mbox", "From x Sat Jan 31 08:00:00 2026\nX-Gmail-Labels: Inbox,Mine,Category Social\nSubject: hello\n\nx\n\nFrom x Sun Feb  1 08:00:00 2026\nX-Gmail-Labels: Mine\nSubject: other\n\nx\n")
+	path := writeFile(t, "rules.yaml",
+		"labels: [Mine]\nrules:\n- name: one\n  condition: {op: and, children: [{type: label_present, value: Mine}, {type: category, value: social}]}\n  action: star\n")
+	mbox := writeFile(t, "mail.mbox",
+		"From x Sat Jan 31 08:00:00 2026\nX-Gmail-Labels: Inbox,Mine,Category Social\nSubject: hello\n\nx\n\nFrom x Sun Feb  1 08:00:00 2026\nX-Gmail-Labels: Mine\nSubject: other\n\nx\n")
 	r := postroomd(t, "rules", "backtest", path, "--mbox", mbox)
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "2 messages of 2026-01-31 to 2026-02-01, 1 matched (50.0 %)")
@@ -166,13 +170,14 @@ func TestRulesAreDoneToMailThatIsThereAndTakenBack(t *testing.T) {
 	none := writeFile(t, "none.yaml", "rules: []")
 	demoJSON(t, "--data", dir, "--rules", none)
 	before := imagesOf(t, dir)
-	some := writeFile(t, "some.yaml", "labels: [Later]\nrules:\n- name: news\n  condition: {type: header_present, header: List-Unsubscribe}\n  action: move\n  parameters: {label: Later}\n- name: gone\n  condition: {type: subject_contains, value: order}\n  action: delete\n")
+	some := writeFile(t, "some.yaml",
+		"labels: [Later]\nrules:\n- name: news\n  condition: {type: header_present, header: List-Unsubscribe}\n  action: move\n  parameters: {label: Later}\n- name: gone\n  condition: {type: subject_contains, value: order}\n  action: delete\n")
 	demoJSON(t, "--data", dir, "--rules", some)
 	require.Equal(t, before, imagesOf(t, dir), "rules decide about mail that arrives")
 
 	apply := func(args ...string) (v view.Applied) {
 		t.Helper()
-		r := postroomd(t, append([]string{"rules", "apply", "--json", "--data", dir}, args...)...)
+		r := postroomd(t, append([]string{"rules", "apply", "--yes", "--json", "--data", dir}, args...)...)
 		require.Equal(t, 0, r.status, r.stderr)
 		require.NoError(t, json.Unmarshal([]byte(r.stdout), &v), r.stdout)
 		return v
@@ -202,16 +207,20 @@ func TestRulesAreDoneToMailThatIsThereAndTakenBack(t *testing.T) {
 
 	r := postroomd(t, "undo", "--data", dir, "--batch", "second", "--dry-run")
 	require.Equal(t, exitUsage, r.status)
-	require.Equal(t, "postroomd: --batch second: no 'postroomd rules apply' has done anything by this name; the latest are first\n", r.stderr)
-	r = postroomd(t, "undo", "--data", dir, "--batch", "first")
+	require.Equal(t,
+		"postroomd: --batch second: no 'postroomd rules apply' has done anything by this name; the latest are first\n",
+		r.stderr)
+	r = postroomd(t, "undo", "--data", dir, "--batch", "first", "--yes")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, fmt.Sprintf("%d actions taken back, 0 not", moved))
 	require.Equal(t, before, imagesOf(t, dir), "all is as it was")
 
-	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "none")
+	r = postroomd(t, "rules", "apply", "--yes", "--data", dir, "--rule", "none")
 	require.Equal(t, exitUsage, r.status, r.stderr)
 	require.Equal(t, "postroomd: --rule none: no rule has this name; did you mean gone?\n", r.stderr)
-	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "news")
+	r = postroomd(t, "rules", "apply", "--yes", "--data", dir, "--rule", "news")
+	require.Contains(t, r.stdout, fmt.Sprintf("left alone  %d actions", moved), "what was undone is not done again")
+	r = postroomd(t, "rules", "apply", "--yes", "--data", dir, "--rule", "news", "--again")
 	require.Contains(t, r.stdout, "takes it back")
 }
 
@@ -256,7 +265,8 @@ func TestRulesCheckFindsWhatCannotBeDone(t *testing.T) {
 		"{action: snooze, parameters: {amount: 366, units: days}}":                            "366 days is not a time within 1 minute and 365 days",
 		"{action: snooze, parameters: {until: 2020-01-01T00:00:00Z, amount: 3, units: days}}": `either "until" or "amount" with "units"`,
 	} {
-		path := writeFile(t, "rules.yaml", "rules:\n  - name: one\n    condition: {type: starred}\n    actions:\n      - "+written+"\n")
+		path := writeFile(t, "rules.yaml", "rules:\n  - name: one\n    condition: {type: starred}\n    actions:\n      - "+
+			written+"\n")
 		r := postroomd(t, "rules", "check", path)
 		require.Equal(t, exitUsage, r.status, written)
 		require.Contains(t, r.stderr, path+":5:", written)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"github.com/postroom-go/postroom"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -10,10 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/stretchr/testify/require"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 )
 
 // A caller calls the API with its token.
@@ -36,8 +38,7 @@ func newCallerOn(t *testing.T, database string, set ...string) (*caller, *app.Ap
 	m.where = append(m.where, set...)
 	h := m.open()
 	h.Log = slog.New(slog.DiscardHandler)
-	require.NoError(t, h.Connect(t.Context()))
-	pages, onClose, err := httpapi.NewHandler(h, new(app.Readiness))
+	pages, onClose, err := httpapi.NewHandler(h, nil)
 	require.NoError(t, err)
 	t.Cleanup(onClose)
 	return &caller{t, pages}, h
@@ -64,21 +65,24 @@ const starTea = `{"name": "Star", "condition": {"type": "subject_contains", "val
 
 func TestProgramsChangeTheStoredRules(t *testing.T) {
 	c, h := newCaller(t, "--set", "paths.rules=")
-	first := read[[]view.StoredRule](t, c.call("GET", "rules", "", 200))
+	first := read[[]webapi.Rule](t, c.call("GET", "rules", "", 200))
 	require.Len(t, first, 1)
-	made := read[view.StoredRule](t, c.call("POST", "rules", starTea, 200))
+	made := read[webapi.Rule](t, c.call("POST", "rules", starTea, 200))
 	require.Equal(t, 100, made.Priority)
 	require.True(t, made.Enabled)
-	require.Equal(t, made, read[view.StoredRule](t, c.call("GET", "rules/"+made.ID, "", 200)))
+	require.Equal(t, made, read[webapi.Rule](t, c.call("GET", "rules/"+made.ID, "", 200)))
 
-	patched := read[view.StoredRule](t, c.call("PATCH", "rules/"+made.ID, `{"priority": 7, "enabled": false, "revision": `+revisionText(made.Revision)+`}`, 200))
+	patched := read[webapi.Rule](t,
+		c.call("PATCH", "rules/"+made.ID, `{"priority": 7, "enabled": false, "revision": `+revisionText(made.Revision)+`}`,
+			200))
 	require.Equal(t, 7, patched.Priority)
 	require.False(t, patched.Enabled)
-	require.Contains(t, c.call("PATCH", "rules/"+made.ID, `{"priority": 8, "revision": `+revisionText(made.Revision)+`}`, 409), "read it again")
-	swapped := read[view.StoredRule](t, c.call("POST", "rules/"+made.ID+"/swap", `{"with": "`+first[0].ID+`"}`, 200))
+	require.Contains(t, c.call("PATCH", "rules/"+made.ID, `{"priority": 8, "revision": `+revisionText(made.Revision)+`}`,
+		409), "read it again")
+	swapped := read[webapi.Rule](t, c.call("POST", "rules/"+made.ID+"/swap", `{"with": "`+first[0].ID+`"}`, 200))
 	require.Equal(t, first[0].Priority, swapped.Priority)
-	require.Equal(t, 7, read[view.StoredRule](t, c.call("GET", "rules/"+first[0].ID, "", 200)).Priority)
-	require.Empty(t, read[[]view.StoredRule](t, c.call("GET", "rules?account_id=none", "", 200)))
+	require.Equal(t, 7, read[webapi.Rule](t, c.call("GET", "rules/"+first[0].ID, "", 200)).Priority)
+	require.Empty(t, read[[]webapi.Rule](t, c.call("GET", "rules?account_id=none", "", 200)))
 
 	for _, bad := range []struct {
 		method, path, body string
@@ -104,7 +108,7 @@ func TestProgramsChangeTheStoredRules(t *testing.T) {
 	require.Equal(t, "api", versions[0].By)
 	require.EqualValues(t, "api", versions[0].Origin)
 	c.call("DELETE", "rules/"+made.ID, "", 200)
-	require.Len(t, read[[]view.StoredRule](t, c.call("GET", "rules", "", 200)), 1)
+	require.Len(t, read[[]webapi.Rule](t, c.call("GET", "rules", "", 200)), 1)
 }
 
 // Where rules come from a file, the next reading would take back what a program has changed: nothing is.
@@ -112,8 +116,9 @@ func TestRulesOfAFileAreNotChangedByPrograms(t *testing.T) {
 	c, h := newCaller(t)
 	before, err := os.ReadFile(string(h.Env.Config.Paths.Rules))
 	require.NoError(t, err)
-	rule := read[[]view.StoredRule](t, c.call("GET", "rules", "", 200))[0]
-	for method, path := range map[string]string{"POST": "rules", "PATCH": "rules/" + rule.ID, "DELETE": "rules/" + rule.ID} {
+	rule := read[[]webapi.Rule](t, c.call("GET", "rules", "", 200))[0]
+	for method, path := range map[string]string{"POST": "rules", "PATCH": "rules/" + rule.ID,
+		"DELETE": "rules/" + rule.ID} {
 		body := "{}"
 		if method == "POST" {
 			body = starTea
@@ -121,7 +126,7 @@ func TestRulesOfAFileAreNotChangedByPrograms(t *testing.T) {
 		require.Contains(t, c.call(method, path, body, 409), "are changed there")
 	}
 	require.Contains(t, c.call("POST", "rules/"+rule.ID+"/swap", `{"with": "x"}`, 409), "are changed there")
-	require.Equal(t, rule, read[view.StoredRule](t, c.call("GET", "rules/"+rule.ID, "", 200)))
+	require.Equal(t, rule, read[webapi.Rule](t, c.call("GET", "rules/"+rule.ID, "", 200)))
 	after, err := os.ReadFile(string(h.Env.Config.Paths.Rules))
 	require.NoError(t, err)
 	require.Equal(t, before, after)
@@ -132,20 +137,25 @@ func TestProgramsChangeWhatTheModelIsTold(t *testing.T) {
 	require.JSONEq(t, "[]", c.call("GET", "instructions", "", 200))
 	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
-	a := read[view.Instruction](t, c.call("POST", "instructions", `{"text": "Never delete anything.", "forbids": ["delete"], "scope": "mailbox", "scope_ref": "`+account+`"}`, 200))
+	a := read[view.Instruction](t,
+		c.call("POST", "instructions",
+			`{"text": "Never delete anything.", "forbids": ["delete"], "scope": "mailbox", "scope_ref": "`+account+`"}`, 200))
 	b := read[view.Instruction](t, c.call("POST", "instructions", `{"text": "Be brief.", "priority": 5}`, 200))
 	require.Equal(t, 100, a.Priority)
 	require.Contains(t, a.Binding, "no delete for mail to ")
 	require.Empty(t, b.Binding)
 	require.Equal(t, []view.Instruction{b, a}, read[[]view.Instruction](t, c.call("GET", "instructions", "", 200)))
-	changed := read[view.Instruction](t, c.call("PATCH", "instructions/"+a.ID, `{"text": "Never.", "forbids": ["trash", "archive"], "revision": 1}`, 200))
+	changed := read[view.Instruction](t,
+		c.call("PATCH", "instructions/"+a.ID, `{"text": "Never.", "forbids": ["trash", "archive"], "revision": 1}`, 200))
 	require.EqualValues(t, 2, changed.Revision)
 	require.Equal(t, []postroom.ActionType{postroom.Archive, postroom.Trash}, changed.Forbids)
 	require.Contains(t, c.call("PATCH", "instructions/"+a.ID, `{"text": "Late.", "revision": 1}`, 409), "read it again")
-	require.Equal(t, 5, read[view.Instruction](t, c.call("POST", "instructions/"+a.ID+"/swap", `{"with": "`+b.ID+`"}`, 200)).Priority)
+	require.Equal(t, 5, read[view.Instruction](t, c.call("POST", "instructions/"+a.ID+"/swap", `{"with": "`+b.ID+`"}`,
+		200)).Priority)
 	require.Contains(t, c.call("POST", "instructions", `{"text": " "}`, 422), "Text is blank")
 	require.Contains(t, c.call("POST", "instructions", `{"forbids": ["burn"]}`, 422), "burn")
-	require.Contains(t, c.call("POST", "instructions", `{"text": "x", "scope": "mailbox", "scope_ref": "none"}`, 422), "there is no account")
+	require.Contains(t, c.call("POST", "instructions", `{"text": "x", "scope": "mailbox", "scope_ref": "none"}`, 422),
+		"there is no account")
 	require.Contains(t, c.call("PATCH", "instructions/"+a.ID, `{"scope_ref": "none"}`, 422), "there is no account")
 	require.Equal(t, account, read[view.Instruction](t, c.call("GET", "instructions/"+a.ID, "", 200)).ScopeRef)
 	require.Contains(t, c.call("POST", "instructions/"+a.ID+"/swap", `{"with": "`+a.ID+`"}`, 422), "swapped with itself")
@@ -153,14 +163,17 @@ func TestProgramsChangeWhatTheModelIsTold(t *testing.T) {
 	c.call("DELETE", "instructions/"+a.ID, "", 200)
 	c.call("DELETE", "instructions/"+a.ID, "", 404)
 
-	club := read[view.Instruction](t, c.call("POST", "instructions", `{"name": "club", "text": "Star what asks me to come.", "scope": "domain", "scope_ref": "Club.example"}`, 200))
+	club := read[view.Instruction](t,
+		c.call("POST", "instructions",
+			`{"name": "club", "text": "Star what asks me to come.", "scope": "domain", "scope_ref": "Club.example"}`, 200))
 	require.Equal(t, "club.example", club.ScopeRef)
 	require.Equal(t, "mail of club.example", club.For)
 	c.call("PATCH", "instructions/"+club.ID, `{"enabled": false, "revision": 1}`, 200)
 	require.Contains(t, c.call("PATCH", "instructions/"+club.ID, `{"enabled": true, "revision": 1}`, 409), "read it again")
 	require.False(t, read[view.Instruction](t, c.call("GET", "instructions/"+club.ID, "", 200)).Enabled)
 
-	require.Contains(t, c.call("POST", "directions", `{"text": "x"}`, 410), "directions are instructions now: call /api/v1/instructions")
+	require.Contains(t, c.call("POST", "directions", `{"text": "x"}`, 410),
+		"directions are instructions now: call /api/v1/instructions")
 	require.Contains(t, c.call("GET", "llm-rules/"+club.ID, "", 410), "llm-rules are instructions now")
 }
 

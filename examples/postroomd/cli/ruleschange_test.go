@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/rulesfile"
@@ -25,15 +27,16 @@ import (
 // A rulesDesk is a mailbox that has been sorted once, with its rules in a file.
 type rulesDesk struct {
 	*testing.T
-	path  string // of the rules
-	where []string
+	server *gmailtest.Server
+	path   string // of the rules
+	where  []string
 }
 
 func newRulesDesk(t *testing.T) *rulesDesk {
 	t.Helper()
 	gmail := inbox(t, "a letter")
 	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, proposes)
-	d := &rulesDesk{T: t, path: filepath.Join(t.TempDir(), "mine.yaml")}
+	d := &rulesDesk{T: t, server: gmail, path: filepath.Join(t.TempDir(), "mine.yaml")}
 	d.write("# Mine.\n" + modelRules)
 	d.where = append(withModel(t, gmail, model.URL, ""), "--set", "paths.rules="+d.path)
 	runOnce(t, d.where...)
@@ -70,7 +73,8 @@ func (d *rulesDesk) proposed() view.ChatReply {
 
 func (d *rulesDesk) open() *app.App { return (&teatime{T: d.T, where: d.where}).open() }
 
-// Of two who accept at once what was proposed for the same rules, the second would take back what the first has changed.
+// Of two who accept at once what was proposed for the same rules, the second would take back what the first has
+// changed.
 func TestTwoProposalsForTheSameRules(t *testing.T) {
 	d := newRulesDesk(t)
 	one, other := d.proposed(), d.proposed()
@@ -91,8 +95,8 @@ func TestTwoProposalsForTheSameRules(t *testing.T) {
 	require.Equal(t, "# By hand.\n"+modelRules, d.read())
 }
 
-// A process that is killed between the file and the end of its transaction has changed the file. The next start takes it, and accepting
-// it again ends what was begun.
+// A process that is killed between the file and the end of its transaction has changed the file. The next start takes
+// it, and accepting it again ends what was begun.
 func TestAcceptingGoesOnAfterAKill(t *testing.T) {
 	d := newRulesDesk(t)
 	said := d.proposed()
@@ -111,14 +115,18 @@ func TestRulesThatCannotBeStoredChangeNoFile(t *testing.T) {
 	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	before, failure := d.read(), errors.New("the disk is full")
-	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(context.Context, queue.Tx, string) (*rulesfile.File, error) { return nil, failure })
+	_, err = h.RuleEditor.Change(t.Context(), account, "a test",
+		func(context.Context, queue.Tx, string) (*rulesfile.File, error) {
+			return nil, failure
+		})
 	require.ErrorIs(t, err, failure)
 	require.Equal(t, before, d.read())
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = h.RuleEditor.Change(ctx, account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rulesfile.File, error) {
+	_, err = h.RuleEditor.Change(ctx, account, "a test", func(_ context.Context, _ queue.Tx, text string) (
+		*rulesfile.File, error) {
 		cancel()
-		return h.RuleEditor.Parse(text + "  - {name: More, condition: {type: starred}, action: archive}\n")
+		return h.RuleEditor.Parse(d.path, text+"  - {name: More, condition: {type: starred}, action: archive}\n")
 	})
 	list, listErr := h.Rules.List(t.Context())
 	require.NoError(t, listErr)
@@ -131,25 +139,23 @@ func TestRulesThatCannotBeStoredChangeNoFile(t *testing.T) {
 func TestTheDaemonTakesBackNothingThatWasAccepted(t *testing.T) {
 	d := newRulesDesk(t)
 	h := d.open()
-	account, err := onlyAccount(t.Context(), h)
-	require.NoError(t, err)
-	file, err := h.Env.ReadRules()
-	require.NoError(t, err)
 	said := d.proposed()
-	accepted := false
-	p := &app.Pipeline{App: h, Rules: file, AccountID: account}
-	require.NoError(t, p.TakeRules(t.Context(), func(context.Context, queue.NewJob) error {
-		if !accepted {
-			r := d.rules("chat", "accept", said.Session, "2")
-			require.Equal(t, 0, r.status, r.stderr)
-		}
-		accepted = true
-		return nil
-	}))
+	down := gmailtest.NewGate()
+	defer down.Open()
+	d.server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Times: 1, Gate: down})
+	daemon := start(t, d.where...)
+	<-down.Arrived()
+	r := d.rules("chat", "accept", said.Session, "2")
+	require.Equal(t, 0, r.status, r.stderr)
+	down.Open()
+	daemon.ready()
 	list, err := h.Rules.List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "Letters", list[len(list)-1].Name)
-	require.Contains(t, p.Rules.Labels, "Letters")
+	labels, err := h.Mail.Labels(t.Context(), list[len(list)-1].AccountID)
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(labels, func(l postroom.Label) bool { return l.Name == "Letters" }))
+	daemon.stop()
 }
 
 func TestAChatIsAboutOneMailbox(t *testing.T) {
@@ -163,7 +169,8 @@ func TestAChatIsAboutOneMailbox(t *testing.T) {
 		require.Equal(t, exitUsage, r.status, r.stderr)
 	}
 	d.write("rules: [")
-	require.Equal(t, 0, d.rules("chat", "show", said.Session).status, "what was said can be read whatever became of the rules")
+	require.Equal(t, 0, d.rules("chat", "show", said.Session).status,
+		"what was said can be read whatever became of the rules")
 }
 
 // One file is the rules of several mailboxes: going back is for all of them, and labels are named by their names there.
@@ -172,7 +179,7 @@ func TestGoingBackIsForAllMailboxes(t *testing.T) {
 	h := d.open()
 	var second string
 	require.NoError(t, h.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
-		if second, err = h.Mail.EnsureAccount(ctx, tx, "second@example.org"); err != nil {
+		if second, err = h.Mail.EnsureAccount(ctx, tx, "second@example.org", time.Time{}); err != nil {
 			return err
 		}
 		return h.Mail.SaveLabel(ctx, tx, second, postroom.Label{ID: "Label_77", Name: "Club", Type: postroom.LabelUser})
@@ -181,10 +188,12 @@ func TestGoingBackIsForAllMailboxes(t *testing.T) {
 	require.NoError(t, err)
 	account := first[0].AccountID
 	require.NoError(t, h.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		if err := h.Mail.SaveLabel(ctx, tx, account, postroom.Label{ID: "Label_5", Name: "Club", Type: postroom.LabelUser}); err != nil {
+		if err := h.Mail.SaveLabel(ctx, tx, account,
+			postroom.Label{ID: "Label_5", Name: "Club", Type: postroom.LabelUser}); err != nil {
 			return err
 		}
-		made, err := rulesfile.Parse("x", strings.NewReader("rules: [{name: Club, condition: {type: label_present, value: Label_5}, action: star}]"))
+		made, err := rulesfile.Parse("x",
+			strings.NewReader("rules: [{name: Club, condition: {type: label_present, value: Label_5}, action: star}]"))
 		require.NoError(t, err)
 		_, err = h.Rules.Import(ctx, tx, account, made.Rules) // a version without a file
 		return err
@@ -211,7 +220,8 @@ func TestGoingBackIsForAllMailboxes(t *testing.T) {
 			}
 		}
 	}
-	jobs, err := h.Queue.Jobs(t.Context(), queue.Filter{Types: []string{string(gmail.JobLabelsSync)}, States: []queue.State{queue.StateQueued}})
+	jobs, err := h.Queue.Jobs(t.Context(), queue.Filter{Types: []string{string(gmail.JobLabelsSync)},
+		States: []queue.State{queue.StateQueued}})
 	require.NoError(t, err)
 	require.NotEmpty(t, jobs, "the labels that the file names are made")
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/postroom-go/postroom/llm/llmtest"
 )
 
-// proposes asks which mail is meant when it is told of mail, and else proposes to star letters. It leaves mail as it is.
+// proposes asks which mail is meant when it is told of mail, and else proposes to star letters. It leaves mail as it
+// is.
 func proposes(asked llmtest.Asked) llmtest.Reply {
 	if !slices.Contains(asked.Tools, "propose_rules") {
 		return decides(asked)
@@ -56,8 +57,10 @@ func TestRulesAreWrittenInAChat(t *testing.T) {
 
 	r = chat("say", "--session", said.Session[:13], "Letters.")
 	require.Equal(t, 0, r.status, r.stderr)
-	for _, text := range []string{"  | Letters get a star and a label.", "+   - name: Letters", "Of 3 messages, 2 would have been decided about differently.",
-		"2: star, apply_label Letters instead of nothing", "Nothing is changed yet", "rules chat accept " + said.Session + " 4"} {
+	for _, text := range []string{"  | Letters get a star and a label.", "+   - name: Letters",
+		"Of 3 messages, 2 would have been decided about differently.",
+		"2: star, apply_label Letters instead of nothing", "Nothing is changed yet", "rules chat accept " +
+			said.Session + " 4"} {
 		require.Contains(t, r.stdout, text)
 	}
 	require.NotContains(t, fmt.Sprint(model.Seen()[before:]), "a letter", "the model sees no mail")
@@ -105,7 +108,8 @@ func TestAChatRefuses(t *testing.T) {
 	require.Contains(t, r.stderr, "no model is configured")
 	r = chat("say", " ")
 	require.Equal(t, exitUsage, r.status, r.stderr)
-	for _, args := range [][]string{{"show", "none"}, {"accept", "", "2"}, {"say", "x", "--session", "none"}, {"list", "--limit", "0"}, {"say", "x", "--since", "soon"}, {"say", "x", "--mailbox", "no@where.example"}} {
+	for _, args := range [][]string{{"show", "none"}, {"accept", "", "2"}, {"say", "x", "--session", "none"},
+		{"list", "--limit", "0"}, {"say", "x", "--since", "soon"}, {"say", "x", "--mailbox", "no@where.example"}} {
 		r := chat(args...)
 		require.Equal(t, exitUsage, r.status, "%v %s", args, r.stderr)
 	}
@@ -118,7 +122,8 @@ func TestAChatRefuses(t *testing.T) {
 	require.Nil(t, said.Tried)
 	rulesFile := filepath.Join(t.TempDir(), "other.yaml")
 	require.NoError(t, os.WriteFile(rulesFile, []byte(modelRules+"# by hand\n"), 0o600))
-	r = postroomd(t, append(append([]string{"rules", "chat", "accept", said.Session, "2"}, where...), "--set", "paths.rules="+rulesFile)...)
+	r = postroomd(t, append(append([]string{"rules", "chat", "accept", said.Session, "2"}, where...), "--set",
+		"paths.rules="+rulesFile)...)
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "have changed since")
 }

@@ -22,18 +22,21 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	list, err := h.Rules.List(t.Context())
 	require.NoError(t, err)
 	byHand := "# By hand.\n" + d.read()
-	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rulesfile.File, error) {
+	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (
+		*rulesfile.File, error) {
 		d.write(byHand)
-		return h.RuleEditor.Parse(text + moreRules)
+		return h.RuleEditor.Parse(d.path, text+moreRules)
 	})
-	require.ErrorContains(t, err, "has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again")
+	require.ErrorContains(t, err,
+		"has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again")
 	require.ErrorAs(t, err, new(usage.Error))
 	require.Equal(t, byHand, d.read())
 	after, err := h.Rules.List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, list, after)
-	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (*rulesfile.File, error) {
-		return h.RuleEditor.Parse(text + moreRules)
+	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(_ context.Context, _ queue.Tx, text string) (
+		*rulesfile.File, error) {
+		return h.RuleEditor.Parse(d.path, text+moreRules)
 	})
 	require.NoError(t, err)
 	require.Equal(t, byHand+moreRules, d.read())
@@ -46,7 +49,8 @@ func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
 	account, err := onlyAccount(t.Context(), h)
 	require.NoError(t, err)
 	before := d.read()
-	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
+	_, err = h.RuleEditor.Change(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (
+		*rulesfile.File, error) {
 		for _, statement := range []string{
 			"CREATE TABLE parents (id INTEGER PRIMARY KEY)",
 			"CREATE TABLE children (parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)",
@@ -56,7 +60,7 @@ func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
 				return nil, err
 			}
 		}
-		return h.RuleEditor.Parse(text + moreRules)
+		return h.RuleEditor.Parse(d.path, text+moreRules)
 	})
 	require.ErrorContains(t, err, "FOREIGN KEY")
 	require.Equal(t, before, d.read())

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
@@ -57,7 +57,8 @@ func (r *rewritten) starred(letters int) {
 	require.Zero(r, r.server.Counts()[gmailtest.MessagesDelete])
 }
 
-// A daemon that starts with other rules decides nothing before it has stored them, however long Gmail keeps it waiting; the mail is taken in.
+// A daemon that starts with other rules decides nothing before it has stored them, however long Gmail keeps it
+// waiting; the mail is taken in.
 func TestADaemonDecidesByTheRulesOfTheFile(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func(*testing.T) string{
@@ -89,7 +90,9 @@ func TestADaemonDecidesByTheRulesOfTheFile(t *testing.T) {
 			require.Contains(t, body, sample.Owner+" is being set up: job ")
 
 			down.Open()
-			d.eventually("all is decided", func() bool { return len(r.actions()) == letters && statusOf(t, r.where...).Held == 0 })
+			d.eventually("all is decided", func() bool {
+				return len(r.actions()) == letters && statusOf(t, r.where...).Held == 0
+			})
 			d.stop()
 			r.starred(letters)
 		})
@@ -114,15 +117,15 @@ func TestARunThatIsKilledLeavesNothingToOldRules(t *testing.T) {
 	r.server.ClearFaults()
 
 	r.write(rulesAfter)
-	r.server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Delay: app.LaterInterval * 4})
+	r.server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Delay: time.Second})
 	s := runOnce(t, r.where...)
 	require.Equal(t, map[string]int{"new": letters}, s.Rules)
 	require.Zero(t, s.Held)
 	r.starred(letters)
 }
 
-// What the old rules have let be deleted, and was stopped, is deleted no more if the rules of the file do not say so: from the start on,
-// also in a mailbox that is paused and resumed.
+// What the old rules have let be deleted, and was stopped, is deleted no more if the rules of the file do not say so:
+// from the start on, also in a mailbox that is paused and resumed.
 func TestADaemonDeletesByTheRulesOfTheFile(t *testing.T) {
 	t.Parallel()
 	const letters = 4
@@ -147,7 +150,8 @@ func TestADaemonDeletesByTheRulesOfTheFile(t *testing.T) {
 				require.Equal(t, 0, r.postroomd("accounts", "resume", sample.Owner).status)
 			}
 			d.eventually("they wait for the rules", func() bool {
-				return strings.Count(r.postroomd("jobs", "list", "--type", "action.gmail", "--json").stdout, "the rules of the file are not stored yet") == letters
+				return strings.Count(r.postroomd("jobs", "list", "--type", "action.gmail", "--json").stdout,
+					"the rules are not stored yet") == letters
 			})
 			require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: letters}, r.states())
 			down.Open()

@@ -23,7 +23,8 @@ func TestFiltersAreImportedFromGmail(t *testing.T) {
 	label, err := service.Users.Labels.Create("me", &api.Label{Name: "Shops"}).Do()
 	require.NoError(t, err)
 	_, err = service.Users.Settings.Filters.Create("me", &api.Filter{
-		Criteria: &api.FilterCriteria{From: "news@shop.example"}, Action: &api.FilterAction{AddLabelIds: []string{label.Id, "STARRED"}, RemoveLabelIds: []string{"INBOX"}},
+		Criteria: &api.FilterCriteria{From: "news@shop.example"},
+		Action:   &api.FilterAction{AddLabelIds: []string{label.Id, "STARRED"}, RemoveLabelIds: []string{"INBOX"}},
 	}).Do()
 	require.NoError(t, err)
 	require.NoError(t, server.Close())

@@ -17,9 +17,11 @@ const newSenders = "rules: [{name: New, condition: {op: not, children: [{type: s
 func TestBacktestsKnowTheSenders(t *testing.T) {
 	path := writeFile(t, "new.yaml", newSenders)
 	var mbox strings.Builder
-	for _, line := range []string{"ann@a.example Thu Jan  1 10:00:00 2026", "bob@b.example Fri Jan  2 10:00:00 2026", "ann@a.example Sat Jan  3 10:00:00 2026"} {
+	for _, line := range []string{"ann@a.example Thu Jan  1 10:00:00 2026", "bob@b.example Fri Jan  2 10:00:00 2026",
+		"ann@a.example Sat Jan  3 10:00:00 2026"} {
 		from, at, _ := strings.Cut(line, " ")
-		mbox.WriteString("From " + line + "\nFrom: " + from + "\nDate: " + at[:3] + ", 0" + at[9:10] + " Jan 2026 10:00:00 +0000\nSubject: x\n\ntext\n\n")
+		mbox.WriteString("From " + line + "\nFrom: " + from + "\nDate: " + at[:3] + ", 0" + at[9:10] +
+			" Jan 2026 10:00:00 +0000\nSubject: x\n\ntext\n\n")
 	}
 	backtest := func(args ...string) (report backtest.Report) {
 		t.Helper()

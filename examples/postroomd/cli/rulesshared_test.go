@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 )
 
 // A sharedDesk is a mailbox that several processes work on, with rules that are stored and come from no file.
@@ -26,8 +27,8 @@ type sharedDesk struct {
 
 func newSharedDesk(t *testing.T, database string, daemons int) *sharedDesk {
 	t.Helper()
-	t.Setenv("POSTROOM_API_TOKEN", apiSecret)
-	m := newTeatime(t, deleteTea, database+"[api]\ntoken = \"env:POSTROOM_API_TOKEN\"\n[schedules]\nhistory_sync = \"1s\"\n")
+	m := newTeatime(t, deleteTea, database+
+		"[api]\ntoken = \""+inEnv(t, apiSecret)+"\"\n[schedules]\nhistory_sync = \"1s\"\n")
 	m.where = append(m.where, "--set", "paths.rules=")
 	s := &sharedDesk{teatime: m}
 	for range daemons {
@@ -59,12 +60,12 @@ func callAt(ctx context.Context, d *running, method, path, body string) (answer 
 }
 
 // api calls each daemon in its turn.
-func (s *sharedDesk) api(method, path, body string) (rule view.StoredRule) {
+func (s *sharedDesk) api(method, path, body string) (rule webapi.Rule) {
 	s.Helper()
 	s.turn++
 	answer, err := callAt(s.Context(), s.daemons[s.turn%len(s.daemons)], method, path, body)
 	require.NoError(s, err)
-	return read[view.StoredRule](s.T, string(answer))
+	return read[webapi.Rule](s.T, string(answer))
 }
 
 // command runs a command about rules, and returns what it says.
@@ -113,9 +114,9 @@ func (s *sharedDesk) decides(rule string, action postroom.ActionType) {
 	}
 }
 
-// stir changes a rule that matches nothing, again and again and through all daemons, until stop is called: whatever reads rules meets
-// a change.
-func (s *sharedDesk) stir(rule view.StoredRule) (stop func()) {
+// stir changes a rule that matches nothing, again and again and through all daemons, until stop is called: whatever
+// reads rules meets a change.
+func (s *sharedDesk) stir(rule webapi.Rule) (stop func()) {
 	ctx, cancel := context.WithCancel(s.Context())
 	ended := make(chan error)
 	go func() {
@@ -134,9 +135,10 @@ func (s *sharedDesk) stir(rule view.StoredRule) (stop func()) {
 	}
 }
 
-// What is changed through one daemon or by a command counts for the next message, whichever daemon decides about it, and is nowhere taken
-// for what somebody has altered in the database.
+// What is changed through one daemon or by a command counts for the next message, whichever daemon decides about it,
+// and is nowhere taken for what somebody has altered in the database.
 func TestRulesThatAreChangedCountAtOnceEverywhere(t *testing.T) {
+	t.Parallel()
 	for name, on := range map[string]struct {
 		database func(t *testing.T) string
 		daemons  int
@@ -145,14 +147,17 @@ func TestRulesThatAreChangedCountAtOnceEverywhere(t *testing.T) {
 		"postgres": {onPostgres, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newSharedDesk(t, on.database(t), on.daemons)
-			stop := s.stir(s.api("POST", "rules", `{"name": "Never", "condition": {"type": "subject_contains", "value": "coffee"}, "action": "archive"}`))
+			stop := s.stir(s.api("POST", "rules",
+				`{"name": "Never", "condition": {"type": "subject_contains", "value": "coffee"}, "action": "archive"}`))
 			star := s.api("POST", "rules", starTea)
 			s.decides("Star", postroom.Star)
 			starred := s.newest()
 			s.api("PATCH", "rules/"+star.ID, `{"action": "archive"}`)
 			s.decides("Star", postroom.Archive)
-			first := s.api("POST", "rules", `{"name": "Read", "condition": {"type": "subject_contains", "value": "tea"}, "action": "mark_read", "priority": 1}`)
+			first := s.api("POST", "rules",
+				`{"name": "Read", "condition": {"type": "subject_contains", "value": "tea"}, "action": "mark_read", "priority": 1}`)
 			s.decides("Read", postroom.MarkRead)
 			s.api("POST", "rules/"+first.ID+"/swap", `{"with": "`+star.ID+`"}`)
 			s.decides("Star", postroom.Archive)

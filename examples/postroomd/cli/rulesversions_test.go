@@ -7,16 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/stretchr/testify/require"
 )
 
 func TestRulesGoBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	first := writeFile(t, "first.yaml", "# mine\nrules:\n- {name: Lists, condition: {type: header_present, header: List-Unsubscribe}, action: archive}\n")
-	second := writeFile(t, "second.yaml", "rules:\n- {name: Lists, condition: {type: header_present, header: List-Unsubscribe}, action: mark_read}\n")
+	first := writeFile(t, "first.yaml",
+		"# mine\nrules:\n- {name: Lists, condition: {type: header_present, header: List-Unsubscribe}, action: archive}\n")
+	second := writeFile(t, "second.yaml",
+		"rules:\n- {name: Lists, condition: {type: header_present, header: List-Unsubscribe}, action: mark_read}\n")
 	demoJSON(t, "--data", dir, "--rules", first)
 	demoJSON(t, "--data", dir, "--rules", second)
 
@@ -48,7 +51,8 @@ func TestRulesGoBack(t *testing.T) {
 	r = postroomd(t, "rules", "history", "--data", dir)
 	require.Contains(t, r.stdout, "restore version 1")
 
-	for _, args := range [][]string{{"show", "9"}, {"restore", "0"}, {"restore", "x"}, {"diff", "1", "y"}, {"history", "--limit", "0"}, {"history", "--mailbox", "no@where.example"}} {
+	for _, args := range [][]string{{"show", "9"}, {"restore", "0"}, {"restore", "x"}, {"diff", "1", "y"},
+		{"history", "--limit", "0"}, {"history", "--mailbox", "no@where.example"}} {
 		r = postroomd(t, append(append([]string{"rules"}, args...), "--data", dir)...)
 		require.Equal(t, exitUsage, r.status, args)
 	}
@@ -59,7 +63,8 @@ func TestRulesGoBack(t *testing.T) {
 // An old decision is explained by the rule as it was then.
 func TestExplainShowsTheRuleOfThen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	demoJSON(t, "--data", dir, "--rules", writeFile(t, "a.yaml", "rules:\n- {name: All, condition: {type: larger_than, value: 1B}, action: archive}\n"))
+	demoJSON(t, "--data", dir, "--rules",
+		writeFile(t, "a.yaml", "rules:\n- {name: All, condition: {type: larger_than, value: 1B}, action: archive}\n"))
 	var page struct {
 		Messages []view.Mail `json:"messages"`
 	}
@@ -68,7 +73,8 @@ func TestExplainShowsTheRuleOfThen(t *testing.T) {
 	mail := page.Messages
 	before := postroomd(t, "explain", mail[0].ID, "--data", dir)
 	require.NotContains(t, before.stdout, "as it was then")
-	demoJSON(t, "--data", dir, "--rules", writeFile(t, "b.yaml", "rules:\n- {name: All, condition: {type: larger_than, value: 2B}, action: archive}\n"))
+	demoJSON(t, "--data", dir, "--rules",
+		writeFile(t, "b.yaml", "rules:\n- {name: All, condition: {type: larger_than, value: 2B}, action: archive}\n"))
 	r = postroomd(t, "explain", mail[0].ID, "--data", dir)
 	require.Contains(t, r.stdout, "The rule as it was then, since changed")
 	require.Contains(t, r.stdout, "  condition     larger_than \"1B\"\n  does          archive\n")
@@ -89,7 +95,8 @@ func TestGoingBackWritesTheRulesFile(t *testing.T) {
 	r := postroomd(t, args...)
 	require.Equal(t, exitUsage, r.status, r.stdout)
 	require.Contains(t, r.stderr, "holds what no version does")
-	require.Equal(t, 2, strings.Count(postroomd(t, "rules", "history", "--data", dir).stdout, "file "), "nothing has happened")
+	require.Equal(t, 2, strings.Count(postroomd(t, "rules", "history", "--data", dir).stdout, "file "),
+		"nothing has happened")
 
 	r = postroomd(t, append(args, "--overwrite")...)
 	require.Equal(t, 0, r.status, r.stderr)

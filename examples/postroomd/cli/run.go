@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
@@ -18,7 +20,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/spf13/cobra"
 )
 
 type runOptions struct {
@@ -34,23 +35,27 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Sort the mailbox that is configured, and keep it sorted",
-		Long: `Run works on the mailbox of the configuration: it takes in what is there, follows what changes, and does what the rules
-decide. It runs until SIGTERM or Ctrl-C, then lets jobs end that are under way; killed, it goes on where it was.
+		Long: `Run works on the mailbox of the configuration: it takes in what is there, follows what changes, and
+does what the rules decide. It runs until SIGTERM or Ctrl-C, then lets jobs end that are under way;
+killed, it goes on where it was.
 
 It keeps everything in --data, or in the PostgreSQL database of paths.database, on which several postroomds may work.
-While it runs, /healthz, /readyz and a dashboard are at 127.0.0.1, port 17800 unless app.port says otherwise.
+While it runs, /healthz, /readyz and a dashboard are at 127.0.0.1, port 17800 unless app.port says otherwise. The
+log has the address that signs in to the dashboard.
 
-With --once it ends when nothing is left to do now, and prints the summary that the demo prints. What is for later, such as the
-wake-up of a snoozed message, waits for the next run. If a mailbox cannot be worked on, the summary says why, and the exit status is 1.`,
+With --once it ends when nothing is left to do now, and prints the summary that the demo prints.
+What is for later, such as the wake-up of a snoozed message, waits for the next run. If a mailbox
+cannot be worked on, the summary says why, and the exit status is 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.place.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.rules, "rules", "", "the rules, a YAML file, in place of paths.rules")
-	flags.BoolVar(&o.dry, "dry-run", false, "decide about mail and record it, and carry out nothing; as safety.dry_run")
+	flags.BoolVar(&o.dry, "dry-run", false, "say what would be decided about mail, and neither record nor do it; as safety.dry_run")
 	flags.BoolVar(&o.once, "once", false, "end when nothing is left to do, and print a summary")
-	flags.BoolVar(&o.json, "json", false, "with --once: print the summary as one JSON object, and nothing else, on standard output")
+	flags.BoolVar(&o.json, "json", false,
+		"with --once: print the summary as one JSON object, and nothing else, on standard output")
 	return cmd
 }
 
@@ -58,7 +63,7 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	if o.json && !o.once {
 		return usage.Errorf("--json prints the summary of --once; add --once")
 	}
-	s, err := o.site(cmd)
+	s, err := o.environment(cmd)
 	if err != nil {
 		return err
 	}
@@ -69,16 +74,21 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	return runDaemon(cmd, s)
 }
 
-// collectLess lets the heap grow to five times its live size before garbage is collected, unless the environment sets that: about
-// 20 MB are live, and collecting at twice the size takes 5 % of the time of a message.
+// collectLess lets the heap grow to five times its live size before garbage is collected, unless the environment sets
+// that: about 20 MB are live, and collecting at twice the size takes 5 % of the time of a message. The more is live,
+// the more is collected, so that all of it stays below softMemory while that is possible.
 func collectLess() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(400)
+		debug.SetMemoryLimit(softMemory)
 	}
 }
 
+// softMemory is what the program takes of memory, as a rule.
+const softMemory = 512 << 20
+
 // Environment checks everything before anything is written.
-func (o *runOptions) site(cmd *cobra.Command) (*environment.Environment, error) {
+func (o *runOptions) environment(cmd *cobra.Command) (*environment.Environment, error) {
 	if o.rules != "" {
 		o.place.Config.Set = append(o.place.Config.Set, "paths.rules="+o.rules)
 	}
@@ -100,15 +110,12 @@ func (o *runOptions) site(cmd *cobra.Command) (*environment.Environment, error) 
 
 func (o *runOptions) runOnce(cmd *cobra.Command, s *environment.Environment) error {
 	began := time.Now()
-	file, err := s.ReadRules()
+	h, err := app.New(cmd.Context(),
+		app.Config{Environment: s, Logger: telemetry.NewLogger(cmd.ErrOrStderr(), s.Config.App)})
 	if err != nil {
 		return err
 	}
-	h, err := app.New(cmd.Context(), app.Config{Environment: s, Logger: telemetry.NewLogger(cmd.ErrOrStderr(), s.Config.App)})
-	if err != nil {
-		return err
-	}
-	once := app.NewOneRun(h, file, printer.NewProgress(cmd.ErrOrStderr()))
+	once := app.NewOneRun(h, nil, printer.NewProgress(cmd.ErrOrStderr()))
 	err = once.Run(cmd.Context())
 	var sum *view.Summary
 	if err == nil {
@@ -137,7 +144,8 @@ func runDaemon(cmd *cobra.Command, s *environment.Environment) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	h, err := app.New(cmd.Context(), app.Config{Environment: s, Logger: log, TracerProvider: exports.Tracers, MeterProvider: exports.Meters})
+	h, err := app.New(cmd.Context(), app.Config{Environment: s, Logger: log, TracerProvider: exports.Tracers,
+		MeterProvider: exports.Meters})
 	if err != nil {
 		return errors.Join(err, listener.Close(), exports.Close())
 	}
@@ -150,15 +158,19 @@ func runDaemon(cmd *cobra.Command, s *environment.Environment) (err error) {
 
 // serveDaemon works until ctx is done.
 func serveDaemon(ctx context.Context, h *app.App, listener net.Listener) error {
-	d, err := app.NewDaemon(h)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	pages, onClose, err := httpapi.NewHandler(h, d.Ready)
+	login := httpapi.NewLogin(h, listener, func(address string) {
+		h.Log.Info("somebody has signed in to the page; the next sign-in is with this address", "url", address)
+	})
+	defer httpapi.ForgetLogin(h)
+	pages, onClose, err := httpapi.NewHandler(h, login)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	w := httpapi.Serve(listener, pages, onClose)
-	h.Log.Info("postroomd runs", "version", telemetry.Version(), "url", w.URL, "database", h.Env.DatabaseName())
-	return errors.Join(d.Run(ctx), w.Close())
+	address := w.URL
+	if c := h.Env.Config.App; c.Dashboard || c.Pprof {
+		address = login.Address()
+	}
+	h.Log.Info("postroomd runs", "version", telemetry.Version(), "url", address, "database", h.Env.DatabaseName())
+	return errors.Join(h.Run(ctx), w.Close())
 }

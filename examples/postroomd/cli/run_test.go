@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,8 +44,8 @@ func newGmailWith(t *testing.T, cfg gmailtest.Config) *gmailtest.Server {
 
 var variables atomic.Int64
 
-// inEnv puts a value into a variable of the environment that nothing else uses, and returns the name that a configuration has for
-// it. Other than with t.Setenv, the test may run in parallel with others.
+// inEnv puts a value into a variable of the environment that nothing else uses, and returns the name that a
+// configuration has for it. Other than with t.Setenv, the test may run in parallel with others.
 func inEnv(t *testing.T, value string) string {
 	t.Helper()
 	name := fmt.Sprintf("POSTROOM_TEST_VALUE_%d", variables.Add(1))
@@ -65,7 +66,8 @@ func configure(t *testing.T, server *gmailtest.Server, more string) (file string
 	rules, err := filepath.Abs("../config/rules.yaml")
 	require.NoError(t, err)
 	file = filepath.Join(t.TempDir(), "config.toml")
-	text := fmt.Sprintf("[gmail]\naddress = %q\nendpoint = %q\ntoken = %q\nunits_per_minute = 0\n\n[paths]\nrules = %q\n%s",
+	text := fmt.Sprintf(
+		"[gmail]\nold_mail = \"sort\"\naddress = %q\nendpoint = %q\ntoken = %q\nunits_per_minute = 0\n\n[paths]\nrules = %q\n%s",
 		sample.Owner, server.URL(), inEnv(t, "hunter2"), rules, more)
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
@@ -102,7 +104,8 @@ func TestRunOnceIsTheDemoOnAnotherGmail(t *testing.T) {
 	require.Equal(t, first.Approvals, status.Approvals)
 	require.Equal(t, first.Messages, status.Accounts[0].Messages)
 	require.Equal(t, "done", string(status.Accounts[0].Backfill))
-	require.Contains(t, postroomd(t, "status", "--config", file, "--data", dir).stdout, fmt.Sprintf("approvals   %d waiting", first.Approvals))
+	require.Contains(t, postroomd(t, "status", "--config", file, "--data", dir).stdout,
+		fmt.Sprintf("approvals   %d waiting", first.Approvals))
 
 	r = postroomd(t, "demo", "--data", dir)
 	require.Equal(t, exitUsage, r.status)
@@ -116,9 +119,11 @@ func TestRunGoesOnWithABackfillThatHasFailed(t *testing.T) {
 	where := []string{"--config", configure(t, server, ""), "--data", filepath.Join(t.TempDir(), "data")}
 	first := failedRun(t, where...)
 	require.Zero(t, first.Messages)
-	require.Contains(t, first.Mailboxes[0].Failure, "its mail could not be listed to the end: gmail: list messages: forbidden")
+	require.Contains(t, first.Mailboxes[0].Failure,
+		"its mail could not be listed to the end: gmail: list messages: forbidden")
 	require.Equal(t, "failed", string(statusOf(t, where...).Accounts[0].Backfill))
-	require.Contains(t, postroomd(t, append([]string{"status"}, where...)...).stdout, "the administrator of the domain has disabled")
+	require.Contains(t, postroomd(t, append([]string{"status"}, where...)...).stdout,
+		"the administrator of the domain has disabled")
 
 	require.GreaterOrEqual(t, runOnce(t, where...).Messages, 60)
 	require.Equal(t, "done", string(statusOf(t, where...).Accounts[0].Backfill))
@@ -137,7 +142,8 @@ func TestRunRefusesWhatCannotWork(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", tmp)
 	demo := filepath.Join(tmp, "demo")
 	demoJSON(t, "--data", demo)
-	gmail := []string{"--set", "gmail.address=" + sample.Owner, "--set", "gmail.token=x", "--set", "gmail.endpoint=http://127.0.0.1:1"}
+	gmail := []string{"--set", "gmail.address=" + sample.Owner, "--set", "gmail.token=" + secret(t, "x"), "--set",
+		"gmail.endpoint=http://127.0.0.1:1"}
 	for name, c := range map[string]struct {
 		args []string
 		says string
@@ -170,23 +176,28 @@ type running struct {
 	cmd *exec.Cmd
 	url string
 
+	address string       // that signs in
+	client  *http.Client // keeps what has signed in
+
 	mu   sync.Mutex
 	said strings.Builder
 	read chan struct{} // closed when it has said all
 }
 
-var servedAt = regexp.MustCompile(`url"?[=:]"?(http://[0-9.:]+/)`)
+var servedAt = regexp.MustCompile(`url"?[=:]"?((http://[0-9.:]+/)(\?token=\w+)?)`)
 
 func start(t *testing.T, args ...string) *running {
 	t.Helper()
-	r := &running{t: t, read: make(chan struct{})}
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	r := &running{t: t, client: &http.Client{Jar: jar}, read: make(chan struct{})}
 	r.cmd = exec.Command(os.Args[0], append([]string{"run", "--set", "app.port=0"}, args...)...)
 	r.cmd.Env = append(os.Environ(), asProgram+"=1")
 	out, err := r.cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, r.cmd.Start())
 	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
-	found := make(chan string, 1)
+	found := make(chan []string, 1)
 	go func() {
 		defer close(r.read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -194,12 +205,16 @@ func start(t *testing.T, args ...string) *running {
 			r.said.WriteString(lines.Text() + "\n")
 			r.mu.Unlock()
 			if m := servedAt.FindStringSubmatch(lines.Text()); m != nil {
-				found <- m[1]
+				select {
+				case found <- m:
+				default: // the next address
+				}
 			}
 		}
 	}()
 	select {
-	case r.url = <-found:
+	case m := <-found:
+		r.address, r.url = m[1], m[2]
 	case <-r.read:
 		require.Fail(t, "it does not run", r.log())
 	}
@@ -214,7 +229,11 @@ func (r *running) log() string {
 
 // get reads a page; the status is 0 when nobody answers.
 func (r *running) get(path string) (status int, body string) {
-	answer, err := http.Get(r.url + path)
+	return r.open(r.url + path)
+}
+
+func (r *running) open(address string) (status int, body string) {
+	answer, err := r.client.Get(address)
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -270,13 +289,15 @@ func idle(t *testing.T, server *gmailtest.Server, args ...string) bool {
 	s := statusOf(t, args...)
 	total, err := server.Count(t.Context())
 	require.NoError(t, err)
-	return len(s.Accounts) == 1 && s.Accounts[0].Messages == total && s.Accounts[0].Backfill == "done" && s.Jobs["queued"]+s.Jobs["running"] == 0
+	return len(s.Accounts) == 1 && s.Accounts[0].Messages == total && s.Accounts[0].Backfill == "done" &&
+		s.Jobs["queued"]+s.Jobs["running"] == 0
 }
 
 // The daemon takes in what is there, follows what comes, serves its health, carries out what people ask for, and stops.
 func TestDaemonKeepsAMailboxSorted(t *testing.T) {
 	server := newGmail(t)
-	file, dir := configure(t, server, "[app]\nenv = \"prod\"\n[schedules]\nhistory_sync = \"1s\"\n"), filepath.Join(t.TempDir(), "data")
+	file, dir := configure(t, server, "[app]\nenv = \"prod\"\n[schedules]\nhistory_sync = \"1s\"\n"),
+		filepath.Join(t.TempDir(), "data")
 	where := []string{"--config", file, "--data", dir}
 	r := start(t, where...)
 	r.ready()
@@ -285,14 +306,21 @@ func TestDaemonKeepsAMailboxSorted(t *testing.T) {
 	require.JSONEq(t, fmt.Sprintf(`{"status": "healthy", "version": %q, "database": "ok"}`, telemetry.Version()), body)
 	port := r.url[strings.LastIndex(strings.TrimRight(r.url, "/"), ":")+1 : len(r.url)-1]
 	require.Equal(t, 0, postroomd(t, "healthcheck", "--set", "app.port="+port).status)
-	status, body = r.get("")
+	for _, path := range []string{"", "queue/", "queue/jobs", "events", "static/base.css"} {
+		status, _ = r.get(path)
+		require.Equal(t, http.StatusUnauthorized, status, path)
+	}
+	status, body = r.open(r.address)
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, "Postroom")
+	status, _ = r.get("queue/jobs")
+	require.Equal(t, http.StatusOK, status)
 	status, _ = r.get("debug/pprof/")
 	require.Equal(t, http.StatusNotFound, status, "nobody asked for profiles")
 	r.eventually("all is sorted", func() bool { return idle(t, server, where...) })
 
-	_, err := server.Deliver(t.Context(), []byte("From: a@example.com\r\nSubject: late\r\nMessage-ID: <late@example.com>\r\n\r\nhello"))
+	_, err := server.Deliver(t.Context(),
+		[]byte("From: a@example.com\r\nSubject: late\r\nMessage-ID: <late@example.com>\r\n\r\nhello"))
 	require.NoError(t, err)
 	r.eventually("new mail is taken in", func() bool { return idle(t, server, where...) })
 
@@ -300,7 +328,8 @@ func TestDaemonKeepsAMailboxSorted(t *testing.T) {
 	approved := postroomd(t, append([]string{"approvals", "approve", id}, where...)...)
 	require.Equal(t, 0, approved.status, approved.stderr)
 	r.eventually("the approved is done", func() bool {
-		return strings.Contains(postroomd(t, append([]string{"actions", "--limit", "100"}, where...)...).stdout, id) && idle(t, server, where...)
+		return strings.Contains(postroomd(t, append([]string{"actions", "--limit", "100"}, where...)...).stdout, id) &&
+			idle(t, server, where...)
 	})
 	require.Contains(t, actionState(t, id, where), "completed")
 
@@ -327,6 +356,7 @@ func actionState(t *testing.T, id string, where []string) string {
 
 // The daemon is killed at random instants, over and over, and ends where run --once does that nobody disturbs.
 func TestKilledDaemonLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
 	const kills = 8
 	undisturbed := newGmail(t)
 	want := runOnce(t, "--config", configure(t, undisturbed, ""), "--data", filepath.Join(t.TempDir(), "data"))
@@ -381,10 +411,12 @@ func TestDaemonsShareAPostgres(t *testing.T) {
 // systemd hears when it is ready, and when it stops.
 // A snoozed message sleeps for days: a run that is to end when all is done does not wait for it.
 func TestRunOnceWaitsForNoSnooze(t *testing.T) {
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: filepath.Join(t.TempDir(), "gmail"), Email: sample.Owner})
+	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: filepath.Join(t.TempDir(), "gmail"),
+		Email: sample.Owner})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	_, err = server.Deliver(t.Context(), []byte("From: a@example.com\r\nSubject: later\r\nMessage-ID: <later@example.com>\r\n\r\nhello"))
+	_, err = server.Deliver(t.Context(),
+		[]byte("From: a@example.com\r\nSubject: later\r\nMessage-ID: <later@example.com>\r\n\r\nhello"))
 	require.NoError(t, err)
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(rules, []byte(`rules:
@@ -412,19 +444,22 @@ func TestNewMailIsHeardOfByPush(t *testing.T) {
 	t.Setenv("POSTROOMD_GMAIL_AUTH_SERVER", server.URL())
 	t.Setenv("POSTROOMD_GMAIL_TOPIC", topic)
 	t.Setenv("POSTROOMD_GMAIL_PUSH_AUDIENCE", "me")
-	where := []string{"--config", configure(t, server, "[schedules]\nhistory_sync = \"0s\"\n"), "--data", filepath.Join(t.TempDir(), "data")}
+	where := []string{"--config", configure(t, server, "[schedules]\nhistory_sync = \"0s\"\n"), "--data",
+		filepath.Join(t.TempDir(), "data")}
 	r := postroomd(t, append([]string{"run"}, where...)...)
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "of gmail.push_audience and gmail.push_account one is set")
 
 	t.Setenv("POSTROOMD_GMAIL_PUSH_ACCOUNT", account)
 	d := start(t, where...)
-	require.NoError(t, server.PushTo(gmailtest.PushTarget{Topic: topic, URL: d.url + "push/gmail", Audience: "me", ServiceAccount: account}))
+	require.NoError(t, server.PushTo(gmailtest.PushTarget{Topic: topic, URL: d.url + "push/gmail", Audience: "me",
+		ServiceAccount: account}))
 	d.ready()
 	d.eventually("all is sorted, and watched", func() bool {
 		return idle(t, server, where...) && server.Counts()[gmailtest.Watch] > 0
 	})
-	_, err := server.Deliver(t.Context(), []byte("From: a@example.com\r\nSubject: late\r\nMessage-ID: <late@example.com>\r\n\r\nhello"))
+	_, err := server.Deliver(t.Context(),
+		[]byte("From: a@example.com\r\nSubject: late\r\nMessage-ID: <late@example.com>\r\n\r\nhello"))
 	require.NoError(t, err)
 	d.eventually("new mail is taken in", func() bool { return idle(t, server, where...) })
 

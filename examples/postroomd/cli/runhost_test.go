@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +20,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
@@ -29,7 +30,9 @@ func TestHealthWithoutDatabase(t *testing.T) {
 	r.ready()
 	require.NoError(t, os.Rename(environment.Folder(dir).Database(), environment.Folder(dir).Database()+".gone"))
 	port := r.url[strings.LastIndex(strings.TrimRight(r.url, "/"), ":")+1 : len(r.url)-1]
-	r.eventually("the check fails", func() bool { return postroomd(t, "healthcheck", "--set", "app.port="+port).status == exitFailed })
+	r.eventually("the check fails", func() bool {
+		return postroomd(t, "healthcheck", "--set", "app.port="+port).status == exitFailed
+	})
 	var body string
 	r.eventually("it is unhealthy", func() bool {
 		var status int
@@ -65,7 +68,8 @@ func TestTelemetryArrives(t *testing.T) {
 	r.stop()
 	mu.Lock()
 	defer mu.Unlock()
-	for _, text := range []string{"ingest.gmail", "robot", "service.version", "deployment.environment", "host.arch", "os.type"} {
+	for _, text := range []string{"ingest.gmail", "robot", "service.version", "deployment.environment",
+		"host.arch", "os.type"} {
 		require.True(t, bytes.Contains(bodies["/v1/traces"], []byte(text)), "%q in the traces", text)
 	}
 	require.NotEmpty(t, bodies["/v1/metrics"])
@@ -104,7 +108,10 @@ func TestAStopIsToldBeforeJobsEnd(t *testing.T) {
 	require.Equal(t, "READY=1", hear())
 	<-gate.Arrived()
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
-	r.eventually("it is not ready", func() bool { status, _ := r.get("readyz"); return status == http.StatusServiceUnavailable })
+	r.eventually("it is not ready", func() bool {
+		status, _ := r.get("readyz")
+		return status == http.StatusServiceUnavailable
+	})
 	_, body := r.get("readyz")
 	require.Contains(t, body, "postroomd stops")
 	status, _ := r.get("healthz")
@@ -140,13 +147,17 @@ func TestARemovedMailboxStaysAway(t *testing.T) {
 	h, err := app.New(t.Context(), app.Config{Environment: s})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close()) }()
-	tender := app.NewSupervisor(h, new(app.Readiness))
-	accounts, err := tender.Accounts(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- h.Run(ctx) }()
+	require.Eventually(t, func() bool { return h.NotReady(ctx) == "" }, time.Minute, 10*time.Millisecond)
+	accounts, err := h.Mail.Accounts(ctx)
 	require.NoError(t, err)
 	require.Len(t, accounts, 1)
-
-	require.NoError(t, gmail.RemoveAccount(t.Context(), h.Mail, h.Queue, accounts[0].ID))
-	accounts, err = tender.Accounts(t.Context())
+	require.NoError(t, h.RemoveAccount(ctx, accounts[0].ID))
+	stop()
+	require.NoError(t, <-ran)
+	accounts, err = h.Mail.Accounts(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, accounts)
 }
@@ -165,7 +176,8 @@ func TestReadinessSaysWhatIsMissing(t *testing.T) {
 	})
 	require.Equal(t, "not ready", answer.Status)
 	require.Equal(t, "ok", answer.Database)
-	require.Regexp(t, sample.Owner+` is being set up: job [0-9a-f-]+ \(labels.sync.gmail\) is \w+: the last attempt failed: .*labels`, answer.Accounts)
+	require.Regexp(t, sample.Owner+
+		` is being set up: job [0-9a-f-]+ \(labels.sync.gmail\) is \w+: the last attempt failed: .*labels`, answer.Accounts)
 	status, body := r.get("healthz")
 	require.Equal(t, http.StatusOK, status)
 	require.NotContains(t, body, "accounts")

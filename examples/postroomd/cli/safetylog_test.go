@@ -24,6 +24,6 @@ func TestSettingsThatChangeAreTold(t *testing.T) {
 	told := start("safety.dry_run=true", "policy.model_free=3")
 	require.Contains(t, told, changed)
 	require.Contains(t, told, `DryRun="true, before false"`)
-	require.Contains(t, told, `ModelFree="3, before 20"`)
+	require.Contains(t, told, `ModelFree="3, before 5"`)
 	require.NotContains(t, told, "Approvers")
 }

@@ -15,7 +15,8 @@ import (
 func TestAMailboxWithoutAnAnswerKeepsNoOtherWaiting(t *testing.T) {
 	m := newTeatime(t, "{action: archive}", "[schedules]\nhistory_sync = \"1s\"\n", letterNamed(1))
 	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
-	for _, set := range []string{"client_id=me", "auth_server=" + m.server.URL(), "tokens=file", "passphrase=env:POSTROOM_PASSPHRASE"} {
+	for _, set := range []string{"client_id=me", "auth_server=" + m.server.URL(), "tokens=file",
+		"passphrase=env:POSTROOM_PASSPHRASE"} {
 		m.where = append(m.where, "--set", "gmail."+set)
 	}
 	other, err := m.server.Account(t.Context(), neighbour)

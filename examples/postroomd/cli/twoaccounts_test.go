@@ -23,9 +23,9 @@ type neighbours struct {
 
 func newNeighbours(t *testing.T) *neighbours {
 	t.Helper()
-	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
 	m := newSender(t, onPostgres(t)+"[schedules]\nhistory_sync = \"1s\"\n", answerAndForward)
-	for _, set := range []string{"client_id=me", "auth_server=" + m.server.URL(), "tokens=file", "passphrase=env:POSTROOM_PASSPHRASE"} {
+	for _, set := range []string{"client_id=me", "auth_server=" + m.server.URL(), "tokens=file",
+		"passphrase=" + inEnv(t, "correct horse")} {
 		m.where = append(m.where, "--set", "gmail."+set)
 	}
 	other, err := m.server.Account(t.Context(), neighbour)
@@ -61,10 +61,13 @@ func (n *neighbours) taken(emails ...string) bool {
 	return len(s.Accounts) == len(emails)
 }
 
-// Of two mailboxes, one is removed and comes back while daemons run: what it has sent is not sent again, and the other goes on.
+// Of two mailboxes, one is removed and comes back while daemons run: what it has sent is not sent again, and the
+// other goes on.
 func TestAMailboxComesBackBesideAnother(t *testing.T) {
+	t.Parallel()
 	for name, daemons := range map[string]int{"one daemon": 1, "two daemons": 2} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			n := newNeighbours(t)
 			n.bills("both", n.other.Deliver) // the owner has it as well
 			running := make([]*running, daemons)
@@ -95,7 +98,8 @@ func TestAMailboxComesBackBesideAnother(t *testing.T) {
 			first.eventually("all is taken in", func() bool { return n.taken(sample.Owner, neighbour) })
 			done := map[postroom.ActionState]int{postroom.ActionCompleted: 6, postroom.ActionCanceled: 2}
 			first.eventually("all is done, and nobody is asked", func() bool { return maps.Equal(done, n.states()) })
-			require.Contains(t, strings.Join(n.errors(postroom.ActionCanceled), "\n"), "not sent again: a forward of this message was sent to "+colleague+" on ")
+			require.Contains(t, strings.Join(n.errors(postroom.ActionCanceled), "\n"),
+				"not sent again: a forward of this message was sent to "+colleague+" on ")
 			for _, r := range running {
 				r.stop()
 			}

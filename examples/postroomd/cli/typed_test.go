@@ -82,7 +82,8 @@ func TestListingsHaveOneBound(t *testing.T) {
 		for _, wrong := range []string{strconv.Itoa(most + 1), "0", "-1", "x", "1.5", "99999999999999999999"} {
 			r := postroomd(t, append(words, wrong)...)
 			require.Equal(t, exitUsage, r.status)
-			require.Equal(t, fmt.Sprintf("postroomd: --limit is %s; it must be a whole number within 1 and %d\n", wrong, most), r.stderr, cmd.CommandPath())
+			require.Equal(t, fmt.Sprintf("postroomd: --limit is %s; it must be a whole number within 1 and %d\n", wrong, most),
+				r.stderr, cmd.CommandPath())
 		}
 	})
 	require.Equal(t, 8, listings)

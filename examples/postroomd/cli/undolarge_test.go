@@ -33,8 +33,10 @@ func (n teas) Name() string { return "teas" }
 func (n teas) Messages() iter.Seq2[mailbox.Message, error] {
 	return func(yield func(mailbox.Message, error) bool) {
 		for i := range int(n) {
-			m := mailbox.Message{Position: i + 1, Name: fmt.Sprintf("%d.eml", i), Labeled: true, Received: time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local), Raw: fmt.Appendf(nil,
-				"From: a%d@example.com\r\nTo: %s\r\nSubject: Tea %d\r\nMessage-ID: <%d@example.com>\r\n\r\nAt five?\r\n", i%50, sample.Owner, i, i)}
+			m := mailbox.Message{Position: i + 1, Name: fmt.Sprintf("%d.eml", i), Labeled: true,
+				Received: time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local), Raw: fmt.Appendf(nil,
+					"From: a%d@example.com\r\nTo: %s\r\nSubject: Tea %d\r\nMessage-ID: <%d@example.com>\r\n\r\nAt five?\r\n", i%50,
+					sample.Owner, i, i)}
 			if i%3 > 0 {
 				m.Labels = append(m.Labels, postroom.LabelInbox)
 			}
@@ -100,11 +102,12 @@ func (m *manyUndos) begin(what string, args ...string) (end func() (stdout strin
 }
 
 func (m *manyUndos) logUsed(what string, p *os.ProcessState, took time.Duration) {
-	m.Logf("%d messages: %s: %.1f s of processor time, %.1f s", m.n, what, (p.UserTime() + p.SystemTime()).Seconds(), took.Seconds())
+	m.Logf("%d messages: %s: %.1f s of processor time, %.1f s", m.n, what, (p.UserTime() + p.SystemTime()).Seconds(),
+		took.Seconds())
 }
 
-// peak is the most memory that a running process has had, where the system says so. What is left of it when the process has ended counts
-// the one that it was started by.
+// peak is the most memory that a running process has had, where the system says so. What is left of it when the
+// process has ended counts the one that it was started by.
 func peak(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, after, _ := strings.Cut(string(text), "VmHWM:")
@@ -151,13 +154,13 @@ func (m *manyUndos) noJobs() bool {
 func (m *manyUndos) results(what string, args ...string) (endings map[undo.Ending]int) {
 	m.Helper()
 	var v struct{ Endings map[undo.Ending]int }
-	out := m.measure(what, append(append([]string{"undo", "--json"}, args...), m.where...)...)
+	out := m.measure(what, append(append([]string{"undo", "--json", "--yes"}, args...), m.where...)...)
 	require.NoError(m, json.Unmarshal([]byte(out), &v))
 	return v.Endings
 }
 
-// A batch of many actions is undone by a daemon that is killed in the middle: the mailbox is as it was, and no message was changed
-// twice but those that were under way.
+// A batch of many actions is undone by a daemon that is killed in the middle: the mailbox is as it was, and no
+// message was changed twice but those that were under way.
 func TestABatchOfManyIsUndoneOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); undoMany(t, "") })
@@ -169,15 +172,20 @@ func undoMany(t *testing.T, database string) {
 	before := mailOf(t, m.server)
 	const inInbox = 2 // of three
 	acted := m.n * inInbox / 3
-	m.work("archive", false, func() bool { return m.modified() >= acted && m.noJobs() }, "rules", "apply", "--batch", "tea")()
+	m.work("archive", false, func() bool {
+		return m.modified() >= acted && m.noJobs()
+	}, "rules", "apply", "--yes", "--batch", "tea")()
 	archived := mailOf(t, m.server)
 
 	planned := m.results("undo --dry-run", "--batch", "tea", "--dry-run")
 	require.Equal(t, map[undo.Ending]int{undo.EndingRestored: acted}, planned)
 	require.True(t, archived == mailOf(t, m.server), "a dry run changes nothing")
-	require.Equal(t, map[undo.Ending]int{undo.EndingOpen: acted}, m.results("undo --report, before", "--batch", "tea", "--report"))
+	require.Equal(t, map[undo.Ending]int{undo.EndingOpen: acted}, m.results("undo --report, before", "--batch",
+		"tea", "--report"))
 
-	requested := m.work("undo, killed in the middle", true, func() bool { return m.modified()-acted >= acted/2 }, "undo", "--batch", "tea")
+	requested := m.work("undo, killed in the middle", true, func() bool {
+		return m.modified()-acted >= acted/2
+	}, "undo", "--batch", "tea", "--yes")
 	require.False(t, before == mailOf(t, m.server), "it was killed in the middle")
 	m.work("undo, the rest", false, func() bool { return m.modified() >= 2*acted && m.noJobs() })
 	requested()
@@ -189,5 +197,6 @@ func undoMany(t *testing.T, database string) {
 	require.Empty(t, m.results("undo of what is undone", "--all", "--since", "1d"))
 }
 
-// manyUnderWay is how many jobs a daemon carries out at a time: so many calls may not have been noted when it was killed.
+// manyUnderWay is how many jobs a daemon carries out at a time: so many calls may not have been noted when it was
+// killed.
 const manyUnderWay = 64

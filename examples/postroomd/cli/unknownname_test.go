@@ -20,7 +20,7 @@ func TestAMistypedNameIsNoEmptyAnswer(t *testing.T) {
 	runOnce(t, append(m.where, "--set", "paths.rules=")...)
 	r := start(t, m.where...)
 	r.ready()
-	require.Equal(t, 0, m.postroomd("rules", "apply", "--batch", "monday").status)
+	require.Equal(t, 0, m.postroomd("rules", "apply", "--yes", "--batch", "monday").status)
 	stored, err := m.open().Rules.List(t.Context())
 	require.NoError(t, err)
 	rule := stored[0].ID
@@ -58,7 +58,8 @@ func TestAMistypedTypeOfJobsIsSaid(t *testing.T) {
 		return r
 	}
 	require.Equal(t, result{0, "no jobs\n", "no job has the type clasify; did you mean classify?\n"}, list("clasify"))
-	require.Equal(t, result{0, "[]\n", "no job has the type ingest.gmial; did you mean ingest.gmail?\n"}, list("ingest.gmial", "--json"))
+	require.Equal(t, result{0, "[]\n", "no job has the type ingest.gmial; did you mean ingest.gmail?\n"},
+		list("ingest.gmial", "--json"))
 	require.Contains(t, list("nope").stderr, "no job has the type nope; those of postroomd are backfill.gmail, ")
 	require.Equal(t, result{0, "no jobs\n", ""}, list("watch.gmail"))
 	require.Empty(t, list("backfill.gmail,nope").stderr, "there are some")
@@ -77,7 +78,6 @@ func TestTheTypesOfJobsAreThoseOfTheHandlers(t *testing.T) {
 	m, _ := atDiscord(t, deleteTea, letterNamed(1))
 	runOnce(t, m.where...)
 	h := m.open()
-	require.NoError(t, h.Connect(t.Context()))
 	require.NoError(t, h.NewBot(t.Context()))
 	d, err := h.NewDispatcher()
 	require.NoError(t, err)

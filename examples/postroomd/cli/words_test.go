@@ -38,12 +38,13 @@ func TestWithoutAMailboxItIsSaidWhatAddsOne(t *testing.T) {
 
 // A mailbox whose grant is gone is not active again because somebody resumes it.
 func TestResumeOfAMailboxWithoutAGrant(t *testing.T) {
-	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
+	server, err := gmailtest.Open(t.Context(),
+		gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
 	where := []string{"--data", filepath.Join(t.TempDir(), "data"), "--config", writeFile(t, "config.toml", fmt.Sprintf(
-		"[gmail]\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = \"env:POSTROOM_PASSPHRASE\"\nunits_per_minute = 0\n",
+		"[gmail]\nold_mail = \"sort\"\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = \"env:POSTROOM_PASSPHRASE\"\nunits_per_minute = 0\n",
 		server.URL(), server.URL()))}
 	ask := func(args ...string) string {
 		t.Helper()
@@ -55,7 +56,8 @@ func TestResumeOfAMailboxWithoutAGrant(t *testing.T) {
 	signIn(t, where...)
 	require.Equal(t, sample.Owner+" is active\n", ask("accounts", "resume", sample.Owner))
 	ask("auth", "revoke", sample.Owner)
-	require.Equal(t, sample.Owner+" is resumed, but its grant is gone: "+again+"\n", ask("accounts", "resume", sample.Owner))
+	require.Equal(t, sample.Owner+" is resumed, but its grant is gone: "+again+"\n",
+		ask("accounts", "resume", sample.Owner))
 
 	r := start(t, where...)
 	r.eventually("it is to sign in again", func() bool { return statusOf(t, where...).Accounts[0].State == "reauthorize" })
@@ -68,10 +70,12 @@ func TestResumeOfAMailboxWithoutAGrant(t *testing.T) {
 	r.stop()
 
 	t.Setenv("POSTROOM_PASSPHRASE", "wrong horse")
-	for _, args := range [][]string{append([]string{"auth", "list"}, where...), append([]string{"config", "check", "--set", "paths.data=" + where[1]}, where[2:]...)} {
+	for _, args := range [][]string{append([]string{"auth", "list"}, where...),
+		append([]string{"config", "check", "--set", "paths.data=" + where[1]}, where[2:]...)} {
 		r := postroomd(t, args...)
 		require.NotZero(t, r.status)
-		require.Contains(t, r.stderr, "the passphrase is not the one that the grants in "+filepath.Join(where[1], "tokens")+" were written with; set gmail.passphrase")
+		require.Contains(t, r.stderr, "the passphrase is not the one that the grants in "+filepath.Join(where[1], "tokens")+
+			" were written with; set gmail.passphrase")
 		require.NotContains(t, r.stderr, "recipient")
 	}
 }
@@ -80,7 +84,8 @@ func TestSignInRefusesWhatIsNoAddress(t *testing.T) {
 	for _, text := range []string{"nonsense", "Ada <ada@example.org>", "ada@"} {
 		data := filepath.Join(t.TempDir(), "data")
 		r := postroomd(t, "auth", "login", text, "--no-browser", "--data", data, "--set", "gmail.client_id=me")
-		require.Equal(t, result{exitUsage, "", fmt.Sprintf("postroomd: %q is no address of a mailbox, such as ada@example.org\n", text)}, r)
+		require.Equal(t, result{exitUsage, "",
+			fmt.Sprintf("postroomd: %q is no address of a mailbox, such as ada@example.org\n", text)}, r)
 		require.NoDirExists(t, data)
 	}
 }
@@ -90,7 +95,9 @@ func TestHealthcheckAsksPostroomdAlone(t *testing.T) {
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "set app.port")
 
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>Router</html>")) }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<html>Router</html>"))
+	}))
 	defer other.Close()
 	at, err := url.Parse(other.URL)
 	require.NoError(t, err)
@@ -102,6 +109,7 @@ func TestHealthcheckAsksPostroomdAlone(t *testing.T) {
 
 // An undo that fails again and again says so when nobody waits for it any longer.
 func TestAnUndoThatFailsSaysWhy(t *testing.T) {
+	t.Parallel()
 	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
 	runOnce(t, m.where...)
 	action := idPattern.FindString(m.postroomd("actions").stdout)
@@ -112,7 +120,8 @@ func TestAnUndoThatFailsSaysWhy(t *testing.T) {
 	}
 	undone := m.postroomd("undo", action)
 	require.Equal(t, 0, undone.status, undone.stderr)
-	require.Regexp(t, "^action "+action+" is to be taken back; a postroomd that runs carries it out; the last attempt failed: .*503.*; job .* is tried again at ", undone.stdout)
+	require.Regexp(t, "^action "+action+
+		" is to be taken back; a postroomd that runs carries it out; the last attempt failed: .*503.*; job .* is tried again at ", undone.stdout)
 	r.stop()
 }
 

@@ -1,10 +1,11 @@
 // Package config reads the configuration of postroomd: a TOML file, overridden by the environment, overridden by flags.
 //
-// A setting is named by its section and key, such as app.port. In the environment it is POSTROOMD_APP_PORT; some have a shorter
-// name as well (APP_PORT, OTLP_ENDPOINT), which the longer one overrides. A text "env:NAME" stands for the environment variable
-// NAME, so that secrets need not be in the file.
+// A setting is named by its section and key, such as app.port. In the environment it is POSTROOMD_APP_PORT; some have
+// a shorter name as well (APP_PORT, OTLP_ENDPOINT), which the longer one overrides. A text "env:NAME" stands for the
+// environment variable NAME, so that secrets need not be in the file.
 //
-// An unknown or invalid setting is an error that names the file, the line and a valid setting. Nothing is silently ignored.
+// An unknown or invalid setting is an error that names the file, the line and a valid setting. Nothing is silently
+// ignored.
 package config
 
 import (
@@ -24,6 +25,8 @@ type Config struct {
 	Discord   Discord
 	Webhook   Webhook
 	API       API
+	MCP       MCP
+	Notify    Notify
 	LLM       LLM
 	Better    Model // the section [llm_better]: the model for mail about which the first is not sure
 	Fallback  Model // the section [llm_fallback]: the model that is used while another cannot answer
@@ -53,6 +56,8 @@ type Paths struct {
 	Data     Path
 	Database Database
 	Rules    Path // empty: no rules file
+	// MailboxRules are the rules files of single mailboxes, in place of Rules.
+	MailboxRules MailboxFiles
 }
 
 // Telemetry is the section [telemetry].
@@ -82,8 +87,15 @@ type Gmail struct {
 	AllowDelete    bool // signing in asks for permanent deletion
 	SpamAndTrash   bool
 	Backfill       string
+	OldMail        string // what becomes of mail from before the sign-in: leave or sort
 	SnoozeLabel    string
 }
+
+// What becomes of the mail that was in a mailbox before postroomd was signed in to it.
+const (
+	LeaveOldMail = "leave" // it is stored, and nothing is done to it
+	SortOldMail  = "sort"  // it is decided about like new mail
+)
 
 // Outbound is the section [outbound]: the bounds of the messages that actions send.
 type Outbound struct {
@@ -101,6 +113,7 @@ type Policy struct {
 	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
 	ApprovalKeyBefore Secret // checks what it has signed; empty: none
 	ModelUnattended   []string
+	SendAge           time.Duration
 	ModelShare        float64
 	ModelFree         int
 }
@@ -113,15 +126,14 @@ type Safety struct {
 
 	Recipients []string // addresses, and domains as @example.org
 
-	Caps []string // as safety.ParseCap has them
+	Caps []string // as limits.ParseCap has them
 
 	BreakerActions  int // 0: no limit; the same for the next two
 	BreakerFailures int
-	BreakerUndos    int
 	BreakerWindow   time.Duration
 	BreakerOpen     time.Duration
 
-	QuietHours   []string // as safety.ParseQuietSpan has them
+	QuietHours   []string // as limits.ParseQuietSpan has them
 	QuietZone    string   // empty: that of this machine
 	QuietActions []string
 }
@@ -143,6 +155,29 @@ type Webhook struct {
 	AllowPrivate bool
 }
 
+// MCP is the section [mcp]: assistants.
+type MCP struct {
+	Token   Secret // empty: none is served by HTTP
+	Propose bool
+}
+
+// Notify is the section [notify]: what people are told, and where.
+type Notify struct {
+	NtfyURL   string // of a topic; empty: none
+	NtfyToken Secret
+	Digest    string   // when there is a digest, as when.Parse has it; empty: never
+	DigestTo  []string // the doors of the digest
+	Zone      string   // of the digest; empty: that of this machine
+}
+
+// The doors of a digest.
+const (
+	ToMailbox = "mailbox"
+	ToDiscord = "discord"
+	ToWebhook = "webhook"
+	ToNtfy    = "ntfy"
+)
+
 // API is the section [api]: approvals by programs.
 type API struct {
 	Token    Secret // empty: there is no API
@@ -160,30 +195,34 @@ type Schedules struct {
 // Default returns the configuration of an empty file.
 func Default() Config {
 	return Config{
-		App:       App{ServiceName: "postroom", Env: EnvDev, Port: 17800, Workers: 10, Drain: 30 * time.Second, Dashboard: true},
-		Paths:     Paths{Data: "~/.local/share/postroom"},
+		App: App{ServiceName: "postroom", Env: EnvDev, Port: 17800, Workers: 10, Drain: 30 * time.Second,
+			Dashboard: true},
+		Paths:     Paths{Data: "~/.local/share/postroom", MailboxRules: MailboxFiles{}},
 		Telemetry: Telemetry{ExportTraces: true, ExportMetrics: true},
-		Gmail:     Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, SnoozeLabel: "Postroom/Snoozed"},
+		Gmail:     Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, OldMail: LeaveOldMail, SnoozeLabel: "Postroom/Snoozed"},
 		Outbound:  Outbound{MaxRecipients: 10, RecipientsDay: 50, ReplyInterval: 72 * time.Hour},
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
 			ModelUnattended: []string{
-				"apply_label", "remove_label", "mark_read", "mark_unread", "star", "unstar", "archive", "move", "snooze", "trash", "restore", "none",
+				"apply_label", "remove_label", "mark_read", "mark_unread", "star", "unstar", "archive", "move", "snooze",
+				"restore", "none",
 			},
-			ModelShare: 0.5, ModelFree: 20,
+			SendAge: 72 * time.Hour, ModelShare: 0.2, ModelFree: 5,
 		},
 		Safety: Safety{
 			Recipients: []string{}, Caps: []string{}, QuietHours: []string{}, QuietActions: []string{},
-			BreakerFailures: 50, BreakerUndos: 100, BreakerWindow: time.Hour, BreakerOpen: time.Hour,
+			BreakerFailures: 50, BreakerWindow: time.Hour, BreakerOpen: time.Hour,
 		},
 		Discord: Discord{Whitelist: []string{}, Remind: 24 * time.Hour},
 		API:     API{Approver: "api"},
+		Notify:  Notify{DigestTo: []string{ToMailbox}},
 		LLM: LLM{
 			Model: defaultModel(), Temperature: ProvidersTemperature, MaxOutputTokens: 1024, Concurrency: 4,
 			AccountTokensDay: 2_000_000, KeepAnswers: 24 * time.Hour, BetterBelow: 0.8, Reuse: 30 * 24 * time.Hour,
 		},
 		Better: defaultModel(), Fallback: defaultModel(),
-		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
+		Schedules: Schedules{HistorySync: time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour,
+			Watch: 24 * time.Hour},
 	}
 }

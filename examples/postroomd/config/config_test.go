@@ -42,10 +42,40 @@ func TestFaultsRead(t *testing.T) {
 	}
 }
 
+// What stands in the arguments of a program is seen by all users of the machine.
+func TestFlagsHoldNoSecrets(t *testing.T) {
+	load := func(pair string) error {
+		_, err := config.Load(config.Sources{Set: []string{pair}, Environ: []string{"SECRET=hunter2hunter2"}})
+		return err
+	}
+	refused := []string{
+		"paths.database=postgres://ada:hunter2hunter2@db/x", "paths.database=postgres://db/x?password=hunter2hunter2",
+	}
+	l, err := config.Load(config.Sources{})
+	require.NoError(t, err)
+	for _, v := range l.Values {
+		if config.IsSecret(v.Key) {
+			refused = append(refused, v.Key+"=hunter2hunter2")
+			require.NotContains(t, fmt.Sprint(load(v.Key+"=env:SECRET")), "every user of the machine")
+			require.NotContains(t, fmt.Sprint(load(v.Key+"=")), "every user of the machine")
+		}
+	}
+	require.Greater(t, len(refused), 10)
+	for _, pair := range refused {
+		err := load(pair)
+		require.ErrorContains(t, err, "every user of the machine sees the arguments")
+		require.ErrorContains(t, err, "=env:NAME")
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+	require.NoError(t, load("paths.database=postgres://ada@db/x"))
+	require.NoError(t, load("app.port=1"))
+}
+
 func TestFaultsOfTheEnvironmentAndFlagsRead(t *testing.T) {
 	_, err := config.Load(config.Sources{
 		Environ: []string{"APP_PORT=all", "POSTROOMD_APP_PROT=1", "POSTROOMD_GMAIL_ADDRESS=ada", "PORT=x"},
-		Set:     []string{"app.colour=red", "colour=red", "app.workers", "schedules.labels_sync=hourly", "policy.approval_always=explode"},
+		Set: []string{"app.colour=red", "colour=red", "app.workers", "schedules.labels_sync=hourly",
+			"policy.approval_always=explode"},
 	})
 	require.Error(t, err)
 	golden(t, "overrides.txt", err.Error()+"\n")
@@ -63,16 +93,22 @@ func TestEverySettingOfAFile(t *testing.T) {
 	folder, err := filepath.Abs("testdata")
 	require.NoError(t, err)
 	l := load(t, config.Sources{
-		File:    "testdata/full.toml",
-		Environ: []string{"DATABASE_URL=postgres://ada:hunter2@db/mail", "GMAIL_TOKEN=ya29.hunter2", "LLM_API_KEY=sk-hunter2"},
+		File: "testdata/full.toml",
+		Environ: []string{"DATABASE_URL=postgres://ada:hunter2@db/mail", "GMAIL_TOKEN=ya29.hunter2",
+			"LLM_API_KEY=sk-hunter2"},
 	})
 	want := config.Default()
-	want.App = config.App{ServiceName: `mail "robot"`, Env: "prod", LogLevel: slog.LevelWarn, Workers: 3, Drain: 90 * time.Second, Pprof: true}
-	want.Paths = config.Paths{Data: config.Path(folder + "/data"), Database: "postgres://ada:hunter2@db/mail", Rules: "/home/ada/rules.yaml"}
+	want.App = config.App{ServiceName: `mail "robot"`, Env: "prod", LogLevel: slog.LevelWarn, Workers: 3,
+		Drain: 90 * time.Second, Pprof: true}
+	want.Paths = config.Paths{Data: config.Path(folder + "/data"), Database: "postgres://ada:hunter2@db/mail",
+		Rules: "/home/ada/rules.yaml", MailboxRules: config.MailboxFiles{}}
 	want.Telemetry.ExportMetrics = false
-	want.Gmail = config.Gmail{Address: "ada@example.org", Endpoint: "http://127.0.0.1:8025", Token: "ya29.hunter2", SpamAndTrash: true, SnoozeLabel: "Later"}
+	want.Gmail = config.Gmail{Address: "ada@example.org", Endpoint: "http://127.0.0.1:8025", Token: "ya29.hunter2",
+		OldMail:      config.LeaveOldMail,
+		SpamAndTrash: true, SnoozeLabel: "Later"}
 	want.Outbound = config.Outbound{MaxRecipients: 2, RecipientsDay: 3, ReplyInterval: time.Hour}
-	want.Policy.ConfidenceDefault, want.Policy.ApprovalAlways, want.Policy.Approvers = 1, []string{}, []string{"ada", "grace"}
+	want.Policy.ConfidenceDefault, want.Policy.ApprovalAlways, want.Policy.Approvers = 1, []string{},
+		[]string{"ada", "grace"}
 	want.Schedules.HistorySync = 0
 	want.LLM.Provider, want.LLM.Model.Model, want.LLM.APIKey, want.LLM.OutputPrice = "openai", "small", "sk-hunter2", 2
 	want.LLM.Temperature, want.LLM.TotalDollarsDay, want.LLM.KeepAnswers = 0, 1.5, 0
@@ -84,14 +120,16 @@ func TestEverySettingOfAFile(t *testing.T) {
 	golden(t, "full.txt", strings.ReplaceAll(shown.String(), folder, "FOLDER"))
 	values, err := json.Marshal(l)
 	require.NoError(t, err)
-	for _, text := range []string{shown.String(), string(values), fmt.Sprintf("%v %+v %#v", l.Config, l.Config, l.Config)} {
+	for _, text := range []string{shown.String(), string(values),
+		fmt.Sprintf("%v %+v %#v", l.Config, l.Config, l.Config)} {
 		require.NotContains(t, text, "hunter2")
 	}
 }
 
 func TestLaterSourcesOverride(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
-	require.NoError(t, os.WriteFile(file, []byte("[app]\nport = 1\nworkers = 1\n[telemetry]\notlp_endpoint = \"http://file\"\n"), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte("[app]\nport = 1\nworkers = 1\n[telemetry]\notlp_endpoint = \"http://file\"\n"), 0o600))
 	l := load(t, config.Sources{
 		File: file,
 		Environ: []string{"APP_PORT=2", "OTLP_ENDPOINT=http://short", "POSTROOMD_TELEMETRY_OTLP_ENDPOINT=http://long",
@@ -132,7 +170,8 @@ func TestAModelOfTheEnvironment(t *testing.T) {
 	require.False(t, l.Config.LLM.Enabled(), "the variable may be there for another program")
 	_, err := config.Load(config.Sources{Environ: []string{"POSTROOMD_LLM_MODEL=small"}})
 	require.ErrorContains(t, err, "llm.provider is not set")
-	l = load(t, config.Sources{Environ: []string{"MODEL=small"}, Set: []string{"llm.provider=openai", "llm.base_url=http://127.0.0.1:11434/v1"}})
+	l = load(t, config.Sources{Environ: []string{"MODEL=small"},
+		Set: []string{"llm.provider=openai", "llm.base_url=http://127.0.0.1:11434/v1"}})
 	require.True(t, l.Config.LLM.Enabled())
 	require.Equal(t, "small", l.Config.LLM.Model.Model)
 }
@@ -143,7 +182,8 @@ func TestAKeyIsNotSentInTheClearAcrossTheInternet(t *testing.T) {
 		"http://gpu.lan/v1": true, "https://models.example.org/v1": true,
 		"http://models.example.org/v1": false, "http://8.8.8.8/v1": false, "http://localhost.example.org/v1": false,
 	} {
-		_, err := config.Load(config.Sources{Set: []string{"llm.provider=openai", "llm.model=m", "llm.api_key=k", "llm.base_url=" + address}})
+		_, err := config.Load(config.Sources{Environ: []string{"KEY=k"}, Set: []string{"llm.provider=openai", "llm.model=m",
+			"llm.api_key=env:KEY", "llm.base_url=" + address}})
 		require.Equal(t, allowed, err == nil, "%s: %v", address, err)
 	}
 }

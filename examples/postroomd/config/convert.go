@@ -50,6 +50,8 @@ func convert(r raw, field any) error {
 		return set(r, f, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "a number")
 	case *[]string:
 		return setList(r, f)
+	case *MailboxFiles:
+		return setMailboxFiles(r, f)
 	default:
 		panic(fmt.Sprintf("config: a setting of type %T", field))
 	}

@@ -17,7 +17,8 @@ func discordPeople(list []string) string {
 	seen := map[string]bool{}
 	for _, entry := range list {
 		id, name, named := strings.Cut(entry, "=")
-		if id == "" || discordID(id, "") != "" || seen[id] || named && strings.TrimSpace(name) != name || named && name == "" {
+		if id == "" || discordID(id, "") != "" || seen[id] || named && strings.TrimSpace(name) != name ||
+			named && name == "" {
 			return `ids of accounts, which are numbers, each once, with a name for the record if you like, as "53908232506183680=ada"`
 		}
 		seen[id] = true

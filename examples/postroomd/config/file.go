@@ -46,7 +46,8 @@ func (f *file) syntax(err error) {
 		at.line, at.column = broken.Position()
 		message = strings.TrimPrefix(broken.Error(), "toml: ")
 	}
-	f.problem(at, "this is not TOML: "+message, `write lines such as port = 17800 below a section such as [app]; texts stand in quotes`)
+	f.problem(at, "this is not TOML: "+message,
+		`write lines such as port = 17800 below a section such as [app]; texts stand in quotes`)
 }
 
 func (f *file) problem(at place, message, hint string) {
@@ -99,7 +100,8 @@ func (f *file) key(p *unstable.Parser, n *unstable.Node) (names []string, at pla
 func (f *file) section(names []string, at place) bool {
 	whole := strings.Join(names, ".")
 	if s := find(whole); s != nil && len(names) == 2 {
-		f.problem(at, fmt.Sprintf("[%s] is a section, but %s is a setting", whole, names[1]), fmt.Sprintf("write [%s] and below it %s", names[0], s.line()))
+		f.problem(at, fmt.Sprintf("[%s] is a section, but %s is a setting", whole, names[1]),
+			fmt.Sprintf("write [%s] and below it %s", names[0], s.line()))
 		return false
 	}
 	if len(names) > 1 || len(keys(names[0])) == 0 {

@@ -38,6 +38,19 @@ func (d Database) Postgres() bool {
 	return strings.HasPrefix(string(d), "postgres://") || strings.HasPrefix(string(d), "postgresql://")
 }
 
+// hasPassword reports whether the address holds a password, or cannot be read.
+func (d Database) hasPassword() bool {
+	if !d.Postgres() {
+		return false
+	}
+	u, err := url.Parse(string(d))
+	if err != nil || strings.Contains(strings.ToLower(u.RawQuery), "password") {
+		return true
+	}
+	_, has := u.User.Password()
+	return has
+}
+
 // String leaves out the password.
 func (d Database) String() string {
 	if !d.Postgres() {

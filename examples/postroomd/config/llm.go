@@ -15,8 +15,8 @@ type Model struct {
 	BaseURL  string // empty: the provider's own
 	APIKey   Secret
 	Timeout  time.Duration
-	// In dollars for a million tokens. If all are 0, the prices are unknown, or nothing. If the price of cached tokens is 0, it
-	// is that of the input.
+	// In dollars for a million tokens. If all are 0, the prices are unknown, or nothing. If the price of cached tokens
+	// is 0, it is that of the input.
 	InputPrice, OutputPrice, CacheReadPrice, CacheWritePrice float64
 }
 
@@ -120,7 +120,9 @@ func llmSettings() []setting {
 			func(c *Config) string { return part(c.LLM.BetterBelow) }},
 	)
 	better := modelSettings("llm_better", func(c *Config) *Model { return &c.Better })
-	return append(append(first, better...), modelSettings("llm_fallback", func(c *Config) *Model { return &c.Fallback })...)
+	return append(append(first, better...), modelSettings("llm_fallback", func(c *Config) *Model {
+		return &c.Fallback
+	})...)
 }
 
 // upTo also refuses NaN, which TOML has.
@@ -169,22 +171,26 @@ func (c *Config) modelFaults(given func(key string) bool) []fault {
 		if !m.Enabled() {
 			for _, key := range []string{".model", ".base_url", ".api_key"} {
 				if given(m.section + key) {
-					faults = append(faults, fault{m.section + key, "this has no effect: " + m.section + ".provider is not set", `write provider = "openai", "anthropic" or "gemini"`})
+					faults = append(faults, fault{m.section + key, "this has no effect: " + m.section + ".provider is not set",
+						`write provider = "openai", "anthropic" or "gemini"`})
 				}
 			}
 			continue
 		}
 		if m.section != "llm" && !c.LLM.Enabled() {
-			faults = append(faults, fault{m.section + ".provider", "this has no effect: llm.provider is not set", "configure the first model below [llm]"})
+			faults = append(faults, fault{m.section + ".provider", "this has no effect: llm.provider is not set",
+				"configure the first model below [llm]"})
 		}
 		faults = append(faults, m.faults(m.section, c.LLM.AccountDollarsDay > 0 || c.LLM.TotalDollarsDay > 0)...)
 	}
 	switch {
 	case c.LLM.Cache == "":
 	case c.LLM.KeepAnswers == 0:
-		faults = append(faults, fault{"llm.cache", "this has no effect: llm.keep_answers is 0s", "say for how long, or leave it out for a day"})
+		faults = append(faults, fault{"llm.cache", "this has no effect: llm.keep_answers is 0s",
+			"say for how long, or leave it out for a day"})
 	case inTheClear(string(c.LLM.Cache), "redis"):
-		faults = append(faults, fault{"llm.cache", "what models say of your mail would go there without encryption", "write an address that begins with rediss://"})
+		faults = append(faults, fault{"llm.cache", "what models say of your mail would go there without encryption",
+			"write an address that begins with rediss://"})
 	}
 	return faults
 }
@@ -193,13 +199,16 @@ func (m *Model) faults(section string, budget bool) []fault {
 	var faults []fault
 	key := section + ".provider"
 	if strings.TrimSpace(m.Model) == "" {
-		faults = append(faults, fault{key, section + ".model is not set", `write the provider's name of a model, as in model = "the-name-of-a-model"`})
+		faults = append(faults, fault{key, section + ".model is not set",
+			`write the provider's name of a model, as in model = "the-name-of-a-model"`})
 	}
 	if m.APIKey == "" && (m.Provider != OpenAI || m.BaseURL == "") {
-		faults = append(faults, fault{key, section + ".api_key is not set", `write api_key = "env:LLM_API_KEY" and set that variable`})
+		faults = append(faults, fault{key, section + ".api_key is not set",
+			`write api_key = "env:LLM_API_KEY" and set that variable`})
 	}
 	if inTheClear(m.BaseURL, "http") {
-		faults = append(faults, fault{section + ".base_url", "your mail, and the key, would go there without encryption", "write an address that begins with https://"})
+		faults = append(faults, fault{section + ".base_url", "your mail, and the key, would go there without encryption",
+			"write an address that begins with https://"})
 	}
 	if budget && !m.Priced() {
 		faults = append(faults, fault{key, "there is a budget in dollars, and the price of this model is not known",

@@ -166,10 +166,27 @@ func (l *loader) readFlags() {
 			l.complain("--set "+pair, "there is no value", "write --set section.key=value, such as --set app.port=17800")
 		case find(key) == nil:
 			l.complain("--set "+pair, fmt.Sprintf("there is no setting %q", key), meantKey(key))
+		case find(key).isSecret(value):
+			l.complain("--set "+key, "every user of the machine sees the arguments of its programs, and this is a secret",
+				"write --set "+key+"=env:NAME and set that variable, or write the setting into the file that --config names")
 		default:
 			l.give(key, value, "--set "+key)
 		}
 	}
+}
+
+// isSecret reports whether the text of a setting is a secret itself, and no reference to one.
+func (s *setting) isSecret(text string) bool {
+	if text == "" || strings.HasPrefix(text, "env:") {
+		return false
+	}
+	switch s.field(&Config{}).(type) {
+	case *Secret:
+		return true
+	case *Database:
+		return Database(text).hasPassword()
+	}
+	return false
 }
 
 // meantKey suggests the intended setting for a key: the nearest, or those of its section, or the sections to look in.
@@ -190,7 +207,8 @@ func meantKey(key string) string {
 	if len(same) > 0 {
 		return "the settings of " + section + " are " + strings.Join(same, ", ")
 	}
-	return "the sections are " + strings.Join(slices.Compact(sections), ", ") + ", and 'postroomd config init' writes a file with all settings"
+	return "the sections are " + strings.Join(slices.Compact(sections), ", ") +
+		", and 'postroomd config init' writes a file with all settings"
 }
 
 func (l *loader) give(key, value, from string) {
@@ -216,7 +234,8 @@ func (l *loader) resolve(s *setting) {
 		name := strings.TrimPrefix(text, "env:")
 		value, ok := lookup(l.src.Environ, name)
 		if !ok || value == "" {
-			l.wrong(s, fmt.Sprintf("%s is to come from the environment variable %s, which is not set", s.key, name), "set it where postroomd starts")
+			l.wrong(s, fmt.Sprintf("%s is to come from the environment variable %s, which is not set", s.key, name),
+				"set it where postroomd starts")
 			return
 		}
 		r.value, r.text, indirect = value, true, name
@@ -255,7 +274,8 @@ func (l *loader) together() {
 // written returns the setting as a valid line, variable or flag.
 func (s *setting) written(from layer) string {
 	if from.text {
-		return strings.TrimPrefix(from.name, "$") + "=" + strings.NewReplacer(`"`, "", "[", "", "]", "", ", ", ",").Replace(s.example)
+		return strings.TrimPrefix(from.name, "$") + "=" + strings.NewReplacer(`"`, "", "[", "", "]", "", ", ",
+			",").Replace(s.example)
 	}
 	return s.line()
 }

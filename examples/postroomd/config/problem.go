@@ -8,8 +8,8 @@ import (
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// A Problem is one fault, with its position and a suggestion. For the environment and for flags, File is the name of the variable
-// or flag, and Line is 0.
+// A Problem is one fault, with its position and a suggestion. For the environment and for flags, File is the name of
+// the variable or flag, and Line is 0.
 type Problem = rulesfile.Problem
 
 // An Error lists the problems of a configuration, in the order of their lines.

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/notify/when"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/limits"
 	"github.com/postroom-go/postroom/safety/webhook"
 )
 
@@ -27,8 +29,6 @@ var safetySettings = []setting{
 		func(c *Config) string { return within(c.Safety.BreakerActions, 0, 1_000_000) }},
 	{"safety.breaker_failures", "", "50", func(c *Config) any { return &c.Safety.BreakerFailures },
 		func(c *Config) string { return within(c.Safety.BreakerFailures, 0, 1_000_000) }},
-	{"safety.breaker_undos", "", "100", func(c *Config) any { return &c.Safety.BreakerUndos },
-		func(c *Config) string { return within(c.Safety.BreakerUndos, 0, 1_000_000) }},
 	{"safety.breaker_window", "", `"1h"`, func(c *Config) any { return &c.Safety.BreakerWindow },
 		func(c *Config) string { return between(c.Safety.BreakerWindow, time.Minute, 366*24*time.Hour) }},
 	{"safety.breaker_open", "", `"1h"`, func(c *Config) any { return &c.Safety.BreakerOpen },
@@ -62,13 +62,51 @@ var safetySettings = []setting{
 		func(c *Config) string { return apiToken(string(c.API.Token)) }},
 	{"api.approver", "", `"api"`, func(c *Config) any { return &c.API.Approver },
 		func(c *Config) string { return notBlank(c.API.Approver) }},
+
+	{"mcp.token", "", `"env:POSTROOM_MCP_TOKEN"`, func(c *Config) any { return &c.MCP.Token },
+		func(c *Config) string { return apiToken(string(c.MCP.Token)) }},
+	{"mcp.propose", "", "false", func(c *Config) any { return &c.MCP.Propose }, nil},
+
+	{"notify.ntfy_url", "", `"https://ntfy.sh/your-secret-topic"`, func(c *Config) any { return &c.Notify.NtfyURL },
+		func(c *Config) string { return webAddress(c.Notify.NtfyURL) }},
+	{"notify.ntfy_token", "", `"env:POSTROOM_NTFY_TOKEN"`, func(c *Config) any { return &c.Notify.NtfyToken },
+		func(c *Config) string { return withoutBlanks(string(c.Notify.NtfyToken)) }},
+	{"notify.digest", "", `"Mon 07:00"`, func(c *Config) any { return &c.Notify.Digest },
+		func(c *Config) string { return digestTime(c.Notify.Digest) }},
+	{"notify.digest_to", "", `["mailbox", "ntfy"]`, func(c *Config) any { return &c.Notify.DigestTo },
+		func(c *Config) string { return digestDoors(c.Notify.DigestTo) }},
+	{"notify.zone", "", `"Europe/Berlin"`, func(c *Config) any { return &c.Notify.Zone },
+		func(c *Config) string { return zone(c.Notify.Zone) }},
+}
+
+func withoutBlanks(s string) string {
+	if strings.ContainsAny(s, " \t\r\n") {
+		return "the token alone, without the word Bearer"
+	}
+	return ""
+}
+
+func digestTime(s string) string {
+	if _, err := when.Parse(s); s != "" && err != nil {
+		return "a time of day such as \"07:00\", or one of a weekday such as \"Mon 07:00\""
+	}
+	return ""
+}
+
+func digestDoors(names []string) string {
+	for _, name := range names {
+		if fault := oneOf(name, ToMailbox, ToDiscord, ToWebhook, ToNtfy); fault != "" {
+			return "some of " + fault
+		}
+	}
+	return ""
 }
 
 func caps(texts []string) string {
 	for _, text := range texts {
-		c, err := safety.ParseCap(text)
+		c, err := limits.ParseCap(text)
 		if err == nil {
-			_, err = safety.NewGate(safety.Policy{Caps: []safety.Cap{c}}, nil)
+			_, err = safety.NewGate(safety.Policy{Caps: []limits.Cap{c}}, nil)
 		}
 		if err != nil {
 			return fmt.Sprintf("caps such as \"trash,archive 50/1h by rules\", which %q is not", text)
@@ -78,9 +116,9 @@ func caps(texts []string) string {
 }
 
 func quietHours(texts []string) string {
-	var quiet safety.Quiet
+	var quiet limits.Quiet
 	for _, text := range texts {
-		span, err := safety.ParseQuietSpan(text)
+		span, err := limits.ParseQuietSpan(text)
 		if err != nil {
 			return fmt.Sprintf("hours such as \"22:00-07:00\" or \"Sat,Sun 00:00-24:00\", which %q is not", text)
 		}

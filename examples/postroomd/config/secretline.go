@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// withoutSecret returns a line of a file for an error: a secret is replaced by as many dots as it has characters, and so is the
-// part of an address before its host. A reference to the environment is not a secret, and stays.
+// withoutSecret returns a line of a file for an error: a secret is replaced by as many dots as it has characters, and
+// so is the part of an address before its host. A reference to the environment is not a secret, and stays.
 func withoutSecret(line string) string {
 	name := secretNames().FindStringIndex(line)
 	if name == nil {
@@ -30,8 +30,8 @@ func withoutSecret(line string) string {
 
 var visible = regexp.MustCompile(`\S`)
 
-// secretNames matches the name of a setting that is a secret, or may contain one, and the text before its value, even if the line
-// is not TOML.
+// secretNames matches the name of a setting that is a secret, or may contain one, and the text before its value, even
+// if the line is not TOML.
 var secretNames = sync.OnceValue(func() *regexp.Regexp {
 	var names []string
 	for _, s := range settings {

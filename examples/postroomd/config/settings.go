@@ -44,6 +44,7 @@ var firstSettings = []setting{
 	{"paths.database", "", `"postgres://user@host/database"`, func(c *Config) any { return &c.Paths.Database },
 		func(c *Config) string { return c.Paths.Database.check() }},
 	{"paths.rules", "", `"~/rules.yaml"`, func(c *Config) any { return &c.Paths.Rules }, nil},
+	{"paths.mailbox_rules", "", `["ada@example.org=~/ada.yaml"]`, func(c *Config) any { return &c.Paths.MailboxRules }, nil},
 
 	{"telemetry.otlp_endpoint", "OTLP_ENDPOINT", `"http://127.0.0.1:4318"`, func(c *Config) any { return &c.Telemetry.OTLPEndpoint },
 		func(c *Config) string { return webAddress(c.Telemetry.OTLPEndpoint) }},
@@ -77,6 +78,8 @@ var firstSettings = []setting{
 	{"gmail.allow_delete", "", "true", func(c *Config) any { return &c.Gmail.AllowDelete }, nil},
 	{"gmail.spam_and_trash", "", "true", func(c *Config) any { return &c.Gmail.SpamAndTrash }, nil},
 	{"gmail.backfill", "", `"newer_than:30d"`, func(c *Config) any { return &c.Gmail.Backfill }, nil},
+	{"gmail.old_mail", "", `"sort"`, func(c *Config) any { return &c.Gmail.OldMail },
+		func(c *Config) string { return oneOf(c.Gmail.OldMail, LeaveOldMail, SortOldMail) }},
 	{"gmail.snooze_label", "", `"Postroom/Snoozed"`, func(c *Config) any { return &c.Gmail.SnoozeLabel },
 		func(c *Config) string { return labelName(c.Gmail.SnoozeLabel) }},
 
@@ -119,14 +122,16 @@ var firstSettings = []setting{
 		}},
 	{"policy.model_alone", "", `["apply_label", "archive", "none"]`, func(c *Config) any { return &c.Policy.ModelUnattended },
 		func(c *Config) string { return harmless(c.Policy.ModelUnattended) }},
-	{"policy.model_share", "", "0.5", func(c *Config) any { return &c.Policy.ModelShare },
+	{"policy.send_age", "", `"72h"`, func(c *Config) any { return &c.Policy.SendAge },
+		func(c *Config) string { return sendAge(c.Policy.SendAge) }},
+	{"policy.model_share", "", "0.2", func(c *Config) any { return &c.Policy.ModelShare },
 		func(c *Config) string { return part(c.Policy.ModelShare) }},
-	{"policy.model_free", "", "20", func(c *Config) any { return &c.Policy.ModelFree },
+	{"policy.model_free", "", "5", func(c *Config) any { return &c.Policy.ModelFree },
 		func(c *Config) string { return within(c.Policy.ModelFree, 1, 1_000_000) }},
 }
 
 var lastSettings = []setting{
-	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
+	{"schedules.history_sync", "", `"1m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
 	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },
 		func(c *Config) string { return interval(c.Schedules.LabelsSync) }},
@@ -299,6 +304,17 @@ func (d Database) check() string {
 	return ""
 }
 
-// keywords matches the other form of a database in PostgreSQL's own programs, host=… password=…: as the name of a file it would
-// reveal the password.
+// keywords matches the other form of a database in PostgreSQL's own programs, host=… password=…: as the name of a
+// file it would reveal the password.
 var keywords = regexp.MustCompile(`(?:^|[/ ])(?:host|hostaddr|user|password|dbname|service)=`)
+
+// sendAge accepts 0 for any age.
+func sendAge(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	if fault := between(d, time.Hour, 365*24*time.Hour); fault != "" {
+		return fault + ", or 0s for any age"
+	}
+	return ""
+}

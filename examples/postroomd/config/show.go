@@ -68,13 +68,19 @@ func asTOML(field any) string {
 		}
 		return text
 	case *[]string:
-		items := make([]string, len(*f))
-		for i, s := range *f {
-			items[i] = quote(s)
-		}
-		return "[" + strings.Join(items, ", ") + "]"
+		return quotedList(*f)
+	case *MailboxFiles:
+		return quotedList(f.entries())
 	}
 	panic(fmt.Sprintf("config: a setting of type %T", field))
+}
+
+func quotedList(texts []string) string {
+	items := make([]string, len(texts))
+	for i, s := range texts {
+		items[i] = quote(s)
+	}
+	return "[" + strings.Join(items, ", ") + "]"
 }
 
 // quote writes a basic string of TOML.

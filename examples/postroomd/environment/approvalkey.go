@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 )
 
-// ApprovalKey returns the key that signs approvals: the configured key, or that of a file in the folder, which is created if it
-// is missing. It returns nil on PostgreSQL, where several machines need the same key: the database stores one.
+// ApprovalKey returns the key that signs approvals: the configured key, or that of a file in the folder, which is
+// created if it is missing. It returns nil on PostgreSQL, where several machines need the same key: the database
+// stores one.
 func (s *Environment) ApprovalKey() ([]byte, error) {
 	switch {
 	case s.Config.Policy.ApprovalKey != "":
@@ -29,8 +30,8 @@ func (s *Environment) ApprovalKey() ([]byte, error) {
 	return key, err
 }
 
-// OldApprovalKeys returns the previous keys, which verify their signatures: the configured one, and that of the file if another
-// has replaced it.
+// OldApprovalKeys returns the previous keys, which verify their signatures: the configured one, and that of the file
+// if another has replaced it.
 func (s *Environment) OldApprovalKeys() (keys [][]byte, err error) {
 	if before := s.Config.Policy.ApprovalKeyBefore; before != "" {
 		keys = append(keys, []byte(before))

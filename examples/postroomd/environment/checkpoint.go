@@ -13,8 +13,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Checkpoint returns the path of the file in which the ledger remembers how far the database has come; empty if there is neither a
-// setting nor a folder. Each database has its own file: another would always seem to be put back.
+// Checkpoint returns the path of the file in which the ledger remembers how far the database has come; empty if there
+// is neither a setting nor a folder. Each database has its own file: another would always seem to be put back.
 func (s *Environment) Checkpoint(ctx context.Context, db queue.DB) (string, error) {
 	database := s.Config.Paths.Database
 	switch {

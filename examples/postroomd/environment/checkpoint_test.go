@@ -3,11 +3,12 @@ package environment
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
-	"github.com/stretchr/testify/require"
 )
 
 func TestSeenFile(t *testing.T) {

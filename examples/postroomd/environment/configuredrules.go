@@ -2,13 +2,15 @@ package environment
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
+	"slices"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -31,19 +33,57 @@ func ReadRulesFile(path string, options ...rulesfile.ParseOption) (*rulesfile.Fi
 	return file, nil
 }
 
-// ReadRules reads the configured rules; nil if there are none.
-func (s *Environment) ReadRules() (*rulesfile.File, error) {
-	if s.Config.Paths.Rules == "" {
-		return nil, nil
-	}
-	return ReadRulesFile(string(s.Config.Paths.Rules), s.RefuseActions())
+// RulesPath returns the path of the file with the rules of a mailbox; empty if none is configured for it.
+func (s *Environment) RulesPath(address string) string {
+	return string(cmp.Or(s.Config.Paths.MailboxRules.Of(address), s.Config.Paths.Rules))
 }
 
-// Kinds are the actions that this program carries out: the default kinds of package gmail, and those that send messages.
+// RulesPaths returns the paths of all configured rules files, each once.
+func (s *Environment) RulesPaths() (paths []string) {
+	if s.Config.Paths.Rules != "" {
+		paths = append(paths, string(s.Config.Paths.Rules))
+	}
+	for _, f := range s.Config.Paths.MailboxRules {
+		if !slices.Contains(paths, string(f.Path)) {
+			paths = append(paths, string(f.Path))
+		}
+	}
+	return paths
+}
+
+// ReadRules reads a configured rules file; nil if the path is empty.
+func (s *Environment) ReadRules(path string) (*rulesfile.File, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return ReadRulesFile(path, rulesfile.WithKinds(s.ActionKinds()), s.RefuseActions())
+}
+
+// checkRules returns an error if configured rules cannot be read.
+func (s *Environment) checkRules() error {
+	var errs []error
+	for _, path := range s.RulesPaths() {
+		_, err := s.ReadRules(path)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// AddKinds adds actions of the program's own, before the environment is used.
+func (s *Environment) AddKinds(own []postroom.Kind) (err error) {
+	s.ownKinds = own
+	s.kinds, err = postroom.NewKinds(postroom.KindsConfig{Add: append(outbox.Kinds(), own...)})
+	return err
+}
+
+// ActionKinds are the actions that are carried out here: Kinds, and those that were added.
+func (s *Environment) ActionKinds() *postroom.Kinds { return cmp.Or(s.kinds, Kinds) }
+
+// Kinds are the actions that postroomd carries out: the default kinds of package gmail, and those that send messages.
 var Kinds = newKinds()
 
 func newKinds() *postroom.Kinds {
-	all, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
+	all, err := postroom.NewKinds(postroom.KindsConfig{Add: outbox.Kinds()})
 	if err != nil {
 		panic(err) // the kinds are constants: an error is a bug
 	}

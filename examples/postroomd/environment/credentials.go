@@ -24,7 +24,8 @@ func (s *Environment) OAuthApp() (auth.App, error) {
 	}
 	app := auth.App{ClientID: g.ClientID, ClientSecret: string(g.ClientSecret)}
 	if base := strings.TrimRight(g.AuthServer, "/"); base != "" {
-		app.Endpoint = auth.Endpoint{AuthURL: base + "/o/oauth2/v2/auth", TokenURL: base + "/token", RevokeURL: base + "/revoke"}
+		app.Endpoint = auth.Endpoint{AuthURL: base + "/o/oauth2/v2/auth", TokenURL: base + "/token",
+			RevokeURL: base + "/revoke"}
 	}
 	return app, nil
 }
@@ -47,11 +48,15 @@ func (s *Environment) openTokens(ctx context.Context, place tokenstore.Config) (
 	store, err := tokenstore.Open(ctx, place)
 	switch {
 	case errors.Is(err, agefile.ErrWrongKey):
-		return nil, fmt.Errorf("the passphrase is not the one that the grants in %s were written with; set gmail.passphrase to that one, "+
-			"or, if it is lost, remove that folder and sign in again with 'postroomd auth login'", s.Folder.Tokens())
+		return nil,
+			fmt.Errorf(
+				"the passphrase is not the one that the grants in %s were written with; set gmail.passphrase to that one, "+
+					"or, if it is lost, remove that folder and sign in again with 'postroomd auth login'", s.Folder.Tokens())
 	case err != nil && place.Kind == tokenstore.Keychain:
-		return nil, fmt.Errorf("gmail.tokens is \"keychain\", and this machine has none that can be used: start or unlock its keychain, "+
-			"or set gmail.tokens to \"file\" and gmail.passphrase, to keep the grants in encrypted files (%w)", err)
+		return nil,
+			fmt.Errorf(
+				"gmail.tokens is \"keychain\", and this machine has none that can be used: start or unlock its keychain, "+
+					"or set gmail.tokens to \"file\" and gmail.passphrase, to keep the grants in encrypted files (%w)", err)
 	}
 	return store, err
 }
@@ -88,7 +93,8 @@ func (s *Environment) CheckTokens(ctx context.Context) error {
 	return nil
 }
 
-// LostGrant reports whether nobody is signed in to a mailbox any more, as far as can be said here and without a question.
+// LostGrant reports whether nobody is signed in to a mailbox any more, as far as can be said here and without a
+// question.
 func (s *Environment) LostGrant(ctx context.Context, a mailstore.Account) bool {
 	if s.ByToken(a) || s.Config.Gmail.ClientID == "" {
 		return false
@@ -104,13 +110,15 @@ func (s *Environment) ByToken(a mailstore.Account) bool {
 // HowToSignIn is what to do about a mailbox whose grant is gone.
 func (s *Environment) HowToSignIn(a mailstore.Account) string {
 	if s.ByToken(a) {
-		return "set gmail.token to a token that is valid, start 'postroomd run' anew, and 'postroomd accounts resume " + a.Email + "'"
+		return "set gmail.token to a token that is valid, start 'postroomd run' anew, and 'postroomd accounts resume " +
+			a.Email + "'"
 	}
 	return "sign in again with 'postroomd auth login " + a.Email + "'"
 }
 
 func (s *Environment) tokenPlace() tokenstore.Config {
-	return tokenstore.Config{Kind: tokenstore.Kind(s.Config.Gmail.Tokens), Dir: s.Folder.Tokens(), Passphrase: s.passphrase}
+	return tokenstore.Config{Kind: tokenstore.Kind(s.Config.Gmail.Tokens), Dir: s.Folder.Tokens(),
+		Passphrase: s.passphrase}
 }
 
 // passphrase returns the configured passphrase, or asks for it on a terminal.
@@ -120,7 +128,9 @@ func (s *Environment) passphrase(context.Context) (string, error) {
 	}
 	in := int(os.Stdin.Fd())
 	if !term.IsTerminal(in) {
-		return "", errors.New(`the grants are in encrypted files, and gmail.passphrase is not set; name the variable that holds it, as in passphrase = "env:POSTROOM_PASSPHRASE" below [gmail]`)
+		return "",
+			errors.New(
+				`the grants are in encrypted files, and gmail.passphrase is not set; name the variable that holds it, as in passphrase = "env:POSTROOM_PASSPHRASE" below [gmail]`)
 	}
 	if _, err := fmt.Fprint(os.Stderr, "Passphrase of the grants: "); err != nil {
 		return "", err

@@ -31,6 +31,9 @@ func (f Folder) Checkpoint() string { return filepath.Join(string(f), "checkpoin
 // Tokens is the folder of the grants, where they are kept in files.
 func (f Folder) Tokens() string { return filepath.Join(string(f), "tokens") }
 
+// pageFile has the address that signs in to the page.
+func (f Folder) pageFile() string { return filepath.Join(string(f), "page") }
+
 func (f Folder) keyFile() string  { return filepath.Join(string(f), "approval.key") }
 func (f Folder) stopFile() string { return filepath.Join(string(f), "stop") }
 func (f Folder) lockFile() string { return filepath.Join(string(f), "lock") }
@@ -71,13 +74,13 @@ func (f Folder) CheckRun() error {
 	return f.checkEmpty()
 }
 
-// IsBeside reports whether the folder has only the files that are kept next to a PostgreSQL database: stored grants, the stop
-// file, and the seen file.
+// IsBeside reports whether the folder has only the files that are kept next to a PostgreSQL database: stored grants,
+// the stop file, the address of the page, and the seen file.
 func (f Folder) IsBeside() bool {
 	entries, err := f.entries()
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		path := filepath.Join(string(f), e.Name())
-		return path != f.Tokens() && path != f.stopFile() && !strings.HasPrefix(path, f.Checkpoint())
+		return path != f.Tokens() && path != f.stopFile() && path != f.pageFile() && !strings.HasPrefix(path, f.Checkpoint())
 	})
 }
 
@@ -89,7 +92,8 @@ func (f Folder) createRun() error {
 	return os.WriteFile(f.RunFile(), nil, 0o600)
 }
 
-// entries are what is in the folder, but for lost+found, which stands in the first folder of a file system: that of a volume.
+// entries are what is in the folder, but for lost+found, which stands in the first folder of a file system: that of a
+// volume.
 func (f Folder) entries() ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(string(f))
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "lost+found" && e.IsDir() }), err
@@ -102,7 +106,8 @@ func (f Folder) checkEmpty() error {
 	case errors.Is(err, fs.ErrNotExist), err == nil && (len(entries) == 0 || f.isOurs() || f.isRun()):
 		return nil
 	case err == nil:
-		return usage.Errorf("--data %s: the folder holds other things; name an empty one, or one that does not exist yet", string(f))
+		return usage.Errorf("--data %s: the folder holds other things; name an empty one, or one that does not exist yet",
+			string(f))
 	default:
 		return usage.Errorf("--data %s: %w", string(f), err)
 	}
@@ -128,7 +133,42 @@ func lockFile(ctx context.Context, path, what string) (release func() error, err
 		_, err = conn.ExecContext(ctx, "BEGIN EXCLUSIVE")
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("another postroomd is working on %s; wait until it has finished, or stop it if it serves a dashboard (%w)", what, err), db.Close())
+		return nil,
+			errors.Join(
+				fmt.Errorf(
+					"another postroomd is working on %s; wait until it has finished, or stop it if it serves a dashboard (%w)", what,
+					err), db.Close())
 	}
 	return func() error { return errors.Join(conn.Close(), db.Close()) }, nil
+}
+
+// KeepPage keeps the address that signs in to the page for Page, where only the owner of the folder reads it; an empty
+// one is removed. Without a folder it does nothing.
+func (f Folder) KeepPage(address string) error {
+	if f == "" {
+		return nil
+	}
+	if address == "" {
+		if err := os.Remove(f.pageFile()); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	written := f.pageFile() + ".new"
+	if err := os.WriteFile(written, []byte(address), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(written, f.pageFile())
+}
+
+// Page returns the address of KeepPage; empty if there is none.
+func (f Folder) Page() (string, error) {
+	if f == "" {
+		return "", nil
+	}
+	address, err := os.ReadFile(f.pageFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return string(address), err
 }

@@ -1,10 +1,12 @@
-// Package environment is where a postroomd works: its data folder, its configuration, and what both say of databases, keys, grants, rules and
-// permissions.
+// Package environment is where a postroomd works: its data folder, its configuration, and what both say of databases,
+// keys, grants, rules and permissions.
 package environment
 
 import (
 	"context"
+	"crypto/rand"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
@@ -14,6 +16,9 @@ type Environment struct {
 	Folder Folder // empty on PostgreSQL, if none is named
 	Config config.Config
 	Demo   bool // the Gmail is its own, in the folder
+
+	ownKinds []postroom.Kind // the actions of the program's own
+	kinds    *postroom.Kinds // with them; nil: Kinds
 }
 
 // Database returns the path of the SQLite file.
@@ -32,8 +37,8 @@ func (s *Environment) StopFile() string {
 	return s.Folder.stopFile()
 }
 
-// Lock keeps other processes off an SQLite database: a folder has its lock, and a file elsewhere has one next to it. PostgreSQL
-// can be shared, and has none.
+// Lock keeps other processes off an SQLite database: a folder has its lock, and a file elsewhere has one next to it.
+// PostgreSQL can be shared, and has none.
 func (s *Environment) Lock(ctx context.Context) (release func() error, err error) {
 	switch {
 	case s.Config.Paths.Database.Postgres():
@@ -71,7 +76,7 @@ func (s *Environment) HowToAddMailbox() string {
 	return "set gmail.client_id and sign in with 'postroomd auth login', or set gmail.address and gmail.token"
 }
 
-// Flags returns the flags with which other commands find the site.
+// Flags returns the flags with which other commands find the data.
 func (s *Environment) Flags(configFile string) string {
 	text := "--data " + string(s.Folder)
 	if configFile != "" {
@@ -80,11 +85,14 @@ func (s *Environment) Flags(configFile string) string {
 	return text
 }
 
-// Demo is the configuration of a demo. Its Gmail is known after the start, and has no quota.
+// Demo is the configuration of a demo. Its Gmail is known after the start, has no quota, and accepts only the token
+// that is made here: it may hold a copy of the user's mail, and the machine other users.
 func Demo(f Folder) *Environment {
 	cfg := config.Default()
 	cfg.App.Workers = 16
-	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "demo", SpamAndTrash: true}
+	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: config.Secret(rand.Text()), SpamAndTrash: true,
+		OldMail: config.SortOldMail}
+	cfg.Policy.SendAge = 0 // the sample is sorted as if it had just come, and its Gmail sends nothing
 	return &Environment{Folder: f, Config: cfg, Demo: true}
 }
 

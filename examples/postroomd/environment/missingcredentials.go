@@ -14,8 +14,9 @@ import (
 	"github.com/postroom-go/postroom/gmail/mailstore"
 )
 
-// MissingCredentials says that this machine has no access to a mailbox, and what to do; empty if it has, or if that cannot be told without a
-// question. On one machine, a grant that is gone is not lacking: the account is to sign in again.
+// MissingCredentials says that this machine has no access to a mailbox, and what to do; empty if it has, or if that
+// cannot be told without a question. On one machine, a grant that is gone is not lacking: the account is to sign in
+// again.
 func (s *Environment) MissingCredentials(ctx context.Context, a mailstore.Account) string {
 	g := s.Config.Gmail
 	switch {
@@ -51,14 +52,17 @@ func (s *Environment) GiveAccess(a mailstore.Account) string {
 	case g.ClientID == "" && g.Token == "":
 		return "set gmail.address and gmail.token, or gmail.client_id"
 	case g.ClientID == "" && s.Shared():
-		return fmt.Sprintf("gmail.token is that of %s; a postroomd with the token of this mailbox works on it, and if there is none, %s removes it", g.Address, remove)
+		return fmt.Sprintf(
+			"gmail.token is that of %s; a postroomd with the token of this mailbox works on it, and if there is none, %s removes it", g.Address, remove)
 	case g.ClientID == "":
-		return fmt.Sprintf("gmail.token is that of %s; set gmail.address and gmail.token to those of this mailbox, or gmail.client_id to sign in to it, "+
-			"and if its address was a mistake, %s removes it", g.Address, remove)
+		return fmt.Sprintf(
+			"gmail.token is that of %s; set gmail.address and gmail.token to those of this mailbox, or gmail.client_id to sign in to it, "+
+				"and if its address was a mistake, %s removes it", g.Address, remove)
 	case tokenstore.Kind(g.Tokens) == tokenstore.Keychain:
 		return signIn
 	}
-	return fmt.Sprintf("%s, or stop postroomd here, copy the folder %s from a machine that is signed in, and set gmail.passphrase to that machine's", signIn, s.Folder.Tokens())
+	return fmt.Sprintf(
+		"%s, or stop postroomd here, copy the folder %s from a machine that is signed in, and set gmail.passphrase to that machine's", signIn, s.Folder.Tokens())
 }
 
 // MissingCredentialsError is the error of calls for a mailbox that this machine has no token for.

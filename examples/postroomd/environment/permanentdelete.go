@@ -4,14 +4,15 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
-// Gmail deletes for ever only for who has granted the full mail scope. Signing in asks for it where gmail.allow_delete says so, and each
-// mailbox keeps what its owner has granted. What a token of the configuration may is not known, and is left to Gmail.
+// Gmail deletes for ever only for who has granted the full mail scope. Signing in asks for it where
+// gmail.allow_delete says so, and each mailbox keeps what its owner has granted. What a token of the configuration
+// may is not known, and is left to Gmail.
 
 // Scopes are those that signing in asks for.
 func (s *Environment) Scopes() []string {
@@ -27,9 +28,12 @@ func (s *Environment) MayDelete(a mailstore.Account) error {
 	case s.Config.Gmail.ClientID == "" || s.ByToken(a):
 		return nil
 	case !s.Config.Gmail.AllowDelete:
-		return fmt.Errorf("gmail.allow_delete is false, so nothing is deleted for ever: set it to true and %s, or use the action trash", s.HowToSignIn(a))
+		return fmt.Errorf(
+			"gmail.allow_delete is false, so nothing is deleted for ever: set it to true and %s, or use the action trash",
+			s.HowToSignIn(a))
 	case len(auth.Grant{Scopes: a.Scopes}.Missing(auth.ScopeFull)) > 0:
-		return fmt.Errorf("%s has not granted permanent deletion: %s and leave all boxes ticked, or use the action trash", a.Email, s.HowToSignIn(a))
+		return fmt.Errorf("%s has not granted permanent deletion: %s and leave all boxes ticked, or use the action trash",
+			a.Email, s.HowToSignIn(a))
 	}
 	return nil
 }
@@ -58,7 +62,8 @@ func (s *Environment) RefuseActions() rulesfile.ParseOption {
 // ModelKinds are the actions that a model may choose from.
 func (s *Environment) ModelKinds() (*postroom.Kinds, error) {
 	if !s.neverDeletes() {
-		return Kinds, nil
+		return s.ActionKinds(), nil
 	}
-	return postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds(), Without: []postroom.ActionType{postroom.Delete}})
+	return postroom.NewKinds(postroom.KindsConfig{Add: append(outbox.Kinds(), s.ownKinds...),
+		Without: []postroom.ActionType{postroom.Delete}})
 }

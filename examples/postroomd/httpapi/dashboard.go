@@ -5,25 +5,44 @@ import (
 	"net/http"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/web"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
-// ServeDashboard serves the dashboard until it is closed. On a loopback address, anyone who can reach it may do everything that the command
-// line can.
-func ServeDashboard(h *app.App, listener net.Listener, public bool) (*Server, error) {
-	cfg := &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: authorizeRetry(h), Logger: h.Log}
-	if !public {
-		cfg.Links = []queueui.Link{stopPageLink}
-	}
-	ui, err := queueui.New(h.Queue, cfg)
+// ServePages serves the pages until it is closed. People sign in with the address of the Server, and may then do
+// everything that the command line can; signedIn is called with the next address each time somebody has.
+func ServePages(h *app.App, listener net.Listener, signedIn func(address string)) (*Server, error) {
+	pages, onClose, err := newPages(h)
 	if err != nil {
 		return nil, err
 	}
-	var handler http.Handler = ui
-	if !public {
-		handler = byLocalName(stopPage{h}.beside(ui))
+	login := NewLogin(h, listener, signedIn)
+	w := Serve(listener, byLocalName(login.Protect(pages)), onClose)
+	w.login, w.forget = login, func() { ForgetLogin(h) }
+	return w, nil
+}
+
+// ServePublic serves the dashboard of the queue to everybody, without mail and without changes.
+func ServePublic(h *app.App, listener net.Listener) (*Server, error) {
+	ui, err := queueui.New(h.Queue, &queueui.Config{Title: "Postroom", ReadOnly: true, HidePayloads: true, Logger: h.Log})
+	if err != nil {
+		return nil, err
 	}
-	return Serve(listener, handler, ui.Close), nil
+	return Serve(listener, ui, ui.Close), nil
+}
+
+// newPages returns the pages of package web with the dashboard of the queue beside them.
+func newPages(h *app.App) (pages http.Handler, onClose func(), err error) {
+	ui, err := queueui.New(h.Queue, &queueui.Config{Title: "Postroom", Prefix: web.JobsPath, Authorize: authorizeRetry(h),
+		Links: []queueui.Link{{Text: "Today", Path: "../"}}, Logger: h.Log})
+	if err != nil {
+		return nil, nil, err
+	}
+	page := web.New(h)
+	mux := http.NewServeMux()
+	mux.Handle(web.JobsPath+"/", ui)
+	mux.Handle("/", page)
+	return mux, func() { ui.Close(); page.Close() }, nil
 }
 
 // authorizeRetry refuses useless retries, like the command line.

@@ -14,15 +14,35 @@ import (
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
-// NewHandler returns everything that postroomd serves: health, the dashboard and profiles.
-func NewHandler(h *app.App, ready *app.Readiness) (pages http.Handler, onClose func(), err error) {
+// NewHandler returns everything that postroomd serves: health, and for those who have signed in at login the dashboard
+// and profiles; without a login these are not served.
+func NewHandler(h *app.App, login *queueui.Login) (pages http.Handler, onClose func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		answerHealth(h, w, r, "healthy", "unhealthy", nil)
+		answerHealth(h, w, r, "healthy", "unhealthy", false)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		answerHealth(h, w, r, "ready", "not ready", ready)
+		answerHealth(h, w, r, "ready", "not ready", true)
 	})
+	onClose = func() {}
+	if login != nil {
+		private, closePages, err := newPrivatePages(h)
+		if err != nil {
+			return nil, nil, err
+		}
+		mux.Handle("/", login.Protect(private))
+		onClose = closePages
+	}
+	handler, err := withAPI(h, byLocalName(mux))
+	if err != nil {
+		return nil, nil, err
+	}
+	return withPush(h, handler, onClose)
+}
+
+// newPrivatePages returns the pages of those who have signed in.
+func newPrivatePages(h *app.App) (pages http.Handler, onClose func(), err error) {
+	mux, onClose := http.NewServeMux(), func() {}
 	if h.Env.Config.App.Pprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
@@ -30,33 +50,28 @@ func NewHandler(h *app.App, ready *app.Readiness) (pages http.Handler, onClose f
 		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
-	onClose = func() {}
 	if h.Env.Config.App.Dashboard {
-		ui, err := queueui.New(h.Queue, &queueui.Config{Title: "Postroom", Links: []queueui.Link{stopPageLink}, Authorize: authorizeRetry(h), Logger: h.Log})
+		pages, closePages, err := newPages(h)
 		if err != nil {
 			return nil, nil, err
 		}
-		mux.Handle("/", stopPage{h}.beside(ui))
-		onClose = ui.Close
+		mux.Handle("/", pages)
+		onClose = closePages
 	}
-	return withPush(h, withAPI(h, byLocalName(mux)), onClose)
+	return mux, onClose, nil
 }
 
-// withPush adds the handler of Pub/Sub's posts. They come through the user's proxy and so under any host name: each post is
-// signed.
+// withPush adds the handler of Pub/Sub's posts. They come through the user's proxy and so under any host name: each
+// post is signed.
 func withPush(h *app.App, local http.Handler, onClose func()) (pages http.Handler, _ func(), err error) {
 	if h.Env.Config.Gmail.PushAudience == "" {
 		return local, onClose, nil
 	}
-	receiver, err := h.NewReceiver()
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg := gmail.PushConfig{Receiver: receiver, Audience: h.Env.Config.Gmail.PushAudience, ServiceAccount: h.Env.Config.Gmail.PushAccount, Logger: h.Log}
+	cfg := gmail.PushConfig{Audience: h.Env.Config.Gmail.PushAudience, ServiceAccount: h.Env.Config.Gmail.PushAccount}
 	if base := strings.TrimRight(h.Env.Config.Gmail.AuthServer, "/"); base != "" {
 		cfg.Issuers, cfg.KeysURL = []string{base}, base+"/oauth2/v3/certs"
 	}
-	push, err := gmail.NewPushHandler(cfg)
+	push, err := h.NewPushHandler(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,20 +81,23 @@ func withPush(h *app.App, local http.Handler, onClose func()) (pages http.Handle
 	return mux, onClose, nil
 }
 
-func answerHealth(h *app.App, w http.ResponseWriter, r *http.Request, good, bad string, ready *app.Readiness) {
+func answerHealth(h *app.App, w http.ResponseWriter, r *http.Request, good, bad string, accounts bool) {
 	body := view.Health{Status: good, Version: telemetry.Version(), Database: "ok"}
 	if err := h.Probe(r.Context()); err != nil {
 		body.Status, body.Database = bad, err.Error()
 	}
-	if ready != nil {
-		body.Accounts, body.Access = cmp.Or(h.NotReady(r.Context(), ready), "ok"), ready.MissingCredentials()
+	if accounts {
+		body.Accounts, body.Access = cmp.Or(h.NotReady(r.Context()), "ok"), h.MissingCredentials()
+		body.Rules = h.RulesFaults()
 		if body.Accounts != "ok" {
 			body.Status = bad
 		}
+	} else if lost := h.SignedOut(r.Context()); len(lost) > 0 && body.Database == "ok" {
+		body.Status, body.Accounts = "degraded", strings.Join(lost, "\n")
 	}
 	if body.Database == "ok" {
 		var err error
-		if body.Stopped, err = h.Stopper.StoppedBy(r.Context()); err != nil {
+		if body.Stopped, err = h.StoppedBy(r.Context()); err != nil {
 			body.Status, body.Database = bad, err.Error()
 		}
 	}

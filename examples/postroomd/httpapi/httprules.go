@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/rules"
@@ -13,7 +12,7 @@ func checkRefused(s *environment.Environment, rule *rules.Rule) error {
 	refused := s.RefusedActions()
 	for _, a := range append([]rules.RuleAction{{Type: rule.Action}}, rule.Also...) {
 		if why := refused[a.Type]; why != "" && rule.Enabled {
-			return apiError{http.StatusUnprocessableEntity, fmt.Errorf("rule %q: action %s is refused here: %s", rule.Name, a.Type, why)}
+			return fmt.Errorf("rule %q: action %s is refused here: %s", rule.Name, a.Type, why)
 		}
 	}
 	return nil

@@ -3,23 +3,28 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"net/http"
 
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // An instructionsAPI lists and changes the instructions to the model.
-type instructionsAPI struct{ httpAPI }
+type instructionsAPI struct{ app *app.App }
 
-func (a instructionsAPI) calls() map[string]call {
-	calls := apiKind{a.list, a.create, a.show, a.patch, a.remove, a.swap}.calls("instructions")
+func (a instructionsAPI) calls() map[string]webapi.Call {
+	calls := webapi.Objects{
+		List: a.list, Create: a.create, Show: a.show, Patch: a.patch, Remove: a.remove, Swap: a.swap,
+	}.Calls(apiPrefix + "/instructions")
 	for _, before := range []string{"directions", "llm-rules"} {
 		moved := func(*http.Request) (any, error) {
-			return nil, apiError{http.StatusGone, errors.New(before + " are instructions now: call " + apiPrefix + "instructions")}
+			return nil, webapi.WithStatus(http.StatusGone, errors.New(before+" are instructions now: call "+apiPrefix+
+				"/instructions"))
 		}
-		calls[apiPrefix+before], calls[apiPrefix+before+"/"] = moved, moved
+		calls[apiPrefix+"/"+before], calls[apiPrefix+"/"+before+"/"] = moved, moved
 	}
 	return calls
 }
@@ -46,25 +51,27 @@ func (a instructionsAPI) view(r *http.Request, i guidance.Instruction, err error
 
 func (a instructionsAPI) create(r *http.Request) (any, error) {
 	body := view.Instruction{Enabled: true, Priority: guidance.DefaultPriority}
-	if err := readBody(r, &body); err != nil {
+	if err := webapi.ReadBody(r, &body); err != nil {
 		return nil, err
 	}
-	if err := madeHere(body.ID, body.CreatedAt, body.UpdatedAt, body.Revision); err != nil {
+	if err := webapi.MadeHere(body.ID, body.CreatedAt, body.UpdatedAt, body.Revision); err != nil {
 		return nil, err
 	}
-	if err := knowsAccounts(r.Context(), a.app, accountRef(body.Scope == guidance.ScopeMailbox, body.ScopeRef)); err != nil {
+	if err := webapi.KnowsAccounts(r.Context(), a.app.Mail, accountRef(body.Scope == guidance.ScopeMailbox,
+		body.ScopeRef)); err != nil {
 		return nil, err
 	}
 	return a.changed(r, func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
 		return a.app.Models.Guidance.Create(ctx, tx, guidance.Instruction{
-			Name: body.Name, Scope: body.Scope, ScopeRef: body.ScopeRef, Text: body.Text, Forbids: body.Forbids, Enabled: body.Enabled, Priority: body.Priority,
+			Name: body.Name, Scope: body.Scope, ScopeRef: body.ScopeRef, Text: body.Text, Forbids: body.Forbids,
+			Enabled: body.Enabled, Priority: body.Priority,
 		})
 	})
 }
 
 func (a instructionsAPI) patch(r *http.Request) (any, error) {
 	var p guidance.Patch
-	if err := readBody(r, &p); err != nil {
+	if err := webapi.ReadBody(r, &p); err != nil {
 		return nil, err
 	}
 	return a.changed(r, func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
@@ -72,18 +79,21 @@ func (a instructionsAPI) patch(r *http.Request) (any, error) {
 		if err != nil {
 			return changed, err
 		}
-		return changed, knowsAccounts(ctx, a.app, accountRef(p.ScopeRef != nil && changed.Scope == guidance.ScopeMailbox, changed.ScopeRef))
+		of := accountRef(p.ScopeRef != nil && changed.Scope == guidance.ScopeMailbox, changed.ScopeRef)
+		return changed, webapi.KnowsAccounts(ctx, a.app.Mail, of)
 	})
 }
 
 func (a instructionsAPI) remove(r *http.Request) (any, error) {
 	id := r.PathValue("id")
-	return goneView{id}, a.app.DB.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error { return a.app.Models.Guidance.Delete(ctx, tx, id) })
+	return webapi.Removed{ID: id}, a.app.DB.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
+		return a.app.Models.Guidance.Delete(ctx, tx, id)
+	})
 }
 
 func (a instructionsAPI) swap(r *http.Request) (any, error) {
-	var body swapBody
-	if err := readBody(r, &body); err != nil {
+	var body webapi.SwapBody
+	if err := webapi.ReadBody(r, &body); err != nil {
 		return nil, err
 	}
 	err := a.app.DB.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
@@ -96,11 +106,20 @@ func (a instructionsAPI) swap(r *http.Request) (any, error) {
 }
 
 // changed makes a change in a transaction, and returns the result.
-func (a instructionsAPI) changed(r *http.Request, change func(context.Context, queue.Tx) (guidance.Instruction, error)) (any, error) {
+func (a instructionsAPI) changed(r *http.Request, change func(context.Context, queue.Tx) (guidance.Instruction,
+	error)) (any, error) {
 	var changed guidance.Instruction
 	err := a.app.DB.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
 		changed, err = change(ctx, tx)
 		return err
 	})
 	return a.view(r, changed, err)
+}
+
+// accountRef is the reference of a scope, if it is one to an account.
+func accountRef(isAccount bool, ref string) string {
+	if isAccount {
+		return ref
+	}
+	return ""
 }

@@ -6,31 +6,57 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/queueui"
 )
 
 // A Server is a server on its own address.
 type Server struct {
 	URL    string
+	login  *queueui.Login // nil: nobody signs in
+	forget func()         // nil: no address is kept
 	server *http.Server
 	ended  chan error
 }
 
+// URLOf returns the address of a server on the listener.
+func URLOf(listener net.Listener) string { return "http://" + listener.Addr().String() + "/" }
+
+// Bodies are small, and so are answers: the streams of the dashboard set deadlines of their own. A profile of 30
+// seconds, the default, is still written.
+const (
+	readTimeout  = 30 * time.Second
+	writeTimeout = time.Minute
+)
+
 // Serve serves until it is closed. onClose ends requests that never end by themselves.
 func Serve(listener net.Listener, handler http.Handler, onClose func()) *Server {
 	w := &Server{
-		URL:    "http://" + listener.Addr().String() + "/",
-		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},
-		ended:  make(chan error, 1),
+		URL: URLOf(listener),
+		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout,
+			WriteTimeout: writeTimeout, IdleTimeout: 2 * time.Minute},
+		ended: make(chan error, 1),
 	}
 	w.server.RegisterOnShutdown(onClose)
 	go func() { w.ended <- w.server.Serve(listener) }()
 	return w
 }
 
+// Address returns the address for a person: that which signs in, if there is a login.
+func (w *Server) Address() string {
+	if w.login == nil {
+		return w.URL
+	}
+	return w.login.Address()
+}
+
 // Close lets active requests end.
 func (w *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+	if w.forget != nil {
+		w.forget()
+	}
 	err := w.server.Shutdown(ctx)
 	if served := <-w.ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
@@ -38,8 +64,8 @@ func (w *Server) Close() error {
 	return err
 }
 
-// byLocalName refuses requests with a host name other than this machine's: a website whose name server returns a loopback address
-// would have the same origin, and could read everything.
+// byLocalName refuses requests with a host name other than this machine's: a website whose name server returns a
+// loopback address would have the same origin, and could read everything.
 func byLocalName(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

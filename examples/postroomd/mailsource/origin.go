@@ -17,8 +17,8 @@ import (
 // Flags are the flags that name a mailbox; at most one is set.
 type Flags struct{ Mbox, Maildir, EML string }
 
-// A Source is the source of the demo's mail. The folder remembers it, so that a second run without flags uses the same mailbox,
-// and an interrupted load continues.
+// A Source is the source of the demo's mail. The folder remembers it, so that a second run without flags uses the
+// same mailbox, and an interrupted load continues.
 type Source struct {
 	kind string // sample, mbox, maildir or eml
 	path string // absolute; empty for the sample
@@ -42,7 +42,8 @@ func (m Flags) Choose(f environment.Folder) (*Source, error) {
 	case named == nil:
 		return earlier, nil
 	case earlier != nil && *earlier != (Source{named.kind, named.path, true}):
-		return nil, usage.Errorf("--data %s already holds a copy of %s; name another folder for %s", string(f), earlier, named)
+		return nil, usage.Errorf("--data %s already holds a copy of %s; name another folder for %s", string(f),
+			earlier, named)
 	}
 	if _, err := named.Open(); err != nil {
 		return nil, usage.Errorf("--%s takes %s. %w", named.kind, Wanted[named.kind], err)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Fields prints names and values, one a line, without empty ones. If a line is wider than the terminal, the values are wrapped.
+// Fields prints names and values, one a line, without empty ones. If a line is wider than the terminal, the values
+// are wrapped.
 type Fields struct {
 	out   io.Writer
 	width int // of the terminal; 0: none

@@ -46,7 +46,8 @@ func TestLinesFitTheTerminal(t *testing.T) {
 	require.Equal(t, "no mailbox is signed in to; 'postroomd\n  auth login' signs in to one\n",
 		WrapLines("no mailbox is signed in to; 'postroomd auth login' signs in to one\n", narrowTerminal))
 	text := "Rules\n     100  Newsletters and other things  (archive)\n\nActions\n     100  archive\n"
-	require.Equal(t, "Rules\n     100 Newsletters and other things\n       (archive)\n\nActions\n     100  archive\n", WrapLines(text, narrowTerminal))
+	require.Equal(t, "Rules\n     100 Newsletters and other things\n       (archive)\n\nActions\n     100  archive\n",
+		WrapLines(text, narrowTerminal))
 	require.Equal(t, text, WrapLines(text, 0))
 	require.Equal(t, "01a2027b-5a72\n  an id\n", WrapLines("01a2027b-5a72 an id\n", 8), "what people copy is not broken")
 }

@@ -19,7 +19,8 @@ func Message(out io.Writer, m *mime.Message) error {
 		f.Add(field.Name+":", field.Value)
 	}
 	for _, file := range m.Attachments {
-		f.Add("attachment", fmt.Sprintf("%s (%s, %s)", file.Filename, file.ContentType, Count(len(file.Content), "byte", "bytes")))
+		f.Add("attachment", fmt.Sprintf("%s (%s, %s)", file.Filename, file.ContentType,
+			Count(len(file.Content), "byte", "bytes")))
 	}
 	if err := f.Flush(); err != nil {
 		return err
@@ -33,7 +34,8 @@ func Message(out io.Writer, m *mime.Message) error {
 		return nil
 	}
 	shown := htmltext.ReadBody("", m.HTML)
-	return printMarked(out, "The HTML shows"+Unless(len(shown.Hidden) == 0 && !shown.Incomplete, ", and hides more, which --raw prints")+":\n", shown.Text)
+	return printMarked(out, "The HTML shows"+Unless(len(shown.Hidden) == 0 && !shown.Incomplete,
+		", and hides more, which --raw prints")+":\n", shown.Text)
 }
 
 func printMarked(out io.Writer, title, text string) error {

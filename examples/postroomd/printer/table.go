@@ -1,4 +1,5 @@
-// Package printer prints tables, reports, messages and progress for people, as wide as the terminal is, and JSON for scripts.
+// Package printer prints tables, reports, messages and progress for people, as wide as the terminal is, and JSON for
+// scripts.
 package printer
 
 import (
@@ -80,8 +81,8 @@ func (t *Table) lines() string {
 	return b.String()
 }
 
-// blocks is each row as lines of names and values, wrapped to the terminal. The first value of a row is its name, such as an id, which
-// people copy: it is never broken.
+// blocks is each row as lines of names and values, wrapped to the terminal. The first value of a row is its name,
+// such as an id, which people copy: it is never broken.
 func (t *Table) blocks() string {
 	name := 0
 	for _, c := range t.columns {

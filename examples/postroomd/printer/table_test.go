@@ -13,7 +13,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		var out bytes.Buffer
 		l := NewTable(&out, "ID", "ACTION", "WHY IT WAITS", "SUBJECT")
 		l.width = width
-		l.Row("01a2027b-5a72-74ae-a057-8fe2478a73ad", "delete", "action is classified as dangerous; confidence 0.45 is below threshold", "Größe\x1b[31m")
+		l.Row("01a2027b-5a72-74ae-a057-8fe2478a73ad", "delete",
+			"action is classified as dangerous; confidence 0.45 is below threshold", "Größe\x1b[31m")
 		l.Row("01a2027b-5b05-759a-948b-26e5e08e812d", "forward", "", "two")
 		require.NoError(t, l.Flush("nothing"))
 		if width > 0 {
@@ -58,7 +59,8 @@ func TestNamesAreNotBrokenOnANarrowTerminal(t *testing.T) {
 	l.width = 20
 	l.Row("01a2027b-5a72-74ae-a057-8fe2478a73ad", "no grant of "+strings.Repeat("x", 20))
 	require.NoError(t, l.Flush(""))
-	require.Equal(t, "id\n  01a2027b-5a72-74ae-a057-8fe2478a73ad\nerror\n  no grant of\n  xxxxxxxxxxxxxxxxxx\n  xx\n", out.String())
+	require.Equal(t, "id\n  01a2027b-5a72-74ae-a057-8fe2478a73ad\nerror\n  no grant of\n  xxxxxxxxxxxxxxxxxx\n  xx\n",
+		out.String())
 }
 
 // Wide characters take two columns, and accents that are set above another none.
@@ -73,7 +75,8 @@ func TestTablesCountColumns(t *testing.T) {
 		return out.String()
 	}
 	require.Equal(t, "ID  SUBJECT            STATE\n1   請求書のお知らせ   done\n2   cafe\u0301 🎉 plan nine  done\n", table(28))
-	require.Equal(t, "id       1\nsubject\n  請求書のお知らせ\nstate    done\n\nid       2\nsubject  cafe\u0301 🎉 plan\n         nine\nstate    done\n", table(23))
+	require.Equal(t,
+		"id       1\nsubject\n  請求書のお知らせ\nstate    done\n\nid       2\nsubject  cafe\u0301 🎉 plan\n         nine\nstate    done\n", table(23))
 	require.Equal(t, "請求書…", Short("請求書のお知らせ", 8))
 }
 

@@ -18,7 +18,8 @@ func columns(text string) int {
 	return n
 }
 
-// columnsOf returns 2 for wide characters, such as those of East Asia, and 0 for accents that are set above the one before.
+// columnsOf returns 2 for wide characters, such as those of East Asia, and 0 for accents that are set above the one
+// before.
 func columnsOf(r rune) int {
 	if unicode.In(r, unicode.Mn, unicode.Me) {
 		return 0

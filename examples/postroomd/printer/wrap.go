@@ -34,7 +34,8 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// block writes a name and its value, which begins at a column and is wrapped to the width. What is copied is never broken.
+// block writes a name and its value, which begins at a column and is wrapped to the width. What is copied is never
+// broken.
 func block(b *strings.Builder, name, value string, column, width int, copied bool) {
 	head, room := padded(name, column), width-column
 	if longestWord(value) > room { // below its name there is room for more
@@ -52,8 +53,8 @@ func block(b *strings.Builder, name, value string, column, width int, copied boo
 	}
 }
 
-// WrapLines wraps the lines of a text that are wider than the terminal, behind what indents them; a width of 0 is none. The first word of a
-// line, such as an id, is never broken: people copy it.
+// WrapLines wraps the lines of a text that are wider than the terminal, behind what indents them; a width of 0 is
+// none. The first word of a line, such as an id, is never broken: people copy it.
 func WrapLines(text string, width int) string {
 	if width == 0 || widest(text) <= width {
 		return text

@@ -11,7 +11,9 @@ type Applied struct {
 	Irreversible []string       `json:"irreversible"` // of the actions, those that cannot be undone
 	Rules        map[string]int `json:"rules"`
 	AlreadySo    int            `json:"already_so"`
+	LeftAlone    int            `json:"left_alone"` // a person has changed it by hand, or undone it
 	Refused      int            `json:"refused"`
 	Waiting      int            `json:"waiting"`
-	Stopped      string         `json:"stopped,omitempty"` // rules or models that breakers have stopped: their decisions wait
+	// rules or models that breakers have stopped: their decisions wait
+	Stopped string `json:"stopped,omitempty"`
 }

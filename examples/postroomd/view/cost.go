@@ -102,7 +102,8 @@ func newPeriod(ctx context.Context, h *app.App, accounts []mailstore.Account, fr
 			Tokens: c.InputTokens + c.OutputTokens, Dollars: dollars(c.Cost),
 		}
 		p.Spent = append(p.Spent, s)
-		p.Total.Calls, p.Total.Cached, p.Total.Failed = p.Total.Calls+s.Calls, p.Total.Cached+s.Cached, p.Total.Failed+s.Failed
+		p.Total.Calls, p.Total.Cached, p.Total.Failed = p.Total.Calls+s.Calls, p.Total.Cached+s.Cached,
+			p.Total.Failed+s.Failed
 		p.Total.Tokens, p.Total.Dollars = p.Total.Tokens+s.Tokens, p.Total.Dollars+s.Dollars
 	}
 	return p, err
@@ -118,7 +119,7 @@ func EmailOf(accounts []mailstore.Account, id string) string {
 	return id
 }
 
-// budget returns today's budget of an account, or of all together for the empty id.
+// newBudget returns today's budget of an account, or of all together for the empty id.
 func newBudget(ctx context.Context, h *app.App, a mailstore.Account, now time.Time) (Budget, error) {
 	cfg := &h.Env.Config.LLM
 	v := Budget{Mailbox: a.Email, Tokens: int64(cfg.AccountTokensDay), Dollars: cfg.AccountDollarsDay}

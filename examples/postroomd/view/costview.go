@@ -50,7 +50,7 @@ func (p *Period) print(r *printer.Report, title string) {
 
 // String is for people.
 func (s Spent) String() string {
-	text := fmt.Sprintf("%s, %s, %s", amount(s.Dollars), groups(s.Tokens, "token"), groups(s.Calls, "call"))
+	text := fmt.Sprintf("%s, %s, %s", amount(s.Dollars), thousands(s.Tokens, "token"), thousands(s.Calls, "call"))
 	if s.Cached > 0 {
 		text += fmt.Sprintf(", %s more answered from what is kept", grouped(s.Cached))
 	}
@@ -75,7 +75,8 @@ func (b *Budget) String() string {
 func (f *Forecast) print(r *printer.Report) {
 	text := "no forecast before the first whole day"
 	if f.Days > 0 {
-		text = fmt.Sprintf("%s, %s, %s, by the last %s", amount(f.Dollars), groups(f.Tokens, "token"), groups(f.Calls, "call"), days(f.Days))
+		text = fmt.Sprintf("%s, %s, %s, by the last %s", amount(f.Dollars), thousands(f.Tokens, "token"),
+			thousands(f.Calls, "call"), days(f.Days))
 	}
 	r.Add(cmp.Or(f.Mailbox, "all together"), text)
 }
@@ -95,8 +96,8 @@ func amount(d float64) string {
 	return fmt.Sprintf("$%.2f", d)
 }
 
-// groups is a number with thousands apart, and what it counts.
-func groups(n int64, noun string) string {
+// thousands is a number with thousands apart, and what it counts.
+func thousands(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -30,9 +30,11 @@ type Decision struct {
 // NewDecision makes the view of a decision.
 func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 	v := Decision{
-		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters, Source: d.Decision.Source,
-		Rule: d.Decision.RuleName, Model: d.Decision.Model, Rationale: d.Decision.Rationale, NeedsApproval: d.Decision.NeedsApproval,
-		Reasons: append([]string{}, d.Verdict.Reasons...), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,
+		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters,
+		Source: d.Decision.Source,
+		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Rationale: d.Decision.Rationale,
+		NeedsApproval: d.Decision.NeedsApproval,
+		Reasons:       append([]string{}, d.Verdict.Reasons...), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,
 	}
 	if d.Decision.Source != postroom.SourceNone {
 		v.Confidence = &d.Decision.Confidence

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -57,13 +58,15 @@ type WholeDecision struct {
 
 // A Result is an action, and how to undo it.
 type Result struct {
-	Action
+	webapi.Action
 	Undo string `json:"undo"` // in words
 }
 
 // NewWholeDecision reads a decision with what became of its actions.
-func NewWholeDecision(ctx context.Context, h *app.App, d safety.DecisionRecord, names app.LabelNames) (*WholeDecision, error) {
-	v := &WholeDecision{Decision: NewDecision(d, names), Explanations: d.Decision.Explanations, Released: d.Verdict.Released, Actions: []Result{}}
+func NewWholeDecision(ctx context.Context, h *app.App, d safety.DecisionRecord,
+	names app.LabelNames) (*WholeDecision, error) {
+	v := &WholeDecision{Decision: NewDecision(d, names), Explanations: d.Decision.Explanations,
+		Released: d.Verdict.Released, Actions: []Result{}}
 	var err error
 	if v.FormerRule, err = newFormerRule(ctx, h, d.Decision); err != nil {
 		return nil, err
@@ -74,7 +77,7 @@ func NewWholeDecision(ctx context.Context, h *app.App, d safety.DecisionRecord, 
 	}
 	for _, e := range slices.Backward(all) {
 		if e.Action.DecisionID == d.ID {
-			v.Actions = append(v.Actions, Result{NewAction(e, names), describeUndo(e.Action, names)})
+			v.Actions = append(v.Actions, Result{webapi.NewAction(e, names.Name), describeUndo(e.Action, names)})
 		}
 	}
 	return v, nil

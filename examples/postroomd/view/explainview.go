@@ -20,6 +20,18 @@ func (x *Explanation) Print(r *printer.Report, whole bool) {
 	r.Add("received", printer.Clock(x.Message.ReceivedAt))
 	r.Add("labels", strings.Join(x.Message.Labels, ", "))
 
+	for _, d := range x.Decisions {
+		d.Print(r)
+	}
+	if x.Old {
+		r.Heading("Nothing is decided")
+		r.Line("It came before its mailbox was added, and nothing is done to old mail: 'postroomd rules apply' sorts it.")
+	}
+	if x.Waiting {
+		r.Heading("Nothing is decided yet")
+		r.Line(
+			"Its job waits or has failed, see 'postroomd jobs list', or the message was sent mail, a draft, spam or trash when it arrived.")
+	}
 	r.Heading("The rules, as they are now")
 	for _, rule := range x.Rules {
 		rule.print(r)
@@ -27,23 +39,23 @@ func (x *Explanation) Print(r *printer.Report, whole bool) {
 	if len(x.Rules) == 0 {
 		r.Line("there are none")
 	}
+	if x.Unsure != "" {
+		r.Line("As if the sender had never written before, since that cannot be found out: " + x.Unsure)
+	}
 	if x.Model != nil {
 		x.Model.print(r, whole)
-	}
-	for _, d := range x.Decisions {
-		d.Print(r)
-	}
-	if x.Waiting {
-		r.Heading("Nothing is decided yet")
-		r.Line("Its job waits or has failed, see 'postroomd jobs list', or the message was sent mail, a draft, spam or trash when it arrived.")
 	}
 }
 
 // In words for people.
 var outcomes = map[rules.Outcome]string{
 	rules.Matched: "matches", rules.NoMatch: "fails", rules.OutOfScope: "other scope", rules.OutOfTime: "off now",
-	rules.Unverified: "unverified", rules.NotTried: "not tried", rules.RuleDisabled: "disabled", rules.RuleBroken: "broken",
+	rules.Unverified: "unverified", rules.NotTried: "not tried", rules.RuleDisabled: "disabled",
+	rules.RuleBroken: "broken",
 }
+
+// OutcomeWords says of a rule what came of trying it, as after its name.
+func OutcomeWords(o rules.Outcome) string { return outcomes[o] }
 
 func (v *TriedRule) print(r *printer.Report) {
 	r.Add(outcomes[v.Outcome], fmt.Sprintf("%s (priority %d)", v.Name, v.Priority))
@@ -72,9 +84,12 @@ func (v *Model) print(r *printer.Report, whole bool) {
 		return
 	}
 	for i := range v.Instructions {
-		r.Add("binding", cmp.Or(v.Instructions[i].Binding, "nothing for "+v.Instructions[i].For)+", by instruction "+v.Instructions[i].ID)
+		r.Add("binding", cmp.Or(v.Instructions[i].Binding, "nothing for "+v.Instructions[i].For)+", by instruction "+
+			v.Instructions[i].ID)
 	}
-	sizes := printer.List(v.Prompt, func(l Layer) string { return fmt.Sprintf("%s %d", l.Name, utf8.RuneCountInString(l.Text)) })
+	sizes := printer.List(v.Prompt, func(l Layer) string {
+		return fmt.Sprintf("%s %d", l.Name, utf8.RuneCountInString(l.Text))
+	})
 	r.Add("told now", strings.Join(sizes, ", ")+" characters"+v.compared()+printer.Unless(whole, "; --prompt shows it"))
 	if !whole {
 		return
@@ -101,7 +116,8 @@ func (c *Call) print(r *printer.Report) {
 	said := map[llm.CallState]string{
 		llm.Answered: fmt.Sprintf("answered in %s, %s, %s", took, printer.Count(c.Tokens, "token", "tokens"), c.Cost),
 		llm.Failed:   "failed after " + took, llm.Cached: "gave the answer that was kept, for nothing",
-		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %s, %s", printer.Count(c.Tokens, "token", "tokens"), c.Cost),
+		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %s, %s",
+			printer.Count(c.Tokens, "token", "tokens"), c.Cost),
 	}[c.Outcome]
 	r.Add("asked", printer.Clock(c.At)+" "+c.Model)
 	r.Add("", said)

@@ -2,24 +2,27 @@ package view
 
 import (
 	"context"
-	"github.com/postroom-go/postroom/llm/decide"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
 
 // An Explanation is the JSON of the command explain.
 type Explanation struct {
-	Message   Mail             `json:"message"`
-	Rules     []TriedRule      `json:"rules"`           // in the order in which they are tried, as they are now
+	Message Mail        `json:"message"`
+	Rules   []TriedRule `json:"rules"` // in the order in which they are tried, as they are now
+	// Unsure is why it is not known whether the sender has written before, which the rules are told as no.
+	Unsure    string           `json:"unsure,omitempty"`
 	Model     *Model           `json:"model,omitempty"` // nil when none is configured or was asked
 	Decisions []*WholeDecision `json:"decisions"`       // oldest first
-	Waiting   bool             `json:"waiting"`         // the job that decides has not ended
+	Waiting   bool             `json:"waiting"`         // the job that decides has not ended, or there is none
+	Old       bool             `json:"old,omitempty"`   // it came before its mailbox was added, and is left alone
 }
 
 // A TriedRule is a rule that was tried on a message.
@@ -75,8 +78,13 @@ func NewExplanation(ctx context.Context, h *app.App, m *postroom.Message) (*Expl
 		return nil, err
 	}
 	x := &Explanation{Message: newMail(m, names), Decisions: []*WholeDecision{}}
-	if x.Rules, err = explainRules(ctx, h, m); err != nil {
+	explained, err := h.Engine.Explain(ctx, m)
+	if err != nil {
 		return nil, err
+	}
+	x.Rules = printer.List(explained.Rules, newTriedRule)
+	if explained.Unsure != nil {
+		x.Unsure = explained.Unsure.Error()
 	}
 	if x.Model, err = explainModel(ctx, h, m); err != nil {
 		return nil, err
@@ -92,26 +100,21 @@ func NewExplanation(ctx context.Context, h *app.App, m *postroom.Message) (*Expl
 		}
 		x.Decisions = append(x.Decisions, d)
 	}
-	x.Waiting = len(decisions) == 0
-	return x, nil
-}
-
-func explainRules(ctx context.Context, h *app.App, m *postroom.Message) ([]TriedRule, error) {
-	engine, err := h.NewEngine()
-	if err != nil {
-		return nil, err
+	if len(decisions) > 0 {
+		return x, nil
 	}
-	explained, err := engine.Explain(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	return printer.List(explained.Rules, newTriedRule), nil
+	account, err := h.Mail.Account(ctx, m.AccountID)
+	x.Old = m.ReceivedAt.Before(account.DecideSince)
+	x.Waiting = !x.Old
+	return x, err
 }
 
 func newTriedRule(r rules.RuleExplanation) TriedRule {
 	return TriedRule{
 		ID: r.Rule.ID, Name: r.Rule.Name, Priority: r.Rule.Priority, Outcome: r.Outcome, Reason: r.Reason,
-		Failed: printer.List(r.Failed, func(f rules.FailedPredicate) FailedCondition { return FailedCondition{f.Path, f.Predicate, f.Found} }),
+		Failed: printer.List(r.Failed, func(f rules.FailedPredicate) FailedCondition {
+			return FailedCondition{f.Path, f.Predicate, f.Found}
+		}),
 	}
 }
 
@@ -150,7 +153,8 @@ func explainModel(ctx context.Context, h *app.App, m *postroom.Message) (*Model,
 
 func newCall(c llm.Call) Call {
 	return Call{
-		Model: c.Model, Outcome: c.State, At: c.At, LatencyMS: c.Latency.Milliseconds(), Tokens: c.Usage.Total(), Cost: c.Cost.String(),
+		Model: c.Model, Outcome: c.State, At: c.At, LatencyMS: c.Latency.Milliseconds(), Tokens: c.Usage.Total(),
+		Cost:   c.Cost.String(),
 		Answer: c.Answer, Failure: c.Failure, TraceID: c.TraceID,
 	}
 }

@@ -31,7 +31,8 @@ type Instruction struct {
 
 func newInstruction(i guidance.Instruction, accounts []mailstore.Account) Instruction {
 	v := Instruction{
-		ID: i.ID, Name: i.Name, Scope: i.Scope, ScopeRef: i.ScopeRef, For: i.About(), Text: i.Text, Forbids: append([]postroom.ActionType{}, i.Forbids...),
+		ID: i.ID, Name: i.Name, Scope: i.Scope, ScopeRef: i.ScopeRef, For: i.About(), Text: i.Text,
+		Forbids: append([]postroom.ActionType{}, i.Forbids...),
 		Enabled: i.Enabled, Priority: i.Priority, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt, Revision: i.Revision,
 	}
 	if i.Scope == guidance.ScopeMailbox {

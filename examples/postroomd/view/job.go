@@ -101,7 +101,8 @@ func PrintJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps [
 	f.Add("type", j.Type)
 	f.Add("state", j.State)
 	f.Add("priority", j.Priority)
-	f.Add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes))
+	f.Add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures,
+		j.MaxAttempts, j.Interruptions, j.Crashes))
 	f.Add("due", printer.Clock(j.NotBefore))
 	f.Add("created", printer.Clock(j.CreatedAt))
 	f.Add("started", printer.Clock(j.StartedAt))

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/pipeline"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -19,33 +20,38 @@ import (
 type MailboxRun struct {
 	Email    string                 `json:"email"`
 	State    mailstore.AccountState `json:"state"`
-	Reason   string                 `json:"reason,omitempty"`  // of the state
-	Messages int                    `json:"messages"`          // that are stored now, broken ones too
-	Failure  string                 `json:"failure,omitempty"` // why it could not be worked on, and what to do
+	Reason   string                 `json:"reason,omitempty"`   // of the state
+	Messages int                    `json:"messages"`           // that are stored now, broken ones too
+	OldMail  int                    `json:"old_mail,omitempty"` // taken in by this run and left alone: see Account.DecideSince
+	Failure  string                 `json:"failure,omitempty"`  // why it could not be worked on, and what to do
 }
 
-// mailboxRuns says what became of each mailbox.
+// newMailboxRuns says what became of each mailbox.
 func newMailboxRuns(ctx context.Context, o *app.OneRun) ([]MailboxRun, error) {
 	runs := []MailboxRun{}
 	left, err := leftByFailures(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range o.Mailboxes {
-		account, err := o.App.Mail.Account(ctx, p.AccountID)
+	for _, id := range o.Mailboxes {
+		account, err := o.App.Mail.Account(ctx, id)
 		if errors.Is(err, postroom.ErrNotFound) {
 			continue // somebody has removed it
 		}
 		if err != nil {
 			return nil, err
 		}
-		missed, err := o.App.Backlog.MissedBy(ctx, p.AccountID)
+		missed, err := o.App.MissedBy(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		fault := cmp.Or(o.Faults[p.AccountID], left[p.AccountID], missed)
-		run := MailboxRun{Email: account.Email, State: account.State, Reason: account.Reason, Failure: failureOf(account, fault)}
-		if run.Messages, err = p.Known(ctx); err != nil {
+		fault := cmp.Or(o.Faults[id], left[id], missed)
+		run := MailboxRun{Email: account.Email, State: account.State, Reason: account.Reason,
+			Failure: failureOf(account, fault)}
+		if run.Messages, err = o.App.CountMail(ctx, id); err != nil {
+			return nil, err
+		}
+		if run.OldMail, err = o.App.Mail.CountOldStoredSince(ctx, account, o.Began); err != nil {
 			return nil, err
 		}
 		runs = append(runs, run)
@@ -61,30 +67,36 @@ func leftByFailures(ctx context.Context, o *app.OneRun) (map[string]error, error
 	}
 	now := time.Now()
 	jobs, err := o.App.Backlog.Queued(ctx, queue.Filter{}, func(j *queue.Job) bool {
-		return j.Attempt > 0 && j.LastError != "" && !app.IsHeld(j) && !app.IsDeferred(j, now) && !app.WaitsForRules(j, now) && !app.IsPaused(j, limits)
+		return j.Attempt > 0 && j.LastError != "" && !pipeline.IsHeld(j) && !pipeline.IsDeferred(j, now) &&
+			!pipeline.WaitsForRules(j, now) && !pipeline.IsPaused(j, limits)
 	})
 	if err != nil {
 		return nil, err
 	}
 	left := map[string]error{}
-	for _, p := range o.Mailboxes {
-		of := slices.DeleteFunc(slices.Clone(jobs), func(j queue.Job) bool { return j.LimitKey != mailstore.LimitKey(p.AccountID) })
+	for _, id := range o.Mailboxes {
+		of := slices.DeleteFunc(slices.Clone(jobs), func(j queue.Job) bool {
+			return j.LimitKey != mailstore.LimitKey(id)
+		})
 		if len(of) > 0 {
 			last := of[0] // the newest
-			left[p.AccountID] = fmt.Errorf("%s again after %s, by 'postroomd run' or the next run; the last error, of job %s (%s): %s",
-				printer.Count(len(of), "job is tried", "jobs are tried"), last.NotBefore.UTC().Format(time.RFC3339), last.ID, last.Type, last.LastError)
+			left[id] = fmt.Errorf(
+				"%s again after %s, by 'postroomd run' or the next run; the last error, of job %s (%s): %s",
+				printer.Count(len(of), "job is tried", "jobs are tried"), last.NotBefore.UTC().Format(time.RFC3339), last.ID,
+				last.Type, last.LastError)
 		}
 	}
 	return left, nil
 }
 
-// failureOf says why a mailbox could not be worked on, if it could not; fault is why it could not be set up, or not be worked on to the
-// end. One that a person has paused has not failed.
+// failureOf says why a mailbox could not be worked on, if it could not; fault is why it could not be set up, or not
+// be worked on to the end. One that a person has paused has not failed.
 func failureOf(a mailstore.Account, fault error) string {
 	switch {
 	case a.State == mailstore.AccountReauthorize:
-		return fmt.Sprintf("access to it was taken away (%s): sign in again with 'postroomd auth login', or give another gmail.token and then "+
-			"'postroomd accounts resume %s'", cmp.Or(a.Reason, "no reason is known"), a.Email)
+		return fmt.Sprintf(
+			"access to it was taken away (%s): sign in again with 'postroomd auth login', or give another gmail.token and then "+
+				"'postroomd accounts resume %s'", cmp.Or(a.Reason, "no reason is known"), a.Email)
 	case a.State == mailstore.AccountPaused:
 		return ""
 	case fault != nil:
@@ -102,9 +114,15 @@ func (m *MailboxRun) print(t *tally, several bool) {
 	case m.Failure != "":
 		t.linef("%s could not be worked on: %s", email, printer.Printable(m.Failure))
 	case m.State == mailstore.AccountPaused:
-		t.linef("%s is paused%s, and nothing is done there until 'postroomd accounts resume %s'.", email, printer.Unless(m.Reason == "", " ("+printer.Printable(m.Reason)+")"), email)
+		t.linef("%s is paused%s, and nothing is done there until 'postroomd accounts resume %s'.", email,
+			printer.Unless(m.Reason == "", " ("+printer.Printable(m.Reason)+")"), email)
 	case several:
 		t.linef("%s: %s stored.", email, printer.Count(m.Messages, "message is", "messages are"))
+	}
+	if m.OldMail > 0 {
+		t.linef("%s had come to %s before it was added, and nothing is done to old mail: 'postroomd rules apply --dry-run' "+
+			"says what the rules make of it, and 'postroomd rules apply' sorts it.",
+			printer.Count(m.OldMail, "message", "messages"), email)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/mailindex"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -31,11 +32,11 @@ type Doubt struct {
 }
 
 // NewMailPage makes the view of a page of a search.
-func NewMailPage(found mailstore.SearchPage, names app.LabelNames) MailPage {
+func NewMailPage(found mailindex.Page, names app.LabelNames) MailPage {
 	return MailPage{
 		Messages: printer.List(found.Messages, func(m *postroom.Message) Mail { return newMail(m, names) }),
 		Next:     found.Next, UnknownLabels: found.UnknownLabels,
-		Doubts: printer.List(found.Doubts, func(d mailstore.SearchDoubt) Doubt { return Doubt(d) }),
+		Doubts: printer.List(found.Doubts, func(d mailindex.Doubt) Doubt { return Doubt(d) }),
 	}
 }
 
@@ -56,7 +57,8 @@ type Mail struct {
 
 func newMail(m *postroom.Message, names app.LabelNames) Mail {
 	return Mail{
-		ID: m.ProviderID, MessageID: m.ID, ThreadID: m.ProviderThreadID, From: m.From, To: append([]postroom.Address{}, m.To...),
+		ID: m.ProviderID, MessageID: m.ID, ThreadID: m.ProviderThreadID, From: m.From,
+		To:      append([]postroom.Address{}, m.To...),
 		Subject: m.Subject, Snippet: m.Snippet, ReceivedAt: m.ReceivedAt, Size: m.Size, Labels: LabelsOf(m, names),
 		Attachments: len(m.Attachments),
 	}
@@ -72,7 +74,7 @@ type WholeMail struct {
 	Files   []postroom.Attachment `json:"files"`
 	Text    string                `json:"text"` // as a person sees it
 	Hidden  []string              `json:"hidden,omitempty"`
-	Actions []Action              `json:"actions"` // newest first
+	Actions []webapi.Action       `json:"actions"` // newest first
 }
 
 // NewWholeMail makes the view of a message with its text and what was done with it.
@@ -81,7 +83,7 @@ func NewWholeMail(m *postroom.Message, done []safety.Entry, names app.LabelNames
 	v := WholeMail{
 		Mail: newMail(m, names), Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Date: m.Date,
 		Files: append([]postroom.Attachment{}, m.Attachments...), Text: body.Text,
-		Actions: printer.List(done, func(e safety.Entry) Action { return NewAction(e, names) }),
+		Actions: printer.List(done, func(e safety.Entry) webapi.Action { return webapi.NewAction(e, names.Name) }),
 	}
 	for _, h := range body.Hidden {
 		v.Hidden = append(v.Hidden, h.Text)
@@ -108,7 +110,8 @@ func (v WholeMail) Print(w io.Writer) error {
 		f.Add("hidden", printer.Count(n, "piece", "pieces")+" of text that a person does not see; --json has all")
 	}
 	for _, a := range v.Actions {
-		f.Add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), a.State.Words()}, "  "))
+		f.Add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), a.State.Words()},
+			"  "))
 	}
 	if err := f.Flush(); err != nil {
 		return err

@@ -32,7 +32,7 @@ func (o Outage) String() string {
 	return text + ": " + o.Failure
 }
 
-// outages returns the configured models that are not called.
+// newOutages returns the configured models that are not called.
 func newOutages(ctx context.Context, h *app.App) ([]Outage, error) {
 	found, err := h.Models.Records.Outages(ctx, time.Now())
 	if err != nil {
@@ -60,5 +60,6 @@ func newOutages(ctx context.Context, h *app.App) ([]Outage, error) {
 }
 
 func newOutage(o llm.Outage, email string) Outage {
-	return Outage{Model: o.Model, Mailbox: email, Reason: o.Reason, Failure: o.Failure, Since: o.Since, Calls: o.Calls, Until: o.Until}
+	return Outage{Model: o.Model, Mailbox: email, Reason: o.Reason, Failure: o.Failure, Since: o.Since, Calls: o.Calls,
+		Until: o.Until}
 }

@@ -38,7 +38,8 @@ func (v *ChatReply) Print(r *printer.Report) {
 	}
 	if v.Tried != nil {
 		r.Heading("Tried on stored mail")
-		r.Line(fmt.Sprintf("Of %s, %d would have been decided about differently.", printer.Count(v.Tried.Messages, "message", "messages"), v.Tried.Changed))
+		r.Line(fmt.Sprintf("Of %s, %d would have been decided about differently.",
+			printer.Count(v.Tried.Messages, "message", "messages"), v.Tried.Changed))
 		for _, c := range v.Tried.Changes {
 			r.Line(fmt.Sprintf("%d: %s instead of %s", c.Count, actionsOr(c.After), actionsOr(c.Before)))
 		}
@@ -66,7 +67,7 @@ type ChatSession struct {
 
 // NewChatSessions reads the newest sessions, at most limit.
 func NewChatSessions(ctx context.Context, h *app.App, limit int) ([]ChatSession, error) {
-	chat, err := h.NewRulesChat()
+	chat, err := h.NewRulesChat("")
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,8 @@ func NewChatSessions(ctx context.Context, h *app.App, limit int) ([]ChatSession,
 		if err != nil {
 			return nil, err
 		}
-		list[i] = ChatSession{ID: s.ID, For: EmailOf(accounts, s.AccountID), By: s.By, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
+		list[i] = ChatSession{ID: s.ID, For: EmailOf(accounts, s.AccountID), By: s.By, CreatedAt: s.CreatedAt,
+			UpdatedAt: s.UpdatedAt}
 		if len(said) > 0 {
 			list[i].About = said[0].Text
 		}

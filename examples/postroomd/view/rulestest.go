@@ -60,14 +60,16 @@ type RuleTestAction struct {
 // NewRuleTests makes the view of the results of tests.
 func NewRuleTests(results []rulesfile.TestResult) RuleTests {
 	failed := FailedTests(results)
-	return RuleTests{Passed: len(results) - failed, Failed: failed, Tests: printer.List(results, func(r rulesfile.TestResult) RuleTest {
-		v := RuleTest{
-			Name: r.Test.Name, File: r.Test.File, Line: r.Test.Line, Passed: r.Passed(), Rules: r.Matched, Actions: []RuleTestAction{},
-			Failures: r.Failures, Reasons: r.Reasons,
-		}
-		for _, a := range r.Decided() {
-			v.Actions = append(v.Actions, RuleTestAction{a.Type, a.Parameters})
-		}
-		return v
-	})}
+	return RuleTests{Passed: len(results) - failed, Failed: failed,
+		Tests: printer.List(results, func(r rulesfile.TestResult) RuleTest {
+			v := RuleTest{
+				Name: r.Test.Name, File: r.Test.File, Line: r.Test.Line, Passed: r.Passed(), Rules: r.Matched,
+				Actions:  []RuleTestAction{},
+				Failures: r.Failures, Reasons: r.Reasons,
+			}
+			for _, a := range r.Decided() {
+				v.Actions = append(v.Actions, RuleTestAction{a.Type, a.Parameters})
+			}
+			return v
+		})}
 }

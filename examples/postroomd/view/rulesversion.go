@@ -59,7 +59,7 @@ type FormerRule struct {
 	Now       string   `json:"now"`  // its current state: in use, changed or removed
 }
 
-// formerRule returns the rule of a decision as it was at that time; nil if no rule decided, or it is unknown.
+// newFormerRule returns the rule of a decision as it was at that time; nil if no rule decided, or it is unknown.
 func newFormerRule(ctx context.Context, h *app.App, d postroom.Decision) (*FormerRule, error) {
 	if d.RuleID == "" {
 		return nil, nil //nolint:nilnil // none is no error

@@ -12,8 +12,11 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/discord"
+	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/groups"
 )
 
 // A Status is the JSON of the command status.
@@ -22,17 +25,24 @@ type Status struct {
 	Database  string              `json:"database"`
 	Accounts  []AccountStatus     `json:"accounts"`
 	Jobs      map[queue.State]int `json:"jobs"`
-	Approvals int                 `json:"approvals"`         // waiting
-	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
+	Approvals int                 `json:"approvals"`           // waiting
+	NotAsked  []string            `json:"not_asked,omitempty"` // about what nobody is asked for the rest of the day
+	Stopped   string              `json:"stopped,omitempty"`   // who has stopped everything, when and why
+	RuleFiles []RulesStatus       `json:"rules_files,omitempty"`
 	Disabled  []DisabledRule      `json:"disabled_rules,omitempty"`
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *DiscordStatus      `json:"discord,omitempty"`
-	Models    []string            `json:"models"`                      // that are configured
-	Outages   []Outage            `json:"outages"`                     // why models are not asked
-	Undecided int                 `json:"undecided"`                   // messages that wait for a model
-	Held      int                 `json:"waiting_for_rules,omitempty"` // messages about which nothing is decided until the rules of the file are stored
+	Models    []string            `json:"models"`    // that are configured
+	Outages   []Outage            `json:"outages"`   // why models are not asked
+	Undecided int                 `json:"undecided"` // messages that wait for a model
+	// messages about which nothing is decided until the rules of the file are stored
+	Held int `json:"waiting_for_rules,omitempty"`
+	// messages to send that wait for the limit of their recipients in a day
+	Sending int `json:"waiting_to_send,omitempty"`
+	// messages about which a dry run has decided, and the next run decides
+	Tried int `json:"waiting_after_dry_run,omitempty"`
 
-	noMailbox string // What makes the first
+	NoMailbox string `json:"-"` // what makes the first
 }
 
 // A DiscordStatus describes requests at Discord; it is left out if Discord is not configured.
@@ -55,9 +65,16 @@ type AccountStatus struct {
 	Backfill   mailstore.BackfillState `json:"backfill"`
 	Failure    string                  `json:"backfill_error,omitempty"` // why it has failed
 	Query      string                  `json:"backfill_query,omitempty"`
-	Listed     int                     `json:"backfill_listed"`   // messages so far
-	Estimate   int                     `json:"backfill_estimate"` // of all there are to list
-	Wanted     []string                `json:"labels_to_make,omitempty"`
+	Listed     int                     `json:"backfill_listed"`       // messages so far
+	Estimate   int                     `json:"backfill_estimate"`     // of all there are to list
+	SetupError string                  `json:"setup_error,omitempty"` // why nothing is decided about its mail
+	// OldMail says where mail is left alone that came before the account was added.
+	OldMail string   `json:"old_mail,omitempty"`
+	Wanted  []string `json:"labels_to_make,omitempty"`
+	// Of messages that have become old enough for a rule: how many it was asked again about, and what came of it.
+	Aged          int `json:"aged,omitempty"`
+	AgedActions   int `json:"aged_actions,omitempty"`
+	AgedLeftAlone int `json:"aged_left_alone,omitempty"` // a person has changed it by hand, or undone it
 
 	Access string `json:"access,omitempty"` // What this machine lacks to work on it, and what to do
 
@@ -66,12 +83,13 @@ type AccountStatus struct {
 
 // NewStatus reads how far the mailboxes are taken in, and what waits.
 func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
-	s := &Status{Version: telemetry.Version(), Database: h.Env.DatabaseName(), Accounts: []AccountStatus{}, Models: []string{}, DryRun: h.Env.Config.Safety.DryRun, noMailbox: h.Env.HowToAddMailbox()}
+	s := &Status{Version: telemetry.Version(), Database: h.Env.DatabaseName(), Accounts: []AccountStatus{},
+		Models: []string{}, DryRun: h.Env.Config.Safety.DryRun, NoMailbox: h.Env.HowToAddMailbox()}
 	accounts, err := h.Mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s.Stopped, err = h.Stopper.StoppedBy(ctx); err != nil {
+	if s.Stopped, err = h.StoppedBy(ctx); err != nil {
 		return nil, err
 	}
 	for _, a := range accounts {
@@ -80,11 +98,15 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 			return nil, err
 		}
 		s.Accounts = append(s.Accounts, of)
-		counts, err := h.Ledger.Summary(ctx, a.ID)
-		if err != nil {
-			return nil, err
-		}
-		s.Approvals += counts.Approvals
+	}
+	if s.Approvals, err = h.Ledger.CountApprovals(ctx); err != nil {
+		return nil, err
+	}
+	if s.NotAsked, err = newNotAsked(ctx, h); err != nil {
+		return nil, err
+	}
+	if s.RuleFiles, err = newRulesStatus(ctx, h, accounts); err != nil {
+		return nil, err
 	}
 	if s.Disabled, err = newDisabledRules(ctx, h); err != nil {
 		return nil, err
@@ -100,8 +122,22 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 		return nil, err
 	}
 	waiting, err := h.Backlog.CountUndecided(ctx)
-	s.Undecided, s.Held = waiting.Model, waiting.Rules
+	s.Undecided, s.Held, s.Tried = waiting.Model, waiting.Rules, waiting.Tried
+	if err == nil {
+		s.Sending, err = outbox.CountWaiting(ctx, h.DB)
+	}
 	return s, err
+}
+
+// newNotAsked lists about what models have caused so many requests within a day that nobody is asked about the rest.
+func newNotAsked(ctx context.Context, h *app.App) (list []string, err error) {
+	recent, err := h.Ledger.Events().List(ctx, 100)
+	for _, e := range recent {
+		if e.Kind == events.NotAsked && time.Since(e.At) < groups.Window {
+			list = append(list, e.Why)
+		}
+	}
+	return list, err
 }
 
 func newDiscordStatus(ctx context.Context, h *app.App) (*DiscordStatus, error) {
@@ -118,10 +154,19 @@ func newDiscordStatus(ctx context.Context, h *app.App) (*DiscordStatus, error) {
 
 func newAccountStatus(ctx context.Context, h *app.App, a mailstore.Account) (AccountStatus, error) {
 	messages, err := h.CountMail(ctx, a.ID)
+	if err != nil {
+		return AccountStatus{}, err
+	}
+	aged, err := h.CountAged(ctx, a.ID)
 	of := AccountStatus{
-		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, Messages: messages, HistoryID: a.HistoryID, LastSyncAt: a.LastSyncAt,
-		Backfill: a.Backfill.State, Failure: a.Backfill.Error, Query: a.Backfill.Query,
+		SetupError: a.SetupError, Aged: aged.Messages, AgedActions: aged.Actions, AgedLeftAlone: aged.LeftAlone,
+		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, Messages: messages, HistoryID: a.HistoryID,
+		LastSyncAt: a.LastSyncAt,
+		Backfill:   a.Backfill.State, Failure: a.Backfill.Error, Query: a.Backfill.Query,
 		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
+	}
+	if err == nil && !a.DecideSince.IsZero() {
+		of.OldMail, err = oldMail(ctx, h, a)
 	}
 	switch a.State {
 	case mailstore.AccountReauthorize:
@@ -138,9 +183,22 @@ func newAccountStatus(ctx context.Context, h *app.App, a mailstore.Account) (Acc
 	return of, err
 }
 
+// oldMail says how many messages are left alone that came before the account was added.
+func oldMail(ctx context.Context, h *app.App, a mailstore.Account) (string, error) {
+	old, err := h.Mail.CountOld(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s stored from before %s, and nothing is done to what came before; "+
+		"'postroomd rules apply' sorts it",
+		printer.Count(old, "message is", "messages are"), printer.Clock(a.DecideSince)), nil
+}
+
 // Why is the reason of the state, or why nothing is done here, and what to do about it.
 func (a AccountStatus) Why() string {
-	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.signIn, a.Access}, func(s string) bool { return s == "" }), "; ")
+	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.signIn, a.Access}, func(s string) bool {
+		return s == ""
+	}), "; ")
 }
 
 // Print prints the status for people.
@@ -161,20 +219,36 @@ func (s *Status) Print(w io.Writer) error {
 			f.Add("  failure", a.Failure+"; the next start of 'postroomd run' goes on with the backfill")
 		}
 		f.Add("  messages", a.Messages)
+		f.Add("  fault", printer.Unless(a.SetupError == "", "nothing is decided about its mail, since it cannot be set up: "+
+			a.SetupError))
+		f.Add("  old mail", a.OldMail)
+		if a.Aged > 0 {
+			f.Add("  age", fmt.Sprintf("%s old enough for a rule, %s by it, %d left alone that you have changed or undone",
+				printer.Count(a.Aged, "message is", "messages are"), printer.Count(a.AgedActions, "action", "actions"),
+				a.AgedLeftAlone))
+		}
 		f.Add("  labels", printer.Unless(len(a.Wanted) == 0, "to be made: "+strings.Join(a.Wanted, ", ")))
 	}
 	if len(s.Accounts) == 0 {
-		f.Add("accounts", "none; "+s.noMailbox)
+		f.Add("accounts", "none; "+s.NoMailbox)
 	}
-	f.Add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
+	f.Add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning],
+		s.Jobs[queue.StateFailed]))
 	f.Add("actions", s.Stopped)
 	f.Add("dry run", printer.Unless(!s.DryRun, "nothing is carried out"))
 	f.Add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
+	for _, why := range s.NotAsked {
+		f.Add("  not asked", why)
+	}
+	for i := range s.RuleFiles {
+		s.RuleFiles[i].print(f)
+	}
 	for _, d := range s.Disabled {
 		f.Add("rule disabled", d.String()+"; it decides nothing until it is changed")
 	}
 	if d := s.Discord; d != nil {
-		f.Add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel, printer.Count(d.People, "person", "people")))
+		f.Add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel,
+			printer.Count(d.People, "person", "people")))
 	}
 	f.Add("models", strings.Join(s.Models, ", "))
 	for _, o := range s.Outages {
@@ -184,7 +258,16 @@ func (s *Status) Print(w io.Writer) error {
 		f.Add("  undecided", printer.Count(s.Undecided, "message waits", "messages wait")+" for a model")
 	}
 	if s.Held > 0 {
-		f.Add("waiting", printer.Count(s.Held, "message", "messages")+", until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for")
+		f.Add("waiting", printer.Count(s.Held, "message", "messages")+
+			", until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for")
+	}
+	if s.Sending > 0 {
+		f.Add("waiting", printer.Count(s.Sending, "message", "messages")+
+			", for the day's limit of recipients (outbound.recipients_day)")
+	}
+	if s.Tried > 0 {
+		f.Add("dry run", printer.Count(s.Tried, "message was", "messages were")+
+			" decided about and left as they are; the next start without a dry run decides about them")
 	}
 	return f.Flush()
 }

@@ -27,16 +27,22 @@ type Summary struct {
 	Failed    int                         `json:"failed"`                    // of the actions
 	Approvals int                         `json:"approvals"`                 // waiting
 	Waiting   int                         `json:"waiting_actions,omitempty"` // that are decided and are to be carried out
-	Stopped   string                      `json:"stopped,omitempty"`         // who has stopped everything or some of it, when and why
-	Unmatched int                         `json:"unmatched"`
-	Undecided int                         `json:"undecided,omitempty"`         // about which a model is to decide later
-	Held      int                         `json:"waiting_for_rules,omitempty"` // about which nothing is decided until the rules of the file are stored
-	Outages   []Outage                    `json:"outages,omitempty"`           // why
-	Wanted    []string                    `json:"labels_to_make,omitempty"`
-	Disabled  []DisabledRule              `json:"disabled_rules,omitempty"`
-	Broken    []BrokenMessage             `json:"broken"`
-	Jobs      map[queue.State]int         `json:"jobs"`
-	Seconds   float64                     `json:"seconds"`
+	// who has stopped everything or some of it, when and why
+	Stopped   string `json:"stopped,omitempty"`
+	Unmatched int    `json:"unmatched"`
+	Undecided int    `json:"undecided,omitempty"` // about which a model is to decide later
+	// about which nothing is decided until the rules of the file are stored
+	Held int `json:"waiting_for_rules,omitempty"`
+	// about which a dry run has decided, and the next run decides
+	Tried    int                 `json:"waiting_after_dry_run,omitempty"`
+	Outages  []Outage            `json:"outages,omitempty"` // why
+	Wanted   []string            `json:"labels_to_make,omitempty"`
+	Disabled []DisabledRule      `json:"disabled_rules,omitempty"`
+	Broken   []BrokenMessage     `json:"broken"`
+	Jobs     map[queue.State]int `json:"jobs"`
+	Seconds  float64             `json:"seconds"`
+	// what was decided in a dry run, and not done; the numbers above are without it
+	Would *app.Would `json:"would,omitempty"`
 }
 
 // A BrokenMessage is a message that could not be read.
@@ -48,12 +54,13 @@ type BrokenMessage struct {
 	JobID   string `json:"job_id,omitempty"` // the job that can be retried; none for what Gmail itself refuses
 }
 
-// NewSummary counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not be read to its end,
-// if so.
+// NewSummary counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not
+// be read to its end, if so.
 func NewSummary(ctx context.Context, o *app.OneRun, cutShort error) (*Summary, error) {
-	s := &Summary{Actions: map[postroom.ActionType]int{}, Rules: map[string]int{}, Models: map[string]int{}, Broken: []BrokenMessage{}}
-	for _, p := range o.Mailboxes {
-		if err := addMailbox(ctx, o, s, p); err != nil {
+	s := &Summary{Actions: map[postroom.ActionType]int{}, Rules: map[string]int{}, Models: map[string]int{},
+		Broken: []BrokenMessage{}}
+	for _, id := range o.Mailboxes {
+		if err := addMailbox(ctx, o, s, id); err != nil {
 			return nil, err
 		}
 	}
@@ -73,14 +80,18 @@ func NewSummary(ctx context.Context, o *app.OneRun, cutShort error) (*Summary, e
 	if s.Jobs, err = o.App.Queue.Counts(ctx, queue.Filter{}); err != nil {
 		return nil, err
 	}
-	if s.Stopped, err = o.App.Stopper.StoppedBy(ctx); err != nil {
+	if s.Stopped, err = o.App.StoppedBy(ctx); err != nil {
 		return nil, err
 	}
 	if s.Disabled, err = newDisabledRules(ctx, o.App); err != nil {
 		return nil, err
 	}
 	waiting, err := o.App.Backlog.CountUndecided(ctx)
-	s.Undecided, s.Held = waiting.Model, waiting.Rules
+	s.Undecided, s.Held, s.Tried = waiting.Model, waiting.Rules, waiting.Tried
+	if o.App.Env.Config.Safety.DryRun {
+		would := o.App.Would()
+		s.Would = &would
+	}
 	if err != nil || s.Undecided == 0 {
 		return s, err
 	}
@@ -89,8 +100,8 @@ func NewSummary(ctx context.Context, o *app.OneRun, cutShort error) (*Summary, e
 }
 
 // addMailbox adds the numbers of one mailbox.
-func addMailbox(ctx context.Context, o *app.OneRun, s *Summary, p *app.Pipeline) error {
-	counts, err := o.App.Ledger.Summary(ctx, p.AccountID)
+func addMailbox(ctx context.Context, o *app.OneRun, s *Summary, id string) error {
+	counts, err := o.App.Ledger.Summary(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -101,22 +112,22 @@ func addMailbox(ctx context.Context, o *app.OneRun, s *Summary, p *app.Pipeline)
 	s.Waiting += counts.States[postroom.ActionQueued] + counts.States[postroom.ActionExecuting]
 	s.Failed += counts.States[postroom.ActionFailed]
 	s.Unmatched += counts.Unmatched
-	taken, err := o.App.Mail.CountStoredSince(ctx, p.AccountID, o.Began)
+	taken, err := o.App.Mail.CountStoredSince(ctx, id, o.Began)
 	if err != nil {
 		return err
 	}
-	known, err := p.Known(ctx)
+	known, err := o.App.CountMail(ctx, id)
 	if err != nil {
 		return err
 	}
-	broken, refused, err := brokenMessages(ctx, o, p)
+	broken, refused, err := brokenMessages(ctx, o, id)
 	if err != nil {
 		return err
 	}
 	s.New += taken
 	s.Messages += known + refused
 	s.Broken = append(s.Broken, broken...)
-	wanted, err := o.App.Mail.WantedLabels(ctx, p.AccountID)
+	wanted, err := o.App.Mail.WantedLabels(ctx, id)
 	for _, name := range wanted {
 		if !slices.Contains(s.Wanted, name) {
 			s.Wanted = append(s.Wanted, name)
@@ -131,9 +142,10 @@ func add[K comparable](sums, counts map[K]int) {
 	}
 }
 
-// broken lists the messages that could not be read, and counts those that the demo's Gmail has refused.
-func brokenMessages(ctx context.Context, o *app.OneRun, p *app.Pipeline) (list []BrokenMessage, refused int, err error) {
-	kept, err := o.App.Mail.Broken(ctx, p.AccountID)
+// brokenMessages lists the messages that could not be read, and counts those that the demo's Gmail has refused.
+func brokenMessages(ctx context.Context, o *app.OneRun, id string) (list []BrokenMessage,
+	refused int, err error) {
+	kept, err := o.App.Mail.Broken(ctx, id)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -146,7 +158,7 @@ func brokenMessages(ctx context.Context, o *app.OneRun, p *app.Pipeline) (list [
 	return list, refused, err
 }
 
-// number asks the demo's Gmail for the places of messages in the mailbox, and for those that it has refused.
+// numberBroken asks the demo's Gmail for the places of messages in the mailbox, and for those that it has refused.
 func numberBroken(ctx context.Context, o *app.OneRun, list *[]BrokenMessage) (refused int, err error) {
 	for i := range *list {
 		b := &(*list)[i]
@@ -164,18 +176,20 @@ func numberBroken(ctx context.Context, o *app.OneRun, list *[]BrokenMessage) (re
 // Print writes the summary for a person. program is the command that runs this program, and flags select the data.
 func (s *Summary) Print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
-	t.linef("Took in %s in %.1f s; %d are stored.", printer.Count(s.New, "new message", "new messages"), s.Seconds, s.Messages)
+	t.linef("Took in %s in %.1f s; %d are stored.", printer.Count(s.New, "new message", "new messages"),
+		s.Seconds, s.Messages)
 	for i := range s.Mailboxes {
 		s.Mailboxes[i].print(t, len(s.Mailboxes) > 1)
 	}
-	counted(t, "Actions", s.Actions)
-	counted(t, "Rules", s.Rules)
-	counted(t, "Models", s.Models)
-	t.linef("")
-	t.linef("%s matched no rule; %s for approval.", printer.Count(s.Unmatched, "message", "messages"), printer.Count(s.Approvals, "action waits", "actions wait"))
+	if s.Would != nil {
+		printWould(t, s.Would)
+	} else {
+		s.printDone(t)
+	}
 	s.printStopped(t)
 	if s.Undecided > 0 {
-		t.linef("%s in the queue.", printer.Count(s.Undecided, "message waits for a model to decide about it; it stays", "messages wait for a model to decide about them; they stay"))
+		t.linef("%s in the queue.", printer.Count(s.Undecided, "message waits for a model to decide about it; it stays",
+			"messages wait for a model to decide about them; they stay"))
 		for _, o := range s.Outages {
 			t.linef("  %s", printer.Printable(o.String()))
 		}
@@ -184,20 +198,24 @@ func (s *Summary) Print(w io.Writer, program, flags string) error {
 		t.linef("%s until the rules of the file are stored.", printer.Count(s.Held, "message waits", "messages wait"))
 	}
 	if len(s.Wanted) > 0 {
-		t.linef("%s missing, and not made now: %s.", printer.Count(len(s.Wanted), "label that the rules name is", "labels that the rules name are"), printer.Printable(strings.Join(s.Wanted, ", ")))
+		t.linef("%s missing, and not made now: %s.", printer.Count(len(s.Wanted), "label that the rules name is",
+			"labels that the rules name are"), printer.Printable(strings.Join(s.Wanted, ", ")))
 	}
 	for _, d := range s.Disabled {
 		t.linef("A rule is disabled, and decides nothing until it is changed: %s.", printer.Printable(d.String()))
 	}
 	if left := s.leftAlone(); left > 0 {
-		t.linef("%s sent mail, drafts, spam or trash, about which nothing is decided.", printer.Count(left, "message is", "messages are"))
+		t.linef("%s sent mail, drafts, spam or trash, about which nothing is decided.",
+			printer.Count(left, "message is", "messages are"))
 	}
 	if s.Failed > 0 {
-		t.linef("%s failed; to see why: %s actions --state failed --json %s", printer.Count(s.Failed, "action", "actions"), program, flags)
+		t.linef("%s failed; to see why: %s actions --state failed --json %s", printer.Count(s.Failed, "action", "actions"),
+			program, flags)
 	}
 	if len(s.Broken) > 0 {
 		t.linef("")
-		t.linef("%s could not be read. What arrived is kept as it came; what Gmail itself refuses stays in your file:", printer.Count(len(s.Broken), "message", "messages"))
+		t.linef("%s could not be read. What arrived is kept as it came; what Gmail itself refuses stays in your file:",
+			printer.Count(len(s.Broken), "message", "messages"))
 		for _, b := range s.Broken {
 			t.linef("  message %s%s: %s", cmp.Or(number(b.Index), b.GmailID), quoted(b.Subject), printer.Printable(b.Reason))
 			if b.JobID != "" {
@@ -212,12 +230,40 @@ func (s *Summary) Print(w io.Writer, program, flags string) error {
 	return t.err
 }
 
+func (s *Summary) printDone(t *tally) {
+	counted(t, "Actions", s.Actions)
+	counted(t, "Rules", s.Rules)
+	counted(t, "Models", s.Models)
+	t.linef("")
+	t.linef("%s matched no rule; %s for approval.", printer.Count(s.Unmatched, "message", "messages"),
+		printer.Count(s.Approvals, "action waits", "actions wait"))
+}
+
+// printWould says in each line that a dry run has done nothing.
+func printWould(t *tally, w *app.Would) {
+	const not = "; nothing was done"
+	t.linef("")
+	t.linef("This was a dry run: nothing was done, and the next run decides as if there had been none.")
+	for _, name := range mostFirst(w.Actions) {
+		t.linef("  %6d  would be: %s%s", w.Actions[name], printer.Printable(string(name)), not)
+	}
+	t.linef("  %6d  would wait for approval%s", w.Approvals, not)
+	if w.Refused > 0 {
+		t.linef("  %6d  would be refused, for reasons that the log has%s", w.Refused, not)
+	}
+	for _, name := range mostFirst(w.Rules) {
+		t.linef("  %6d  would be decided by rule %s%s", w.Rules[name], printer.Printable(name), not)
+	}
+	t.linef("  %6d  would match no rule%s", w.Unmatched, not)
+}
+
 // printStopped says what is not carried out, and why, if somebody has stopped it.
 func (s *Summary) printStopped(t *tally) {
 	if s.Waiting == 0 && s.Stopped == "" {
 		return
 	}
-	t.linef("%s to be carried out%s", printer.Count(s.Waiting, "action waits", "actions wait"), cmp.Or(printer.Unless(s.Stopped == "", ":"), "."))
+	t.linef("%s to be carried out%s", printer.Count(s.Waiting, "action waits", "actions wait"),
+		cmp.Or(printer.Unless(s.Stopped == "", ":"), "."))
 	for line := range strings.Lines(s.Stopped) {
 		t.linef("  %s", printer.Printable(strings.TrimRight(line, "\n")))
 	}
@@ -225,7 +271,7 @@ func (s *Summary) printStopped(t *tally) {
 
 // leftAlone counts the messages with a label that excludes them from decisions.
 func (s *Summary) leftAlone() int {
-	decided := s.Unmatched + s.Undecided + s.Held
+	decided := s.Unmatched + s.Undecided + s.Held + s.Tried
 	for _, n := range s.Rules {
 		decided += n
 	}
@@ -261,14 +307,19 @@ func (t *tally) linef(format string, args ...any) {
 	}
 }
 
+// mostFirst returns the names, the most frequent first.
+func mostFirst[K ~string](counts map[K]int) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
 // counted prints the most frequent entries first.
 func counted[K ~string](t *tally, title string, counts map[K]int) {
 	if len(counts) == 0 {
 		return
 	}
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
+	names := mostFirst(counts)
 	t.linef("")
 	t.linef("%s", title)
 	for _, name := range names {

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -35,7 +36,8 @@ type undoGroup struct {
 
 // Endings are all endings, in the order for people.
 var endings = []undo.Ending{
-	undo.EndingRestored, undo.EndingPart, undo.EndingKept, undo.EndingNothing, undo.EndingHost, undo.EndingWaiting, undo.EndingOpen,
+	undo.EndingRestored, undo.EndingPart, undo.EndingKept, undo.EndingNothing, undo.EndingHost, undo.EndingWaiting,
+	undo.EndingOpen,
 	undo.EndingRefused, undo.EndingFailed,
 }
 
@@ -117,7 +119,7 @@ func (t *Undos) text() string {
 	all := t.count(func(undo.Ending) bool { return true })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s, %d not\n", printer.Count(undone, "action", "actions"), what, all-undone)
-	slices.SortStableFunc(t.groups, func(a, b *undoGroup) int { return slices.Index(endings, a.ending) - slices.Index(endings, b.ending) })
+	t.sort()
 	for _, g := range t.groups {
 		fmt.Fprintf(&b, "\n%d %s\n", g.n, t.say(g))
 		for _, r := range g.examples {
@@ -128,6 +130,51 @@ func (t *Undos) text() string {
 		}
 	}
 	return b.String()
+}
+
+func (t *Undos) sort() {
+	slices.SortStableFunc(t.groups, func(a, b *undoGroup) int {
+		return slices.Index(endings, a.ending) - slices.Index(endings, b.ending)
+	})
+}
+
+// Undone counts the actions that are taken back, or would be.
+func (t *Undos) Undone() int { return t.count(undo.Ending.Undone) }
+
+// An UndoGroup are the undos with the same ending and reason.
+type UndoGroup struct {
+	N        int
+	What     string
+	Examples []UndoExample
+}
+
+// An UndoExample is one of a group.
+type UndoExample struct {
+	ID, What string
+	Lines    []string
+}
+
+// Groups returns the groups in the order for people.
+func (t *Undos) Groups() []UndoGroup {
+	t.sort()
+	return printer.List(t.groups, func(g *undoGroup) UndoGroup {
+		return UndoGroup{g.n, t.say(g), printer.List(g.examples, func(r undo.Result) UndoExample {
+			return UndoExample{r.Action.ID, InWords(r.Action, t.Names), t.exampleLines(r)}
+		})}
+	})
+}
+
+func (t *Undos) exampleLines(r undo.Result) []string {
+	lines := textLines(t.example(r))
+	return lines[min(1, len(lines)):]
+}
+
+// textLines are the lines of a text, without their indents.
+func textLines(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
 }
 
 func (t *Undos) example(r undo.Result) string {
@@ -187,10 +234,12 @@ type Undo struct {
 func NewUndo(r undo.Result, names app.LabelNames) Undo {
 	name := func(id string) string { return names.Name(r.Action.AccountID, id) }
 	since := func(added bool) []string {
-		of := slices.DeleteFunc(slices.Clone(r.Report.Preserved), func(s undo.ExternalChange) bool { return s.Added != added })
+		of := slices.DeleteFunc(slices.Clone(r.Report.Preserved), func(s undo.ExternalChange) bool {
+			return s.Added != added
+		})
 		return printer.List(of, func(s undo.ExternalChange) string { return name(s.LabelID) })
 	}
-	a := NewAction(safety.Entry{Action: r.Action}, names)
+	a := webapi.NewAction(safety.Entry{Action: r.Action}, names.Name)
 	v := Undo{
 		ID: a.ID, Action: string(a.Action), Label: a.Label, Message: r.Action.MessageID, Ending: r.Ending,
 		PutBack: printer.List(r.Report.Restored.Add, name), TakenOff: printer.List(r.Report.Restored.Remove, name),

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/undo"
-	"github.com/stretchr/testify/require"
 )
 
 func TestUndosFitTheTerminal(t *testing.T) {
@@ -34,11 +35,14 @@ func sampleResults() (results []undo.Result) {
 	trash := []undo.ExternalChange{{LabelID: "TRASH", Added: true}}
 	add(2, postroom.Trash, undo.EndingFailed, undo.Report{}, postroom.ErrMessageGone)
 	add(12, postroom.Delete, undo.EndingRefused, undo.Report{}, undo.ErrIrreversible)
-	add(1, postroom.Archive, undo.EndingRestored, undo.Report{Restored: postroom.LabelChange{Add: inbox}, Preserved: star}, nil)
+	add(1, postroom.Archive, undo.EndingRestored, undo.Report{Restored: postroom.LabelChange{Add: inbox},
+		Preserved: star}, nil)
 	add(4, postroom.Archive, undo.EndingRestored, undo.Report{Restored: postroom.LabelChange{Add: inbox}}, nil)
-	moved := undo.Report{Restored: postroom.LabelChange{Remove: []string{"Label_1"}}, Skipped: postroom.LabelChange{Add: inbox}, Preserved: trash}
+	moved := undo.Report{Restored: postroom.LabelChange{Remove: []string{"Label_1"}},
+		Skipped: postroom.LabelChange{Add: inbox}, Preserved: trash}
 	add(1, postroom.Move, undo.EndingPart, moved, nil)
-	add(1, postroom.Archive, undo.EndingKept, undo.Report{Skipped: postroom.LabelChange{Add: inbox}, Preserved: trash}, nil)
+	add(1, postroom.Archive, undo.EndingKept, undo.Report{Skipped: postroom.LabelChange{Add: inbox}, Preserved: trash},
+		nil)
 	add(1, postroom.MarkRead, undo.EndingNothing, undo.Report{}, nil)
 	add(1, postroom.Star, undo.EndingNothing, undo.Report{Preserved: []undo.ExternalChange{{LabelID: "STARRED"}}}, nil)
 	add(1, postroom.CreateTask, undo.EndingHost, undo.Report{}, nil)

@@ -1,9 +1,9 @@
-// Package agefile stores grants in files that are encrypted with age (https://age-encryption.org/v1), for machines without a
-// keychain.
+// Package agefile stores grants in files that are encrypted with age (https://age-encryption.org/v1), for machines
+// without a keychain.
 //
-// Each grant is a file of its own in one directory, so that processes may share the directory. A new file is written next to the
-// old one, synced and renamed: a process that is killed at any instruction leaves the old grant or the new one. File names
-// contain the address in the clear; everything else is encrypted.
+// Each grant is a file of its own in one directory, so that processes may share the directory. A new file is written
+// next to the old one, synced and renamed: a process that is killed at any instruction leaves the old grant or the
+// new one. File names contain the address in the clear; everything else is encrypted.
 //
 // The key is an age identity from the host, or one that is created with the directory and kept there, encrypted with a
 // passphrase. If it is lost, the person must sign in again.
@@ -56,7 +56,8 @@ type Store struct {
 
 var _ auth.Tokens = (*Store)(nil)
 
-// Open opens the directory, or creates it. It returns [ErrWrongKey] if the passphrase is wrong; checking it takes about a second.
+// Open opens the directory, or creates it. It returns [ErrWrongKey] if the passphrase is wrong; checking it takes
+// about a second.
 func Open(cfg Config) (*Store, error) {
 	switch {
 	case cfg.Dir == "":
@@ -150,7 +151,8 @@ func (s *Store) Delete(_ context.Context, email string) error {
 // List returns the addresses, sorted.
 func (s *Store) List(context.Context) ([]string, error) { return Addresses(s.dir) }
 
-// Addresses returns the addresses whose grants are in the directory, sorted. It needs no key. Without the directory there are none.
+// Addresses returns the addresses whose grants are in the directory, sorted. It needs no key. Without the directory
+// there are none.
 func Addresses(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -57,7 +57,8 @@ func TestGrantsAreKept(t *testing.T) {
 			changed := grant
 			changed.RefreshToken = "1//hush-hush"
 			require.NoError(t, s.Save(t.Context(), changed))
-			require.ErrorContains(t, s.Save(t.Context(), auth.Grant{Email: "Ann@example.com", RefreshToken: "x"}), "in lower case")
+			require.ErrorContains(t, s.Save(t.Context(), auth.Grant{Email: "Ann@example.com", RefreshToken: "x"}),
+				"in lower case")
 
 			s = open(t, cfg) // another process
 			got, err := s.Load(t.Context(), strings.ToUpper(grant.Email))
@@ -153,11 +154,13 @@ func TestFilesThatWereAltered(t *testing.T) {
 	}
 }
 
-// What killed processes have left goes with the next save. What a process is about to write stays, and so does what is no draft.
+// What killed processes have left goes with the next save. What a process is about to write stays, and so does what
+// is no draft.
 func TestDraftsOfKilledProcessesGo(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, agefile.Config{Dir: dir, Passphrase: "p"})
-	ages := map[string]time.Duration{".draft-1": 2 * time.Hour, ".draft-2": 30 * 24 * time.Hour, ".draft-now": 0, ".other": 2 * time.Hour}
+	ages := map[string]time.Duration{".draft-1": 2 * time.Hour, ".draft-2": 30 * 24 * time.Hour, ".draft-now": 0,
+		".other": 2 * time.Hour}
 	for name, age := range ages {
 		file := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(file, []byte("sealed"), 0o600))

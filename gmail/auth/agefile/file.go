@@ -32,8 +32,8 @@ const (
 	draftPrefix = ".draft-"
 )
 
-// removeDrafts removes the drafts of killed processes from the directory. Errors do not make a save fail. Drafts that any process
-// is writing now stay.
+// removeDrafts removes the drafts of killed processes from the directory. Errors do not make a save fail. Drafts that
+// any process is writing now stay.
 func removeDrafts(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -49,8 +49,8 @@ func removeDrafts(dir string) {
 	}
 }
 
-// write writes a draft next to the file, renames it, and syncs both. A draft that a killed process leaves is encrypted too, no
-// reader mistakes it for a grant, and a later write removes it.
+// write writes a draft next to the file, renames it, and syncs both. A draft that a killed process leaves is
+// encrypted too, no reader mistakes it for a grant, and a later write removes it.
 func write(file string, content []byte, place func(draft string) error) (err error) {
 	removeDrafts(filepath.Dir(file))
 	draft, err := os.CreateTemp(filepath.Dir(file), draftPrefix+"*") // readable by its owner only

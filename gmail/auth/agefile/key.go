@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"filippo.io/age"
@@ -36,6 +37,8 @@ func (c Config) key() (age.Identity, error) {
 		return nil, err
 	}
 	text, err := open(sealed, passphrase)
+	// Trying a passphrase takes 256 MB. A program that lets its heap grow in proportion would let it grow by that.
+	debug.FreeOSMemory()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", identityFile, err)
 	}
@@ -48,7 +51,8 @@ func (c Config) makeKey(file string) error {
 	case err != nil:
 		return err
 	case used:
-		return fmt.Errorf("there are grants and no %s: give the key that they were made with as Config.Identity", identityFile)
+		return fmt.Errorf("there are grants and no %s: give the key that they were made with as Config.Identity",
+			identityFile)
 	}
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {

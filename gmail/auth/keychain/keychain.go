@@ -1,5 +1,5 @@
-// Package keychain stores grants in the keychain of the operating system: the macOS keychain, the Credential Manager of Windows,
-// or the Secret Service of Linux desktops (GNOME Keyring, KWallet, KeePassXC).
+// Package keychain stores grants in the keychain of the operating system: the macOS keychain, the Credential Manager
+// of Windows, or the Secret Service of Linux desktops (GNOME Keyring, KWallet, KeePassXC).
 package keychain
 
 import (
@@ -21,12 +21,13 @@ const DefaultService = "postroom"
 // Keychains cannot list their items, so this item has the addresses. Its name is not an address itself.
 const index = "accounts"
 
-// A Store stores grants in the keychain of the person who runs the program. It is safe for concurrent use. Several processes may
-// share it. But if two of them save the grant of a new address, or delete one, at the same instant, one may be missing from List.
+// A Store stores grants in the keychain of the person who runs the program. It is safe for concurrent use. Several
+// processes may share it. But if two of them save the grant of a new address, or delete one, at the same instant, one
+// may be missing from List.
 //
-// A keychain may ask the person for a password first. Methods return when their context ends, but the question stays: the
-// operation runs when it is answered. A method whose context ends before its turn does nothing. [New] makes a Store; the zero
-// Store is unusable.
+// A keychain may ask the person for a password first. Methods return when their context ends, but the question stays:
+// the operation runs when it is answered. A method whose context ends before its turn does nothing. [New] makes a
+// Store; the zero Store is unusable.
 type Store struct {
 	service string
 	turn    chan struct{} // holds one value while the keychain is in use
@@ -144,8 +145,8 @@ func (s *Store) edit(change func(emails []string) []string) error {
 // none is the result of a function without one.
 type none struct{}
 
-// do runs fn, one call at a time, and returns when ctx ends. Keychains do not support contexts: an fn that has started then runs
-// on, and the next one waits for it. An fn that has not started is not run.
+// do runs fn, one call at a time, and returns when ctx ends. Keychains do not support contexts: an fn that has
+// started then runs on, and the next one waits for it. An fn that has not started is not run.
 func do[T any](ctx context.Context, s *Store, what string, fn func() (T, error)) (value T, err error) {
 	select {
 	case s.turn <- struct{}{}:

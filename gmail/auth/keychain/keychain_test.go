@@ -27,7 +27,8 @@ func TestGrantsAreKept(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			grant := auth.Grant{Email: fmt.Sprintf("a%02d@example.com", i), RefreshToken: "r", Scopes: []string{auth.ScopeModify}}
+			grant := auth.Grant{Email: fmt.Sprintf("a%02d@example.com", i), RefreshToken: "r",
+				Scopes: []string{auth.ScopeModify}}
 			require.NoError(t, s.Save(t.Context(), grant))
 			require.NoError(t, s.Save(t.Context(), grant))
 			got, err := s.Load(t.Context(), fmt.Sprintf(" A%02d@Example.com", i))

@@ -31,15 +31,15 @@ const keychainTimeout = 30 * time.Second
 
 // Config configures [Open].
 type Config struct {
-	// Kind is the kind of store. Default Auto. Programs that share grants, such as a service and a command line, should set it:
-	// they may not reach the same keychain.
+	// Kind is the kind of store. Default Auto. Programs that share grants, such as a service and a command line, should
+	// set it: they may not reach the same keychain.
 	Kind Kind
 	// Service is the name in the keychain. Default [keychain.DefaultService].
 	Service string
 	// Dir is the directory of the files. Required for File; without it, Auto is Keychain.
 	Dir string
-	// Identity is the text of the age identity that encrypts the files. Default: one that is created and kept in Dir under the
-	// passphrase.
+	// Identity is the text of the age identity that encrypts the files. Default: one that is created and kept in Dir
+	// under the passphrase.
 	Identity string
 	// Passphrase returns the passphrase of the files. It is called once, and only if files are used without an Identity.
 	Passphrase func(ctx context.Context) (string, error)
@@ -106,7 +106,9 @@ func (c Config) openFiles(ctx context.Context, why string) (*Store, error) {
 	files := agefile.Config{Dir: c.Dir, Identity: c.Identity}
 	if c.Identity == "" {
 		if c.Passphrase == nil {
-			return nil, fmt.Errorf("tokenstore: grants are to be kept in encrypted files (%s): give Config.Identity or Config.Passphrase", why)
+			return nil,
+				fmt.Errorf("tokenstore: grants are to be kept in encrypted files (%s): give Config.Identity or Config.Passphrase",
+					why)
 		}
 		var err error
 		if files.Passphrase, err = c.Passphrase(ctx); err != nil {

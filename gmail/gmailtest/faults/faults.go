@@ -1,5 +1,6 @@
-// Package faults has the failures that tests script for the calls of the fake Gmail: which calls they select, what the caller gets,
-// and gates that hold calls. Package gmailtest carries them out and has the same types under its own name.
+// Package faults has the failures that tests script for the calls of the fake Gmail: which calls they select, what
+// the caller gets, and gates that hold calls. Package gmailtest carries them out and has the same types under its own
+// name.
 package faults
 
 import (
@@ -24,10 +25,11 @@ const (
 
 // A Fault is a failure of some calls.
 //
-// An affected call first passes its Gate and Delay. Then it is cut or gets the Status as its response. A fault with none of these
-// lets its calls pass; in a script it stands for successful calls.
+// An affected call first passes its Gate and Delay. Then it is cut or gets the Status as its response. A fault with
+// none of these lets its calls pass; in a script it stands for successful calls.
 type Fault struct {
-	// Method and Path select the calls of the method with the text in the path. Both empty: every call, including those of OAuth.
+	// Method and Path select the calls of the method with the text in the path. Both empty: every call, including those
+	// of OAuth.
 	Method Method
 	Path   string
 	// Account selects calls to the mailbox of this address. Empty: all mailboxes.
@@ -45,8 +47,8 @@ type Fault struct {
 	Message string
 	// Body replaces Google's JSON, for example with the page of a proxy.
 	Body string
-	// RetryAfter is the header field of that name, rounded up to seconds. A default Message contains the time as well, except for
-	// the reason dailyLimitExceeded. Zero leaves both out.
+	// RetryAfter is the header field of that name, rounded up to seconds. A default Message contains the time as well,
+	// except for the reason dailyLimitExceeded. Zero leaves both out.
 	RetryAfter time.Duration
 
 	// Cut closes the connection in place of a response.
@@ -62,8 +64,8 @@ type Fault struct {
 	Gate *Gate
 }
 
-// A Script is a list of faults with the number of calls that each has selected. The zero Script is empty and ready to use. It is
-// safe for concurrent use.
+// A Script is a list of faults with the number of calls that each has selected. The zero Script is empty and ready to
+// use. It is safe for concurrent use.
 type Script struct {
 	mu   sync.Mutex
 	list []*countedFault
@@ -112,7 +114,8 @@ func (s *Script) Due(method Method, path, account string) Fault {
 
 // count counts the call and reports whether it fails.
 func (f *countedFault) count(method Method, path, account string) bool {
-	if f.Method != "" && f.Method != method || !strings.Contains(path, f.Path) || f.Account != "" && !strings.EqualFold(f.Account, account) {
+	if f.Method != "" && f.Method != method || !strings.Contains(path, f.Path) || f.Account != "" &&
+		!strings.EqualFold(f.Account, account) {
 		return false
 	}
 	f.seen++

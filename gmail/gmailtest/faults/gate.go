@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Gate holds the calls of a [Fault] until it is opened. It makes sleeps in a test unnecessary: the test learns when a call has
-// arrived, and decides when it continues. [NewGate] makes one; the zero Gate is unusable.
+// A Gate holds the calls of a [Fault] until it is opened. It makes sleeps in a test unnecessary: the test learns when
+// a call has arrived, and decides when it continues. [NewGate] makes one; the zero Gate is unusable.
 type Gate struct {
 	arrival sync.Once
 	arrived chan struct{}

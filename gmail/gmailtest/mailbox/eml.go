@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// OpenEML opens a folder of single messages: the .eml files in it and in its subfolders, sorted by path. The folder's identity
-// ([Source].Name) is its absolute path.
+// OpenEML opens a folder of single messages: the .eml files in it and in its subfolders, sorted by path. The folder's
+// identity ([Source].Name) is its absolute path.
 //
 // Its error is an [*OpenError].
 func OpenEML(dir string) (Source, error) {

@@ -13,9 +13,9 @@ var fromPrefix = []byte("From ")
 
 // isSeparator reports whether a line that begins with "From " starts a new message. next is the text after the line.
 //
-// QUIRK: writers of mbox files differ in their quoting, and some omit the blank line before a message. A true separator has three
-// signs: a blank line before it, a date in it, a header field after it. Two of them are enough, so that "From here on ..." in a
-// letter does not split it, and one sloppy writer does not join two messages.
+// QUIRK: writers of mbox files differ in their quoting, and some omit the blank line before a message. A true
+// separator has three signs: a blank line before it, a date in it, a header field after it. Two of them are enough,
+// so that "From here on ..." in a letter does not split it, and one sloppy writer does not join two messages.
 func isSeparator(line, next []byte, afterBlank bool) bool {
 	signs := 0
 	if afterBlank {
@@ -43,8 +43,8 @@ var fromLineLayouts = []string{
 // maxFromLine bounds the part of a line that is searched for a date.
 const maxFromLine = 1024
 
-// fromLineDate finds the date in a separator: "From address weekday month day time [zone] year", or the date of RFC 5322 in the
-// same place. It returns zero if there is none.
+// fromLineDate finds the date in a separator: "From address weekday month day time [zone] year", or the date of RFC
+// 5322 in the same place. It returns zero if there is none.
 func fromLineDate(line []byte) time.Time {
 	words := strings.Fields(string(line[:min(len(line), maxFromLine)]))
 	for i := range words {

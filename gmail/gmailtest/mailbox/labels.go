@@ -6,8 +6,8 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 )
 
-// parseLabels parses X-Gmail-Labels: a list of names separated by commas. The list or parts of it may be encoded words, and names
-// that contain a comma are in double quotes.
+// parseLabels parses X-Gmail-Labels: a list of names separated by commas. The list or parts of it may be encoded
+// words, and names that contain a comma are in double quotes.
 func parseLabels(value string) []string {
 	var labels []string
 	var name strings.Builder

@@ -32,12 +32,12 @@ type Message struct {
 	// Name is the entry's file within a folder; empty in an mbox.
 	Name string
 
-	// Raw is the message as it was stored, with its line ends, but without the additions of the mailbox format. The receiver may
-	// keep it.
+	// Raw is the message as it was stored, with its line ends, but without the additions of the mailbox format. The
+	// receiver may keep it.
 	Raw []byte
 
-	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it. Labeled reports whether the message has that header
-	// field: an empty list of labels differs from a missing one.
+	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it. Labeled reports whether the message has that
+	// header field: an empty list of labels differs from a missing one.
 	Labels  []string
 	Labeled bool
 
@@ -46,12 +46,12 @@ type Message struct {
 
 	Flags Flags
 
-	// Received is when the message arrived: from the mbox's From line or the maildir's file name, otherwise from the Date field,
-	// otherwise the file's modification time.
+	// Received is when the message arrived: from the mbox's From line or the maildir's file name, otherwise from the
+	// Date field, otherwise the file's modification time.
 	Received time.Time
 
-	// Problem is the reason why Raw is not the message; empty if it is. Either the entry is larger than [MaxMessage], and Raw has
-	// its first [OversizeKept] bytes, or its file cannot be read, and Raw is nil.
+	// Problem is the reason why Raw is not the message; empty if it is. Either the entry is larger than [MaxMessage],
+	// and Raw has its first [OversizeKept] bytes, or its file cannot be read, and Raw is nil.
 	Problem string
 }
 

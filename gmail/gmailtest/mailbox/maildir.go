@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// OpenMaildir opens a maildir: the messages in its cur and new folders, sorted by file name without flags, so that a message
-// keeps its position when it is read or flagged. Folders within it (Maildir++) are separate mailboxes and are not read. The
-// maildir's identity ([Source].Name) is its absolute path.
+// OpenMaildir opens a maildir: the messages in its cur and new folders, sorted by file name without flags, so that a
+// message keeps its position when it is read or flagged. Folders within it (Maildir++) are separate mailboxes and are
+// not read. The maildir's identity ([Source].Name) is its absolute path.
 //
 // Its error is an [*OpenError].
 func OpenMaildir(dir string) (Source, error) {

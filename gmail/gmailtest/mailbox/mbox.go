@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// OpenMbox opens an mbox file, plain or compressed with gzip, whatever its name. It reads the dialects mboxo, mboxrd and mboxcl,
-// with LF or CRLF. The file's identity ([Source].Name) is its absolute path.
+// OpenMbox opens an mbox file, plain or compressed with gzip, whatever its name. It reads the dialects mboxo, mboxrd
+// and mboxcl, with LF or CRLF. The file's identity ([Source].Name) is its absolute path.
 //
 // Its error is an [*OpenError].
 func OpenMbox(path string) (Source, error) {
@@ -115,8 +115,8 @@ func (m *mbox) open() (io.ReadCloser, error) {
 	return fileReader{padded{unpacked}, file}, nil
 }
 
-// padded reads a gzip file. QUIRK: tapes and some downloads pad it with zeros, or append other data. Like gzip(1), it ignores
-// everything after the last member.
+// padded reads a gzip file. QUIRK: tapes and some downloads pad it with zeros, or append other data. Like gzip(1), it
+// ignores everything after the last member.
 type padded struct{ *gzip.Reader }
 
 func (p padded) Read(b []byte) (int, error) {

@@ -75,7 +75,8 @@ func TestMboxLinesLongerThanTheBuffer(t *testing.T) {
 
 // Only at the beginning of a line is a From line one, wherever the buffer ends.
 func TestMboxFromWithinALine(t *testing.T) {
-	body := "Subject: a\n\n" + strings.Repeat("x", 64<<10) + fromB + "Subject: b\n\n" + strings.Repeat("x", 64<<10) + ">From me\n"
+	body := "Subject: a\n\n" + strings.Repeat("x", 64<<10) + fromB + "Subject: b\n\n" +
+		strings.Repeat("x", 64<<10) + ">From me\n"
 	messages := readMbox(t, fromA+body)
 	require.Len(t, messages, 1)
 	require.Equal(t, body, string(messages[0].Raw))
@@ -187,7 +188,8 @@ func writeLarge(t *testing.T, path string, count, size int) {
 }
 
 func TestIterationCanStop(t *testing.T) {
-	source, err := mailbox.OpenMbox(write(t, filepath.Join(t.TempDir(), "box"), fromA+"Subject: a\n\n"+fromB+"Subject: b\n\n"))
+	source, err := mailbox.OpenMbox(write(t, filepath.Join(t.TempDir(), "box"), fromA+"Subject: a\n\n"+fromB+
+		"Subject: b\n\n"))
 	require.NoError(t, err)
 	for msg, err := range source.Messages() {
 		require.NoError(t, err)

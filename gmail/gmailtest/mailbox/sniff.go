@@ -30,8 +30,8 @@ var formats = []struct{ magic, what, hint string }{
 	{"<html", "is an HTML page", ""},
 }
 
-// refuse describes a file that is not an mbox to the person who named it. first is the beginning of the file, line its first line
-// that is not blank.
+// refuse describes a file that is not an mbox to the person who named it. first is the beginning of the file, line
+// its first line that is not blank.
 func refuse(path string, first, line []byte) error {
 	for _, f := range formats {
 		if bytes.HasPrefix(first, []byte(f.magic)) {

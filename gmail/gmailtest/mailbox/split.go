@@ -13,8 +13,8 @@ const chunkSize = 64 << 10
 // peekSize is the number of bytes of the next line that are examined: enough for the name of any header field.
 const peekSize = 256
 
-// A splitter splits the bytes of an mbox into messages (RFC 4155 and its relatives mboxo, mboxrd and mboxcl). It holds one
-// message at a time. It never trusts a Content-Length field, which mail has for other reasons too.
+// A splitter splits the bytes of an mbox into messages (RFC 4155 and its relatives mboxo, mboxrd and mboxcl). It
+// holds one message at a time. It never trusts a Content-Length field, which mail has for other reasons too.
 type splitter struct {
 	in   *bufio.Reader
 	from []byte // the From line of the next message; nil before the first one and after the last
@@ -26,8 +26,8 @@ func newSplitter(r io.Reader) *splitter {
 	return &splitter{in: bufio.NewReaderSize(r, chunkSize)}
 }
 
-// start moves to the first From line. It returns io.EOF if there is none, and also the first bytes if the file begins with other
-// text.
+// start moves to the first From line. It returns io.EOF if there is none, and also the first bytes if the file begins
+// with other text.
 func (s *splitter) start() (instead []byte, err error) {
 	if bom, _ := s.in.Peek(3); bytes.Equal(bom, []byte("\xEF\xBB\xBF")) {
 		_, _ = s.in.Discard(len(bom))
@@ -83,8 +83,8 @@ func (s *splitter) next() (from, raw []byte, size int64, err error) {
 	return from, s.message(), s.size, nil
 }
 
-// line reads to the next line end, or as much of the line as fits the buffer. The result is valid until the next read. At the end
-// of the input it returns the rest together with io.EOF.
+// line reads to the next line end, or as much of the line as fits the buffer. The result is valid until the next
+// read. At the end of the input it returns the rest together with io.EOF.
 func (s *splitter) line() ([]byte, error) {
 	line, err := s.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// WriteMbox writes the messages of a source as an mbox (mboxrd). The From lines have the time of arrival. [OpenMbox] reads back
-// the same bytes, except for a line end that is added after a message without one.
+// WriteMbox writes the messages of a source as an mbox (mboxrd). The From lines have the time of arrival. [OpenMbox]
+// reads back the same bytes, except for a line end that is added after a message without one.
 //
-// It is for tests and demonstrations: labels, threads and flags that are not in the messages' own header are not written, and a
-// message with a Problem is skipped.
+// It is for tests and demonstrations: labels, threads and flags that are not in the messages' own header are not
+// written, and a message with a Problem is skipped.
 func WriteMbox(w io.Writer, source Source) error {
 	out := bufio.NewWriter(w)
 	for msg, err := range source.Messages() {

@@ -43,9 +43,11 @@ func (s *Server) parseAuthorization(query url.Values) (*authorization, error) {
 		return nil, refusal("401: invalid_client", unknown.Description)
 	}
 	a := &authorization{
-		client: client, redirect: query.Get("redirect_uri"), state: query.Get("state"), scopes: strings.Fields(query.Get("scope")),
-		challenge: query.Get("code_challenge"), method: query.Get("code_challenge_method"), offline: query.Get("access_type") == "offline",
-		prompt: query.Get("prompt"), hint: query.Get("login_hint"),
+		client: client, redirect: query.Get("redirect_uri"), state: query.Get("state"),
+		scopes:    strings.Fields(query.Get("scope")),
+		challenge: query.Get("code_challenge"), method: query.Get("code_challenge_method"),
+		offline: query.Get("access_type") == "offline",
+		prompt:  query.Get("prompt"), hint: query.Get("login_hint"),
 	}
 	switch {
 	case a.redirect == "":
@@ -126,7 +128,8 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request, a *authoriz
 	}{Client: a.client.ID}
 	for i, row := range accounts {
 		hinted := strings.EqualFold(row.Email, a.hint)
-		page.Accounts = append(page.Accounts, choice{Value: row.Email, Text: row.Email, Chosen: hinted || a.hint == "" && i == 0})
+		page.Accounts = append(page.Accounts, choice{Value: row.Email, Text: row.Email, Chosen: hinted ||
+			a.hint == "" && i == 0})
 	}
 	for _, scope := range a.scopes {
 		if !slices.Contains(identityScopes, scope) {
@@ -166,7 +169,8 @@ func (s *Server) allow(r *http.Request, a *authorization) (code, scopes string, 
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, insertCode, code, grant.ID, a.redirect, a.challenge, a.method, s.now().Add(codeTTL).UnixMilli())
+		_, err = tx.ExecContext(ctx, insertCode, code, grant.ID, a.redirect, a.challenge, a.method,
+			s.now().Add(codeTTL).UnixMilli())
 		return err
 	})
 	return code, scopes, err

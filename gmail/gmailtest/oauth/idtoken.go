@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// A signer signs identity tokens (OpenID Connect Core 1.0, RFC 7519). Its key is made when it is first needed and lives as long
-// as the server.
+// A signer signs identity tokens (OpenID Connect Core 1.0, RFC 7519). Its key is made when it is first needed and
+// lives as long as the server.
 type signer struct {
 	once sync.Once
 	key  *rsa.PrivateKey
@@ -45,8 +45,8 @@ func (s *signer) sign(claims map[string]any) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(signature), err
 }
 
-// keyID derives a key's name from the key: the next server at this address has another key, and a client that caches keys by name
-// must not confuse them.
+// keyID derives a key's name from the key: the next server at this address has another key, and a client that caches
+// keys by name must not confuse them.
 func keyID(key *rsa.PrivateKey) string {
 	sum := sha256.Sum256(key.N.Bytes())
 	return hex.EncodeToString(sum[:20])

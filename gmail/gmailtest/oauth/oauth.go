@@ -1,5 +1,6 @@
-// Package oauth is the OAuth 2.0 server of the fake Gmail: a consent page, tokens with PKCE and refresh, expiry and revocation, and
-// identity tokens of OpenID Connect with the address of their public key. Package gmailtest starts it; tests use that.
+// Package oauth is the OAuth 2.0 server of the fake Gmail: a consent page, tokens with PKCE and refresh, expiry and
+// revocation, and identity tokens of OpenID Connect with the address of their public key. Package gmailtest starts
+// it; tests use that.
 package oauth
 
 import (
@@ -29,10 +30,10 @@ const (
 	Configuration = "oauth2.configuration"
 )
 
-// Config configures the access of programs. The zero Config knows every client, and accepts any access token as the server owner's,
-// so that tests need no sign-in. Two kinds of tokens are refused with 401. A token that begins with "ya29.", like those of Google
-// and of this server, is refused unless the server issued it and it is neither expired nor revoked. "gmailtest:" with an address
-// is refused if the address has no mailbox.
+// Config configures the access of programs. The zero Config knows every client, and accepts any access token as the
+// server owner's, so that tests need no sign-in. Two kinds of tokens are refused with 401. A token that begins with
+// "ya29.", like those of Google and of this server, is refused unless the server issued it and it is neither expired
+// nor revoked. "gmailtest:" with an address is refused if the address has no mailbox.
 type Config struct {
 	// Clients are the known programs with their secrets. Default empty: every client id and secret is accepted.
 	Clients []Client
@@ -44,16 +45,16 @@ type Config struct {
 	// AccessTTL is the life of an access token. Default 3599 s, as at Google; at least 1 s.
 	AccessTTL time.Duration
 
-	// RefreshTTL is the life of a refresh token. Default 0: until it is revoked. Google's value is 7 days for a program whose
-	// consent screen is in testing.
+	// RefreshTTL is the life of a refresh token. Default 0: until it is revoked. Google's value is 7 days for a program
+	// whose consent screen is in testing.
 	RefreshTTL time.Duration
 }
 
 // A Client is a known program.
 type Client struct {
 	ID, Secret string
-	// RedirectURIs are the permitted redirect addresses. Default empty: any port of the loopback interface (RFC 8252, section
-	// 7.3).
+	// RedirectURIs are the permitted redirect addresses. Default empty: any port of the loopback interface (RFC 8252,
+	// section 7.3).
 	RedirectURIs []string
 }
 
@@ -67,7 +68,8 @@ func (o *Config) complete() error {
 		o.AccessTTL = defaultAccessTTL
 	}
 	if o.AccessTTL < time.Second || o.RefreshTTL < 0 {
-		return fmt.Errorf("gmailtest: Config.OAuth: AccessTTL is %v and RefreshTTL %v; they must be at least 1s and 0", o.AccessTTL, o.RefreshTTL)
+		return fmt.Errorf("gmailtest: Config.OAuth: AccessTTL is %v and RefreshTTL %v; they must be at least 1s and 0",
+			o.AccessTTL, o.RefreshTTL)
 	}
 	for i, c := range o.Clients {
 		if c.ID == "" {
@@ -132,12 +134,14 @@ func New(db *sqlite.DB, now func() time.Time, cfg Config) (*Server, error) {
 	return &Server{cfg: cfg, db: db, now: now}, nil
 }
 
-// ListenAt sets the address at which the server is reached, with a slash at its end. It must be called once, before any request.
+// ListenAt sets the address at which the server is reached, with a slash at its end. It must be called once, before
+// any request.
 func (s *Server) ListenAt(url string) { s.url = url }
 
 // Endpoint returns the addresses for an [oauth2.Config].
 func (s *Server) Endpoint() oauth2.Endpoint {
-	return oauth2.Endpoint{AuthURL: s.url + "o/oauth2/v2/auth", TokenURL: s.url + "token", AuthStyle: oauth2.AuthStyleInParams}
+	return oauth2.Endpoint{AuthURL: s.url + "o/oauth2/v2/auth", TokenURL: s.url + "token",
+		AuthStyle: oauth2.AuthStyleInParams}
 }
 
 // Issuer returns the issuer of identity tokens. It is this server, so that nobody mistakes them for Google's.
@@ -187,7 +191,8 @@ func (s *Server) Serve(route Route, w http.ResponseWriter, r *http.Request) (sta
 	return route.serve(s, w, r)
 }
 
-// WriteError writes the error response of an endpoint (RFC 6749, section 5.2). An empty code means a failure of the server.
+// WriteError writes the error response of an endpoint (RFC 6749, section 5.2). An empty code means a failure of the
+// server.
 func WriteError(w http.ResponseWriter, status int, code, description string) {
 	wire.WriteJSON(w, status, protocolError{Code: cmp.Or(code, "internal_failure"), Description: description})
 }
@@ -218,7 +223,8 @@ func answerJSON(w http.ResponseWriter, answer any, err error) int {
 	}
 	refused, ok := errors.AsType[*protocolError](err)
 	if !ok {
-		refused = &protocolError{status: http.StatusInternalServerError, Code: "internal_failure", Description: "gmailtest: " + err.Error()}
+		refused = &protocolError{status: http.StatusInternalServerError, Code: "internal_failure",
+			Description: "gmailtest: " + err.Error()}
 	}
 	wire.WriteJSON(w, refused.status, refused)
 	return refused.status
@@ -245,8 +251,8 @@ func (s *Server) SignIdentity(claims map[string]any) (string, error) {
 	return s.signer.sign(claims)
 }
 
-// Grant returns a token as if the owner had granted the scopes to a program, without a browser. Without scopes it grants
-// everything. The token has a refresh token for any client id.
+// Grant returns a token as if the owner had granted the scopes to a program, without a browser. Without scopes it
+// grants everything. The token has a refresh token for any client id.
 func (s *Server) Grant(ctx context.Context, owner Account, scopes ...string) (*oauth2.Token, error) {
 	if len(scopes) == 0 {
 		scopes = []string{scopeFull, scopePrefix + "settings.basic", scopePrefix + "settings.sharing"}

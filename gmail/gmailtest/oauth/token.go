@@ -24,8 +24,8 @@ const (
 	refreshPrefix = "1//"
 )
 
-// maxRefreshTokens is the maximum number of refresh tokens of a client for one account. A further one silently revokes the
-// oldest.
+// maxRefreshTokens is the maximum number of refresh tokens of a client for one account. A further one silently
+// revokes the oldest.
 const maxRefreshTokens = 100
 
 // A grantRow is an owner's grant to a client.
@@ -77,7 +77,8 @@ func (s *Server) exchange(r *http.Request) (*tokenAnswer, error) {
 	case "refresh_token":
 		return s.refresh(r, client)
 	}
-	return nil, failure(http.StatusBadRequest, "unsupported_grant_type", "Invalid grant_type: "+r.PostForm.Get("grant_type"))
+	return nil, failure(http.StatusBadRequest, "unsupported_grant_type", "Invalid grant_type: "+
+		r.PostForm.Get("grant_type"))
 }
 
 // A codeRow is an authorization code with its grant.
@@ -90,7 +91,8 @@ type codeRow struct {
 	Used            bool   `db:"used"`
 }
 
-// redeem exchanges an authorization code, once. Using a code again revokes the grant of the first use (RFC 6749, section 4.1.2).
+// redeem exchanges an authorization code, once. Using a code again revokes the grant of the first use (RFC 6749,
+// section 4.1.2).
 func (s *Server) redeem(r *http.Request, client Client) (answer *tokenAnswer, err error) {
 	code := r.PostForm.Get("code")
 	var refusal error
@@ -179,7 +181,8 @@ func (s *Server) refresh(r *http.Request, client Client) (answer *tokenAnswer, e
 // issue makes an access token.
 func (s *Server) issue(ctx context.Context, tx queue.Tx, grant *grantRow, scopes string) (*tokenAnswer, error) {
 	answer := &tokenAnswer{
-		AccessToken: AccessPrefix + rand.Text() + rand.Text(), ExpiresIn: int64(s.cfg.AccessTTL / time.Second), Scope: scopes, TokenType: "Bearer",
+		AccessToken: AccessPrefix + rand.Text() + rand.Text(), ExpiresIn: int64(s.cfg.AccessTTL / time.Second),
+		Scope: scopes, TokenType: "Bearer",
 	}
 	expires := s.now().Add(s.cfg.AccessTTL)
 	if _, err := tx.ExecContext(ctx, insertToken, answer.AccessToken, grant.ID, scopes, expires.UnixMilli()); err != nil {
@@ -198,12 +201,14 @@ func (s *Server) issue(ctx context.Context, tx queue.Tx, grant *grantRow, scopes
 }
 
 // insertGrant records an owner's grant to a client, with a refresh token for offline access.
-func (s *Server) insertGrant(ctx context.Context, tx queue.Tx, owner Account, client, scopes string, offline bool) (grantRow, error) {
+func (s *Server) insertGrant(ctx context.Context, tx queue.Tx, owner Account, client, scopes string,
+	offline bool) (grantRow, error) {
 	grant := grantRow{Account: owner.ID, Email: owner.Email, Client: client, Scopes: scopes, Granted: s.now().UnixMilli()}
 	if offline {
 		grant.Refresh = sql.NullString{String: refreshPrefix + rand.Text() + rand.Text(), Valid: true}
 	}
-	err := dbquery.Get(ctx, tx, &grant.ID, insertGrant, grant.Account, grant.Client, grant.Scopes, grant.Refresh, grant.Granted)
+	err := dbquery.Get(ctx, tx, &grant.ID, insertGrant, grant.Account, grant.Client, grant.Scopes, grant.Refresh,
+		grant.Granted)
 	if err == nil && offline {
 		_, err = tx.ExecContext(ctx, revokeOldGrants, grant.Account, grant.Client, maxRefreshTokens)
 	}

@@ -1,6 +1,6 @@
-// Package pubsub stands in for Google's Pub/Sub in tests: it publishes the notifications of the fake Gmail and pushes them to
-// programs by HTTP with signed tokens, and loses, duplicates and delays those that a test chooses. Package gmailtest starts it and has
-// the same types under its own names.
+// Package pubsub stands in for Google's Pub/Sub in tests: it publishes the notifications of the fake Gmail and pushes
+// them to programs by HTTP with signed tokens, and loses, duplicates and delays those that a test chooses. Package
+// gmailtest starts it and has the same types under its own names.
 package pubsub
 
 import (
@@ -46,13 +46,13 @@ type Config struct {
 	// SignIdentity returns an identity token with the claims and its issuer.
 	SignIdentity func(claims map[string]any) (string, error)
 
-	// Publish publishes a notification to a topic. If it returns an error, the notification is published again. Default nil:
-	// notifications go only to the targets.
+	// Publish publishes a notification to a topic. If it returns an error, the notification is published again. Default
+	// nil: notifications go only to the targets.
 	Publish func(ctx context.Context, topic string, data []byte) error
 }
 
-// A Target receives published notifications by HTTP, like a push subscription of Pub/Sub: a POST with the message as JSON and
-// a signed token of OpenID Connect. Without a 2xx response the message is sent again, see [Target.Retry].
+// A Target receives published notifications by HTTP, like a push subscription of Pub/Sub: a POST with the message as
+// JSON and a signed token of OpenID Connect. Without a 2xx response the message is sent again, see [Target.Retry].
 type Target struct {
 	Topic string // projects/PROJECT/topics/TOPIC
 	URL   string
@@ -182,8 +182,8 @@ func (p *Publisher) ClearFaults() {
 	p.faults = nil
 }
 
-// Pushes returns the last deliveries of notifications, including attempts, in the order in which they ended: at least 5,000, if
-// there were as many.
+// Pushes returns the last deliveries of notifications, including attempts, in the order in which they ended: at least
+// 5,000, if there were as many.
 func (p *Publisher) Pushes() []Push {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -331,7 +331,8 @@ func (p *Publisher) post(target Target, push Push) int {
 		Subscription string `json:"subscription"`
 	}
 	now := p.cfg.Now().UTC()
-	body.Message.Data, body.Message.MessageID, body.Message.PublishTime = push.data(), push.MessageID, now.Format(time.RFC3339Nano)
+	body.Message.Data, body.Message.MessageID, body.Message.PublishTime = push.data(), push.MessageID,
+		now.Format(time.RFC3339Nano)
 	body.Subscription = target.Subscription
 	text, err := json.Marshal(body)
 	if err != nil {

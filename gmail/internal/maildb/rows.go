@@ -11,6 +11,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// The seconds of the first and the last time that every database keeps.
+const (
+	FirstInstant int64 = -62135596800 // of the year 1
+	LastInstant  int64 = 253402300799 // of the year 9999
+)
+
 // Get reads one row; no row is [postroom.ErrNotFound], with what as its name.
 func Get(ctx context.Context, q dbquery.Querier, dest any, what, query string, args ...any) error {
 	err := dbquery.Get(ctx, q, dest, query, args...)
@@ -21,6 +27,14 @@ func Get(ctx context.Context, q dbquery.Querier, dest any, what, query string, a
 		return fmt.Errorf("gmail: %s: %w", what, err)
 	}
 	return nil
+}
+
+// IgnoreMissing returns nil for a row that is not there, and any other error unchanged.
+func IgnoreMissing(err error) error {
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // Exec runs a statement and returns the number of rows that it changed.

@@ -28,7 +28,8 @@ var mixedKinds = []func(i int) Rule{
 	func(i int) Rule {
 		starred := Rule{leaf(rules.LabelPresent, "STARRED"), `"STARRED" in labels`}
 		return joined(rules.And, "&&",
-			joined(rules.Or, "||", subjectContains(fmt.Sprintf("invoice %d from", i)), headerMatch("X-Invoice", fmt.Sprintf(`^%d$`, i))),
+			joined(rules.Or, "||", subjectContains(fmt.Sprintf("invoice %d from", i)),
+				headerMatch("X-Invoice", fmt.Sprintf(`^%d$`, i))),
 			Rule{rules.NoneOf(starred.Condition), "!(" + starred.CEL + ")"},
 		)
 	},
@@ -92,11 +93,13 @@ func Messages(n int) []*postroom.Message {
 // rules have.
 func about(k, i int) *postroom.Message {
 	msg := &postroom.Message{
-		From: postroom.Address{Name: "Somebody", Email: "Somebody@Else.example"}, Subject: "The order of the day: a contract, an invoice and an offer",
+		From:     postroom.Address{Name: "Somebody", Email: "Somebody@Else.example"},
+		Subject:  "The order of the day: a contract, an invoice and an offer",
 		LabelIDs: []string{"INBOX", "UNREAD"}, Size: 40 << 10,
 	}
 	for h := range 30 {
-		msg.Headers = append(msg.Headers, postroom.Header{Name: fmt.Sprintf("X-Header-%d", h), Value: "a value of ordinary length"})
+		msg.Headers = append(msg.Headers, postroom.Header{Name: fmt.Sprintf("X-Header-%d", h),
+			Value: "a value of ordinary length"})
 	}
 	listID := "<news.example>"
 	switch k {

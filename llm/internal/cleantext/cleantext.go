@@ -27,7 +27,8 @@ func Cut(s string, limit int) string {
 // direction of text, tag characters (which spell ASCII invisibly), variation selectors and controls. Line ends become
 // line feeds.
 func Visible(s string) string {
-	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(strings.ToValidUTF8(s, "\uFFFD"))
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(
+		strings.ToValidUTF8(s, "\uFFFD"))
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\t', unicode.Is(unicode.Prepended_Concatenation_Mark, r):

@@ -101,7 +101,8 @@ func (e *StreamError) Unwrap() error { return e.Err }
 
 // Do runs fn, which makes one request, and converts its error to an [*llm.Error]. It drops the texts of SDK errors:
 // they contain requests with their headers.
-func (c *Caller) Do(ctx context.Context, req *llm.Request, fn func(ctx context.Context) (*llm.Response, error)) (*llm.Response, error) {
+func (c *Caller) Do(ctx context.Context, req *llm.Request,
+	fn func(ctx context.Context) (*llm.Response, error)) (*llm.Response, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}

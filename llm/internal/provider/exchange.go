@@ -65,6 +65,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	seen.Status, seen.Header = resp.StatusCode, resp.Header
 	if resp.StatusCode < 300 {
 		resp.Body = &bounded{body: resp.Body, left: t.maxBytes, seen: seen}
+		if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+			resp.Body = &lineEnds{body: resp.Body}
+		}
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()

@@ -76,11 +76,15 @@ func (f *failure) retryAfter() time.Duration {
 }
 
 var (
-	tooLong = regexp.MustCompile(`(?i)context_length_exceeded|request_too_large|prompt is too long|maximum context length|context (?:window|size|length)|input token count.*exceeds|exceeds the maximum number of tokens|too many tokens in`)
+	tooLong = regexp.MustCompile(
+		`(?i)context_length_exceeded|request_too_large|prompt is too long|maximum context length|context (?:window|size|length)|input token count.*exceeds|exceeds the maximum number of tokens|too many tokens in`)
 	// Not the word billing alone: providers name it in rate limits too.
-	unpaid  = regexp.MustCompile(`(?i)insufficient_quota|billing_error|billing_not_active|credit balance is too low|insufficient credit`)
-	filter  = regexp.MustCompile(`(?i)content_filter|content_policy|content management policy|safety system|prohibited_content`)
-	badKey  = regexp.MustCompile(`(?i)API_KEY_INVALID|invalid_api_key|api key not valid|authentication_error|permission_error`)
+	unpaid = regexp.MustCompile(
+		`(?i)insufficient_quota|billing_error|billing_not_active|credit balance is too low|insufficient credit`)
+	filter = regexp.MustCompile(
+		`(?i)content_filter|content_policy|content management policy|safety system|prohibited_content`)
+	badKey = regexp.MustCompile(
+		`(?i)API_KEY_INVALID|invalid_api_key|api key not valid|authentication_error|permission_error`)
 	full    = regexp.MustCompile(`(?i)overloaded|server_busy|engine_overloaded|\bUNAVAILABLE\b`)
 	limited = regexp.MustCompile(`(?i)rate_limit|RESOURCE_EXHAUSTED`)
 )
@@ -129,7 +133,9 @@ func clean(text, key string) string {
 		text = strings.ReplaceAll(text, key, "(key)")
 	}
 	text = keyLike.ReplaceAllString(text, "(key)")
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool {
+		return r <= ' ' || r == 0x7f
+	}), " ")
 	const limit = 500
 	if runes := []rune(text); len(runes) > limit {
 		text = string(runes[:limit]) + "..."

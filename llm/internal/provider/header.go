@@ -41,13 +41,16 @@ func bound(d float64) time.Duration {
 // limits parses the rate limits: x-ratelimit-* of OpenAI and compatible servers, anthropic-ratelimit-* of Anthropic.
 // Gemini reports none.
 func limits(h http.Header, now time.Time) llm.Limits {
-	requests := allowance(h, "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests", now)
+	requests := allowance(h, "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests",
+		"X-Ratelimit-Reset-Requests", now)
 	if requests == nil {
-		requests = allowance(h, "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset", now)
+		requests = allowance(h, "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining",
+			"Anthropic-Ratelimit-Requests-Reset", now)
 	}
 	tokens := allowance(h, "X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens", now)
 	if tokens == nil {
-		tokens = allowance(h, "Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset", now)
+		tokens = allowance(h, "Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining",
+			"Anthropic-Ratelimit-Tokens-Reset", now)
 	}
 	return llm.Limits{Requests: requests, Tokens: tokens}
 }

@@ -1,4 +1,5 @@
-// Package fieldvalue reads the parts of header values that several fields have in common: comments, quoted strings, words.
+// Package fieldvalue reads the parts of header values that several fields have in common: comments, quoted strings,
+// words.
 package fieldvalue
 
 import (
@@ -50,8 +51,8 @@ func CutComment(s string) (text, rest string, closed bool) {
 	return "", s, false
 }
 
-// Tags reads a list of tag=value pairs in the form of DKIM and ARC (RFC 6376, section 3.2), without blanks. Of several tags with
-// the same name the first counts.
+// Tags reads a list of tag=value pairs in the form of DKIM and ARC (RFC 6376, section 3.2), without blanks. Of
+// several tags with the same name the first counts.
 func Tags(value string) map[string]string {
 	found := map[string]string{}
 	for pair := range strings.SplitSeq(value, ";") {
@@ -64,8 +65,8 @@ func Tags(value string) map[string]string {
 	return found
 }
 
-// Uncomment replaces comments by blanks (RFC 5322, section 3.2.2), and leaves quoted-strings unchanged. A comment that does not
-// end reaches to the end.
+// Uncomment replaces comments by blanks (RFC 5322, section 3.2.2), and leaves quoted-strings unchanged. A comment
+// that does not end reaches to the end.
 func Uncomment(s string) string {
 	if !strings.Contains(s, "(") {
 		return s
@@ -104,7 +105,8 @@ func FirstWord(s string) string {
 	return strings.ToLower(s)
 }
 
-// WithoutBlanks removes blanks. Invalid bytes are replaced first, so that two of them around a blank do not form a character.
+// WithoutBlanks removes blanks. Invalid bytes are replaced first, so that two of them around a blank do not form a
+// character.
 func WithoutBlanks(s string) string {
 	if !strings.ContainsFunc(s, unicode.IsSpace) {
 		return s
@@ -112,10 +114,10 @@ func WithoutBlanks(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), "")
 }
 
-// OneLine puts decoded text on one line: an encoded-word can contain CR, LF and NUL, and a program may copy such a value into
-// a header of its own.
+// OneLine puts decoded text on one line: an encoded-word can contain CR, LF and NUL, and a program may copy such a
+// value into a header of its own.
 func OneLine(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.TrimRight(strings.ToValidUTF8(s, "\uFFFD"), "\x00")
 	if strings.ContainsAny(s, "\r\n\x00") {
 		s = lineBreaks.Replace(s)
 	}

@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,29 @@ var claimCases = []conformanceCase{
 			require.Equal(s, []string{a.ID}, ids(s.claim(1, "a", "c")))
 			require.Equal(s, []string{c.ID}, ids(s.claim(5, "a", "c")))
 			require.Empty(s, s.claim(5, "A", "bb", ""))
+		},
+	},
+	{
+		name:        "Claim/takes no more payload than is asked for",
+		explanation: "the job that reaches the bound is the last of the claim, which has more",
+		run: func(s *suite) {
+			// Texts that a database may compress.
+			large := withPayload(`"` + strings.Repeat("x", 10_000) + `"`)
+			for _, types := range [][]string{{"a"}, {"a", "b"}} {
+				var want []driver.InsertJob
+				for i := range 6 {
+					want = append(want, newJob(ofType(types[i%len(types)]), withPriority(-i), large))
+				}
+				s.insert(want...)
+				for _, n := range []int{3, 1, 2} {
+					result, err := s.tryClaim(driver.ClaimRequest{WorkerID: "w", Types: capacities(types, 100),
+						Limit: 100, Bytes: n*10_002 - 1, Now: s.now()})
+					require.NoError(s, err)
+					require.Equal(s, idsOf(want[:n]), ids(result.Jobs))
+					require.True(s, result.More)
+					want = want[n:]
+				}
+			}
 		},
 	},
 	{

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"runtime"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +25,61 @@ func (s *suite) refusesToEnd(ctx context.Context, tx *driver.WriteTx, text strin
 	require.ErrorContains(s, tx.QueryRowContext(ctx, text).Scan(new(any)), advice, text)
 }
 
+// unwound runs fn on a goroutine of its own, which it may leave by a panic or by runtime.Goexit.
+func unwound(fn func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		fn()
+	}()
+	<-done
+}
+
+// exits are the ways to leave a function without returning.
+var exits = map[string]func(){"a panic": func() { panic(errUser) }, "runtime.Goexit": runtime.Goexit}
+
 var endCases = []conformanceCase{
+	{
+		name:        "AtEnd/undoes everything when it panics or exits",
+		explanation: "a function that checks what will be committed and does not return has not agreed to it",
+		run: func(s *suite) {
+			s.notes()
+			for _, exit := range exits {
+				unwound(func() {
+					_ = driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+						tx.AtEnd(func(context.Context) error { exit(); return nil })
+						tx.OnCommit(func() { s.Error("it has not committed") })
+						return note(ctx, tx, "lost")
+					})
+				})
+				require.Empty(s, s.noted())
+			}
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error { return note(ctx, tx, "kept") })
+			require.Equal(s, []string{"kept"}, s.noted())
+		},
+	},
+	{
+		name:        "OnCommit/calls the others when one panics or exits",
+		explanation: "the transaction has committed: its jobs must be found, and whoever waits for its end must hear of it",
+		run: func(s *suite) {
+			s.notes()
+			for way, exit := range exits {
+				var called []int
+				unwound(func() {
+					_ = driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+						tx.OnCommit(func() { called = append(called, 1) })
+						tx.OnCommit(exit)
+						tx.OnCommit(func() { called = append(called, 2) })
+						tx.OnRollback(func() { s.Error("it has committed") })
+						return note(ctx, tx, way)
+					})
+				})
+				require.Equal(s, []int{1, 2}, called, way)
+				require.Contains(s, s.noted(), way)
+			}
+		},
+	},
 	{
 		name:        "Write/runs no statement that commits",
 		explanation: "what is written after it would commit by itself; the statement is refused with what to do instead, and the transaction goes on",

@@ -107,6 +107,24 @@ var pruneCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Prune/leaves a key with the type that it belongs to",
+		explanation: "a key keeps another type out as long as it holds, whether its job is still there or not",
+		run: func(s *suite) {
+			for _, key := range []driver.Key{forever("f"), forPeriod("p", time.Hour)} {
+				job := newJob(withKey(key))
+				s.insert(job)
+				require.NoError(s, s.finish(completed(s.claim(1)[0].Lease())))
+				require.Equal(s, 1, s.prune(driver.PruneRequest{State: driver.StateCompleted, Type: "t",
+					FinishedBefore: s.now().Add(time.Hour), Limit: 10}))
+				conflict := driver.InsertResult{ID: job.ID, Duplicate: true, Conflict: true,
+					Holder: &driver.KeyHolder{Fingerprint: job.Fingerprint, Type: job.Type}}
+				require.Equal(s, conflict, s.insert(newJob(withKey(key), ofType("u")))[0], "another type")
+				require.Equal(s, conflict, s.insert(newJob(withKey(key), withPayload(`{"n":2}`)))[0], "another payload")
+				require.False(s, s.insert(newJob(withKey(key)))[0].Conflict)
+			}
+		},
+	},
+	{
 		name:        "Prune/deletes rates that have passed, and no others",
 		explanation: "where a rate stands matters until that instant; then it says what no row says",
 		run: func(s *suite) {

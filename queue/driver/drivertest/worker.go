@@ -79,6 +79,30 @@ var workerCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "MarkBegun/marks what runs, once, and nothing else",
+		explanation: "when a process dies, only the jobs that had begun are charged with its death",
+		run: func(s *suite) {
+			begun, waits, ended := s.started(), s.started(), s.started()
+			require.NoError(s, s.finish(completed(ended.Lease())))
+			require.False(s, begun.Begun())
+			mark := func(now time.Time) {
+				require.NoError(s, s.d.MarkBegun(s.Context(), []driver.Lease{
+					begun.Lease(), ended.Lease(), {JobID: waits.ID, Attempt: 7}, {JobID: "none", Attempt: 1},
+				}, now))
+			}
+			at := begun.StartedAt.Add(time.Microsecond)
+			before := s.job(ended.ID)
+			mark(at)
+			mark(at.Add(time.Second))
+			got := s.job(begun.ID)
+			require.True(s, got.Begun())
+			require.True(s, got.UpdatedAt.Equal(at))
+			require.False(s, s.job(waits.ID).Begun())
+			require.Equal(s, before, s.job(ended.ID))
+			require.NoError(s, s.finish(completed(begun.Lease())))
+		},
+	},
+	{
 		name:        "RemoveDeadWorker/takes the jobs of a worker whose beat stood still",
 		explanation: "its running jobs are returned, still running, so that their outcome can be written in the same transaction",
 		run: func(s *suite) {

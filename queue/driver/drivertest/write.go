@@ -95,6 +95,32 @@ var writeCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Write/binds parameters by their numbers",
+		explanation: "SQLite numbers $2 and $1 by their first appearance: values would be swapped without an error",
+		run: func(s *suite) {
+			s.notes()
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				const text = "SELECT CAST($2 AS TEXT) || ' $1 ' || CAST($1 AS TEXT)"
+				var got, again string
+				if err := tx.QueryRowContext(ctx, text, "one", "two").Scan(&got); err != nil {
+					return err
+				}
+				require.Equal(s, "two $1 one", got)
+				rows, err := tx.QueryContext(ctx, text, "one", "two")
+				require.NoError(s, err)
+				defer rows.Close()
+				require.True(s, rows.Next())
+				require.NoError(s, rows.Scan(&again))
+				require.NoError(s, errors.Join(rows.Close(), rows.Err()))
+				require.Equal(s, got, again)
+				_, err = tx.ExecContext(ctx, "INSERT INTO notes (note) SELECT CAST($2 AS TEXT) WHERE CAST($1 AS TEXT) = 'a'",
+					"a", "b")
+				return err
+			})
+			require.Equal(s, []string{"b"}, s.noted())
+		},
+	},
+	{
 		name:        "Write/commits the user's writes and a completion together",
 		explanation: "a handler's effect and the end of its job are one: neither is there without the other",
 		run: func(s *suite) {

@@ -17,13 +17,14 @@ var ClaimColumns = `rowid, ` + namesOf(claimColumns) + `, CASE
   END`
 
 // ScanClaimed reads rows of [ClaimColumns], about as many as expected, and closes them.
-func ScanClaimed(rows Rows, err error, expected int) (jobs []driver.Job, numbers []int64, _ error) {
+func ScanClaimed(rows Rows, err error, expected, bytes int) (jobs []driver.Job, numbers []int64, _ error) {
 	if err != nil {
 		return nil, nil, err
 	}
 	defer rows.Close()
 	var (
 		number int64
+		size   int
 		few    sql.RawBytes
 		r      = jobReader{dest: make([]any, 1, len(claimColumns)+2)}
 	)
@@ -39,6 +40,9 @@ func ScanClaimed(rows Rows, err error, expected int) (jobs []driver.Job, numbers
 			return nil, nil, err
 		}
 		jobs, numbers = append(jobs, r.job), append(numbers, number)
+		if size += len(r.job.Payload); bytes > 0 && size >= bytes {
+			break
+		}
 	}
 	return jobs, numbers, rows.Err()
 }

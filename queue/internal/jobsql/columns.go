@@ -70,8 +70,9 @@ type reader int
 const (
 	unread  reader = iota // nobody
 	atClaim               // a claim, too: it cannot know this of a queued job
-	rare                  // as atClaim, but few jobs have it: SQLite reads all of these as one column, so that the others do not pay
-	written               // not a claim, which writes it
+	// as atClaim, but few jobs have it: SQLite reads all of these as one column, so that the others do not pay.
+	rare
+	written // not a claim, which writes it
 )
 
 // An origin is the source of a column's value in a new job.

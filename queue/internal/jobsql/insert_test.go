@@ -144,7 +144,8 @@ func TestPlainJobsHaveWhatIsFixed(t *testing.T) {
 
 // No insert names its columns by hand, whichever engine it is of, and none is positional.
 func TestInsertsAreMadeOfTheTableOfColumns(t *testing.T) {
-	byHand := regexp.MustCompile(`(?i)(INSERT INTO|COPY) jobs\s*\(\s*\w|max_attempts, (worker_id|created_at|idempotency_key)|idempotency_key, key_scope, limit_key, user_id`)
+	byHand := regexp.MustCompile(
+		`(?i)(INSERT INTO|COPY) jobs\s*\(\s*\w|max_attempts, (worker_id|created_at|idempotency_key)|idempotency_key, key_scope, limit_key, user_id`)
 	var named []string
 	require.NoError(t, filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {

@@ -193,7 +193,9 @@ func (s *statement) where(f driver.Filter, standing string) {
 		if s.dialect == driver.Postgres {
 			condition("tags_json::jsonb @> to_jsonb(", tag, "::text)")
 		} else {
-			condition("EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(tags_json) THEN tags_json ELSE '[]' END) WHERE value = ", tag, ")")
+			condition(
+				"EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(tags_json) THEN tags_json ELSE '[]' END) WHERE value = ",
+				tag, ")")
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestClaimedRowsAreReadByTheNamesOfTheirColumns(t *testing.T) {
 	db := dbtest.SQLite(t)
 	migrated(t, db, insertWhole, insertBare)
 	rows, err := db.Reader().QueryContext(t.Context(), "SELECT "+jobsql.ClaimColumns+" FROM jobs ORDER BY id")
-	jobs, numbers, err := jobsql.ScanClaimed(rows, err, 2)
+	jobs, numbers, err := jobsql.ScanClaimed(rows, err, 2, 0)
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 2}, numbers)
 	want := []driver.Job{whole, bare}
@@ -95,7 +95,7 @@ func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
 		require.NoError(t, err, damage)
 		require.Equal(t, []driver.Job{want}, jobs, damage)
 		rows, err = db.Reader().QueryContext(t.Context(), "SELECT "+jobsql.ClaimColumns+" FROM jobs")
-		claimed, _, err := jobsql.ScanClaimed(rows, err, 1)
+		claimed, _, err := jobsql.ScanClaimed(rows, err, 1, 0)
 		require.NoError(t, err, damage)
 		require.Equal(t, want.Options, claimed[0].Options, damage)
 		require.Equal(t, want.Crashes, claimed[0].Crashes, damage)

@@ -23,7 +23,7 @@ var tables = map[driver.Table]table{
 	driver.TableJobs: {columns: jobColumns, keys: 1, jobID: "id"},
 	// The keys that outlive their jobs. The others move with their jobs, and are free when those have ended.
 	driver.TableKeys: {columns: slices.Concat(of(text, "key", "job_id", "scope", "fingerprint"),
-		of(instant, "expires_at")),
+		of(instant, "expires_at"), of(optional, "type")),
 		keys: 1, jobID: "job_id", only: "scope IN ('forever', 'period')"},
 	driver.TableSteps: {columns: slices.Concat(of(text, "job_id", "name"), of(number, "attempt"),
 		of(instant, "started_at", "finished_at"), of(optional, "result_json")), keys: 2, jobID: "job_id"},

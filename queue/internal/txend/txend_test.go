@@ -127,8 +127,9 @@ func TestFind(t *testing.T) {
 
 func TestRefuseSaysWhatToDo(t *testing.T) {
 	undoes, err := Refuse(driver.Postgres, "SELECT 1; rollback; begin")
-	require.EqualError(t, err, "postgres: ROLLBACK would end the transaction, which ends with the function given to Write: return nil to commit, "+
-		"return an error to roll back, or undo a part with SAVEPOINT and ROLLBACK TO")
+	require.EqualError(t, err,
+		"postgres: ROLLBACK would end the transaction, which ends with the function given to Write: return nil to commit, "+
+			"return an error to roll back, or undo a part with SAVEPOINT and ROLLBACK TO")
 	require.True(t, undoes)
 	undoes, err = Refuse(driver.SQLite, "COMMIT")
 	require.ErrorContains(t, err, "sqlite: COMMIT would end the transaction")

@@ -1,8 +1,8 @@
 package prefilter
 
-// An automaton finds many patterns in one pass over a text (Aho and Corasick, 1975). It is immutable and safe for concurrent
-// use. Its states are numbered by their depth: the first ones, in which a scan stays nearly always, have a row with all
-// transitions; the others have their own edges and fall back to a shorter suffix.
+// An automaton finds many patterns in one pass over a text (Aho and Corasick, 1975). It is immutable and safe for
+// concurrent use. Its states are numbered by their depth: the first ones, in which a scan stays nearly always, have a
+// row with all transitions; the others have their own edges and fall back to a shorter suffix.
 type automaton struct {
 	class   [256]uint8 // of each byte; 0 for those that no pattern holds
 	classes int32
@@ -25,8 +25,8 @@ type edge struct {
 // denseStates bounds the memory of the rows to a few hundred kilobytes.
 const denseStates = 1024
 
-// newAutomaton makes an automaton of distinct non-empty patterns in UTF-8. UTF-8 predicates 13 bytes unused, so that a class fits a
-// byte.
+// newAutomaton makes an automaton of distinct non-empty patterns in UTF-8. UTF-8 predicates 13 bytes unused, so that
+// a class fits a byte.
 func newAutomaton(patterns []string) *automaton {
 	a := &automaton{}
 	for _, p := range patterns {
@@ -97,7 +97,8 @@ func (a *automaton) number(t *trie) {
 	a.first = append(a.first, int32(len(a.edges)))
 }
 
-// connect computes where each state falls back to, and the rows. A state falls back to one of less depth, whose number is lower.
+// connect computes where each state falls back to, and the rows. A state falls back to one of less depth, whose
+// number is lower.
 func (a *automaton) connect() {
 	states := int32(len(a.out))
 	a.fail, a.link = make([]int32, states), make([]int32, states)
@@ -135,8 +136,8 @@ func (a *automaton) step(state int32, class uint8) int32 {
 	return a.rows[state*a.classes+int32(class)]
 }
 
-// scan calls found with each pattern in the text, at each place where it ends. If found returns false, the pattern was found
-// before, and so were the shorter ones that end at the same place.
+// scan calls found with each pattern in the text, at each place where it ends. If found returns false, the pattern
+// was found before, and so were the shorter ones that end at the same place.
 func (a *automaton) scan(text []byte, found func(pattern int32) bool) {
 	state := int32(0)
 	for _, c := range text {

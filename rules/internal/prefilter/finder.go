@@ -20,8 +20,8 @@ func NewFinder(values []string) *Finder {
 	return &Finder{literals, lists}
 }
 
-// Any reports whether confirm accepts one of the values that may be in the text, which it is given by their numbers. A value in
-// the text is always given.
+// Any reports whether confirm accepts one of the values that may be in the text, which it is given by their numbers.
+// A value in the text is always given.
 func (f *Finder) Any(text string, confirm func(value int32) bool) bool {
 	seen, found := newBitset(len(f.values)), false
 	f.literals.scan(appendNormal(nil, text), func(pattern int32) bool {

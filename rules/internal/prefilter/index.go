@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// An Index finds the rules that may match a message without trying the others. It holds the trigger of each rule: a rule whose
-// trigger is not found cannot match, and one whose trigger is found is tried.
+// An Index finds the rules that may match a message without trying the others. It holds the index key of each rule: a
+// rule whose index key is not found cannot match, and one whose index key is found is tried.
 //
-// Reading the body costs by far the most, so rules with triggers in it are looked for only when all rules before the first of
-// them have failed.
+// Reading the body costs by far the most, so rules with index keys in it are looked for only when all rules before the
+// first of them have failed.
 type Index struct {
-	always   bitset // rules without a trigger
+	always   bitset // rules without an index key
 	atoms    []posting
 	texts    []textIndex
 	body     *textIndex // nil when no rule is found by the body
@@ -38,14 +38,15 @@ type posting struct {
 type textIndex struct {
 	source   int32
 	present  []int32            // rules that want any text
-	keys     map[string][]int32 // rules that want the whole text
+	whole    map[string][]int32 // rules that want the whole text
 	literals *automaton         // nil when there are none
 	rules    [][]int32          // of each pattern of literals
 }
 
-// New makes the index of rules, by the clue of each in their order. The numbers of sources in clues are those of the list.
-func New(clues []Clue, sources []Source) *Index {
-	chosen := triggers(clues, sources)
+// New makes the index of rules, by the key of each in their order. The numbers of sources in keys are those of the
+// list.
+func New(keys []Key, sources []Source) *Index {
+	chosen := indexKeys(keys, sources)
 	x := &Index{always: newBitset(len(chosen))}
 	atoms := map[int32][]int32{}
 	texts := map[int32]*textIndexer{}
@@ -60,9 +61,9 @@ func New(clues []Clue, sources []Source) *Index {
 		for _, source := range t.present {
 			indexerOf(texts, source).present = append(indexerOf(texts, source).present, rule)
 		}
-		for _, key := range t.keys {
-			keys := indexerOf(texts, key.source).keys
-			keys[key.text] = append(keys[key.text], rule)
+		for _, one := range t.whole {
+			whole := indexerOf(texts, one.source).whole
+			whole[one.text] = append(whole[one.text], rule)
 		}
 		for _, literal := range t.literals {
 			indexerOf(texts, literal.source).literals.add(literal.text, rule)
@@ -92,19 +93,19 @@ func (x *Index) addSource(t textIndex, kind Source) {
 // A textIndexer makes a textIndex.
 type textIndexer struct {
 	present  []int32
-	keys     map[string][]int32
+	whole    map[string][]int32
 	literals *patterns
 }
 
 func indexerOf(all map[int32]*textIndexer, source int32) *textIndexer {
 	if all[source] == nil {
-		all[source] = &textIndexer{keys: map[string][]int32{}, literals: newPatterns()}
+		all[source] = &textIndexer{whole: map[string][]int32{}, literals: newPatterns()}
 	}
 	return all[source]
 }
 
 func (b *textIndexer) build(source int32) textIndex {
-	t := textIndex{source: source, present: b.present, keys: b.keys}
+	t := textIndex{source: source, present: b.present, whole: b.whole}
 	if len(b.literals.texts) > 0 {
 		t.literals, t.rules = b.literals.build()
 	}

@@ -8,44 +8,45 @@ import (
 // maxAlternatives bounds the literals that are looked for because of one regular expression.
 const maxAlternatives = 64
 
-// Regex returns the clue of the literals that are in every text which the pattern matches. The pattern is one that compiles.
-func Regex(source int32, pattern string) Clue {
+// Regex returns the key of the literals that are in every text which the pattern matches. The pattern is one that
+// compiles.
+func Regex(source int32, pattern string) Key {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return Clue{}
+		return Key{}
 	}
-	return clueOfRegex(source, re)
+	return keyOfRegex(source, re)
 }
 
-func clueOfRegex(source int32, re *syntax.Regexp) Clue {
+func keyOfRegex(source int32, re *syntax.Regexp) Key {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return Literal(source, string(re.Rune))
 	case syntax.OpCapture, syntax.OpPlus:
-		return clueOfRegex(source, re.Sub[0])
+		return keyOfRegex(source, re.Sub[0])
 	case syntax.OpRepeat:
 		if re.Min > 0 {
-			return clueOfRegex(source, re.Sub[0])
+			return keyOfRegex(source, re.Sub[0])
 		}
 	case syntax.OpConcat:
-		return clueOfConcat(source, re.Sub)
+		return keyOfConcat(source, re.Sub)
 	case syntax.OpAlternate:
-		return clueOfAlternate(source, re.Sub)
+		return keyOfAlternate(source, re.Sub)
 	}
-	return Clue{}
+	return Key{}
 }
 
-// Literal is the clue of a condition that matches only if a text of the source contains the given one.
-func Literal(source int32, text string) Clue {
+// Literal is the key of a condition that matches only if a text of the source contains the given one.
+func Literal(source int32, text string) Key {
 	if text = normal(text); text == "" {
-		return Clue{}
+		return Key{}
 	}
-	return Clue{needle: needle{aLiteral, source, text}}
+	return Key{needle: needle{aLiteral, source, text}}
 }
 
-// clueOfConcat joins the requirements of the parts; adjacent literals are one.
-func clueOfConcat(source int32, parts []*syntax.Regexp) Clue {
-	var all []Clue
+// keyOfConcat joins the requirements of the parts; adjacent literals are one.
+func keyOfConcat(source int32, parts []*syntax.Regexp) Key {
+	var all []Key
 	var run strings.Builder
 	for _, part := range parts {
 		switch part.Op {
@@ -56,25 +57,25 @@ func clueOfConcat(source int32, parts []*syntax.Regexp) Clue {
 			syntax.OpNoWordBoundary, syntax.OpEmptyMatch:
 			continue // they take no character
 		}
-		all = append(all, Literal(source, run.String()), clueOfRegex(source, part))
+		all = append(all, Literal(source, run.String()), keyOfRegex(source, part))
 		run.Reset()
 	}
 	return All(append(all, Literal(source, run.String())))
 }
 
-func clueOfAlternate(source int32, parts []*syntax.Regexp) Clue {
-	all := make([]Clue, len(parts))
+func keyOfAlternate(source int32, parts []*syntax.Regexp) Key {
+	all := make([]Key, len(parts))
 	for i, part := range parts {
-		all[i] = clueOfRegex(source, part)
+		all[i] = keyOfRegex(source, part)
 	}
 	if c := Any(all); c.most() <= maxAlternatives {
 		return c
 	}
-	return Clue{}
+	return Key{}
 }
 
 // most is the number of needles that have to be looked for, whichever of the parts of All is chosen.
-func (c *Clue) most() int {
+func (c *Key) most() int {
 	n := 1
 	for i := range c.parts {
 		switch part := c.parts[i].most(); {
@@ -88,8 +89,8 @@ func (c *Clue) most() int {
 }
 
 // Wildcard joins the parts of a wildcard pattern between its * and ?.
-func Wildcard(source int32, pattern string) Clue {
-	var all []Clue
+func Wildcard(source int32, pattern string) Key {
+	var all []Key
 	var part strings.Builder
 	end := func() {
 		all = append(all, Literal(source, part.String()))

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// canonical returns the same character for all that differ in case: for those that [unicode.ToLower] makes equal and for those
-// that (?i) of a regular expression takes for equal, such as s and ſ.
+// canonical returns the same character for all that differ in case: for those that [unicode.ToLower] makes equal and
+// for those that (?i) of a regular expression takes for equal, such as s and ſ.
 func canonical(r rune) rune {
 	switch {
 	case r < firstIdeograph:

@@ -20,8 +20,8 @@ func TestNormalFormIsCoarserThanEachMatch(t *testing.T) {
 	}
 }
 
-// said writes the literals of a clue as a formula.
-func said(c Clue) string {
+// said writes the literals of a key as a formula.
+func said(c Key) string {
 	if c.op == single {
 		return c.text
 	}
@@ -73,8 +73,8 @@ func TestRequiredLiterals(t *testing.T) {
 }
 
 func TestACensusCountsEachRuleOnce(t *testing.T) {
-	clues := []Clue{Regex(0, "order.*order"), Regex(0, "order|sale"), Regex(1, "order")}
-	c := takeCensus(clues)
+	keys := []Key{Regex(0, "order.*order"), Regex(0, "order|sale"), Regex(1, "order")}
+	c := takeCensus(keys)
 	require.EqualValues(t, 2, c[needle{aLiteral, 0, "order"}].rules)
 	require.EqualValues(t, 1, c[needle{aLiteral, 0, "sale"}].rules)
 	require.EqualValues(t, 1, c[needle{aLiteral, 1, "order"}].rules)

@@ -10,8 +10,8 @@ type Message interface {
 	FoldedTexts(source int32) []string
 }
 
-// A Search finds the candidates among the rules of an index for one message. It may be used again for another message, and is not
-// safe for concurrent use.
+// A Search finds the candidates among the rules of an index for one message. It may be used again for another
+// message, and is not safe for concurrent use.
 type Search struct {
 	candidates bitset
 	withBody   bool
@@ -41,9 +41,9 @@ func (s *Search) find(t *textIndex, m Message) {
 		return
 	}
 	s.candidates.addAll(t.present)
-	if len(t.keys) > 0 {
+	if len(t.whole) > 0 {
 		for _, text := range m.FoldedTexts(t.source) {
-			s.candidates.addAll(t.keys[text])
+			s.candidates.addAll(t.whole[text])
 		}
 	}
 	if t.literals == nil {

@@ -83,16 +83,21 @@ func OnLabel(id string) rules.Condition {
 // AnyPredicate draws predicates that match some of anyMessage and not others.
 func AnyPredicate() *rapid.Generator[rules.Condition] {
 	return rapid.SampledFrom([]rules.Condition{
-		Predicate(rules.SenderEmail, "*@a.example"), Predicate(rules.SenderDomain, "b.example"), Predicate(rules.To, "me@home.example"),
-		Predicate(rules.SubjectContains, "sale"), Predicate(rules.SubjectRegex, `^\w+ \d`), Predicate(rules.BodyContains, "x"),
+		Predicate(rules.SenderEmail, "*@a.example"), Predicate(rules.SenderDomain, "b.example"),
+		Predicate(rules.To, "me@home.example"),
+		Predicate(rules.SubjectContains, "sale"), Predicate(rules.SubjectRegex, `^\w+ \d`),
+		Predicate(rules.BodyContains, "x"),
 		{Type: rules.HeaderPresent, Header: "List-Id"}, Header("List-Id", "dev"), Predicate(rules.LabelPresent, "INBOX"),
-		Predicate(rules.HasAttachment, ""), Predicate(rules.LargerThan, "1KB"), Predicate(rules.OlderThan, "1d"), Predicate(rules.NewerThan, "3d"),
-		{Type: rules.SenderEmail, Values: []string{"*@b.example", "amy@a.example"}}, Predicate(rules.IsReply, ""), Predicate(rules.Unread, ""),
+		Predicate(rules.HasAttachment, ""), Predicate(rules.LargerThan, "1KB"), Predicate(rules.OlderThan, "1d"),
+		Predicate(rules.NewerThan, "3d"),
+		{Type: rules.SenderEmail, Values: []string{"*@b.example", "amy@a.example"}}, Predicate(rules.IsReply, ""),
+		Predicate(rules.Unread, ""),
 		{Type: rules.Address, Fields: []string{"from", "to"}, Part: "local", Match: rules.Contains, Value: "m"},
 		{Type: rules.Header, Fields: []string{"List-Id", "Subject"}, Match: rules.Wildcard, Value: "*E*"},
 		{Type: rules.HeaderCount, Header: "List-Id", Compare: rules.Less, Value: "1"},
 		{Type: rules.Weekday, Value: "sat", Zone: "Asia/Tokyo"}, {Type: rules.ListID, Value: "dev"},
-		Predicate(rules.SenderDomain, "Bücher.example"), Predicate(rules.SenderEmail, "cy@BÜCHER.example"), Predicate(rules.To, "*@xn--bcher-kva.example"),
+		Predicate(rules.SenderDomain, "Bücher.example"), Predicate(rules.SenderEmail, "cy@BÜCHER.example"),
+		Predicate(rules.To, "*@xn--bcher-kva.example"),
 		{Type: rules.Address, Fields: []string{"from"}, Part: "domain", Match: rules.Wildcard, Value: "bücher.*"},
 		{Type: rules.Address, Fields: []string{"from", "to"}, Match: rules.Contains, Value: "bücher.example"},
 	})
@@ -102,7 +107,7 @@ func AnyPredicate() *rapid.Generator[rules.Condition] {
 func AnyCondition(depth int) *rapid.Generator[rules.Condition] {
 	return rapid.Custom(func(t *rapid.T) rules.Condition {
 		if depth == 0 || rapid.IntRange(0, 2).Draw(t, "shape") == 0 {
-			return AnyPredicate().Draw(t, "leaf")
+			return AnyPredicate().Draw(t, "predicate")
 		}
 		child := AnyCondition(depth - 1)
 		if rapid.Bool().Draw(t, "not") {
@@ -146,8 +151,10 @@ func AnyMessage() *rapid.Generator[*postroom.Message] {
 	return rapid.Custom(func(t *rapid.T) *postroom.Message {
 		msg := &postroom.Message{
 			AccountID: rapid.SampledFrom([]string{"acc", "other"}).Draw(t, "account"),
-			From:      postroom.Address{Email: rapid.SampledFrom([]string{"", "amy@a.example", "bob@b.example", "cy@xn--bcher-kva.example", "cy@BÜCHER.example"}).Draw(t, "from")},
-			To:        []postroom.Address{{Email: rapid.SampledFrom([]string{"me@home.example", "you@home.example", "me@bücher.example"}).Draw(t, "to")}},
+			From: postroom.Address{Email: rapid.SampledFrom([]string{"", "amy@a.example", "bob@b.example",
+				"cy@xn--bcher-kva.example", "cy@BÜCHER.example"}).Draw(t, "from")},
+			To: []postroom.Address{{Email: rapid.SampledFrom([]string{"me@home.example", "you@home.example",
+				"me@bücher.example"}).Draw(t, "to")}},
 			Subject:   rapid.SampledFrom([]string{"", "Sale 50", "sale", "Hello"}).Draw(t, "subject"),
 			BodyPlain: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "body"),
 			LabelIDs:  rapid.SliceOfDistinct(rapid.SampledFrom([]string{"INBOX", "UNREAD"}), rapid.ID).Draw(t, "labels"),

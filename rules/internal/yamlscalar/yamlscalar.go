@@ -36,7 +36,8 @@ var (
 // plainText reports whether a text without characters that must be escaped reads the same without quotes.
 func plainText(text string, within bool) bool {
 	switch {
-	case !plainForm.MatchString(text), strings.HasSuffix(text, " "), strings.HasSuffix(text, ":"), strings.HasPrefix(text, "..."):
+	case !plainForm.MatchString(text), strings.HasSuffix(text, " "), strings.HasSuffix(text, ":"),
+		strings.HasPrefix(text, "..."):
 		return false
 	case strings.Contains(text, ": "), strings.Contains(text, " #"):
 		return false

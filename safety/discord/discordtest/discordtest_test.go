@@ -68,7 +68,9 @@ func TestMessages(t *testing.T) {
 	server, s := connect(t, "bot-token")
 	channel := server.Channel()
 	m, err := s.ChannelMessageSendComplex(channel, &discordgo.MessageSend{
-		Content: "hello", Components: buttons("a", "b"), Embeds: []*discordgo.MessageEmbed{{Title: "title", Fields: []*discordgo.MessageEmbedField{{Name: "n", Value: "v"}}}},
+		Content: "hello", Components: buttons("a", "b"),
+		Embeds: []*discordgo.MessageEmbed{{Title: "title",
+			Fields: []*discordgo.MessageEmbedField{{Name: "n", Value: "v"}}}},
 		AllowedMentions: &discordgo.MessageAllowedMentions{},
 	})
 	require.NoError(t, err)
@@ -88,7 +90,8 @@ func TestMessages(t *testing.T) {
 	require.Equal(t, server.Bot().ID, read.Author.ID)
 
 	text := "bye"
-	_, err = s.ChannelMessageEditComplex(&discordgo.MessageEdit{Channel: channel, ID: m.ID, Content: &text, Components: &[]discordgo.MessageComponent{}})
+	_, err = s.ChannelMessageEditComplex(&discordgo.MessageEdit{Channel: channel, ID: m.ID, Content: &text,
+		Components: &[]discordgo.MessageComponent{}})
 	require.NoError(t, err)
 	kept = server.Messages()[0]
 	require.Equal(t, "bye", kept.Content)
@@ -156,7 +159,8 @@ func TestNoncesAreEnforced(t *testing.T) {
 	server, s := connect(t, "bot-token")
 	endpoint := discordgo.EndpointChannelMessages(server.Channel())
 	post := func(nonce string, enforce bool) {
-		_, err := s.RequestWithBucketID("POST", endpoint, map[string]any{"content": "x", "nonce": nonce, "enforce_nonce": enforce}, endpoint)
+		_, err := s.RequestWithBucketID("POST", endpoint, map[string]any{"content": "x", "nonce": nonce,
+			"enforce_nonce": enforce}, endpoint)
 		require.NoError(t, err)
 	}
 	post("one", true)
@@ -168,7 +172,8 @@ func TestNoncesAreEnforced(t *testing.T) {
 	server.ForgetNonces()
 	post("one", true)
 	require.Len(t, server.Messages(), 4)
-	_, err := s.RequestWithBucketID("POST", endpoint, map[string]any{"content": "x", "nonce": strings.Repeat("x", 26)}, endpoint)
+	_, err := s.RequestWithBucketID("POST", endpoint, map[string]any{"content": "x", "nonce": strings.Repeat("x", 26)},
+		endpoint)
 	require.Equal(t, 50035, code(t, err))
 }
 
@@ -217,7 +222,8 @@ func TestAWrongTokenIsRefused(t *testing.T) {
 // A button is pressed, heard over the gateway, answered once, and the answer is edited.
 func TestInteractions(t *testing.T) {
 	server, s := connect(t, "bot-token")
-	m, err := s.ChannelMessageSendComplex(server.Channel(), &discordgo.MessageSend{Content: "x", Components: buttons("go")})
+	m, err := s.ChannelMessageSendComplex(server.Channel(),
+		&discordgo.MessageSend{Content: "x", Components: buttons("go")})
 	require.NoError(t, err)
 	heard := make(chan *discordgo.Interaction, 10)
 	s.AddHandler(func(_ *discordgo.Session, i *discordgo.InteractionCreate) { heard <- i.Interaction })
@@ -239,7 +245,8 @@ func TestInteractions(t *testing.T) {
 	_, err = s.InteractionResponse(i)
 	require.Equal(t, 10008, code(t, err), "there is no answer yet")
 	later := &discordgo.InteractionResponse{
-		Type: discordgo.InteractionResponseDeferredChannelMessageWithSource, Data: &discordgo.InteractionResponseData{Flags: discordgo.MessageFlagsEphemeral},
+		Type: discordgo.InteractionResponseDeferredChannelMessageWithSource,
+		Data: &discordgo.InteractionResponseData{Flags: discordgo.MessageFlagsEphemeral},
 	}
 	require.NoError(t, s.InteractionRespond(i, later))
 	require.True(t, in.Deferred())
@@ -257,7 +264,8 @@ func TestInteractions(t *testing.T) {
 	require.Nil(t, i.Member)
 	require.Equal(t, ann.ID, i.User.ID)
 	require.NoError(t, s.InteractionRespond(i, &discordgo.InteractionResponse{
-		Type: discordgo.InteractionResponseUpdateMessage, Data: &discordgo.InteractionResponseData{Content: "pressed", Components: []discordgo.MessageComponent{}},
+		Type: discordgo.InteractionResponseUpdateMessage, Data: &discordgo.InteractionResponseData{Content: "pressed",
+			Components: []discordgo.MessageComponent{}},
 	}))
 	require.Equal(t, "pressed", server.Messages()[0].Content)
 	in.Redeliver()

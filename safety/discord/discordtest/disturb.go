@@ -31,8 +31,8 @@ func (s *Server) Gateway() Gateway {
 	return Gateway{Connections: g.connections, Identifies: g.identifies, Resumes: g.resumes, Heartbeats: g.heartbeats}
 }
 
-// Disconnect closes all connections with the code, such as [CloseUnknownError]. Code 0 cuts them without a close message.
-// Sessions can be resumed.
+// Disconnect closes all connections with the code, such as [CloseUnknownError]. Code 0 cuts them without a close
+// message. Sessions can be resumed.
 func (s *Server) Disconnect(code int) {
 	for _, c := range s.connections() {
 		if code != 0 {
@@ -42,7 +42,8 @@ func (s *Server) Disconnect(code int) {
 	}
 }
 
-// connections returns the open connections and detaches their sessions, so that no event is lost in a closing connection.
+// connections returns the open connections and detaches their sessions, so that no event is lost in a closing
+// connection.
 func (s *Server) connections() []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,8 +20,8 @@ const (
 	CutAfter      // after the call took effect
 )
 
-// A Fault is a failure of some REST calls. An affected call first waits for its Gate. Then it is cut or gets the Status as its
-// response.
+// A Fault is a failure of some REST calls. An affected call first waits for its Gate. Then it is cut or gets the
+// Status as its response.
 type Fault struct {
 	// Method and Path select the calls with the method and with the text in the path. Both empty: every call.
 	Method string
@@ -42,8 +42,8 @@ type Fault struct {
 	// Global reports, for a Status of 429, that the limit applies to all calls of the bot.
 	Global bool
 
-	// ResetAfter, if not zero, lets the call take effect. Its response says that it was the last one that the limit allows for
-	// this time.
+	// ResetAfter, if not zero, lets the call take effect. Its response says that it was the last one that the limit
+	// allows for this time.
 	ResetAfter time.Duration
 
 	// Cut closes the connection in place of a response.
@@ -140,7 +140,8 @@ func (f *Fault) write(w http.ResponseWriter) {
 	}
 	header.Set("Content-Type", "application/json")
 	w.WriteHeader(f.Status)
-	_, _ = w.Write([]byte(`{"message":"You are being rate limited.","retry_after":` + strconv.FormatFloat(seconds, 'f', 3, 64) +
+	_, _ = w.Write([]byte(`{"message":"You are being rate limited.","retry_after":` +
+		strconv.FormatFloat(seconds, 'f', 3, 64) +
 		`,"global":` + strconv.FormatBool(f.Global) + `}`)) // the caller may have gone
 }
 

@@ -86,7 +86,8 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	defer s.gateway.serving.Done()
 	s.touch()
 	s.mu.Unlock()
-	c.send(packet{Op: opHello, Data: marshal(map[string]int64{"heartbeat_interval": s.cfg.HeartbeatInterval.Milliseconds()})})
+	c.send(packet{Op: opHello, Data: marshal(
+		map[string]int64{"heartbeat_interval": s.cfg.HeartbeatInterval.Milliseconds()})})
 	for s.receive(c) {
 	}
 	s.mu.Lock()

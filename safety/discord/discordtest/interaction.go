@@ -51,8 +51,8 @@ type Interaction struct {
 	original *Message
 }
 
-// Press presses a button. All sessions of the gateway get the interaction, including those that are resumed later. The error
-// names an invalid part of the press.
+// Press presses a button. All sessions of the gateway get the interaction, including those that are resumed later.
+// The error names an invalid part of the press.
 func (s *Server) Press(p Press) (*Interaction, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,8 @@ func (s *Server) interactionPayload(in *Interaction, m *Message, p Press, custom
 		payload["user"] = p.User
 	} else {
 		payload["guild_id"] = guildID
-		payload["member"] = map[string]any{"user": p.User, "roles": []string{}, "permissions": "2147483647", "joined_at": "2017-03-13T19:19:14.040000+00:00"}
+		payload["member"] = map[string]any{"user": p.User, "roles": []string{}, "permissions": "2147483647",
+			"joined_at": "2017-03-13T19:19:14.040000+00:00"}
 	}
 	body, err := json.Marshal(payload)
 	if err != nil {
@@ -128,7 +129,8 @@ func (in *Interaction) Answered() (Message, bool) {
 	return in.original.clone(), true
 }
 
-// Answer waits for the message that the person who pressed sees, and returns its text. A message that others see too is an error.
+// Answer waits for the message that the person who pressed sees, and returns its text. A message that others see too
+// is an error.
 func (in *Interaction) Answer(ctx context.Context) (string, error) {
 	var m Message
 	err := in.server.Await(ctx, func() (ok bool) {
@@ -190,7 +192,8 @@ func (s *Server) respond(in *Interaction, kind int, d *draft) error {
 
 // answerTo is an empty answer to an interaction.
 func (s *Server) answerTo(flags int) *Message {
-	return &Message{ID: s.newID(), Author: s.Bot(), Timestamp: time.Now().UTC(), Embeds: []Embed{}, Components: []Row{}, Mentions: []User{}, Flags: flags}
+	return &Message{ID: s.newID(), Author: s.Bot(), Timestamp: time.Now().UTC(), Embeds: []Embed{}, Components: []Row{},
+		Mentions: []User{}, Flags: flags}
 }
 
 // theOriginal finds the interaction of a call about its response.

@@ -46,7 +46,8 @@ func (s *Server) method(fn func(*http.Request) (any, error)) http.Handler {
 // call carries out the call, if the caller is authorized.
 func (s *Server) call(r *http.Request, fn func(*http.Request) (any, error)) (any, error) {
 	// An interaction's token is its own authorization. Anybody may request the gateway's address.
-	open := strings.HasPrefix(r.URL.Path, "/interactions/") || strings.HasPrefix(r.URL.Path, "/webhooks/") || r.URL.Path == "/gateway"
+	open := strings.HasPrefix(r.URL.Path, "/interactions/") || strings.HasPrefix(r.URL.Path, "/webhooks/") ||
+		r.URL.Path == "/gateway"
 	if !open && r.Header.Get("Authorization") != "Bot "+s.cfg.Token {
 		return nil, refuse(http.StatusUnauthorized, 0, "401: Unauthorized")
 	}
@@ -109,8 +110,9 @@ func (s *Server) createMessage(r *http.Request) (any, error) {
 		}
 	}
 	m := &Message{
-		ID: s.newID(), ChannelID: r.PathValue("channel"), Author: s.Bot(), Timestamp: time.Now().UTC(), Embeds: []Embed{}, Components: []Row{},
-		Mentions: []User{}, Flags: d.Flags, Nonce: d.Nonce, Enforced: d.EnforceNonce,
+		ID: s.newID(), ChannelID: r.PathValue("channel"), Author: s.Bot(), Timestamp: time.Now().UTC(), Embeds: []Embed{},
+		Components: []Row{},
+		Mentions:   []User{}, Flags: d.Flags, Nonce: d.Nonce, Enforced: d.EnforceNonce,
 	}
 	d.apply(m)
 	if err := m.check(); err != nil {
@@ -156,8 +158,8 @@ func forReading(m *Message) Message {
 	return c
 }
 
-// listMessages lists at most limit messages, newest first: the first ones after a message, the last ones before a message, or the
-// last ones.
+// listMessages lists at most limit messages, newest first: the first ones after a message, the last ones before a
+// message, or the last ones.
 func (s *Server) listMessages(r *http.Request) (any, error) {
 	limit := 50
 	query := r.URL.Query()
@@ -171,7 +173,8 @@ func (s *Server) listMessages(r *http.Request) (any, error) {
 	found := []Message{}
 	for _, m := range s.messages {
 		after, before := query.Get("after"), query.Get("before")
-		if m.ChannelID != r.PathValue("channel") || after != "" && olderFirst(m.ID, after) <= 0 || before != "" && olderFirst(m.ID, before) >= 0 {
+		if m.ChannelID != r.PathValue("channel") || after != "" && olderFirst(m.ID, after) <= 0 || before != "" &&
+			olderFirst(m.ID, before) >= 0 {
 			continue
 		}
 		found = append(found, forReading(m))
@@ -240,7 +243,8 @@ func (s *Server) Write(author User, content string) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &Message{
-		ID: s.newID(), ChannelID: s.Channel(), Author: author, Content: content, Timestamp: time.Now().UTC(), Embeds: []Embed{}, Components: []Row{},
+		ID: s.newID(), ChannelID: s.Channel(), Author: author, Content: content, Timestamp: time.Now().UTC(),
+		Embeds: []Embed{}, Components: []Row{},
 		Mentions: []User{},
 	}
 	s.messages = append(s.messages, m)

@@ -85,8 +85,8 @@ func (s *Server) Channel() string { return s.cfg.Channels[0] }
 // Bot returns the user of the bot.
 func (s *Server) Bot() User { return User{ID: botID, Username: "postroom", Bot: true} }
 
-// Await returns when the condition holds, or ctx's error. It calls the condition after each change of the server's state. The
-// condition may call the server's methods.
+// Await returns when the condition holds, or ctx's error. It calls the condition after each change of the server's
+// state. The condition may call the server's methods.
 func (s *Server) Await(ctx context.Context, condition func() bool) error {
 	for {
 		s.mu.Lock()
@@ -109,8 +109,8 @@ func (s *Server) touch() {
 	s.changed = make(chan struct{})
 }
 
-// Calls returns the REST calls so far, each as its method and path without the version, such as "POST /channels/1/messages". It
-// includes calls that met a fault.
+// Calls returns the REST calls so far, each as its method and path without the version, such as "POST
+// /channels/1/messages". It includes calls that met a fault.
 func (s *Server) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,9 @@ func (s *Server) routes() http.Handler {
 	} {
 		mux.Handle(pattern, s.method(fn))
 	}
-	mux.Handle("/", s.method(func(*http.Request) (any, error) { return nil, refuse(http.StatusNotFound, 0, "404: Not Found") }))
+	mux.Handle("/", s.method(func(*http.Request) (any, error) {
+		return nil, refuse(http.StatusNotFound, 0, "404: Not Found")
+	}))
 
 	all := http.NewServeMux()
 	all.HandleFunc("/gateway/{$}", s.serveGateway)

@@ -16,7 +16,8 @@ import (
 
 // New makes the command accounts with its own commands.
 func New() *cobra.Command {
-	return command.Group("accounts", "Look at the mailboxes, stop and remove them", accountsList(), accountsPause(), accountsResume(), accountsRemove())
+	return command.Group("accounts", "Look at the mailboxes, stop and remove them", accountsList(), accountsPause(),
+		accountsResume(), accountsRemove())
 }
 
 func accountsList() *cobra.Command {
@@ -43,31 +44,38 @@ func accountsList() *cobra.Command {
 }
 
 func accountsPause() *cobra.Command {
-	cmd := accountCommand("pause", "Stop the jobs of a mailbox until it is resumed", func(ctx context.Context, h *app.App, a mailstore.Account, cmd *cobra.Command) (string, error) {
-		why, err := cmd.Flags().GetString("why")
-		if err != nil {
-			return "", err
-		}
-		return "is paused", h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.Mail.Pause(ctx, tx, h.Queue, a.ID, why) })
-	})
+	cmd := accountCommand("pause", "Stop the jobs of a mailbox until it is resumed",
+		func(ctx context.Context, h *app.App, a mailstore.Account, cmd *cobra.Command) (string, error) {
+			why, err := cmd.Flags().GetString("why")
+			if err != nil {
+				return "", err
+			}
+			return "is paused", h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+				return h.Mail.Pause(ctx, tx, h.Queue, a.ID, why)
+			})
+		})
 	cmd.Flags().String("why", "", "the reason, for the record")
 	return cmd
 }
 
 func accountsResume() *cobra.Command {
-	return accountCommand("resume", "Let the jobs of a mailbox run again", func(ctx context.Context, h *app.App, a mailstore.Account, _ *cobra.Command) (string, error) {
-		now := "is active"
-		if h.Env.LostGrant(ctx, a) {
-			now = "is resumed, but its grant is gone: " + h.Env.HowToSignIn(a)
-		} else if lack := h.Env.MissingCredentials(ctx, a); lack != "" {
-			now += "; " + lack
-		}
-		return now, h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.Mail.Resume(ctx, tx, h.Queue, a.ID) })
-	})
+	return accountCommand("resume", "Let the jobs of a mailbox run again",
+		func(ctx context.Context, h *app.App, a mailstore.Account, _ *cobra.Command) (string, error) {
+			now := "is active"
+			if h.Env.LostGrant(ctx, a) {
+				now = "is resumed, but its grant is gone: " + h.Env.HowToSignIn(a)
+			} else if lack := h.Env.MissingCredentials(ctx, a); lack != "" {
+				now += "; " + lack
+			}
+			return now, h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+				return h.Mail.Resume(ctx, tx, h.Queue, a.ID)
+			})
+		})
 }
 
 // accountCommand is a command that changes the mailbox of an address, and says what the mailbox is then.
-func accountCommand(name, short string, change func(context.Context, *app.App, mailstore.Account, *cobra.Command) (string, error)) *cobra.Command {
+func accountCommand(name, short string, change func(context.Context, *app.App, mailstore.Account,
+	*cobra.Command) (string, error)) *cobra.Command {
 	cmd := &cobra.Command{Use: name + " ADDRESS", Short: short, Args: cobra.ExactArgs(1)}
 	place := command.NewEnvironmentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

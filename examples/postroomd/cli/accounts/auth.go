@@ -92,7 +92,8 @@ func loginWith(s *environment.Environment, cmd *cobra.Command, login auth.LoginC
 	for _, r := range result.Refused {
 		cmd.PrintErrf("warning: %v; sign in again and tick its box\n", r)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "signed in to %s; the grant is kept in %s, since %s\n", result.Grant.Email, kept(tokens.Kind), tokens.Why)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "signed in to %s; the grant is kept in %s, since %s\n", result.Grant.Email,
+		kept(tokens.Kind), tokens.Why)
 	return err
 }
 
@@ -103,11 +104,12 @@ func kept(kind tokenstore.Kind) string {
 	return "the keychain"
 }
 
-// adopt makes the account of a mailbox, keeps what was granted, and lets its jobs run, also those that were left to other machines.
+// adoptMailbox makes the account of a mailbox, keeps what was granted, and lets its jobs run, also those that were left
+// to other machines.
 func adoptMailbox(ctx context.Context, h *app.App, grant auth.Grant) error {
 	var id string
 	err := h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		id, err = h.Mail.EnsureAccount(ctx, tx, grant.Email)
+		id, err = h.EnsureAccount(ctx, tx, grant.Email)
 		if err == nil {
 			err = h.Mail.SetScopes(ctx, tx, id, grant.Scopes)
 		}
@@ -184,13 +186,15 @@ func authRevoke() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked; what is stored of its mail stays until 'postroomd accounts remove %s'\n", args[0], args[0])
+		_, err = fmt.Fprintf(cmd.OutOrStdout(),
+			"%s is revoked; what is stored of its mail stays until 'postroomd accounts remove %s'\n", args[0], args[0])
 		return err
 	}
 	return cmd
 }
 
-// signOut stops the jobs of a mailbox whose grant was revoked here: at Google that ends what other machines have been granted as well.
+// signOut stops the jobs of a mailbox whose grant was revoked here: at Google that ends what other machines have been
+// granted as well.
 func signOut(ctx context.Context, s *environment.Environment, email string) error {
 	if err := s.Prepare(); err != nil {
 		return err

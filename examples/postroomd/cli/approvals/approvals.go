@@ -14,23 +14,26 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
 
 // New makes the command approvals with its own commands.
 func New() *cobra.Command {
-	return command.Group("approvals", "Decide about the actions that wait for a person", approvalsList(), approvalsShow(), approvalsApprove(), approvalsReject(), approvalsRenew())
+	return command.Group("approvals", "Decide about the actions that wait for a person", approvalsList(),
+		approvalsShow(), approvalsApprove(), approvalsReject(), approvalsRenew())
 }
 
 func approvalsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the actions that wait for a person", Args: cobra.NoArgs}
 	place := command.NewEnvironmentFlags(cmd)
 	limit := command.LimitFlag(cmd, app.MaxListed)
+	group := cmd.Flags().String("group", "", "only the requests of this group")
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
-			waiting, err := h.Ledger.Approvals(ctx, safety.Filter{Limit: *limit})
+			waiting, err := h.Ledger.Approvals(ctx, safety.Filter{Group: *group, Limit: *limit})
 			if err != nil {
 				return err
 			}
@@ -39,15 +42,26 @@ func approvalsList() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printer.JSON(cmd.OutOrStdout(), printer.List(waiting, func(w safety.Waiting) view.Approval {
-					return view.NewApproval(w, names, view.IsAltered(w))
+				return printer.JSON(cmd.OutOrStdout(), printer.List(waiting, func(w safety.Waiting) webapi.Approval {
+					return webapi.NewApproval(w, nil, names.Name)
 				}))
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
+			grouped := map[string]int{}
+			for _, w := range waiting {
+				grouped[w.Approval.Group]++
+			}
 			for _, w := range waiting {
 				why := strings.Join(w.Approval.Reasons, "; ")
-				if view.IsAltered(w) {
+				switch n := grouped[w.Approval.Group]; {
+				case webapi.IsAltered(w):
 					why = view.AlteredNote
+				case w.Approval.Group == "" || *group != "" || n == 1:
+				case n == 0:
+					continue // it was listed with the first
+				default:
+					why += fmt.Sprintf(" (and %d more: --group %s)", n-1, w.Approval.Group)
+					grouped[w.Approval.Group] = 0
 				}
 				t.Row(w.Action.ID, app.Describe(w.Action, names), why, printer.Short(w.Decision.Sender, 30),
 					printer.Short(w.Decision.Subject, 50), printer.Clock(w.Approval.ExpiresAt))
@@ -59,13 +73,15 @@ func approvalsList() *cobra.Command {
 }
 
 func approvalsApprove() *cobra.Command {
-	cmd := &cobra.Command{Use: "approve [ID...]", Short: "Allow actions; they are done at once, unless everything is stopped", Args: cobra.ArbitraryArgs}
+	cmd := &cobra.Command{Use: "approve [ID...]",
+		Short: "Allow actions; they are done at once, unless everything is stopped", Args: cobra.ArbitraryArgs}
 	cmd.Long = "Allow actions; they are done at once. One that sends a message is allowed to send the bytes that 'postroomd approvals show'\n" +
 		"prints, and no others. If they cannot be composed, nothing is allowed.\n\n" +
-		"In place of ids, --all-of, --older-than and --kind choose actions; together they choose what all of them do. What is chosen is\n" +
-		"listed, and answered as it was then after a confirmation."
+		"In place of ids, --all-of, --older-than, --kind and --group choose actions; together they choose what all of them do. What is\n" +
+		"chosen is listed, and answered as it was then after a confirmation."
 	place := command.NewEnvironmentFlags(cmd)
-	several := &batch{verb: "approve", answer: func(ctx context.Context, h *app.App, tx queue.Tx, shown safety.Approval) error {
+	several := &batch{verb: "approve", answer: func(ctx context.Context, h *app.App, tx queue.Tx,
+		shown safety.Approval) error {
 		_, err := h.Ledger.ApproveRequest(ctx, tx, shown, app.CurrentUser())
 		return err
 	}}
@@ -101,11 +117,12 @@ func approvalsApprove() *cobra.Command {
 
 func approvalsReject() *cobra.Command {
 	cmd := &cobra.Command{Use: "reject [ID...]", Short: "Refuse actions; they are never done", Args: cobra.ArbitraryArgs}
-	cmd.Long = "Refuse actions; they are never done. In place of ids, --all-of, --older-than and --kind choose those that wait; together they\n" +
-		"choose what all of them do. What is chosen is listed, and answered as it was then after a confirmation."
+	cmd.Long = "Refuse actions; they are never done. In place of ids, --all-of, --older-than, --kind and --group choose those that wait; together\n" +
+		"they choose what all of them do. What is chosen is listed, and answered as it was then after a confirmation."
 	place := command.NewEnvironmentFlags(cmd)
 	why := cmd.Flags().String("why", "", "the reason, for the record")
-	several := &batch{verb: "reject", answer: func(ctx context.Context, h *app.App, tx queue.Tx, shown safety.Approval) error {
+	several := &batch{verb: "reject", answer: func(ctx context.Context, h *app.App, tx queue.Tx,
+		shown safety.Approval) error {
 		_, err := h.Ledger.RejectRequest(ctx, tx, shown, app.CurrentUser(), *why)
 		return err
 	}}
@@ -155,8 +172,9 @@ func approvalsRenew() *cobra.Command {
 	return cmd
 }
 
-// decide answers a request, runs the jobs that follow, and prints the outcome.
-func answerRequest(ctx context.Context, h *app.App, cmd *cobra.Command, prefix string, answer func(context.Context, queue.Tx, string) error) error {
+// answerRequest answers a request, runs the jobs that follow, and prints the outcome.
+func answerRequest(ctx context.Context, h *app.App, cmd *cobra.Command, prefix string,
+	answer func(context.Context, queue.Tx, string) error) error {
 	id, err := h.ResolveAction(ctx, prefix)
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type batch struct {
 	allOf     string
 	olderThan string
 	kinds     []string
+	group     string
 	dryRun    bool
 	yes       bool
 
@@ -37,22 +38,27 @@ type batch struct {
 func (b *batch) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&b.allOf, "all-of", "", "in place of ids: all that this rule decided, by its name or id")
-	flags.StringVar(&b.olderThan, "older-than", "", "in place of ids: all that has waited longer than this, such as 24h or 7d")
+	flags.StringVar(&b.olderThan, "older-than", "",
+		"in place of ids: all that has waited longer than this, such as 24h or 7d")
 	flags.StringSliceVar(&b.kinds, "kind", nil, "in place of ids: all of these actions, such as delete")
+	flags.StringVar(&b.group, "group", "", "in place of ids: all requests of this group, see 'postroomd approvals list'")
 	flags.BoolVar(&b.dryRun, "dry-run", false, "only list what would be answered")
-	flags.BoolVar(&b.yes, "yes", false, "do not ask before all that --all-of, --older-than and --kind choose is answered")
+	flags.BoolVar(&b.yes, "yes", false, "do not ask before all that --all-of, --older-than, --kind and --group choose is answered")
 }
 
 // chooses reports whether flags choose the requests.
-func (b *batch) chooses() bool { return b.allOf != "" || b.olderThan != "" || len(b.kinds) > 0 }
+func (b *batch) chooses() bool {
+	return b.allOf != "" || b.olderThan != "" || len(b.kinds) > 0 || b.group != ""
+}
 
 // Check returns an error if the flags are ambiguous.
 func (b *batch) check(ids []string) error {
 	switch {
 	case len(ids) == 0 && !b.chooses():
-		return usage.Errorf("give the ids of the actions to %s, or choose them with --all-of, --older-than or --kind", b.verb)
+		return usage.Errorf("give the ids of the actions to %s, or choose them with --all-of, --older-than, --kind or --group", b.verb)
 	case len(ids) > 0 && b.chooses():
-		return usage.Errorf("ids name the actions to %s, and --all-of, --older-than and --kind choose them; use one or the other", b.verb)
+		return usage.Errorf(
+			"ids name the actions to %s, and --all-of, --older-than, --kind and --group choose them; use one or the other", b.verb)
 	}
 	return nil
 }
@@ -72,7 +78,8 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *app.App, ids []s
 			return err
 		}
 		if err := command.Confirm(cmd.InOrStdin(), cmd.OutOrStdout(), command.Question{
-			Text: b.verb + " " + printer.Count(len(chosen), "action", "actions") + "?", Instead: ", or --dry-run to look only", Refused: "nothing was answered",
+			Text: b.verb + " " + printer.Count(len(chosen), "action", "actions") + "?", Instead: ", or --dry-run to look only",
+			Refused: "nothing was answered",
 		}); err != nil {
 			return err
 		}
@@ -80,16 +87,17 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *app.App, ids []s
 	return b.answerAll(ctx, cmd, h, chosen)
 }
 
-// Choose returns the requests, oldest first. It composes their content before, so that the listed version is the one that is
-// answered.
+// Choose returns the requests, oldest first. It composes their content before, so that the listed version is the one
+// that is answered.
 func (b *batch) choose(ctx context.Context, h *app.App, ids []string) ([]safety.Waiting, error) {
 	if len(ids) > 0 {
 		return namedRequests(ctx, h, ids, b.verb == "approve")
 	}
-	filter := safety.Filter{Rule: b.allOf, Limit: 100}
+	filter := safety.Filter{Rule: b.allOf, Group: b.group, Limit: 100}
 	for _, kind := range b.kinds {
 		if !environment.Kinds.Knows(postroom.ActionType(kind)) {
-			return nil, usage.Errorf("--kind %s: %s", kind, suggest.Instead(kind, command.Texts(environment.Kinds.Types()), "the actions are"))
+			return nil, usage.Errorf("--kind %s: %s", kind, suggest.Instead(kind, command.Texts(environment.Kinds.Types()),
+				"the actions are"))
 		}
 		filter.Types = append(filter.Types, postroom.ActionType(kind))
 	}
@@ -162,22 +170,27 @@ func previewAnswers(ctx context.Context, h *app.App, out io.Writer, chosen []saf
 	}
 	t := printer.NewTable(out, "ID", "ACTION", "BY", "FROM", "SUBJECT", "ASKED")
 	for _, w := range chosen {
-		t.Row(w.Action.ID, app.Describe(w.Action, names), view.DecidedBy(w.Decision.Decision), printer.Short(w.Decision.Sender, 30), printer.Short(w.Decision.Subject, 50), printer.Clock(w.Approval.RequestedAt))
+		t.Row(w.Action.ID, app.Describe(w.Action, names), view.DecidedBy(w.Decision.Decision),
+			printer.Short(w.Decision.Sender, 30), printer.Short(w.Decision.Subject, 50), printer.Clock(w.Approval.RequestedAt))
 	}
 	return t.Flush("")
 }
 
-// answerAll answers each request in a separate transaction: a request that was answered meanwhile, or has expired, does not block
-// the others.
+// answerAll answers each request in a separate transaction: a request that was answered meanwhile, or has expired,
+// does not block the others.
 func (b *batch) answerAll(ctx context.Context, cmd *cobra.Command, h *app.App, chosen []safety.Waiting) error {
 	var answered []string
 	var refusals []error
+	if b.group != "" {
+		slices.Reverse(chosen) // the first last: nobody is asked about one that is answered next
+	}
 	for _, w := range chosen {
 		err := h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return b.answer(ctx, h, tx, w.Approval) })
 		switch {
 		case err == nil:
 			answered = append(answered, w.Action.ID)
-		case errors.Is(err, safety.ErrState), errors.Is(err, safety.ErrApprovalVoid), errors.Is(err, safety.ErrApprovalExpired), errors.Is(err, safety.ErrInvalidDecision):
+		case errors.Is(err, safety.ErrState), errors.Is(err, safety.ErrApprovalVoid),
+			errors.Is(err, safety.ErrApprovalExpired), errors.Is(err, safety.ErrInvalidDecision):
 			refusals = append(refusals, err)
 		default:
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 )
 
 func approvalsShow() *cobra.Command {
@@ -33,7 +34,7 @@ func approvalsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			message, sends, err := h.Preview(ctx, w.Action)
+			message, err := h.Preview(ctx, w.Action)
 			if err != nil {
 				return err
 			}
@@ -41,15 +42,15 @@ func approvalsShow() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case *raw && !sends:
+			case *raw && message == nil:
 				return usage.Errorf("action %s (%s) sends no message", w.Action.ID, w.Action.Type)
 			case *raw:
 				_, err = cmd.OutOrStdout().Write(message.Raw)
 				return err
 			case *asJSON:
-				return printer.JSON(cmd.OutOrStdout(), view.NewShownApproval(w, message, sends, names, view.IsAltered(w)))
+				return printer.JSON(cmd.OutOrStdout(), webapi.NewApproval(w, message, names.Name))
 			}
-			return view.PrintApproval(cmd.OutOrStdout(), w, message, sends, names, view.IsAltered(w))
+			return view.PrintApproval(cmd.OutOrStdout(), w, message, names)
 		})
 	}
 	return cmd

@@ -17,7 +17,8 @@ import (
 
 // New makes the command audit with its own commands.
 func New() *cobra.Command {
-	return command.Group("audit", "Examine the log of what was decided, permitted and done", auditVerify(), auditExport(), auditAccept())
+	return command.Group("audit", "Examine the log of what was decided, permitted and done", auditVerify(),
+		auditExport(), auditAccept())
 }
 
 // errTampered sets the exit status to failure, for scripts.
@@ -28,8 +29,8 @@ func auditVerify() *cobra.Command {
 		Use: "verify", Short: "Find out whether anything in the ledger was altered, removed or put back", Args: cobra.NoArgs,
 		Long: `Compare all decisions, actions, approvals and events with the log of when they were written.
 
-It prints the end of the log. Keep it where nobody can write who can write to the database, and give it with --head the next time:
-somebody who can write to the database can write another log.`,
+It prints the end of the log. Keep it where nobody can write who can write to the database, and give
+it with --head the next time: somebody who can write to the database can write another log.`,
 	}
 	place := command.NewEnvironmentFlags(cmd)
 	texts := cmd.Flags().StringSlice("head", nil, "an end of the log, as it was printed before")

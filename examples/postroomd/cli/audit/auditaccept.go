@@ -11,18 +11,21 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/checkpoint"
 )
 
 func auditAccept() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "accept", Short: "Go on with a database that was put back to an earlier state, such as a restored backup", Args: cobra.NoArgs,
-		Long: `Go on with a database that was put back to an earlier state. postroomd remembers in a file beside the data how far the database has
-come. When the database is behind that at a start, somebody has restored a backup; then no action is carried out or taken back, for it
-may have been done before, and no request can be answered. Find out whether that is so.
+		Use: "accept", Short: "Go on with a database that was put back to an earlier state, such as a restored backup",
+		Args: cobra.NoArgs,
+		Long: `Go on with a database that was put back to an earlier state. postroomd remembers in a file beside
+the data how far the database has come. When the database is behind that at a start, somebody has
+restored a backup; then no action is carried out or taken back, for it may have been done before,
+and no request can be answered. Find out whether that is so.
 
-What was approved before waits for a person again, with a word that it may have been carried out, requests that wait must be asked again,
-and what cannot be taken back and had begun has failed. The command is to be given once on each machine that has such a file.`,
+What was approved before waits for a person again, with a word that it may have been carried out,
+requests that wait must be asked again, and what cannot be taken back and had begun has failed. The
+command is to be given once on each machine that has such a file.`,
 	}
 	place := command.NewEnvironmentFlags(cmd)
 	why := cmd.Flags().String("why", "", "the reason, for the record")
@@ -32,9 +35,10 @@ and what cannot be taken back and had begun has failed. The command is to be giv
 			err := h.Ledger.Remember(ctx)
 			switch {
 			case err == nil:
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), "the database has come as far as is remembered here; there is nothing to accept")
+				_, err = fmt.Fprintln(cmd.OutOrStdout(),
+					"the database has come as far as is remembered here; there is nothing to accept")
 				return err
-			case !errors.Is(err, safety.ErrRestored):
+			case !errors.Is(err, checkpoint.ErrRestored):
 				return err
 			}
 			if !*yes {
@@ -49,9 +53,11 @@ and what cannot be taken back and had begun has failed. The command is to be giv
 				return err
 			}
 			if err := h.Ledger.Remember(ctx); err != nil {
-				return fmt.Errorf("no other program knows that the database is accepted; accept it again when that is mended: %w", err)
+				return fmt.Errorf("no other program knows that the database is accepted; accept it again when that is mended: %w",
+					err)
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the database is accepted; 'postroomd approvals list' has what waits for a person")
+			_, err = fmt.Fprintln(cmd.OutOrStdout(),
+				"the database is accepted; 'postroomd approvals list' has what waits for a person")
 			return err
 		})
 	}

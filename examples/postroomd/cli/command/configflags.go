@@ -4,26 +4,31 @@ import (
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/rules/rulesfile"
-	"github.com/spf13/cobra"
 )
 
-// RefusedActions returns the option of a rules file that warns of actions that the configuration refuses. It is for rules that are checked by themselves. A configuration that nobody has named and that cannot be read, such as for a
+// RefusedActions returns the option of a rules file that warns of actions that the configuration refuses. It is for
+// rules that are checked by themselves. A configuration that nobody has named and that cannot be read, such as for a
 // variable that is set where postroomd starts, keeps nobody from checking rules.
-func (c *ConfigFlags) RefusedActions(cmd *cobra.Command) (rulesfile.ParseOption, error) {
+//
+// It also returns the mailboxes that have files of their own.
+func (c *ConfigFlags) RefusedActions(cmd *cobra.Command) (rulesfile.ParseOption, config.MailboxFiles, error) {
 	l, err := config.Load(c.source())
 	switch {
 	case err == nil:
-		return (&environment.Environment{Config: l.Config}).RefuseActions(), nil
+		return (&environment.Environment{Config: l.Config}).RefuseActions(), l.Config.Paths.MailboxRules, nil
 	case c.File != "" || len(c.Set) > 0:
-		return rulesfile.ParseOption{}, usage.Wrap(err)
+		return rulesfile.ParseOption{}, nil, usage.Wrap(err)
 	}
-	cmd.PrintErrln("warning: the configuration cannot be read, and the rules are checked without it; 'postroomd config check' says why")
-	return rulesfile.ParseOption{}, nil
+	cmd.PrintErrln(
+		"warning: the configuration cannot be read, and the rules are checked without it; 'postroomd config check' says why")
+	return rulesfile.ParseOption{}, nil, nil
 }
 
 // ConfigFlags select the sources of the configuration.
@@ -35,7 +40,8 @@ type ConfigFlags struct {
 // Register adds the flags to a command.
 func (c *ConfigFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&c.File, "config", "", "the configuration, a TOML file (default: $POSTROOMD_CONFIG, else postroom/config.toml in your configuration folder, if there)")
+	flags.StringVar(&c.File, "config", "",
+		"the configuration, a TOML file (default: $POSTROOMD_CONFIG, else postroom/config.toml in your configuration folder, if there)")
 	flags.StringArrayVar(&c.Set, "set", nil, "override a setting, such as app.port=17801; may be repeated")
 }
 

@@ -8,8 +8,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"golang.org/x/term"
+
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 )
 
 // A Question must be answered with yes before a command continues. The command has a flag --yes.

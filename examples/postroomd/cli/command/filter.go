@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
@@ -15,7 +17,7 @@ import (
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
-	"github.com/spf13/cobra"
+	"github.com/postroom-go/postroom/safety/limits"
 )
 
 // ActionFilter makes a filter of actions from the values of flags; one that is not known is a usage error.
@@ -25,8 +27,8 @@ func ActionFilter(states, types []string, since string) (safety.Filter, error) {
 		if s == formerlyPending {
 			s = string(postroom.ActionPendingApproval)
 		}
-		if !slices.Contains(ActionStates, postroom.ActionState(s)) {
-			return f, usage.Errorf("--state %s: %s", s, suggest.Instead(s, Texts(ActionStates), "the states are"))
+		if !slices.Contains(postroom.ActionStates(), postroom.ActionState(s)) {
+			return f, usage.Errorf("--state %s: %s", s, suggest.Instead(s, Texts(postroom.ActionStates()), "the states are"))
 		}
 		f.States = append(f.States, postroom.ActionState(s))
 	}
@@ -46,7 +48,8 @@ func ActionFilter(states, types []string, since string) (safety.Filter, error) {
 // formerlyPending is the former name of the state [postroom.ActionPendingApproval], which people may have in scripts.
 const formerlyPending = "approved_pending"
 
-// FilterFlags adds the flags that select actions by their decisions, and returns a function that reads them into a filter.
+// FilterFlags adds the flags that select actions by their decisions, and returns a function that reads them into a
+// filter.
 func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive")
 	rule := cmd.Flags().String("rule", "", "only what this rule decided, by its name or id")
@@ -86,22 +89,18 @@ func Texts[T ~string](values []T) []string {
 	return printer.List(values, func(v T) string { return string(v) })
 }
 
-var ActionStates = []postroom.ActionState{
-	postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionCompleted, postroom.ActionFailed,
-	postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionPendingApproval,
-}
-
 // Ago returns the time that lies as far back as the value of a flag.
 func Ago(flag, text string, now time.Time) (time.Time, error) {
-	window, err := safety.ParseWindow(text)
+	window, err := limits.ParseWindow(text)
 	if err != nil {
-		return time.Time{}, usage.Errorf("--%s %s: write a whole number from 1 and a unit m, h, d or w, as 24h or 7d, of at most ten years", flag, text)
+		return time.Time{}, usage.Errorf(
+			"--%s %s: write a whole number from 1 and a unit m, h, d or w, as 24h or 7d, of at most ten years", flag, text)
 	}
 	return now.Add(-window), nil
 }
 
-// CheckFilter returns an error if the filter names a rule or a batch that does not exist and never did. A mistyped name would
-// select nothing, like one without actions.
+// CheckFilter returns an error if the filter names a rule or a batch that does not exist and never did. A mistyped
+// name would select nothing, like one without actions.
 func CheckFilter(ctx context.Context, h *app.App, f safety.Filter) error {
 	if err := checkRule(ctx, h, f.Rule); err != nil {
 		return err
@@ -125,8 +124,11 @@ func checkRule(ctx context.Context, h *app.App, rule string) error {
 	if err != nil {
 		return err
 	}
-	names := slices.Concat(printer.List(stored, func(r rules.Rule) string { return r.Name }), slices.Collect(maps.Keys(past.Rules)))
-	return usage.Errorf("--rule %s: no rule has this name or id, nor had one that has decided something; %s", rule, Instead(rule, names, "the rules are"))
+	names := slices.Concat(printer.List(stored, func(r rules.Rule) string {
+		return r.Name
+	}), slices.Collect(maps.Keys(past.Rules)))
+	return usage.Errorf("--rule %s: no rule has this name or id, nor had one that has decided something; %s", rule,
+		Instead(rule, names, "the rules are"))
 }
 
 // checkBatch accepts the prefix of the keys of a batch's decisions.

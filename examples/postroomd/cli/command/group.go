@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/internal/suggest"
-	"github.com/spf13/cobra"
 )
 
 // Group is a command that only has subcommands. An unknown word is an error.

@@ -33,7 +33,8 @@ func Mailbox(ctx context.Context, h *app.App, address string) (mailstore.Account
 	case len(accounts) == 0:
 		return mailstore.Account{}, usage.Errorf("there is no mailbox yet; %s", h.Env.HowToAddMailbox())
 	case len(accounts) != 1:
-		return mailstore.Account{}, usage.Errorf("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
+		return mailstore.Account{}, usage.Errorf(
+			"there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
 	}
 	return accounts[0], nil
 }
@@ -57,7 +58,8 @@ func NoMailboxError(ctx context.Context, h *app.App, address, more string) error
 		return err
 	}
 	addresses := printer.List(accounts, func(a mailstore.Account) string { return a.Email })
-	return usage.Errorf("there is no mailbox %s here%s; %s", address, more, Instead(address, addresses, "the mailboxes are"))
+	return usage.Errorf("there is no mailbox %s here%s; %s", address, more,
+		Instead(address, addresses, "the mailboxes are"))
 }
 
 // Instead suggests names in place of an unknown one: the nearest, or all existing ones.

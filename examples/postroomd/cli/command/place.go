@@ -13,13 +13,13 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 )
 
-// EnvironmentFlags select a site: the folder of a demo, or the configuration of "postroomd run".
+// EnvironmentFlags select an environment: the folder of a demo, or the configuration of "postroomd run".
 type EnvironmentFlags struct {
 	Data   string
 	Config ConfigFlags
 }
 
-// NewEnvironmentFlags adds the flags to a command that reads or changes the data of a site.
+// NewEnvironmentFlags adds the flags to a command that reads or changes the data of an environment.
 func NewEnvironmentFlags(cmd *cobra.Command) *EnvironmentFlags {
 	p := new(EnvironmentFlags)
 	p.Register(cmd)
@@ -28,7 +28,8 @@ func NewEnvironmentFlags(cmd *cobra.Command) *EnvironmentFlags {
 
 // Register adds the flags to a command.
 func (p *EnvironmentFlags) Register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.Data, "data", "", "the folder with the data: that of a demo, or in place of the configured one")
+	cmd.Flags().StringVar(&p.Data, "data", "",
+		"the folder with the data: that of a demo, or in place of the configured one")
 	p.Config.Register(cmd)
 }
 
@@ -45,7 +46,7 @@ func (p *EnvironmentFlags) Environment(cmd *cobra.Command) (*environment.Environ
 	return &environment.Environment{Folder: environment.Folder(l.Config.Paths.Data), Config: l.Config}, nil
 }
 
-// Existing returns the site of an earlier demo or run.
+// Existing returns the environment of an earlier demo or run.
 func (p *EnvironmentFlags) Existing(cmd *cobra.Command) (*environment.Environment, error) {
 	if f := environment.Folder(p.Data); f != "" && f.IsDemo() {
 		if p.Config.File != "" || len(p.Config.Set) > 0 {
@@ -63,14 +64,19 @@ func (p *EnvironmentFlags) Existing(cmd *cobra.Command) (*environment.Environmen
 	_, err = os.Stat(s.Database())
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, usage.Errorf("what is kept in %s cannot be read: %w; run this as the user who runs postroomd, or name another folder with --data DIR", s.Database(), err)
+		return nil,
+			usage.Errorf(
+				"what is kept in %s cannot be read: %w; run this as the user who runs postroomd, or name another folder with --data DIR", s.Database(), err)
 	case err != nil:
-		return nil, usage.Errorf("nothing is kept in %s yet (%w); name the folder of a demo with --data DIR, or start 'postroomd run' first", s.Database(), err)
+		return nil,
+			usage.Errorf(
+				"nothing is kept in %s yet (%w); name the folder of a demo with --data DIR, or start 'postroomd run' first",
+				s.Database(), err)
 	}
 	return s, nil
 }
 
-// WithReader opens the site for a command that reads.
+// WithReader opens the environment for a command that reads.
 func WithReader(cmd *cobra.Command, p *EnvironmentFlags, fn func(ctx context.Context, h *app.App) error) error {
 	return withApp(cmd, p, app.Open, fn)
 }
@@ -92,7 +98,8 @@ func WithWriter(cmd *cobra.Command, p *EnvironmentFlags, fn func(ctx context.Con
 	}, fn)
 }
 
-func withApp(cmd *cobra.Command, p *EnvironmentFlags, open func(context.Context, *environment.Environment) (*app.App, error), fn func(context.Context, *app.App) error) error {
+func withApp(cmd *cobra.Command, p *EnvironmentFlags, open func(context.Context, *environment.Environment) (*app.App,
+	error), fn func(context.Context, *app.App) error) error {
 	s, err := p.Existing(cmd)
 	if err != nil {
 		return err

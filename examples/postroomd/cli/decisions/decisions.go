@@ -18,7 +18,8 @@ import (
 
 // New makes the command decisions with its own commands.
 func New() *cobra.Command {
-	return command.Group("decisions", "Look at what was decided about mail, by whom and why", decisionsList(), decisionsShow())
+	return command.Group("decisions", "Look at what was decided about mail, by whom and why", decisionsList(),
+		decisionsShow())
 }
 
 func decisionsList() *cobra.Command {
@@ -53,12 +54,15 @@ func decisionsList() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printer.JSON(cmd.OutOrStdout(), printer.List(records, func(d safety.DecisionRecord) view.Decision { return view.NewDecision(d, names) }))
+				return printer.JSON(cmd.OutOrStdout(), printer.List(records, func(d safety.DecisionRecord) view.Decision {
+					return view.NewDecision(d, names)
+				}))
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "DECIDED", "ACTION", "SURE", "BY", "GATE", "FROM", "SUBJECT")
 			for _, d := range records {
 				v := view.NewDecision(d, names)
-				t.Row(v.ID, printer.Clock(v.CreatedAt), v.What(), v.Sure(), v.By(), v.Gate(), printer.Short(v.Sender, 30), printer.Short(v.Subject, 50))
+				t.Row(v.ID, printer.Clock(v.CreatedAt), v.What(), v.Sure(), v.By(), v.Gate(), printer.Short(v.Sender, 30),
+					printer.Short(v.Subject, 50))
 			}
 			return t.Flush("no decisions")
 		})
@@ -105,7 +109,7 @@ func decisionsShow() *cobra.Command {
 	return cmd
 }
 
-// decision finds a decision by its id, or by the prefix of the id of an action.
+// findDecision finds a decision by its id, or by the prefix of the id of an action.
 func findDecision(ctx context.Context, h *app.App, id string) (safety.DecisionRecord, error) {
 	id = strings.ToLower(strings.TrimSpace(id))
 	d, err := h.Ledger.Decision(ctx, id)
@@ -115,9 +119,13 @@ func findDecision(ctx context.Context, h *app.App, id string) (safety.DecisionRe
 	actionID, err := h.Ledger.Resolve(ctx, id)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
-		return d, usage.Errorf("there is no decision %s, and no action has that id; 'postroomd decisions list' lists the decisions", id)
+		return d,
+			usage.Errorf("there is no decision %s, and no action has that id; 'postroomd decisions list' lists the decisions",
+				id)
 	case errors.Is(err, safety.ErrAmbiguous):
-		return d, usage.Errorf("there is no decision %s, and several actions have an id that begins so; 'postroomd decisions list' lists the decisions", id)
+		return d,
+			usage.Errorf(
+				"there is no decision %s, and several actions have an id that begins so; 'postroomd decisions list' lists the decisions", id)
 	case err != nil:
 		return d, err
 	}

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -21,7 +21,8 @@ import (
 func instructionsChange() *cobra.Command {
 	var p guidance.Patch
 	cmd := &cobra.Command{
-		Use: "change ID", Short: "Change the text of an instruction, what it forbids, or its priority", Args: cobra.ExactArgs(1),
+		Use: "change ID", Short: "Change the text of an instruction, what it forbids, or its priority",
+		Args: cobra.ExactArgs(1),
 		Long: "Change the text of an instruction, what it forbids, or its priority. With --revision it is changed only as you have seen it:\n" +
 			"'instructions list --json' has the number. --forbid replaces what was forbidden; --forbid '' forbids nothing.",
 	}
@@ -70,7 +71,9 @@ func instructionsRemove() *cobra.Command {
 	place := command.NewEnvironmentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return lookInstruction(cmd, place, args[0], func(h *app.App, id string) error {
-			err := h.DB.Write(cmd.Context(), func(ctx context.Context, tx queue.Tx) error { return h.Models.Guidance.Delete(ctx, tx, id) })
+			err := h.DB.Write(cmd.Context(), func(ctx context.Context, tx queue.Tx) error {
+				return h.Models.Guidance.Delete(ctx, tx, id)
+			})
 			return printDone(cmd, err, "instruction %s is removed\n", id)
 		})
 	}
@@ -78,7 +81,8 @@ func instructionsRemove() *cobra.Command {
 }
 
 func instructionsSwap() *cobra.Command {
-	cmd := &cobra.Command{Use: "swap ID ID", Short: "Exchange the priorities of two instructions", Args: cobra.ExactArgs(2)}
+	cmd := &cobra.Command{Use: "swap ID ID", Short: "Exchange the priorities of two instructions",
+		Args: cobra.ExactArgs(2)}
 	place := command.NewEnvironmentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
@@ -91,10 +95,13 @@ func instructionsSwap() *cobra.Command {
 				return err
 			}
 			if a.Scope.OfSender() != b.Scope.OfSender() {
-				return usage.Errorf("one of them is for senders and the other is not; the model reads those for all mail and for mailboxes first, " +
-					"whatever their priorities")
+				return usage.Errorf(
+					"one of them is for senders and the other is not; the model reads those for all mail and for mailboxes first, " +
+						"whatever their priorities")
 			}
-			err = h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.Models.Guidance.Swap(ctx, tx, a.ID, b.ID) })
+			err = h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+				return h.Models.Guidance.Swap(ctx, tx, a.ID, b.ID)
+			})
 			return printDone(cmd, err, "instruction %s has priority %d, and %s has %d\n", a.ID, b.Priority, b.ID, a.Priority)
 		})
 	}
@@ -102,7 +109,8 @@ func instructionsSwap() *cobra.Command {
 }
 
 // lookInstruction opens the host and finds the instruction with the given prefix of its id.
-func lookInstruction(cmd *cobra.Command, place *command.EnvironmentFlags, prefix string, fn func(h *app.App, id string) error) error {
+func lookInstruction(cmd *cobra.Command, place *command.EnvironmentFlags, prefix string,
+	fn func(h *app.App, id string) error) error {
 	return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 		i, err := findInstruction(ctx, h, prefix)
 		if err != nil {
@@ -136,7 +144,8 @@ func NewMoved(name string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: "Use instructions", Hidden: true, DisableFlagParsing: true, Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return usage.Errorf("%s are instructions now: 'postroomd instructions %s'", name, strings.Join(args[:min(1, len(args))], ""))
+			return usage.Errorf("%s are instructions now: 'postroomd instructions %s'", name,
+				strings.Join(args[:min(1, len(args))], ""))
 		},
 	}
 }
@@ -148,9 +157,12 @@ func findInstruction(ctx context.Context, h *app.App, id string) (view.Instructi
 		return view.Instruction{}, err
 	}
 	prefix := strings.ToLower(strings.TrimSpace(id))
-	list = slices.DeleteFunc(list, func(i view.Instruction) bool { return prefix == "" || !strings.HasPrefix(i.ID, prefix) })
+	list = slices.DeleteFunc(list, func(i view.Instruction) bool {
+		return prefix == "" || !strings.HasPrefix(i.ID, prefix)
+	})
 	if len(list) != 1 {
-		return view.Instruction{}, usage.Errorf("%d instructions have an id that begins with %q; 'postroomd instructions list' lists them", len(list), id)
+		return view.Instruction{}, usage.Errorf(
+			"%d instructions have an id that begins with %q; 'postroomd instructions list' lists them", len(list), id)
 	}
 	return list[0], nil
 }

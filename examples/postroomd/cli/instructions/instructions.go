@@ -4,31 +4,34 @@ package instructions
 import (
 	"context"
 	"fmt"
-	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // New makes the command.
 func New() *cobra.Command {
-	cmd := command.Group("instructions", "Tell the model in your own words what to do with mail, and forbid it what it must not do",
+	cmd := command.Group("instructions",
+		"Tell the model in your own words what to do with mail, and forbid it what it must not do",
 		instructionsList(), instructionsAdd(), instructionsChange(), instructionsSwap(), instructionsRemove(),
-		instructionsTurn("enable", "Follow an instruction again", true), instructionsTurn("disable", "Keep an instruction without following it", false))
+		instructionsTurn("enable", "Follow an instruction again", true),
+		instructionsTurn("disable", "Keep an instruction without following it", false))
 	cmd.Long = "Tell the model in your own words what to do with mail that no rule matches. The text is advice. What is forbidden with --forbid\n" +
 		"is binding: no decision of a model does it, whatever the model says."
 	return cmd
 }
 
 func instructionsList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the instructions in the order in which the model reads them", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "list", Short: "List the instructions in the order in which the model reads them",
+		Args: cobra.NoArgs}
 	place := command.NewEnvironmentFlags(cmd)
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +45,8 @@ func instructionsList() *cobra.Command {
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "PRIORITY", "FOR", "NAME", "", "FORBIDS", "TEXT")
 			for _, i := range list {
-				t.Row(i.ID, i.Priority, i.For, i.Name, printer.Unless(i.Enabled, "off"), strings.Join(view.KindNames(i.Forbids), ", "), i.Text)
+				t.Row(i.ID, i.Priority, i.For, i.Name, printer.Unless(i.Enabled, "off"),
+					strings.Join(view.KindNames(i.Forbids), ", "), i.Text)
 			}
 			return t.Flush("no instructions")
 		})
@@ -66,7 +70,8 @@ func instructionsAdd() *cobra.Command {
 	i := guidance.Instruction{Enabled: true}
 	cmd.Flags().StringVar(&i.Name, "name", "", "a name")
 	forbid := forbidFlag(cmd)
-	cmd.Flags().IntVar(&i.Priority, "priority", guidance.DefaultPriority, "the place in the order in which the model reads instructions, low first")
+	cmd.Flags().IntVar(&i.Priority, "priority", guidance.DefaultPriority,
+		"the place in the order in which the model reads instructions, low first")
 	cmd.MarkFlagsMutuallyExclusive("mailbox", "domain", "sender")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -86,7 +91,8 @@ func instructionsAdd() *cobra.Command {
 }
 
 func forbidFlag(cmd *cobra.Command) *[]string {
-	return cmd.Flags().StringSlice("forbid", nil, "a kind of action that no model does with this mail, such as archive; several with commas")
+	return cmd.Flags().StringSlice("forbid", nil,
+		"a kind of action that no model does with this mail, such as archive; several with commas")
 }
 
 func kindsOf(names []string) []postroom.ActionType {
@@ -108,7 +114,8 @@ func instructionScope(ctx context.Context, h *app.App, address, domain, sender s
 }
 
 // printChanged makes a change, and prints what of the instruction is binding now.
-func printChanged(cmd *cobra.Command, h *app.App, done string, change func(context.Context, queue.Tx) (guidance.Instruction, error)) error {
+func printChanged(cmd *cobra.Command, h *app.App, done string,
+	change func(context.Context, queue.Tx) (guidance.Instruction, error)) error {
 	var changed guidance.Instruction
 	err := h.DB.Write(cmd.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
 		changed, err = change(ctx, tx)
@@ -121,6 +128,7 @@ func printChanged(cmd *cobra.Command, h *app.App, done string, change func(conte
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "instruction %s is %s, from the next message on\n%s", changed.ID, done, printer.PrintableLines(views[0].Effect()))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "instruction %s is %s, from the next message on\n%s", changed.ID, done,
+		printer.PrintableLines(views[0].Effect()))
 	return err
 }

@@ -38,7 +38,8 @@ func jobsExplain() *cobra.Command {
 var errUnwell = errors.New("there are problems; see above")
 
 func jobsDoctor() *cobra.Command {
-	cmd := &cobra.Command{Use: "doctor", Short: "Examine the database and what the queue promises of it", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "doctor", Short: "Examine the database and what the queue promises of it",
+		Args: cobra.NoArgs}
 	place := command.NewEnvironmentFlags(cmd)
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -118,7 +118,8 @@ func jobsRetry() *cobra.Command {
 			if job.State == queue.StateFailed {
 				return fmt.Errorf("job %s failed again: %s", job.ID, job.LastError)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s%s\n", job.ID, job.State, printer.Unless(done, command.CarriedOutLater))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s%s\n", job.ID, job.State,
+				printer.Unless(done, command.CarriedOutLater))
 			return err
 		})
 	}

@@ -2,20 +2,17 @@ package mail
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -60,13 +57,13 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list of the same search ended; it says how")
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		search := mailstore.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
+		search := mailindex.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			account, err := command.Mailbox(ctx, h, *address)
 			if err != nil {
 				return err
 			}
-			found, err := Search(ctx, h, account.ID, search)
+			found, err := h.SearchMail(ctx, account.ID, search)
 			if err != nil {
 				return err
 			}
@@ -86,7 +83,7 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 }
 
 // warnOfDoubts reports terms that are probably typos.
-func warnOfDoubts(w io.Writer, doubts []mailstore.SearchDoubt) {
+func warnOfDoubts(w io.Writer, doubts []mailindex.Doubt) {
 	for _, d := range doubts {
 		meant := ""
 		if d.Meant != "" {
@@ -96,33 +93,19 @@ func warnOfDoubts(w io.Writer, doubts []mailstore.SearchDoubt) {
 	}
 }
 
-// warnOfLabels reports labels in the search that the mailbox does not have: they are mistyped, or newer than the last sync.
+// warnOfLabels reports labels in the search that the mailbox does not have: they are mistyped, or newer than the last
+// sync.
 func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 	for _, label := range unknown {
 		_, _ = fmt.Fprintf(w, "%s has no label %s, as of the last sync of its labels\n", mailbox, printer.Printable(label))
 	}
 }
 
-// Search fills a page: a page of the store may be short although there is more.
-func Search(ctx context.Context, h *app.App, accountID string, s mailstore.Search) (mailstore.SearchPage, error) {
-	page, err := h.Mail.Search(ctx, accountID, s)
-	if errors.Is(err, mailstore.ErrSearchCursor) {
-		return page, usage.Errorf("--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
-	}
-	for err == nil && page.Next != "" && len(page.Messages) < s.Limit {
-		rest := s
-		rest.Cursor, rest.Limit = page.Next, s.Limit-len(page.Messages)
-		var more mailstore.SearchPage
-		more, err = h.Mail.Search(ctx, accountID, rest)
-		page.Messages, page.Next = append(page.Messages, more.Messages...), more.Next
-	}
-	return page, err
-}
-
-func printMail(w io.Writer, found mailstore.SearchPage, names app.LabelNames) error {
+func printMail(w io.Writer, found mailindex.Page, names app.LabelNames) error {
 	t := printer.NewTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
 	for _, m := range found.Messages {
-		t.Row(m.ProviderID, printer.Clock(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50), strings.Join(view.LabelsOf(m, names), ", "))
+		t.Row(m.ProviderID, printer.Clock(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50),
+			strings.Join(view.LabelsOf(m, names), ", "))
 	}
 	if err := t.Flush("no mail"); err != nil || found.Next == "" {
 		return err
@@ -147,7 +130,7 @@ func mailShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m, err := Find(ctx, h, account, args[0])
+			m, err := h.FindMessage(ctx, account, args[0])
 			if err != nil {
 				return err
 			}
@@ -167,20 +150,4 @@ func mailShow() *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-// Find finds a message by its id at Gmail or by Postroom's id.
-func Find(ctx context.Context, h *app.App, account mailstore.Account, id string) (*postroom.Message, error) {
-	ours, err := h.Mail.MessageID(ctx, account.ID, id)
-	if errors.Is(err, postroom.ErrNotFound) {
-		ours, err = id, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	m, err := h.Mail.Message(ctx, account.ID, ours)
-	if errors.Is(err, postroom.ErrNotFound) {
-		return nil, usage.Errorf("%s has no message %s; 'postroomd mail list' lists them", account.Email, id)
-	}
-	return m, err
 }

@@ -28,6 +28,8 @@ type applyCommand struct {
 	only    []string
 	batch   string
 	dry     bool
+	yes     bool
+	again   bool
 	asJSON  *bool
 }
 
@@ -37,7 +39,8 @@ func rulesApply() *cobra.Command {
 		Short: "Do the rules in use to mail that is there, as one batch that can be taken back",
 		Long: "Do the rules in use to mail that is there, as if it arrived now: what is dangerous waits for a person, all of it is in the\n" +
 			"ledger, and one command takes the batch back, except what was sent or deleted for good. Sent mail, drafts, spam and trash are\n" +
-			"left alone.\n\n" +
+			"left alone, and so is what you have changed by hand since, or undone; --again does that as well. You see how many actions each\n" +
+			"rule takes and are asked first.\n\n" +
 			"    postroomd rules apply --since 90d --rule Newsletters --dry-run\n" +
 			"    postroomd undo --batch BATCH\n\n" +
 			"A batch that was interrupted is finished by giving its name again with --batch.",
@@ -48,10 +51,16 @@ func rulesApply() *cobra.Command {
 	since := cmd.Flags().String("since", "", "only mail that is younger, such as 24h or 90d")
 	until := cmd.Flags().String("until", "", "only mail that is older, such as 7d")
 	cmd.Flags().StringArrayVar(&a.only, "rule", nil, "only this rule, by its name; may be given several times")
-	cmd.Flags().StringVar(&a.batch, "batch", "", "the name of the batch, of letters, digits and hyphens; a new one if left out")
+	cmd.Flags().StringVar(&a.batch, "batch", "",
+		"the name of the batch, of letters, digits and hyphens; a new one if left out")
 	cmd.Flags().BoolVar(&a.dry, "dry-run", false, "only say what would be done")
+	cmd.Flags().BoolVar(&a.again, "again", false, "also what was changed by hand since, or undone")
+	cmd.Flags().BoolVar(&a.yes, "yes", false, "do not ask before it is done")
 	a.asJSON = command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *a.asJSON && !a.dry && !a.yes {
+			return usage.Errorf("--json asks nothing; add --yes to apply the rules, or --dry-run to look only")
+		}
 		window, err := mailWindow(*since, *until, time.Now())
 		if err != nil {
 			return err
@@ -73,19 +82,28 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, 
 	if err := checkStored(ctx, h, a.only); err != nil {
 		return err
 	}
-	engine, err := h.NewEngine()
-	if err != nil {
-		return err
-	}
 	a.dry = a.dry || h.Env.Config.Safety.DryRun // recorded, the batch would be canceled permanently, and its name used up
-	done, err := rules.Apply(ctx, rules.ApplyConfig{
-		Engine: engine, Only: a.only, Messages: h.Mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
-		Labels: h.Mail, Ledger: h.Ledger, DryRun: a.dry,
-	})
+	var people rules.People
+	if !a.again {
+		people = h.Undoer
+	}
+	apply := func(dry bool) (rules.Applied, error) {
+		return rules.Apply(ctx, rules.ApplyConfig{
+			Engine: h.Engine, Only: a.only, Messages: h.Mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
+			Labels: h.Mail, Ledger: h.Ledger, People: people, DryRun: dry,
+		})
+	}
+	if !a.dry && !a.yes {
+		if err := a.confirm(cmd, apply); err != nil {
+			return err
+		}
+	}
+	done, err := apply(a.dry)
 	a.batch = done.Batch
 	switch {
 	case err != nil && done.Messages > 0:
-		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch, printer.Unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
+		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch,
+			printer.Unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
 	case err != nil:
 		return err
 	}
@@ -96,13 +114,15 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, 
 		}
 	}
 	if *a.asJSON {
-		stopped, err := h.Stopper.OpenBreakers(ctx)
+		stopped, err := h.OpenBreakers(ctx)
 		if err != nil {
 			return err
 		}
 		return printer.JSON(cmd.OutOrStdout(), view.Applied{
-			Batch: a.batch, DryRun: a.dry, Finished: finished, Messages: done.Messages, Matched: done.Matched, Actions: done.Actions,
-			Irreversible: irreversible(done.Actions), Rules: done.Rules, AlreadySo: done.AlreadySo, Refused: done.Refused,
+			Batch: a.batch, DryRun: a.dry, Finished: finished, Messages: done.Messages, Matched: done.Matched,
+			Actions:      done.Actions,
+			Irreversible: irreversible(done.Actions), Rules: done.Rules, AlreadySo: done.AlreadySo,
+			LeftAlone: done.LeftAlone, Refused: done.Refused,
 			Waiting: done.Waiting, Stopped: stopped,
 		})
 	}
@@ -112,12 +132,34 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, 
 	return command.PrintBreakers(ctx, h, cmd)
 }
 
+// confirm shows what would be done, and asks, unless that is nothing.
+func (a *applyCommand) confirm(cmd *cobra.Command, apply func(dry bool) (rules.Applied, error)) error {
+	would, err := apply(true)
+	if err != nil || len(would.Actions) == 0 {
+		return err
+	}
+	shown := *a
+	shown.dry = true
+	if err := shown.print(cmd, would, true); err != nil {
+		return err
+	}
+	total := 0
+	for _, n := range would.Actions {
+		total += n
+	}
+	return command.Confirm(cmd.InOrStdin(), cmd.OutOrStdout(), command.Question{
+		Text: "do " + printer.Count(total, "action", "actions") + "?", Instead: ", or --dry-run to look only",
+		Refused: "nothing was done",
+	})
+}
+
 func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {
 	out := printer.NewFields(cmd.OutOrStdout())
 	if !a.dry {
 		out.Add("batch", a.batch)
 	}
-	out.Add("mail", fmt.Sprintf("%s, %d of them matched", printer.Count(done.Messages, "message", "messages"), done.Matched))
+	out.Add("mail", fmt.Sprintf("%s, %d of them matched", printer.Count(done.Messages, "message", "messages"),
+		done.Matched))
 	what := map[bool]string{true: "would do", false: "does"}[a.dry]
 	for _, action := range slices.Sorted(maps.Keys(done.Actions)) {
 		out.Add(what, fmt.Sprintf("%s to %d", action, done.Actions[action]))
@@ -126,6 +168,10 @@ func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bo
 		out.Add("by rule", fmt.Sprintf("%s: %d", rule, done.Rules[rule]))
 	}
 	out.Add("already so", done.AlreadySo)
+	if done.LeftAlone > 0 {
+		out.Add("left alone", printer.Count(done.LeftAlone, "action", "actions")+
+			", since you have changed this by hand, or undone it; --again does it all the same")
+	}
 	if done.Refused > 0 {
 		out.Add("refused", printer.Count(done.Refused, "names", "name")+" a label that is not there")
 	}
@@ -174,7 +220,8 @@ func irreversible(actions map[string]int) []string {
 func batchDone(h *app.App, batch string) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		entries, err := h.Ledger.Actions(ctx, safety.Filter{
-			KeyPrefix: rules.BatchKey(batch), States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionExecuting}, Limit: 1,
+			KeyPrefix: rules.BatchKey(batch), States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionExecuting},
+			Limit: 1,
 		})
 		return len(entries) == 0, err
 	}

@@ -60,7 +60,8 @@ func rulesBacktest() *cobra.Command {
 	cmd.Flags().StringVar(&b.against, "against", "", "the rules file to compare with, in place of the rules in use")
 	cmd.Flags().StringVar(&b.html, "html", "", "also write a page with charts to this file")
 	cmd.Flags().IntVar(&b.samples, "samples", 5, "how many messages to show of each rule and each difference, 0 to 100")
-	cmd.Flags().BoolVar(&b.atOnce, "as-of-now", false, "decide as of now, not as of when each message arrived: for rules about its age")
+	cmd.Flags().BoolVar(&b.atOnce, "as-of-now", false,
+		"decide as of now, not as of when each message arrived: for rules about its age")
 	b.asJSON = command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return b.run(cmd, append(args, "")[0])
@@ -81,7 +82,9 @@ func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if origin == nil {
-		return command.WithReader(cmd, b.place, func(ctx context.Context, h *app.App) error { return b.stored(ctx, cmd, h, path, window) })
+		return command.WithReader(cmd, b.place, func(ctx context.Context, h *app.App) error {
+			return b.stored(ctx, cmd, h, path, window)
+		})
 	}
 	if path == "" {
 		return usage.Errorf("name the rules file to try on %s", origin)
@@ -90,7 +93,8 @@ func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
 }
 
 // stored tries rules on stored mail.
-func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *app.App, path string, window mailstore.MessageRange) error {
+func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *app.App, path string,
+	window mailstore.MessageRange) error {
 	account, err := command.Mailbox(ctx, h, *b.address)
 	if err != nil {
 		return err
@@ -115,7 +119,8 @@ func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *app
 }
 
 // foreign tries rules on mail from elsewhere, whose labels have only names.
-func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *mailsource.Source, window mailstore.MessageRange) error {
+func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *mailsource.Source,
+	window mailstore.MessageRange) error {
 	file, err := environment.ReadRulesFile(path)
 	if err != nil {
 		return err
@@ -164,7 +169,9 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *mails
 
 // asksSenders reports whether a rule uses sender_seen, which needs a separate pass over all mail.
 func asksSenders(list []rules.Rule) bool {
-	return slices.ContainsFunc(rules.NewSet(list, environment.Kinds).Broken(), func(b rules.Broken) bool { return errors.Is(b.Err, rules.ErrNoSenders) })
+	return slices.ContainsFunc(rules.NewSet(list, environment.Kinds).Broken(), func(b rules.Broken) bool {
+		return errors.Is(b.Err, rules.ErrNoSenders)
+	})
 }
 
 // foreignMessage returns nil for a message that could not be read.
@@ -187,7 +194,8 @@ func foreignMessage(raw []byte, received time.Time, labels []string, problem str
 // systemLabelID returns the id of a system label by its name in Google Takeout; other labels keep their names.
 func systemLabelID(name string) string {
 	switch id := strings.ToUpper(name); id {
-	case postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent, postroom.LabelSpam, postroom.LabelTrash:
+	case postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent,
+		postroom.LabelSpam, postroom.LabelTrash:
 		return id
 	case "DRAFTS":
 		return postroom.LabelDraft
@@ -204,7 +212,8 @@ func inWindow(msg *postroom.Message, w mailstore.MessageRange) bool {
 
 // mailWindow selects mail that is like new mail: there are no decisions about sent mail, drafts, spam and trash.
 func mailWindow(since, until string, now time.Time) (mailstore.MessageRange, error) {
-	r := mailstore.MessageRange{SkipLabels: []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}}
+	r := mailstore.MessageRange{SkipLabels: []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam,
+		postroom.LabelTrash}}
 	for _, bound := range []struct {
 		flag, text string
 		to         *time.Time
@@ -225,7 +234,8 @@ func mailWindow(since, until string, now time.Time) (mailstore.MessageRange, err
 
 // Report runs the backtest and prints it.
 func (b *backtestCommand) report(
-	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, senders rules.Senders, messages iter.Seq2[*postroom.Message, error],
+	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, senders rules.Senders,
+	messages iter.Seq2[*postroom.Message, error],
 ) error {
 	cfg := backtest.Config{Rules: tried, Against: against, Kinds: environment.Kinds, Samples: b.samples, Senders: senders}
 	if b.samples == 0 {
@@ -247,7 +257,8 @@ func (b *backtestCommand) report(
 		return printer.JSON(cmd.OutOrStdout(), result)
 	}
 	out := cmd.OutOrStdout()
-	_, err = io.WriteString(out, printer.WrapLines(fmt.Sprintf("%s\n%.1f s, nothing was changed\n", result, result.Took.Seconds()), printer.TerminalWidth(out)))
+	_, err = io.WriteString(out, printer.WrapLines(fmt.Sprintf("%s\n%.1f s, nothing was changed\n", result,
+		result.Took.Seconds()), printer.TerminalWidth(out)))
 	return err
 }
 

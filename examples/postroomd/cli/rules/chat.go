@@ -36,7 +36,8 @@ func rulesChat() *cobra.Command {
 }
 
 func rulesChatSay() *cobra.Command {
-	cmd := &cobra.Command{Use: "say TEXT", Short: "Say what you want; the model asks, or proposes rules", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "say TEXT", Short: "Say what you want; the model asks, or proposes rules",
+		Args: cobra.ExactArgs(1)}
 	place, address := command.NewEnvironmentFlags(cmd), command.MailboxFlag(cmd)
 	session := cmd.Flags().String("session", "", "go on in this session; without it a new one begins")
 	since := cmd.Flags().String("since", "90d", "try what is proposed on the stored mail of this long; 0 tries nothing")
@@ -93,7 +94,7 @@ func talkOrNew(ctx context.Context, h *app.App, session, address string) (*rules
 	return resumeTalk(ctx, h, session)
 }
 
-// talk continues the session with the given prefix of its id.
+// resumeTalk continues the session with the given prefix of its id.
 func resumeTalk(ctx context.Context, h *app.App, id string) (*rulesTalk, error) {
 	session, err := findSession(ctx, h, id)
 	if err != nil {
@@ -107,7 +108,7 @@ func resumeTalk(ctx context.Context, h *app.App, id string) (*rulesTalk, error) 
 }
 
 func findSession(ctx context.Context, h *app.App, id string) (ruleschat.Session, error) {
-	chat, err := h.NewRulesChat()
+	chat, err := h.NewRulesChat("")
 	if err != nil {
 		return ruleschat.Session{}, err
 	}
@@ -116,15 +117,19 @@ func findSession(ctx context.Context, h *app.App, id string) (ruleschat.Session,
 		return ruleschat.Session{}, err
 	}
 	prefix := strings.ToLower(strings.TrimSpace(id))
-	list = slices.DeleteFunc(list, func(s ruleschat.Session) bool { return prefix == "" || !strings.HasPrefix(s.ID, prefix) })
+	list = slices.DeleteFunc(list, func(s ruleschat.Session) bool {
+		return prefix == "" || !strings.HasPrefix(s.ID, prefix)
+	})
 	if len(list) != 1 {
-		return ruleschat.Session{}, usage.Errorf("%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
+		return ruleschat.Session{}, usage.Errorf(
+			"%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
 	}
 	return list[0], nil
 }
 
-func talkAbout(ctx context.Context, h *app.App, account mailstore.Account, session ruleschat.Session) (*rulesTalk, error) {
-	chat, err := h.NewRulesChat()
+func talkAbout(ctx context.Context, h *app.App, account mailstore.Account,
+	session ruleschat.Session) (*rulesTalk, error) {
+	chat, err := h.NewRulesChat(h.Env.RulesPath(account.Email))
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +180,8 @@ func changedRules(before, after *rulesfile.File) []string {
 }
 
 // try shows the effect that the proposal would have had on stored mail, compared with the current rules.
-func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window mailstore.MessageRange) (*backtest.Report, error) {
+func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window mailstore.MessageRange) (*backtest.Report,
+	error) {
 	id, err := c.app.RuleEditor.LabelIDs(ctx, c.account.ID)
 	if err != nil {
 		return nil, err
@@ -188,6 +194,7 @@ func (c *rulesTalk) try(ctx context.Context, file *rulesfile.File, window mailst
 			f.Rules[i].AccountID = c.account.ID
 		}
 	}
-	cfg := backtest.Config{Rules: proposed.Rules, Against: current.Rules, Kinds: environment.Kinds, Samples: 3, Senders: c.app.Mail}
+	cfg := backtest.Config{Rules: proposed.Rules, Against: current.Rules, Kinds: environment.Kinds, Samples: 3,
+		Senders: c.app.Mail}
 	return backtest.Run(ctx, cfg, c.app.Mail.AllMessages(ctx, c.account.ID, window))
 }

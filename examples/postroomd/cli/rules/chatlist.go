@@ -44,7 +44,8 @@ func rulesChatList() *cobra.Command {
 }
 
 func rulesChatShow() *cobra.Command {
-	cmd := &cobra.Command{Use: "show SESSION", Short: "Show what was said in a session, and what became of the proposals", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "show SESSION",
+		Short: "Show what was said in a session, and what became of the proposals", Args: cobra.ExactArgs(1)}
 	place := command.NewEnvironmentFlags(cmd)
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -53,7 +54,7 @@ func rulesChatShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			chat, err := h.NewRulesChat()
+			chat, err := h.NewRulesChat("")
 			if err != nil {
 				return err
 			}
@@ -76,7 +77,8 @@ func rulesChatShow() *cobra.Command {
 
 func rulesChatAccept() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "accept SESSION NUMBER", Short: "Make the proposal of a message, the latest of a session, the rules", Args: cobra.ExactArgs(2),
+		Use: "accept SESSION NUMBER", Short: "Make the proposal of a message, the latest of a session, the rules",
+		Args: cobra.ExactArgs(2),
 		Long: "Make the proposal of a message, the latest of a session, the rules. The file that paths.rules names is written; its comments stay.\n" +
 			"'postroomd rules restore' goes back.",
 	}
@@ -98,28 +100,35 @@ func rulesChatAccept() *cobra.Command {
 }
 
 func acceptProposal(ctx context.Context, h *app.App, out io.Writer, s ruleschat.Session, number int) error {
-	chat, err := h.NewRulesChat()
+	path, err := h.RuleEditor.Path(ctx, s.AccountID)
 	if err != nil {
 		return err
 	}
-	done, err := h.RuleEditor.Change(ctx, s.AccountID, "proposed in session "+s.ID, func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
-		current, err := h.RuleEditor.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		return chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.ID, Number: number, By: app.CurrentUser(), Rules: current})
-	})
+	chat, err := h.NewRulesChat(path)
+	if err != nil {
+		return err
+	}
+	done, err := h.RuleEditor.Change(ctx, s.AccountID, "proposed in session "+s.ID,
+		func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
+			current, err := h.RuleEditor.Parse(path, text)
+			if err != nil {
+				return nil, err
+			}
+			return chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.ID, Number: number, By: app.CurrentUser(),
+				Rules: current})
+		})
 	if errors.Is(err, ruleschat.ErrNoProposal) || errors.Is(err, ruleschat.ErrChanged) {
 		return usage.Wrap(err)
 	}
 	if err != nil {
 		return err
 	}
-	if path := h.Env.Config.Paths.Rules; path != "" {
+	if path != "" {
 		if _, err := fmt.Fprintf(out, "%s is written\n", path); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, "%s added, %d changed, %d removed; 'postroomd rules history' lists the versions\n", printer.Count(done.Added, "rule is", "rules are"), done.Changed, done.Removed)
+	_, err = fmt.Fprintf(out, "%s added, %d changed, %d removed; 'postroomd rules history' lists the versions\n",
+		printer.Count(done.Added, "rule is", "rules are"), done.Changed, done.Removed)
 	return err
 }

@@ -22,7 +22,8 @@ func rulesFormat() *cobra.Command {
 			"behind or below. The file - is the standard input, whose canonical form goes to the standard output.",
 		Args: cobra.MinimumNArgs(1),
 	}
-	check := cmd.Flags().Bool("check", false, "change nothing; name the files that are not in their canonical form, and fail if there are any")
+	check := cmd.Flags().Bool("check", false,
+		"change nothing; name the files that are not in their canonical form, and fail if there are any")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		different := 0
 		for _, path := range args {
@@ -41,7 +42,8 @@ func rulesFormat() *cobra.Command {
 			}
 		}
 		if *check && different > 0 {
-			return fmt.Errorf("%d of %s not in canonical form; 'postroomd rules fmt' brings files into it", different, printer.Count(len(args), "file is", "files are"))
+			return fmt.Errorf("%d of %s not in canonical form; 'postroomd rules fmt' brings files into it", different,
+				printer.Count(len(args), "file is", "files are"))
 		}
 		return nil
 	}

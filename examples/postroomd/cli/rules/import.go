@@ -35,15 +35,19 @@ const whatIsPrinted = "\n\nThe file is printed; what rules cannot say is listed 
 
 func importGmail() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "gmail [FILE]", Short: "Make a rules file of Gmail's filters, those of a mailbox or those of a file", Args: cobra.MaximumNArgs(1),
+		Use: "gmail [FILE]", Short: "Make a rules file of Gmail's filters, those of a mailbox or those of a file",
+		Args: cobra.MaximumNArgs(1),
 		Long: "Make a rules file of Gmail's filters. Without FILE they are those of a mailbox, which Gmail is asked for. FILE is what Gmail's\n" +
 			"settings export (mailFilters.xml), or what users.settings.filters.list of its API returns, as JSON, if that names no labels\n" +
-			"but Gmail's own." + whatIsPrinted,
+			"but Gmail's own. --mailbox says whose filters they are: a filter with the word me, which is the owner, is left out without it." +
+			whatIsPrinted,
 	}
 	place, address := command.NewEnvironmentFlags(cmd), command.MailboxFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
-			return importFile(cmd, args[0], fromGmail)
+			return importFile(cmd, args[0], func(data []byte) (*rulesfile.Translation, error) {
+				return fromGmail(data, *address)
+			})
 		}
 		return command.WithWriter(cmd, place, func(ctx context.Context, h *app.App) error {
 			account, err := command.Mailbox(ctx, h, *address)
@@ -54,13 +58,13 @@ func importGmail() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printTranslation(cmd, gmailfilter.Import(filters, environment.Kinds))
+			return printTranslation(cmd, fromFilters(filters, account.Email))
 		})
 	}
 	return cmd
 }
 
-// filters reads the filters of a mailbox from Gmail. They refer to labels by ids.
+// gmailFilters reads the filters of a mailbox from Gmail. They refer to labels by ids.
 func gmailFilters(ctx context.Context, h *app.App, accountID string) ([]gmailfilter.Filter, error) {
 	client, err := h.Clients.Client(ctx, accountID)
 	if err != nil {
@@ -83,8 +87,9 @@ func gmailFilters(ctx context.Context, h *app.App, accountID string) ([]gmailfil
 	named := func(id string) string { return cmp.Or(names[id], id) }
 	return printer.List(list, func(f gmailapi.Filter) gmailfilter.Filter {
 		return gmailfilter.Filter{
-			From: f.From, To: f.To, Subject: f.Subject, Query: f.Query, NegatedQuery: f.NegatedQuery, HasAttachment: f.HasAttachment,
-			Size: f.Size, SizeComparison: f.SizeComparison, Forward: f.Forward,
+			From: f.From, To: f.To, Subject: f.Subject, Query: f.Query, NegatedQuery: f.NegatedQuery,
+			HasAttachment: f.HasAttachment,
+			Size:          f.Size, SizeComparison: f.SizeComparison, Forward: f.Forward,
 			AddLabels: printer.List(f.AddLabelIDs, named), RemoveLabels: printer.List(f.RemoveLabelIDs, named),
 		}
 	}), nil
@@ -118,12 +123,16 @@ func printTranslation(cmd *cobra.Command, t *rulesfile.Translation) error {
 	return tellUntranslated(cmd.ErrOrStderr(), t.Untranslated)
 }
 
-func fromGmail(data []byte) (*rulesfile.Translation, error) {
+func fromGmail(data []byte, owner string) (*rulesfile.Translation, error) {
 	filters, err := gmailfilter.Read(bytes.NewReader(data), nil)
 	if err != nil {
 		return nil, err
 	}
-	return gmailfilter.Import(filters, environment.Kinds), nil
+	return fromFilters(filters, owner), nil
+}
+
+func fromFilters(filters []gmailfilter.Filter, owner string) *rulesfile.Translation {
+	return gmailfilter.Import(filters, &gmailfilter.ImportOptions{Kinds: environment.Kinds, Owner: owner})
 }
 
 func rulesFromSieve(data []byte) (*rulesfile.Translation, error) {
@@ -160,6 +169,7 @@ func rulesExport() *cobra.Command {
 			return tellUntranslated(cmd.ErrOrStderr(), untranslated)
 		},
 	}
-	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "make filters of rules that need an authenticated sender, and of what a person has to approve")
+	cmd.Flags().BoolVar(&unguarded, "unguarded", false,
+		"make filters of rules that need an authenticated sender, and of what a person has to approve")
 	return command.Group("export", "Make filters of other kinds of a rules file", cmd)
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ func rulesCheck() *cobra.Command {
 			"no mailbox carries out.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			refused, err := from.RefusedActions(cmd)
+			refused, own, err := from.RefusedActions(cmd)
 			if err != nil {
 				return err
 			}
@@ -40,7 +41,15 @@ func rulesCheck() *cobra.Command {
 			for _, w := range file.Warnings {
 				cmd.PrintErrln("warning:", printer.PrintableLines(w.String()))
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, no faults\n", args[0], printer.Count(len(file.Rules), "rule", "rules"))
+			for _, n := range file.Notes {
+				cmd.PrintErrln("note:", printer.PrintableLines(n.String()))
+			}
+			only := ""
+			if readers := own.Readers(args[0]); len(readers) > 0 {
+				only = "; for " + strings.Join(readers, ", ") + " only"
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, no faults%s\n", args[0],
+				printer.Count(len(file.Rules), "rule", "rules"), only)
 			return err
 		},
 	}

@@ -46,7 +46,8 @@ func rulesTest() *cobra.Command {
 		}
 		tests = append(file.Tests, tests...)
 		if len(tests) == 0 {
-			return usage.Errorf("%s holds no tests, and there is no %s; see 'postroomd rules test --help'", args[0], besidePath(args[0]))
+			return usage.Errorf("%s holds no tests, and there is no %s; see 'postroomd rules test --help'", args[0],
+				besidePath(args[0]))
 		}
 		results := file.Test(tests, environment.Kinds)
 		if *asJSON {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -15,18 +13,17 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
-	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 func rulesHistory() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "history", Short: "List the versions of the rules, newest first: who changed them, when, and from where", Args: cobra.NoArgs,
+		Use: "history", Short: "List the versions of the rules, newest first: who changed them, when, and from where",
+		Args: cobra.NoArgs,
 		Long: "List the versions of the rules, newest first: who changed them, when, and from where. Versions with the same digest have the\n" +
 			"same rules.\n\n    postroomd rules diff 3 5\n    postroomd rules show 3\n    postroomd rules restore 3",
 	}
@@ -53,7 +50,8 @@ func rulesHistory() *cobra.Command {
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "VERSION", "CHANGED", "FOR", "BY", "FROM", "RULES", "DIGEST")
 			for _, v := range list {
-				t.Row(v.Version, printer.Clock(v.CreatedAt), v.For, v.By, strings.TrimSpace(string(v.Origin)+" "+printer.Short(v.Detail, 50)), v.Rules, v.Digest[:min(12, len(v.Digest))])
+				t.Row(v.Version, printer.Clock(v.CreatedAt), v.For, v.By,
+					strings.TrimSpace(string(v.Origin)+" "+printer.Short(v.Detail, 50)), v.Rules, v.Digest[:min(12, len(v.Digest))])
 			}
 			return t.Flush("no versions")
 		})
@@ -65,7 +63,8 @@ func rulesHistory() *cobra.Command {
 func findVersion(ctx context.Context, h *app.App, text string) (*rulestore.VersionContent, error) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 1 {
-		return nil, usage.Errorf("%q is no version of the rules; give its number, as 'postroomd rules history' lists it", text)
+		return nil, usage.Errorf("%q is no version of the rules; give its number, as 'postroomd rules history' lists it",
+			text)
 	}
 	v, err := h.Rules.Version(ctx, number)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -76,7 +75,9 @@ func findVersion(ctx context.Context, h *app.App, text string) (*rulestore.Versi
 
 func rulesShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show VERSION", Short: "Print the rules as they were at a version: the file, with its comments, if they came from one", Args: cobra.ExactArgs(1),
+		Use:   "show VERSION",
+		Short: "Print the rules as they were at a version: the file, with its comments, if they came from one",
+		Args:  cobra.ExactArgs(1),
 	}
 	place := command.NewEnvironmentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -117,7 +118,8 @@ func rulesDiff() *cobra.Command {
 	return cmd
 }
 
-func versionsToCompare(ctx context.Context, h *app.App, address string, args []string) (before, after *rulestore.VersionContent, err error) {
+func versionsToCompare(ctx context.Context, h *app.App, address string, args []string) (before,
+	after *rulestore.VersionContent, err error) {
 	var account string
 	if len(args) > 0 {
 		if before, err = findVersion(ctx, h, args[0]); err != nil {
@@ -140,7 +142,8 @@ func versionsToCompare(ctx context.Context, h *app.App, address string, args []s
 	case err != nil:
 		return nil, nil, err
 	case len(newest) == 0 || before == nil && len(newest) < 2:
-		return nil, nil, usage.Errorf("there %s of the rules of this mailbox: nothing to compare", map[bool]string{true: "is one version", false: "are no versions"}[len(newest) == 1])
+		return nil, nil, usage.Errorf("there %s of the rules of this mailbox: nothing to compare",
+			map[bool]string{true: "is one version", false: "are no versions"}[len(newest) == 1])
 	}
 	if before == nil {
 		if before, err = h.Rules.Version(ctx, newest[1].Number); err != nil {
@@ -153,7 +156,8 @@ func versionsToCompare(ctx context.Context, h *app.App, address string, args []s
 
 func printDifferences(out io.Writer, before, after *rulestore.VersionContent) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- version %d, %s\n+++ version %d, %s\n", before.Number, printer.Clock(before.At), after.Number, printer.Clock(after.At))
+	fmt.Fprintf(&b, "--- version %d, %s\n+++ version %d, %s\n", before.Number, printer.Clock(before.At), after.Number,
+		printer.Clock(after.At))
 	list := rulesfile.Differences(before.List, after.List)
 	for i := range list {
 		fmt.Fprintf(&b, "\n%s\n%s", printer.Printable(list[i].Name), printer.PrintableLines(list[i].String()))
@@ -194,49 +198,26 @@ func rulesRestore() *cobra.Command {
 
 // restoreRules restores a version in its mailbox, or, if a file is configured, in all mailboxes that read it.
 func restoreRules(ctx context.Context, h *app.App, out io.Writer, v *rulestore.VersionContent, overwrite bool) error {
-	path := string(h.Env.Config.Paths.Rules)
-	text, err := h.RuleEditor.VersionText(ctx, v)
+	made, written, err := h.RuleEditor.Restore(ctx, app.CurrentUser(), v, overwrite)
 	if err != nil {
 		return err
 	}
-	var made *rulestore.Version
-	restore := func(ctx context.Context, tx queue.Tx) (err error) {
-		made, err = h.Rules.Restore(ctx, tx, v.Number)
-		return err
-	}
-	if path == "" || v.AccountID == "" {
-		if err := h.DB.Write(ctx, restore); err != nil {
-			return err
-		}
+	if v.AccountID == "" {
 		_, err = fmt.Fprintf(out, "the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
 		return err
 	}
-	file, err := rulesfile.Parse(path, strings.NewReader(text), rulesfile.WithKinds(environment.Kinds), rulesfile.WithFiles(os.DirFS(filepath.Dir(path))))
-	if err != nil {
-		return usage.Errorf("version %d cannot be read as a file any more, and nothing is changed: %w", v.Number, err)
-	}
-	stale := false
-	_, err = h.RuleEditor.Change(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rulesfile.File, error) {
-		if err := h.RuleEditor.CheckOverwrite(ctx, path, there, text, overwrite); err != nil {
-			return nil, err
-		}
-		stale = there != text
-		return file, restore(ctx, tx)
-	})
-	if err != nil {
-		return err
-	}
-	return printRestored(ctx, h, out, v, made, stale)
+	return printRestored(ctx, h, out, v, made, written)
 }
 
-func printRestored(ctx context.Context, h *app.App, out io.Writer, v *rulestore.VersionContent, made *rulestore.Version, stale bool) error {
+func printRestored(ctx context.Context, h *app.App, out io.Writer, v *rulestore.VersionContent,
+	made *rulestore.Version, written string) error {
 	readers, err := h.RuleEditor.Readers(ctx, v.AccountID)
 	if err != nil {
 		return err
 	}
 	text := fmt.Sprintf("the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
-	if stale {
-		text += fmt.Sprintf("%s is written, too\n", h.Env.Config.Paths.Rules)
+	if written != "" {
+		text += written + " is written, too\n"
 	}
 	if len(readers) > 1 {
 		text += fmt.Sprintf("%d mailboxes read that file, and all have these rules now\n", len(readers))

@@ -24,7 +24,8 @@ func (c *undoFlags) planBatch(ctx context.Context, h *app.App, cmd *cobra.Comman
 }
 
 // Report prints the results of the undos of the action, or of all actions that the filter selects.
-func (c *undoFlags) report(ctx context.Context, h *app.App, cmd *cobra.Command, args []string, filter safety.Filter) error {
+func (c *undoFlags) report(ctx context.Context, h *app.App, cmd *cobra.Command, args []string,
+	filter safety.Filter) error {
 	if len(args) == 0 {
 		return c.print(ctx, h, cmd, &view.Undos{}, h.Undoer.ReportAll(ctx, filter, true))
 	}
@@ -37,28 +38,29 @@ func (c *undoFlags) report(ctx context.Context, h *app.App, cmd *cobra.Command, 
 
 // undoBatch undoes all actions that the filter selects, and prints the results.
 func (c *undoFlags) undoBatch(ctx context.Context, h *app.App, cmd *cobra.Command, filter safety.Filter) error {
-	batch, err := h.Undoer.RequestAll(ctx, filter, true)
+	request := h.Undoer.RequestAll
+	if c.redo {
+		request = h.Undoer.RequestRedos
+	}
+	batch, err := request(ctx, filter, true)
 	if err != nil {
 		return err
 	}
-	all, rest, err := carryOutUndos(ctx, h, func(ctx context.Context) (bool, error) { return noneUndoing(ctx, h) }, func(ctx context.Context) ([]queue.Job, error) {
+	all, rest, err := carryOutUndos(ctx, h, func(ctx context.Context) (bool, error) {
+		return noneUndoing(ctx, h)
+	}, func(ctx context.Context) ([]queue.Job, error) {
 		return unfinishedUndos(ctx, h, 100)
 	})
 	if err != nil {
 		return err
 	}
 	if !all && !c.asJSON {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s to be taken back%s; --report says later what came of it\n", printer.Count(len(batch.Requested), "action is", "actions are"), rest)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s to be taken back%s; --report says later what came of it\n",
+			printer.Count(len(batch.Requested), "action is", "actions are"), rest)
 		return err
 	}
 	ids := slices.Concat(batch.Requested, slices.Sorted(maps.Keys(batch.Refused)))
-	failed := c.print(ctx, h, cmd, &view.Undos{}, undoResults(ctx, h, ids...))
-	if !c.asJSON { // many undos of what rules did stop the rules
-		if err := command.PrintBreakers(ctx, h, cmd); err != nil {
-			return err
-		}
-	}
-	return failed
+	return c.print(ctx, h, cmd, &view.Undos{}, undoResults(ctx, h, ids...))
 }
 
 // undoResults yields the results of the undos of the actions.
@@ -73,8 +75,10 @@ func undoResults(ctx context.Context, h *app.App, ids ...string) iter.Seq2[undo.
 	}
 }
 
-// Print prints the results as they come: there may be a hundred thousand. The error is about undos that were not possible.
-func (c *undoFlags) print(ctx context.Context, h *app.App, cmd *cobra.Command, t *view.Undos, results iter.Seq2[undo.Result, error]) error {
+// Print prints the results as they come: there may be a hundred thousand. The error is about undos that were not
+// possible.
+func (c *undoFlags) print(ctx context.Context, h *app.App, cmd *cobra.Command, t *view.Undos,
+	results iter.Seq2[undo.Result, error]) error {
 	names, err := h.LabelNames(ctx)
 	if err != nil {
 		return err
@@ -103,12 +107,13 @@ func (c *undoFlags) print(ctx context.Context, h *app.App, cmd *cobra.Command, t
 	return t.Fault()
 }
 
-// carryOutUndos is carryOut for undos; rest says why they are not done yet, after what has become of the jobs. While they are held
-// nobody carries them out.
+// carryOutUndos is carryOut for undos; rest says why they are not done yet, after what has become of the jobs. While
+// they are held nobody carries them out.
 func carryOutUndos(
-	ctx context.Context, h *app.App, done func(context.Context) (bool, error), jobs func(context.Context) ([]queue.Job, error),
+	ctx context.Context, h *app.App, done func(context.Context) (bool, error),
+	jobs func(context.Context) ([]queue.Job, error),
 ) (all bool, rest string, err error) {
-	s, err := h.Ledger.Stopped(ctx)
+	s, err := h.Ledger.Switch().Stopped(ctx)
 	switch {
 	case err != nil:
 		return false, "", err
@@ -130,7 +135,8 @@ func failing(jobs []queue.Job) string {
 	if i < 0 {
 		return ""
 	}
-	return printer.Printable(fmt.Sprintf("; %s; job %s is tried again at %s", app.LastFailure(&jobs[i]), jobs[i].ID, printer.Clock(jobs[i].NotBefore)))
+	return printer.Printable(fmt.Sprintf("; %s; job %s is tried again at %s", app.LastFailure(&jobs[i]), jobs[i].ID,
+		printer.Clock(jobs[i].NotBefore)))
 }
 
 // noneUndoing reports whether no undo is left to do.

@@ -23,6 +23,8 @@ type undoFlags struct {
 	all      bool
 	dry      bool
 	told     bool
+	redo     bool
+	yes      bool
 	asJSON   bool
 	examples int
 }
@@ -33,8 +35,8 @@ func New() *cobra.Command {
 		Use:   "undo [ACTION_ID]",
 		Short: "Take an action back exactly, or all that are selected; what was changed since is left alone",
 		Long: "Take an action back exactly; what was changed since is left alone. The id of an undo takes the undo back.\n\n" +
-			"Without an id, the flags select actions: all that match are taken back, in whatever order they were made. --dry-run says first\n" +
-			"what would come of it, and --report afterwards what did: what is put back, what is kept because somebody has changed it since,\n" +
+			"Without an id, the flags select actions: all that match are taken back, in whatever order they were made, once you have seen\n" +
+			"how many and said yes. --redo with the same flags takes these undos back. --dry-run says first what would come of it, and --report afterwards what did: what is put back, what is kept because somebody has changed it since,\n" +
 			"what cannot be taken back, and why. The dry run of many goes by the mail as it was last synchronized; that of one asks Gmail.\n\n" +
 			"The exit status is 1 if an undo failed, or would, and 2 if none of the actions can be taken back.",
 		Args: cobra.MaximumNArgs(1),
@@ -45,6 +47,8 @@ func New() *cobra.Command {
 	cmd.Flags().BoolVar(&c.all, "all", false, "take back every action there is")
 	cmd.Flags().BoolVar(&c.dry, "dry-run", false, "only say what would be taken back")
 	cmd.Flags().BoolVar(&c.told, "report", false, "only say what has been taken back, and how")
+	cmd.Flags().BoolVar(&c.redo, "redo", false, "take back the undos of what the flags select; --since and --until are about the undos")
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask before many actions are taken back")
 	cmd.Flags().IntVar(&c.examples, "examples", 3, "how many examples of each outcome, 0 to 100; --json has all")
 	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print JSON, with each action")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -56,7 +60,13 @@ func New() *cobra.Command {
 		case len(args) == 1 && selects:
 			return usage.Errorf("give an action's id or flags that select actions, not both")
 		case len(args) == 0 && !selects:
-			return usage.Errorf("give an action's id, see \"postroomd actions\"; or flags that select actions, such as --rule NAME --since 24h; or --all")
+			return usage.Errorf(
+				"give an action's id, see \"postroomd actions\"; or flags that select actions, such as --rule NAME --since 24h; or --all")
+		case c.redo && (len(args) == 1 || c.told):
+			return usage.Errorf(
+				"--redo takes flags that select actions, and no id or --report; the id of an undo takes that undo back")
+		case c.asJSON && !c.dry && !c.told && !c.yes && len(args) == 0:
+			return usage.Errorf("--json asks nothing; add --yes to take back what the flags select, or --dry-run to look only")
 		case c.dry && c.told:
 			return usage.Errorf("--dry-run says what would be done, and --report what was done; give one of them")
 		case c.dry && c.asJSON && len(args) == 1:
@@ -64,12 +74,15 @@ func New() *cobra.Command {
 		case c.examples < 0 || c.examples > 100:
 			return usage.Errorf("--examples is %d; it must be within 0 and 100", c.examples)
 		}
-		return command.WithWriter(cmd, place, func(ctx context.Context, h *app.App) error { return c.run(ctx, h, cmd, args, filter) })
+		return command.WithWriter(cmd, place, func(ctx context.Context, h *app.App) error {
+			return c.run(ctx, h, cmd, args, filter)
+		})
 	}
 	return cmd
 }
 
-func (c *undoFlags) run(ctx context.Context, h *app.App, cmd *cobra.Command, args []string, filter safety.Filter) error {
+func (c *undoFlags) run(ctx context.Context, h *app.App, cmd *cobra.Command, args []string,
+	filter safety.Filter) error {
 	if err := command.CheckFilter(ctx, h, filter); err != nil {
 		return err
 	}
@@ -78,10 +91,17 @@ func (c *undoFlags) run(ctx context.Context, h *app.App, cmd *cobra.Command, arg
 		return c.report(ctx, h, cmd, args, filter)
 	case c.dry && len(args) == 1:
 		return planUndo(ctx, h, cmd, args[0])
+	case c.dry && c.redo:
+		return c.planRedos(ctx, h, cmd, filter)
 	case c.dry:
 		return c.planBatch(ctx, h, cmd, filter)
 	case len(args) == 1:
 		return c.undo(ctx, h, cmd, args[0])
+	}
+	if !c.yes {
+		if err := c.confirm(ctx, h, cmd, filter); err != nil {
+			return err
+		}
 	}
 	return c.undoBatch(ctx, h, cmd, filter)
 }
@@ -131,7 +151,7 @@ func planUndo(ctx context.Context, h *app.App, cmd *cobra.Command, prefix string
 	return printUndo(ctx, h, cmd, "action %s would be taken back\n", id, report)
 }
 
-// finished reports whether a job has finished.
+// jobFinished reports whether a job has finished.
 func jobFinished(h *app.App, jobID string) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		job, err := h.Queue.Job(ctx, jobID)
@@ -158,6 +178,7 @@ func printUndo(ctx context.Context, h *app.App, cmd *cobra.Command, title, id st
 	}
 	name := func(label string) string { return names.Name(a.AccountID, label) }
 	out := cmd.OutOrStdout()
-	_, err = io.WriteString(out, printer.WrapLines(fmt.Sprintf(title+"%s", id, view.UndoText(report, name)), printer.TerminalWidth(out)))
+	_, err = io.WriteString(out, printer.WrapLines(fmt.Sprintf(title+"%s", id, view.UndoText(report, name)),
+		printer.TerminalWidth(out)))
 	return err
 }

@@ -69,12 +69,14 @@ func (f *flags) add(cmd *cobra.Command) {
 	set.StringArrayVar(&f.maildir, "maildir", nil, "a Maildir to import; can be repeated")
 	set.StringArrayVar(&f.eml, "eml", nil, "a folder with .eml files to import; can be repeated")
 	set.BoolVar(&f.sample, "sample", false, "import the sample mailbox")
-	set.IntVar(&f.perMinute, "quota", 0, "the units that each mailbox may spend in a minute; 0 is no limit, Gmail's is 6000")
+	set.IntVar(&f.perMinute, "quota", 0,
+		"the units that each mailbox may spend in a minute; 0 is no limit, Gmail's is 6000")
 	set.IntVar(&f.concurrent, "concurrent", 0, "the calls that each mailbox is answered at a time; 0 is no limit")
 	set.BoolVar(&f.requireSignIn, "require-sign-in", false, "refuse access tokens that this server did not issue")
 	set.StringVar(&f.clientID, "client-id", "", "the only OAuth client that may sign in (default any)")
 	set.StringVar(&f.clientPassword, "client-secret", "", "its secret")
-	set.StringVar(&f.pushTopic, "push-topic", "", "the topic whose notifications are pushed, as projects/PROJECT/topics/TOPIC")
+	set.StringVar(&f.pushTopic, "push-topic", "",
+		"the topic whose notifications are pushed, as projects/PROJECT/topics/TOPIC")
 	set.StringVar(&f.pushURL, "push-url", "", "the address that they are pushed to")
 	set.StringVar(&f.aud, "push-audience", "", "the audience of the token that goes with them (default the address)")
 }
@@ -154,7 +156,8 @@ func (f *flags) config() gmailtest.Config {
 }
 
 // fill imports the mailboxes and creates the accounts. It returns their addresses.
-func (f *flags) fill(ctx context.Context, server *gmailtest.Server, sources []mailbox.Source, stdout io.Writer) (emails []string, err error) {
+func (f *flags) fill(ctx context.Context, server *gmailtest.Server, sources []mailbox.Source,
+	stdout io.Writer) (emails []string, err error) {
 	for _, source := range sources {
 		added, err := server.Import(ctx, source, nil)
 		if err != nil {

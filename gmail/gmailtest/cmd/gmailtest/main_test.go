@@ -21,7 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestServe runs the program as a person does, and asks it as another language does.
 func TestServe(t *testing.T) {
 	mbox := filepath.Join(t.TempDir(), "mail.mbox")
-	require.NoError(t, os.WriteFile(mbox, []byte("From a@example.com Sun Mar  1 12:00:00 2026\nSubject: Hi\n\nHello.\n"), 0o600))
+	require.NoError(t, os.WriteFile(mbox, []byte("From a@example.com Sun Mar  1 12:00:00 2026\nSubject: Hi\n\nHello.\n"),
+		0o600))
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	done := make(chan int)
@@ -45,7 +46,8 @@ func TestServe(t *testing.T) {
 	require.Contains(t, said[2], "Gmail of you@example.com, ann@example.com at http://127.0.0.1:")
 	_, url, _ := strings.Cut(said[2], " at ")
 
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"gmail/v1/users/me/messages?q=subject:Hi", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		url+"gmail/v1/users/me/messages?q=subject:Hi", nil)
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer anything")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -85,7 +87,8 @@ func TestWrongFlags(t *testing.T) {
 // What comes in when the program is started again on its folder is pushed for the watch that is there.
 func TestAWatchGoesOnAfterARestart(t *testing.T) {
 	dir, mbox, pushed := t.TempDir(), filepath.Join(t.TempDir(), "mail.mbox"), make(chan string, 100)
-	require.NoError(t, os.WriteFile(mbox, []byte("From a@example.com Sun Mar  1 12:00:00 2026\nSubject: Hi\n\nHello.\n"), 0o600))
+	require.NoError(t, os.WriteFile(mbox, []byte("From a@example.com Sun Mar  1 12:00:00 2026\nSubject: Hi\n\nHello.\n"),
+		0o600))
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { pushed <- r.URL.Path }))
 	defer receiver.Close()
 
@@ -101,7 +104,8 @@ func TestAWatchGoesOnAfterARestart(t *testing.T) {
 	require.Equal(t, 200, response.StatusCode)
 	stop()
 
-	args := []string{"--dir", dir, "--mbox", mbox, "--push-topic", "projects/p1/topics/mail", "--push-url", receiver.URL + "/again"}
+	args := []string{"--dir", dir, "--mbox", mbox, "--push-topic", "projects/p1/topics/mail", "--push-url",
+		receiver.URL + "/again"}
 	for i := range 20 { // which takes a while
 		args = append(args, "--account", fmt.Sprintf("a%d@example.com", i))
 	}

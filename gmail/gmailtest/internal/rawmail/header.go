@@ -23,8 +23,8 @@ type Header []Field
 
 // Split splits raw into its header fields and its body.
 //
-// QUIRK: a message may begin with the From line of an mbox, have header lines that are not fields, or have no header at all. The
-// first two are skipped; without a header everything is body.
+// QUIRK: a message may begin with the From line of an mbox, have header lines that are not fields, or have no header
+// at all. The first two are skipped; without a header everything is body.
 func Split(raw []byte) (Header, []byte) {
 	var header Header
 	var value []byte // of the last field
@@ -92,7 +92,8 @@ func LooksLikeField(b []byte) bool {
 	return ok
 }
 
-// Get returns the value of the first field with the name, or an empty string. Names are compared without regard to case.
+// Get returns the value of the first field with the name, or an empty string. Names are compared without regard to
+// case.
 func (h Header) Get(name string) string {
 	for _, f := range h {
 		if strings.EqualFold(f.Name, name) {
@@ -124,10 +125,11 @@ func DecodeText(value string) string {
 	return strings.ToValidUTF8(value, "\uFFFD")
 }
 
-// Addresses parses an address field (RFC 5322, section 3.4). Names may be in any charset; with an unknown one they are unchanged.
-// An empty group has no addresses and is not an error.
+// Addresses parses an address field (RFC 5322, section 3.4). Names may be in any charset; with an unknown one they
+// are unchanged. An empty group has no addresses and is not an error.
 func Addresses(value string) ([]*mail.Address, error) {
-	parser := mail.AddressParser{WordDecoder: &mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (io.Reader, error) {
+	parser := mail.AddressParser{WordDecoder: &mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (
+		io.Reader, error) {
 		if decoded, err := charsetReader(charset, r); err == nil {
 			return decoded, nil
 		}

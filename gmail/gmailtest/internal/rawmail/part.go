@@ -89,7 +89,8 @@ func sections(body []byte, boundary string) [][]byte {
 	for at := 0; at < len(body); {
 		line, after := cutLine(body[at:])
 		next := len(body) - len(after)
-		if rest, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t"), delimiter); ok && (len(rest) == 0 || string(rest) == "--") {
+		if rest, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t"), delimiter); ok &&
+			(len(rest) == 0 || string(rest) == "--") {
 			if start >= 0 {
 				found = append(found, withoutLineEnd(body[start:at]))
 			}
@@ -149,7 +150,8 @@ func decodeBase64(body []byte) []byte {
 	return decoded[:n]
 }
 
-// Filename returns the part's file name from Content-Disposition (RFC 2183), otherwise from Content-Type; empty if it has none.
+// Filename returns the part's file name from Content-Disposition (RFC 2183), otherwise from Content-Type; empty if it
+// has none.
 func (p *Part) Filename() string {
 	_, disposition := mediaType(p.Header.Get("Content-Disposition"))
 	if name := disposition["filename"]; name != "" {
@@ -158,8 +160,8 @@ func (p *Part) Filename() string {
 	return DecodeText(p.Params["name"])
 }
 
-// IsAttachment reports whether the part is an attached file: it has a name or is a message itself, and is not a picture that the
-// text shows.
+// IsAttachment reports whether the part is an attached file: it has a name or is a message itself, and is not a
+// picture that the text shows.
 func (p *Part) IsAttachment() bool {
 	if p.Type == "message/rfc822" {
 		return true

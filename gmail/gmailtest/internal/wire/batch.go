@@ -33,7 +33,8 @@ func (c BatchCall) AnswerID() string {
 func ReadBatch(r *http.Request, limit int64) ([]BatchCall, error) {
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(mediaType, "multipart/") || params["boundary"] == "" {
-		return nil, BadContent("Failed to parse batch request, error: Missing boundary. The Content-Type must be multipart/mixed.")
+		return nil,
+			BadContent("Failed to parse batch request, error: Missing boundary. The Content-Type must be multipart/mixed.")
 	}
 	parts := multipart.NewReader(http.MaxBytesReader(nil, r.Body, limit), params["boundary"])
 	var calls []BatchCall
@@ -63,7 +64,8 @@ func ReadBatch(r *http.Request, limit int64) ([]BatchCall, error) {
 // inherited are the fields of a batch that apply to its calls, unless they have their own.
 var inherited = []string{"Authorization", "X-Goog-User-Project", "User-Agent"}
 
-// readBatchCall reads an HTTP request within a part. It has no HTTP version and no host, and a length only if it has a body.
+// readBatchCall reads an HTTP request within a part. It has no HTTP version and no host, and a length only if it has
+// a body.
 func readBatchCall(outer *http.Request, part *multipart.Part) (BatchCall, error) {
 	reader := bufio.NewReader(part)
 	line, err := textproto.NewReader(reader).ReadLine()

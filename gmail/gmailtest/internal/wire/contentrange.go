@@ -11,8 +11,8 @@ type ContentRange struct {
 	IsQuery           bool  // it has no bytes and asks how many the server has
 }
 
-// ParseContentRange parses "bytes 0-99/500", "bytes 0-99/*" and "bytes */500". Without the field the request has the whole
-// upload.
+// ParseContentRange parses "bytes 0-99/500", "bytes 0-99/*" and "bytes */500". Without the field the request has the
+// whole upload.
 func ParseContentRange(value string, length int64) (ContentRange, bool) {
 	if value == "" {
 		return ContentRange{End: length, Total: length}, length >= 0
@@ -34,7 +34,8 @@ func ParseContentRange(value string, length int64) (ContentRange, bool) {
 	c.First, err1 = strconv.ParseInt(first, 10, 64)
 	c.End, err2 = strconv.ParseInt(last, 10, 64)
 	c.End++
-	return c, ok && isSpan && err1 == nil && err2 == nil && c.First >= 0 && c.First < c.End && (c.Total < 0 || c.End <= c.Total)
+	return c, ok && isSpan && err1 == nil && err2 == nil && c.First >= 0 && c.First < c.End &&
+		(c.Total < 0 || c.End <= c.Total)
 }
 
 // IsLast reports whether this request completes the upload. have is the number of bytes before it.

@@ -1,5 +1,5 @@
-// Package wire has what all servers of Google's API have in common: errors, responses, field masks, JSON, batches and ranges of uploads
-// in the forms in which they are sent.
+// Package wire has what all servers of Google's API have in common: errors, responses, field masks, JSON, batches and
+// ranges of uploads in the forms in which they are sent.
 package wire
 
 import (
@@ -44,8 +44,9 @@ func Unauthenticated() error {
 // InvalidCredentials is for a token that is expired, revoked or was never issued.
 func InvalidCredentials() error {
 	return &Error{
-		Status: http.StatusUnauthorized, Reason: "authError", Challenge: `Bearer realm="https://accounts.google.com/", error="invalid_token"`,
-		Message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
+		Status: http.StatusUnauthorized, Reason: "authError",
+		Challenge: `Bearer realm="https://accounts.google.com/", error="invalid_token"`,
+		Message:   "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
 	}
 }
 

@@ -8,18 +8,20 @@ import (
 	"strings"
 )
 
-// A Mask selects fields of a response, like the parameter fields: "id,payload(headers/name,parts/*)". A field with an empty mask
-// is returned whole; "*" is every field. A nil mask selects everything.
+// A Mask selects fields of a response, like the parameter fields: "id,payload(headers/name,parts/*)". A field with an
+// empty mask is returned whole; "*" is every field. A nil mask selects everything.
 type Mask map[string]Mask
 
 // maxMaskDepth bounds nested brackets.
 const maxMaskDepth = 20
 
 func invalidFields(selection string) error {
-	return &Error{Status: http.StatusBadRequest, Reason: "invalidParameter", Message: "Invalid field selection " + selection}
+	return &Error{Status: http.StatusBadRequest, Reason: "invalidParameter",
+		Message: "Invalid field selection " + selection}
 }
 
-// ParseMask parses fields. It returns nil for an empty string. The last argument is a pointer to the type of the response.
+// ParseMask parses fields. It returns nil for an empty string. The last argument is a pointer to the type of the
+// response.
 func ParseMask(fields string, answer any) (Mask, error) {
 	if fields == "" || answer == nil {
 		return nil, nil

@@ -10,7 +10,8 @@ import (
 )
 
 func FuzzMask(f *testing.F) {
-	for _, fields := range []string{"id,payload(headers/name,parts/*)", "*", "payload/*/partId", "a((", "id,,", "payload( parts ( partId ) )"} {
+	for _, fields := range []string{"id,payload(headers/name,parts/*)", "*", "payload/*/partId", "a((", "id,,",
+		"payload( parts ( partId ) )"} {
 		f.Add(fields)
 	}
 	message := &gmail.Message{Id: "1", Payload: &gmail.MessagePart{

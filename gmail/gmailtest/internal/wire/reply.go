@@ -31,8 +31,8 @@ func NewReply(status int, contentType string, body []byte) Reply {
 	return Reply{Status: status, Header: header, Body: body}
 }
 
-// ReplyTo makes the reply from the result of a handler: a value, nil, a reply, or an error. mask selects the fields of a value;
-// nil selects all.
+// ReplyTo makes the reply from the result of a handler: a value, nil, a reply, or an error. mask selects the fields
+// of a value; nil selects all.
 func ReplyTo(query url.Values, mask Mask, answer any, err error) Reply {
 	if own, ok := answer.(Reply); ok && err == nil {
 		return own

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// DecodeJSON reads the JSON of a request. The shape is the type whose fields the JSON may have: that of the value, unless its type
-// does not list them.
+// DecodeJSON reads the JSON of a request. The shape is the type whose fields the JSON may have: that of the value,
+// unless its type does not list them.
 func DecodeJSON(body []byte, shape reflect.Type, into any) error {
 	if reflect.TypeOf(into) == shape && decodeStrictly(body, into) == nil {
 		return nil // as nearly all requests are
@@ -29,7 +29,8 @@ func DecodeJSON(body []byte, shape reflect.Type, into any) error {
 }
 
 func invalidJSON(err error) error {
-	return &Error{Status: http.StatusBadRequest, Reason: "parseError", Message: "Invalid JSON payload received. " + err.Error()}
+	return &Error{Status: http.StatusBadRequest, Reason: "parseError",
+		Message: "Invalid JSON payload received. " + err.Error()}
 }
 
 // decodeStrictly reads JSON in the form of Google's own libraries.
@@ -45,8 +46,8 @@ func decodeStrictly(body []byte, into any) error {
 	return nil
 }
 
-// plainJSON rewrites JSON in the form that the types of Google's library read. As at Google, label_ids is another spelling of
-// labelIds, a 64-bit number may lack its quotes, and an unknown field is refused.
+// plainJSON rewrites JSON in the form that the types of Google's library read. As at Google, label_ids is another
+// spelling of labelIds, a 64-bit number may lack its quotes, and an unknown field is refused.
 func plainJSON(body []byte, shape reflect.Type) ([]byte, error) {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(body))

@@ -1,0 +1,250 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/notify"
+	"github.com/postroom-go/postroom/examples/postroomd/notify/when"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// digestTime is when there is a digest; false if there is none.
+func (h *App) digestTime() (when.Time, bool) {
+	at, err := when.Parse(h.Env.Config.Notify.Digest)
+	return at, err == nil
+}
+
+// digests returns the schedule of the digest, if there is one.
+func (h *App) digests() []queue.Schedule {
+	at, ok := h.digestTime()
+	if !ok {
+		return nil
+	}
+	return []queue.Schedule{{Name: digestSchedule, Cron: at.Cron(), Zone: cmp.Or(h.Env.Config.Notify.Zone, "Local"),
+		Job: notify.NewDigestJob("")}}
+}
+
+// digestZone is the zone of the digest, which was checked.
+func (h *App) digestZone() *time.Location {
+	if zone, err := time.LoadLocation(cmp.Or(h.Env.Config.Notify.Zone, "Local")); err == nil {
+		return zone
+	}
+	return time.Local
+}
+
+func (h *App) digestConfig() notify.DigestConfig {
+	at, _ := h.digestTime()
+	c := notify.DigestConfig{Compose: h.ComposeDigest, Period: at.Period(), Zone: h.digestZone(), Mail: h.Mail,
+		Clients: h.Clients}
+	for _, to := range h.Env.Config.Notify.DigestTo {
+		switch {
+		case to == config.ToMailbox:
+			c.Mailbox = true
+		case to == config.ToDiscord && h.Env.AsksDiscord():
+			c.Doors = append(c.Doors, func(n notify.Notice) []queue.NewJob { return tellDiscord(inBlock(n)) })
+		case to == config.ToWebhook && h.Env.Config.Webhook.URL != "":
+			c.Doors = append(c.Doors, tellWebhook)
+		case to == config.ToNtfy && h.ntfy != nil:
+			c.Doors = append(c.Doors, notify.NtfyJobs)
+		}
+	}
+	return c
+}
+
+// inBlock shows a digest at Discord as it is, without its markup, as far as there is room.
+func inBlock(n notify.Notice) notify.Notice {
+	const room, rest = 1900, "\n… 'postroomd digest' shows all of it"
+	text := strings.ReplaceAll(n.Text, "`", "'")
+	if runes := []rune(text); len(runes) > room {
+		text = string(runes[:room])
+		text = text[:strings.LastIndexByte(text, '\n')] + rest
+	}
+	n.Text = n.Title + "\n```text\n" + strings.TrimSuffix(text, "\n") + "\n```"
+	return n
+}
+
+// SendDigest enqueues the digest of now, for all places of the configuration. The next one begins where it ends.
+func (h *App) SendDigest(ctx context.Context, now time.Time) error {
+	_, err := h.Queue.Enqueue(ctx, notify.NewDigestJob("by hand "+now.UTC().Format(time.RFC3339Nano)))
+	return err
+}
+
+// NewDigest makes the digest of all mailboxes that would be sent now.
+func (h *App) NewDigest(ctx context.Context, now time.Time) (*notify.Digest, error) {
+	accounts, err := h.Mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, err := notify.LastDigest(ctx, h.DB.Reader())
+	if err != nil {
+		return nil, err
+	}
+	c := h.digestConfig()
+	return h.ComposeDigest(ctx, accounts, notify.Since(last, now, c.Period).In(c.Zone), now.In(c.Zone))
+}
+
+// ComposeDigest makes the digest of mailboxes since an instant.
+func (h *App) ComposeDigest(ctx context.Context, accounts []mailstore.Account, since,
+	until time.Time) (*notify.Digest, error) {
+	c := &composing{App: h, Digest: &notify.Digest{From: since, Until: until}, all: len(accounts) > 1}
+	for i := range accounts {
+		a := &accounts[i]
+		c.Mailboxes = append(c.Mailboxes, a.Email)
+		for _, part := range []func(context.Context, *mailstore.Account) error{c.mail, c.done, c.asks, c.failures, c.cost} {
+			if err := part(ctx, a); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.SortStableFunc(c.Moved, func(a, b notify.Count) int { return b.N - a.N })
+	if c.spent.Calls > 0 {
+		c.Spent = fmt.Sprintf("%s, %s, %s, on the days of this digest", c.spent.Cost,
+			printer.Count(c.spent.Tokens, "token", "tokens"), printer.Count(c.spent.Calls, "call", "calls"))
+	}
+	return c.Digest, c.disabled(ctx, accounts)
+}
+
+// A composing is a digest that is being made.
+type composing struct {
+	*App
+	*notify.Digest
+	all   bool // several mailboxes: each is named
+	spent llm.Spend
+}
+
+// in names the mailbox where there are several.
+func (c *composing) in(a *mailstore.Account) string {
+	if !c.all {
+		return ""
+	}
+	return " in " + a.Email
+}
+
+// news counts what began in the time of the digest.
+func (c *composing) news(since time.Time) {
+	if !since.Before(c.From) {
+		c.News++
+	}
+}
+
+// mail counts what was stored since the last digest, also if Gmail had received it before: nobody was there then to
+// take it in. Of what a mailbox held when it was added, that is no news.
+func (c *composing) mail(ctx context.Context, a *mailstore.Account) error {
+	in := mailstore.Arrived{From: c.From, Until: c.Until, Received: a.CreatedAt}
+	if c.From.Before(in.Received) {
+		in.Received = c.From
+	}
+	came, err := c.Mail.CountArrived(ctx, a.ID, in)
+	if err != nil {
+		return err
+	}
+	c.Came += came
+	if !a.BackfilledAll || a.Backfill.State == mailstore.BackfillRunning {
+		return nil // of whom there was mail before is not known
+	}
+	list, err := c.Mail.NewSenders(ctx, a.ID, in)
+	for _, s := range list {
+		if !strings.EqualFold(s.Email, a.Email) {
+			c.Senders = append(c.Senders, fromWhom(s.Name, s.Email)+": "+notify.Plain(s.Subject)+c.in(a))
+		}
+	}
+	return err
+}
+
+// fromWhom is a sender on one line, whatever the name says.
+func fromWhom(name, email string) string {
+	if name = notify.Plain(name); name == "" {
+		return notify.Plain(email)
+	}
+	return printer.Short(name, 30) + " <" + notify.Plain(email) + ">"
+}
+
+func (c *composing) done(ctx context.Context, a *mailstore.Account) error {
+	list, err := c.Ledger.DoneSince(ctx, a.ID, c.From)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		by := "the rule " + notify.Plain(d.Rule)
+		if d.Source == postroom.SourceModel {
+			by = "the model " + notify.Plain(cmp.Or(d.Model, "that was asked"))
+		}
+		c.Moved = append(c.Moved, notify.Count{What: strings.ReplaceAll(string(d.Action), "_", " ") + " by " + by + c.in(a),
+			N: d.N})
+	}
+	answers, err := c.Ledger.AnswersSince(ctx, a.ID, c.From)
+	for _, d := range answers {
+		c.Answers = append(c.Answers, notify.Count{N: d.N,
+			What: string(d.Outcome) + " by " + notify.Plain(d.Approver) + c.in(a)})
+	}
+	if err != nil {
+		return err
+	}
+	undone, err := c.Ledger.UndoneSince(ctx, a.ID, c.From)
+	c.Undone += undone
+	return err
+}
+
+// mostAsked bounds the requests that a digest counts.
+const mostAsked = 100
+
+func (c *composing) asks(ctx context.Context, a *mailstore.Account) error {
+	list, err := c.Ledger.Approvals(ctx, safety.Filter{AccountID: a.ID, Limit: mostAsked})
+	for i := range list {
+		if w := &list[i]; w.Fault == nil {
+			c.news(w.Approval.RequestedAt)
+			c.Asks = append(c.Asks, strings.ReplaceAll(string(w.Action.Type), "_", " ")+": "+
+				notify.Plain(w.Decision.Subject)+", from "+notify.Plain(w.Decision.Sender)+c.in(a))
+		}
+	}
+	return err
+}
+
+func (c *composing) failures(ctx context.Context, a *mailstore.Account) error {
+	if a.State == mailstore.AccountReauthorize {
+		c.news(a.Since)
+		c.Failures = append(c.Failures, a.Email+" has lost its grant: "+c.Env.HowToSignIn(*a))
+	}
+	list, err := c.Ledger.Actions(ctx, safety.Filter{AccountID: a.ID, Since: c.From, Limit: mostAsked,
+		States: []postroom.ActionState{postroom.ActionFailed}})
+	c.News += len(list)
+	for i := range list {
+		c.Failures = append(c.Failures, strings.ReplaceAll(string(list[i].Action.Type), "_", " ")+" failed: "+
+			notify.Plain(list[i].Action.Error)+c.in(a))
+	}
+	return err
+}
+
+// disabled adds the rules that were disabled for a reason, which no person has given.
+func (c *composing) disabled(ctx context.Context, accounts []mailstore.Account) error {
+	list, err := c.Rules.List(ctx)
+	for i := range list {
+		r := &list[i]
+		of := r.AccountID == "" ||
+			slices.ContainsFunc(accounts, func(a mailstore.Account) bool { return a.ID == r.AccountID })
+		if of && !r.Enabled && r.DisabledReason != "" {
+			c.news(r.UpdatedAt)
+			c.Failures = append(c.Failures, "the rule "+notify.Plain(r.Name)+" is disabled: "+
+				notify.Plain(r.DisabledReason))
+		}
+	}
+	return err
+}
+
+func (c *composing) cost(ctx context.Context, a *mailstore.Account) error {
+	spent, err := c.Models.Records.Spent(ctx, a.ID, c.From, c.Until)
+	c.spent.Calls, c.spent.Tokens, c.spent.Cost = c.spent.Calls+spent.Calls, c.spent.Tokens+spent.Tokens,
+		c.spent.Cost+spent.Cost
+	return err
+}

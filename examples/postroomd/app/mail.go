@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail/mailindex"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+)
+
+// SearchMail fills a page of a search: a page of the store may be short although there is more.
+func (h *App) SearchMail(ctx context.Context, accountID string, s mailindex.Search) (mailindex.Page, error) {
+	page, err := h.Mail.Search(ctx, accountID, s)
+	if errors.Is(err, mailindex.ErrSearchCursor) {
+		return page,
+			usage.Errorf(
+				"--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
+	}
+	for err == nil && page.Next != "" && len(page.Messages) < s.Limit {
+		rest := s
+		rest.Cursor, rest.Limit = page.Next, s.Limit-len(page.Messages)
+		var more mailindex.Page
+		more, err = h.Mail.Search(ctx, accountID, rest)
+		page.Messages, page.Next = append(page.Messages, more.Messages...), more.Next
+	}
+	return page, err
+}
+
+// FindMessage finds a message of an account by its id at Gmail or by Postroom's id.
+func (h *App) FindMessage(ctx context.Context, account mailstore.Account, id string) (*postroom.Message, error) {
+	ours, err := h.Mail.MessageID(ctx, account.ID, id)
+	if errors.Is(err, postroom.ErrNotFound) {
+		ours, err = id, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.Mail.Message(ctx, account.ID, ours)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil, usage.Errorf("%s has no message %s; 'postroomd mail list' lists them", account.Email, id)
+	}
+	return m, err
+}

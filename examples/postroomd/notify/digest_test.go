@@ -1,0 +1,202 @@
+package notify
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+func TestPlain(t *testing.T) {
+	for given, want := range map[string]string{
+		"Invoice 3.50 for v1.2":                    "Invoice 3.50 for v1[.]2",
+		"see https://evil.example/a.b?c=d now":     "see https[:]//evil[.]example/a[.]b?c=d now",
+		"www.evil.example, or evil.example.":       "www[.]evil[.]example, or evil[.]example.",
+		"mailto:a@evil.example javascript:x":       "mailto[:]a@evil[.]example javascript[:]x",
+		"http://192.0.2.1/ 192.0.2.1":              "http[:]//192[.]0[.]2[.]1/ 192[.]0[.]2[.]1",
+		"evil\u3002example evil\uFF0Eexample":      "evil[.]example evil[.]example",
+		"a\r\nBcc: x\x00\x1b[31m\u2028b\u0085c":    "a Bcc: x[31m b c",
+		"\u202Eexe.fdp\u202C ev\u200Bil\u2066.com": "exe[.]fdp evil[.]com",
+		"\xff broken":         "\uFFFD broken",
+		"Re: Lunch at 12:30?": "Re: Lunch at 12:30?",
+		"":                    "",
+	} {
+		require.Equal(t, want, Plain(given), "%q", given)
+	}
+	long := Plain(strings.Repeat("ü", 200))
+	require.Equal(t, strings.Repeat("ü", 79)+"…", long)
+	require.LessOrEqual(t, len([]rune(Plain(strings.Repeat("a.b", 50)))), 80)
+}
+
+func full() *Digest {
+	zone := time.FixedZone("CET", 3600)
+	d := &Digest{From: time.Date(2026, 11, 25, 7, 0, 0, 0, zone), Until: time.Date(2026, 11, 26, 7, 0, 0, 0, zone),
+		Mailboxes: []string{"ada@example.org", "ada@example.com"}, Came: 120, Undone: 2, News: 1,
+		Answers: []Count{{"approved by ada", 3}, {"rejected by ada", 1}},
+		Spent:   "$0.12, 34000 tokens, 56 calls, on the days of this digest"}
+	for i := range 20 {
+		d.Moved = append(d.Moved, Count{fmt.Sprintf("archive by the rule Newsletters %d", i), 40 - i})
+		d.Asks = append(d.Asks, fmt.Sprintf("forward: %s, from bob@example[.]org", Plain("Contract no. "+strconv.Itoa(i))))
+		d.Senders = append(d.Senders, fmt.Sprintf("Bob %d <bob@example[.]org>: Hello", i))
+		d.Failures = append(d.Failures, fmt.Sprintf("apply label failed: label %d does not exist", i))
+	}
+	return d
+}
+
+// The largest digest has 50 lines at most; -update writes the file.
+func TestDigestGolden(t *testing.T) {
+	d := full()
+	text := d.Title() + "\n\n" + d.Text()
+	require.LessOrEqual(t, strings.Count(d.Text(), "\n"), 50)
+	require.Contains(t, d.Text(), "Models: $0.12")
+	small := &Digest{From: d.From, Until: d.Until, Mailboxes: d.Mailboxes[:1], Came: 1}
+	text += "\n----\n" + small.Title() + "\n\n" + small.Text()
+	const path = "testdata/digest.txt"
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text)
+}
+
+func TestNothingNewIsNoDigest(t *testing.T) {
+	require.True(t, (&Digest{Asks: []string{"since last week"}, Failures: []string{"a rule is disabled"}}).IsEmpty())
+	require.False(t, (&Digest{Asks: []string{"since today"}, News: 1}).IsEmpty())
+	require.False(t, (&Digest{Came: 1}).IsEmpty())
+}
+
+// A mailroom is a world with a mailbox.
+type mailroom struct {
+	*world
+	server  *gmailtest.Server
+	mail    *mailstore.Store
+	account string
+	digest  *Digest
+	asked   []time.Time // since when digests were composed
+}
+
+func newMailroom(t *testing.T, db queue.DB) *mailroom {
+	t.Helper()
+	m := &mailroom{world: newWorld(t, db), server: gmailtest.NewServer(t), digest: full()}
+	require.NoError(t, mailstore.Migrate(t.Context(), db))
+	var err error
+	m.mail, err = mailstore.New(mailstore.Config{DB: db})
+	require.NoError(t, err)
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+		m.account, err = m.mail.EnsureAccount(ctx, tx, m.server.Email(), time.Time{})
+		return err
+	}))
+	return m
+}
+
+func (m *mailroom) client(ctx context.Context, _ string) (*gmailapi.Client, error) {
+	carrier, err := m.server.HTTPClient(ctx, m.server.Email())
+	if err != nil {
+		return nil, err
+	}
+	return gmailapi.NewClient(gmailapi.ClientConfig{HTTPClient: carrier, Endpoint: m.server.URL(),
+		Limits: gmailapi.Limits{Unlimited: true}})
+}
+
+// run enqueues the digest, and runs jobs of a daemon whose clock stands at the instant.
+func (m *mailroom) run(now time.Time, subject string) {
+	m.Helper()
+	_, err := m.queue.Enqueue(m.Context(), NewDigestJob(subject))
+	require.NoError(m, err)
+	d, err := queue.NewDispatcher(m.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond})
+	require.NoError(m, err)
+	topic := NewNtfy(m.topic.URL, "")
+	defer topic.Close()
+	topic.Register(d)
+	m.notifier(now).RegisterDigests(d, DigestConfig{Compose: m.compose, Period: 24 * time.Hour, Zone: time.UTC,
+		Mailbox: true, Doors: []Door{NtfyJobs}, Mail: m.mail, Clients: gmailapi.ClientsFunc(m.client)})
+	ctx, cancel := context.WithTimeout(m.Context(), time.Minute)
+	defer cancel()
+	require.NoError(m, d.RunUntilIdle(ctx))
+	require.NoError(m, ctx.Err())
+}
+
+func (m *mailroom) compose(_ context.Context, _ []mailstore.Account, since, _ time.Time) (*Digest, error) {
+	m.asked = append(m.asked, since)
+	return m.digest, nil
+}
+
+func (m *mailroom) messages() []gmailtest.Message {
+	m.Helper()
+	list, err := m.server.Snapshot(m.Context())
+	require.NoError(m, err)
+	return list
+}
+
+func TestTheDigestIsPutIntoTheMailboxOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		m := newMailroom(t, db)
+		m.run(noon, "today")
+		m.run(noon.Add(time.Minute), "today") // again on that day, as by another daemon
+		list := m.messages()
+		require.Len(t, list, 1)
+		require.Equal(t, []string{"INBOX", "UNREAD"}, list[0].Labels)
+		require.Len(t, m.posts(), 1)
+		require.Equal(t, m.digest.Text(), m.posts()[0].body)
+
+		client, err := m.client(t.Context(), "")
+		require.NoError(t, err)
+		raw, err := client.GetRaw(t.Context(), list[0].ID)
+		require.NoError(t, err)
+		content, err := raw.Bytes()
+		require.NoError(t, err)
+		parsed, err := mime.ParseBytes(content, nil)
+		require.NoError(t, err)
+		stored := mailstore.NewMessage(m.account, raw, parsed)
+		require.Equal(t, m.digest.Text(), strings.ReplaceAll(stored.BodyPlain, "\r\n", "\n"))
+		require.Empty(t, stored.BodyHTML)
+		ours, err := m.mail.Inserted().Has(t.Context(), stored)
+		require.NoError(t, err)
+		require.True(t, ours)
+
+		m.run(noon.Add(24*time.Hour), "tomorrow")
+		require.Len(t, m.messages(), 2)
+		require.Equal(t, noon, m.asked[len(m.asked)-1].UTC(), "it begins where the last one ended")
+		require.Equal(t, noon.Add(-24*time.Hour), m.asked[0].UTC())
+	})
+}
+
+func TestADigestWhoseAnswerIsLostIsPutThereOnce(t *testing.T) {
+	m := newMailroom(t, dbtest.SQLite(t))
+	m.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesInsert, Cut: gmailtest.CutAfter})
+	m.run(noon, "today")
+	jobs, err := m.queue.Jobs(t.Context(), queue.Filter{Types: []string{string(JobInsert)}})
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	if jobs[0].State == queue.StateQueued { // it waits to be tried again
+		require.NoError(t, m.queue.Cancel(t.Context(), jobs[0].ID))
+		require.NoError(t, m.queue.Retry(t.Context(), jobs[0].ID))
+		m.run(noon, "today")
+	}
+	require.Len(t, m.messages(), 1)
+	require.Positive(t, m.server.Counts()[gmailtest.MessagesInsert])
+}
+
+func TestAnEmptyDigestIsNotSent(t *testing.T) {
+	m := newMailroom(t, dbtest.SQLite(t))
+	m.digest = &Digest{}
+	m.run(noon, "today")
+	require.Empty(t, m.messages())
+	require.Empty(t, m.posts())
+}

@@ -1,0 +1,205 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/undo"
+)
+
+// Actions are a page of what was done, newest first.
+type Actions struct {
+	List []ListedAction
+	Next string // the id of the action after which the next page begins; empty on the last one
+}
+
+// A ListedAction is an action with what may be done about it.
+type ListedAction struct {
+	Deed
+	Mailbox string // its address
+	Undo    string // what became of its undo, in words; empty if nobody has asked for it
+	CanUndo bool
+	IsUndo  bool // taking it back does the first action again
+}
+
+// ActionsPage is the number of actions on a page.
+const ActionsPage = 50
+
+// NewActions reads a page of the actions that the filter selects.
+func NewActions(ctx context.Context, h *app.App, f safety.Filter) (*Actions, error) {
+	f.Limit = ActionsPage + 1
+	entries, err := h.Ledger.Actions(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	v := new(Actions)
+	if len(entries) > ActionsPage {
+		entries = entries[:ActionsPage]
+		v.Next = entries[ActionsPage-1].Action.ID
+	}
+	names, err := namesOf(ctx, h, entries)
+	if err != nil {
+		return nil, err
+	}
+	mailboxes, err := Mailboxes(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		listed, err := newListedAction(ctx, h, e, names, mailboxes)
+		if err != nil {
+			return nil, err
+		}
+		v.List = append(v.List, listed)
+	}
+	return v, nil
+}
+
+// namesOf are the names of labels, those of the entries included that are gone.
+func namesOf(ctx context.Context, h *app.App, entries []safety.Entry) (app.LabelNames, error) {
+	names, err := h.LabelNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return names, h.NameDeletedLabels(ctx, names, entries)
+}
+
+func newListedAction(ctx context.Context, h *app.App, e safety.Entry, names app.LabelNames,
+	mailboxes map[string]string) (ListedAction, error) {
+	v := ListedAction{Deed: NewDeed(e, names), Mailbox: mailboxes[e.Action.AccountID],
+		IsUndo: safety.IsUndo(e.Action.Type)}
+	if e.Action.State != postroom.ActionCompleted || !e.Action.UndoHint.Undoable() {
+		return v, nil
+	}
+	r, err := h.Undoer.Result(ctx, e.Action.ID)
+	if err != nil {
+		return v, err
+	}
+	v.CanUndo = r.Ending == undo.EndingOpen || r.Ending == undo.EndingFailed
+	v.Undo = undoWords(r)
+	return v, nil
+}
+
+// undoWords say what became of an undo; empty if nobody has asked for it.
+func undoWords(r undo.Result) string {
+	switch r.Ending {
+	case undo.EndingOpen, undo.EndingRefused:
+		return ""
+	case undo.EndingFailed:
+		return "taking it back failed: " + printer.Printable(r.Err.Error())
+	case undo.EndingWaiting:
+		return "is being taken back"
+	case undo.EndingPart:
+		return "taken back in part"
+	case undo.EndingKept:
+		return "taken back; what was changed since is kept"
+	default:
+		return "taken back"
+	}
+}
+
+// A WholeAction is an action with what it was about, and what its undo would do or has done.
+type WholeAction struct {
+	ListedAction
+	Kind     postroom.ActionType
+	Decision Decision
+	Message  string // the id of the message, at Gmail; empty if it is no longer here
+	JobID    string
+	Approver string       // who has approved it; empty if nobody was asked
+	Held     string       // why it does not start now; empty if it may
+	Change   *LabelChange // nil: it has changed no labels, or not yet
+	Plan     []string     // what its undo would do, or has done, one thing a line
+	Refused  string       // why it cannot be taken back
+}
+
+// patience is how long Gmail is waited for; the rest of the page is there without it.
+const patience = 2 * time.Second
+
+// NewWholeAction reads an action by its id.
+func NewWholeAction(ctx context.Context, h *app.App, id string) (*WholeAction, error) {
+	a, err := h.Ledger.Action(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.Ledger.Decision(ctx, a.DecisionID)
+	if err != nil {
+		return nil, err
+	}
+	entry := safety.Entry{Action: a, Decision: d}
+	names, err := namesOf(ctx, h, []safety.Entry{entry})
+	if err != nil {
+		return nil, err
+	}
+	mailboxes, err := Mailboxes(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	v := &WholeAction{Kind: a.Type, Decision: NewDecision(d, names), JobID: a.JobID}
+	if v.ListedAction, err = newListedAction(ctx, h, entry, names, mailboxes); err != nil {
+		return nil, err
+	}
+	if hint := a.UndoHint; hint != nil && hint.Before != nil && hint.After != nil {
+		v.Change = changeBetween(a.AccountID, *hint.Before, *hint.After, names)
+	}
+	return v, errors.Join(v.readPermit(ctx, h), v.readUndo(ctx, h, a, names), v.readMessage(ctx, h, a))
+}
+
+// readPermit reads who has approved the action, and why it does not start.
+func (v *WholeAction) readPermit(ctx context.Context, h *app.App) error {
+	requests, err := h.Ledger.ApprovalsOf(ctx, v.ID)
+	for _, r := range requests {
+		if r.Outcome == safety.OutcomeApproved || r.Outcome == safety.OutcomeRejected {
+			v.Approver = r.Approver
+		}
+	}
+	if err != nil {
+		return err
+	}
+	err = h.Ledger.HeldAction(ctx, v.ID)
+	if held, ok := errors.AsType[*postroom.HeldError](err); ok {
+		v.Held, err = held.Error(), nil
+	}
+	return err
+}
+
+// readUndo reads what the undo of the action would do, or has done.
+func (v *WholeAction) readUndo(ctx context.Context, h *app.App, a postroom.Action, names app.LabelNames) error {
+	if a.State != postroom.ActionCompleted {
+		return nil
+	}
+	plan := h.Undoer.Plan
+	if v.Undo != "" && !v.CanUndo {
+		plan = h.Undoer.Report
+	}
+	asking, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	report, err := plan(asking, a.ID)
+	switch {
+	case errors.Is(err, undo.ErrRefused):
+		v.Refused = err.Error()
+		return nil
+	case errors.Is(err, undo.ErrNotUndone):
+		return nil
+	case err != nil:
+		v.Refused = "what would be left alone cannot be read now: " + err.Error()
+		return nil
+	}
+	v.Plan = textLines(UndoText(report, func(id string) string { return names.Name(a.AccountID, id) }))
+	return nil
+}
+
+func (v *WholeAction) readMessage(ctx context.Context, h *app.App, a postroom.Action) error {
+	m, err := h.Mail.Message(ctx, a.AccountID, a.MessageID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		v.Message = m.ProviderID
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package view
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A Deed is an action in the words of a person.
+type Deed struct {
+	ID      string
+	Did     string // what was done, is to be done, or was not
+	By      string // the rule, the model, or nobody
+	State   postroom.ActionState
+	Error   string
+	Sender  string
+	Subject string
+	At      time.Time // when it was done, or decided
+}
+
+// verbs are the standard actions as a person says them. %s is the label.
+var verbs = map[postroom.ActionType]struct{ do, done string }{
+	postroom.None:        {"leave as it is", "Left as it is"},
+	postroom.Delete:      {"delete for ever", "Deleted for ever"},
+	postroom.ApplyLabel:  {"label %s", "Labelled %s"},
+	postroom.RemoveLabel: {"take off the label %s", "Took off the label %s"},
+	postroom.Move:        {"move to %s", "Moved to %s"},
+	postroom.MarkRead:    {"mark as read", "Marked as read"},
+	postroom.MarkUnread:  {"mark as unread", "Marked as unread"},
+	postroom.Trash:       {"throw into the trash", "Thrown into the trash"},
+	postroom.Restore:     {"take out of the trash", "Taken out of the trash"},
+	postroom.Star:        {"star", "Starred"},
+	postroom.Unstar:      {"take the star off", "Took the star off"},
+	postroom.Archive:     {"archive", "Archived"},
+	postroom.Snooze:      {"snooze", "Snoozed"},
+	postroom.Escalate:    {"hand to another person", "Handed to another person"},
+	postroom.Forward:     {"forward", "Forwarded"},
+	postroom.AutoReply:   {"answer", "Answered"},
+}
+
+// InWords says what an action does, as after "It would": "archive", or "label Receipts".
+func InWords(a postroom.Action, names app.LabelNames) string {
+	do, _ := inWords(a, names)
+	return do
+}
+
+// inWords are the action before and after it was done.
+func inWords(a postroom.Action, names app.LabelNames) (do, done string) {
+	t := safety.Undone(a.Type)
+	verb, ok := verbs[t]
+	if !ok {
+		verb.do, verb.done = strings.ReplaceAll(string(t), "_", " "), "Done: "+strings.ReplaceAll(string(t), "_", " ")
+	}
+	label, _ := a.Parameters.Text(postroom.ParamLabel)
+	if label = names.Name(a.AccountID, label); label == "" {
+		label = "of its own"
+	}
+	do, done = strings.ReplaceAll(verb.do, "%s", label), strings.ReplaceAll(verb.done, "%s", label)
+	switch {
+	case safety.IsUndo(a.Type):
+		return "take back: " + do, "Took back: " + do
+	case safety.IsRedo(a.Type):
+		return "do again: " + do, "Did again: " + do
+	}
+	return do, done
+}
+
+// KindWords are the words for actions of the kind, whatever their label.
+func KindWords(t postroom.ActionType) string {
+	verb, ok := verbs[t]
+	if !ok {
+		return strings.ReplaceAll(string(t), "_", " ")
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(verb.do, " %s"), " to")
+}
+
+// NewDeed makes the view of an action.
+func NewDeed(e safety.Entry, names app.LabelNames) Deed {
+	a, d := e.Action, NewDecision(e.Decision, names)
+	do, done := inWords(a, names)
+	v := Deed{ID: a.ID, Did: done, By: d.By(), State: a.State, Error: a.Error, Sender: e.Decision.Sender,
+		Subject: e.Decision.Subject, At: a.ExecutedAt}
+	if v.At.IsZero() {
+		v.At = a.CreatedAt
+	}
+	switch a.State {
+	case postroom.ActionCompleted:
+	case postroom.ActionQueued, postroom.ActionExecuting:
+		v.Did = "Is about to " + do
+	case postroom.ActionPendingApproval:
+		v.Did = "Asks to " + do
+	case postroom.ActionFailed:
+		v.Did = "Could not " + do
+	default:
+		v.Did = "Did not " + do
+	}
+	return v
+}
+
+// NewDeeds lists the newest actions.
+func NewDeeds(ctx context.Context, h *app.App, limit int) ([]Deed, error) {
+	entries, err := h.Ledger.Actions(ctx, safety.Filter{Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	names, err := h.LabelNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.NameDeletedLabels(ctx, names, entries); err != nil {
+		return nil, err
+	}
+	list := make([]Deed, len(entries))
+	for i, e := range entries {
+		list[i] = NewDeed(e, names)
+	}
+	return list, nil
+}

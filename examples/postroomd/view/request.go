@@ -1,0 +1,91 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A Request is an action that waits for a person, in a list.
+type Request struct {
+	ID      string // of the action
+	Shown   string // the request as it is shown; an answer names it, see [ShownRequest]
+	Mailbox string // its address
+	Would   string // what the action would do, as after "It would"
+	By      string // the rule, the model, or nobody
+	Reasons []string
+	Sender  string
+	Subject string
+
+	AskedAt   time.Time
+	ExpiresAt time.Time
+	Expired   bool // it can be asked again, or rejected
+	Altered   bool // it is not what was asked, and can only be rejected
+	Together  bool // it may be answered with others, from a list
+}
+
+// NewRequest makes the view of a request in a list.
+func NewRequest(h *app.App, w safety.Waiting, names app.LabelNames, mailboxes map[string]string,
+	now time.Time) Request {
+	decision := NewDecision(w.Decision, names)
+	v := Request{
+		ID: w.Action.ID, Shown: w.Approval.ID + "." + cut(w.Approval.Digest, shownDigest),
+		Mailbox: mailboxes[w.Action.AccountID], Would: InWords(w.Action, names), By: decision.By(),
+		Reasons: plain(w.Approval.Reasons), Sender: w.Decision.Sender, Subject: w.Decision.Subject,
+		AskedAt: w.Approval.RequestedAt, ExpiresAt: w.Approval.ExpiresAt,
+		Expired: !now.Before(w.Approval.ExpiresAt), Altered: webapi.IsAltered(w),
+	}
+	v.Together = !v.Altered && !v.Expired && h.AnsweredTogether(w.Action.Type)
+	return v
+}
+
+// plainReasons are the gate's own reasons as a person says them.
+var plainReasons = map[string]string{
+	"action is classified as dangerous":      "such an action is dangerous, and always asks",
+	"action type is in approval_always list": "you want to be asked about such an action (policy.approval_always)",
+	"LLM explicitly requested approval":      "the model wants you to look at it",
+	"rule explicitly requested approval":     "the rule wants you to look at it",
+}
+
+func plain(reasons []string) []string {
+	return printer.List(reasons, func(r string) string { return cmp.Or(plainReasons[r], r) })
+}
+
+// shownDigest is how much of a digest, in characters, tells a request from one with other content.
+const shownDigest = 16
+
+func cut(s string, n int) string { return s[:min(n, len(s))] }
+
+// ErrShown reports that a request is not as it was shown.
+var ErrShown = errors.New("what is asked has changed since it was shown, or was answered: look at it again")
+
+// ShownRequest returns the request that a person was shown, by Shown of its view; [ErrShown] if there is none.
+func ShownRequest(ctx context.Context, h *app.App, shown string) (safety.Approval, error) {
+	id, digest, _ := strings.Cut(shown, ".")
+	request, err := h.Ledger.Approval(ctx, id)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return request, ErrShown
+	case err == nil && (len(digest) != shownDigest || cut(request.Digest, shownDigest) != digest):
+		err = ErrShown
+	}
+	return request, err
+}
+
+// Mailboxes returns the addresses of the accounts by their ids.
+func Mailboxes(ctx context.Context, h *app.App) (map[string]string, error) {
+	accounts, err := h.Mail.Accounts(ctx)
+	addresses := make(map[string]string, len(accounts))
+	for _, a := range accounts {
+		addresses[a.ID] = a.Email
+	}
+	return addresses, err
+}

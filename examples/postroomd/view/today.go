@@ -1,0 +1,112 @@
+package view
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Today is what a person looks at first: how it stands, what is wrong, and what was done last.
+type Today struct {
+	Status   *Status
+	Troubles []Trouble
+	Working  int    // jobs that run
+	Queued   int    // jobs that wait
+	Last     []Deed // the newest first
+	Activity *Activity
+}
+
+// A Trouble is something that is wrong, and what mends it.
+type Trouble struct {
+	What string // one sentence
+	Why  string // may be empty
+	Mend *Mend  // nil: Why says what to do
+}
+
+// A Mend is what mends a trouble by one click.
+type Mend struct {
+	Do   string // "resume-mailbox", "enable-rule", "resume" or "jobs"
+	ID   string // of the mailbox or the rule; empty for the others
+	Text string // of the button
+}
+
+// lastDeeds bounds the newest actions of a Today.
+const lastDeeds = 8
+
+// NewToday reads how it stands, and what came and was decided in a window that ends now.
+func NewToday(ctx context.Context, h *app.App, w Window, now time.Time) (*Today, error) {
+	v := new(Today)
+	var err error
+	if v.Status, err = NewStatus(ctx, h); err != nil {
+		return nil, err
+	}
+	v.Working, v.Queued = v.Status.Jobs[queue.StateRunning], v.Status.Jobs[queue.StateQueued]
+	if v.Troubles, err = troubles(ctx, h, v.Status); err != nil {
+		return nil, err
+	}
+	if v.Last, err = NewDeeds(ctx, h, lastDeeds); err != nil {
+		return nil, err
+	}
+	v.Activity, err = NewActivity(ctx, h, w, now)
+	return v, err
+}
+
+// troubles lists what needs a person, what stops most first.
+func troubles(ctx context.Context, h *app.App, s *Status) (list []Trouble, err error) {
+	if err := h.Probe(ctx); err != nil {
+		list = append(list, Trouble{What: "The database cannot be written.",
+			Why: err.Error() + ". Nothing is lost; everything goes on when it can. Often the disk is full."})
+	}
+	stopped, err := h.Ledger.Switch().Stopped(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if stopped == nil && s.Stopped != "" { // a restored database, or breakers
+		list = append(list, Trouble{What: "Something is stopped.", Why: s.Stopped, Mend: breakerMend(ctx, h)})
+	}
+	for _, a := range s.Accounts {
+		list = append(list, a.troubles()...)
+	}
+	for _, r := range s.Disabled {
+		list = append(list, Trouble{What: "The rule " + r.Named() + " decides nothing.", Why: r.Reason,
+			Mend: &Mend{Do: "enable-rule", ID: r.ID, Text: "Enable it"}})
+	}
+	for _, o := range s.Outages {
+		list = append(list, Trouble{What: "The model " + o.Model + " is not asked.", Why: o.String()})
+	}
+	if n := s.Jobs[queue.StateFailed]; n > 0 {
+		list = append(list, Trouble{What: printer.Count(n, "job has failed.", "jobs have failed."),
+			Why: "What it should have done is not done; it can be retried.", Mend: &Mend{Do: "jobs", Text: "Look at them"}})
+	}
+	return list, nil
+}
+
+// breakerMend closes the breakers, if any is open: a restored database is accepted at the command line.
+func breakerMend(ctx context.Context, h *app.App) *Mend {
+	if text, err := h.OpenBreakers(ctx); err != nil || text == "" {
+		return nil
+	}
+	return &Mend{Do: "resume", Text: "Resume"}
+}
+
+// troubles lists what is wrong with the mailbox.
+func (a AccountStatus) troubles() (list []Trouble) {
+	switch {
+	case a.State == mailstore.AccountReauthorize:
+		list = append(list, Trouble{What: a.Email + " has lost its grant: nothing is read there.", Why: a.Why()})
+	case a.State == mailstore.AccountPaused:
+		list = append(list, Trouble{What: a.Email + " is paused.", Why: a.Why(),
+			Mend: &Mend{Do: "resume-mailbox", ID: a.ID, Text: "Resume it"}})
+	case a.Access != "":
+		list = append(list, Trouble{What: a.Email + " cannot be reached from this machine.", Why: a.Access})
+	}
+	if a.Failure != "" {
+		list = append(list, Trouble{What: "The older mail of " + a.Email + " is not read to its end.",
+			Why: a.Failure + ". The next start of postroomd goes on with it."})
+	}
+	return list
+}

@@ -1,0 +1,176 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail/mailindex"
+	"github.com/postroom-go/postroom/gmail/outbox"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
+	"github.com/postroom-go/postroom/internal/mailname"
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/mime/htmltext"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A WholeRequest is an action that waits for a person, with the mail that it is about and what it would do.
+type WholeRequest struct {
+	Request
+	Decision Decision
+	Mail     *WholeMail   // nil: the message is no longer here
+	Change   *LabelChange // nil: it changes no labels, or nobody knows which
+	Forever  bool         // it cannot be taken back
+
+	Sends      *webapi.OutgoingMessage // nil: it sends nothing
+	HTML       SentHTML                // of what it sends
+	TooLong    bool                    // what it sends has more text than [MaxSent], which nobody could read here
+	Raw        string                  // the bytes of what it sends
+	Recipients []Recipient
+	Refused    string // why it must not send; empty if it may, or sends nothing
+}
+
+// MaxSent bounds the texts of a message to send that a page shows, in bytes.
+const MaxSent = 32 << 10
+
+// A SentHTML is what a recipient sees of the HTML that is sent.
+type SentHTML struct {
+	Text  string
+	Hides bool // there is more in it that its reader would not see, or may not
+}
+
+// A LabelChange is what an action does to the labels of a message, by their names.
+type LabelChange struct {
+	Before, After  []string
+	Added, Removed []string
+}
+
+// A Recipient is one to whom an action sends.
+type Recipient struct {
+	Field   string // To, Cc or Bcc
+	Address string // with the name
+	Known   bool   // the mailbox has sent mail to the address before
+}
+
+// NewWholeRequest reads a request. What it sends is composed, and its bytes are fixed from then on.
+func NewWholeRequest(ctx context.Context, h *app.App, actionID string) (*WholeRequest, error) {
+	action, err := h.Ledger.Action(ctx, actionID)
+	if err != nil {
+		return nil, err
+	}
+	v := new(WholeRequest)
+	if err := v.compose(ctx, h, action); err != nil {
+		return nil, err
+	}
+	w, err := h.WaitingRequest(ctx, action.ID) // its digest covers what it sends
+	if err != nil {
+		return nil, err
+	}
+	names, err := h.LabelNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mailboxes, err := Mailboxes(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	v.Request, v.Decision = NewRequest(h, w, names, mailboxes, time.Now()), NewDecision(w.Decision, names)
+	kind, known := h.Ledger.Kinds().Kind(action.Type)
+	v.Forever = known && !kind.Reversible()
+	m, err := h.Mail.Message(ctx, action.AccountID, action.MessageID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return v, nil
+	case err != nil:
+		return nil, err
+	}
+	whole := NewWholeMail(m, nil, names)
+	v.Mail = &whole
+	if known && kind.Effect != nil && action.Parameters != nil {
+		v.Change = newLabelChange(m, kind.Effect(action.Parameters).Change, names)
+	}
+	return v, nil
+}
+
+// compose adds what the action sends, and to whom.
+func (v *WholeRequest) compose(ctx context.Context, h *app.App, action postroom.Action) error {
+	p, err := h.Preview(ctx, action)
+	if _, refused := errors.AsType[usage.Error](err); refused {
+		v.Refused = err.Error()
+		return nil
+	}
+	if err != nil || p == nil {
+		return err
+	}
+	v.Sends = webapi.NewApproval(safety.Waiting{}, p, func(_, id string) string { return id }).Message
+	if v.Sends.HTML != "" {
+		shown := htmltext.ReadBody("", v.Sends.HTML)
+		v.HTML = SentHTML{shown.Text, len(shown.Hidden) > 0 || shown.Incomplete}
+	}
+	v.TooLong = len(v.Sends.Text) > MaxSent || len(v.HTML.Text) > MaxSent
+	v.Raw = string(p.Raw)
+	v.Recipients, err = recipients(ctx, h, action.AccountID, p)
+	return err
+}
+
+// recipients are those whom the message names.
+func recipients(ctx context.Context, h *app.App, accountID string, p *outbox.Preview) ([]Recipient, error) {
+	var list []Recipient
+	for _, of := range []struct {
+		field     string
+		addresses []mime.Address
+	}{{"To", p.Message.To}, {"Cc", p.Message.Cc}, {"Bcc", p.Message.Bcc}} {
+		for _, a := range of.addresses {
+			known, err := hasSentTo(ctx, h, accountID, a.Email)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, Recipient{of.field, postroom.Address{Name: a.Name, Email: a.Email}.String(), known})
+		}
+	}
+	return list, nil
+}
+
+// mostSent bounds the sent messages that are looked through for an address.
+const mostSent = 100
+
+// hasSentTo reports whether the newest sent messages of the account that a search finds have one to the address itself:
+// the search also finds it in names, and in longer addresses.
+func hasSentTo(ctx context.Context, h *app.App, accountID, address string) (bool, error) {
+	if strings.ContainsAny(address, "\"()") {
+		return false, nil // it cannot be searched for, and is odd enough to be called new
+	}
+	found, err := h.SearchMail(ctx, accountID, mailindex.Search{Limit: mostSent, SpamAndTrash: true,
+		Query: fmt.Sprintf(`in:sent (to:"%[1]s" OR cc:"%[1]s" OR bcc:"%[1]s")`, address)})
+	isIt := func(a postroom.Address) bool { return mailname.Address(a.Email) == mailname.Address(address) }
+	for _, m := range found.Messages {
+		if slices.ContainsFunc(slices.Concat(m.To, m.Cc, m.Bcc), isIt) {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// newLabelChange names what a change does to a message as it is stored.
+func newLabelChange(m *postroom.Message, change postroom.LabelChange, names app.LabelNames) *LabelChange {
+	before := postroom.NewSnapshot(m.LabelIDs)
+	after := before.Apply(change.WithLeaving(postroom.NewSnapshot(change.Add)))
+	return changeBetween(m.AccountID, before, after, names)
+}
+
+// changeBetween names the difference of two images of a message.
+func changeBetween(accountID string, before, after postroom.Snapshot, names app.LabelNames) *LabelChange {
+	own := after.ChangeFrom(before)
+	name := func(id string) string { return names.Name(accountID, id) }
+	return &LabelChange{
+		Before: printer.List(before.LabelIDs, name), After: printer.List(after.LabelIDs, name),
+		Added: printer.List(own.Add, name), Removed: printer.List(own.Remove, name),
+	}
+}

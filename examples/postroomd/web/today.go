@@ -1,0 +1,104 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/internal/webui"
+)
+
+// A todayPage is the first page.
+type todayPage struct {
+	*texts.Today
+	Windows []texts.Window
+	Mail    mailChart
+	Shares  []shareChart
+}
+
+// A mailChart is a picture of the mail that came, step by step.
+type mailChart struct {
+	Total, Width int
+	Summary      string // for screen readers
+	Until        string // when the picture ends, if it does not end now
+	Bars         []webui.Bar
+	Ticks        []string // the times along its foot, evenly
+}
+
+// A shareChart is a picture of the parts of all decisions.
+type shareChart struct {
+	ID, Title string
+	Rows      []shareRow
+}
+
+type shareRow struct {
+	texts.Share
+	Width float64 // 100 for the largest
+}
+
+// defaultWindow is the window of an address without one.
+const defaultWindow = "7d"
+
+func (h *Handler) today(ctx context.Context, u *url.URL) (*view, error) {
+	name := u.Query().Get("window")
+	i := slices.IndexFunc(texts.Windows, func(w texts.Window) bool { return w.Name == name })
+	if i < 0 {
+		i = slices.IndexFunc(texts.Windows, func(w texts.Window) bool { return w.Name == defaultWindow })
+	}
+	v, err := texts.NewToday(ctx, h.app, texts.Windows[i], time.Now().In(zone(u.Query().Get(zoneParam))))
+	if err != nil {
+		return nil, err
+	}
+	a := v.Activity
+	page := &todayPage{Today: v, Windows: texts.Windows, Mail: newMailChart(a)}
+	for _, c := range []shareChart{{"kinds", "What", rows(a.Kinds)}, {"rules", "By which rule", rows(a.Rules)},
+		{"deciders", "Who decided", rows(a.Deciders)}} {
+		if len(c.Rows) > 0 {
+			page.Shares = append(page.Shares, c)
+		}
+	}
+	return &view{name: "today", title: "Today", live: true, data: page}, nil
+}
+
+func newMailChart(a *texts.Activity) mailChart {
+	values := make([]int, len(a.Mail))
+	c := mailChart{Width: len(a.Mail) * webui.BarStep}
+	layout := "Mon 2 Jan 15:04"
+	if a.Window.Name == "30d" {
+		layout = "Mon 2 Jan"
+	}
+	for i, s := range a.Mail {
+		values[i] = s.N
+		c.Total += s.N
+	}
+	c.Bars = webui.Bars(values, webui.MaxOf(values))
+	for i := range c.Bars {
+		bar := &c.Bars[i]
+		bar.Title = fmt.Sprintf("from %s: %s", a.Mail[bar.Bucket()].From.Format(layout), webui.Count(bar.N, 0))
+	}
+	const ticks = 4
+	for i := range ticks {
+		c.Ticks = append(c.Ticks, a.Mail[i*(len(a.Mail)-1)/(ticks-1)].From.Format(layout))
+	}
+	if a.Late {
+		c.Until = a.Mail[len(a.Mail)-1].From.Format("2 Jan 2006")
+	}
+	c.Summary = fmt.Sprintf("Mail in %s: %s in all, at most %s in a step", a.Window.Label, webui.Count(c.Total, 0),
+		webui.Count(webui.MaxOf(values), 0))
+	return c
+}
+
+func rows(shares []texts.Share) []shareRow {
+	most := 1
+	for _, s := range shares {
+		most = max(most, s.N)
+	}
+	list := make([]shareRow, len(shares))
+	for i, s := range shares {
+		list[i] = shareRow{s, max(1, float64(s.N*100)/float64(most))}
+	}
+	return list
+}

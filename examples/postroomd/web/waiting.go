@@ -1,0 +1,175 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A waitingPage lists what waits for a person.
+type waitingPage struct {
+	*texts.Requests
+	Filter *filterForm
+	Older  string // the query of the next page; empty on the last one
+	Later  bool   // it is not the first page
+}
+
+func (h *Handler) waiting(ctx context.Context, u *url.URL) (*view, error) {
+	filter, err := h.filter(ctx, u.Query(), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	filter.ledger.States, filter.ledger.Since = nil, time.Time{} // all of them wait
+	list, err := texts.NewRequests(ctx, h.app, filter.ledger, filter.Filtered())
+	if err != nil {
+		return nil, err
+	}
+	page := &waitingPage{Requests: list, Filter: filter, Later: filter.ledger.Before != ""}
+	if list.Next != "" {
+		page.Older = filter.Older(list.Next)
+	}
+	return &view{name: "waiting", title: "Waiting", live: true, data: page}, nil
+}
+
+// A requestPage is what waits about one message.
+type requestPage struct {
+	*texts.WholeRequest
+	Gmail string // where Gmail shows the message; empty if it does not
+}
+
+func (h *Handler) request(ctx context.Context, r *http.Request) (*view, error) {
+	v, err := texts.NewWholeRequest(ctx, h.app, r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	page := &requestPage{WholeRequest: v}
+	if v.Mail != nil {
+		page.Gmail = h.atGmail(v.Mailbox, v.Mail.ID)
+	}
+	return &view{name: "request", title: "May it " + v.Would + "?", data: page}, nil
+}
+
+// atGmail is the address at which Gmail shows a message of a mailbox; empty in a demo.
+func (h *Handler) atGmail(mailbox, id string) string {
+	if h.app.Env.Demo {
+		return ""
+	}
+	u := url.URL{Scheme: "https", Host: "mail.google.com", Path: "/mail/",
+		RawQuery: url.Values{"authuser": {mailbox}}.Encode(), Fragment: "all/" + id}
+	return u.String()
+}
+
+// outgoing serves the exact bytes of what an action sends, as a file.
+func (h *Handler) outgoing(w http.ResponseWriter, r *http.Request) {
+	v, err := texts.NewWholeRequest(r.Context(), h.app, r.PathValue("id"))
+	switch {
+	case err != nil:
+		h.failed(w, r, err)
+	case v.Sends == nil:
+		h.problem(w, r, http.StatusNotFound, "Not found", "It sends no message.")
+	default:
+		w.Header().Set("Content-Type", "message/rfc822")
+		w.Header().Set("Content-Disposition", `attachment; filename="message.eml"`)
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		_, _ = w.Write([]byte(v.Raw)) //nolint:gosec // a download, which no browser shows
+	}
+}
+
+// answer answers the requests that a form names, as they were shown: one ("approve" or "reject"), those that are
+// ticked ("pick"), or all of a filter, if they still are what was counted ("digest").
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
+	one, approves := r.PostFormValue("approve"), true
+	if one == "" {
+		one, approves = r.PostFormValue("reject"), false
+	}
+	if one != "" {
+		err := h.answerOne(r, one, approves, false)
+		h.done(w, r, verb(approves), err)
+		return
+	}
+	approves = r.PostFormValue("do") == "approve"
+	picked := r.PostForm["pick"]
+	if digest := r.PostFormValue("digest"); digest != "" {
+		var err error
+		if picked, err = h.allOf(r, digest); err != nil {
+			h.failed(w, r, err)
+			return
+		}
+	}
+	if len(picked) == 0 || len(picked) > texts.MaxBatch {
+		h.failed(w, r, usage.Errorf("Nothing is ticked: go back, and tick what is meant."))
+		return
+	}
+	answered := 0
+	for _, shown := range picked {
+		err := h.answerOne(r, shown, approves, true)
+		if _, wrong := errors.AsType[usage.Error](err); wrong || errors.Is(err, texts.ErrShown) {
+			continue // it was answered meanwhile, or is not what was shown; the others are
+		}
+		if err != nil {
+			h.failed(w, r, err)
+			return
+		}
+		answered++
+	}
+	back(w, r, verb(approves)+"-all", answered, len(picked))
+}
+
+func verb(approves bool) string {
+	if approves {
+		return "approve"
+	}
+	return "reject"
+}
+
+// allOf returns the requests of the filter that the form has, if they are what the digest was made of.
+func (h *Handler) allOf(r *http.Request, digest string) ([]string, error) {
+	filter, err := h.filter(r.Context(), r.PostForm, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	all, err := texts.AllRequests(r.Context(), h.app, filter.ledger)
+	switch {
+	case err != nil:
+		return nil, err
+	case all == nil || all.Digest != digest:
+		return nil, usage.Errorf("What waits is not what was counted: go back, reload the page, and look again.")
+	}
+	return all.Shown, nil
+}
+
+// answerOne answers a request as it was shown. One that sends, or cannot be taken back, is not answered with others.
+func (h *Handler) answerOne(r *http.Request, shown string, approves, together bool) error {
+	request, err := texts.ShownRequest(r.Context(), h.app, shown)
+	if err != nil {
+		return err
+	}
+	if together {
+		action, err := h.app.Ledger.Action(r.Context(), request.ActionID)
+		if err != nil {
+			return err
+		}
+		if !h.app.AnsweredTogether(action.Type) {
+			return usage.Errorf("what sends or cannot be taken back is answered on its own page")
+		}
+	}
+	if approves {
+		return h.app.ApproveShown(r.Context(), request, Person)
+	}
+	return h.app.RejectShown(r.Context(), request, Person, whyOf(r))
+}
+
+// renew asks again about what has expired.
+func (h *Handler) renew(w http.ResponseWriter, r *http.Request) {
+	err := h.app.RenewRequest(r.Context(), r.PathValue("id"))
+	if errors.Is(err, safety.ErrAltered) {
+		err = usage.Errorf("%w: reject it", err)
+	}
+	h.done(w, r, "renew", err)
+}

@@ -1,0 +1,199 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/internal/webui"
+)
+
+// Person is the name that what somebody does on the page is recorded with: an address that signs in does not say who
+// used it.
+const Person = "the page"
+
+// interval is the interval at which a watched page is read again.
+const interval = 2 * time.Second
+
+// maxForm bounds the body of a request: the text of the editor, as forms encode it.
+const maxForm = 2 << 20
+
+// A Handler serves the pages. It is safe for concurrent use.
+type Handler struct {
+	app   *app.App
+	hub   *webui.Hub
+	mux   *http.ServeMux
+	serve http.Handler
+}
+
+// New makes the pages of an App, for the root of a server. The dashboard of its queue is expected at JobsPath.
+func New(a *app.App) *Handler {
+	h := &Handler{app: a, mux: http.NewServeMux()}
+	h.hub = webui.NewHub(interval, h.fragment)
+	h.mux.Handle("GET /{$}", h.show(h.today))
+	h.mux.Handle("GET /waiting", h.show(h.waiting))
+	h.mux.Handle("GET /waiting/{id}", h.showOne(h.request))
+	h.mux.HandleFunc("GET /waiting/{id}/message.eml", h.outgoing)
+	h.mux.HandleFunc("POST /waiting/answer", h.answer)
+	h.mux.HandleFunc("POST /waiting/{id}/renew", h.renew)
+	h.mux.Handle("GET /actions", h.show(h.actions))
+	h.mux.Handle("GET /actions/{id}", h.showOne(h.action))
+	h.mux.HandleFunc("POST /actions/{id}/undo", h.undoOne)
+	h.mux.Handle("GET /undo", h.show(h.undoPreview))
+	h.mux.HandleFunc("POST /undo", h.undoAll)
+	h.mux.Handle("GET /mail", h.show(h.mail))
+	h.mux.Handle("GET /mail/{mailbox}/{id}", h.showOne(h.message))
+	h.mux.Handle("GET /mail/{mailbox}/{id}/rules", h.showOne(h.tried))
+	h.mux.HandleFunc("POST /stop", h.stop)
+	h.mux.HandleFunc("POST /resume", h.resume)
+	h.mux.HandleFunc("POST /mailboxes/{id}/resume", h.resumeMailbox)
+	h.mux.Handle("GET /rules", h.show(h.rules))
+	h.mux.Handle("GET /rules/{id}", h.showOne(h.rule))
+	h.mux.Handle("GET /rules/versions", h.show(h.versions))
+	h.mux.HandleFunc("POST /rules/versions/{number}/restore", h.restoreRules)
+	h.mux.Handle("GET /rules/edit", h.show(h.editor))
+	h.mux.HandleFunc("POST /rules/edit", h.edit)
+	h.mux.HandleFunc("POST /rules/{id}/enable", h.setEnabled(true))
+	h.mux.HandleFunc("POST /rules/{id}/disable", h.setEnabled(false))
+	h.mux.HandleFunc("POST /rules/{id}/up", h.moveRule(true))
+	h.mux.HandleFunc("POST /rules/{id}/down", h.moveRule(false))
+	h.mux.HandleFunc("GET /events", h.events)
+	h.mux.Handle("GET /static/", webui.Static(staticFiles))
+	h.mux.HandleFunc("/", h.unknown)
+	h.serve = webui.Secured(http.HandlerFunc(h.enter))
+	return h
+}
+
+// JobsPath is where the dashboard of the queue is mounted, beside the pages.
+const JobsPath = "/queue"
+
+// ServeHTTP serves the pages.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve.ServeHTTP(w, r) }
+
+// Close ends the streams of events. Pages are still served.
+func (h *Handler) Close() { h.hub.Close() }
+
+// enter refuses requests that another site makes a browser send.
+func (h *Handler) enter(w http.ResponseWriter, r *http.Request) {
+	if err := webui.CheckOrigin(r); err != nil {
+		h.problem(w, r, http.StatusForbidden, "Refused", webui.OtherSite)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		h.unread(w, r, err)
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// unread answers a form that cannot be read: none of its fields counts.
+func (h *Handler) unread(w http.ResponseWriter, r *http.Request, err error) {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		h.problem(w, r, http.StatusRequestEntityTooLarge, "Too long",
+			"The text is longer than a page may send, and nothing was changed. Go back, and shorten it, or edit the file.")
+		return
+	}
+	h.problem(w, r, http.StatusBadRequest, "Not read",
+		"The form could not be read, and nothing was changed: "+err.Error()+".")
+}
+
+func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
+	h.problem(w, r, http.StatusNotFound, "Page not found", "There is no such page: "+r.URL.Path+".")
+}
+
+// A builder makes the view of an address, which its viewers share.
+type builder func(ctx context.Context, u *url.URL) (*view, error)
+
+// live are the pages that change by themselves.
+func (h *Handler) live(path string) (builder, bool) {
+	switch path {
+	case "/":
+		return h.today, true
+	case "/waiting":
+		return h.waiting, true
+	case "/actions":
+		return h.actions, true
+	}
+	return nil, false
+}
+
+// showOne is show for the page of one thing, which the path names.
+func (h *Handler) showOne(build func(ctx context.Context, r *http.Request) (*view, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.show(func(ctx context.Context, _ *url.URL) (*view, error) { return build(ctx, r) }).ServeHTTP(w, r)
+	})
+}
+
+// show serves a page in the zone of its reader, which the script keeps in a cookie.
+func (h *Handler) show(build builder) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		u := *r.URL
+		query := u.Query()
+		if c, err := r.Cookie(zoneCookie); err == nil && zone(c.Value) != time.UTC {
+			query.Set(zoneParam, c.Value)
+		}
+		u.RawQuery = query.Encode()
+		v, err := build(r.Context(), &u)
+		if err != nil {
+			h.failed(w, r, err)
+			return
+		}
+		h.page(w, r, &u, http.StatusOK, v)
+	})
+}
+
+// fragment renders the changing part of a page for its viewers.
+func (h *Handler) fragment(ctx context.Context, u *url.URL) ([]byte, error) {
+	build, ok := h.live(u.Path)
+	if !ok {
+		return nil, errors.New("the page does not change")
+	}
+	v, err := build(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	f, err := h.frame(ctx, u, v)
+	if err != nil {
+		return nil, err
+	}
+	content, err := f.content()
+	if err != nil {
+		return nil, err
+	}
+	badge, err := f.execute("badge")
+	return append(content, badge...), err
+}
+
+// events streams the changes of the named page.
+func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
+	page := r.URL.Query().Get("page")
+	u, err := url.ParseRequestURI(page)
+	if err == nil && len(page) < 2000 {
+		if _, ok := h.live(u.Path); ok {
+			h.hub.ServeEvents(w, r, u)
+			return
+		}
+	}
+	http.Error(w, "This page does not change.", http.StatusBadRequest)
+}
+
+// back redirects from a POST to the page that the form names, with the name of what was done, and how often.
+func back(w http.ResponseWriter, r *http.Request, done string, counts ...int) {
+	to, err := url.ParseRequestURI(r.PostFormValue("from"))
+	if err != nil || to.Host != "" || !strings.HasPrefix(to.Path, "/") || strings.HasPrefix(to.Path, "//") {
+		to = &url.URL{Path: "/"}
+	}
+	query := to.Query()
+	query.Set("done", done)
+	query.Del("n")
+	for _, n := range counts {
+		query.Add("n", strconv.Itoa(n))
+	}
+	webui.Redirect(w, webui.Root(r.URL.Path)+strings.TrimPrefix(to.EscapedPath(), "/")+"?"+query.Encode())
+}

@@ -1,0 +1,290 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/web"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/stop"
+)
+
+// looks looks at pages wide and narrow, light and dark: nothing is wider than the window, each text has the contrast
+// that WCAG AA asks for, and nothing is refused.
+func looks(b *browsertest.Browser, base string, pages map[string]string) {
+	b.Helper()
+	for name, path := range pages {
+		for width, suffix := range map[int64]string{1280: "", 390: "-phone"} {
+			for _, scheme := range []string{"light", "dark"} {
+				b.Size(width, 900)
+				b.Scheme(scheme)
+				b.Open(base + path)
+				require.LessOrEqual(b, browsertest.Eval[int64](b, "document.documentElement.scrollWidth"), width, "%s at %d",
+					name, width)
+				require.Empty(b, browsertest.Eval[[]string](b, browsertest.Pale), "%s, %s", name, scheme)
+				b.Picture(name + "-" + scheme + suffix)
+			}
+		}
+	}
+	b.Quiet()
+}
+
+func TestEachPageFitsAndIsReadable(t *testing.T) {
+	w := newWorld(t)
+	moved := w.acted(safety.Filter{Types: []postroom.ActionType{postroom.Move}})[0].Action
+	for _, pages := range []map[string]string{ // a tab each: it is closed after two minutes
+		{"today": "", "today-30d": "?window=30d"},
+		{"actions": "actions", "actions-of-a-rule": "actions?rule=Newsletters&state=completed", "undo": "undo?kind=move",
+			"action": "actions/" + moved.ID},
+		{"mail": "mail", "message": w.pathOf(moved), "tried": w.pathOf(moved) + "/rules"},
+		{"rules": "rules", "rule": "rules/" + w.rules()[0].ID, "editor": "rules/edit",
+			"versions": "rules/versions?version=1"},
+	} {
+		w.small(pages)
+		looks(browsertest.Browse(t), w.url, pages)
+	}
+	require.NoError(t, w.Stop(t.Context(), "Ann", stopOptions("a look at the rules")))
+	looks(browsertest.Browse(t), w.url, map[string]string{"stopped": ""})
+}
+
+// small checks that pages are quickly carried.
+func (w *world) small(pages map[string]string) {
+	w.Helper()
+	for name, path := range pages {
+		page := w.get(path)
+		require.Equal(w, http.StatusOK, page.status, name)
+		require.Less(w, len(page.body), 60<<10, name)
+	}
+}
+
+func TestEachPageAboutRequestsFitsAndIsReadable(t *testing.T) {
+	b := browsertest.Browse(t)
+	w := newAskingWorld(t)
+	pages := map[string]string{"waiting": "waiting", "waiting-news": "waiting?rule=News",
+		"waiting-nothing": "waiting?rule=none",
+		"request-sends":   "waiting/" + w.waiting(safety.Filter{Rule: "Books"})[0].Action.ID,
+		"request-archive": "waiting/" + w.waiting(safety.Filter{Rule: "News"})[0].Action.ID}
+	w.small(pages)
+	looks(b, w.url, pages)
+}
+
+// ready is true once the script has begun.
+const ready = `!document.querySelector("#keys-open").hidden`
+
+// One click, or one key, stops everything on any page, and one click lets it go on.
+func TestStopAndResume(t *testing.T) {
+	b := browsertest.Browse(t)
+	w := newWorld(t)
+	stoppedBy := func() string {
+		s, err := w.Ledger.Switch().Stopped(t.Context())
+		require.NoError(t, err)
+		if s == nil {
+			return ""
+		}
+		return s.By
+	}
+	for _, width := range []int64{1280, 390} {
+		b.Size(width, 844)
+		b.Open(w.url)
+		browsertest.Eval[any](b, `document.querySelector("#stop").click()`)
+		b.Until(`document.querySelector("#stopped #by")?.textContent === "` + web.Person + `"`)
+		require.Equal(t, web.Person, stoppedBy())
+		require.True(t, browsertest.Eval[bool](b, hidden), "it is stopped already")
+		b.TabTo("#resume")
+		b.Press("\r")
+		b.Until(`document.querySelector(".done")?.textContent.includes("goes on")`)
+		require.Empty(t, stoppedBy())
+		b.Until(ready)
+		b.Press("S")
+		b.Until(`!!document.querySelector("#stopped") && ` + ready)
+		require.Equal(t, web.Person, stoppedBy())
+		b.Press("S")
+		require.Equal(t, "resume", browsertest.Eval[string](b, "document.activeElement.id"))
+		b.Press("\r")
+		b.Until(`!document.querySelector("#stopped")`)
+		require.Empty(t, stoppedBy())
+	}
+	require.NoError(t, w.Stop(t.Context(), "Ann", stop.Options{}))
+	b.Until(`document.querySelector("#stopped #by")?.textContent === "Ann" && ` + hidden)
+	require.NoError(t, w.Resume(t.Context(), "Ann", ""))
+	b.Until(`!document.querySelector("#stopped") && !` + hidden)
+	b.Quiet()
+}
+
+// hidden is true while there is no button that stops.
+const hidden = `(document.querySelector("#stop").offsetParent === null)`
+
+// A page that is not up to date lifts no stop that it does not show, and takes no stop over.
+func TestAStopIsLiftedByWhoSeesIt(t *testing.T) {
+	w := newWorld(t)
+	stopped := func() *stop.Stop {
+		s, err := w.Ledger.Switch().Stopped(t.Context())
+		require.NoError(t, err)
+		return s
+	}
+	require.NoError(t, w.Stop(t.Context(), "Ann", stop.Options{Why: "an incident"}))
+	w.post("stop", url.Values{"why": {"the page"}})
+	require.Equal(t, "an incident", stopped().Why)
+	earlier := stopped().At.Add(-time.Minute).UTC().Format(time.RFC3339Nano)
+	for _, seen := range []string{"", earlier} {
+		require.Equal(t, http.StatusConflict, w.post("resume", url.Values{"seen": {seen}}).status)
+		require.NotNil(t, stopped())
+	}
+	w.post("resume", url.Values{"seen": {stopped().At.UTC().Format(time.RFC3339Nano)}})
+	require.Nil(t, stopped())
+	require.NotEqual(t, http.StatusConflict, w.post("resume", nil).status, "breakers are closed where nothing is stopped")
+}
+
+func TestSingleKeysCanBeTurnedOff(t *testing.T) {
+	b := browsertest.Browse(t)
+	w := newWorld(t)
+	b.Open(w.url)
+	b.Until(ready)
+	b.Press("?")
+	b.Until(`document.querySelector("#keys").open`)
+	browsertest.Eval[any](b, `document.querySelector("#keys-on").click()`)
+	b.Press("\x1b")
+	b.Until(`!document.querySelector("#keys").open`)
+	b.Open(w.url)
+	b.Until(ready)
+	b.Press("?")
+	require.False(t, browsertest.Eval[bool](b, `document.querySelector("#keys").open`))
+	b.Quiet()
+}
+
+// Another site makes a browser send nothing that has an effect, and shows no page in a frame.
+func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"stop", "resume", "rules/x/enable", "mailboxes/x/resume"} {
+		answer := w.do(http.MethodPost, path, url.Values{}, func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+		})
+		require.Equal(t, http.StatusForbidden, answer.status, path)
+	}
+	s, err := w.Ledger.Switch().Stopped(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, s)
+	page := w.get("/")
+	require.Equal(t, "DENY", page.header.Get("X-Frame-Options"))
+	policy := page.header.Get("Content-Security-Policy")
+	require.Contains(t, policy, "default-src 'none'")
+	require.NotContains(t, policy, "unsafe")
+}
+
+// A form leads back to the page that it was on, and never to another site.
+func TestAFormLeadsBack(t *testing.T) {
+	w := newWorld(t)
+	at, err := url.Parse(w.url + "stop")
+	require.NoError(t, err)
+	for from, want := range map[string]string{
+		"": "?done=stop", "/": "?done=stop", "/?window=24h": "?done=stop&window=24h", "//evil.example/x": "?done=stop",
+		"https://evil.example/": "?done=stop", "javascript:alert(1)": "?done=stop",
+	} {
+		answer := w.post("stop", url.Values{"from": {from}})
+		require.Equal(t, http.StatusSeeOther, answer.status)
+		to, err := at.Parse(answer.header.Get("Location"))
+		require.NoError(t, err)
+		require.Equal(t, w.url+want, to.String(), from)
+	}
+}
+
+// The scripts of the pages stay small, and so does their style.
+func TestScriptsStaySmall(t *testing.T) {
+	total := int64(0)
+	for _, dir := range []string{"static", "../../../internal/webui/static"} {
+		require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".js") {
+				info, err := d.Info()
+				require.NoError(t, err)
+				total += info.Size()
+			}
+			return err
+		}))
+	}
+	require.Less(t, total, int64(12<<10))
+}
+
+// What stands on the page is what the command line says.
+func TestTodayAgreesWithTheCommands(t *testing.T) {
+	b := browsertest.Browse(t)
+	w := newWorld(t)
+	waiting, err := w.Ledger.CountApprovals(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, waiting)
+	summary, err := w.Ledger.Summary(t.Context(), "")
+	require.NoError(t, err)
+	accounts, err := w.Mail.Accounts(t.Context())
+	require.NoError(t, err)
+	stored, err := w.Mail.CountMessages(t.Context(), accounts[0].ID)
+	require.NoError(t, err)
+	newest, err := w.Mail.NewestReceived(t.Context(), accounts[0].ID)
+	require.NoError(t, err)
+	counts, err := w.Mail.CountReceived(t.Context(), accounts[0].ID,
+		[]time.Time{time.Unix(0, 0), newest, newest.Add(time.Microsecond), newest.Add(time.Hour)})
+	require.NoError(t, err)
+	require.Equal(t, stored, counts[0]+counts[1])
+	require.Positive(t, counts[1])
+	require.Zero(t, counts[2])
+
+	b.Open(w.url)
+	b.Until(ready)
+	require.Equal(t, strconv.Itoa(waiting), browsertest.Eval[string](b, `document.querySelector("#figures dd").textContent`))
+	most := slices.MaxFunc(slices.Sorted(maps.Keys(summary.Rules)), func(a, b string) int {
+		return summary.Rules[a] - summary.Rules[b]
+	})
+	require.Contains(t, browsertest.Eval[string](b, `document.querySelector("#decided").innerText.replace(/\s+/g, " ")`),
+		most+" "+strconv.Itoa(summary.Rules[most]))
+	require.Positive(t, browsertest.Eval[int](b, `document.querySelectorAll("#mail rect").length`))
+	b.Quiet()
+}
+
+// A rule that the program has disabled, and a mailbox that is paused, stand on top, each with the click that mends it.
+func TestTodayMendsWhatIsWrong(t *testing.T) {
+	b := browsertest.Browse(t)
+	w := newWorld(t)
+	rules, err := w.Rules.List(t.Context())
+	require.NoError(t, err)
+	accounts, err := w.Mail.Accounts(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, w.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		return errors.Join(w.Rules.Disable(ctx, tx, rules[0].ID, "Label 'Old' was deleted from Gmail"),
+			w.Mail.Pause(ctx, tx, w.Queue, accounts[0].ID, "on holiday <b>now</b>"))
+	}))
+	for _, width := range []int64{1280, 390} {
+		b.Size(width, 844)
+		b.Open(w.url)
+		b.Picture("troubles-" + strconv.FormatInt(width, 10))
+	}
+	require.Contains(t, browsertest.Eval[string](b, `document.querySelector("#troubles").innerText`), "on holiday <b>now</b>")
+	for range 2 {
+		b.Until(`!!document.querySelector("#troubles button")`)
+		before := browsertest.Eval[string](b, `document.querySelector("#troubles").innerText`)
+		browsertest.Eval[any](b, `document.querySelector("#troubles button").click()`)
+		b.Until(fmt.Sprintf(`document.querySelector("#troubles")?.innerText !== %q && !!document.querySelector(".done")`, before))
+	}
+	b.Until(`!document.querySelector("#troubles button")`)
+	rule, err := w.Rules.Get(t.Context(), rules[0].ID)
+	require.NoError(t, err)
+	require.True(t, rule.Enabled)
+	account, err := w.Mail.Account(t.Context(), accounts[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, mailstore.AccountActive, account.State)
+	b.Quiet()
+}

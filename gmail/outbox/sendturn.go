@@ -1,0 +1,222 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A message is counted for its recipients in the transaction in which its action starts, so that of two that start at
+// once each sees the other. One that is beyond the limit does not start. Its place among those that wait is that of its
+// decision.
+
+// MostWait is how long a message waits for the limit of its recipients. One that would wait longer needs a person.
+const MostWait = 48 * time.Hour
+
+const (
+	// turnKept is how long a place is kept when its turn has come: its action may have ended without it.
+	turnKept = time.Hour
+	// askedKept is how long it is known that a person was asked.
+	askedKept = 30 * 24 * time.Hour
+)
+
+// ErrRecipientLimit is the error of [Outbox.Reserve] for a message that has to wait for the limit of its recipients.
+var ErrRecipientLimit = errors.New("outbox: a recipient has got as many messages within a day as are allowed")
+
+// A Turn is when a message may be sent, as far as the limits of its recipients are concerned.
+type Turn struct {
+	// Until is when the message may be sent, unless others that were decided before need the time. The zero time is now.
+	Until time.Time
+	// Reason says to people what the message waits for.
+	Reason string
+	// Ask reports that the message would wait longer than [MostWait]: a person has to be asked instead. If a person then
+	// approves the action, the limit does not apply to it.
+	Ask bool
+}
+
+// Reserve counts the message of an action for its recipients. Call it in the transaction in which the action starts. If
+// the error is [ErrRecipientLimit], roll that back and call [Outbox.Wait] in another. An attempt that goes on is
+// counted already. What keeps the message from being sent otherwise is the error of [Delivery.Send].
+func (o *Outbox) Reserve(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	s, err := o.sendTurn(ctx, tx, a)
+	if err != nil || s == nil || !s.m.OpenUntil.IsZero() || s.m.SentID != "" {
+		return err
+	}
+	if counted, err := s.counted(ctx, tx); counted || err != nil {
+		return err
+	}
+	switch turn, err := o.turn(ctx, tx, s); {
+	case err != nil:
+		return err
+	case !turn.Until.IsZero():
+		return ErrRecipientLimit
+	}
+	if err := o.Leave(ctx, tx, a); err != nil {
+		return err
+	}
+	return o.rows().countRecipients(ctx, tx, s.m, s.people)
+}
+
+// Wait gives the message of a queued action its place among those that wait for the limits of their recipients, and
+// returns when its turn is.
+func (o *Outbox) Wait(ctx context.Context, tx queue.Tx, a postroom.Action) (Turn, error) {
+	s, err := o.sendTurn(ctx, tx, a)
+	if err != nil || s == nil {
+		return Turn{}, err
+	}
+	turn, err := o.turn(ctx, tx, s)
+	if err != nil || turn.Until.IsZero() {
+		return turn, err
+	}
+	turn.Ask = turn.Until.Sub(queue.Now(tx)) > MostWait
+	if turn.Ask {
+		turn.Reason += "; the message would wait until " + turn.Until.UTC().Format(time.RFC3339)
+	}
+	for _, email := range s.people {
+		_, err := maildb.Exec(ctx, tx, "place of action "+a.ID, sqlPutPlace, a.AccountID, email, a.ID,
+			dbtime.Of(s.decided), dbtime.Of(turn.Until), dbvalue.Number(turn.Ask))
+		if err != nil {
+			return turn, err
+		}
+	}
+	return turn, nil
+}
+
+// Leave gives up the place of an action that has ended without sending.
+func (o *Outbox) Leave(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	_, err := maildb.Exec(ctx, tx, "place of action "+a.ID, sqlLeavePlace, a.AccountID, a.ID)
+	return err
+}
+
+// CountWaiting returns how many messages wait for the limits of their recipients. One whose action was canceled counts
+// until its turn.
+func CountWaiting(ctx context.Context, db queue.DB) (waiting int, err error) {
+	err = maildb.Get(ctx, db.Reader(), &waiting, "messages that wait", sqlCountWaiting,
+		dbtime.Of(time.Now().Add(-turnKept)))
+	return waiting, err
+}
+
+// A sendTurn is what decides whose turn it is.
+type sendTurn struct {
+	m       *storedMessage
+	mailbox string
+	people  []string  // as limits count them
+	decided time.Time // zero: no other goes before
+}
+
+// sendTurn locks the account and reads the message of an action; nil if it has none that can be read.
+func (o *Outbox) sendTurn(ctx context.Context, tx queue.Tx, a postroom.Action) (*sendTurn, error) {
+	mailbox, err := lockSending(ctx, tx, a.AccountID)
+	if err != nil {
+		return nil, maildb.IgnoreMissing(err)
+	}
+	m, err := readMessage(ctx, tx, a.ID)
+	if errors.Is(err, postroom.ErrNotFound) || gmailapi.ClassOf(err) == gmailapi.ClassRefused {
+		return nil, nil //nolint:nilnil // Send says so
+	}
+	if err != nil {
+		return nil, err
+	}
+	recipients, err := m.payload.recipients()
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // Send says so
+	}
+	s := &sendTurn{m: m, mailbox: mailbox, people: countedPeople(recipients), decided: a.CreatedAt}
+	if s.decided.IsZero() {
+		s.decided = queue.Now(tx)
+	}
+	return s, nil
+}
+
+// counted reports whether an earlier attempt has counted the message.
+func (s *sendTurn) counted(ctx context.Context, tx queue.Tx) (bool, error) {
+	var n int
+	err := maildb.Get(ctx, tx, &n, "recipients of action "+s.m.ActionID, sqlCountCounted, s.m.AccountID, s.m.ActionID)
+	return n > 0, err
+}
+
+// turn returns when a message may be sent. Its own earlier count does not matter.
+func (o *Outbox) turn(ctx context.Context, tx queue.Tx, s *sendTurn) (last Turn, err error) {
+	if allowed, err := o.allowedBeyond(ctx, tx, s.m); allowed || err != nil {
+		return last, err
+	}
+	for _, email := range s.people {
+		got, err := o.got(ctx, tx, s.m, s.mailbox, email)
+		if err != nil {
+			return last, err
+		}
+		ahead, err := s.ahead(ctx, tx, email)
+		if err != nil {
+			return last, err
+		}
+		if got.Messages+ahead < o.RecipientsDay {
+			continue
+		}
+		until, err := o.freeAt(ctx, tx, s, email, got, ahead)
+		if err != nil {
+			return last, err
+		}
+		if until.After(last.Until) {
+			last = Turn{Until: until, Reason: o.tooMany(email, got, ahead)}
+		}
+	}
+	return last, nil
+}
+
+// allowedBeyond reports whether a person has approved the message after it was beyond the limit.
+func (o *Outbox) allowedBeyond(ctx context.Context, tx queue.Tx, m *storedMessage) (bool, error) {
+	var asked int
+	err := maildb.Get(ctx, tx, &asked, "place of action "+m.ActionID, sqlCountAsked, m.AccountID, m.ActionID)
+	if err != nil || asked == 0 {
+		return false, err
+	}
+	approver, err := o.Ledger.Approver(ctx, tx, m.ActionID)
+	return approver != "", err
+}
+
+// ahead counts the messages to a recipient that wait and were decided before.
+func (s *sendTurn) ahead(ctx context.Context, tx queue.Tx, email string) (n int, err error) {
+	if s.decided.IsZero() {
+		return 0, nil
+	}
+	now := queue.Now(tx)
+	if _, err := maildb.Exec(ctx, tx, "places of recipient "+email, sqlForgetPlaces, s.m.AccountID, email,
+		dbtime.Of(now.Add(-turnKept)), dbtime.Of(now.Add(-askedKept))); err != nil {
+		return 0, err
+	}
+	err = maildb.Get(ctx, tx, &n, "places of recipient "+email, sqlCountAhead, s.m.AccountID, email,
+		dbtime.Of(s.decided), s.m.ActionID)
+	return n, err
+}
+
+// freeAt returns when a recipient may get the message, if those ahead are sent as soon as they may be: each message
+// makes room for another a day after it was sent.
+func (o *Outbox) freeAt(ctx context.Context, tx queue.Tx, s *sendTurn, email string, got received,
+	ahead int) (time.Time, error) {
+	now := queue.Now(tx)
+	day := now.Add(-recipientWindow)
+	beyond := ahead
+	skip := max(got.Messages-o.RecipientsDay, 0) // the limit was lowered
+	if free := o.RecipientsDay - got.Messages; free > 0 {
+		beyond -= free
+	}
+	days, place := beyond/o.RecipientsDay, beyond%o.RecipientsDay
+	at := now // of those ahead that are sent now
+	if place+skip < got.Messages {
+		var sent dbtime.Time
+		err := maildb.Get(ctx, tx, &sent, "recipient "+email, sqlRecipientAt, s.m.AccountID, email, s.m.ActionID,
+			dbtime.Of(day), hashOfMailbox(s.mailbox), hashOfRecipient(s.mailbox, email), place+skip)
+		if err != nil {
+			return now, err
+		}
+		at = sent.Time
+	}
+	return at.Add(time.Duration(days+1) * recipientWindow), nil
+}

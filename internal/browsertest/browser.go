@@ -1,0 +1,189 @@
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// A Browser is a tab of a headless Chromium.
+type Browser struct {
+	*testing.T
+	ctx context.Context //nolint:containedctx // the tab is one
+
+	mu       sync.Mutex
+	problems []string // what stands on the console
+}
+
+// Browse opens a tab of a usual size.
+func Browse(t *testing.T) *Browser {
+	t.Helper()
+	ctx := NewTab(t)
+	b := &Browser{T: t, ctx: ctx}
+	require.NoError(t, chromedp.Listen(ctx, b.listen))
+	Call(b, log.Enable, cdp.Empty{})
+	b.Size(1280, 900)
+	return b
+}
+
+// listen keeps errors, exceptions and what the content security policy has refused.
+func (b *Browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		b.problems = append(b.problems, e.Entry.Text)
+	case *runtime.EventExceptionThrown:
+		b.problems = append(b.problems, e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		b.problems = append(b.problems, string(e.Type))
+	}
+}
+
+// Do runs actions.
+func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	require.NoError(b, chromedp.Do(b.ctx, actions...))
+}
+
+// Call speaks the browser's protocol.
+func Call[P, R any](b *Browser, command cdp.Command[P, R], params P) {
+	b.Helper()
+	_, err := chromedp.Call(b.ctx, command, params)
+	require.NoError(b, err)
+}
+
+// Open opens a page.
+func (b *Browser) Open(url string) {
+	b.Helper()
+	b.Do(chromedp.Navigate(url))
+}
+
+// Size sets the size of the window.
+func (b *Browser) Size(width, height int64) {
+	b.Helper()
+	b.Do(chromedp.EmulateViewport(width, height))
+}
+
+// Scheme sets what the reader prefers: light or dark.
+func (b *Browser) Scheme(name string) {
+	b.Helper()
+	Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+	})
+}
+
+// Eval is the value of an expression in the page.
+func Eval[T any](b *Browser, expression string) T {
+	b.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	require.NoError(b, err, expression)
+	return value
+}
+
+// Until waits for an expression in the page to become true, also on the page that comes after this one.
+func (b *Browser) Until(expression string) {
+	b.Helper()
+	var err error
+	for b.ctx.Err() == nil {
+		if _, err = chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void](expression,
+			chromedp.WithPollingTimeout(20*time.Second))); err == nil {
+			return
+		}
+		if errors.Is(err, chromedp.ErrPollingTimeout) {
+			break
+		}
+	}
+	require.NoError(b, err, "%s; the page says: %s", expression, Eval[string](b, "document.body.innerText"))
+}
+
+// UntilAsked is Until for pages that run no scripts: it asks again and again.
+func (b *Browser) UntilAsked(expression string) {
+	b.Helper()
+	Until(b.ctx, b.T, expression)
+}
+
+// Press hits keys, one after the other.
+func (b *Browser) Press(keys ...string) {
+	b.Helper()
+	for _, key := range keys {
+		b.Do(chromedp.KeyEvent(key))
+	}
+}
+
+// TabTo goes from one thing that takes the focus to the next, until it is the one that the selector names.
+func (b *Browser) TabTo(selector string) {
+	b.Helper()
+	for range 60 {
+		if Eval[bool](b, "document.activeElement.matches("+strconv.Quote(selector)+")") {
+			return
+		}
+		b.Press(kb.Tab)
+		require.NotEqual(b, "none", Eval[string](b, "getComputedStyle(document.activeElement).outlineStyle"),
+			"the focus is to be seen")
+	}
+	b.Fatalf("%s is not reached by the tabulator key", selector)
+}
+
+// Quiet checks that the page had nothing to complain of.
+func (b *Browser) Quiet() {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b, b.problems)
+}
+
+// Picture writes what is to be seen into the folder that POSTROOM_TEST_PICTURES names, for people to look at.
+func (b *Browser) Picture(name string) {
+	b.Helper()
+	folder := os.Getenv("POSTROOM_TEST_PICTURES")
+	if folder == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	require.NoError(b, err)
+	//nolint:gosec // the folder is that of who runs the test
+	require.NoError(b, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
+}
+
+// Pale is an expression that lists the text in the page whose contrast with its ground is less than 4.5.
+const Pale = `(() => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+    return context.getImageData(0, 0, 1, 1).data;
+  };
+  const luminance = (color) => {
+    const [r, g, b] = [...rgba(color)].slice(0, 3).map((v) => v / 255)
+      .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (e) => {
+    while (e && rgba(getComputedStyle(e).backgroundColor)[3] < 255) e = e.parentElement;
+    return getComputedStyle(e || document.body).backgroundColor;
+  };
+  const found = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.checkVisibility()) continue;
+    const [a, b] = [luminance(getComputedStyle(e).color), luminance(ground(e))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) found.push(e.outerHTML.slice(0, 80) + " " + contrast.toFixed(2));
+  }
+  return found;
+})()`

@@ -1,0 +1,5 @@
+-- The type that a key belongs to, also when its job is gone. It is NULL where the job was gone before.
+ALTER TABLE job_keys ADD COLUMN type TEXT;
+
+UPDATE job_keys
+SET type = (SELECT type FROM jobs WHERE jobs.id = job_keys.job_id);

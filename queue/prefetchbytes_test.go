@@ -1,0 +1,59 @@
+package queue_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Many small jobs let a process claim far ahead. Large ones that come then do not fill its memory.
+func TestPrefetchIsBoundedByBytes(t *testing.T) {
+	const small, large, workers = 5000, 100, 4
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q, err := queue.New(db, nil)
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		require.NoError(t, err)
+		const text queue.Type[string] = "text"
+		enqueueTexts(t, q, text, small, "small")
+		enqueueTexts(t, q, text, large, strings.Repeat("x", 1<<20-2))
+
+		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Workers: workers})
+		require.NoError(t, err)
+		var heap atomic.Int64
+		queue.Handle(d, text, func(_ context.Context, w *queue.Work[string]) error {
+			if len(w.Payload) < 1<<10 {
+				return nil
+			}
+			var memory runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&memory)
+			heap.Store(max(heap.Load(), int64(memory.HeapAlloc)))
+			return nil
+		})
+		require.NoError(t, d.RunUntilIdle(t.Context()))
+		counts, err := q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: small + large}, counts)
+		require.Less(t, heap.Load(), int64(64<<20))
+	})
+}
+
+func enqueueTexts(t *testing.T, q *queue.Queue, jobType queue.Type[string], n int, payload string) {
+	t.Helper()
+	for n > 0 {
+		batch := make([]queue.NewJob, min(n, 10_000_000/len(payload)))
+		for i := range batch {
+			batch[i] = jobType.New(payload, nil)
+		}
+		_, err := q.EnqueueMany(t.Context(), batch)
+		require.NoError(t, err)
+		n -= len(batch)
+	}
+}

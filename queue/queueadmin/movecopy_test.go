@@ -1,0 +1,228 @@
+package queueadmin_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
+)
+
+// A lateDriver answers its first write with an error at once, and commits it when it is released.
+type lateDriver struct {
+	driver.Driver
+	release   chan struct{}
+	lost      bool // the first write has been answered
+	committed chan error
+	before    func()
+}
+
+var errKilled = errors.New("killed")
+
+func (d *lateDriver) Unwrap() driver.Driver { return d.Driver }
+
+func (d *lateDriver) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	if d.before != nil {
+		d.before()
+		return d.Driver.Write(ctx, fn)
+	}
+	if d.lost {
+		return d.Driver.Write(ctx, fn)
+	}
+	d.lost = true
+	written := make(chan struct{})
+	go func() {
+		d.committed <- d.Driver.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx driver.Tx) error {
+			err := fn(ctx, tx)
+			close(written)
+			<-d.release
+			return err
+		})
+	}()
+	<-written
+	return errKilled
+}
+
+// A lateDB has the driver.
+type lateDB struct {
+	queue.DB
+	d driver.Driver
+}
+
+func (db lateDB) Driver() driver.Driver { return db.d }
+
+// The mover dies while its copy of a job is being committed. What becomes of the job in the old database meanwhile is
+// what moves.
+func TestMoveTakesTheJobAsItIsNow(t *testing.T) {
+	for engine, open := range map[string]func(t testing.TB) queue.DB{
+		"to PostgreSQL": func(t testing.TB) queue.DB { return dbtest.Postgres(t) },
+		"to SQLite":     func(t testing.TB) queue.DB { return dbtest.SQLite(t) },
+	} {
+		for name, change := range map[string]func(t *testing.T, q *queue.Queue, id string){
+			"canceled": func(t *testing.T, q *queue.Queue, id string) { require.NoError(t, q.Cancel(t.Context(), id)) },
+			"redriven": func(t *testing.T, q *queue.Queue, id string) {
+				require.NoError(t, q.Cancel(t.Context(), id))
+				require.NoError(t, q.Retry(t.Context(), id))
+				jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
+				require.NoError(t, err)
+				require.Len(t, jobs, 1)
+				require.NoError(t, jobs[0].Complete(t.Context(), nil))
+			},
+		} {
+			t.Run(engine+"/"+name, func(t *testing.T) {
+				fromDB, toDB := queue.DB(dbtest.SQLite(t)), open(t)
+				require.NoError(t, queue.Migrate(t.Context(), fromDB))
+				require.NoError(t, queue.Migrate(t.Context(), toDB))
+				from, err := queue.New(fromDB, nil)
+				require.NoError(t, err)
+				to, err := queue.New(toDB, nil)
+				require.NoError(t, err)
+				enqueued, err := from.Enqueue(t.Context(), ping.New(1, nil))
+				require.NoError(t, err)
+
+				late := &lateDriver{Driver: toDB.Driver(), release: make(chan struct{}), committed: make(chan error, 1)}
+				_, err = queueadmin.Move(t.Context(), fromDB, lateDB{toDB, late}, nil)
+				require.ErrorIs(t, err, errKilled)
+				change(t, from, enqueued.ID)
+				want, err := from.Job(t.Context(), enqueued.ID)
+				require.NoError(t, err)
+
+				released := false
+				slow := &lateDriver{Driver: toDB.Driver(), before: func() {
+					if !released {
+						released = true
+						time.AfterFunc(100*time.Millisecond, func() { close(late.release) })
+					}
+				}}
+				_, err = queueadmin.Move(t.Context(), fromDB, lateDB{toDB, slow}, nil)
+				require.NoError(t, err)
+				require.NoError(t, <-late.committed)
+				_, err = queueadmin.Move(t.Context(), fromDB, toDB, nil)
+				require.NoError(t, err)
+				got, err := to.Job(t.Context(), enqueued.ID)
+				require.NoError(t, err)
+				require.Equal(t, want.State, got.State)
+				require.Equal(t, want.Attempt, got.Attempt)
+				_, err = from.Job(t.Context(), enqueued.ID)
+				require.ErrorIs(t, err, queue.ErrJobNotFound)
+			})
+		}
+	}
+}
+
+// A copy that a killed call has left in the new database decides nothing, also when another call was killed after it
+// had held the job in the old one again.
+func TestMoveTrustsNoCopyWithoutARecord(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, q *queue.Queue, id string){
+		"canceled": func(t *testing.T, q *queue.Queue, id string) { require.NoError(t, q.Cancel(t.Context(), id)) },
+		"run": func(t *testing.T, q *queue.Queue, id string) {
+			require.NoError(t, q.Cancel(t.Context(), id))
+			require.NoError(t, q.Retry(t.Context(), id))
+			jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
+			require.NoError(t, err)
+			require.Len(t, jobs, 1)
+			require.NoError(t, jobs[0].Complete(t.Context(), nil))
+		},
+		"pruned": func(t *testing.T, q *queue.Queue, _ string) {
+			require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "DELETE FROM jobs")
+				return err
+			}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fromDB, toDB := queue.DB(dbtest.SQLite(t)), queue.DB(dbtest.Postgres(t))
+			require.NoError(t, queue.Migrate(t.Context(), fromDB))
+			require.NoError(t, queue.Migrate(t.Context(), toDB))
+			from, err := queue.New(fromDB, nil)
+			require.NoError(t, err)
+			to, err := queue.New(toDB, nil)
+			require.NoError(t, err)
+			enqueued, err := from.Enqueue(t.Context(), ping.New(1, nil))
+			require.NoError(t, err)
+
+			killed := &lateDriver{Driver: toDB.Driver(), release: make(chan struct{}), committed: make(chan error, 1)}
+			close(killed.release)
+			_, err = queueadmin.Move(t.Context(), fromDB, lateDB{toDB, killed}, nil)
+			require.ErrorIs(t, err, errKilled)
+			require.NoError(t, <-killed.committed)
+			change(t, from, enqueued.ID)
+			want, gone := from.Job(t.Context(), enqueued.ID)
+			require.NoError(t, driver.Write(t.Context(), fromDB.Driver(), func(ctx context.Context, tx *driver.WriteTx) error {
+				source, ok := driver.As[driver.MoveSource](fromDB.Driver())
+				require.True(t, ok)
+				_, err := source.HoldJobs(ctx, tx, 10)
+				return err
+			}))
+
+			_, err = queueadmin.Move(t.Context(), fromDB, toDB, nil)
+			require.NoError(t, err)
+			got, err := to.Job(t.Context(), enqueued.ID)
+			if gone != nil {
+				require.ErrorIs(t, err, queue.ErrJobNotFound)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, want.State, got.State)
+			require.Equal(t, want.Attempt, got.Attempt)
+		})
+	}
+}
+
+// A halted database stops after its first write until it is told to go on.
+type halted struct {
+	movable
+	once          *sync.Once
+	written, goOn chan struct{}
+}
+
+func (d halted) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
+	err := d.movable.Write(ctx, fn)
+	d.once.Do(func() {
+		close(d.written)
+		<-d.goOn
+	})
+	return err
+}
+
+// A lookedThrough database has something happen before the first look for copies.
+type lookedThrough struct {
+	movable
+	once *sync.Once
+	by   func()
+}
+
+func (d lookedThrough) HeldJobs(ctx context.Context, limit int) ([]string, error) {
+	d.once.Do(d.by)
+	return d.movable.HeldJobs(ctx, limit)
+}
+
+// A call that has found the old database empty finds the copy of a job that another call is just moving.
+func TestMoveDropsNoCopyThatAnotherCallHasMade(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		other := halted{movableOf(to), new(sync.Once), make(chan struct{}), make(chan struct{})}
+		ended := make(chan error, 1)
+		var id string
+		there := lookedThrough{movableOf(to), new(sync.Once), func() {
+			id = enqueue(t, from, nil)
+			go func() {
+				_, err := queueadmin.Move(context.WithoutCancel(t.Context()), from.DB(), queue.NewDB(other), nil)
+				ended <- err
+			}()
+			<-other.written
+		}}
+		_, err := queueadmin.Move(t.Context(), from.DB(), queue.NewDB(there), nil)
+		close(other.goOn)
+		require.NoError(t, errors.Join(err, <-ended))
+		require.Zero(t, count(t, from))
+		require.Equal(t, queue.StateQueued, job(t, to, id).State)
+		require.Len(t, claimAs(t, to, "w"), 1, "it is no longer held")
+	})
+}

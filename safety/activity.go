@@ -1,0 +1,104 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+)
+
+// An Activity counts the decisions of one source for one kind of action.
+type Activity struct {
+	Source postroom.Source     `db:"source"`
+	Rule   string              `db:"rule_name"` // at the time
+	Model  string              `db:"model"`
+	Action postroom.ActionType `db:"action_type"`
+	N      int                 `db:"n"`
+}
+
+// Activity counts the decisions about mail of an account since an instant, undos excluded. It reads those decisions,
+// and no earlier ones.
+func (l *Ledger) Activity(ctx context.Context, accountID string, since time.Time) ([]Activity, error) {
+	var list []Activity
+	if err := dbquery.Select(ctx, l.cfg.DB.Reader(), &list, countActivity, accountID, dbtime.Of(since)); err != nil {
+		return nil, fmt.Errorf("safety: count decisions: %w", err)
+	}
+	return list, nil
+}
+
+// DoneSince counts those decisions since an instant whose actions have been carried out, and that change something.
+func (l *Ledger) DoneSince(ctx context.Context, accountID string, since time.Time) ([]Activity, error) {
+	var list []Activity
+	if err := dbquery.Select(ctx, l.cfg.DB.Reader(), &list, countDone, accountID, dbtime.Of(since),
+		string(postroom.None)); err != nil {
+		return nil, fmt.Errorf("safety: count actions: %w", err)
+	}
+	return list, nil
+}
+
+// Answers counts the requests that a person has answered in one way.
+type Answers struct {
+	Approver string  `db:"approver"`
+	Outcome  Outcome `db:"outcome"` // approved or rejected
+	N        int     `db:"n"`
+}
+
+// AnswersSince counts the requests about mail of an account that people have answered since an instant.
+func (l *Ledger) AnswersSince(ctx context.Context, accountID string, since time.Time) ([]Answers, error) {
+	var list []Answers
+	if err := dbquery.Select(ctx, l.cfg.DB.Reader(), &list, countAnswers, accountID, dbtime.Of(since)); err != nil {
+		return nil, fmt.Errorf("safety: count answers: %w", err)
+	}
+	return list, nil
+}
+
+// UndoneSince counts the actions of an account that were taken back since an instant, and have stayed so.
+func (l *Ledger) UndoneSince(ctx context.Context, accountID string, since time.Time) (n int, err error) {
+	if err := dbquery.Get(ctx, l.cfg.DB.Reader(), &n, countUndoneSince, accountID, dbtime.Of(since)); err != nil {
+		return 0, fmt.Errorf("safety: count undos: %w", err)
+	}
+	return n, nil
+}
+
+const (
+	countActivity = `
+SELECT source, rule_name, model, action_type, COUNT(*) AS n
+FROM decisions
+WHERE account_id = $1
+  AND created_at >= $2
+GROUP BY source, rule_name, model, action_type
+ORDER BY n DESC, rule_name, action_type`
+
+	countDone = `
+SELECT d.source, d.rule_name, d.model, d.action_type, COUNT(*) AS n
+FROM decisions d
+JOIN actions a ON a.decision_id = d.id AND a.type = d.action_type
+WHERE d.account_id = $1
+  AND d.created_at >= $2
+  AND d.action_type <> $3
+  AND a.state = 'completed'
+GROUP BY d.source, d.rule_name, d.model, d.action_type
+ORDER BY n DESC, d.rule_name, d.action_type`
+
+	countAnswers = `
+SELECT approvals.approver, approvals.outcome, COUNT(*) AS n
+FROM approvals
+JOIN actions ON actions.id = approvals.action_id
+WHERE actions.account_id = $1
+  AND approvals.decided_at >= $2
+  AND approvals.outcome IN ('approved', 'rejected')
+GROUP BY approvals.approver, approvals.outcome
+ORDER BY n DESC, approvals.approver, approvals.outcome`
+
+	countUndoneSince = `
+SELECT COUNT(*)
+FROM action_links
+JOIN actions ON actions.id = action_links.effect_action_id
+WHERE action_links.relation = 'undo_of'
+  AND action_links.void_at IS NULL
+  AND actions.account_id = $1
+  AND action_links.created_at >= $2`
+)

@@ -1,0 +1,144 @@
+package safety
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/groups"
+	"github.com/postroom-go/postroom/safety/internal/counts"
+	"github.com/postroom-go/postroom/safety/origin"
+)
+
+const (
+	// mostAlone is how many requests of a kind stand alone within a day, before they are grouped.
+	mostAlone = 3
+	// mostAsked is how many requests of a kind models may cause within a day.
+	mostAsked = 50
+	// mostAskedOfMany is the bound of a kind that many senders share; each of them has mostAsked besides.
+	mostAskedOfMany = 4 * mostAsked
+)
+
+// bySender begins the key of what is grouped by sender.
+const bySender = "sender "
+
+// standingAlone begins the key of requests that are only counted.
+const standingAlone = "alone "
+
+// groupOf returns the requests that a person answers together with the one about a decision: those beyond the share of
+// models, those about notices, those that a cap or a breaker holds, and those of models about the mail of one domain,
+// or about all mail that is not verified, the last three after the third of a day. A batch of rules over earlier mail
+// is grouped by its own command. What must be approved one by one stands alone, and is counted for itself.
+func groupOf(kinds *postroom.Kinds, msg *postroom.Message, d postroom.Decision, v *Verdict,
+	from origin.Origin) groups.Kind {
+	if msg == nil || strings.HasPrefix(d.Key, postroom.BatchKeyPrefix) {
+		return groups.Kind{}
+	}
+	kind := groups.Kind{AccountID: msg.AccountID, Alone: mostAlone}
+	if len(v.Overrides) == 1 {
+		switch check := v.Overrides[0]; check {
+		case OverrideShare, OverrideNotice:
+			kind.Key, kind.Alone = string(check), 0
+		case OverrideCap, OverrideBreaker:
+			kind.Key = string(check)
+		}
+	}
+	if kind.Key == "" && d.Source == postroom.SourceModel {
+		kind.Key, kind.Sender = bySender+from.Sender, from.Mailbox
+	}
+	if kind.Key != "" && !answeredTogether(kinds, d.Action) {
+		kind.Key, kind.Alone = standingAlone+kind.Key, groups.AllAlone
+	}
+	return kind
+}
+
+// answeredTogether reports whether a person may answer several requests for the action at once: it is a standard one
+// that can be undone and reaches nobody. What a kind of the host does is not known.
+func answeredTogether(kinds *postroom.Kinds, t postroom.ActionType) bool {
+	standard, ok := postroom.StandardKind(t)
+	return ok && standard.Danger != postroom.Dangerous && kinds.Danger(t) != postroom.Dangerous && !kinds.Sends(t)
+}
+
+// notAsked returns the reason to cancel what a model has decided instead of asking about it: people were asked often
+// enough today about what full is. The message stays as it is.
+func notAsked(ctx context.Context, tx queue.Tx, d postroom.Decision, v *Verdict, kind groups.Kind) (why string,
+	full groups.Kind, err error) {
+	if d.Source != postroom.SourceModel || !v.RequiresApproval || kind.Key == "" {
+		return "", full, nil
+	}
+	full = kind.OfSender()
+	n, _, err := groups.Count(ctx, tx, full)
+	if err == nil && n < mostAsked && kind.Sender != "" {
+		full = kind
+		if n, _, err = groups.Count(ctx, tx, full); n < mostAskedOfMany {
+			return "", full, err
+		}
+	}
+	if err != nil || n < mostAsked {
+		return "", full, err
+	}
+	return fmt.Sprintf("not asked: there were %d such requests within a day (%s)", n, strings.Join(v.Reasons, "; ")), full,
+		nil
+}
+
+// tellNotAsked tells people, once in the day of a kind, that they are not asked about the rest of it.
+func (l *Ledger) tellNotAsked(ctx context.Context, tx queue.Tx, full groups.Kind) error {
+	n, ends, err := groups.Count(ctx, tx, full)
+	if err != nil {
+		return err
+	}
+	until := ends.UTC().Format(time.RFC3339)
+	left := groups.Kind{AccountID: full.AccountID, Key: "not asked " + full.Key + " " + until, Alone: groups.AllAlone}
+	if _, err := groups.Join(ctx, tx, left, ""); err != nil {
+		return err
+	}
+	if told, _, err := groups.Count(ctx, tx, left); err != nil || told > 1 {
+		return err
+	}
+	return l.events.Add(ctx, tx, events.Event{Kind: events.NotAsked, AccountID: full.AccountID,
+		Source: postroom.SourceModel, By: "postroom", Why: fmt.Sprintf("models have caused %d requests about %s within a "+
+			"day; what they decide about more of it is not done, and you are not asked, until %s", n, about(full.Key), until)})
+}
+
+// about names what the requests with a key are about.
+func about(key string) string {
+	key = strings.TrimPrefix(key, standingAlone)
+	names, grouped := strings.CutPrefix(key, bySender)
+	if !grouped {
+		return map[string]string{
+			string(OverrideShare): "mail beyond their share", string(OverrideNotice): "notices",
+			string(OverrideCap): "what a cap holds", string(OverrideBreaker): "what a breaker holds",
+		}[key]
+	}
+	_, mailbox, _ := strings.Cut(names, " ")
+	switch name := cmp.Or(mailbox, names); name {
+	case origin.Unverified:
+		return "mail of senders that are not verified"
+	default:
+		return "mail of " + name
+	}
+}
+
+// dryRun returns the reason of an action that a dry run cancels.
+func dryRun(v Verdict) string {
+	if v.RequiresApproval {
+		return wouldAsk
+	}
+	return counts.DryRunMark + "it would have been carried out"
+}
+
+const wouldAsk = counts.DryRunMark + "a person would have been asked"
+
+// WouldAsk reports whether a person would have been asked about an action that was decided in a dry run.
+func WouldAsk(a *postroom.Action) bool { return LeftOut(a) && a.Error == wouldAsk }
+
+// LeftOut reports whether an action was canceled because it was decided in a dry run. No person has rejected it, and
+// it counts toward no cap, share or breaker.
+func LeftOut(a *postroom.Action) bool {
+	return a.State == postroom.ActionCanceled && strings.HasPrefix(a.Error, counts.DryRunMark)
+}
