@@ -29,7 +29,7 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 			_, err := db.Reader().ExecContext(t.Context(), "ANALYZE jobs")
 			require.NoError(t, err)
 		}
-		plan := explained(t, db, postgres.Planned["claimOfType"], "'w', now(), 't', 10, FALSE")
+		plan := explained(t, db, postgres.Planned["claimOfType"], "'w', now(), 't', 10, 0")
 		require.Contains(t, plan, "using jobs_ready", plan)
 		require.NotContains(t, plan, "Rows Removed by Filter", plan)
 		require.NotContains(t, plan, "Seq Scan", plan)
