@@ -200,61 +200,6 @@ func TestParametersAreChecked(t *testing.T) {
 	}
 }
 
-func TestSnoozeUntil(t *testing.T) {
-	in := func(d time.Duration) string { return decidedAt.Add(d).Format(time.RFC3339) }
-	for name, tc := range map[string]struct {
-		parameters postroom.Parameters
-		want       time.Duration
-		fault      string
-	}{
-		"until":            {postroom.Parameters{"until": in(time.Hour)}, time.Hour, ""},
-		"the longest":      {postroom.Parameters{"until": in(365 * 24 * time.Hour)}, 365 * 24 * time.Hour, ""},
-		"amount and units": {postroom.Parameters{"amount": 3.0, "units": "days"}, 72 * time.Hour, ""},
-		"a year":           {postroom.Parameters{"amount": 365, "units": "days"}, 365 * 24 * time.Hour, ""},
-		"nothing":          {nil, 0, `either "until" or "amount"`},
-		"both":             {postroom.Parameters{"until": in(time.Hour), "amount": 1, "units": "days"}, 0, `either "until" or "amount"`},
-		"no units":         {postroom.Parameters{"amount": 1}, 0, `"amount" and "units" together`},
-		"no amount":        {postroom.Parameters{"units": "days"}, 0, `"amount" and "units" together`},
-		"now":              {postroom.Parameters{"until": in(0)}, 0, "not in the future"},
-		"over":             {postroom.Parameters{"until": in(-time.Hour)}, 0, "not in the future"},
-		"too late":         {postroom.Parameters{"until": in(365*24*time.Hour + time.Second)}, 0, "more than 365 days"},
-		"too many":         {postroom.Parameters{"amount": 366, "units": "days"}, 0, "within 1 minute and 365 days"},
-		"none":             {postroom.Parameters{"amount": 0, "units": "days"}, 0, "within 1"},
-		"weeks":            {postroom.Parameters{"amount": 1, "units": "weeks"}, 0, "one of minutes, hours, days"},
-		"no time":          {postroom.Parameters{"until": "tomorrow"}, 0, "a time such as"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var builtin *postroom.Kinds
-			err := builtin.Check(postroom.Snooze, tc.parameters, decidedAt)
-			if tc.fault != "" {
-				require.ErrorContains(t, err, tc.fault)
-				return
-			}
-			require.NoError(t, err)
-			until, err := postroom.SnoozeUntil(tc.parameters, decidedAt)
-			require.NoError(t, err)
-			require.Equal(t, decidedAt.Add(tc.want), until)
-		})
-	}
-	var builtin *postroom.Kinds
-	over := postroom.Parameters{"until": in(-time.Hour)}
-	require.NoError(t, builtin.Check(postroom.Snooze, over, time.Time{}),
-		"a rule does not become wrong by the passing of time")
-}
-
-// Days keep the time of day when the clocks change; hours do not.
-func TestSnoozeByDaysKeepsTheTimeOfDay(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	require.NoError(t, err)
-	evening := time.Date(2026, 3, 28, 8, 0, 0, 0, berlin) // the night before the clocks change
-	until, err := postroom.SnoozeUntil(postroom.Parameters{"amount": 2, "units": "days"}, evening)
-	require.NoError(t, err)
-	require.Equal(t, time.Date(2026, 3, 30, 8, 0, 0, 0, berlin), until)
-	until, err = postroom.SnoozeUntil(postroom.Parameters{"amount": 48, "units": "hours"}, evening)
-	require.NoError(t, err)
-	require.Equal(t, 48*time.Hour, until.Sub(evening))
-}
-
 // A recipient is checked where it is written: what no message can be sent to is refused before a person is asked.
 func TestRecipientsAreAddresses(t *testing.T) {
 	k := kinds(t, postroom.KindsConfig{Add: []postroom.Kind{sends(t, postroom.Forward), sends(t, postroom.AutoReply),

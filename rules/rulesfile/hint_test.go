@@ -99,7 +99,7 @@ func TestEachFaultOfParametersIsReportedOnce(t *testing.T) {
 		},
 		"a list with an action that needs more": {
 			"actions: [{action: archive}, {action: snooze}]",
-			`4:34: action snooze: it needs either "until" or "amount" with "units"; write parameters: {amount: 3, units: days}`,
+			`4:34: action snooze: it needs one of "when", "until", and "amount" with "units"; write parameters: {amount: 3, units: days}`,
 		},
 		"a name that Gmail does not make": {
 			"action: apply_label\n    parameters: {label: Bills/}",
