@@ -55,12 +55,18 @@ func (l *Ledger) AnswersSince(ctx context.Context, accountID string, since time.
 	return list, nil
 }
 
-// UndoneSince counts the actions of an account that were taken back since an instant, and have stayed so.
-func (l *Ledger) UndoneSince(ctx context.Context, accountID string, since time.Time) (n int, err error) {
-	if err := dbquery.Get(ctx, l.cfg.DB.Reader(), &n, countUndoneSince, accountID, dbtime.Of(since)); err != nil {
-		return 0, fmt.Errorf("safety: count undos: %w", err)
+// UndoneSince counts the actions of an account that were taken back since an instant, and have stayed so, by the id of
+// the rule that had decided; empty where none had. It reads the undos since then, and no earlier ones.
+func (l *Ledger) UndoneSince(ctx context.Context, accountID string, since time.Time) (map[string]int, error) {
+	var groups []group
+	if err := dbquery.Select(ctx, l.cfg.DB.Reader(), &groups, countUndoneSince, accountID, dbtime.Of(since)); err != nil {
+		return nil, fmt.Errorf("safety: count undos: %w", err)
 	}
-	return n, nil
+	undone := make(map[string]int, len(groups))
+	for _, g := range groups {
+		undone[g.A] = g.N
+	}
+	return undone, nil
 }
 
 const (
@@ -93,12 +99,17 @@ WHERE actions.account_id = $1
 GROUP BY approvals.approver, approvals.outcome
 ORDER BY n DESC, approvals.approver, approvals.outcome`
 
+	// The order of the joins is that of the text, which SQLite keeps for a CROSS JOIN: there are few undos.
 	countUndoneSince = `
-SELECT COUNT(*)
+SELECT decisions.rule_id AS a, '' AS b, '' AS c, COUNT(*) AS n
 FROM action_links
-JOIN actions ON actions.id = action_links.effect_action_id
+CROSS JOIN actions
+CROSS JOIN decisions
 WHERE action_links.relation = 'undo_of'
   AND action_links.void_at IS NULL
+  AND action_links.created_at >= $2
+  AND actions.id = action_links.effect_action_id
   AND actions.account_id = $1
-  AND action_links.created_at >= $2`
+  AND decisions.id = actions.decision_id
+GROUP BY decisions.rule_id`
 )

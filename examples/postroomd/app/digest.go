@@ -192,7 +192,9 @@ func (c *composing) done(ctx context.Context, a *mailstore.Account) error {
 		return err
 	}
 	undone, err := c.Ledger.UndoneSince(ctx, a.ID, c.From)
-	c.Undone += undone
+	for _, n := range undone {
+		c.Undone += n
+	}
 	return err
 }
 

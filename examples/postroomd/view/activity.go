@@ -143,7 +143,9 @@ func (v *Activity) countDecisions(ctx context.Context, h *app.App, ids []string,
 		if err != nil {
 			return err
 		}
-		v.Undone += undone
+		for _, n := range undone {
+			v.Undone += n
+		}
 	}
 	v.Kinds, v.Rules, v.Deciders = shares(kinds), shares(rules), shares(deciders)
 	return nil

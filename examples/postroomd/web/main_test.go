@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/mailsource"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
@@ -42,8 +43,15 @@ func newWorld(t *testing.T) *world {
 // newWorldBy sorts the sample mailbox by the rules of a file; empty means those of the demo. These actions always ask.
 func newWorldBy(t *testing.T, rulesFile string, asks ...string) *world {
 	t.Helper()
+	return newWorldIn(t, "", rulesFile, asks...)
+}
+
+// newWorldIn does that in a database of PostgreSQL; without one, in a file.
+func newWorldIn(t *testing.T, database, rulesFile string, asks ...string) *world {
+	t.Helper()
 	folder := environment.Folder(t.TempDir())
 	env := environment.Demo(folder)
+	env.Config.Paths.Database = config.Database(database)
 	env.Config.Policy.ApprovalAlways = append(env.Config.Policy.ApprovalAlways, asks...)
 	a, err := app.New(t.Context(), app.Config{Environment: env})
 	require.NoError(t, err)

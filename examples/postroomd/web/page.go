@@ -35,7 +35,6 @@ var (
 		"sent":    func(s string) string { return webui.Printable(s, texts.MaxSent) },
 		"fault":   func(s string) bool { return s == "failed" },
 		"size":    size,
-		"undos":   func(n int) string { return webui.Count(n, texts.MaxUndos) },
 		"words":   texts.KindWords,
 		"outcome": texts.OutcomeWords,
 		"headers": headers,
