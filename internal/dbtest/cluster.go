@@ -89,6 +89,15 @@ func (c *Cluster) Restart(t *testing.T, how Shutdown) {
 	c.start(t)
 }
 
+// SkipMultixacts makes the numbers of the locks that several transactions share larger than all transactions' numbers,
+// as they are on a server where such locks are frequent.
+func (c *Cluster) SkipMultixacts(t *testing.T) {
+	t.Helper()
+	c.stop(t, Fast)
+	c.run(t, "pg_resetwal", "-m", "1048576,1048576", "-D", c.data())
+	c.start(t)
+}
+
 func (c *Cluster) stop(t *testing.T, how Shutdown) {
 	t.Helper()
 	c.run(t, "pg_ctl", "stop", "-D", c.data(), "-m", string(how))

@@ -23,27 +23,53 @@ func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.Cl
 func (db *engine) claimLimited(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	// Limits use the instants that are stored.
 	req.Now = dbtime.Truncate(req.Now)
-	c := limitedClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
-	for done := false; !done; {
+	c := &limitedClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
+	if db.asksForHeld() {
+		if err := c.lookForHeld(ctx, db); err != nil {
+			return driver.ClaimResult{}, err
+		}
+	}
+	for {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
 		}
-		next := limitedClaim{req: req, typed: c.todo.types, depth: c.depth, past: c.past}
-		fruitless := len(c.jobs) == 0 && c.ahead[0].ready > 0
-		long := db.held.fruitless(fruitless, time.Now())
-		switch {
-		case fruitless && (c.past == pastFirst || c.past == pastHeld && long):
-			next.past++
-			c = next
-		case c.heldUp() && c.depth < depthsLimit:
-			next.depth = min(c.depth*deeper, depthsLimit)
-			c = next
-		default:
-			done = true
+		next, err := c.next(ctx, db)
+		if err != nil {
+			return driver.ClaimResult{}, err
+		}
+		if next == nil {
+			db.clock.Passed(req.Now)
+			return db.answerOf(c), nil
+		}
+		c = next
+	}
+}
+
+// next returns the claim to try after one that has found nothing although there is something; nil if there is none.
+func (c *limitedClaim) next(ctx context.Context, db *engine) (*limitedClaim, error) {
+	next := &limitedClaim{req: c.req, typed: c.todo.types, depth: c.depth, pastHeld: c.pastHeld, asked: c.asked}
+	fruitless := len(c.jobs) == 0 && c.ahead[0].ready > 0
+	if fruitless && !c.pastHeld {
+		next.pastHeld = true
+		return next, nil
+	}
+	if fruitless && !c.asked {
+		if err := next.lookForHeld(ctx, db); err != nil || len(next.held.ids) > 0 {
+			return next, err
 		}
 	}
-	db.clock.Passed(req.Now)
-	return db.answerOf(&c), nil
+	if c.heldUp() && c.depth < depthsLimit {
+		next.depth = min(c.depth*deeper, depthsLimit)
+		return next, nil
+	}
+	return nil, nil
+}
+
+// lookForHeld has the claim ask for the jobs that have looked held for long.
+func (c *limitedClaim) lookForHeld(ctx context.Context, db *engine) (err error) {
+	c.asked = true
+	c.held, err = db.lookForHeld(ctx, c.req)
+	return err
 }
 
 // answerOf returns the result of a claim within limits.

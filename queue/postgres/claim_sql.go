@@ -139,6 +139,8 @@ WHERE ctid = ANY(`
     WHERE before < $5 OR $5 = 0))`
 
 	// The first of the locked rows, which come in the order of the claim, until their payloads reach a number of bytes.
+	// The others stay locked until the claim commits, a moment later: other claims pass over them meanwhile. A sum
+	// cannot end the locking early, and to add up before the rows are locked would count those that others are locking.
 	firstBytes = `
   SELECT place
   FROM (
@@ -286,30 +288,38 @@ CROSS JOIN LATERAL (
     AND type = asked.type
   ORDER BY priority DESC, not_before, id
   LIMIT 100) AS held
-WHERE NOT held.free`
+WHERE held.free IS NOT TRUE`
 
-	// A snapshot of its own, a moment old: it shows the jobs as queued that nobody has claimed until then.
-	claimHeld = claimSet + `ARRAY(
-    SELECT found.ctid
+	// Those of the jobs that are still queued with the same holder. A snapshot of its own, a moment old: it shows the
+	// jobs as queued that nobody has claimed until then.
+	stillHeld = `
     FROM unnest($3::text[], $4::text[]) AS seen (id, holder), jobs AS found
     WHERE found.id = seen.id
       AND found.xmax::text = seen.holder
       AND found.state IS NOT DISTINCT FROM 'queued'
       AND found.hold IS NOT DISTINCT FROM ` + jobsql.None + `
-      AND (found.expires_at IS NULL OR found.expires_at > $2)
-      AND ` + noLimits + `
-    FOR UPDATE OF found SKIP LOCKED))`
+      AND (found.expires_at IS NULL OR found.expires_at > $2)`
+	skipLockedFound = `
+    FOR UPDATE OF found SKIP LOCKED`
+
+	claimHeld = claimSet + `ARRAY(` + firstBytes + `
+    SELECT found.ctid AS place, ` + payloadSize + ` AS size` + stillHeld + `
+      AND ` + noLimits + skipLockedFound + `) AS locked) AS sized
+    WHERE before < $5 OR $5 = 0))`
+
+	// The same for claims that have limits to keep; $1 is the worker, as there.
+	selectPlacesHeld = `
+SELECT found.ctid::text, found.type, found.priority, found.not_before, found.id, ` + payloadSize + stillHeld + `
+      AND $1::text IS NOT NULL` + skipLockedFound
 
 	// The ready jobs that a claim of the types would take, for claims that have limits to keep; $1 is the worker, as
 	// there. They are locked, so that they are where they were found when the claim takes them. Whether there are any
 	// is left for lookAhead.
-	lockedPlaces = chosenOf + `
+	placesOf = chosenOf + `
 SELECT ctid::text, type, priority, not_before, id, ` + payloadSize + stillReady + `
   AND $1::text IS NOT NULL
-  AND (SELECT set_config('postroom.ready', COUNT(*)::text, TRUE) FROM lanes) <> ''`
-	placesOf = lockedPlaces + `
-  AND ` + free + skipLocked
-	skipLocked = `
+  AND (SELECT set_config('postroom.ready', COUNT(*)::text, TRUE) FROM lanes) <> ''
+  AND ` + free + `
 FOR UPDATE SKIP LOCKED`
 	selectPlaces = claimHeads + claimLanes + firstLanes + claimCandidates + `
         AND ` + free + firstCandidates + placesOf
@@ -317,10 +327,6 @@ FOR UPDATE SKIP LOCKED`
 	// The same of every type, since the head of any may be held.
 	selectPlacesPastHeld = claimHeads + claimLanes + claimCandidates + `
         AND ` + free + firstCandidates + placesOf
-
-	// Passes over what others hold, but locks all that it looks at, also what others have just claimed.
-	selectPlacesPastLocks = claimHeads + claimLanes + claimCandidates + firstCandidates + `
-      FOR UPDATE SKIP LOCKED` + lockedPlaces + skipLocked
 
 	// What there is to do after a claim: chores; how many jobs there are to claim of the types $4, no more than $3 of a
 	// type counted, and whether some may wait for keys that have capacity; when the next job falls due, of the first

@@ -19,7 +19,7 @@ var Planned = map[string]string{
 	"insertFrontsOfKeys": insertHeadsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
 	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning,
-	"selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
+	"selectPlaces": selectPlaces, "selectPlacesHeld": selectPlacesHeld,
 	"selectPlacesPastHeld": selectPlacesPastHeld, "selectHeld": selectHeld, "claimHeldJobs": claimHeldJobs,
 }
 
@@ -79,5 +79,5 @@ func SetAnswerTimeout(db *DB, timeout time.Duration) { db.engine.patience = time
 func ClaimHeld(
 	ctx context.Context, db *DB, req driver.ClaimRequest, ids, holders []string,
 ) ([]driver.Job, error) {
-	return db.engine.takeHeld(ctx, req, ids, holders)
+	return db.engine.takeHeld(ctx, req, heldColumns{ids, holders})
 }

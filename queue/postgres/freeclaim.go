@@ -30,16 +30,12 @@ const (
 	depthsLimit = 1 << 14
 )
 
-// Of so many claims of a process one also asks for the jobs that only look held, so that none is passed over for long
-// where each claim finds others.
-const asksOnceIn = 16
-
 // claimFreely claims, and retries if one claim does not show the whole state. A claim that got everything that it
 // requested does not need the next due time, and expects that after the last one did.
 func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
 	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy}
-	if db.claims.Add(1)%asksOnceIn == 0 {
+	if db.asksForHeld() {
 		c.asked = true
 		if jobs, err := db.claimHeld(ctx, req); err != nil || len(jobs) > 0 {
 			return driver.ClaimResult{Jobs: jobs, More: true}, err

@@ -123,16 +123,26 @@ func TestAClaimOfHeldJobsTakesWhatOnlyLooksHeld(t *testing.T) {
 		require.NoError(t, db.Reader().GetContext(t.Context(), &holders[i],
 			"SELECT xmax::text FROM jobs WHERE id = $1", id))
 	}
-	claim := func(holders []string) []driver.Job {
-		jobs, err := postgres.ClaimHeld(t.Context(), db, driver.ClaimRequest{WorkerID: "w", Limit: 9,
-			Types: capacitiesOf(9, "a"), Now: driver.Now(db.Driver())}, ids, holders)
-		require.NoError(t, err)
-		return jobs
-	}
-	require.Empty(t, claim([]string{"1", "1", "1"}), "they have had other holders since")
-	jobs := claim(holders)
+	require.Empty(t, claimHeld(t, db, 0, ids, []string{"1", "1", "1"}), "they have had other holders since")
+	jobs := claimHeld(t, db, 0, ids, holders)
 	require.Equal(t, []string{looks.ID}, idsIn(jobs))
 	require.Equal(t, 1, jobs[0].Attempt)
+}
+
+func claimHeld(t *testing.T, db *postgres.DB, bytes int, ids, holders []string) []driver.Job {
+	t.Helper()
+	jobs, err := postgres.ClaimHeld(t.Context(), db, driver.ClaimRequest{WorkerID: "w", Limit: 9, Bytes: bytes,
+		Types: capacitiesOf(9, "a"), Now: driver.Now(db.Driver())}, ids, holders)
+	require.NoError(t, err)
+	return jobs
+}
+
+func TestAClaimOfHeldJobsKeepsToItsBytes(t *testing.T) {
+	db := openQueue(t)
+	first, second, third := jobOf("a", 3), jobOf("a", 2), jobOf("a", 1)
+	insertJobs(t, db, third, second, first)
+	jobs := claimHeld(t, db, 2, []string{first.ID, second.ID, third.ID}, []string{"0", "0", "0"})
+	require.Equal(t, []string{first.ID, second.ID}, idsIn(jobs))
 }
 
 // Who sets a limit waits for the claims that have not seen it, so that the next claim counts what they have taken.

@@ -17,11 +17,12 @@ import (
 type heldJobs struct {
 	mu   sync.Mutex
 	jobs map[heldJob]time.Time // since when it has been seen
-	// since is when a claim within limits first found all ready jobs held, and no later one has found another.
-	since time.Time
 }
 
 type heldJob struct{ id, jobType, holder string }
+
+// heldColumns are the jobs to ask for, as the columns of one statement.
+type heldColumns struct{ ids, holders []string }
 
 // heldLong is how long a job looks held before its lock is asked for: longer than claims take.
 const heldLong = heldUp / 2
@@ -51,55 +52,52 @@ func (h *heldJobs) seen(types []string, jobs []heldJob, now time.Time) (long []h
 	return long
 }
 
-// fruitless notes whether a claim within limits has found all ready jobs held, and reports whether that lasts long.
-func (h *heldJobs) fruitless(yes bool, now time.Time) (long bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !yes {
-		h.since = time.Time{}
-		return false
-	}
-	if h.since.IsZero() {
-		h.since = now
-	}
-	return now.Sub(h.since) >= heldLong
-}
-
 func scanHeld(row jobsql.Scanner) (h heldJob, err error) {
 	err = row.Scan(&h.id, &h.jobType, &h.holder)
 	return h, err
 }
 
-// claimHeld claims jobs without limits that have looked held for long, and are not.
-func (db *engine) claimHeld(ctx context.Context, req driver.ClaimRequest) (jobs []driver.Job, err error) {
+// Of so many claims of a process one also asks for the jobs that only look held, so that none is passed over for long
+// where each claim finds others.
+const asksOnceIn = 16
+
+func (db *engine) asksForHeld() bool { return db.claims.Add(1)%asksOnceIn == 0 }
+
+// lookForHeld returns the jobs of the request that have looked held for long, no more of a type than it has capacity.
+func (db *engine) lookForHeld(ctx context.Context, req driver.ClaimRequest) (long heldColumns, err error) {
 	names, capacities := columns(req.Types)
 	var looked []heldJob
 	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		return laterInto(ctx, tx, &looked, scanHeld, selectHeld, names)
 	})
 	if err != nil {
-		return nil, err
+		return long, err
 	}
 	left := make(map[string]int, len(names))
 	for i, name := range names {
 		left[name] = capacities[i]
 	}
-	var ids, holders []string
 	for _, job := range db.held.seen(names, looked, time.Now()) {
-		if left[job.jobType] > 0 && len(ids) < req.Limit {
+		if left[job.jobType] > 0 && len(long.ids) < req.Limit {
 			left[job.jobType]--
-			ids, holders = append(ids, job.id), append(holders, job.holder)
+			long.ids, long.holders = append(long.ids, job.id), append(long.holders, job.holder)
 		}
 	}
-	if len(ids) == 0 {
-		return nil, nil
+	return long, nil
+}
+
+// claimHeld claims jobs without limits that have looked held for long, and are not.
+func (db *engine) claimHeld(ctx context.Context, req driver.ClaimRequest) ([]driver.Job, error) {
+	long, err := db.lookForHeld(ctx, req)
+	if err != nil || len(long.ids) == 0 {
+		return nil, err
 	}
-	return db.takeHeld(ctx, req, ids, holders)
+	return db.takeHeld(ctx, req, long)
 }
 
 // takeHeld claims those of the jobs that are still queued with the same holder, if nobody holds their locks.
 func (db *engine) takeHeld(
-	ctx context.Context, req driver.ClaimRequest, ids, holders []string,
+	ctx context.Context, req driver.ClaimRequest, long heldColumns,
 ) (jobs []driver.Job, err error) {
 	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		if err := later(ctx, tx, shareClaims); err != nil {
@@ -108,7 +106,7 @@ func (db *engine) takeHeld(
 		if err := later(ctx, tx, jobsql.EnsureWorker, req.WorkerID, req.Now); err != nil {
 			return err
 		}
-		return laterJobs(ctx, tx, &jobs, claimHeldJobs, req.WorkerID, req.Now, ids, holders)
+		return laterJobs(ctx, tx, &jobs, claimHeldJobs, req.WorkerID, req.Now, long.ids, long.holders, req.Bytes)
 	})
 	order(jobs)
 	return jobs, err

@@ -21,13 +21,3 @@ func TestHeldJobsAreAskedForAfterAWhile(t *testing.T) {
 	require.Empty(t, h.seen([]string{"a", "b"}, nil, now.Add(heldLong)))
 	require.Empty(t, h.seen([]string{"a", "b"}, []heldJob{lasting}, now.Add(heldLong)), "it has been free meanwhile")
 }
-
-// The same of claims within limits, which have found nothing at all.
-func TestFruitlessClaimsAskForLocksAfterAWhile(t *testing.T) {
-	var h heldJobs
-	now := time.Now()
-	require.False(t, h.fruitless(true, now))
-	require.True(t, h.fruitless(true, now.Add(heldLong)))
-	require.False(t, h.fruitless(false, now.Add(heldLong)))
-	require.False(t, h.fruitless(true, now.Add(heldLong)))
-}

@@ -12,11 +12,13 @@ import (
 // A limitedClaim is a claim with chores or limits. It takes two round trips: one reads the candidates and the state of
 // the limits, the other claims. Limits of types, and chores, take more.
 type limitedClaim struct {
-	req     driver.ClaimRequest
-	putBack bool // the clock may have been
-	typed   bool // types are limited, as far as is known
-	past    past // the ready jobs that others hold
-	depth   int  // the number of examined heads, as a multiple of the requested jobs
+	req      driver.ClaimRequest
+	putBack  bool // the clock may have been
+	typed    bool // types are limited, as far as is known
+	pastHeld bool // looks at every type, since others hold the first jobs of some
+	held     heldColumns
+	asked    bool // for what looks held
+	depth    int  // the number of examined heads, as a multiple of the requested jobs
 
 	todo  chores
 	types joblimit.Types
@@ -27,15 +29,6 @@ type limitedClaim struct {
 	jobs  []driver.Job
 	ahead []remainder
 }
-
-// A past is how far a claim looks past ready jobs that others hold.
-type past int
-
-const (
-	pastFirst past = iota // of the types that have the first jobs
-	pastHeld              // of all types
-	pastLocks             // and asks for the locks
-)
 
 func (c *limitedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := later(ctx, tx, beginClaims); err != nil {
@@ -131,8 +124,8 @@ func (c *limitedClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	names, capacities := columns(c.open)
 	marks, heads := 40+4*c.req.Limit, c.depth*(c.req.Limit+10)
 	ofType := max(10, min(heads, 4*heads/max(1, len(names))))
-	var places []place
-	if err := c.findReady(ctx, tx, &places); err != nil {
+	var places, held []place
+	if err := c.findReady(ctx, tx, &places, &held); err != nil {
 		return nil, err
 	}
 	if err := laterInto(ctx, tx, &found, scanFound, lockHeads, c.req.Now, marks, names, ofType, heads); err != nil {
@@ -151,16 +144,23 @@ func (c *limitedClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	if n := len(places); len(names) > 1 && n >= 10 && n < c.req.Limit {
 		c.keys.until(places[n-1].at) // of each type the first ten have been read, at least
 	}
-	places = append(places, c.keys.have(lanes, c.capacities(), c.req.Limit)...)
+	places = slices.Concat(places, held, c.keys.have(lanes, c.capacities(), c.req.Limit))
 	slices.SortFunc(places, comparePlaces)
 	return places, nil
 }
 
-// findReady locks what is ready.
-func (c *limitedClaim) findReady(ctx context.Context, tx *driver.WriteTx, places *[]place) error {
-	text := [...]string{selectPlaces, selectPlacesPastHeld, selectPlacesPastLocks}[c.past]
+// findReady locks what is ready, and then what only looks held: by then those that it had locked would look free.
+func (c *limitedClaim) findReady(ctx context.Context, tx *driver.WriteTx, ready, held *[]place) error {
+	text := selectPlaces
+	if c.pastHeld {
+		text = selectPlacesPastHeld
+	}
 	names, capacities := columns(c.open)
-	return laterInto(ctx, tx, places, scanPlace, text, c.req.WorkerID, c.req.Now, names, capacities, c.req.Limit)
+	err := laterInto(ctx, tx, ready, scanPlace, text, c.req.WorkerID, c.req.Now, names, capacities, c.req.Limit)
+	if err != nil || len(c.held.ids) == 0 {
+		return err
+	}
+	return laterInto(ctx, tx, held, scanPlace, selectPlacesHeld, c.req.WorkerID, c.req.Now, c.held.ids, c.held.holders)
 }
 
 // pastLanesHeld returns the lanes as they are past the jobs that other transactions hold.
