@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"maps"
 	"net/url"
@@ -80,10 +81,8 @@ const keptStatements = 100
 func (o ownConnections) readers() (*sqlx.DB, func() error, error) {
 	options := o.reading()
 	options.Set("_stmt_cache_size", strconv.Itoa(keptStatements))
-	pool, err := openPool(o.uri, options, o.cfg.Readers)
-	if err != nil {
-		return nil, nil, err
-	}
+	pool := sqlx.NewDb(sql.OpenDB(readerConnector(dsn(o.uri, options))), "sqlite3")
+	keepOpen(pool, o.cfg.Readers)
 	return pool, pool.Close, nil
 }
 
@@ -111,11 +110,17 @@ func connect(ctx context.Context, pool *sqlx.DB, patience time.Duration) (*sqlx.
 
 // openPool makes a pool of at most the given number of connections, all of which it keeps. It opens none yet.
 func openPool(uri string, options url.Values, connections int) (*sqlx.DB, error) {
-	pool, err := sqlx.Open("sqlite3", uri+"?"+options.Encode())
+	pool, err := sqlx.Open("sqlite3", dsn(uri, options))
 	if err != nil {
 		return nil, err
 	}
+	keepOpen(pool, connections)
+	return pool, nil
+}
+
+func dsn(uri string, options url.Values) string { return uri + "?" + options.Encode() }
+
+func keepOpen(pool *sqlx.DB, connections int) {
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
-	return pool, nil
 }

@@ -28,7 +28,8 @@ const ownedOfPool = 3
 // the package documentation about a second SQLite library in the process.
 //
 // OpenDB keeps three of the pool's connections, configures them, and closes them with the DB. At least one must be
-// left. [DB.Reader] is the pool itself, and does not refuse to write. [Config].Durability applies to the queue's own
+// left. [DB.Reader] is the pool itself: it does not refuse to write, and it binds $2 before $1 as
+// SQLite does, in the order in which they first appear. [Config].Durability applies to the queue's own
 // writes; a transaction of the program is as durable as the pool's _synchronous makes it. [Config].Readers must not be
 // set. A database in memory is refused: it has no log, and each connection of a pool may have a separate one.
 func OpenDB(ctx context.Context, pool *sql.DB, cfg *Config) (*DB, error) {

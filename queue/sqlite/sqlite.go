@@ -88,7 +88,8 @@ func (db *DB) Close() error { return db.engine.close() }
 // Dialect is [driver.SQLite].
 func (db *DB) Dialect() driver.Dialect { return driver.SQLite }
 
-// Reader is the pool for queries; it refuses to write.
+// Reader is the pool for queries; it refuses to write. It binds $1, $2, … by their numbers, except for a pool that the
+// program has given to [OpenDB].
 func (db *DB) Reader() *sqlx.DB { return db.engine.reader }
 
 // Write runs fn in a write transaction and returns when fn's writes are committed; see [driver.DB]. Writes of
