@@ -10,7 +10,11 @@ import (
 
 // A readerConn is a connection of [DB.Reader]. Its statements bind $1, $2, … by their numbers, as those of transactions
 // do.
-type readerConn struct{ *sqlite3.SQLiteConn }
+type readerConn struct {
+	*sqlite3.SQLiteConn
+
+	texts map[string]string // by what they were: to read one again takes as long as to run a short statement
+}
 
 var (
 	_ sqldriver.QueryerContext     = readerConn{}
@@ -21,26 +25,43 @@ var (
 func (c readerConn) QueryContext(
 	ctx context.Context, query string, args []sqldriver.NamedValue,
 ) (sqldriver.Rows, error) {
-	if err := single(query); err != nil {
+	text, err := c.numbered(query)
+	if err != nil {
 		return nil, err
 	}
-	return c.SQLiteConn.QueryContext(ctx, numbered(query), args)
+	return c.SQLiteConn.QueryContext(ctx, text, args)
 }
 
 func (c readerConn) ExecContext(
 	ctx context.Context, query string, args []sqldriver.NamedValue,
 ) (sqldriver.Result, error) {
-	if err := single(query); err != nil {
+	text, err := c.numbered(query)
+	if err != nil {
 		return nil, err
 	}
-	return c.SQLiteConn.ExecContext(ctx, numbered(query), args)
+	return c.SQLiteConn.ExecContext(ctx, text, args)
 }
 
 func (c readerConn) PrepareContext(ctx context.Context, query string) (sqldriver.Stmt, error) {
-	if err := single(query); err != nil {
+	text, err := c.numbered(query)
+	if err != nil {
 		return nil, err
 	}
-	return c.SQLiteConn.PrepareContext(ctx, numbered(query))
+	return c.SQLiteConn.PrepareContext(ctx, text)
+}
+
+func (c readerConn) numbered(query string) (string, error) {
+	if text, ok := c.texts[query]; ok {
+		return text, nil
+	}
+	if err := single(query); err != nil {
+		return "", err
+	}
+	text := numbered(query)
+	if len(c.texts) < keptStatements {
+		c.texts[query] = text
+	}
+	return text, nil
 }
 
 // readerConnector opens connections of a DSN.
@@ -57,5 +78,5 @@ func (r readerConnector) Connect(context.Context) (sqldriver.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("the connection is a %T", conn)
 	}
-	return readerConn{own}, nil
+	return readerConn{own, make(map[string]string)}, nil
 }
