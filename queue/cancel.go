@@ -38,7 +38,7 @@ func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
 
 // CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns their number: queued and running
 // ones, or those of the filter's States among them. A Limit of 0 means all. Jobs are canceled newest first, in
-// transactions of 100; on an error the result counts those whose transactions have committed. A log line
+// transactions of 1,000; on an error the result counts those whose transactions have committed. A log line
 // every 10 s says how far it is.
 func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	if len(filter.States) == 0 {
@@ -50,22 +50,39 @@ func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 		}
 	}
 	done := 0
-	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
-		// The ends of jobs are written in this order, so that transactions do not deadlock.
-		slices.Sort(ids)
-		canceled := 0
-		for _, id := range ids {
-			err := q.CancelTx(ctx, tx, id)
-			if err == nil {
-				canceled++
-			} else if !passedBy(err) {
-				return err
-			}
+	err := q.eachBatch(ctx, filter, cancelBatch, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
+		// One may have begun, or ended, since it was listed.
+		canceled, err := q.driver.CancelJobs(ctx, tx, ids, filter.stored().States)
+		if err != nil {
+			return err
 		}
-		tx.OnCommit(func() { done += canceled })
+		if err := q.recordCanceled(ctx, tx, canceled); err != nil {
+			return err
+		}
+		tx.OnCommit(func() {
+			done += len(canceled)
+			for _, id := range canceled {
+				q.local.cancel(id)
+			}
+		})
 		return nil
 	})
 	return done, wrap("cancel all", "", err)
+}
+
+func (q *Queue) recordCanceled(ctx context.Context, tx *driver.WriteTx, ids []string) error {
+	if len(ids) == 0 || !q.observed(ctx) {
+		return nil
+	}
+	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	events := make([]Event, len(jobs))
+	for i := range jobs {
+		events[i] = Event{Kind: EventCanceled, JobID: jobs[i].ID, JobType: jobs[i].Type, Attempt: jobs[i].Attempt}
+	}
+	return q.record(ctx, tx, events...)
 }
 
 // passedBy reports whether the job has changed since it was listed, so that it is skipped.
@@ -74,6 +91,8 @@ func passedBy(err error) bool {
 }
 
 const (
+	// cancelBatch is how many jobs one transaction cancels.
+	cancelBatch = 1000
 	// listedBatch is how many ids are listed at a time. A listing reads all jobs of a state, since no index has them in
 	// the order of their ids.
 	listedBatch = 200_000
@@ -81,29 +100,10 @@ const (
 	progressInterval = 10 * time.Second
 )
 
-// stillIn returns those of the listed jobs that are still in one of the states, in the same order: one may have begun
-// since.
-func (q *Queue) stillIn(ctx context.Context, tx *driver.WriteTx, states []State, listed []string) ([]string, error) {
-	jobs, err := q.driver.ReadJobs(ctx, tx, listed)
-	if err != nil {
-		return nil, err
-	}
-	now := make(map[string]State, len(jobs))
-	for i := range jobs {
-		now[jobs[i].ID] = jobs[i].State
-	}
-	ids := make([]string, 0, len(listed))
-	for _, id := range listed {
-		if slices.Contains(states, now[id]) {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
-}
-
-// eachBatch calls fn with the ids of all matching jobs, newest first, some at a time and each time in a transaction.
+// eachBatch calls fn with the ids of all matching jobs, newest first, at most size at a time and each time in a
+// transaction. Some may not match any more.
 func (q *Queue) eachBatch(
-	ctx context.Context, filter Filter, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error,
+	ctx context.Context, filter Filter, size int, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error,
 ) error {
 	if err := filter.validate(); err != nil {
 		return err
@@ -125,13 +125,9 @@ func (q *Queue) eachBatch(
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		for batch := range slices.Chunk(ids, redriveBatch) {
+		for batch := range slices.Chunk(ids, size) {
 			if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-				ids, err := q.stillIn(ctx, tx, filter.States, batch)
-				if err != nil || len(ids) == 0 {
-					return err
-				}
-				return fn(ctx, tx, ids)
+				return fn(ctx, tx, batch)
 			}); err != nil {
 				return err
 			}

@@ -168,9 +168,9 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 		}
 	}
 	var done RedriveResult
-	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
+	err := q.eachBatch(ctx, filter, redriveBatch, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
 		var batch RedriveResult
-		ids, err := q.byKey(ctx, tx, ids)
+		ids, err := q.byKey(ctx, tx, filter.States, ids)
 		if err != nil {
 			return err
 		}
@@ -194,19 +194,21 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 	return done, wrap("redrive", "", err)
 }
 
-// byKey returns the ids in the order in which enqueues lock the keys of jobs, so that transactions do not deadlock.
-// Those of one key stay newest first.
-func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]string, error) {
+// byKey returns the ids of the jobs that are in one of the states, in the order in which enqueues lock the keys of jobs,
+// so that transactions do not deadlock. Those of one key are newest first.
+func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, states []State, ids []string) ([]string, error) {
 	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
-	keys := make(map[string]string, len(jobs))
+	jobs = slices.DeleteFunc(jobs, func(job driver.Job) bool { return !slices.Contains(states, job.State) })
+	slices.SortFunc(jobs, func(a, b driver.Job) int {
+		return cmp.Or(cmp.Compare(a.Key.Name, b.Key.Name), cmp.Compare(b.ID, a.ID))
+	})
+	ordered := make([]string, len(jobs))
 	for i := range jobs {
-		keys[jobs[i].ID] = jobs[i].Key.Name
+		ordered[i] = jobs[i].ID
 	}
-	ordered := slices.Clone(ids)
-	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(keys[a], keys[b]) })
 	return ordered, nil
 }
 

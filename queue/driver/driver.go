@@ -101,6 +101,9 @@ type Finisher interface {
 	// Cancel cancels a queued or running job and frees its key. Otherwise it returns [ErrFinished] or [ErrJobNotFound].
 	// The attempt of a running job leaves a record of [KindCanceled].
 	Cancel(ctx context.Context, tx *WriteTx, jobID string) error
+	// CancelJobs cancels those of the jobs that are in one of the states, as Cancel does each, and returns their ids in
+	// any order. It locks them in the order of their ids.
+	CancelJobs(ctx context.Context, tx *WriteTx, jobIDs []string, states []State) (canceled []string, err error)
 
 	// Retry makes a failed or canceled job queued and due, with its full budgets. It returns [ErrNotFinished],
 	// [ErrFinished] for a completed job, [ErrJobNotFound], or [ErrKeyConflict] if another job has taken its key since.

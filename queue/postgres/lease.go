@@ -22,19 +22,30 @@ func (db *engine) LockLease(ctx context.Context, tx *driver.WriteTx, lease drive
 
 // Cancel implements [driver.Finisher].
 func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
-	job, err := queryOne(ctx, tx, scanEnded, cancelJob, tx.Now(), jobID)
-	if errors.Is(err, sql.ErrNoRows) {
+	canceled, err := db.CancelJobs(ctx, tx, []string{jobID}, []driver.State{driver.StateQueued, driver.StateRunning})
+	if err == nil && len(canceled) == 0 {
 		return jobsql.CancelError(db.LockLease(ctx, tx, driver.Lease{JobID: jobID}))
 	}
+	return err
+}
+
+// CancelJobs implements [driver.Finisher].
+func (db *engine) CancelJobs(
+	ctx context.Context, tx *driver.WriteTx, jobIDs []string, states []driver.State,
+) (canceled []string, err error) {
+	ended, err := query(ctx, tx, scanEnded, cancelJobs, tx.Now(), jobIDs, states)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var after aftermath
-	after.add(&job, true)
-	if err := errors.Join(after.write(ctx, tx), after.limited.write(ctx, tx)); err != nil || !after.freed {
-		return err
+	for i := range ended {
+		canceled = append(canceled, ended[i].id)
+		after.add(&ended[i], true)
 	}
-	return db.Notify(ctx, tx)
+	if err := errors.Join(after.write(ctx, tx), after.limited.write(ctx, tx)); err != nil || !after.freed {
+		return canceled, err
+	}
+	return canceled, db.Notify(ctx, tx)
 }
 
 // A retriedJob is a job as it stands before it is tried again.

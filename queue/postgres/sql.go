@@ -207,12 +207,15 @@ var lockHeld = jobsql.SelectWorkerJobs + "\nFOR NO KEY UPDATE SKIP LOCKED"
 
 const (
 	// Where the job runs, that it was canceled is on record.
-	cancelJob = `
+	// Any state may be asked for, so that the planner takes no index of one state for that of the ids.
+	cancelJobs = `
 WITH found AS (
   SELECT id AS job_id, attempt AS nth, COALESCE(worker_id, '') AS worker, COALESCE(started_at, $1) AS began, state = 'running' AS runs
   FROM jobs
-  WHERE id = $2
-    AND state IN ('queued', 'running')
+  WHERE id = ANY($2)
+    AND state = ANY($3)
+    AND finished_at IS NULL
+  ORDER BY id
   FOR NO KEY UPDATE),
 recorded AS (
   INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)

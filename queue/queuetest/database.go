@@ -144,6 +144,13 @@ func (d *database) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string)
 	return d.Driver.Cancel(ctx, tx, jobID)
 }
 
+func (d *database) CancelJobs(
+	ctx context.Context, tx *driver.WriteTx, jobIDs []string, states []driver.State,
+) ([]string, error) {
+	processOf(ctx).note(tx, "cancels jobs", false)
+	return d.Driver.CancelJobs(ctx, tx, jobIDs, states)
+}
+
 func (d *database) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	processOf(ctx).note(tx, "retries a job", false)
 	return d.Driver.Retry(ctx, tx, jobID)

@@ -298,25 +298,43 @@ func (db *engine) LockLease(ctx context.Context, tx *driver.WriteTx, lease drive
 
 // Cancel implements [driver.Finisher].
 func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
-	if _, err := tx.ExecContext(ctx, recordCanceled, dbtime.Of(tx.Now()), jobID); err != nil {
-		return err
-	}
-	var key, scope, limitKey sql.NullString
-	err := tx.QueryRowContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope, &limitKey)
-	if errors.Is(err, sql.ErrNoRows) {
+	canceled, err := db.CancelJobs(ctx, tx, []string{jobID}, []driver.State{driver.StateQueued, driver.StateRunning})
+	if err == nil && len(canceled) == 0 {
 		return jobsql.CancelError(db.LockLease(ctx, tx, driver.Lease{JobID: jobID}))
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// CancelJobs implements [driver.Finisher].
+func (db *engine) CancelJobs(
+	ctx context.Context, tx *driver.WriteTx, jobIDs []string, states []driver.State,
+) (canceled []string, err error) {
+	now, ids := dbtime.Of(tx.Now()), list(jobIDs)
+	if slices.Contains(states, driver.StateRunning) {
+		if _, err := tx.ExecContext(ctx, recordCanceled, now, ids); err != nil {
+			return nil, err
+		}
 	}
-	ended := []endedJob{{
-		id: jobID, key: key.String, scope: driver.KeyScope(scope.String), limitKey: limitKey.String, finished: true,
-		waited: true,
-	}}
+	rows, err := tx.QueryContext(ctx, cancelJobs, now, ids, list(states))
+	ended, err := jobsql.Collect(rows, err, scanCanceled)
+	if err != nil || len(ended) == 0 {
+		return nil, err
+	}
+	for i := range ended {
+		canceled = append(canceled, ended[i].id)
+	}
 	if err := release(ctx, tx, ended); err != nil {
-		return err
+		return nil, err
 	}
-	return db.wakeLimited(ctx, tx, ended)
+	return canceled, db.wakeLimited(ctx, tx, ended)
+}
+
+func scanCanceled(row jobsql.Scanner) (endedJob, error) {
+	e := endedJob{finished: true, waited: true}
+	var key, scope, limitKey sql.NullString
+	err := row.Scan(&e.id, &key, &scope, &limitKey)
+	e.key, e.scope, e.limitKey = key.String, driver.KeyScope(scope.String), limitKey.String
+	return e, err
 }
 
 // Retry implements [driver.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.

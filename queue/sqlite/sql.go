@@ -268,15 +268,16 @@ SELECT id, state, attempt
 FROM jobs
 WHERE id IN (SELECT value FROM json_each($1))`
 
-	cancelJob = `
+	cancelJobs = `
 UPDATE jobs
 SET state = 'canceled',
   hold = ` + jobsql.None + `,
   updated_at = $1,
   finished_at = $1
-WHERE id = $2
+WHERE id IN (SELECT value FROM json_each($2))
+  AND state IN (SELECT value FROM json_each($3))
   AND state IN ('queued', 'running')
-RETURNING idempotency_key, key_scope, limit_key`
+RETURNING id, idempotency_key, key_scope, limit_key`
 
 	retryJob = `
 UPDATE jobs
@@ -321,8 +322,8 @@ const (
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
 SELECT id, attempt, COALESCE(worker_id, ''), 'canceled', 'job was canceled', '', COALESCE(started_at, $1), $1
 FROM jobs
-WHERE id = $2
-  AND state = 'running'
+WHERE id IN (SELECT value FROM json_each($2))
+  AND +state = 'running'
 ON CONFLICT DO NOTHING`
 
 	insertLogs = `

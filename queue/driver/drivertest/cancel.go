@@ -69,6 +69,35 @@ var cancelCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "CancelJobs/cancels those in the states",
+		explanation: "jobs that have begun or ended since they were listed are left as they are, and so are finished ones",
+		run: func(s *suite) {
+			held := newJob(withKey(driver.Key{Name: "k", Scope: driver.KeyUnfinished}))
+			s.insert(held)
+			queued := s.inState(driver.StateQueued, ofType("other"))
+			ended := s.inState(driver.StateCompleted, ofType("third"))
+			running := s.claim(1, "t")
+			require.Equal(s, []string{held.ID}, ids(running))
+			cancel := func(states ...driver.State) (canceled []string) {
+				s.write(func(ctx context.Context, tx *driver.WriteTx) (err error) {
+					canceled, err = s.d.CancelJobs(ctx, tx, []string{held.ID, queued, ended, "none"}, states)
+					return err
+				})
+				return canceled
+			}
+			require.Equal(s, []string{queued}, cancel(driver.StateQueued))
+			require.Equal(s, []string{held.ID}, cancel(driver.States()...))
+			require.Equal(s, driver.StateCompleted, s.state(ended))
+			require.Empty(s, cancel(driver.StateQueued, driver.StateRunning))
+			attempts, err := s.d.Attempts(s.Context(), held.ID)
+			require.NoError(s, err)
+			require.Len(s, attempts, 1)
+			require.Equal(s, driver.KindCanceled, attempts[0].Kind)
+			again := newJob(withKey(driver.Key{Name: "k", Scope: driver.KeyUnfinished}))
+			require.False(s, s.insert(again)[0].Duplicate, "its key is free")
+		},
+	},
+	{
 		name:        "Retry/takes failed and canceled jobs",
 		explanation: "retry makes them due at once with all budgets unspent; unfinished is ErrNotFinished, completed ErrFinished",
 		run: func(s *suite) {
