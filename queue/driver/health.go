@@ -30,6 +30,6 @@ func (f Finding) String() string {
 
 // A HealthChecker is a [Driver] that can report the state of its engine.
 type HealthChecker interface {
-	// CheckHealth checks the database. It takes seconds at most, and only reads.
+	// CheckHealth checks the database. It takes seconds at most, and leaves nothing written.
 	CheckHealth(ctx context.Context) ([]Finding, error)
 }

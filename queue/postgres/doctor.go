@@ -2,8 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -70,5 +74,29 @@ func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 			Hint: "lower pool_max_conns of the programs, or put a pooler before the server",
 		})
 	}
-	return findings, nil
+	full, err := checkDisk(ctx, conn)
+	return append(findings, full...), err
 }
+
+// takeSpace extends a file of the server's, which its ROLLBACK removes.
+const takeSpace = `CREATE TEMPORARY TABLE postroom_space ON COMMIT DROP AS SELECT generate_series(1, 10000)`
+
+// checkDisk finds that the server's disk is full, which it does not say until something is written.
+func checkDisk(ctx context.Context, conn *pgxpool.Conn) ([]driver.Finding, error) {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, takeSpace)
+	if err := tx.Rollback(ctx); err != nil {
+		return nil, err
+	}
+	// Not every role may make temporary tables.
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == diskFull {
+		return []driver.Finding{{Severity: driver.SeverityProblem,
+			Text: "the disk of the server is full: " + refused.Message, Hint: "make room on it"}}, nil
+	}
+	return nil, nil
+}
+
+const diskFull = "53100"

@@ -170,6 +170,23 @@ func troubled(t *testing.T, trouble trouble) {
 	requireSound(t, db)
 }
 
+// Reading goes on as before: who only reads would find nothing wrong.
+func TestDoctorFindsThatTheDiskIsFull(t *testing.T) {
+	trouble := fullDisk(t)
+	db, err := sqlite.Open(t.Context(), filepath.Join(trouble.folder, "test.db"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	says := func() string {
+		findings, err := db.Driver().(driver.HealthChecker).CheckHealth(t.Context())
+		require.NoError(t, err)
+		return fmt.Sprint(findings)
+	}
+	require.Regexp(t, `warning: the disk of .*test.db has \d+ MB left`, says())
+	trouble.begin(db)
+	require.Regexp(t, `problem: the disk of .*test.db is full`, says())
+}
+
 // A dispatcher that starts when nothing can be written does what one does that runs already: it tries again.
 func TestDispatcherThatStartsOnAFullDiskRecovers(t *testing.T) {
 	trouble := fullDisk(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -44,6 +45,7 @@ FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_journal_
 		})
 	}
 	findings = append(findings, db.examineLog()...)
+	findings = append(findings, db.examineDisk()...)
 	checked, err := db.examinePages(ctx)
 	return append(findings, checked...), err
 }
@@ -68,6 +70,29 @@ func (db *engine) examineLog() []driver.Finding {
 		Severity: driver.SeverityWarning, Text: fmt.Sprintf("the write-ahead log has %d MB", info.Size()>>20),
 		Hint: "some connection reads in a transaction that does not end, which keeps the log from being used anew; end it",
 	}}
+}
+
+// scarce is the free space on the disk that is reported, and full the space with which writes fail, at the latest when
+// the log is copied back.
+const (
+	scarce = 100 << 20
+	full   = 1 << 20
+)
+
+func (db *engine) examineDisk() []driver.Finding {
+	if db.file == nil {
+		return nil
+	}
+	free, err := freeSpace(filepath.Dir(db.file.log))
+	if err != nil || free >= scarce {
+		return nil
+	}
+	f := driver.Finding{Severity: driver.SeverityWarning,
+		Text: fmt.Sprintf("the disk of %s has %d MB left", db.file.path, free>>20), Hint: "make room on it"}
+	if free < full {
+		f.Severity, f.Text = driver.SeverityProblem, "the disk of "+db.file.path+" is full: writes fail"
+	}
+	return []driver.Finding{f}
 }
 
 func (db *engine) examinePages(ctx context.Context) ([]driver.Finding, error) {
