@@ -175,7 +175,7 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
-func run(b *testing.B, d driver.DB, statement string) {
+func run(b testing.TB, d driver.DB, statement string) {
 	b.Helper()
 	_, err := d.Reader().ExecContext(b.Context(), statement)
 	require.NoError(b, err)
