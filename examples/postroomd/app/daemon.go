@@ -28,6 +28,7 @@ func (h *App) Run(ctx context.Context) error {
 	beside.Go(func() { h.pull(ctx) })
 	beside.Go(func() { h.listen(ctx) })
 	beside.Go(func() { watch.run(ctx) })
+	beside.Go(func() { h.countOldMail(ctx) })
 	beside.Go(func() { untold = h.tellStop(ctx) })
 	err := h.Pipeline.Run(ctx)
 	stop()

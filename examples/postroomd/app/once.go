@@ -23,7 +23,9 @@ type OneRun struct {
 
 	Began     time.Time
 	Mailboxes []string
-	Faults    map[string]error // why mailboxes could not be set up, by the ids of their accounts
+	// OldMailSorted says that a person has had the rules applied to old mail.
+	OldMailSorted bool
+	Faults        map[string]error // why mailboxes could not be set up, by the ids of their accounts
 }
 
 // NewOneRun makes a run by these rules; nil means those of the environment.
@@ -42,6 +44,11 @@ func (o *OneRun) Run(ctx context.Context) error {
 		o.Mailboxes = append(o.Mailboxes, a.ID)
 	}
 	o.Began = time.Now()
+	return o.Again(ctx)
+}
+
+// Again sorts them once more, for what was enqueued since.
+func (o *OneRun) Again(ctx context.Context) error {
 	stop, err := o.watch(ctx)
 	if err != nil {
 		return err

@@ -1,8 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,10 +43,81 @@ func TestTheFirstRunLeavesOldMailAlone(t *testing.T) {
 
 	r := postroomd(t, append([]string{"status"}, where...)...)
 	require.Regexp(t, fmt.Sprintf("(?m)^  old mail +%d messages are stored from before [^,]+, and nothing is done to what came "+
-		"before; 'postroomd rules apply' sorts it$", first.Mailboxes[0].OldMail), r.stdout)
+		"before; the rules of .* would do [0-9]+ actions \\(all [0-9]+\\), and 'postroomd rules apply --mailbox you@example.com' "+
+		"sorts it$", first.Mailboxes[0].OldMail), r.stdout)
 	r = postroomd(t, append([]string{"explain", old}, where...)...)
 	require.Contains(t, r.stdout, "It came before its mailbox was added, and nothing is done to old mail")
 
 	r = postroomd(t, append([]string{"rules", "apply", "--rule", "all", "--dry-run"}, where...)...)
 	require.Contains(t, r.stdout, "by rule     all: ", r.stderr)
+}
+
+// An oldMailbox is a mailbox with old mail, for which there is a rule.
+func oldMailbox(t *testing.T) (server *gmailtest.Server, run func(in io.Reader, args ...string) (out string)) {
+	t.Helper()
+	server = newGmail(t)
+	rules := writeFile(t, "rules.yaml", "rules:\n  - {name: all, condition: {type: subject_regex, value: .}, action: star}\n")
+	where := []string{"--config", configure(t, server, ""), "--set", "gmail.old_mail=leave", "--set", "paths.rules=" + rules,
+		"--data", filepath.Join(t.TempDir(), "data")}
+	return server, func(in io.Reader, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		var said spoken
+		root := rootCommand(append(args, where...))
+		root.SetIn(in)
+		root.SetOut(&out)
+		root.SetErr(&said)
+		require.NoError(t, root.ExecuteContext(t.Context()), said.said.String())
+		return out.String() + said.said.String()
+	}
+}
+
+const askedAboutOld = "Do it now? [y/N] "
+
+// TestAPersonIsAskedAboutOldMailOnce: what the rules would do is counted by rule, and only a yes has it done.
+func TestAPersonIsAskedAboutOldMailOnce(t *testing.T) {
+	server, run := oldMailbox(t)
+	out := run(strings.NewReader("\n"), "run", "--once")
+	require.Regexp(t, "(?m)^The rules would do ([0-9]+) actions: all [0-9]+\\.\n'postroomd rules apply --mailbox you@example.com' "+
+		"does that at any time\\.\n"+regexp.QuoteMeta(askedAboutOld), out)
+	require.NotContains(t, server.Counts(), gmailtest.MessagesModify)
+	require.NotContains(t, run(strings.NewReader("y\n"), "run", "--once"), askedAboutOld)
+	require.NotContains(t, server.Counts(), gmailtest.MessagesModify)
+}
+
+func TestOldMailIsSortedAfterAYes(t *testing.T) {
+	server, run := oldMailbox(t)
+	out := run(strings.NewReader("y\n"), "run", "--once")
+	require.Contains(t, out, askedAboutOld)
+	require.NotContains(t, out, "nothing is done to old mail")
+	require.Positive(t, server.Counts()[gmailtest.MessagesModify])
+	batch := regexp.MustCompile("undo --batch ([0-9a-f-]+)").FindStringSubmatch(out)
+	require.NotNil(t, batch, out)
+	require.Contains(t, run(nil, "actions", "--limit", "1"), "star")
+}
+
+// TestNobodyIsAskedAboutOldMailWithoutATerminal: the status and the summary say what the rules would do.
+func TestNobodyIsAskedAboutOldMailWithoutATerminal(t *testing.T) {
+	server, run := oldMailbox(t)
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, null.Close()) }()
+	out := run(null, "run", "--once")
+	require.NotContains(t, out, askedAboutOld)
+	require.Regexp(t, "nothing is done to old mail: the rules would do all [0-9]+; 'postroomd rules apply' sorts it", out)
+	require.Regexp(t, "would do [0-9]+ actions .all [0-9]+., and 'postroomd rules apply", run(null, "status"))
+	require.NotContains(t, server.Counts(), gmailtest.MessagesModify)
+	require.Contains(t, run(strings.NewReader("n\n"), "run", "--once"), askedAboutOld, "a person is there now")
+	run(null, "rules", "apply", "--yes")
+}
+
+// TestTheDaemonCountsOldMail: it says what the rules would do as soon as old mail is stored.
+func TestTheDaemonCountsOldMail(t *testing.T) {
+	server := newGmail(t)
+	rules := writeFile(t, "rules.yaml", "rules:\n  - {name: all, condition: {type: subject_regex, value: .}, action: star}\n")
+	d := start(t, "--config", configure(t, server, ""), "--set", "gmail.old_mail=leave", "--set", "paths.rules="+rules,
+		"--data", filepath.Join(t.TempDir(), "data"))
+	d.eventually("old mail is counted", func() bool {
+		return strings.Contains(d.log(), "the rules would do something with mail from before")
+	})
 }

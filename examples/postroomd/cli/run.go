@@ -117,6 +117,11 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *environment.Environment) err
 	}
 	once := app.NewOneRun(h, nil, printer.NewProgress(cmd.ErrOrStderr()))
 	err = once.Run(cmd.Context())
+	if err == nil && !o.json {
+		if once.OldMailSorted, err = askAboutOldMail(cmd.Context(), cmd, h); err == nil && once.OldMailSorted {
+			err = once.Again(cmd.Context())
+		}
+	}
 	var sum *view.Summary
 	if err == nil {
 		sum, err = view.NewSummary(cmd.Context(), once, nil)
@@ -148,6 +153,9 @@ func runDaemon(cmd *cobra.Command, s *environment.Environment) (err error) {
 		MeterProvider: exports.Meters})
 	if err != nil {
 		return errors.Join(err, listener.Close(), exports.Close())
+	}
+	if _, err = askAboutOldMail(cmd.Context(), cmd, h); err != nil {
+		return errors.Join(err, listener.Close(), exports.Close(), h.Close())
 	}
 	err = serveDaemon(cmd.Context(), h, listener)
 	if late := exports.Close(); late != nil {

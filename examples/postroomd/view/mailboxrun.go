@@ -23,7 +23,9 @@ type MailboxRun struct {
 	Reason   string                 `json:"reason,omitempty"`   // of the state
 	Messages int                    `json:"messages"`           // that are stored now, broken ones too
 	OldMail  int                    `json:"old_mail,omitempty"` // taken in by this run and left alone: see Account.DecideSince
-	Failure  string                 `json:"failure,omitempty"`  // why it could not be worked on, and what to do
+	// OldMailRules counts the actions that the rules would do with all old mail, by the names of the rules.
+	OldMailRules map[string]int `json:"old_mail_rules,omitempty"`
+	Failure      string         `json:"failure,omitempty"` // why it could not be worked on, and what to do
 }
 
 // newMailboxRuns says what became of each mailbox.
@@ -51,12 +53,27 @@ func newMailboxRuns(ctx context.Context, o *app.OneRun) ([]MailboxRun, error) {
 		if run.Messages, err = o.App.CountMail(ctx, id); err != nil {
 			return nil, err
 		}
-		if run.OldMail, err = o.App.Mail.CountOldStoredSince(ctx, account, o.Began); err != nil {
+		if err := run.countOldMail(ctx, o, account); err != nil {
 			return nil, err
 		}
 		runs = append(runs, run)
 	}
 	return runs, nil
+}
+
+// countOldMail counts the old mail that the run has taken in, unless the rules were applied to it.
+func (m *MailboxRun) countOldMail(ctx context.Context, o *app.OneRun, a mailstore.Account) (err error) {
+	if o.OldMailSorted {
+		return nil
+	}
+	if m.OldMail, err = o.App.Mail.CountOldStoredSince(ctx, a, o.Began); err != nil || m.OldMail == 0 {
+		return err
+	}
+	counts, err := o.App.CountOldMail(ctx, a)
+	if err == nil && counts.Actions() > 0 {
+		m.OldMailRules = counts.Rules
+	}
+	return err
 }
 
 // leftByFailures says for each account what has failed in it and is tried again by a later run, if anything is.
@@ -120,9 +137,12 @@ func (m *MailboxRun) print(t *tally, several bool) {
 		t.linef("%s: %s stored.", email, printer.Count(m.Messages, "message is", "messages are"))
 	}
 	if m.OldMail > 0 {
-		t.linef("%s had come to %s before it was added, and nothing is done to old mail: 'postroomd rules apply --dry-run' "+
-			"says what the rules make of it, and 'postroomd rules apply' sorts it.",
-			printer.Count(m.OldMail, "message", "messages"), email)
+		does := "the rules would do nothing with it"
+		if len(m.OldMailRules) > 0 {
+			does = "the rules would do " + ByRule(m.OldMailRules)
+		}
+		t.linef("%s had come to %s before it was added, and nothing is done to old mail: %s; 'postroomd rules apply' sorts it.",
+			printer.Count(m.OldMail, "message", "messages"), email, does)
 	}
 }
 

@@ -69,8 +69,10 @@ type AccountStatus struct {
 	Estimate   int                     `json:"backfill_estimate"`     // of all there are to list
 	SetupError string                  `json:"setup_error,omitempty"` // why nothing is decided about its mail
 	// OldMail says where mail is left alone that came before the account was added.
-	OldMail string   `json:"old_mail,omitempty"`
-	Wanted  []string `json:"labels_to_make,omitempty"`
+	OldMail string `json:"old_mail,omitempty"`
+	// OldMailRules counts the actions that the rules would do with it, by the names of the rules.
+	OldMailRules map[string]int `json:"old_mail_rules,omitempty"`
+	Wanted       []string       `json:"labels_to_make,omitempty"`
 	// Of messages that have become old enough for a rule: how many it was asked again about, and what came of it.
 	Aged          int `json:"aged,omitempty"`
 	AgedActions   int `json:"aged_actions,omitempty"`
@@ -166,7 +168,7 @@ func newAccountStatus(ctx context.Context, h *app.App, a mailstore.Account) (Acc
 		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
 	}
 	if err == nil && !a.DecideSince.IsZero() {
-		of.OldMail, err = oldMail(ctx, h, a)
+		of.OldMail, of.OldMailRules, err = oldMail(ctx, h, a)
 	}
 	switch a.State {
 	case mailstore.AccountReauthorize:
@@ -183,15 +185,31 @@ func newAccountStatus(ctx context.Context, h *app.App, a mailstore.Account) (Acc
 	return of, err
 }
 
-// oldMail says how many messages are left alone that came before the account was added.
-func oldMail(ctx context.Context, h *app.App, a mailstore.Account) (string, error) {
+// oldMail says how many messages are left alone that came before the account was added, and what the rules would do
+// with them.
+func oldMail(ctx context.Context, h *app.App, a mailstore.Account) (text string, byRule map[string]int, err error) {
 	old, err := h.Mail.CountOld(ctx, a)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return fmt.Sprintf("%s stored from before %s, and nothing is done to what came before; "+
-		"'postroomd rules apply' sorts it",
-		printer.Count(old, "message is", "messages are"), printer.Clock(a.DecideSince)), nil
+	text = fmt.Sprintf("%s stored from before %s, and nothing is done to what came before; ",
+		printer.Count(old, "message is", "messages are"), printer.Clock(a.DecideSince))
+	sorts := fmt.Sprintf("'postroomd rules apply --mailbox %s' sorts it", a.Email)
+	m, err := h.OldMail(ctx, a.ID)
+	if m == nil || m.Actions() == 0 {
+		return text + sorts, nil, err
+	}
+	return fmt.Sprintf("%sthe rules of %s would do %s (%s), and %s", text, printer.Clock(m.CountedAt),
+		printer.Count(m.Actions(), "action", "actions"), ByRule(m.Rules), sorts), m.Rules, nil
+}
+
+// ByRule writes numbers of actions by the names of their rules, the most frequent first.
+func ByRule(counts map[string]int) string {
+	var list []string
+	for _, name := range mostFirst(counts) {
+		list = append(list, fmt.Sprintf("%s %d", printer.Printable(name), counts[name]))
+	}
+	return strings.Join(list, ", ")
 }
 
 // Why is the reason of the state, or why nothing is done here, and what to do about it.

@@ -2,11 +2,13 @@ package command
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -32,8 +34,47 @@ func Confirm(in io.Reader, out io.Writer, q Question) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+	if !isYes(line) {
 		return usage.Errorf("%s", q.Refused)
 	}
 	return nil
+}
+
+// CanAsk reports whether a question can be asked in passing: a person reads out, and answers at in.
+func CanAsk(in io.Reader, out io.Writer) bool {
+	from, ok := in.(*os.File)
+	if !ok {
+		return true
+	}
+	to, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(from.Fd())) && term.IsTerminal(int(to.Fd()))
+}
+
+// Ask asks a question in passing, to which the answer is no unless a person says yes within the time. The error is that
+// of ctx, or that the question could not be written.
+func Ask(ctx context.Context, in io.Reader, out io.Writer, text string, within time.Duration) (yes bool, err error) {
+	if _, err := fmt.Fprintf(out, "%s [y/N] ", text); err != nil {
+		return false, err
+	}
+	answered := make(chan string, 1)
+	go func() { // ends with the program if nobody answers
+		line, _ := bufio.NewReader(in).ReadString('\n')
+		answered <- line
+	}()
+	late := time.NewTimer(within)
+	defer late.Stop()
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-late.C:
+		_, err = fmt.Fprintln(out)
+		return false, err
+	case line := <-answered:
+		return isYes(line), nil
+	}
+}
+
+func isYes(line string) bool {
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
 }

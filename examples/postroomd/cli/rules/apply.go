@@ -109,6 +109,9 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, 
 	}
 	finished := true
 	if !a.dry {
+		if err := h.AskedAboutOldMail(ctx, account.ID); err != nil {
+			return err
+		}
 		if finished, err = h.CarryOut(ctx, batchDone(h, a.batch)); err != nil {
 			return err
 		}

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+const (
+	sqlOldMail = `
+SELECT counts, counted_at, asked_at
+FROM old_mail
+WHERE account_id = $1`
+
+	sqlSaveOldMail = `
+INSERT INTO old_mail (account_id, counts, counted_at)
+VALUES ($1, $2, $3)
+ON CONFLICT (account_id) DO UPDATE SET
+  counts = excluded.counts,
+  counted_at = excluded.counted_at`
+
+	sqlAskedOldMail = `UPDATE old_mail SET asked_at = $2 WHERE account_id = $1 AND asked_at IS NULL`
+
+	sqlForgetOldMail = `DELETE FROM old_mail WHERE account_id = $1`
+)
+
+// OldMail counts what the rules would do with the mail that came before its account was added.
+type OldMail struct {
+	Messages int            `json:"messages"` // that the rules may decide about
+	Matched  int            `json:"matched"`
+	Rules    map[string]int `json:"rules"`    // actions by the names of their rules
+	Revision int64          `json:"revision"` // of the rules
+
+	CountedAt time.Time `json:"-"`
+	Asked     bool      `json:"-"` // a person was asked whether to do it, or has had rules applied
+}
+
+// Actions returns the number of actions.
+func (m *OldMail) Actions() (n int) {
+	for _, of := range m.Rules {
+		n += of
+	}
+	return n
+}
+
+// OldMail returns what was last counted of an account; nil if nothing was.
+func (h *App) OldMail(ctx context.Context, accountID string) (*OldMail, error) {
+	var row struct {
+		Counts  string      `db:"counts"`
+		Counted dbtime.Time `db:"counted_at"`
+		Asked   dbtime.Time `db:"asked_at"`
+	}
+	switch err := dbquery.Get(ctx, h.DB.Reader(), &row, sqlOldMail, accountID); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil //nolint:nilnil // nothing was counted, which is no error
+	case err != nil:
+		return nil, fmt.Errorf("old mail: %w", err)
+	}
+	m := &OldMail{CountedAt: row.Counted.Time, Asked: !row.Asked.IsZero()}
+	return m, json.Unmarshal([]byte(row.Counts), m)
+}
+
+// CountOldMail counts what the rules would do now with an account's old mail, and stores that.
+func (h *App) CountOldMail(ctx context.Context, a mailstore.Account) (*OldMail, error) {
+	revision, err := h.Rules.Revision(ctx)
+	if err != nil {
+		return nil, err
+	}
+	done, err := h.ApplyToOldMail(ctx, a, true)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := json.Marshal(OldMail{Messages: done.Messages, Matched: done.Matched, Rules: done.Rules,
+		Revision: revision})
+	if err != nil {
+		return nil, err
+	}
+	err = h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, sqlSaveOldMail, a.ID, string(counts), dbtime.Of(queue.Now(tx)))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("old mail: %w", err)
+	}
+	return h.OldMail(ctx, a.ID)
+}
+
+// ApplyToOldMail applies the rules in use to an account's old mail, as one batch.
+func (h *App) ApplyToOldMail(ctx context.Context, a mailstore.Account, dry bool) (rules.Applied, error) {
+	return rules.Apply(ctx, rules.ApplyConfig{
+		Engine: h.Engine, Labels: h.Mail, Ledger: h.Ledger, People: h.Undoer, DryRun: dry,
+		Messages: h.Mail.AllMessages(ctx, a.ID, mailstore.MessageRange{Until: a.DecideSince, SkipLabels: []string{
+			postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}}),
+	})
+}
+
+// AskedAboutOldMail notes that a person was asked about an account's old mail: nobody is asked again.
+func (h *App) AskedAboutOldMail(ctx context.Context, accountID string) error {
+	return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, sqlAskedOldMail, accountID, dbtime.Of(queue.Now(tx)))
+		return err
+	})
+}
+
+// OldMailIsStored reports whether all mail of an account is stored, the old of which is left alone.
+func (h *App) OldMailIsStored(ctx context.Context, a mailstore.Account) (bool, error) {
+	if a.DecideSince.IsZero() || a.State != mailstore.AccountActive || a.Backfill.State != mailstore.BackfillDone {
+		return false, nil
+	}
+	counts, err := h.Queue.Counts(ctx, queue.Filter{Types: []string{string(gmail.JobIngest)},
+		LimitKey: mailstore.LimitKey(a.ID), States: []queue.State{queue.StateQueued, queue.StateRunning}})
+	return err == nil && counts[queue.StateQueued]+counts[queue.StateRunning] == 0, err
+}
+
+const (
+	// oldMailLook is how often the daemon looks whether old mail is to be counted.
+	oldMailLook = 10 * time.Second
+	// oldMailAgain is how long the counts stand while the rules change, at least: all old mail is read for them.
+	oldMailAgain = time.Hour
+)
+
+// countOldMail counts the old mail of each account once it is stored, and again after the rules have changed, until a
+// person was asked about it.
+func (h *App) countOldMail(ctx context.Context) {
+	again := time.NewTicker(oldMailLook)
+	defer again.Stop()
+	for {
+		if err := h.countAllOldMail(ctx); err != nil && ctx.Err() == nil {
+			h.Log.WarnContext(ctx, "what the rules would do with old mail is not counted; it is tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+	}
+}
+
+func (h *App) countAllOldMail(ctx context.Context) error {
+	accounts, err := h.Mail.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	revision, err := h.Rules.Revision(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		if a.DecideSince.IsZero() {
+			continue
+		}
+		if err := h.countOldMailOf(ctx, a, revision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *App) countOldMailOf(ctx context.Context, a mailstore.Account, revision int64) error {
+	before, err := h.OldMail(ctx, a.ID)
+	if err != nil || before != nil && (before.Asked || before.Revision == revision ||
+		time.Since(before.CountedAt) < oldMailAgain) {
+		return err
+	}
+	if stored, err := h.OldMailIsStored(ctx, a); err != nil || !stored {
+		return err
+	}
+	m, err := h.CountOldMail(ctx, a)
+	if err == nil && before == nil && m.Actions() > 0 {
+		h.Log.InfoContext(ctx, "the rules would do something with mail from before the mailbox was added, and nothing is done "+
+			"with it until 'postroomd rules apply'", "account", a.Email, "messages", m.Messages, "actions", m.Rules)
+	}
+	return err
+}
+
+// RemoveAccount is that of the pipeline.
+func (h *App) RemoveAccount(ctx context.Context, accountID string) error {
+	err := h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, sqlForgetOldMail, accountID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("old mail: %w", err)
+	}
+	return h.Pipeline.RemoveAccount(ctx, accountID)
+}

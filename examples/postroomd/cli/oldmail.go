@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+)
+
+// answerTime is how long run waits for the answer about old mail: nobody may be at the terminal.
+const answerTime = time.Minute
+
+// askAboutOldMail asks on a terminal, once for each mailbox, whether the rules are applied to the mail that came before
+// the mailbox was added, and reports whether they were. Nobody is asked about mail with which they would do nothing.
+func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (applied bool, err error) {
+	in, out := cmd.InOrStdin(), cmd.ErrOrStderr()
+	if h.Env.Demo || h.Env.Config.Safety.DryRun || !command.CanAsk(in, out) {
+		return false, nil
+	}
+	accounts, err := h.Mail.Accounts(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, a := range accounts {
+		if before, err := h.OldMail(ctx, a.ID); err != nil || before != nil && before.Asked {
+			return applied, err
+		}
+		if stored, err := h.OldMailIsStored(ctx, a); err != nil || !stored {
+			return applied, err
+		}
+		m, err := h.CountOldMail(ctx, a)
+		if err != nil {
+			return applied, err
+		}
+		if m.Actions() == 0 {
+			continue
+		}
+		yes, err := askAbout(ctx, in, out, a, m)
+		if err == nil {
+			err = h.AskedAboutOldMail(ctx, a.ID)
+		}
+		if err == nil && yes {
+			applied, err = true, applyToOldMail(ctx, out, h, a)
+		}
+		if err != nil {
+			return applied, err
+		}
+	}
+	return applied, nil
+}
+
+func askAbout(ctx context.Context, in io.Reader, out io.Writer, a mailstore.Account, m *app.OldMail) (bool, error) {
+	_, err := fmt.Fprintf(out, "%s of %s came before %s, when the mailbox was added, and nothing is done with them.\n"+
+		"The rules would do %s: %s.\n'postroomd rules apply --mailbox %s' does that at any time.\n",
+		printer.Count(m.Messages, "message", "messages"), printer.Printable(a.Email), printer.Clock(a.DecideSince),
+		printer.Count(m.Actions(), "action", "actions"), view.ByRule(m.Rules), printer.Printable(a.Email))
+	if err != nil {
+		return false, err
+	}
+	return command.Ask(ctx, in, out, "Do it now?", answerTime)
+}
+
+func applyToOldMail(ctx context.Context, out io.Writer, h *app.App, a mailstore.Account) error {
+	done, err := h.ApplyToOldMail(ctx, a, false)
+	if err != nil {
+		return fmt.Errorf("%w; 'postroomd rules apply --batch %s --mailbox %s' finishes it", err, done.Batch, a.Email)
+	}
+	_, err = fmt.Fprintf(out, "'postroomd undo --batch %s' takes it back, except what was sent or deleted\n", done.Batch)
+	return err
+}
