@@ -155,18 +155,21 @@ func (e *Error) wait() time.Duration {
 // HandlerError turns a client's error into the error that a handler returns: a deferred one defers the job, a fatal one
 // ends it, and a RetryAfter sets the time of the retry. Other errors are returned unchanged, and so are retried with
 // backoff.
-func HandlerError(err error) error {
+func HandlerError(err error) error { return HandlerErrorBehind(err, 0) }
+
+// HandlerErrorBehind is HandlerError for a job that is to wait longer than others: behind is added to a delay.
+func HandlerErrorBehind(err error, behind time.Duration) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	switch {
 	case e.Class() == Deferred:
-		return queue.Defer(err, e.wait())
+		return queue.Defer(err, e.wait()+behind)
 	case e.Class() == Fatal:
 		return queue.Fatal(err)
 	case e.RetryAfter > 0:
-		return queue.RetryAfter(err, e.RetryAfter)
+		return queue.RetryAfter(err, e.RetryAfter+behind)
 	}
 	return err
 }

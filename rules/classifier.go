@@ -38,7 +38,7 @@ func (c *Classifier) Decide(ctx context.Context, msg *postroom.Message) (record 
 		return nil, nil
 	}
 	decisions, ok, err := rules.DecideUnstored(ctx, msg)
-	if err == nil && ok && c.final(decisions) {
+	if err == nil && ok && c.final(msg, decisions) {
 		record, err = c.prepare(ctx, msg, decisions)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package rules_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,9 +19,13 @@ import (
 // something to record.
 func decideAtOnce(t *testing.T, db queue.DB, cfg rules.Config) bool {
 	t.Helper()
+	return decideAtOnceAbout(t, db, cfg, mailFrom("amy@example.com"))
+}
+
+func decideAtOnceAbout(t *testing.T, db queue.DB, cfg rules.Config, msg *postroom.Message) bool {
+	t.Helper()
 	c, err := rules.NewClassifier(cfg)
 	require.NoError(t, err)
-	msg := mailFrom("amy@example.com")
 	msg.ID = ""
 	record, err := c.Decide(t.Context(), msg)
 	require.NoError(t, err)
@@ -101,6 +106,26 @@ func TestClassifierSaysThatThereIsNoModel(t *testing.T) {
 		require.True(t, decideAtOnce(t, db, cfg))
 		require.Equal(t, "No deterministic rule matched, and no model is configured", l.recorded[0].Rationale)
 	})
+}
+
+// A model is not asked about mail that has become old.
+func TestAModelIsNotAskedAboutOldMail(t *testing.T) {
+	asked := always(postroom.Decision{Action: postroom.Archive, Confidence: 1, Rationale: "dull",
+		Source: postroom.SourceModel})
+	for age, atOnce := range map[time.Duration]bool{time.Hour: true, 100 * 365 * 24 * time.Hour: false, 0: false} {
+		storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+			cfg, l := withStored(t, db, s)
+			cfg.Fallback, cfg.FallbackAge = asked, age
+			msg := mailFrom("amy@example.com")
+			msg.ReceivedAt = time.Now().Add(-2 * time.Hour)
+			require.Equal(t, atOnce, decideAtOnceAbout(t, db, cfg, msg), age)
+			if atOnce {
+				require.Equal(t, "No deterministic rule matched, and a model is not asked about mail that is older than 1h0m0s",
+					l.recorded[0].Rationale)
+				require.Equal(t, postroom.SourceNone, l.recorded[0].Source)
+			}
+		})
+	}
 }
 
 func TestClassifierNeedsWhatRegisterNeeds(t *testing.T) {

@@ -136,7 +136,7 @@ func (c *classifier) decideByRules(ctx context.Context, msg *postroom.Message) (
 func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 	msg *postroom.Message) ([]postroom.Decision, error) {
 	decisions, err := c.decideByRules(ctx, msg)
-	if err != nil || c.final(decisions) {
+	if err != nil || c.final(msg, decisions) {
 		return decisions, err
 	}
 	ask := func(ctx context.Context) (postroom.Decision, error) {
@@ -153,17 +153,21 @@ func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 	return []postroom.Decision{decision}, err
 }
 
-// final reports whether the rules decide finally: one has decided, or there is no fallback, which the decision then
+// final reports whether the rules decide finally: one has decided, or no fallback is asked, which the decision then
 // says.
-func (c *classifier) final(decisions []postroom.Decision) bool {
+func (c *classifier) final(msg *postroom.Message, decisions []postroom.Decision) bool {
+	why := ", and no model is configured"
 	switch {
 	case len(decisions) > 0 && decisions[0].Source != postroom.SourceNone:
 		return true
-	case c.cfg.Fallback != nil:
+	case c.cfg.Fallback == nil:
+	case c.cfg.FallbackAge > 0 && !msg.ReceivedAt.IsZero() && time.Since(msg.ReceivedAt) > c.cfg.FallbackAge:
+		why = fmt.Sprintf(", and a model is not asked about mail that is older than %v", c.cfg.FallbackAge)
+	default:
 		return false
 	}
 	for i := range decisions {
-		decisions[i].Rationale += ", and no model is configured"
+		decisions[i].Rationale += why
 	}
 	return true
 }

@@ -91,8 +91,11 @@ func (b *Backlog) jobsOf(ctx context.Context, filter queue.Filter, wanted func(*
 // askedAgain are the types of the jobs, one of an account each, that others wait for.
 var askedAgain = []string{string(gmail.JobLabelsSync), string(gmail.JobHistorySync), string(gmail.JobBackfill)}
 
+// mostInOrder is how many jobs become due one after the other, the newest first.
+const mostInOrder = 1000
+
 // AskAgain makes the jobs due that decide and were given back, and those that find mail and labels and have failed: a
-// person who has corrected a key, or the network, starts the program anew. Call it at a start.
+// person who has corrected a key, or the network, starts the program anew. The newest mail is decided about first. Call it at a start.
 func (b *Backlog) AskAgain(ctx context.Context) error {
 	now := time.Now()
 	ids, err := b.deferred(ctx, func(j *queue.Job) bool { return IsDeferred(j, now) })
@@ -103,7 +106,13 @@ func (b *Backlog) AskAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.makeDue(ctx, append(ids, jobIDs(failed)...))
+	first := ids[:min(len(ids), mostInOrder)] // ids has the newest first, and jobs that are due at one time run oldest first
+	for i := range first {
+		if err := b.makeDue(ctx, first[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return b.makeDue(ctx, append(ids[len(first):], jobIDs(failed)...))
 }
 
 // makeDue lets queued jobs run now that were to run later.

@@ -46,6 +46,8 @@ type Config struct {
 	// dispatcher, and may use the parts of the pipeline. Default nil, and if it returns nil: such mail is recorded with
 	// action none.
 	Model func(p *Pipeline) (postroom.Decider, error)
+	// ModelAge is how old a message may be that Model is asked about, by when Gmail received it. Default 0: any age.
+	ModelAge time.Duration
 	// Notify returns the jobs that notify people of a request for approval, or of its answer, such as webhook.Jobs and
 	// discord.Jobs. Register their handlers in Handlers. Default nil: people list the requests.
 	Notify []func(request safety.Approval) []queue.NewJob

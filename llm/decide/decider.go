@@ -41,6 +41,8 @@ type Config struct {
 	// Templates are the decisions that are taken again for mail of the same template. Default nil: the model is asked
 	// about each.
 	Templates *Templates
+	// Turns keep one stranger from spending the budget of a day. Default nil: who asks first is answered first.
+	Turns *Turns
 }
 
 // The limits of a model's answers.
@@ -71,6 +73,9 @@ func New(cfg Config) (*Decider, error) {
 	}
 	if cfg.Templates != nil && cfg.Templates.cfg.DB == nil {
 		return nil, errors.New("llm/decide: Config.Templates is a zero Templates; give what NewTemplates returns")
+	}
+	if cfg.Turns != nil && cfg.Turns.cfg.DB == nil {
+		return nil, errors.New("llm/decide: Config.Turns is a zero Turns; give what NewTurns returns")
 	}
 	if cfg.Actions == nil {
 		cfg.Actions = cfg.Kinds.Types()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
@@ -25,11 +26,30 @@ func (c *Config) checkEscalation() error {
 	return nil
 }
 
-// ask asks the model, and the escalation model where the first is not sure.
+// ask asks the models when it is the turn of the message. A message that has to wait does so the longer, the older it
+// is: the newest is first.
 func (d *Decider) ask(ctx context.Context, msg *postroom.Message, g Guidance, p *Prompt) (postroom.Decision, error) {
+	var taken turn
+	if d.cfg.Turns != nil {
+		var err error
+		if taken, err = d.cfg.Turns.take(ctx, msg); err != nil {
+			return postroom.Decision{}, llm.HandlerErrorBehind(err, behind(msg, time.Now()))
+		}
+	}
+	decision, err := d.askModels(ctx, msg, g, p)
+	if err != nil {
+		return postroom.Decision{}, errors.Join(llm.HandlerErrorBehind(err, behind(msg, time.Now())),
+			taken.giveBack(context.WithoutCancel(ctx)))
+	}
+	return decision, nil
+}
+
+// askModels asks the model, and the escalation model where the first is not sure.
+func (d *Decider) askModels(ctx context.Context, msg *postroom.Message, g Guidance, p *Prompt) (postroom.Decision,
+	error) {
 	first, open, err := d.askOne(ctx, d.cfg.Client, msg, g, p)
 	if err != nil || !open || d.cfg.Escalation == nil {
-		return first, llm.HandlerError(err)
+		return first, err
 	}
 	second, _, err := d.askOne(ctx, d.cfg.Escalation, msg, g, p)
 	switch {
@@ -38,7 +58,7 @@ func (d *Decider) ask(ctx context.Context, msg *postroom.Message, g Guidance, p 
 	case waitsForPerson(err):
 		return withoutEscalation(first, err), nil
 	}
-	return postroom.Decision{}, llm.HandlerError(err)
+	return postroom.Decision{}, err
 }
 
 // afterFirst returns the escalation model's decision, with the first one's proposal.

@@ -1,6 +1,6 @@
 package decide
 
-// The statements of the templates. They run on SQLite and PostgreSQL alike.
+// The statements of the templates and the turns. They run on SQLite and PostgreSQL alike.
 
 const (
 	sqlTemplate = `
@@ -22,4 +22,15 @@ SET message_id = excluded.message_id, decision = excluded.decision, uses = exclu
 	sqlPruneTemplates = `
 DELETE FROM llm_templates
 WHERE (account_id, key) IN (SELECT account_id, key FROM llm_templates WHERE expires_at <= $1 LIMIT $2)`
+
+	sqlTakeTurn = `
+INSERT INTO llm_turns (account_id, day, sender, messages)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (account_id, day, sender) DO UPDATE
+SET messages = llm_turns.messages + excluded.messages
+RETURNING messages`
+
+	sqlPruneTurns = `
+DELETE FROM llm_turns
+WHERE account_id = $1 AND day < $2`
 )

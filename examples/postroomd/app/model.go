@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
@@ -75,10 +77,28 @@ func (m *Models) NewDecider() (_ *decide.Decider, err error) {
 		}
 		cfg.Templates = templates
 	}
+	account, total := m.budgets()
+	if cfg.Turns, err = decide.NewTurns(decide.TurnsConfig{DB: m.db, Records: m.Records, AccountBudget: account,
+		TotalBudget: total, Written: m.written}); err != nil {
+		return nil, err
+	}
 	if t := m.env.Config.LLM.Temperature; t != config.ProvidersTemperature {
 		cfg.Temperature = &t
 	}
 	return decide.New(cfg)
+}
+
+// budgets are those of a day, of each account and of all.
+func (m *Models) budgets() (account, total llm.Budget) {
+	c := &m.env.Config.LLM
+	return llm.Budget{Tokens: int64(c.AccountTokensDay), Cost: llm.Dollars(c.AccountDollarsDay)},
+		llm.Budget{Tokens: int64(c.TotalTokensDay), Cost: llm.Dollars(c.TotalDollarsDay)}
+}
+
+// written reports whether the owner of an account has written to an address or a domain.
+func (m *Models) written(ctx context.Context, accountID, to string) (bool, error) {
+	page, err := m.mail.Search(ctx, accountID, mailindex.Search{Query: "in:sent to:" + strconv.Quote(to), Limit: 1})
+	return len(page.Messages) > 0, err
 }
 
 // stands reports whether nobody has rejected or undone the decision about a message.
@@ -135,9 +155,8 @@ func (m *Models) meteredClient(of *config.Model) (llm.Client, error) {
 		Answers: m.answers(),
 		Client:  provider, Records: m.Records, Price: priceOf(of), MaxOutputTokens: cfg.MaxOutputTokens,
 		KeepAnswers: cfg.KeepAnswers, Logger: m.log,
-		AccountBudget: llm.Budget{Tokens: int64(cfg.AccountTokensDay), Cost: llm.Dollars(cfg.AccountDollarsDay)},
-		TotalBudget:   llm.Budget{Tokens: int64(cfg.TotalTokensDay), Cost: llm.Dollars(cfg.TotalDollarsDay)},
 	}
+	metered.AccountBudget, metered.TotalBudget = m.budgets()
 	if metered.KeepAnswers == 0 {
 		metered.KeepAnswers = -1
 	}

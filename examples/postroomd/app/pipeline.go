@@ -33,7 +33,7 @@ func (h *App) pipelineConfig(ctx context.Context) (pipeline.Config, error) {
 	cfg := pipeline.Config{
 		DB: h.DB, Kinds: h.Env.ActionKinds(), Clients: h.clientsConfig(), Author: CurrentUser(), Logger: h.Log,
 		Rules: h.readRules, RulesChanged: h.rulesChanged, Access: h.Env.MissingCredentials, MayDelete: h.Env.MayDelete,
-		Model:  func(*pipeline.Pipeline) (postroom.Decider, error) { return h.Models.byModel() },
+		ModelAge: c.LLM.Age, Model: func(*pipeline.Pipeline) (postroom.Decider, error) { return h.Models.byModel() },
 		Safety: ledger, Tried: h.tried, Notify: h.askedAt(), RulesDisabled: h.tellOfDisabledRules,
 		Gmail: gmail.Config{SpamAndTrash: c.Gmail.SpamAndTrash, SnoozeLabel: c.Gmail.SnoozeLabel, Topic: c.Gmail.Topic,
 			OnReauthorize: h.tellOfLostGrant},

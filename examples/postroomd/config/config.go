@@ -220,6 +220,7 @@ func Default() Config {
 		LLM: LLM{
 			Model: defaultModel(), Temperature: ProvidersTemperature, MaxOutputTokens: 1024, Concurrency: 4,
 			AccountTokensDay: 2_000_000, KeepAnswers: 24 * time.Hour, BetterBelow: 0.8, Reuse: 30 * 24 * time.Hour,
+			Age: 7 * 24 * time.Hour,
 		},
 		Better: defaultModel(), Fallback: defaultModel(),
 		Schedules: Schedules{HistorySync: time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour,

@@ -42,6 +42,7 @@ type LLM struct {
 	KeepAnswers       time.Duration // 0: not at all
 	Cache             Secret        // the URL of the Redis that keeps them; empty: the database does
 	Reuse             time.Duration // 0: not at all
+	Age               time.Duration // 0: any
 	BetterBelow       float64
 }
 
@@ -116,6 +117,12 @@ func llmSettings() []setting {
 			func(c *Config) string { return redisAddress(string(c.LLM.Cache)) }},
 		setting{"llm.reuse", "", `"720h"`, func(c *Config) any { return &c.LLM.Reuse },
 			func(c *Config) string { return orNever(c.LLM.Reuse) }},
+		setting{"llm.age", "", `"168h"`, func(c *Config) any { return &c.LLM.Age }, func(c *Config) string {
+			if text := between(c.LLM.Age, time.Hour, 3650*24*time.Hour); c.LLM.Age != 0 && text != "" {
+				return text + ", or 0s for any age"
+			}
+			return ""
+		}},
 		setting{"llm.better_below", "", "0.8", func(c *Config) any { return &c.LLM.BetterBelow },
 			func(c *Config) string { return part(c.LLM.BetterBelow) }},
 	)
