@@ -164,6 +164,8 @@ func HandlerErrorBehind(err error, behind time.Duration) error {
 		return err
 	}
 	switch {
+	case errors.Is(e, ErrBudget) || e.NeedsPerson(): // all mail waits for it, and it is logged once as an [Outage]
+		return queue.DeferQuietly(err, e.wait()+behind)
 	case e.Class() == Deferred:
 		return queue.Defer(err, e.wait()+behind)
 	case e.Class() == Fatal:

@@ -21,6 +21,7 @@ type completion struct {
 	outcome driver.Outcome
 	stored  *driver.Outcome // the same, encoded
 	lines   []LogLine       // that its handler has logged
+	quiet   bool            // nothing is logged of an interruption
 	settled bool            // completed by the transaction of CompleteTx
 	tried   bool            // to be written: perhaps it has been, and the answer was lost
 	at      time.Time       // that is stored; see completer.align
@@ -277,6 +278,7 @@ func (c *completer) report(ctx context.Context, e *completion, answer error, sup
 	case superseded != "":
 		c.log.InfoContext(ctx, "job is canceled: another waits that does the same",
 			about(logError, out.Error, "reason", superseded)...)
+	case out.Kind == KindInterrupted && e.quiet:
 	case out.Kind == KindInterrupted:
 		c.log.InfoContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	case out.Kind != KindCompleted && out.Kind != driver.KindReleased:

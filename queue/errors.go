@@ -122,6 +122,8 @@ type verdict struct {
 	delay    time.Duration
 	// spared: the attempt counts as interrupted, not as failed.
 	spared bool
+	// quiet: the dispatcher logs no line.
+	quiet bool
 }
 
 func (v *verdict) Error() string { return v.err.Error() }
@@ -163,6 +165,15 @@ func Defer(err error, delay time.Duration) error {
 		err = errDeferred
 	}
 	return &verdict{err: err, delay: delay, spared: true}
+}
+
+// DeferQuietly is Defer without a line in the log, for a condition that many jobs wait for and that is logged elsewhere,
+// once.
+func DeferQuietly(err error, delay time.Duration) error {
+	if err == nil {
+		err = errDeferred
+	}
+	return &verdict{err: err, delay: delay, spared: true, quiet: true}
 }
 
 // A PanicError is the error of a handler that panicked or called runtime.Goexit. It is a failure that is retried.

@@ -69,4 +69,16 @@ func TestADeferralIsNoWarning(t *testing.T) {
 	})
 	require.Contains(t, out.String(), "level=INFO msg=\"job will run again\"")
 	require.NotContains(t, out.String(), "level=WARN")
+
+	out.Reset()
+	deferred = false
+	enqueue(t, q, nil)
+	work(t, quiet, func(context.Context, *queue.Work[int]) error {
+		if deferred {
+			return nil
+		}
+		deferred = true
+		return queue.DeferQuietly(errBroken, 0)
+	})
+	require.NotContains(t, out.String(), "run again")
 }

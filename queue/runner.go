@@ -121,7 +121,10 @@ func (r *runner) ended(e *entry, err error) {
 		}
 		return
 	}
-	r.completer.add(newCompletion(a, outcome))
+	done := newCompletion(a, outcome)
+	v, ok := errors.AsType[*verdict](err)
+	done.quiet = ok && v.quiet
+	r.completer.add(done)
 }
 
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.

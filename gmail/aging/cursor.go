@@ -73,11 +73,15 @@ func (j *job) cursors(ctx context.Context, accountID string) (list cursors, err 
 	return list, nil
 }
 
+// firstWithin is how soon after a rule was stored its first run comes, as a rule. One that comes later, as after a dry
+// run, does nothing to what has become old since: nobody expects the rule to begin with mail of months.
+const firstWithin = 24 * time.Hour
+
 // of returns the cursor for an age of a rule. A new one begins with what has become old since the rule was stored,
 // which may be an hour ago. That of another version goes on, from the new age if that is earlier.
 func (list cursors) of(rule *rules.Aging, ordinal int, now time.Time) *cursor {
 	from := now
-	if stored := rule.StoredAt; !stored.IsZero() && stored.Before(now) {
+	if stored := rule.StoredAt; stored.Before(now) && now.Sub(stored) <= firstWithin {
 		from = stored
 	}
 	c := &cursor{ruleID: rule.RuleID, version: rule.Version, ordinal: ordinal,

@@ -317,6 +317,22 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// A rule whose first run comes long after it was stored, as after a dry run, is new then: it does nothing to mail that
+// is old enough by that time.
+func TestAFirstRunThatComesLate(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.now = time.Now()
+		w.arrive("Old", w.now.Add(-20*day))
+		w.rule("tidy", "30d", postroom.Archive)
+		w.arrive("Sale", w.now.Add(59*day))
+		decided, job := w.run(60*day, pageSize)
+		require.Equal(w, queue.StateCompleted, job.State, job.LastError)
+		require.Empty(w, decided)
+		decided, _ = w.run(30*day, pageSize)
+		require.Equal(w, []string{"Sale archive"}, decided)
+	})
+}
+
 // What becomes old between the writing of a rule and its first run is asked about, and what was old before is not.
 func TestMailThatBecomesOldBeforeTheFirstRun(t *testing.T) {
 	eachWorld(t, func(w *world) {

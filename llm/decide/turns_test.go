@@ -1,8 +1,10 @@
 package decide_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +99,8 @@ func TestWithoutABudgetNobodyWaits(t *testing.T) {
 func TestTheNewestIsAskedAboutFirst(t *testing.T) {
 	db := dbtest.SQLite(t)
 	decider := deciderWithTurns(t, db, 1)
-	q, err := queue.New(db, nil)
+	var log bytes.Buffer
+	q, err := queue.New(db, &queue.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	d, err := queue.NewDispatcher(q, nil)
 	require.NoError(t, err)
@@ -133,5 +136,6 @@ func TestTheNewestIsAskedAboutFirst(t *testing.T) {
 	}, time.Minute, 5*time.Millisecond)
 	cancel()
 	require.NoError(t, <-ended)
+	require.NotContains(t, log.String(), "will run again", "a spent budget is logged once, and not for each mail")
 	require.True(t, due[0].Before(due[1]) && due[1].Before(due[50]) && due[50].Before(due[100]), "%v", due)
 }
