@@ -22,6 +22,19 @@ const maxModelSnooze = 14 * 24 * time.Hour
 type seenMail struct {
 	indicators []injection.Indicator // of an attack, if a model decides
 	origin     origin.Origin
+	known      bool // the user has written to the sender; false if nobody needs to know
+}
+
+// known reports whether the user has written to the sender of a message, who shares a bound with others.
+func (j *judge) known(ctx context.Context, msg *postroom.Message, from origin.Origin) (bool, error) {
+	if j.cfg.Correspondents == nil || from.Mailbox == "" {
+		return false, nil
+	}
+	known, err := j.cfg.Correspondents.WrittenTo(ctx, msg.AccountID, msg.From.Email)
+	if err != nil {
+		return false, fmt.Errorf("safety: ask whether the user has written to the sender of message %s: %w", msg.ID, err)
+	}
+	return known, nil
 }
 
 // modelDoubts are the reasons to ask a person about a model's decision.

@@ -52,6 +52,11 @@ type Config struct {
 	// job finds out.
 	Refusals Refusals
 
+	// Correspondents knows to whom the user has written: people are still asked about these senders where a flood has
+	// reached the bound of requests that unverified senders, or those of one provider, share. Default nil: no sender is
+	// known.
+	Correspondents Correspondents
+
 	// Forbids knows what the user has forbidden to models: a model's decision to do it is recorded as canceled, with the
 	// reason, and nobody is asked to approve it. Default nil: nothing is forbidden.
 	Forbids Forbids
@@ -144,6 +149,7 @@ func (c *Config) validate() error {
 		fields.Optional("safety: Config.Sent", c.Sent),
 		fields.Optional("safety: Config.Refusals", c.Refusals),
 		fields.Optional("safety: Config.Forbids", c.Forbids),
+		fields.Optional("safety: Config.Correspondents", c.Correspondents),
 		fields.Optional("safety: Config.Checkpoint", c.Checkpoint),
 		fields.Optional("safety: Config.Audit", c.Audit),
 		fields.Required("safety: Config.Execute", c.Execute,
@@ -215,6 +221,13 @@ type Refusals interface {
 		ctx context.Context, tx queue.Tx, accountID string, msg *postroom.Message, action postroom.ActionType,
 		parameters postroom.Parameters,
 	) (why string, failed bool, err error)
+}
+
+// Correspondents knows to whom the user has written; senders.Correspondents of package gmail/senders implements it.
+type Correspondents interface {
+	// WrittenTo reports whether a person has written to the address from the account. It is called outside of
+	// a transaction.
+	WrittenTo(ctx context.Context, accountID, email string) (bool, error)
 }
 
 // Forbids knows what the user has forbidden to models; *guidance.Store of package llm/guidance implements it.

@@ -76,7 +76,9 @@
 // [Config].Ask is called for the first of such a group, [Config].Joined when another joins it, and a [Filter] lists it.
 // Each request keeps its own signature and answer. Models cause at most 50 of a kind within a day; what they decide
 // beyond is canceled, and one event a day ([events.NotAsked]) says so. Where many senders share a kind, because their
-// domain gives mailboxes to everybody or nothing is verified, each address has these 50, and all together have 200.
+// domain gives mailboxes to everybody or nothing is verified, each address has these 50, and all together have 200;
+// beyond them people are asked about the first three of another address, up to 300 in all, and about senders that the
+// user has written to ([Config].Correspondents), up to 400.
 //
 // Of two answers the first stands. The other returns a [*StateError] with the answer that was given.
 //

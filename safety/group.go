@@ -22,6 +22,12 @@ const (
 	mostAsked = 50
 	// mostAskedOfMany is the bound of a kind that many senders share; each of them has mostAsked besides.
 	mostAskedOfMany = 4 * mostAsked
+	// mostAskedOfNew is that bound for senders with fewer than mostAlone requests, so that a flood from a few addresses
+	// does not hide others.
+	mostAskedOfNew = 6 * mostAsked
+	// mostAskedInAll is that bound for senders that the user has written to, so that a flood from many addresses hides
+	// none of them. Whoever forges their addresses does not exceed it.
+	mostAskedInAll = 8 * mostAsked
 )
 
 // bySender begins the key of what is grouped by sender.
@@ -66,24 +72,34 @@ func answeredTogether(kinds *postroom.Kinds, t postroom.ActionType) bool {
 
 // notAsked returns the reason to cancel what a model has decided instead of asking about it: people were asked often
 // enough today about what full is. The message stays as it is.
-func notAsked(ctx context.Context, tx queue.Tx, d postroom.Decision, v *Verdict, kind groups.Kind) (why string,
-	full groups.Kind, err error) {
+func notAsked(ctx context.Context, tx queue.Tx, d postroom.Decision, v *Verdict, kind groups.Kind, known bool) (
+	why string, full groups.Kind, err error) {
 	if d.Source != postroom.SourceModel || !v.RequiresApproval || kind.Key == "" {
 		return "", full, nil
 	}
 	full = kind.OfSender()
 	n, _, err := groups.Count(ctx, tx, full)
-	if err == nil && n < mostAsked && kind.Sender != "" {
-		full = kind
-		if n, _, err = groups.Count(ctx, tx, full); n < mostAskedOfMany {
-			return "", full, err
-		}
+	most := mostAsked
+	if err == nil && n < most && kind.Sender != "" {
+		full, most = kind, mostOfShared(n, known)
+		n, _, err = groups.Count(ctx, tx, full)
 	}
-	if err != nil || n < mostAsked {
+	if err != nil || n < most {
 		return "", full, err
 	}
 	return fmt.Sprintf("not asked: there were %d such requests within a day (%s)", n, strings.Join(v.Reasons, "; ")), full,
 		nil
+}
+
+// mostOfShared returns the bound of a kind that many senders share for one of them, who has caused n requests.
+func mostOfShared(n int, known bool) int {
+	switch {
+	case known:
+		return mostAskedInAll
+	case n < mostAlone:
+		return mostAskedOfNew
+	}
+	return mostAskedOfMany
 }
 
 // tellNotAsked tells people, once in the day of a kind, that they are not asked about the rest of it.
@@ -100,9 +116,14 @@ func (l *Ledger) tellNotAsked(ctx context.Context, tx queue.Tx, full groups.Kind
 	if told, _, err := groups.Count(ctx, tx, left); err != nil || told > 1 {
 		return err
 	}
+	why := fmt.Sprintf("models have caused %d requests about %s within a day; what they decide about more of it is not "+
+		"done, and you are not asked, until %s", n, about(full.Key), until)
+	if full.Sender != "" {
+		why += fmt.Sprintf("; you are still asked about each other sender's first %d, up to %d in all, and about senders "+
+			"that you have written to, up to %d", mostAlone, mostAskedOfNew, mostAskedInAll)
+	}
 	return l.events.Add(ctx, tx, events.Event{Kind: events.NotAsked, AccountID: full.AccountID,
-		Source: postroom.SourceModel, By: "postroom", Why: fmt.Sprintf("models have caused %d requests about %s within a "+
-			"day; what they decide about more of it is not done, and you are not asked, until %s", n, about(full.Key), until)})
+		Source: postroom.SourceModel, By: "postroom", Why: why})
 }
 
 // about names what the requests with a key are about.

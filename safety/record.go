@@ -33,10 +33,15 @@ import (
 func (l *Ledger) Record(ctx context.Context, msg *postroom.Message, d postroom.Decision) func(ctx context.Context,
 	tx queue.Tx) (postroom.Action, error) {
 	seen := seenMail{origin: origin.Of(msg)}
+	var err error
 	if msg != nil && d.Source == postroom.SourceModel && d.Action != postroom.None {
 		seen.indicators = injection.Indicators(ctx, msg)
+		seen.known, err = l.judge.known(ctx, msg, seen.origin)
 	}
 	return func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		if err != nil {
+			return postroom.Action{}, err
+		}
 		return l.record(ctx, tx, msg, d, seen)
 	}
 }
@@ -61,7 +66,7 @@ func (l *Ledger) record(
 	kind, full := groupOf(l.cfg.Kinds, msg, d, &verdict, seen.origin), groups.Kind{}
 	if err == nil && why == "" {
 		state = postroom.ActionCanceled
-		why, full, err = notAsked(ctx, tx, d, &verdict, kind)
+		why, full, err = notAsked(ctx, tx, d, &verdict, kind, seen.known)
 	}
 	if err != nil {
 		return postroom.Action{}, err

@@ -62,7 +62,7 @@ type Config struct {
 	Tried func(ctx context.Context, msg *postroom.Message, entry safety.Entry)
 
 	// Safety configures the ledger: the policy, approvers, keys and so on. Leave out DB, Kinds, Rules, Labels, Sent,
-	// Refusals, Execute, Ask, Joined and OnAnswer.
+	// Refusals, Correspondents, Execute, Ask, Joined and OnAnswer.
 	Safety safety.Config
 	// Gmail configures the jobs: the topic, spam and trash, what follows on events. Leave out Store, Clients, Ledger,
 	// Kinds, Outbox, Confirm, OnMessage, Decide and OnLabelDeleted.
@@ -158,7 +158,8 @@ func (c *Config) reserved() map[string]bool {
 
 		"Safety.DB": s.DB != nil, "Safety.Kinds": s.Kinds != nil, "Safety.Rules": s.Rules != nil,
 		"Safety.Labels": s.Labels != nil, "Safety.Sent": s.Sent != nil, "Safety.Refusals": s.Refusals != nil,
-		"Safety.Execute": s.Execute != nil, "Safety.Ask": s.Ask != nil, "Safety.Joined": s.Joined != nil, "Safety.OnAnswer": s.OnAnswer != nil,
+		"Safety.Correspondents": s.Correspondents != nil,
+		"Safety.Execute":        s.Execute != nil, "Safety.Ask": s.Ask != nil, "Safety.Joined": s.Joined != nil, "Safety.OnAnswer": s.OnAnswer != nil,
 
 		"Gmail.Store": g.Store != nil, "Gmail.Clients": g.Clients != nil, "Gmail.Ledger": g.Ledger != nil,
 		"Gmail.Kinds": g.Kinds != nil, "Gmail.Outbox": g.Outbox != nil, "Gmail.Confirm": g.Confirm != nil,

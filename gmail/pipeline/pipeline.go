@@ -116,6 +116,7 @@ func (p *Pipeline) openLedger() error {
 	cfg := p.cfg.Safety
 	cfg.DB, cfg.Kinds, cfg.Rules, cfg.Labels = p.DB, p.cfg.Kinds, p.Rules, p.Mail
 	cfg.Sent, cfg.Refusals = outbox.NewSentRecord(p.Mail), refuses
+	cfg.Correspondents = senders.Correspondents{Store: p.Mail}
 	cfg.Execute, cfg.Ask, cfg.Joined, cfg.OnAnswer = p.execute, p.notify, p.notify, p.notify
 	p.Ledger, err = safety.NewLedger(cfg)
 	return err

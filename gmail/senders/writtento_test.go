@@ -1,0 +1,53 @@
+package senders
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A person who has written to an address knows it; a program's answer, a draft and mail from there do not count.
+func TestCorrespondents(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		w := newWorld(t, db, gmailapi.Limits{})
+		save := func(m postroom.Message) {
+			m.AccountID, m.ProviderID, m.ProviderThreadID = w.account, rand.Text(), rand.Text()
+			m.Subject, m.ReceivedAt = "Tea", time.Now()
+			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+				_, err := w.store.SaveMessage(ctx, tx, &m, 1)
+				return err
+			}))
+		}
+		to := func(emails ...string) (list []postroom.Address) {
+			for _, email := range emails {
+				list = append(list, postroom.Address{Email: email})
+			}
+			return list
+		}
+		me, sent := postroom.Address{Email: w.server.Email()}, []string{postroom.LabelSent}
+		save(postroom.Message{From: me, To: to("Mum@example.org"), Cc: to("dad@exämple.org"), LabelIDs: sent})
+		save(postroom.Message{From: me, To: to("eve@example.org"), LabelIDs: sent,
+			Headers: []postroom.Header{{Name: "Auto-Submitted", Value: "auto-replied"}}})
+		save(postroom.Message{From: me, To: to("draft@example.org"), LabelIDs: []string{postroom.LabelDraft}})
+		save(postroom.Message{From: postroom.Address{Email: "ann@example.org"}, To: []postroom.Address{me}})
+		for email, known := range map[string]bool{
+			"mum@example.org": true, "MUM@Example.org": true, "DAD@exämple.org": true, "um@example.org": false,
+			"eve@example.org": false, "draft@example.org": false, "ann@example.org": false, "": false,
+			`"x" OR mum@example.org`: false,
+		} {
+			found, err := Correspondents{Store: w.store}.WrittenTo(t.Context(), w.account, email)
+			require.NoError(t, err)
+			require.Equal(t, known, found, email)
+		}
+		_, err := Correspondents{Store: w.store}.WrittenTo(t.Context(), "nobody", "mum@example.org")
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
+}
