@@ -27,7 +27,7 @@ var internalPackages = map[string]struct {
 			"gmail/internal/worldtest", "gmail/mailindex", "gmail/mailstore", "gmail/outbox",
 			"safety/checkpoint", "safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
 			"examples/postroomd/app",
-			"safety/groups", "safety/internal/counts", "safety/internal/keyring",
+			"safety/activity", "safety/groups", "safety/internal/counts", "safety/internal/keyring",
 		},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
@@ -43,7 +43,7 @@ var internalPackages = map[string]struct {
 		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit", "gmail/mailstore",
 		"safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
 			"examples/postroomd/app",
-		"safety/groups", "safety/internal/counts",
+		"safety/activity", "safety/groups", "safety/internal/counts",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
 	"internal/fields": {users: []string{

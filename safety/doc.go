@@ -90,7 +90,8 @@
 //
 // The rows of what limits all actions belong to packages that do not know the ledger. [Ledger.Switch] is the stop of
 // package stop, and [Ledger.Breakers] the breakers of package limits, which also has the caps and the quiet hours. Both
-// add to the record of package events, which [Ledger.Events] returns. Package checkpoint notices a restored backup.
+// add to the record of package events, which [Ledger.Events] returns. Package checkpoint notices a restored backup, and
+// [Ledger.Activity] counts what was decided, done, answered and undone.
 //
 //	              ┌──────────── Hold ───────────┐
 //	              ▼                             │

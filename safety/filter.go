@@ -27,6 +27,10 @@ type Filter struct {
 	// "7d".
 	Since, Until time.Time
 
+	// EndedSince and EndedUntil select the actions that came to their end then, whenever they were recorded, without those
+	// of type none.
+	EndedSince, EndedUntil time.Time
+
 	// Sender is an address if it contains an @, and otherwise a domain, which includes its subdomains. Case is ignored.
 	Sender string
 
@@ -44,7 +48,8 @@ type Filter struct {
 // SelectsAll reports whether the filter restricts nothing; its Before and Limit do not count.
 func (f Filter) SelectsAll() bool {
 	return f.AccountID == "" && f.MessageID == "" && f.Rule == "" && len(f.Types) == 0 && len(f.States) == 0 &&
-		len(f.Sources) == 0 && f.Since.IsZero() && f.Until.IsZero() && strings.TrimSpace(f.Sender) == "" &&
+		len(f.Sources) == 0 && f.Since.IsZero() && f.Until.IsZero() &&
+		f.EndedSince.IsZero() && f.EndedUntil.IsZero() && strings.TrimSpace(f.Sender) == "" &&
 		f.Confidence == nil && f.KeyPrefix == "" && f.Group == ""
 }
 
@@ -99,12 +104,10 @@ func (f Filter) build(listing string) (query string, args []any, err error) {
 	in(&w, "actions.type IN (?)", f.Types)
 	in(&w, "actions.state IN (?)", f.States)
 	in(&w, "decisions.source IN (?)", f.Sources)
-	if !f.Since.IsZero() {
-		w.add("actions.created_at >= ?", dbtime.Of(f.Since))
-	}
-	if !f.Until.IsZero() {
-		w.add("actions.created_at < ?", dbtime.Of(f.Until))
-	}
+	w.instant("actions.created_at >= ?", f.Since)
+	w.instant("actions.created_at < ?", f.Until)
+	w.instant("actions.ended_at >= ?", f.EndedSince)
+	w.instant("actions.ended_at < ?", f.EndedUntil)
 	w.sender(f.Sender)
 	if f.KeyPrefix != "" {
 		w.add(`decisions.decision_key LIKE ? ESCAPE '\'`, escapeLike.Replace(dbvalue.Clean(f.KeyPrefix))+"%")
@@ -130,6 +133,12 @@ func (w *where) add(clause string, args ...any) {
 func (w *where) text(clause, value string) {
 	if value != "" {
 		w.add(clause, value)
+	}
+}
+
+func (w *where) instant(clause string, at time.Time) {
+	if !at.IsZero() {
+		w.add(clause, dbtime.Of(at))
 	}
 }
 

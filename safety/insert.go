@@ -114,7 +114,8 @@ func (as *actions) insertAction(ctx context.Context, tx queue.Tx, a postroom.Act
 	row.Sequence = sql.NullInt64{Int64: sequence, Valid: sequence != 0}
 	_, err = tx.ExecContext(ctx, insertAction, row.ID, row.AccountID, row.MessageID, row.DecisionID, string(row.Type),
 		row.Parameters,
-		string(row.State), row.Error, row.UndoHint, row.JobID, row.Sequence, row.CreatedAt, row.UpdatedAt, row.ExecutedAt)
+		string(row.State), row.Error, row.UndoHint, row.JobID, row.Sequence, row.CreatedAt, row.UpdatedAt, row.ExecutedAt,
+		row.endedAt())
 	if err != nil {
 		return a, nil, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/activity"
 	"github.com/postroom-go/postroom/safety/audit"
 	"github.com/postroom-go/postroom/safety/checkpoint"
 	"github.com/postroom-go/postroom/safety/events"
@@ -92,6 +93,9 @@ func (l *Ledger) Switch() *stop.Switch { return l.stop }
 
 // Breakers returns the breakers, which stop the rules or the models of an account.
 func (l *Ledger) Breakers() *limits.Breakers { return l.breakers }
+
+// Activity returns what counts the decisions, the actions, and the answers and undos of people.
+func (l *Ledger) Activity() *activity.Reader { return activity.New(l.cfg.DB) }
 
 // Events returns the record of the changes of what may be done.
 func (l *Ledger) Events() *events.Log { return l.events }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/queue"
 )
 
 // Actions lists actions and their decisions, newest first.
@@ -141,46 +140,6 @@ func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Pa
 	return history(ctx, l.cfg.DB.Reader(), accountID, messageID)
 }
 
-// A Summary has counts over the ledger.
-type Summary struct {
-	Actions   map[postroom.ActionType]int  // by type, in any state; undos under undo_<type>
-	States    map[postroom.ActionState]int // by state
-	Rules     map[string]int               // decisions of the user's rules, by the rule's name at the time
-	Approvals int                          // actions that wait for approval
-	Models    map[string]int               // decisions of models, by their names at the time
-	Unmatched int                          // decisions of source none: no rule matched and no model is configured
-}
-
-// Summary counts the actions and decisions of one account, or of all if accountID is empty.
-func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error) {
-	s := Summary{
-		Actions: make(map[postroom.ActionType]int), States: make(map[postroom.ActionState]int), Rules: make(map[string]int),
-		Models: make(map[string]int),
-	}
-	actions, err := countGroups(ctx, l.cfg.DB, countActions, accountID)
-	if err != nil {
-		return s, err
-	}
-	for _, g := range actions {
-		s.Actions[postroom.ActionType(g.A)] += g.N
-		s.States[postroom.ActionState(g.B)] += g.N
-	}
-	s.Approvals = s.States[postroom.ActionPendingApproval]
-
-	decisions, err := countGroups(ctx, l.cfg.DB, countDecisions, accountID)
-	for _, g := range decisions {
-		switch postroom.Source(g.A) {
-		case postroom.SourceDeterministic:
-			s.Rules[g.B] += g.N
-		case postroom.SourceModel:
-			s.Models[g.C] += g.N
-		case postroom.SourceNone:
-			s.Unmatched += g.N
-		}
-	}
-	return s, err
-}
-
 // Group lists the actions of a group of requests that wait and whose requests have not expired, oldest first. An empty
 // id has none.
 func (l *Ledger) Group(ctx context.Context, id string) (list []Waiting, err error) {
@@ -211,20 +170,4 @@ func (l *Ledger) CountApprovals(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("safety: count approvals: %w", err)
 	}
 	return n, nil
-}
-
-// A group is one line of a count by columns.
-type group struct {
-	A string `db:"a"`
-	B string `db:"b"`
-	C string `db:"c"`
-	N int    `db:"n"`
-}
-
-func countGroups(ctx context.Context, db queue.DB, query, accountID string) ([]group, error) {
-	var groups []group
-	if err := dbquery.Select(ctx, db.Reader(), &groups, query, accountID); err != nil {
-		return nil, fmt.Errorf("safety: summary: %w", err)
-	}
-	return groups, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/activity"
 )
 
 func nobody() postroom.Decision {
@@ -190,9 +191,9 @@ func TestSummary(t *testing.T) {
 		_, err := d.startUndo(original.ID, "undo-job")
 		require.NoError(t, err)
 
-		s, err := d.ledger.Summary(t.Context(), "account-1")
+		s, err := d.ledger.Activity().Summary(t.Context(), "account-1")
 		require.NoError(t, err)
-		require.Equal(t, Summary{
+		require.Equal(t, activity.Summary{
 			Actions: map[postroom.ActionType]int{postroom.Archive: 2, postroom.Delete: 1, postroom.None: 1, "undo_archive": 1},
 			States: map[postroom.ActionState]int{
 				postroom.ActionCompleted: 2, postroom.ActionQueued: 1, postroom.ActionPendingApproval: 1,
@@ -204,7 +205,7 @@ func TestSummary(t *testing.T) {
 			Unmatched: 1,
 		}, s)
 
-		all, err := d.ledger.Summary(t.Context(), "")
+		all, err := d.ledger.Activity().Summary(t.Context(), "")
 		require.NoError(t, err)
 		require.Equal(t, 1, all.Actions[postroom.Star])
 		require.Equal(t, map[string]int{"Receipts": 3}, all.Rules)

@@ -187,7 +187,7 @@ func TestAModelThatObeysTheMail(t *testing.T) {
 	require.LessOrEqual(t, hiding, free)
 	require.Equal(t, labelCap, capped)
 
-	summary, err := ledger.Summary(t.Context(), "")
+	summary, err := ledger.Activity().Summary(t.Context(), "")
 	require.NoError(t, err)
 	require.Equal(t, len(p.mails), summary.States[postroom.ActionQueued]+summary.States[postroom.ActionPendingApproval]+
 		summary.States[postroom.ActionCompleted]+summary.States[postroom.ActionFailed]+

@@ -169,7 +169,7 @@ func TestRecordWritesAllOrNothing(t *testing.T) {
 			})
 			require.ErrorIs(t, err, broken)
 		}
-		s, err := d.ledger.Summary(t.Context(), "")
+		s, err := d.ledger.Activity().Summary(t.Context(), "")
 		require.NoError(t, err)
 		require.Empty(t, s.Actions)
 		require.Empty(t, s.Rules)

@@ -86,6 +86,15 @@ type actionRow struct {
 	Undoes     string `db:"action.undoes"`              // the id of the action that it undoes
 }
 
+// endedAt returns when an action has ended that has just been written in a final state; zero for others, and for those
+// that change nothing. The first one stays in the row.
+func (r *actionRow) endedAt() dbtime.Time {
+	if !r.State.Final() || r.Type == postroom.None {
+		return dbtime.Time{}
+	}
+	return r.UpdatedAt
+}
+
 func (r *actionRow) value() (postroom.Action, error) {
 	a := postroom.Action{
 		ID: r.ID, AccountID: r.AccountID, MessageID: r.MessageID, DecisionID: r.DecisionID, Type: r.Type, State: r.State,

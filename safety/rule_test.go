@@ -125,7 +125,7 @@ func TestARuleStoreThatFailsRecordsNothing(t *testing.T) {
 		_, err := d.act(record)
 		require.ErrorIs(t, err, broken)
 	}
-	s, err := d.ledger.Summary(t.Context(), "")
+	s, err := d.ledger.Activity().Summary(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, s.Actions)
 }

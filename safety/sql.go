@@ -57,8 +57,8 @@ WHERE id = $1`
 
 	insertAction = `
 INSERT INTO actions (id, account_id, message_id, decision_id, type, parameters_json, content_sha256, state, error, undo_hint_json,
-  approval_id, job_id, sequence, created_at, updated_at, executed_at, rev)
-VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8, $9, '', $10, $11, $12, $13, $14, 1)`
+  approval_id, job_id, sequence, created_at, updated_at, executed_at, ended_at, rev)
+VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8, $9, '', $10, $11, $12, $13, $14, $15, 1)`
 
 	selectAction = `
 SELECT ` + actionColumns + `
@@ -87,10 +87,11 @@ SET state = $1,
   executed_at = $7,
   updated_at = $8,
   approval_id = $9,
-  rev = $10
-WHERE id = $11
-  AND state = $12
-  AND rev = $13`
+  rev = $10,
+  ended_at = COALESCE(ended_at, $11)
+WHERE id = $12
+  AND state = $13
+  AND rev = $14`
 
 	// An action with its decision, its approval, and what may hold it.
 	selectPermit = `
@@ -345,20 +346,6 @@ FROM approvals
 JOIN actions ON actions.id = approvals.action_id
 WHERE outcome = 'waiting'
   AND state = 'pending_approval'`
-
-	countActions = `
-SELECT type AS a, state AS b, COUNT(*) AS n
-FROM actions
-WHERE $1 = ''
-  OR account_id = $1
-GROUP BY type, state`
-
-	countDecisions = `
-SELECT source AS a, rule_name AS b, model AS c, COUNT(*) AS n
-FROM decisions
-WHERE $1 = ''
-  OR account_id = $1
-GROUP BY source, rule_name, model`
 
 	selectRev = `
 SELECT COALESCE(MAX(rev), 0)

@@ -88,7 +88,7 @@ func (as *actions) store(ctx context.Context, tx queue.Tx, row, next *actionRow,
 	next.UpdatedAt, next.Rev = dbtime.Of(dbtime.Truncate(queue.Now(tx))), row.Rev+1
 	stored, err := dbquery.Exec(ctx, tx, updateAction, string(next.State), next.Error, next.UndoHint, next.JobID,
 		next.Content, next.Sequence,
-		next.ExecutedAt, next.UpdatedAt, next.ApprovalID, next.Rev, row.ID, string(row.State), row.Rev)
+		next.ExecutedAt, next.UpdatedAt, next.ApprovalID, next.Rev, next.endedAt(), row.ID, string(row.State), row.Rev)
 	switch {
 	case err != nil:
 		return a, fmt.Errorf("safety: %s action %s: %w", op, row.ID, err)

@@ -15,7 +15,7 @@ import (
 )
 
 // openTestApp opens an App with a Gmail of its own, and with a file of these rules, if there are any.
-func openTestApp(t *testing.T, rules string) *App {
+func openTestApp(t *testing.T, rules string, changes ...func(*config.Config)) *App {
 	t.Helper()
 	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner})
 	require.NoError(t, err)
@@ -26,6 +26,9 @@ func openTestApp(t *testing.T, rules string) *App {
 		file := filepath.Join(t.TempDir(), "rules.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(rules), 0o600))
 		cfg.Paths.Rules = config.Path(file)
+	}
+	for _, change := range changes {
+		change(&cfg)
 	}
 	env := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, env.Prepare())

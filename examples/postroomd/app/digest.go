@@ -171,7 +171,7 @@ func fromWhom(name, email string) string {
 }
 
 func (c *composing) done(ctx context.Context, a *mailstore.Account) error {
-	list, err := c.Ledger.DoneSince(ctx, a.ID, c.From)
+	list, err := c.Ledger.Activity().Done(ctx, a.ID, c.From, c.Until)
 	if err != nil {
 		return err
 	}
@@ -183,15 +183,15 @@ func (c *composing) done(ctx context.Context, a *mailstore.Account) error {
 		c.Moved = append(c.Moved, notify.Count{What: strings.ReplaceAll(string(d.Action), "_", " ") + " by " + by + c.in(a),
 			N: d.N})
 	}
-	answers, err := c.Ledger.AnswersSince(ctx, a.ID, c.From)
+	answers, err := c.Ledger.Activity().Answers(ctx, a.ID, c.From, c.Until)
 	for _, d := range answers {
 		c.Answers = append(c.Answers, notify.Count{N: d.N,
-			What: string(d.Outcome) + " by " + notify.Plain(d.Approver) + c.in(a)})
+			What: d.Outcome + " by " + notify.Plain(d.Approver) + c.in(a)})
 	}
 	if err != nil {
 		return err
 	}
-	undone, err := c.Ledger.UndoneSince(ctx, a.ID, c.From)
+	undone, err := c.Ledger.Activity().Undone(ctx, a.ID, c.From, c.Until)
 	for _, n := range undone {
 		c.Undone += n
 	}
@@ -218,8 +218,8 @@ func (c *composing) failures(ctx context.Context, a *mailstore.Account) error {
 		c.news(a.Since)
 		c.Failures = append(c.Failures, a.Email+" has lost its grant: "+c.Env.HowToSignIn(*a))
 	}
-	list, err := c.Ledger.Actions(ctx, safety.Filter{AccountID: a.ID, Since: c.From, Limit: mostAsked,
-		States: []postroom.ActionState{postroom.ActionFailed}})
+	list, err := c.Ledger.Actions(ctx, safety.Filter{AccountID: a.ID, EndedSince: c.From, EndedUntil: c.Until,
+		Limit: mostAsked, States: []postroom.ActionState{postroom.ActionFailed}})
 	c.News += len(list)
 	for i := range list {
 		c.Failures = append(c.Failures, strings.ReplaceAll(string(list[i].Action.Type), "_", " ")+" failed: "+

@@ -44,7 +44,8 @@ func (h *App) pipelineConfig(ctx context.Context) (pipeline.Config, error) {
 		Backfill: c.Gmail.Backfill, SortOldMail: c.Gmail.OldMail == config.SortOldMail,
 		Queue: queue.Config{Logger: h.Log, TracerProvider: h.tracers, MeterProvider: h.meters},
 		Dispatcher: queue.DispatcherConfig{Workers: c.App.Workers, Drain: c.App.Drain, Logger: h.Log,
-			Exclusive: !c.Paths.Database.Postgres()}, // on SQLite the lock makes it the only one
+			Middleware: []queue.Middleware{h.waitForQuiet},
+			Exclusive:  !c.Paths.Database.Postgres()}, // on SQLite the lock makes it the only one
 		Handlers: h.handlers,
 	}
 	if h.Env.Demo {

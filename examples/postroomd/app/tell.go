@@ -39,6 +39,11 @@ func (h *App) newNotifier() error {
 	return err
 }
 
+// waitForQuiet is the middleware of the notifier, which is made after the configuration of the pipeline.
+func (h *App) waitForQuiet(next queue.HandlerFunc) queue.HandlerFunc {
+	return h.Notifier.WaitForQuiet(next)
+}
+
 // tellDiscord is the door to the channel, which has the requests themselves, with buttons.
 func tellDiscord(n notify.Notice) []queue.NewJob {
 	if n.Kind == notify.Waits {
@@ -115,7 +120,7 @@ func (h *App) tellNotAsked(ctx context.Context, tx queue.Tx, e events.Event) err
 		besides = append(besides, webhook.NewNotAskedJob(webhook.NotAsked{AccountID: e.AccountID, EventID: e.ID}))
 	}
 	return h.Notifier.Tell(ctx, tx, notify.Notice{Kind: notify.NotAsked, Subject: e.ID,
-		Title: "Nobody is asked about the rest for a day", Text: e.Why}, besides...)
+		Title: "Nobody is asked about the rest for a day", Text: notify.Unlinked(e.Why)}, besides...)
 }
 
 // askedAt are those who are told of each request for approval.

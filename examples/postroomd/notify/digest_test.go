@@ -38,6 +38,8 @@ func TestPlain(t *testing.T) {
 	} {
 		require.Equal(t, want, Plain(given), "%q", given)
 	}
+	own := "models have caused 50 requests about mail of evil.example; it is 2026-11-27T19:45:51Z " + strings.Repeat("ü", 80)
+	require.Equal(t, strings.Replace(own, "evil.", "evil[.]", 1), Unlinked(own), "it is not cut")
 	long := Plain(strings.Repeat("ü", 200))
 	require.Equal(t, strings.Repeat("ü", 79)+"…", long)
 	require.LessOrEqual(t, len([]rune(Plain(strings.Repeat("a.b", 50)))), 80)

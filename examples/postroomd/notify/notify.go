@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -103,10 +104,30 @@ func (n *Notifier) enqueue(ctx context.Context, tx queue.Tx, notice Notice, door
 		until := n.quietUntil(n.cfg.Now())
 		for i := range jobs {
 			jobs[i].NotBefore = until
+			jobs[i].Tags = append(slices.Clip(jobs[i].Tags), tagMayWait)
 		}
 	}
 	_, err := n.cfg.Queue.EnqueueManyTx(ctx, tx, jobs)
 	return err
+}
+
+// tagMayWait marks the jobs of notices that wait until quiet hours end, however often they are tried.
+const tagMayWait = "may-wait"
+
+var errQuiet = errors.New("notify: in quiet hours nobody is told of what can wait")
+
+// WaitForQuiet is the middleware that puts off the jobs of a notice that can wait while hours are quiet: one that was
+// due by day may be tried again at night.
+func (n *Notifier) WaitForQuiet(next queue.HandlerFunc) queue.HandlerFunc {
+	return func(ctx context.Context, a *queue.Attempt) error {
+		if slices.Contains(a.Job.Tags, tagMayWait) {
+			now := n.cfg.Now()
+			if until := n.quietUntil(now); !until.IsZero() {
+				return queue.Defer(errQuiet, until.Sub(now))
+			}
+		}
+		return next(ctx, a)
+	}
 }
 
 // quietUntil returns when the quiet hours that contain an instant end; zero if there are none.

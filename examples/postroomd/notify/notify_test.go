@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -156,6 +157,71 @@ func TestInQuietHoursNobodyIsToldOfWhatCanWait(t *testing.T) {
 	}
 	w.tell(w.notifier(noon.AddDate(1, 0, 0), night), Notice{Kind: RuleDisabled, Subject: "by day"})
 	require.WithinDuration(t, time.Now(), w.jobs()[0].NotBefore, time.Hour)
+}
+
+// A notice that was due by day and failed is not tried again at night, whatever brings it; one that cannot wait is.
+func TestARetryInQuietHoursWaits(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		w := newWorld(t, db)
+		day := noon.AddDate(-1, 0, 0)
+		clock := day
+		door := func(n Notice) []queue.NewJob {
+			return append(NtfyJobs(n), queue.NewJob{Type: "host.door", Payload: n.Subject})
+		}
+		n, err := New(Config{Queue: w.queue, Doors: []Door{door}, Now: func() time.Time { return clock },
+			Quiet: limits.Quiet{Spans: []limits.QuietSpan{{From: 22 * time.Hour, To: 7 * time.Hour}}}})
+		require.NoError(t, err)
+		w.tell(n, Notice{Kind: RuleDisabled, Subject: "1", Text: "may wait"})
+		w.tell(n, Notice{Kind: GrantDied, Subject: "2", Text: "cannot"})
+
+		var opened sync.Map
+		run := func(until func() bool) {
+			d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond,
+				Middleware: []queue.Middleware{n.WaitForQuiet}})
+			require.NoError(t, err)
+			topic := NewNtfy(w.topic.URL, "")
+			defer topic.Close()
+			topic.Register(d)
+			queue.Handle(d, queue.Type[string]("host.door"), func(_ context.Context, w *queue.Work[string]) error {
+				opened.Store(w.Payload, true)
+				return nil
+			})
+			ctx, stop := context.WithCancel(t.Context())
+			ran := make(chan error, 1)
+			go func() { ran <- d.Run(ctx) }()
+			require.Eventually(t, until, time.Minute, 5*time.Millisecond)
+			stop()
+			require.NoError(t, <-ran)
+		}
+		jobs := func(s queue.State) (list []queue.Job) {
+			list, err := w.queue.Jobs(t.Context(), queue.Filter{States: []queue.State{s}})
+			require.NoError(t, err)
+			return list
+		}
+		clock = day.Add(12 * time.Hour) // nothing has run the jobs, or they have failed, until midnight
+		run(func() bool {
+			waits := jobs(queue.StateQueued)
+			return len(jobs(queue.StateCompleted)) >= 2 && !slices.ContainsFunc(waits, func(j queue.Job) bool {
+				return j.Interruptions == 0
+			})
+		})
+		require.Len(t, w.posts(), 1)
+		require.Equal(t, "cannot", w.posts()[0].body)
+		_, told := opened.Load("1")
+		require.False(t, told)
+		for _, job := range jobs(queue.StateQueued) {
+			require.Zero(t, job.Failures)
+			require.WithinDuration(t, time.Now().Add(7*time.Hour), job.NotBefore, time.Minute)
+			require.Contains(t, job.LastError, "quiet hours")
+			require.NoError(t, w.queue.Cancel(t.Context(), job.ID))
+			require.NoError(t, w.queue.Retry(t.Context(), job.ID))
+		}
+		clock = day.Add(19 * time.Hour)
+		run(func() bool { return len(jobs(queue.StateCompleted)) == 4 })
+		require.Len(t, w.posts(), 2)
+		_, told = opened.Load("1")
+		require.True(t, told)
+	})
 }
 
 func TestNtfy(t *testing.T) {

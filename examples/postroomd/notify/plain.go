@@ -8,10 +8,12 @@ import (
 // maxSubject is how long a text of a stranger may be in a digest, in characters.
 const maxSubject = 80
 
-// Plain makes a text of a stranger, such as a subject, one line that nobody can click on: without characters that are
-// not seen or turn the direction of writing, at most 80 characters long, and with the dots and colons of addresses in
-// brackets.
-func Plain(s string) string {
+// Plain makes a text of a stranger, such as a subject, one line that nobody can click on, at most 80 characters long.
+func Plain(s string) string { return cut(Unlinked(s), maxSubject) }
+
+// Unlinked makes a text that has words of a stranger, such as a domain, one line that nobody can click on: without
+// characters that are not seen or turn the direction of writing, and with the dots and colons of addresses in brackets.
+func Unlinked(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -22,7 +24,7 @@ func Plain(s string) string {
 		}
 		return r
 	}, s)
-	return cut(defang(strings.Join(strings.Fields(s), " ")), maxSubject)
+	return defang(strings.Join(strings.Fields(s), " "))
 }
 
 // cut cuts a text to at most n characters.

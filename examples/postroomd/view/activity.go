@@ -86,7 +86,7 @@ func NewActivity(ctx context.Context, h *app.App, w Window, now time.Time) (*Act
 	if err := v.countMail(ctx, h, ids, now); err != nil {
 		return nil, err
 	}
-	return v, v.countDecisions(ctx, h, ids, w.instants(now)[0])
+	return v, v.countDecisions(ctx, h, ids, w.instants(now)[0], now)
 }
 
 func (v *Activity) countMail(ctx context.Context, h *app.App, ids []string, now time.Time) error {
@@ -119,10 +119,10 @@ func (v *Activity) countMail(ctx context.Context, h *app.App, ids []string, now 
 	return nil
 }
 
-func (v *Activity) countDecisions(ctx context.Context, h *app.App, ids []string, since time.Time) error {
+func (v *Activity) countDecisions(ctx context.Context, h *app.App, ids []string, since, now time.Time) error {
 	kinds, rules, deciders := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, id := range ids {
-		list, err := h.Ledger.Activity(ctx, id, since)
+		list, err := h.Ledger.Activity().Decided(ctx, id, since)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (v *Activity) countDecisions(ctx context.Context, h *app.App, ids []string,
 				deciders["nobody: no rule matched"] += a.N
 			}
 		}
-		undone, err := h.Ledger.UndoneSince(ctx, id, since)
+		undone, err := h.Ledger.Activity().Undone(ctx, id, since, now)
 		if err != nil {
 			return err
 		}

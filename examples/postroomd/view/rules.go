@@ -35,14 +35,14 @@ func NewRules(ctx context.Context, h *app.App, accountID string, now time.Time) 
 	}
 	hits, undone := make(map[string]int), make(map[string]int)
 	for id := range mailboxes {
-		activity, err := h.Ledger.Activity(ctx, id, now.Add(-RulesWindow))
+		activity, err := h.Ledger.Activity().Decided(ctx, id, now.Add(-RulesWindow))
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range activity {
 			hits[a.Rule] += a.N
 		}
-		undos, err := h.Ledger.UndoneSince(ctx, id, now.Add(-RulesWindow))
+		undos, err := h.Ledger.Activity().Undone(ctx, id, now.Add(-RulesWindow), now)
 		if err != nil {
 			return nil, err
 		}

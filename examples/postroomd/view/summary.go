@@ -101,7 +101,7 @@ func NewSummary(ctx context.Context, o *app.OneRun, cutShort error) (*Summary, e
 
 // addMailbox adds the numbers of one mailbox.
 func addMailbox(ctx context.Context, o *app.OneRun, s *Summary, id string) error {
-	counts, err := o.App.Ledger.Summary(ctx, id)
+	counts, err := o.App.Ledger.Activity().Summary(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -228,7 +228,7 @@ func TestTodayAgreesWithTheCommands(t *testing.T) {
 	waiting, err := w.Ledger.CountApprovals(t.Context())
 	require.NoError(t, err)
 	require.Positive(t, waiting)
-	summary, err := w.Ledger.Summary(t.Context(), "")
+	summary, err := w.Ledger.Activity().Summary(t.Context(), "")
 	require.NoError(t, err)
 	accounts, err := w.Mail.Accounts(t.Context())
 	require.NoError(t, err)

@@ -120,7 +120,7 @@ func checkRule(ctx context.Context, h *app.App, rule string) error {
 	if err != nil || slices.ContainsFunc(stored, func(r rules.Rule) bool { return r.Name == rule || r.ID == rule }) {
 		return err
 	}
-	past, err := h.Ledger.Summary(ctx, "")
+	past, err := h.Ledger.Activity().Summary(ctx, "")
 	if err != nil {
 		return err
 	}

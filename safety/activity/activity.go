@@ -1,0 +1,130 @@
+// Package activity counts what the ledger of package safety has on record: decisions, actions, answers and undos, each
+// by the time at which it happened.
+package activity
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Reader counts the records of a database. It is safe for concurrent use. [New] makes one.
+type Reader struct{ db queue.DB }
+
+// New makes a reader of the ledger's tables in a database.
+func New(db queue.DB) *Reader { return &Reader{db} }
+
+// A Count counts the decisions of one source for one kind of action, or the actions that they led to.
+type Count struct {
+	Source postroom.Source     `db:"source"`
+	Rule   string              `db:"rule_name"` // at the time
+	Model  string              `db:"model"`
+	Action postroom.ActionType `db:"action_type"`
+	N      int                 `db:"n"`
+}
+
+// Decided counts the decisions about mail of an account since an instant, undos excluded. It reads those decisions, and
+// no earlier ones.
+func (r *Reader) Decided(ctx context.Context, accountID string, since time.Time) (list []Count, err error) {
+	if err := dbquery.Select(ctx, r.db.Reader(), &list, countDecided, accountID, dbtime.Of(since)); err != nil {
+		return nil, fmt.Errorf("safety: count decisions: %w", err)
+	}
+	return list, nil
+}
+
+// Done counts the actions of an account that were completed at from or later and before until, whenever they were
+// decided, without undos and those that change nothing. It reads what ended within that time.
+func (r *Reader) Done(ctx context.Context, accountID string, from, until time.Time) (list []Count, err error) {
+	err = dbquery.Select(ctx, r.db.Reader(), &list, countDone, accountID, dbtime.Of(from), dbtime.Of(until))
+	if err != nil {
+		return nil, fmt.Errorf("safety: count actions: %w", err)
+	}
+	return list, nil
+}
+
+// Answers counts the requests that a person has answered in one way.
+type Answers struct {
+	Approver string `db:"approver"`
+	Outcome  string `db:"outcome"` // approved or rejected
+	N        int    `db:"n"`
+}
+
+// Answers counts the requests about mail of an account that people have answered at from or later and before until.
+func (r *Reader) Answers(ctx context.Context, accountID string, from, until time.Time) (list []Answers, err error) {
+	err = dbquery.Select(ctx, r.db.Reader(), &list, countAnswers, accountID, dbtime.Of(from), dbtime.Of(until))
+	if err != nil {
+		return nil, fmt.Errorf("safety: count answers: %w", err)
+	}
+	return list, nil
+}
+
+// Undone counts the actions of an account that were taken back at from or later and before until, and have stayed so, by
+// the id of the rule that had decided; empty where none had. It reads what was taken back within that time.
+func (r *Reader) Undone(ctx context.Context, accountID string, from, until time.Time) (map[string]int, error) {
+	var rules []struct {
+		ID string `db:"rule_id"`
+		N  int    `db:"n"`
+	}
+	err := dbquery.Select(ctx, r.db.Reader(), &rules, countUndone, accountID, dbtime.Of(from), dbtime.Of(until))
+	if err != nil {
+		return nil, fmt.Errorf("safety: count undos: %w", err)
+	}
+	undone := make(map[string]int, len(rules))
+	for _, rule := range rules {
+		undone[rule.ID] = rule.N
+	}
+	return undone, nil
+}
+
+const (
+	countDecided = `
+SELECT source, rule_name, model, action_type, COUNT(*) AS n
+FROM decisions
+WHERE account_id = $1
+  AND created_at >= $2
+GROUP BY source, rule_name, model, action_type
+ORDER BY n DESC, rule_name, action_type`
+
+	// By the index actions_ended. The type of an undo is not that of its decision.
+	countDone = `
+SELECT d.source, d.rule_name, d.model, d.action_type, COUNT(*) AS n
+FROM actions a
+JOIN decisions d ON d.id = a.decision_id AND d.action_type = a.type
+WHERE a.account_id = $1
+  AND a.ended_at >= $2
+  AND a.ended_at < $3
+  AND a.state = 'completed'
+GROUP BY d.source, d.rule_name, d.model, d.action_type
+ORDER BY n DESC, d.rule_name, d.action_type`
+
+	countAnswers = `
+SELECT approvals.approver, approvals.outcome, COUNT(*) AS n
+FROM approvals
+JOIN actions ON actions.id = approvals.action_id
+WHERE actions.account_id = $1
+  AND approvals.decided_at >= $2
+  AND approvals.decided_at < $3
+  AND approvals.outcome IN ('approved', 'rejected')
+GROUP BY approvals.approver, approvals.outcome
+ORDER BY n DESC, approvals.approver, approvals.outcome`
+
+	// The order of the tables is that of the text, which SQLite keeps for a CROSS JOIN: there are few undos.
+	countUndone = `
+SELECT decisions.rule_id, COUNT(*) AS n
+FROM action_links
+CROSS JOIN actions
+CROSS JOIN decisions
+WHERE action_links.relation = 'undo_of'
+  AND action_links.void_at IS NULL
+  AND action_links.created_at >= $2
+  AND action_links.created_at < $3
+  AND actions.id = action_links.effect_action_id
+  AND actions.account_id = $1
+  AND decisions.id = actions.decision_id
+GROUP BY decisions.rule_id`
+)
