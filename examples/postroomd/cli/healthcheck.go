@@ -33,11 +33,12 @@ func healthcheckCommand() *cobra.Command {
 				return usage.Errorf(
 					"app.port is 0: postroomd listens on a port that the system chooses, which nobody else knows; set app.port")
 			}
-			address := fmt.Sprintf("http://127.0.0.1:%d/healthz", port)
+			address := "http://" + l.Config.App.OwnAddress() + "/healthz"
 			request, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, address, nil)
 			if err != nil {
 				return err
 			}
+			request.Host = "127.0.0.1" // it is asked from inside, wherever it listens
 			answer, err := (&http.Client{Timeout: 2 * app.ProbeTimeout,
 				Transport: &http.Transport{Proxy: nil, IdleConnTimeout: time.Second}}).Do(request)
 			if err != nil {

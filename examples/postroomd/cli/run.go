@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +39,8 @@ does what the rules decide. It runs until SIGTERM or Ctrl-C, then lets jobs end 
 killed, it goes on where it was.
 
 It keeps everything in --data, or in the PostgreSQL database of paths.database, on which several postroomds may work.
-While it runs, /healthz, /readyz and a dashboard are at 127.0.0.1, port 17800 unless app.port says otherwise. The
-log has the address that signs in to the dashboard.
+While it runs, /healthz, /readyz and a dashboard are at 127.0.0.1, port 17800, unless app.listen and app.port say
+otherwise. The log has the address that signs in to the dashboard.
 
 With --once it ends when nothing is left to do now, and prints the summary that the demo prints.
 What is for later, such as the wake-up of a snoozed message, waits for the next run. If a mailbox
@@ -140,8 +139,7 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *environment.Environment) err
 
 func runDaemon(cmd *cobra.Command, s *environment.Environment) (err error) {
 	log := telemetry.NewLogger(cmd.ErrOrStderr(), s.Config.App)
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Config.App.Port))
-	listener, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", address)
+	listener, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", s.Config.App.ListenAddress())
 	if err != nil {
 		return fmt.Errorf("app.port is %d: %w; stop what listens there, or set another port", s.Config.App.Port, err)
 	}

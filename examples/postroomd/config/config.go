@@ -38,7 +38,8 @@ type App struct {
 	ServiceName string
 	Env         string // EnvDev or EnvProd
 	LogLevel    slog.Level
-	Port        int // on 127.0.0.1; 0 is a free one
+	Listen      string // an IP address
+	Port        int    // 0 is a free one
 	Workers     int
 	Drain       time.Duration
 	Dashboard   bool
@@ -195,7 +196,7 @@ type Schedules struct {
 // Default returns the configuration of an empty file.
 func Default() Config {
 	return Config{
-		App: App{ServiceName: "postroom", Env: EnvDev, Port: 17800, Workers: 10, Drain: 30 * time.Second,
+		App: App{ServiceName: "postroom", Env: EnvDev, Listen: "127.0.0.1", Port: 17800, Workers: 10, Drain: 30 * time.Second,
 			Dashboard: true},
 		Paths:     Paths{Data: "~/.local/share/postroom", MailboxRules: MailboxFiles{}},
 		Telemetry: Telemetry{ExportTraces: true, ExportMetrics: true},

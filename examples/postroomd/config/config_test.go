@@ -71,6 +71,33 @@ func TestFlagsHoldNoSecrets(t *testing.T) {
 	require.NoError(t, load("app.port=1"))
 }
 
+// Without a token, nothing but this machine reaches the program.
+func TestListenBeyondThisMachineNeedsAToken(t *testing.T) {
+	load := func(set ...string) (*config.Loaded, error) {
+		return config.Load(config.Sources{Set: set, Environ: []string{"TOKEN=" + strings.Repeat("x", 32)}})
+	}
+	for _, address := range []string{"127.0.0.1", "127.0.0.2", "::1"} {
+		_, err := load("app.listen=" + address)
+		require.NoError(t, err)
+	}
+	for _, address := range []string{"0.0.0.0", "::", "192.0.2.1"} {
+		_, err := load("app.listen=" + address)
+		require.ErrorContains(t, err, "other machines reach "+address+", and nothing asks them for a token")
+		for _, section := range []string{"api", "mcp"} {
+			_, err = load("app.listen="+address, section+".token=env:TOKEN")
+			require.NoError(t, err)
+		}
+	}
+	for _, odd := range []string{"", "localhost", "0.0.0.0:80"} {
+		_, err := load("app.listen=" + odd)
+		require.ErrorContains(t, err, "127.0.0.1, or 0.0.0.0 for all", odd)
+	}
+	l, err := load("app.listen=0.0.0.0", "app.port=7", "api.token=env:TOKEN")
+	require.NoError(t, err)
+	require.Equal(t, "0.0.0.0:7", l.Config.App.ListenAddress())
+	require.Equal(t, "127.0.0.1:7", l.Config.App.OwnAddress())
+}
+
 func TestFaultsOfTheEnvironmentAndFlagsRead(t *testing.T) {
 	_, err := config.Load(config.Sources{
 		Environ: []string{"APP_PORT=all", "POSTROOMD_APP_PROT=1", "POSTROOMD_GMAIL_ADDRESS=ada", "PORT=x"},
@@ -98,7 +125,7 @@ func TestEverySettingOfAFile(t *testing.T) {
 			"LLM_API_KEY=sk-hunter2"},
 	})
 	want := config.Default()
-	want.App = config.App{ServiceName: `mail "robot"`, Env: "prod", LogLevel: slog.LevelWarn, Workers: 3,
+	want.App = config.App{ServiceName: `mail "robot"`, Env: "prod", LogLevel: slog.LevelWarn, Listen: "127.0.0.2", Workers: 3,
 		Drain: 90 * time.Second, Pprof: true}
 	want.Paths = config.Paths{Data: config.Path(folder + "/data"), Database: "postgres://ada:hunter2@db/mail",
 		Rules: "/home/ada/rules.yaml", MailboxRules: config.MailboxFiles{}}

@@ -266,7 +266,7 @@ func (l *loader) together() {
 		// $MODEL may be meant for another program.
 		return ok && layer.name != "$MODEL" && l.all.Get(key) != ""
 	}
-	for _, f := range l.out.Config.modelFaults(given) {
+	for _, f := range append(l.out.Config.modelFaults(given), l.out.Config.listenFaults()...) {
 		l.wrong(find(f.key), f.message, f.hint)
 	}
 }

@@ -30,6 +30,8 @@ var firstSettings = []setting{
 	{"app.env", "", `"prod"`, func(c *Config) any { return &c.App.Env },
 		func(c *Config) string { return oneOf(c.App.Env, EnvDev, EnvProd) }},
 	{"app.log_level", "", `"info"`, func(c *Config) any { return &c.App.LogLevel }, nil},
+	{"app.listen", "", `"0.0.0.0"`, func(c *Config) any { return &c.App.Listen },
+		func(c *Config) string { return ipAddress(c.App.Listen) }},
 	{"app.port", "APP_PORT", "17800", func(c *Config) any { return &c.App.Port },
 		func(c *Config) string { return within(c.App.Port, 0, 65535) }},
 	{"app.workers", "", "10", func(c *Config) any { return &c.App.Workers },

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/queueui"
@@ -19,8 +20,14 @@ type Server struct {
 	ended  chan error
 }
 
-// URLOf returns the address of a server on the listener.
-func URLOf(listener net.Listener) string { return "http://" + listener.Addr().String() + "/" }
+// URLOf returns the address of a server on the listener, as browsers on this machine reach it.
+func URLOf(listener net.Listener) string {
+	address := listener.Addr().String()
+	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().IsUnspecified() {
+		address = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
+	}
+	return "http://" + address + "/"
+}
 
 // Bodies are small, and so are answers: the streams of the dashboard set deadlines of their own. A profile of 30
 // seconds, the default, is still written.

@@ -11,6 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Somebody is sent to an address that a browser of this machine reaches.
+func TestTheAddressOfAServerIsOneThatBrowsersReach(t *testing.T) {
+	for at, url := range map[string]string{"0.0.0.0:0": "http://127.0.0.1:", "[::]:0": "http://127.0.0.1:",
+		"127.0.0.1:0": "http://127.0.0.1:"} {
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", at)
+		require.NoError(t, err)
+		require.Contains(t, URLOf(listener), url)
+		require.NoError(t, listener.Close())
+	}
+}
+
 // A client that sends or reads too slowly does not keep a connection.
 func TestASlowClientIsCutOff(t *testing.T) {
 	for name, request := range map[string]string{
