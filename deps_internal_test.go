@@ -42,7 +42,7 @@ var internalPackages = map[string]struct {
 		"gmail/mailindex", "gmail/outbox", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
 		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit", "gmail/mailstore",
 		"safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
-			"examples/postroomd/app",
+		"examples/postroomd/app",
 		"safety/activity", "safety/groups", "safety/internal/counts",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},

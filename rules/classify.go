@@ -179,7 +179,7 @@ func byModel(d postroom.Decision) postroom.Decision {
 	return d
 }
 
-// usable replaces a decision that breaks its contract by none, with a request for approval. What a rule says that has
+// usable replaces a decision that breaks its contract by none. What a rule says that has
 // become wrong stays: see [classifier.refusal].
 func (c *classifier) usable(d postroom.Decision) postroom.Decision {
 	err := d.Validate(c.cfg.Kinds, time.Now())
@@ -188,7 +188,7 @@ func (c *classifier) usable(d postroom.Decision) postroom.Decision {
 	}
 	return postroom.Decision{
 		Action: postroom.None, NeedsApproval: true,
-		Rationale: "The decision could not be used, a person must look: " + strings.ReplaceAll(err.Error(), "\n", "; "),
+		Rationale: "The decision could not be used, and nothing is done: " + strings.ReplaceAll(err.Error(), "\n", "; "),
 		Source:    cmp.Or(d.Source, postroom.SourceModel), RuleID: d.RuleID, RuleName: d.RuleName,
 		RuleVersion: d.RuleVersion, SafeMode: d.SafeMode,
 		Model: d.Model, Key: d.Key,

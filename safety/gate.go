@@ -44,12 +44,12 @@ type Evidence struct {
 // The safe mode of the evidence counts only for the decision of a rule: source deterministic, with the id of the
 // rule. Then [postroom.SafeAlwaysSafe] releases the second and third check for an action that is not dangerous, and
 // nothing for a dangerous one; [postroom.SafeDangerousOverride] releases the first three. Nothing releases the
-// others, and nothing releases a check of a model's decision. A model's decision to do nothing passes them all: there
-// is nothing to approve.
+// others, and nothing releases a check of a model's decision. A decision to do nothing passes them all: there is
+// nothing to approve.
 func (g *Gate) Judge(d postroom.Decision, e Evidence) Verdict {
 	d.SafeMode = e.SafeMode
 	v := Verdict{Overrides: []Override{}, Reasons: []string{}}
-	if d.Action == postroom.None && d.Source == postroom.SourceModel {
+	if d.Action == postroom.None {
 		return v
 	}
 	g.checkDanger(&v, d)

@@ -72,7 +72,8 @@ func TestGate(t *testing.T) {
 		"unknown action":                 {policy: nothingListed, decision: model("format_disk", 1), reasons: []string{dangerous}},
 		"listed by the host":             {policy: trashWaits, decision: rule(postroom.Trash, postroom.SafeDefault), reasons: []string{listed}},
 		"nobody decided":                 {decision: postroom.Decision{Action: postroom.None, Source: postroom.SourceNone}},
-		"nobody decided, a person looks": {decision: asks(postroom.Decision{Action: postroom.None, Source: postroom.SourceNone}), reasons: []string{requested}},
+		"nothing is to be done, whoever asks": {decision: asks(postroom.Decision{Action: postroom.None, Source: postroom.SourceNone})},
+		"a rule that does nothing and asks":   {policy: Policy{ApprovalAlways: []postroom.ActionType{postroom.None}}, decision: asks(rule(postroom.None, ""))},
 
 		"rule, default mode": {decision: rule(postroom.Delete, ""), reasons: []string{dangerous, listed}},
 		"always_safe does not release danger": {

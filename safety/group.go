@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/safety/groups"
 	"github.com/postroom-go/postroom/safety/internal/counts"
 	"github.com/postroom-go/postroom/safety/origin"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 const (
@@ -87,7 +88,7 @@ func notAsked(ctx context.Context, tx queue.Tx, d postroom.Decision, v *Verdict,
 	if err != nil || n < most {
 		return "", full, err
 	}
-	return fmt.Sprintf("not asked: there were %d such requests within a day (%s)", n, strings.Join(v.Reasons, "; ")), full,
+	return fmt.Sprintf("not asked: there were %d such requests within a day (%s)", n, strings.Join(reasons.Plain(v.Reasons), "; ")), full,
 		nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 // A request is everything that a message shows.
@@ -172,7 +173,7 @@ func (r *request) embed() *discordgo.MessageEmbed {
 		add("Asked before",
 			"The key has been changed since, or the log was accepted as it is: it must be asked again, or be rejected.")
 	}
-	add("Waits because", code(strings.Join(r.approval.Reasons, "; "), 600))
+	add("Waits because", code(strings.Join(reasons.Plain(r.approval.Reasons), "; "), 600))
 	add("Must not be sent", code(r.content.Refused, 400))
 	add("Sends", block(r.content.Text, previewSize))
 	r.list(add)

@@ -21,6 +21,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/checkpoint"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 // The types of events.
@@ -156,7 +157,7 @@ func bodyOf(event string, told *safety.Waiting) ([]byte, error) {
 		ApprovalID: request.ID, ActionID: action.ID, AccountID: action.AccountID, MessageID: action.MessageID,
 		Action: action.Type,
 		Source: decision.Decision.Source, Rule: decision.Decision.RuleName, Model: decision.Decision.Model,
-		Reasons:     request.Reasons,
+		Reasons:     reasons.Plain(request.Reasons),
 		RequestedAt: request.RequestedAt.UTC(), ExpiresAt: request.ExpiresAt.UTC(), Outcome: string(safety.OutcomeWaiting),
 	}}
 	switch event {

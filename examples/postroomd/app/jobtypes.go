@@ -3,14 +3,12 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/aging"
 	"github.com/postroom-go/postroom/gmail/outbox"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/webhook"
@@ -35,7 +33,7 @@ var JobTypes = []string{
 func (h *App) CheckRetry(ctx context.Context, id string) error {
 	job, err := h.Queue.Job(ctx, id)
 	if err != nil {
-		return NoJobError(err, id, "postroomd jobs list --state failed")
+		return err
 	}
 	if job.Type != string(gmail.JobAction) && job.Type != string(outbox.JobSend) {
 		return nil
@@ -48,14 +46,6 @@ func (h *App) CheckRetry(ctx context.Context, id string) error {
 	if err == nil && action.State.Final() {
 		return usage.Errorf("job %s cannot be retried: its action %s is %s for good (%s)", id, action.ID,
 			action.State, action.Error)
-	}
-	return err
-}
-
-// NoJobError converts the error for an unknown job id into a usage error.
-func NoJobError(err error, id, listing string) error {
-	if errors.Is(err, queue.ErrJobNotFound) {
-		return usage.Errorf("there is no job %s; '%s' lists them", id, listing)
 	}
 	return err
 }

@@ -28,7 +28,8 @@ func (h *App) SearchMail(ctx context.Context, accountID string, s mailindex.Sear
 	return page, err
 }
 
-// FindMessage finds a message of an account by its id at Gmail or by Postroom's id.
+// FindMessage finds a message of an account by its id at Gmail or by Postroom's id, or by the beginning or the end of
+// one.
 func (h *App) FindMessage(ctx context.Context, account mailstore.Account, id string) (*postroom.Message, error) {
 	ours, err := h.Mail.MessageID(ctx, account.ID, id)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -39,7 +40,28 @@ func (h *App) FindMessage(ctx context.Context, account mailstore.Account, id str
 	}
 	m, err := h.Mail.Message(ctx, account.ID, ours)
 	if errors.Is(err, postroom.ErrNotFound) {
+		m, err = h.completeMessage(ctx, account.ID, id)
+	}
+	if errors.Is(err, postroom.ErrNotFound) {
 		return nil, usage.Errorf("%s has no message %s; 'postroomd mail list' lists them", account.Email, id)
 	}
 	return m, err
+}
+
+// completeMessage finds a message by the beginning or the end of an id.
+func (h *App) completeMessage(ctx context.Context, accountID, typed string) (*postroom.Message, error) {
+	ours := ""
+	atGmail, err := gmailIDs.complete(ctx, h, typed)
+	switch {
+	case err != nil:
+		return nil, err
+	case atGmail != "":
+		ours, err = h.Mail.MessageID(ctx, accountID, atGmail)
+	default:
+		ours, err = messageIDs.complete(ctx, h, typed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.Mail.Message(ctx, accountID, ours)
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"errors"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -44,6 +45,19 @@ func (h *App) policy() (safety.Policy, error) {
 	zone, err := time.LoadLocation(c.QuietZone)
 	p.Quiet.Zone = zone
 	return p, err
+}
+
+// QuietUntil returns when the quiet hours end in which now is; zero if it is in none.
+func (h *App) QuietUntil(now time.Time) (time.Time, error) {
+	policy, err := h.policy()
+	if err != nil {
+		return time.Time{}, err
+	}
+	policy.Quiet.May = nil // the hours, whatever is carried out in them
+	if held, ok := errors.AsType[*postroom.HeldError](policy.Quiet.Hold("", now)); ok {
+		return held.Until, nil
+	}
+	return time.Time{}, nil
 }
 
 func actionTypes(names []string) []postroom.ActionType {

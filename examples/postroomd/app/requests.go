@@ -12,18 +12,6 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// ResolveAction completes the prefix of an action's id.
-func (h *App) ResolveAction(ctx context.Context, prefix string) (string, error) {
-	id, err := h.Ledger.Resolve(ctx, prefix)
-	switch {
-	case errors.Is(err, postroom.ErrNotFound):
-		return "", usage.Errorf("there is no action %s; 'postroomd actions' lists the actions", prefix)
-	case errors.Is(err, safety.ErrAmbiguous):
-		return "", usage.Errorf("%w; 'postroomd actions' lists the actions", err)
-	}
-	return id, err
-}
-
 // WaitingRequest returns the request for approval of an action.
 func (h *App) WaitingRequest(ctx context.Context, prefix string) (safety.Waiting, error) {
 	id, err := h.ResolveAction(ctx, prefix)

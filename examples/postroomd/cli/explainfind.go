@@ -11,7 +11,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
-	"github.com/postroom-go/postroom/safety"
 )
 
 // findExplained finds the message by its own id, or by that of one of its actions, and prints the latter.
@@ -24,18 +23,16 @@ func findExplained(ctx context.Context, h *app.App, said io.Writer, address, id 
 	if _, ok := errors.AsType[usage.Error](err); !ok || address != "" && account.ID == "" {
 		return m, err
 	}
-	actionID, none := h.Ledger.Resolve(ctx, id)
+	actionID, failed := h.FindAction(ctx, id)
 	switch {
-	case errors.Is(none, postroom.ErrNotFound) && account.ID != "":
+	case failed != nil:
+		return nil, failed
+	case actionID == "" && account.ID != "":
 		return nil,
 			usage.Errorf(
 				"%s has no message %s, and no action of its messages has that id; see 'postroomd mail list' and 'postroomd actions'", account.Email, id)
-	case errors.Is(none, postroom.ErrNotFound):
+	case actionID == "":
 		return nil, err // Name the mailbox
-	case errors.Is(none, safety.ErrAmbiguous):
-		return nil, usage.Errorf("%w; 'postroomd actions' lists the actions", none)
-	case none != nil:
-		return nil, none
 	}
 	return messageOfAction(ctx, h, said, account, actionID)
 }

@@ -31,6 +31,9 @@ import (
 const asProgram = "TEST_AS_POSTROOMD"
 
 func TestMain(m *testing.M) {
+	if err := os.Setenv("COLUMNS", "1000"); err != nil { // what is printed is compared whole
+		panic(err)
+	}
 	scrypt.WorkFactor = 10 // a passphrase costs a millisecond, also in the processes that tests start
 	if os.Getenv(asProgram) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

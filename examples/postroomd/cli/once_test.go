@@ -187,6 +187,10 @@ func TestRunOnceInQuietHours(t *testing.T) {
 	require.Empty(t, s.Mailboxes[0].Failure)
 	require.Equal(t, 1, s.Waiting)
 	require.Equal(t, map[postroom.ActionState]int{postroom.ActionQueued: 1}, m.states())
+
+	require.Regexp(t, `(?m)^quiet hours +until \d{4}-\d\d-\d\d \d\d:\d\d; 1 action waits$`, m.postroomd("status").stdout)
+	require.Contains(t, m.postroomd("status", "--json").stdout, `"quiet_hours": {`)
+	require.NotContains(t, m.postroomd("status", "--set", "safety.quiet_hours=").stdout, "quiet hours")
 }
 
 // So it is with what finds mail.

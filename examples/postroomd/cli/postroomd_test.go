@@ -94,7 +94,7 @@ func TestDemoTellsAPersonWhatToDoNext(t *testing.T) {
 	require.Contains(t, r.stderr, "Everything is kept in "+dir)
 }
 
-var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+var idPattern = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f-]{27})?\b`)
 
 func firstID(t *testing.T, listing, line string) string {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 const proposeTool = "action_propose"
@@ -178,7 +179,7 @@ func (s *server) addReasons(ctx context.Context, proposals []proposal) error {
 		if _, answered := errors.AsType[*safety.StateError](err); err != nil && !answered {
 			return err
 		}
-		proposals[i].Why = strings.Join(w.Approval.Reasons, "; ")
+		proposals[i].Why = strings.Join(reasons.Plain(w.Approval.Reasons), "; ")
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 // mostListed is how many actions, requests or rules one answer has.
@@ -151,7 +152,7 @@ func (s *server) action(ctx context.Context, c *call, in actionInput) (out Actio
 	out = list[0]
 	if a.State == postroom.ActionPendingApproval {
 		w, err := s.app.Ledger.Waiting(ctx, id)
-		out.Asks = w.Approval.Reasons
+		out.Asks = reasons.Plain(w.Approval.Reasons)
 		return out, err
 	}
 	return out, nil
@@ -176,7 +177,7 @@ func (s *server) approvals(ctx context.Context, c *call, in approvalsInput) (out
 	}
 	out.Actions, err = s.newActions(ctx, c, printer.List(waiting, func(w safety.Waiting) safety.Entry { return w.Entry }))
 	for i := range out.Actions {
-		out.Actions[i].Asks = waiting[i].Approval.Reasons
+		out.Actions[i].Asks = reasons.Plain(waiting[i].Approval.Reasons)
 	}
 	return out, err
 }

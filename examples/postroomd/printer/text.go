@@ -81,6 +81,25 @@ func Unless(cond bool, text string) string {
 	return text
 }
 
+// shownOfID is how much of an id is shown in lists: its random end, which is as good as unique.
+const shownOfID = 8
+
+// ShortID is the end of an id of ours, which commands take in its place. Other ids are left as they are.
+func ShortID(id string) string {
+	if len(id) != 36 || strings.Count(id, "-") != 4 {
+		return id
+	}
+	return id[len(id)-shownOfID:]
+}
+
+// Minute is a time of this machine's zone to the minute, for tables; empty for the zero time.
+func Minute(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
 // Clock is a time of this machine's zone; empty for the zero time.
 func Clock(t time.Time) string {
 	if t.IsZero() {

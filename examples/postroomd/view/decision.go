@@ -6,6 +6,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 // A Decision is a decision in a list.
@@ -34,7 +35,7 @@ func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 		Source: d.Decision.Source,
 		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Rationale: d.Decision.Rationale,
 		NeedsApproval: d.Decision.NeedsApproval,
-		Reasons:       append([]string{}, d.Verdict.Reasons...), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,
+		Reasons:       reasons.Plain(d.Verdict.Reasons), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,
 	}
 	if d.Decision.Source != postroom.SourceNone {
 		v.Confidence = &d.Decision.Confidence

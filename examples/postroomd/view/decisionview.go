@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 // What names the action and its label.
@@ -139,7 +140,7 @@ func (v *WholeDecision) Print(r *printer.Report) {
 		r.Line("- " + reason)
 	}
 	for _, check := range v.Released {
-		r.Line("- " + strings.ReplaceAll(string(check), "_", " ") + ": answered by the rule's safe mode")
+		r.Line("- " + reasons.Sentence(string(check)) + "; the safe mode of the rule answers that")
 	}
 
 	r.Heading("What came of it")

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/rules"
@@ -14,6 +15,7 @@ import (
 
 // Print writes the explanation for a person. whole also writes the prompt of a model.
 func (x *Explanation) Print(r *printer.Report, whole bool) {
+	r.Heading(x.Answer())
 	r.Heading("Message " + x.Message.ID)
 	r.Add("from", x.Message.From.String())
 	r.Add("subject", x.Message.Subject)
@@ -45,6 +47,32 @@ func (x *Explanation) Print(r *printer.Report, whole bool) {
 	if x.Model != nil {
 		x.Model.print(r, whole)
 	}
+}
+
+// Answer says in one sentence what became of the message, and who decided that.
+func (x *Explanation) Answer() string {
+	switch {
+	case len(x.Decisions) == 0 && x.Old:
+		return "Nothing is done with it: it came before its mailbox was added."
+	case len(x.Decisions) == 0:
+		return "Nothing is decided about it yet."
+	}
+	d := x.Decisions[len(x.Decisions)-1]
+	what, state := d.What(), ""
+	if len(d.Actions) > 0 {
+		last := d.Actions[len(d.Actions)-1].Action
+		what, state = strings.TrimRight(string(last.Action)+" "+d.Label, " "), last.State.Words()
+	}
+	by := "decided by " + d.By()
+	switch {
+	case d.Action == postroom.None && d.Source == postroom.SourceNone:
+		return "Nothing is done with it: no rule matched, and no model decided."
+	case d.Action == postroom.None:
+		return "Nothing is done with it, " + by + "."
+	case d.NeedsApproval && len(d.Reasons) > 0 && state == postroom.ActionPendingApproval.Words():
+		by += "; " + strings.Join(d.Reasons, "; ")
+	}
+	return strings.TrimSpace(what+": "+state) + ", " + by + "."
 }
 
 // In words for people.

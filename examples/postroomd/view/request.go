@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -9,9 +8,9 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 // A Request is an action that waits for a person, in a list.
@@ -39,24 +38,12 @@ func NewRequest(h *app.App, w safety.Waiting, names app.LabelNames, mailboxes ma
 	v := Request{
 		ID: w.Action.ID, Shown: w.Approval.ID + "." + cut(w.Approval.Digest, shownDigest),
 		Mailbox: mailboxes[w.Action.AccountID], Would: InWords(w.Action, names), By: decision.By(),
-		Reasons: plain(w.Approval.Reasons), Sender: w.Decision.Sender, Subject: w.Decision.Subject,
+		Reasons: reasons.Plain(w.Approval.Reasons), Sender: w.Decision.Sender, Subject: w.Decision.Subject,
 		AskedAt: w.Approval.RequestedAt, ExpiresAt: w.Approval.ExpiresAt,
 		Expired: !now.Before(w.Approval.ExpiresAt), Altered: webapi.IsAltered(w),
 	}
 	v.Together = !v.Altered && !v.Expired && h.AnsweredTogether(w.Action.Type)
 	return v
-}
-
-// plainReasons are the gate's own reasons as a person says them.
-var plainReasons = map[string]string{
-	"action is classified as dangerous":      "such an action is dangerous, and always asks",
-	"action type is in approval_always list": "you want to be asked about such an action (policy.approval_always)",
-	"LLM explicitly requested approval":      "the model wants you to look at it",
-	"rule explicitly requested approval":     "the rule wants you to look at it",
-}
-
-func plain(reasons []string) []string {
-	return printer.List(reasons, func(r string) string { return cmp.Or(plainReasons[r], r) })
 }
 
 // shownDigest is how much of a digest, in characters, tells a request from one with other content.

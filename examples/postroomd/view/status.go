@@ -30,6 +30,7 @@ type Status struct {
 	Stopped   string              `json:"stopped,omitempty"`   // who has stopped everything, when and why
 	RuleFiles []RulesStatus       `json:"rules_files,omitempty"`
 	Disabled  []DisabledRule      `json:"disabled_rules,omitempty"`
+	Quiet     *QuietStatus        `json:"quiet_hours,omitempty"` // nil: these are none
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *DiscordStatus      `json:"discord,omitempty"`
 	Models    []string            `json:"models"`    // that are configured
@@ -111,6 +112,9 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 		return nil, err
 	}
 	if s.Disabled, err = newDisabledRules(ctx, h); err != nil {
+		return nil, err
+	}
+	if s.Quiet, err = newQuietStatus(ctx, h); err != nil {
 		return nil, err
 	}
 	if s.Discord, err = newDiscordStatus(ctx, h); err != nil {
@@ -254,6 +258,7 @@ func (s *Status) Print(w io.Writer) error {
 		s.Jobs[queue.StateFailed]))
 	f.Add("actions", s.Stopped)
 	f.Add("dry run", printer.Unless(!s.DryRun, "nothing is carried out"))
+	f.Add("quiet hours", s.Quiet.String())
 	f.Add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
 	for _, why := range s.NotAsked {
 		f.Add("  not asked", why)

@@ -8,6 +8,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/checkpoint"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 // An Approval is an action that waits for a person.
@@ -23,7 +24,7 @@ type Approval struct {
 
 // NewApproval makes the JSON of a waiting action. preview is what it sends; nil if it sends nothing, or is only listed.
 func NewApproval(w safety.Waiting, preview *outbox.Preview, name LabelName) Approval {
-	v := Approval{Action: NewAction(w.Entry, name), Reasons: w.Approval.Reasons, RequestedAt: w.Approval.RequestedAt,
+	v := Approval{Action: NewAction(w.Entry, name), Reasons: reasons.Plain(w.Approval.Reasons), RequestedAt: w.Approval.RequestedAt,
 		ExpiresAt: w.Approval.ExpiresAt, Group: w.Approval.Group, Altered: IsAltered(w)}
 	if preview != nil {
 		v.Message = newOutgoingMessage(preview)

@@ -33,9 +33,9 @@ func accountsList() *cobra.Command {
 			case *asJSON:
 				return printer.JSON(cmd.OutOrStdout(), s.Accounts)
 			}
-			t := printer.NewTable(cmd.OutOrStdout(), "MAILBOX", "STATE", "WHY", "MESSAGES", "SYNCED")
+			t := printer.NewTable(cmd.OutOrStdout(), "MAILBOX", "STATE", "MESSAGES", "SYNCED", "WHY")
 			for _, a := range s.Accounts {
-				t.Row(a.Email, a.State, a.Why(), a.Messages, printer.Clock(a.LastSyncAt))
+				t.Row(a.Email, a.State, a.Messages, printer.Minute(a.LastSyncAt), a.Why())
 			}
 			return t.Flush("no mailboxes: " + h.Env.HowToAddMailbox())
 		})

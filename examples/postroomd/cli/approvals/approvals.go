@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/reasons"
 )
 
 // New makes the command approvals with its own commands.
@@ -52,7 +53,7 @@ func approvalsList() *cobra.Command {
 				grouped[w.Approval.Group]++
 			}
 			for _, w := range waiting {
-				why := strings.Join(w.Approval.Reasons, "; ")
+				why := strings.Join(reasons.Plain(w.Approval.Reasons), "; ")
 				switch n := grouped[w.Approval.Group]; {
 				case webapi.IsAltered(w):
 					why = view.AlteredNote
@@ -63,8 +64,8 @@ func approvalsList() *cobra.Command {
 					why += fmt.Sprintf(" (and %d more: --group %s)", n-1, w.Approval.Group)
 					grouped[w.Approval.Group] = 0
 				}
-				t.Row(w.Action.ID, app.Describe(w.Action, names), why, printer.Short(w.Decision.Sender, 30),
-					printer.Short(w.Decision.Subject, 50), printer.Clock(w.Approval.ExpiresAt))
+				t.Row(printer.ShortID(w.Action.ID), app.Describe(w.Action, names), why, printer.Short(w.Decision.Sender, 30),
+					printer.Short(w.Decision.Subject, 50), printer.Minute(w.Approval.ExpiresAt))
 			}
 			return t.Flush("nothing waits for approval")
 		})

@@ -170,8 +170,8 @@ func previewAnswers(ctx context.Context, h *app.App, out io.Writer, chosen []saf
 	}
 	t := printer.NewTable(out, "ID", "ACTION", "BY", "FROM", "SUBJECT", "ASKED")
 	for _, w := range chosen {
-		t.Row(w.Action.ID, app.Describe(w.Action, names), view.DecidedBy(w.Decision.Decision),
-			printer.Short(w.Decision.Sender, 30), printer.Short(w.Decision.Subject, 50), printer.Clock(w.Approval.RequestedAt))
+		t.Row(printer.ShortID(w.Action.ID), app.Describe(w.Action, names), view.DecidedBy(w.Decision.Decision),
+			printer.Short(w.Decision.Sender, 30), printer.Short(w.Decision.Subject, 50), printer.Minute(w.Approval.RequestedAt))
 	}
 	return t.Flush("")
 }

@@ -10,16 +10,15 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 )
 
 func approvalsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show an action that waits for a person, with the message that it sends",
-		Long: "Show an action that waits for a person. Of one that sends a message the message is composed now: its header, files and\n" +
-			"text are shown as they will be sent, or why it must not be. Approved later, these bytes are sent or none; the date is\n" +
-			"added when they are.",
+		Short: "Show an action that waits for a person, with the mail that it is about and the message that it sends",
+		Long: "Show an action that waits for a person: when the mail that it is about came, and how that begins. Of one that sends a\n" +
+			"message the message is composed now: its header, files and text are shown as they will be sent, or why it must not be.\n" +
+			"Approved later, these bytes are sent or none; the date is added when they are.",
 		Args: cobra.ExactArgs(1),
 	}
 	place := command.NewEnvironmentFlags(cmd)
@@ -38,19 +37,21 @@ func approvalsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			names, err := h.LabelNames(ctx)
 			switch {
-			case err != nil:
-				return err
 			case *raw && message == nil:
 				return usage.Errorf("action %s (%s) sends no message", w.Action.ID, w.Action.Type)
 			case *raw:
 				_, err = cmd.OutOrStdout().Write(message.Raw)
 				return err
-			case *asJSON:
-				return printer.JSON(cmd.OutOrStdout(), webapi.NewApproval(w, message, names.Name))
 			}
-			return view.PrintApproval(cmd.OutOrStdout(), w, message, names)
+			v, err := view.NewApproval(ctx, h, w, message)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return printer.JSON(cmd.OutOrStdout(), v)
+			}
+			return v.Print(cmd.OutOrStdout())
 		})
 	}
 	return cmd

@@ -2,12 +2,9 @@ package decisions
 
 import (
 	"context"
-	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
@@ -61,7 +58,7 @@ func decisionsList() *cobra.Command {
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "DECIDED", "ACTION", "SURE", "BY", "GATE", "FROM", "SUBJECT")
 			for _, d := range records {
 				v := view.NewDecision(d, names)
-				t.Row(v.ID, printer.Clock(v.CreatedAt), v.What(), v.Sure(), v.By(), v.Gate(), printer.Short(v.Sender, 30),
+				t.Row(printer.ShortID(v.ID), printer.Minute(v.CreatedAt), v.What(), v.Sure(), v.By(), v.Gate(), printer.Short(v.Sender, 30),
 					printer.Short(v.Subject, 50))
 			}
 			return t.Flush("no decisions")
@@ -109,29 +106,27 @@ func decisionsShow() *cobra.Command {
 	return cmd
 }
 
-// findDecision finds a decision by its id, or by the prefix of the id of an action.
+// findDecision finds a decision by its id, or by the id of an action; the beginning or the end of one is enough.
 func findDecision(ctx context.Context, h *app.App, id string) (safety.DecisionRecord, error) {
-	id = strings.ToLower(strings.TrimSpace(id))
-	d, err := h.Ledger.Decision(ctx, id)
-	if !errors.Is(err, postroom.ErrNotFound) {
-		return d, err
+	decisionID, err := h.FindDecision(ctx, id)
+	if err != nil {
+		return safety.DecisionRecord{}, err
 	}
-	actionID, err := h.Ledger.Resolve(ctx, id)
+	if decisionID != "" {
+		return h.Ledger.Decision(ctx, decisionID)
+	}
+	actionID, err := h.FindAction(ctx, id)
 	switch {
-	case errors.Is(err, postroom.ErrNotFound):
-		return d,
+	case err != nil:
+		return safety.DecisionRecord{}, err
+	case actionID == "":
+		return safety.DecisionRecord{},
 			usage.Errorf("there is no decision %s, and no action has that id; 'postroomd decisions list' lists the decisions",
 				id)
-	case errors.Is(err, safety.ErrAmbiguous):
-		return d,
-			usage.Errorf(
-				"there is no decision %s, and several actions have an id that begins so; 'postroomd decisions list' lists the decisions", id)
-	case err != nil:
-		return d, err
 	}
 	a, err := h.Ledger.Action(ctx, actionID)
 	if err != nil {
-		return d, err
+		return safety.DecisionRecord{}, err
 	}
 	return h.Ledger.Decision(ctx, a.DecisionID)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/llm/guidance"
@@ -156,13 +157,11 @@ func findInstruction(ctx context.Context, h *app.App, id string) (view.Instructi
 	if err != nil {
 		return view.Instruction{}, err
 	}
-	prefix := strings.ToLower(strings.TrimSpace(id))
-	list = slices.DeleteFunc(list, func(i view.Instruction) bool {
-		return prefix == "" || !strings.HasPrefix(i.ID, prefix)
-	})
-	if len(list) != 1 {
-		return view.Instruction{}, usage.Errorf(
-			"%d instructions have an id that begins with %q; 'postroomd instructions list' lists them", len(list), id)
+	list = slices.DeleteFunc(list, func(i view.Instruction) bool { return !app.MatchesID(i.ID, id) })
+	_, err = app.OneID(printer.List(list, func(i view.Instruction) string { return i.ID }), "instruction", id,
+		"postroomd instructions list")
+	if err != nil {
+		return view.Instruction{}, err
 	}
 	return list[0], nil
 }

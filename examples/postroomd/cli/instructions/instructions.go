@@ -45,7 +45,7 @@ func instructionsList() *cobra.Command {
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "PRIORITY", "FOR", "NAME", "", "FORBIDS", "TEXT")
 			for _, i := range list {
-				t.Row(i.ID, i.Priority, i.For, i.Name, printer.Unless(i.Enabled, "off"),
+				t.Row(printer.ShortID(i.ID), i.Priority, i.For, i.Name, printer.Unless(i.Enabled, "off"),
 					strings.Join(view.KindNames(i.Forbids), ", "), i.Text)
 			}
 			return t.Flush("no instructions")

@@ -20,9 +20,13 @@ func jobsExplain() *cobra.Command {
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
-			e, err := queueadmin.Explain(ctx, h.Queue, args[0])
+			id, err := h.ResolveJob(ctx, args[0], "postroomd jobs list")
 			if err != nil {
-				return app.NoJobError(err, args[0], "postroomd jobs list")
+				return err
+			}
+			e, err := queueadmin.Explain(ctx, h.Queue, id)
+			if err != nil {
+				return err
 			}
 			if *asJSON {
 				return printer.JSON(cmd.OutOrStdout(), printer.List(e.Reasons, view.NewReason))

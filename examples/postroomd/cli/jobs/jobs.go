@@ -53,7 +53,7 @@ func jobsList() *cobra.Command {
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "TYPE", "STATE", "ATTEMPT", "CREATED", "ERROR")
 			for _, j := range jobs {
-				t.Row(j.ID, j.Type, j.State, j.Attempt, printer.Clock(j.CreatedAt), j.LastError)
+				t.Row(printer.ShortID(j.ID), j.Type, j.State, j.Attempt, printer.Minute(j.CreatedAt), j.LastError)
 			}
 			return t.Flush("no jobs")
 		})
@@ -67,9 +67,13 @@ func jobsShow() *cobra.Command {
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
-			job, err := h.Queue.Job(ctx, args[0])
+			id, err := h.ResolveJob(ctx, args[0], "postroomd jobs list")
 			if err != nil {
-				return app.NoJobError(err, args[0], "postroomd jobs list")
+				return err
+			}
+			job, err := h.Queue.Job(ctx, id)
+			if err != nil {
+				return err
 			}
 			attempts, err := h.Queue.Attempts(ctx, job.ID)
 			if err != nil {
@@ -95,19 +99,23 @@ func jobsRetry() *cobra.Command {
 	place := command.NewEnvironmentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return command.WithWriter(cmd, place, func(ctx context.Context, h *app.App) error {
-			if err := h.CheckRetry(ctx, args[0]); err != nil {
+			id, err := h.ResolveJob(ctx, args[0], "postroomd jobs list --state failed")
+			if err != nil {
 				return err
 			}
-			err := h.Queue.Retry(ctx, args[0])
+			if err := h.CheckRetry(ctx, id); err != nil {
+				return err
+			}
+			err = h.Queue.Retry(ctx, id)
 			switch {
 			case errors.Is(err, queue.ErrNotFinished), errors.Is(err, queue.ErrFinished):
-				return usage.Errorf("job %s cannot be retried: only failed and canceled jobs can (%w)", args[0], err)
+				return usage.Errorf("job %s cannot be retried: only failed and canceled jobs can (%w)", id, err)
 			case err != nil:
-				return app.NoJobError(err, args[0], "postroomd jobs list --state failed")
+				return err
 			}
 			var job *queue.Job
 			done, err := h.CarryOut(ctx, func(ctx context.Context) (finished bool, err error) {
-				if job, err = h.Queue.Job(ctx, args[0]); err == nil {
+				if job, err = h.Queue.Job(ctx, id); err == nil {
 					finished = job.State.Finished()
 				}
 				return finished, err

@@ -104,7 +104,7 @@ func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 func printMail(w io.Writer, found mailindex.Page, names app.LabelNames) error {
 	t := printer.NewTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
 	for _, m := range found.Messages {
-		t.Row(m.ProviderID, printer.Clock(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50),
+		t.Row(m.ProviderID, printer.Minute(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50),
 			strings.Join(view.LabelsOf(m, names), ", "))
 	}
 	if err := t.Flush("no mail"); err != nil || found.Next == "" {

@@ -116,13 +116,11 @@ func findSession(ctx context.Context, h *app.App, id string) (ruleschat.Session,
 	if err != nil {
 		return ruleschat.Session{}, err
 	}
-	prefix := strings.ToLower(strings.TrimSpace(id))
-	list = slices.DeleteFunc(list, func(s ruleschat.Session) bool {
-		return prefix == "" || !strings.HasPrefix(s.ID, prefix)
-	})
-	if len(list) != 1 {
-		return ruleschat.Session{}, usage.Errorf(
-			"%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
+	list = slices.DeleteFunc(list, func(s ruleschat.Session) bool { return !app.MatchesID(s.ID, id) })
+	_, err = app.OneID(printer.List(list, func(s ruleschat.Session) string { return s.ID }), "session", id,
+		"postroomd rules chat list")
+	if err != nil {
+		return ruleschat.Session{}, err
 	}
 	return list[0], nil
 }

@@ -35,7 +35,7 @@ func rulesChatList() *cobra.Command {
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "SESSION", "LAST", "FOR", "BY", "ABOUT")
 			for _, s := range list {
-				t.Row(s.ID, printer.Clock(s.UpdatedAt), s.For, s.By, printer.Short(s.About, 60))
+				t.Row(printer.ShortID(s.ID), printer.Minute(s.UpdatedAt), s.For, s.By, printer.Short(s.About, 60))
 			}
 			return t.Flush("no sessions")
 		})

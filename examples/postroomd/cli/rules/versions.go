@@ -50,7 +50,7 @@ func rulesHistory() *cobra.Command {
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "VERSION", "CHANGED", "FOR", "BY", "FROM", "RULES", "DIGEST")
 			for _, v := range list {
-				t.Row(v.Version, printer.Clock(v.CreatedAt), v.For, v.By,
+				t.Row(v.Version, printer.Minute(v.CreatedAt), v.For, v.By,
 					strings.TrimSpace(string(v.Origin)+" "+printer.Short(v.Detail, 50)), v.Rules, v.Digest[:min(12, len(v.Digest))])
 			}
 			return t.Flush("no versions")

@@ -1,0 +1,41 @@
+package view
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// Somebody who is asked whether to delete a message sees when it came and how it begins.
+func TestApprovalReads(t *testing.T) {
+	v := &Approval{waiting: safety.Waiting{Entry: safety.Entry{
+		Action: postroom.Action{ID: "01a2027b-5b05-759a-948b-26e5e08e812d", Type: postroom.Delete},
+		Decision: safety.DecisionRecord{Sender: "offers@desk.example", Subject: "Paper clips",
+			Decision: postroom.Decision{Source: postroom.SourceDeterministic, RuleName: "Junk",
+				Rationale: "Matched deterministic rule 'Junk' (priority 10)"}},
+	}, Approval: safety.Approval{ExpiresAt: at.Add(7 * 24 * time.Hour), Reasons: []string{
+		"action is classified as dangerous", "action type is in approval_always list"}}},
+		About: newAboutMail(&postroom.Message{ReceivedAt: at,
+			BodyPlain: "Dear owner,\n\nid   is not a line of ours\x1b[31m.\n" + strings.Repeat("A line.\n", 20)}),
+	}
+	var out bytes.Buffer
+	require.NoError(t, v.Print(&out))
+	v.About = nil
+	out.WriteString("\n")
+	require.NoError(t, v.Print(&out))
+	golden(t, "approval.txt", out.String())
+}
+
+func TestAnExcerptIsBounded(t *testing.T) {
+	short := newAboutMail(&postroom.Message{BodyPlain: "hello\n"})
+	require.Equal(t, &AboutMail{Excerpt: "hello", Whole: true}, short)
+	long := newAboutMail(&postroom.Message{BodyPlain: strings.Repeat("x", 10_000)})
+	require.Len(t, []rune(long.Excerpt), excerptWidth)
+	require.False(t, long.Whole)
+}
