@@ -162,6 +162,9 @@ type rulesReader struct {
 	labelID   func(name string) (string, bool)
 }
 
+// Email is the address of the mailbox.
+func (r rulesReader) Email() string { return r.address }
+
 // Readers returns all mailboxes that read the file of the given one; that mailbox alone if it has none.
 func (e *RuleEditor) Readers(ctx context.Context, accountID string) ([]rulesReader, error) {
 	accounts, err := e.mail.Accounts(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 )
 
 // dashboardFlags set whether and where the page is served, or the dashboard of the queue alone.
@@ -41,7 +42,7 @@ func (d *dashboardFlags) listen(ctx context.Context) (net.Listener, error) {
 	if host == "" && !d.public {
 		host = "127.0.0.1"
 	}
-	if !d.public && !httpapi.IsLoopback(host) {
+	if !d.public && !access.IsLoopback(host) {
 		return nil,
 			usage.Errorf(
 				"--dashboard %s: other machines may reach that, and nobody logs in; use 127.0.0.1, or add --dashboard-public",

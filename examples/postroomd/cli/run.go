@@ -177,6 +177,9 @@ func serveDaemon(ctx context.Context, h *app.App, listener net.Listener) error {
 	if c := h.Env.Config.App; c.Dashboard || c.Pprof {
 		address = login.Address()
 	}
+	if page := h.Env.Config.Web.URL; page != "" {
+		h.Log.Info("people sign in to the page from elsewhere", "url", page)
+	}
 	h.Log.Info("postroomd runs", "version", telemetry.Version(), "url", address, "database", h.Env.DatabaseName())
 	return errors.Join(h.Run(ctx), w.Close())
 }

@@ -24,6 +24,7 @@ type Config struct {
 	Safety    Safety
 	Discord   Discord
 	Webhook   Webhook
+	Web       Web
 	API       API
 	MCP       MCP
 	Notify    Notify
@@ -179,6 +180,17 @@ const (
 	ToNtfy    = "ntfy"
 )
 
+// Web is the section [web]: who uses the page from elsewhere.
+type Web struct {
+	URL            string   // of the page, as people reach it; empty: on this machine only
+	People         []string // as access.ParsePeople has them
+	ProxyHeader    string   // empty: no proxy says who people are
+	ProxyAddresses []string // as access.ParsePrefixes has them
+	OIDCIssuer     string   // empty: no provider says who people are
+	OIDCClientID   string
+	OIDCSecret     Secret
+}
+
 // API is the section [api]: approvals by programs.
 type API struct {
 	Token    Secret // empty: there is no API
@@ -216,6 +228,7 @@ func Default() Config {
 			BreakerFailures: 50, BreakerWindow: time.Hour, BreakerOpen: time.Hour,
 		},
 		Discord: Discord{Whitelist: []string{}, Remind: 24 * time.Hour},
+		Web:     Web{People: []string{}, ProxyAddresses: []string{}},
 		API:     API{Approver: "api"},
 		Notify:  Notify{DigestTo: []string{ToMailbox}},
 		LLM: LLM{

@@ -82,11 +82,13 @@ func TestListenBeyondThisMachineNeedsAToken(t *testing.T) {
 	}
 	for _, address := range []string{"0.0.0.0", "::", "192.0.2.1"} {
 		_, err := load("app.listen=" + address)
-		require.ErrorContains(t, err, "other machines reach "+address+", and nothing asks them for a token")
+		require.ErrorContains(t, err, "other machines reach "+address+", and nothing asks who they are")
 		for _, section := range []string{"api", "mcp"} {
 			_, err = load("app.listen="+address, section+".token=env:TOKEN")
 			require.NoError(t, err)
 		}
+		_, err = load("app.listen="+address, "web.proxy_header=X-Email")
+		require.NoError(t, err)
 	}
 	for _, odd := range []string{"", "localhost", "0.0.0.0:80"} {
 		_, err := load("app.listen=" + odd)

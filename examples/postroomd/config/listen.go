@@ -13,14 +13,15 @@ func ipAddress(s string) string {
 	return ""
 }
 
-// listenFaults returns the fault of a program that other machines reach and that no token protects.
+// listenFaults returns the fault of a program that other machines reach and that asks nobody who they are.
 func (c *Config) listenFaults() []fault {
 	address, err := netip.ParseAddr(c.App.Listen)
-	if err != nil || address.IsLoopback() || c.API.Token+c.MCP.Token != "" {
+	if err != nil || address.IsLoopback() || c.API.Token+c.MCP.Token != "" ||
+		c.Web.ProxyHeader+c.Web.OIDCIssuer != "" {
 		return nil
 	}
-	return []fault{{"app.listen", "other machines reach " + c.App.Listen + ", and nothing asks them for a token",
-		"set api.token, or listen at 127.0.0.1"}}
+	return []fault{{"app.listen", "other machines reach " + c.App.Listen + ", and nothing asks who they are",
+		"set api.token, web.proxy_header or web.oidc_issuer, or listen at 127.0.0.1"}}
 }
 
 // ListenAddress is where the program listens.

@@ -22,7 +22,7 @@ type setting struct {
 }
 
 // settings are all settings, in the order of the file.
-var settings = slices.Concat(firstSettings, safetySettings, llmSettings(), lastSettings)
+var settings = slices.Concat(firstSettings, safetySettings, webSettings, llmSettings(), lastSettings)
 
 var firstSettings = []setting{
 	{"app.service_name", "", `"postroom"`, func(c *Config) any { return &c.App.ServiceName },

@@ -21,10 +21,29 @@ func (s *Environment) ApprovalKey() ([]byte, error) {
 	case s.Config.Paths.Database.Postgres():
 		return nil, nil
 	}
-	key, err := readKey(s.Folder.keyFile())
+	return madeKey(s.Folder.keyFile())
+}
+
+// PageKey returns the key that signs the cookies of the page: that of a file in the folder, which is created if it is
+// missing. Without a folder it is made for this process, and people sign in again after each start.
+func (s *Environment) PageKey() ([]byte, error) {
+	if s.Folder == "" {
+		key := make([]byte, keyBytes)
+		_, err := rand.Read(key)
+		return key, err
+	}
+	if err := s.Folder.Create(); err != nil {
+		return nil, err
+	}
+	return madeKey(s.Folder.pageKeyFile())
+}
+
+// madeKey reads the key of a file, which is created if it is missing.
+func madeKey(path string) ([]byte, error) {
+	key, err := readKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = makeKey(s.Folder.keyFile()); err == nil {
-			key, err = readKey(s.Folder.keyFile())
+		if err = makeKey(path); err == nil {
+			key, err = readKey(path)
 		}
 	}
 	return key, err
@@ -66,7 +85,7 @@ func makeKey(path string) error {
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "approval.key.*")
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (s *Environment) CheckAccess() error {
 
 // Check returns an error for settings that do not go together, and for rules that cannot be read.
 func (s *Environment) Check() error {
-	if err := errors.Join(s.checkDatabase(), s.checkGmail(), s.checkDiscord(), s.checkAPI(),
+	if err := errors.Join(s.checkDatabase(), s.checkGmail(), s.checkDiscord(), s.checkAPI(), s.checkWeb(),
 		s.checkWebhook(), s.checkNotify()); err != nil {
 		return err
 	}

@@ -34,9 +34,10 @@ func (f Folder) Tokens() string { return filepath.Join(string(f), "tokens") }
 // pageFile has the address that signs in to the page.
 func (f Folder) pageFile() string { return filepath.Join(string(f), "page") }
 
-func (f Folder) keyFile() string  { return filepath.Join(string(f), "approval.key") }
-func (f Folder) stopFile() string { return filepath.Join(string(f), "stop") }
-func (f Folder) lockFile() string { return filepath.Join(string(f), "lock") }
+func (f Folder) keyFile() string     { return filepath.Join(string(f), "approval.key") }
+func (f Folder) pageKeyFile() string { return filepath.Join(string(f), "page.key") }
+func (f Folder) stopFile() string    { return filepath.Join(string(f), "stop") }
+func (f Folder) lockFile() string    { return filepath.Join(string(f), "lock") }
 
 // isOurs reports whether postroomd has worked in the folder.
 func (f Folder) isOurs() bool {
@@ -75,12 +76,13 @@ func (f Folder) CheckRun() error {
 }
 
 // IsBeside reports whether the folder has only the files that are kept next to a PostgreSQL database: stored grants,
-// the stop file, the address of the page, and the seen file.
+// the stop file, the address and the key of the page, and the seen file.
 func (f Folder) IsBeside() bool {
 	entries, err := f.entries()
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		path := filepath.Join(string(f), e.Name())
-		return path != f.Tokens() && path != f.stopFile() && path != f.pageFile() && !strings.HasPrefix(path, f.Checkpoint())
+		return path != f.Tokens() && path != f.stopFile() && path != f.pageFile() && path != f.pageKeyFile() &&
+			!strings.HasPrefix(path, f.Checkpoint())
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/web"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
@@ -17,7 +18,7 @@ func ServePages(h *app.App, listener net.Listener, signedIn func(address string)
 		return nil, err
 	}
 	login := NewLogin(h, listener, signedIn)
-	w := Serve(listener, byLocalName(login.Protect(pages)), onClose)
+	w := Serve(listener, byName(login.Protect(access.Local(pages)), nil, nil), onClose)
 	w.login, w.forget = login, func() { ForgetLogin(h) }
 	return w, nil
 }
@@ -38,9 +39,13 @@ func newPages(h *app.App) (pages http.Handler, onClose func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	page := web.New(h)
+	page, err := web.New(h)
+	if err != nil {
+		ui.Close()
+		return nil, nil, err
+	}
 	mux := http.NewServeMux()
-	mux.Handle(web.JobsPath+"/", ui)
+	mux.Handle(web.JobsPath+"/", access.Require(access.See, access.Own, ui)) // jobs are of all mailboxes
 	mux.Handle("/", page)
 	return mux, func() { ui.Close(); page.Close() }, nil
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
-// NewHandler returns everything that postroomd serves: health, and for those who have signed in at login the dashboard
-// and profiles; without a login these are not served.
+// NewHandler returns everything that postroomd serves: health, and for those who have signed in at login, or whom the
+// configuration names, the pages and profiles; without a login these are not served.
 func NewHandler(h *app.App, login *queueui.Login) (pages http.Handler, onClose func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
@@ -25,15 +26,23 @@ func NewHandler(h *app.App, login *queueui.Login) (pages http.Handler, onClose f
 		answerHealth(h, w, r, "ready", "not ready", true)
 	})
 	onClose = func() {}
+	guard, err := newGuard(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	elsewhere := http.NotFoundHandler()
 	if login != nil {
 		private, closePages, err := newPrivatePages(h)
 		if err != nil {
 			return nil, nil, err
 		}
-		mux.Handle("/", login.Protect(private))
+		mux.Handle("/", login.Protect(access.Local(private)))
 		onClose = closePages
+		if guard != nil {
+			elsewhere = guard.Protect(private)
+		}
 	}
-	handler, err := withAPI(h, byLocalName(mux))
+	handler, err := withAPI(h, byName(mux, guard, elsewhere))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -44,11 +53,10 @@ func NewHandler(h *app.App, login *queueui.Login) (pages http.Handler, onClose f
 func newPrivatePages(h *app.App) (pages http.Handler, onClose func(), err error) {
 	mux, onClose := http.NewServeMux(), func() {}
 	if h.Env.Config.App.Pprof {
-		mux.HandleFunc("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+		for path, serve := range map[string]http.HandlerFunc{"": pprof.Index, "cmdline": pprof.Cmdline,
+			"profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace} {
+			mux.Handle("/debug/pprof/"+path, access.Require(access.Own, access.Own, serve))
+		}
 	}
 	if h.Env.Config.App.Dashboard {
 		pages, closePages, err := newPages(h)

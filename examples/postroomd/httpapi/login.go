@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
@@ -31,4 +32,27 @@ func ForgetLogin(h *app.App) {
 	if err := h.Env.Folder.KeepPage(""); err != nil {
 		h.Log.Warn("the address that signed in stays in the data folder", "error", err)
 	}
+}
+
+// newGuard makes what lets people in from elsewhere; nil if the configuration lets nobody in.
+func newGuard(h *app.App) (*access.Guard, error) {
+	c := h.Env.Config.Web
+	if c.ProxyHeader == "" && c.OIDCIssuer == "" {
+		return nil, nil //nolint:nilnil // nobody is let in
+	}
+	people, err := access.ParsePeople(c.People)
+	if err != nil {
+		return nil, err
+	}
+	cfg := access.Config{People: people, URL: c.URL, ProxyHeader: c.ProxyHeader, Issuer: c.OIDCIssuer,
+		ClientID: c.OIDCClientID, ClientSecret: string(c.OIDCSecret)}
+	if cfg.ProxyAddresses, err = access.ParsePrefixes(c.ProxyAddresses); err != nil {
+		return nil, err
+	}
+	if c.OIDCIssuer != "" {
+		if cfg.Key, err = h.Env.PageKey(); err != nil {
+			return nil, err
+		}
+	}
+	return access.New(cfg)
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
@@ -71,24 +72,28 @@ func (w *Server) Close() error {
 	return err
 }
 
-// byLocalName refuses requests with a host name other than this machine's: a website whose name server returns a
-// loopback address would have the same origin, and could read everything.
-func byLocalName(next http.Handler) http.Handler {
+// byName serves this machine's own names by local, and that of the page by elsewhere. Requests with other host names
+// are refused: a website whose name server returns an address of this machine would have the same origin, and could
+// read everything. The own names count from this machine only.
+func byName(local http.Handler, page *access.Guard, elsewhere http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
+		switch {
+		case access.IsLoopback(hostOf(r.Host)) && access.IsLoopback(hostOf(r.RemoteAddr)):
+			local.ServeHTTP(w, r)
+		case page.Knows(r.Host):
+			elsewhere.ServeHTTP(w, r)
+		default:
+			http.Error(w, "This page is reached as localhost or 127.0.0.1 only, or as web.url says.",
+				http.StatusMisdirectedRequest)
 		}
-		if !IsLoopback(host) {
-			http.Error(w, "This page is reached as localhost or 127.0.0.1 only.", http.StatusMisdirectedRequest)
-			return
-		}
-		next.ServeHTTP(w, r)
 	})
 }
 
-// IsLoopback accepts names and addresses that lead to this machine regardless of name servers.
-func IsLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
+// hostOf is a host without its port.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
 }

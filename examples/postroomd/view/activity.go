@@ -72,16 +72,18 @@ type Share struct {
 	N    int
 }
 
-// NewActivity counts in a window that ends now, of all mailboxes.
-func NewActivity(ctx context.Context, h *app.App, w Window, now time.Time) (*Activity, error) {
+// NewActivity counts in a window that ends now, of one mailbox, or for an empty id of all.
+func NewActivity(ctx context.Context, h *app.App, accountID string, w Window, now time.Time) (*Activity, error) {
 	v := &Activity{Window: w}
 	accounts, err := h.Mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(accounts))
-	for i, a := range accounts {
-		ids[i] = a.ID
+	var ids []string
+	for _, a := range accounts {
+		if accountID == "" || a.ID == accountID {
+			ids = append(ids, a.ID)
+		}
 	}
 	if err := v.countMail(ctx, h, ids, now); err != nil {
 		return nil, err

@@ -101,9 +101,9 @@ func NewDeed(e safety.Entry, names app.LabelNames) Deed {
 	return v
 }
 
-// NewDeeds lists the newest actions.
-func NewDeeds(ctx context.Context, h *app.App, limit int) ([]Deed, error) {
-	entries, err := h.Ledger.Actions(ctx, safety.Filter{Limit: limit})
+// NewDeeds lists the newest actions, of one mailbox, or for an empty id of all.
+func NewDeeds(ctx context.Context, h *app.App, accountID string, limit int) ([]Deed, error) {
+	entries, err := h.Ledger.Actions(ctx, safety.Filter{AccountID: accountID, Limit: limit})
 	if err != nil {
 		return nil, err
 	}

@@ -81,6 +81,25 @@ func NewRequests(ctx context.Context, h *app.App, f safety.Filter, filtered bool
 	return v, nil
 }
 
+// CountWaiting counts what waits for a person in the mailboxes of the ids, at most [MostCounted] of each; for no ids, in
+// all mailboxes.
+func CountWaiting(ctx context.Context, h *app.App, accountIDs ...string) (n int, err error) {
+	if len(accountIDs) == 0 {
+		return h.Ledger.CountApprovals(ctx)
+	}
+	for _, id := range accountIDs {
+		list, err := h.Ledger.Approvals(ctx, safety.Filter{AccountID: id, Limit: MostCounted})
+		if err != nil {
+			return 0, err
+		}
+		n += len(list)
+	}
+	return n, nil
+}
+
+// MostCounted bounds what is counted of one mailbox.
+const MostCounted = 100
+
 // mostBatches bounds the batches of a page.
 const mostBatches = 8
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -37,22 +38,39 @@ type Mend struct {
 // lastDeeds bounds the newest actions of a Today.
 const lastDeeds = 8
 
-// NewToday reads how it stands, and what came and was decided in a window that ends now.
-func NewToday(ctx context.Context, h *app.App, w Window, now time.Time) (*Today, error) {
+// NewToday reads how it stands, and what came and was decided in a window that ends now: of one mailbox, by its id, or
+// for an empty id of all.
+func NewToday(ctx context.Context, h *app.App, accountID string, w Window, now time.Time) (*Today, error) {
 	v := new(Today)
 	var err error
-	if v.Status, err = NewStatus(ctx, h); err != nil {
+	if v.Status, err = newStatusOf(ctx, h, accountID); err != nil {
 		return nil, err
 	}
 	v.Working, v.Queued = v.Status.Jobs[queue.StateRunning], v.Status.Jobs[queue.StateQueued]
 	if v.Troubles, err = troubles(ctx, h, v.Status); err != nil {
 		return nil, err
 	}
-	if v.Last, err = NewDeeds(ctx, h, lastDeeds); err != nil {
+	if v.Last, err = NewDeeds(ctx, h, accountID, lastDeeds); err != nil {
 		return nil, err
 	}
-	v.Activity, err = NewActivity(ctx, h, w, now)
+	v.Activity, err = NewActivity(ctx, h, accountID, w, now)
 	return v, err
+}
+
+// newStatusOf is NewStatus of one mailbox. Jobs, models and files are of all mailboxes, and left out of it.
+func newStatusOf(ctx context.Context, h *app.App, accountID string) (*Status, error) {
+	s, err := NewStatus(ctx, h)
+	if err != nil || accountID == "" {
+		return s, err
+	}
+	s.Accounts = slices.DeleteFunc(s.Accounts, func(a AccountStatus) bool { return a.ID != accountID })
+	s.Disabled = slices.DeleteFunc(s.Disabled, func(d DisabledRule) bool {
+		return d.Mailbox != "" && (len(s.Accounts) == 0 || d.Mailbox != s.Accounts[0].Email)
+	})
+	s.Jobs, s.Outages, s.RuleFiles, s.NotAsked, s.Discord = nil, nil, nil, nil, nil
+	s.Undecided, s.Held, s.Sending, s.Tried = 0, 0, 0, 0
+	s.Approvals, err = CountWaiting(ctx, h, accountID)
+	return s, err
 }
 
 // troubles lists what needs a person, what stops most first.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -43,7 +45,10 @@ func (h *Handler) actions(ctx context.Context, u *url.URL) (*view, error) {
 	}
 	rules, err := h.app.Rules.List(ctx)
 	for i := range rules {
-		page.Rules = append(page.Rules, rules[i].Name)
+		of := rules[i].AccountID
+		if of == "" || slices.ContainsFunc(filter.Mailboxes, func(a mailstore.Account) bool { return a.ID == of }) {
+			page.Rules = append(page.Rules, rules[i].Name)
+		}
 	}
 	return &view{name: "actions", title: "Actions", live: true, data: page}, err
 }
@@ -67,7 +72,7 @@ func (h *Handler) action(ctx context.Context, r *http.Request) (*view, error) {
 
 // undoOne takes an action back, or does it again, if it is an undo.
 func (h *Handler) undoOne(w http.ResponseWriter, r *http.Request) {
-	_, err := h.app.Undoer.As(Person).Request(r.Context(), r.PathValue("id"))
+	_, err := h.app.Undoer.As(by(r)).Request(r.Context(), r.PathValue("id"))
 	if errors.Is(err, undo.ErrRefused) {
 		err = usage.Wrap(err)
 	}
@@ -120,7 +125,7 @@ func (h *Handler) undoAll(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, err)
 		return
 	}
-	batch, err := h.app.Undoer.As(Person).RequestAll(r.Context(), filter.ledger, false)
+	batch, err := h.app.Undoer.As(by(r)).RequestAll(r.Context(), filter.ledger, false)
 	if err != nil {
 		h.failed(w, r, err)
 		return

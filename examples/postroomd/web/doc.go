@@ -4,6 +4,6 @@
 // JavaScript: a GET shows, and a POST changes and redirects. All that a page shows is in its address. With JavaScript,
 // server-sent events keep a page up to date, and keys move in it.
 //
-// Whoever reaches the handler may do what the command line can: a host puts it behind [queueui.Login]. What comes from
-// mail is text for the templates, which escape it; the content security policy lets pages load only their own files.
+// Each request carries the person who makes it, and a route says which role it needs for which mailboxes: package
+// [access] has both. What comes from mail is text for the templates, which escape it; the content security policy lets pages load only their own files.
 package web

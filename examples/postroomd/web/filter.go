@@ -41,7 +41,7 @@ func (h *Handler) filter(ctx context.Context, query url.Values, now time.Time) (
 		}
 	}
 	var err error
-	if f.Mailboxes, err = h.app.Mail.Accounts(ctx); err != nil {
+	if f.Mailboxes, err = h.accounts(ctx); err != nil {
 		return nil, err
 	}
 	f.ledger = safety.Filter{Sender: f.Sender, Rule: f.Rule, Before: query.Get("before")}

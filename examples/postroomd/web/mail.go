@@ -38,7 +38,7 @@ func (h *Handler) mail(ctx context.Context, u *url.URL) (*view, error) {
 		return nil, usage.Errorf("The search is too long: at most %d bytes are searched for.", maxSearch)
 	}
 	var err error
-	if page.Mailboxes, err = h.app.Mail.Accounts(ctx); err != nil {
+	if page.Mailboxes, err = h.accounts(ctx); err != nil {
 		return nil, err
 	}
 	v := &view{name: "mail", title: "Mail", data: page}
@@ -90,7 +90,7 @@ func (h *Handler) mailbox(ctx context.Context, address string) (mailstore.Accoun
 	if address != "" {
 		return h.app.Mail.AccountByEmail(ctx, address)
 	}
-	accounts, err := h.app.Mail.Accounts(ctx)
+	accounts, err := h.accounts(ctx)
 	if err == nil && len(accounts) == 0 {
 		err = postroom.ErrNotFound
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/mailsource"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/web"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/safety/stop"
 )
 
@@ -68,11 +69,18 @@ func newWorldIn(t *testing.T, database, rulesFile string, asks ...string) *world
 	return serveWorld(t, a)
 }
 
-// serveWorld serves the pages of an App.
+// serveWorld serves the pages of an App, as to who has signed in on its machine.
 func serveWorld(t *testing.T, a *app.App) *world {
 	t.Helper()
-	pages := web.New(a)
-	server := httptest.NewServer(pages)
+	return serveWorldTo(t, a, access.Local)
+}
+
+// serveWorldTo serves the pages of an App to a person.
+func serveWorldTo(t *testing.T, a *app.App, as func(http.Handler) http.Handler) *world {
+	t.Helper()
+	pages, err := web.New(a)
+	require.NoError(t, err)
+	server := httptest.NewServer(as(pages))
 	t.Cleanup(server.Close)
 	t.Cleanup(pages.Close) // before the server waits for its streams
 	jar, err := cookiejar.New(nil)

@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/safety/stop"
 )
@@ -84,11 +87,35 @@ type frame struct {
 	Zone    *time.Location
 	Now     time.Time
 	Stopped *stop.Stop
-	Waiting int    // requests for approval
+	Waiting int // requests for approval
+	Person  access.Person
 	Done    string // what was just done; empty on most pages
 	Data    any
 	Content template.HTML
 }
+
+// Answers reports whether the person may answer requests, and take back.
+func (f *frame) Answers() bool { return f.Person.May(access.Approve) }
+
+// Owns reports whether the person may change rules and mailboxes.
+func (f *frame) Owns() bool { return f.Person.May(access.Own) }
+
+// Stops reports whether the person may stop everything, and let it go on.
+func (f *frame) Stops() bool { return f.Person.May(access.Approve, access.Everything) }
+
+// Mends reports whether the person may mend a trouble by one click.
+func (f *frame) Mends(do string) bool {
+	if do == "resume" {
+		return f.Stops()
+	}
+	return f.Owns()
+}
+
+// All reports whether the person sees what is of all mailboxes.
+func (f *frame) All() bool { return f.Person.May(access.See, access.Everything) }
+
+// Elsewhere reports whether the person is known by name, and can sign out.
+func (f *frame) Elsewhere() bool { return f.Person.Name != access.LocalName }
 
 // Seen tells the stop that the page shows from another.
 func (f *frame) Seen() string { return seen(f.Stopped) }
@@ -106,16 +133,30 @@ func (h *Handler) frame(ctx context.Context, u *url.URL, v *view) (*frame, error
 	done := doneText(query)
 	query.Del("done")
 	query.Del("n")
+	query.Del(asParam)
 	watched := url.URL{Path: u.Path, RawQuery: query.Encode()}
 	query.Del(zoneParam)
 	self := url.URL{Path: u.Path, RawQuery: query.Encode()}
 	f := &frame{Root: webui.Root(u.Path), Self: self.RequestURI(), Watched: watched.RequestURI(), Name: v.name,
-		Title: v.title, Live: v.live, Zone: zone(u.Query().Get(zoneParam)), Now: time.Now(), Done: done, Data: v.data}
+		Title: v.title, Live: v.live, Zone: zone(u.Query().Get(zoneParam)), Now: time.Now(), Done: done, Data: v.data,
+		Person: access.From(ctx)}
 	var err error
 	if f.Stopped, err = h.app.Ledger.Switch().Stopped(ctx); err == nil {
-		f.Waiting, err = h.app.Ledger.CountApprovals(ctx)
+		f.Waiting, err = h.countWaiting(ctx, f.Person)
 	}
 	return f, err
+}
+
+// countWaiting counts the requests that the person may see.
+func (h *Handler) countWaiting(ctx context.Context, p access.Person) (int, error) {
+	if p.May(access.See, access.Everything) {
+		return texts.CountWaiting(ctx, h.app)
+	}
+	own, err := h.accounts(ctx)
+	if err != nil || len(own) == 0 {
+		return 0, err
+	}
+	return texts.CountWaiting(ctx, h.app, printer.List(own, func(a mailstore.Account) string { return a.ID })...)
 }
 
 // said are the messages after something was done, by the parameter "done".

@@ -32,7 +32,7 @@ func (h *Handler) rules(ctx context.Context, u *url.URL) (*view, error) {
 	page := &rulesPage{}
 	v := &view{name: "rules", title: "Rules", data: page}
 	var err error
-	if page.Mailboxes, err = h.app.Mail.Accounts(ctx); err != nil {
+	if page.Mailboxes, err = h.accounts(ctx); err != nil {
 		return nil, err
 	}
 	if len(page.Mailboxes) == 0 {
@@ -69,13 +69,13 @@ func (h *Handler) rule(ctx context.Context, r *http.Request) (*view, error) {
 func (h *Handler) setEnabled(enabled bool) http.HandlerFunc {
 	what := map[bool]string{true: "enable-rule", false: "disable-rule"}[enabled]
 	return func(w http.ResponseWriter, r *http.Request) {
-		h.done(w, r, what, h.app.RuleEditor.SetEnabled(r.Context(), Person, r.PathValue("id"), enabled))
+		h.done(w, r, what, h.app.RuleEditor.SetEnabled(r.Context(), by(r), r.PathValue("id"), enabled))
 	}
 }
 
 func (h *Handler) moveRule(up bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		h.done(w, r, "move-rule", h.app.RuleEditor.Move(r.Context(), Person, r.PathValue("id"), up))
+		h.done(w, r, "move-rule", h.app.RuleEditor.Move(r.Context(), by(r), r.PathValue("id"), up))
 	}
 }
 
@@ -210,7 +210,7 @@ func (h *Handler) edit(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		page.Fault = err.Error()
 	case saves:
-		if err = h.save(ctx, account.ID, page); err == nil {
+		if err = h.save(ctx, account.ID, by(r), page); err == nil {
 			back(w, r, "save-rules")
 			return
 		}
@@ -225,7 +225,7 @@ func (h *Handler) edit(w http.ResponseWriter, r *http.Request) {
 }
 
 // save stores the text, if the rules still are what it was made from.
-func (h *Handler) save(ctx context.Context, accountID string, page *editorPage) error {
+func (h *Handler) save(ctx context.Context, accountID, by string, page *editorPage) error {
 	before, err := h.app.RuleEditor.Text(ctx, accountID)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func (h *Handler) save(ctx context.Context, accountID string, page *editorPage) 
 	if textHash(before) != page.Seen {
 		return usage.Errorf("The rules have been changed meanwhile: copy your text, and open the editor again.")
 	}
-	_, err = h.app.RuleEditor.Save(ctx, accountID, Person, before, page.Text)
+	_, err = h.app.RuleEditor.Save(ctx, accountID, by, before, page.Text)
 	return err
 }
 
@@ -249,7 +249,7 @@ func (h *Handler) restoreRules(w http.ResponseWriter, r *http.Request) {
 		err = h.checkNewest(r.Context(), version.AccountID, r.PostFormValue("newest"))
 	}
 	if err == nil {
-		_, _, err = h.app.RuleEditor.Restore(r.Context(), Person, version, false)
+		_, _, err = h.app.RuleEditor.Restore(r.Context(), by(r), version, false)
 	}
 	h.done(w, r, "restore-rules", err)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/examples/postroomd/web"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulestore"
@@ -56,7 +56,7 @@ func TestRulesAreSteered(t *testing.T) {
 		require.Len(t, w.rules(), 1)
 		versions, err := w.Rules.Versions(t.Context(), rulestore.VersionFilter{Limit: 2})
 		require.NoError(t, err)
-		require.Contains(t, versions[0].By.Detail, web.Person)
+		require.Contains(t, versions[0].By.Detail, access.LocalName)
 
 		b.Open(w.url + "rules/versions")
 		browsertest.Eval[any](b, `document.querySelectorAll("#list a")[1].click()`)

@@ -32,7 +32,7 @@ func (h *Handler) done(w http.ResponseWriter, r *http.Request, what string, err 
 func (h *Handler) stop(w http.ResponseWriter, r *http.Request) {
 	stopped, err := h.app.Ledger.Switch().Stopped(r.Context())
 	if err == nil && stopped == nil {
-		err = h.app.Stop(r.Context(), Person, stop.Options{Why: whyOf(r)})
+		err = h.app.Stop(r.Context(), by(r), stop.Options{Why: whyOf(r)})
 	}
 	h.done(w, r, "stop", err)
 }
@@ -45,7 +45,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request) {
 	case stopped != nil && seen(stopped) != r.PostFormValue("seen"):
 		err = usage.Errorf("Everything was stopped meanwhile, by %s: go back, reload the page, and look why.", stopped.By)
 	default:
-		err = h.app.Resume(r.Context(), Person, whyOf(r))
+		err = h.app.Resume(r.Context(), by(r), whyOf(r))
 	}
 	h.done(w, r, "resume", err)
 }

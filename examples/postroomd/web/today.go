@@ -14,6 +14,7 @@ import (
 // A todayPage is the first page.
 type todayPage struct {
 	*texts.Today
+	Mailbox string // the only one that it is about; empty: all
 	Windows []texts.Window
 	Mail    mailChart
 	Shares  []shareChart
@@ -48,12 +49,21 @@ func (h *Handler) today(ctx context.Context, u *url.URL) (*view, error) {
 	if i < 0 {
 		i = slices.IndexFunc(texts.Windows, func(w texts.Window) bool { return w.Name == defaultWindow })
 	}
-	v, err := texts.NewToday(ctx, h.app, texts.Windows[i], time.Now().In(zone(u.Query().Get(zoneParam))))
+	mailbox := u.Query().Get("mailbox")
+	var accountID string
+	if mailbox != "" {
+		account, err := h.mailbox(ctx, mailbox)
+		if err != nil {
+			return nil, err
+		}
+		accountID = account.ID
+	}
+	v, err := texts.NewToday(ctx, h.app, accountID, texts.Windows[i], time.Now().In(zone(u.Query().Get(zoneParam))))
 	if err != nil {
 		return nil, err
 	}
 	a := v.Activity
-	page := &todayPage{Today: v, Windows: texts.Windows, Mail: newMailChart(a)}
+	page := &todayPage{Today: v, Mailbox: mailbox, Windows: texts.Windows, Mail: newMailChart(a)}
 	for _, c := range []shareChart{{"kinds", "What", rows(a.Kinds)}, {"rules", "By which rule", rows(a.Rules)},
 		{"deciders", "Who decided", rows(a.Deciders)}} {
 		if len(c.Rows) > 0 {

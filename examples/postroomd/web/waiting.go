@@ -160,9 +160,9 @@ func (h *Handler) answerOne(r *http.Request, shown string, approves, together bo
 		}
 	}
 	if approves {
-		return h.app.ApproveShown(r.Context(), request, Person)
+		return h.app.ApproveShown(r.Context(), request, by(r))
 	}
-	return h.app.RejectShown(r.Context(), request, Person, whyOf(r))
+	return h.app.RejectShown(r.Context(), request, by(r), whyOf(r))
 }
 
 // renew asks again about what has expired.

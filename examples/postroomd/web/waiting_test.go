@@ -17,7 +17,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/examples/postroomd/web"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
@@ -95,7 +95,7 @@ func TestRequestsAreAnsweredByKeyboard(t *testing.T) {
 			require.Equal(t, state, w.state(list[i].Action.ID))
 			answers, err := w.Ledger.ApprovalsOf(t.Context(), list[i].Action.ID)
 			require.NoError(t, err)
-			require.Equal(t, web.Person, answers[0].Approver)
+			require.Equal(t, access.LocalName, answers[0].Approver)
 			require.Equal(t, map[bool]string{true: "no"}[state == postroom.ActionRejected], answers[0].Why)
 		}
 		b.Until(`!!document.querySelector("#live-toggle[data-state=Live]")`)

@@ -10,12 +10,9 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/internal/webui"
 )
-
-// Person is the name that what somebody does on the page is recorded with: an address that signs in does not say who
-// used it.
-const Person = "the page"
 
 // interval is the interval at which a watched page is read again.
 const interval = 2 * time.Second
@@ -25,48 +22,27 @@ const maxForm = 2 << 20
 
 // A Handler serves the pages. It is safe for concurrent use.
 type Handler struct {
-	app   *app.App
-	hub   *webui.Hub
-	mux   *http.ServeMux
-	serve http.Handler
+	app    *app.App
+	people access.People
+	hub    *webui.Hub
+	mux    *http.ServeMux
+	serve  http.Handler
 }
 
 // New makes the pages of an App, for the root of a server. The dashboard of its queue is expected at JobsPath.
-func New(a *app.App) *Handler {
-	h := &Handler{app: a, mux: http.NewServeMux()}
+// Each request carries who makes it, see package access.
+func New(a *app.App) (*Handler, error) {
+	people, err := access.ParsePeople(a.Env.Config.Web.People)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{app: a, people: people, mux: http.NewServeMux()}
 	h.hub = webui.NewHub(interval, h.fragment)
-	h.mux.Handle("GET /{$}", h.show(h.today))
-	h.mux.Handle("GET /waiting", h.show(h.waiting))
-	h.mux.Handle("GET /waiting/{id}", h.showOne(h.request))
-	h.mux.HandleFunc("GET /waiting/{id}/message.eml", h.outgoing)
-	h.mux.HandleFunc("POST /waiting/answer", h.answer)
-	h.mux.HandleFunc("POST /waiting/{id}/renew", h.renew)
-	h.mux.Handle("GET /actions", h.show(h.actions))
-	h.mux.Handle("GET /actions/{id}", h.showOne(h.action))
-	h.mux.HandleFunc("POST /actions/{id}/undo", h.undoOne)
-	h.mux.Handle("GET /undo", h.show(h.undoPreview))
-	h.mux.HandleFunc("POST /undo", h.undoAll)
-	h.mux.Handle("GET /mail", h.show(h.mail))
-	h.mux.Handle("GET /mail/{mailbox}/{id}", h.showOne(h.message))
-	h.mux.Handle("GET /mail/{mailbox}/{id}/rules", h.showOne(h.tried))
-	h.mux.HandleFunc("POST /stop", h.stop)
-	h.mux.HandleFunc("POST /resume", h.resume)
-	h.mux.HandleFunc("POST /mailboxes/{id}/resume", h.resumeMailbox)
-	h.mux.Handle("GET /rules", h.show(h.rules))
-	h.mux.Handle("GET /rules/{id}", h.showOne(h.rule))
-	h.mux.Handle("GET /rules/versions", h.show(h.versions))
-	h.mux.HandleFunc("POST /rules/versions/{number}/restore", h.restoreRules)
-	h.mux.Handle("GET /rules/edit", h.show(h.editor))
-	h.mux.HandleFunc("POST /rules/edit", h.edit)
-	h.mux.HandleFunc("POST /rules/{id}/enable", h.setEnabled(true))
-	h.mux.HandleFunc("POST /rules/{id}/disable", h.setEnabled(false))
-	h.mux.HandleFunc("POST /rules/{id}/up", h.moveRule(true))
-	h.mux.HandleFunc("POST /rules/{id}/down", h.moveRule(false))
-	h.mux.HandleFunc("GET /events", h.events)
-	h.mux.Handle("GET /static/", webui.Static(staticFiles))
-	h.mux.HandleFunc("/", h.unknown)
+	for _, of := range h.routes() {
+		h.mux.Handle(of.pattern, h.guarded(of))
+	}
 	h.serve = webui.Secured(http.HandlerFunc(h.enter))
-	return h
+	return h, nil
 }
 
 // JobsPath is where the dashboard of the queue is mounted, beside the pages.
@@ -154,6 +130,7 @@ func (h *Handler) fragment(ctx context.Context, u *url.URL) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("the page does not change")
 	}
+	ctx = h.viewer(ctx, u)
 	v, err := build(ctx, u)
 	if err != nil {
 		return nil, err
@@ -176,6 +153,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	u, err := url.ParseRequestURI(page)
 	if err == nil && len(page) < 2000 {
 		if _, ok := h.live(u.Path); ok {
+			watchedBy(u, access.From(r.Context()))
 			h.hub.ServeEvents(w, r, u)
 			return
 		}

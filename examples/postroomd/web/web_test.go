@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/examples/postroomd/web"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/queue"
@@ -104,8 +104,8 @@ func TestStopAndResume(t *testing.T) {
 		b.Size(width, 844)
 		b.Open(w.url)
 		browsertest.Eval[any](b, `document.querySelector("#stop").click()`)
-		b.Until(`document.querySelector("#stopped #by")?.textContent === "` + web.Person + `"`)
-		require.Equal(t, web.Person, stoppedBy())
+		b.Until(`document.querySelector("#stopped #by")?.textContent === "` + access.LocalName + `"`)
+		require.Equal(t, access.LocalName, stoppedBy())
 		require.True(t, browsertest.Eval[bool](b, hidden), "it is stopped already")
 		b.TabTo("#resume")
 		b.Press("\r")
@@ -114,7 +114,7 @@ func TestStopAndResume(t *testing.T) {
 		b.Until(ready)
 		b.Press("S")
 		b.Until(`!!document.querySelector("#stopped") && ` + ready)
-		require.Equal(t, web.Person, stoppedBy())
+		require.Equal(t, access.LocalName, stoppedBy())
 		b.Press("S")
 		require.Equal(t, "resume", browsertest.Eval[string](b, "document.activeElement.id"))
 		b.Press("\r")

@@ -51,7 +51,7 @@
     r: reject,
     "?": () => dialog.showModal(),
     g: () => { going = Date.now() + 1500; },
-    S: () => { const go = first("#stopped"); if (go) first("#resume")?.focus(); else first("#stop").click(); },
+    S: () => { const go = first("#stopped"); if (go) first("#resume")?.focus(); else first("#stop")?.click(); },
     Escape: () => document.activeElement?.blur(),
   };
 

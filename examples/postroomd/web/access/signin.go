@@ -1,0 +1,197 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/postroom-go/postroom/internal/webui"
+)
+
+// The paths of a sign-in, below the address of the page.
+const (
+	signInPath   = "/signin"
+	callbackPath = "/signin/callback"
+	signOutPath  = "/signout"
+)
+
+// The cookies, and how long they last.
+const (
+	personCookie = "person"
+	signInCookie = "signin"
+
+	personLasts = 12 * time.Hour
+	signInLasts = 10 * time.Minute
+)
+
+// A signIn lets people sign in at an OpenID provider: the authorization code flow with PKCE.
+type signIn struct {
+	cfg    Config
+	cookie signer
+	oauth  oauth2.Config // without the endpoint
+
+	mu       sync.Mutex
+	provider *oidc.Provider // nil until it has answered once
+}
+
+// An attempt is a sign-in under way, which the browser keeps.
+type attempt struct{ State, Nonce, Verifier, To string }
+
+func newSignIn(cfg Config, page *url.URL) *signIn {
+	return &signIn{cfg: cfg, cookie: signer{cfg.Key, page.Scheme == "https"}, oauth: oauth2.Config{ClientID: cfg.ClientID,
+		ClientSecret: cfg.ClientSecret, RedirectURL: page.Scheme + "://" + page.Host + callbackPath,
+		Scopes: []string{oidc.ScopeOpenID, "email"}}}
+}
+
+// signedIn returns the address of the person of a request; empty if nobody has signed in.
+func (s *signIn) signedIn(r *http.Request) string {
+	address, _ := read[string](s.cookie, r, personCookie)
+	return address
+}
+
+// ask lets a browser sign in that opens a page, and refuses others.
+func (s *signIn) ask(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, "/events") || strings.HasPrefix(r.URL.Path, "/static/") {
+		http.Error(w, "Sign in first: open the page.", http.StatusUnauthorized)
+		return
+	}
+	http.Redirect(w, r, signInPath+"?"+url.Values{"to": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+}
+
+// serves answers the requests of a sign-in, and reports whether it was one.
+func (s *signIn) serves(w http.ResponseWriter, r *http.Request) bool {
+	var err error
+	switch {
+	case r.URL.Path == signInPath && r.Method == http.MethodGet:
+		err = s.begin(w, r)
+	case r.URL.Path == callbackPath && r.Method == http.MethodGet:
+		err = s.end(w, r)
+	case r.URL.Path == signOutPath && r.Method == http.MethodPost && webui.CheckOrigin(r) == nil:
+		s.cookie.clear(w, personCookie)
+		_, err = w.Write([]byte("You have signed out."))
+	default:
+		return false
+	}
+	if err != nil {
+		http.Error(w, "You are not signed in: "+webui.Printable(err.Error(), webui.MaxLine)+
+			". Open the page to begin again.", http.StatusForbidden)
+	}
+	return true
+}
+
+// begin sends the browser to the provider.
+func (s *signIn) begin(w http.ResponseWriter, r *http.Request) error {
+	oauth, _, err := s.reach()
+	if err != nil {
+		return err
+	}
+	a := attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
+		To: localPath(r.URL.Query().Get("to"))}
+	if err := set(s.cookie, w, signInCookie, a, signInLasts); err != nil {
+		return err
+	}
+	http.Redirect(w, r, oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)),
+		http.StatusSeeOther)
+	return nil
+}
+
+// end takes what the provider has sent the browser back with.
+func (s *signIn) end(w http.ResponseWriter, r *http.Request) error {
+	a, ok := read[attempt](s.cookie, r, signInCookie)
+	query := r.URL.Query()
+	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(a.State)) != 1 {
+		return errors.New("this sign-in was begun elsewhere, or too long ago")
+	}
+	s.cookie.clear(w, signInCookie)
+	if fault := query.Get("error"); fault != "" {
+		return fmt.Errorf("the provider says %q", fault)
+	}
+	address, err := s.verify(r.Context(), query.Get("code"), a)
+	if err != nil {
+		return err
+	}
+	if err := set(s.cookie, w, personCookie, address, personLasts); err != nil {
+		return err
+	}
+	http.Redirect(w, r, a.To, http.StatusSeeOther)
+	return nil
+}
+
+// verify exchanges the code, and returns the address that the provider vouches for.
+func (s *signIn) verify(ctx context.Context, code string, a attempt) (string, error) {
+	oauth, provider, err := s.reach()
+	if err != nil {
+		return "", err
+	}
+	ctx = withClient(ctx, s.cfg.Client)
+	token, err := oauth.Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		return "", err
+	}
+	text, _ := token.Extra("id_token").(string)
+	id, err := provider.Verifier(&oidc.Config{ClientID: s.cfg.ClientID}).Verify(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(a.Nonce)) != 1 {
+		return "", errors.New("the provider answers another sign-in")
+	}
+	var claims struct {
+		Email    string `json:"email"`
+		Verified bool   `json:"email_verified"`
+	}
+	if err := id.Claims(&claims); err != nil {
+		return "", err
+	}
+	if !claims.Verified || !isAddress(claims.Email) {
+		return "", errors.New("the provider does not vouch for a mail address of yours")
+	}
+	return strings.ToLower(claims.Email), nil
+}
+
+// reach returns the provider, which says once where its pages are. One that does not answer is asked again.
+func (s *signIn) reach() (*oauth2.Config, *oidc.Provider, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.provider == nil {
+		// Its keys are read later, with the same context.
+		p, err := oidc.NewProvider(background(s.cfg.Client), s.cfg.Issuer)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.provider = p
+	}
+	oauth := s.oauth
+	oauth.Endpoint = s.provider.Endpoint()
+	return &oauth, s.provider, nil
+}
+
+// providerPatience bounds each call of a provider.
+const providerPatience = 10 * time.Second
+
+func withClient(ctx context.Context, c *http.Client) context.Context {
+	if c == nil {
+		c = &http.Client{Timeout: providerPatience}
+	}
+	return oidc.ClientContext(ctx, c)
+}
+
+// localPath is a path of this page; that of the first one for an address elsewhere.
+func localPath(to string) string {
+	u, err := url.ParseRequestURI(to)
+	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+		strings.ContainsAny(to, "\\\r\n") || strings.HasPrefix(u.Path, signInPath) {
+		return "/"
+	}
+	return to
+}

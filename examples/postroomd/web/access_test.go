@@ -1,0 +1,152 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/web"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+const neighbour = "neighbour@example.org"
+
+// as serves the pages of the world to a person.
+func (w *world) as(p access.Person) *world {
+	w.Helper()
+	return serveWorldTo(w.T, w.App, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(rw, r.WithContext(access.With(r.Context(), p)))
+		})
+	})
+}
+
+// withNeighbour adds a second mailbox.
+func (w *world) withNeighbour() (id string) {
+	w.Helper()
+	require.NoError(w, w.DB.Write(w.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+		id, err = w.EnsureAccount(ctx, tx, neighbour)
+		return err
+	}))
+	return id
+}
+
+// things are what the paths of routes are about, all of the owner's mailbox.
+func (w *world) things() *strings.Replacer {
+	w.Helper()
+	account, err := w.Mail.AccountByEmail(w.Context(), sample.Owner)
+	require.NoError(w, err)
+	action := w.acted(safety.Filter{Types: []postroom.ActionType{postroom.Move}})[0].Action
+	own := w.rules()[0]
+	require.Equal(w, account.ID, own.AccountID)
+	versions := w.get("rules/versions?mailbox=" + sample.Owner)
+	return strings.NewReplacer("/waiting/{id}", "/waiting/"+w.waiting(safety.Filter{})[0].Action.ID,
+		"/actions/{id}", "/actions/"+action.ID, "/mailboxes/{id}", "/mailboxes/"+account.ID, "/rules/{id}", "/rules/"+own.ID,
+		"{mailbox}/{id}", strings.TrimPrefix(w.pathOf(action), "mail/"), "{number}", versions.find(w.T, `version=(\d+)"`), "{$}", "")
+}
+
+// lists are the routes that show what a person has, whatever they ask for.
+var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /actions": true, "GET /mail": true,
+	"GET /rules": true, "GET /rules/versions": true, "GET /undo": true, "GET /rules/edit": true, "GET /static/": true,
+	"GET /events": true, "/": true, "POST /undo": true, "POST /rules/edit": true, "POST /waiting/answer": true}
+
+// Everything that a route is about is of the owner's mailbox: those who have it get in by their role, and those who
+// have another never do.
+func TestARouteIsForThoseWithTheRoleAndTheMailbox(t *testing.T) {
+	w := newWorld(t)
+	w.withNeighbour()
+	pages, err := web.New(w.App)
+	require.NoError(t, err)
+	defer pages.Close()
+	things := w.things()
+	for _, mailbox := range []string{sample.Owner, neighbour} {
+		for _, role := range []access.Role{access.Nobody, access.See, access.Approve, access.Own} {
+			as := w.as(access.Person{Name: "bob@example.org", Role: role, Mailboxes: []string{mailbox}})
+			for _, of := range pages.Routes() {
+				method, path, found := strings.Cut(of.Pattern, " ")
+				if !found {
+					method, path = http.MethodGet, "/nowhere"
+				}
+				path = things.Replace(path)
+				answer := as.do(method, path, url.Values{"why": {"a walk"}}, nil)
+				everything := path == "/stop" || path == "/resume"
+				may := role >= of.Role && !everything && (mailbox == sample.Owner || lists[of.Pattern])
+				require.Equal(t, may, answer.status != http.StatusForbidden, "%s as %d of %s: %d %s", of.Pattern, role, mailbox,
+					answer.status, answer.body)
+				if mailbox != sample.Owner && !strings.HasPrefix(of.Pattern, "GET /static") {
+					require.NotContains(t, answer.body, sample.Owner, of.Pattern)
+				}
+			}
+		}
+	}
+}
+
+// A list that names a foreign mailbox is refused, in its address, in a form and in what is watched.
+func TestAForeignMailboxIsNotNamed(t *testing.T) {
+	w := newWorld(t)
+	w.withNeighbour()
+	as := w.as(access.Person{Name: "bob@example.org", Role: access.Own, Mailboxes: []string{neighbour}})
+	query := "?mailbox=" + url.QueryEscape(sample.Owner)
+	for _, path := range []string{"", "waiting", "actions", "mail", "undo", "rules", "rules/versions", "rules/edit"} {
+		require.Equal(t, http.StatusForbidden, as.get(path+query).status, path)
+		if path != "rules/edit" && path != "undo" {
+			require.Equal(t, http.StatusForbidden, as.get("events?page="+url.QueryEscape("/"+path+query)).status, path)
+		}
+	}
+	form := url.Values{"mailbox": {sample.Owner}, "digest": {"x"}, "at": {"2026-01-02T15:04:05Z"}, "text": {"rules: []"}}
+	for _, path := range []string{"undo", "rules/edit", "waiting/answer"} {
+		require.Equal(t, http.StatusForbidden, as.post(path, form).status, path)
+	}
+	shown := w.get("waiting/"+w.waiting(safety.Filter{})[0].Action.ID).find(t, `name="reject" value="([^"]+)"`)
+	many := make([]string, 600)
+	for name, form := range map[string]url.Values{"one": {"reject": {shown}}, "ticked": {"pick": {"x.y", shown}},
+		"hidden": {"approve": many, "reject": {shown}}} {
+		require.Equal(t, http.StatusForbidden, as.post("waiting/answer", form).status, name)
+	}
+	require.NotEmpty(t, w.waiting(safety.Filter{}))
+}
+
+// What somebody does is on record with their address.
+func TestAnActIsOnRecordWithWhoDidIt(t *testing.T) {
+	w := newWorld(t)
+	as := w.as(access.Person{Name: "bob@example.org", Role: access.Approve})
+	require.Equal(t, http.StatusSeeOther, as.post("stop", url.Values{}).status)
+	stopped, err := w.Ledger.Switch().Stopped(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "bob@example.org", stopped.By)
+	shown := w.get("waiting/"+w.waiting(safety.Filter{})[0].Action.ID).find(t, `name="reject" value="([^"]+)"`)
+	require.Equal(t, http.StatusSeeOther, as.post("waiting/answer", url.Values{"reject": {shown}, "why": {"no"}}).status)
+	id, _, _ := strings.Cut(shown, ".")
+	answered, err := w.Ledger.Approval(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, "bob@example.org", answered.Approver)
+}
+
+// Who may only look sees no button that does something.
+func TestWhoMayOnlyLookHasNoButtons(t *testing.T) {
+	w := newWorld(t)
+	accounts, err := w.Mail.Accounts(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, w.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		return w.Mail.Pause(ctx, tx, w.Queue, accounts[0].ID, "on holiday")
+	}))
+	require.NoError(t, w.Stop(t.Context(), "Ann", stopOptions("")))
+	as := w.as(access.Person{Name: "bob@example.org", Role: access.See})
+	moved := w.acted(safety.Filter{Types: []postroom.ActionType{postroom.Move}})[0].Action
+	for _, path := range []string{"", "waiting", "waiting/" + w.waiting(safety.Filter{})[0].Action.ID, "actions",
+		"actions/" + moved.ID, "mail", w.pathOf(moved), "rules", "rules/versions?version=1"} {
+		page := as.get(path)
+		require.Equal(t, http.StatusOK, page.status, path)
+		body := regexp.MustCompile(`<form method="post" action="[./]*signout">`).ReplaceAllString(page.body, "")
+		require.NotRegexp(t, `<form method="post" action|formaction|<button form`, body, path)
+	}
+}

@@ -1,0 +1,112 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/internal/webui"
+)
+
+// A route is a path with who may use it: whoever has the role for the mailboxes that a request is about.
+type route struct {
+	pattern string
+	role    access.Role
+	of      scope
+	serve   http.Handler
+}
+
+func (h *Handler) routes() []route {
+	see, approve, own := access.See, access.Approve, access.Own
+	return []route{
+		{"GET /{$}", see, h.ofList, h.show(h.today)},
+		{"GET /waiting", see, h.ofList, h.show(h.waiting)},
+		{"GET /waiting/{id}", see, h.ofAction, h.showOne(h.request)},
+		{"GET /waiting/{id}/message.eml", see, h.ofAction, http.HandlerFunc(h.outgoing)},
+		{"POST /waiting/answer", approve, h.ofAnswers, http.HandlerFunc(h.answer)},
+		{"POST /waiting/{id}/renew", approve, h.ofAction, http.HandlerFunc(h.renew)},
+		{"GET /actions", see, h.ofList, h.show(h.actions)},
+		{"GET /actions/{id}", see, h.ofAction, h.showOne(h.action)},
+		{"POST /actions/{id}/undo", approve, h.ofAction, http.HandlerFunc(h.undoOne)},
+		{"GET /undo", approve, h.ofList, h.show(h.undoPreview)},
+		{"POST /undo", approve, h.ofList, http.HandlerFunc(h.undoAll)},
+		{"GET /mail", see, h.ofList, h.show(h.mail)},
+		{"GET /mail/{mailbox}/{id}", see, ofPath, h.showOne(h.message)},
+		{"GET /mail/{mailbox}/{id}/rules", see, ofPath, h.showOne(h.tried)},
+		{"POST /stop", approve, ofEverything, http.HandlerFunc(h.stop)},
+		{"POST /resume", approve, ofEverything, http.HandlerFunc(h.resume)},
+		{"POST /mailboxes/{id}/resume", own, h.ofAccount, http.HandlerFunc(h.resumeMailbox)},
+		{"GET /rules", see, h.ofList, h.show(h.rules)},
+		{"GET /rules/{id}", see, h.ofRule, h.showOne(h.rule)},
+		{"GET /rules/versions", see, h.ofList, h.show(h.versions)},
+		{"POST /rules/versions/{number}/restore", own, h.ofVersion, http.HandlerFunc(h.restoreRules)},
+		{"GET /rules/edit", own, h.ofRulesText, h.show(h.editor)},
+		{"POST /rules/edit", own, h.ofRulesText, http.HandlerFunc(h.edit)},
+		{"POST /rules/{id}/enable", own, h.ofRule, h.setEnabled(true)},
+		{"POST /rules/{id}/disable", own, h.ofRule, h.setEnabled(false)},
+		{"POST /rules/{id}/up", own, h.ofRule, h.moveRule(true)},
+		{"POST /rules/{id}/down", own, h.ofRule, h.moveRule(false)},
+		{"GET /events", see, h.ofEvents, http.HandlerFunc(h.events)},
+		{"GET /static/", see, ofNothing, webui.Static(staticFiles)},
+		{"/", see, ofNothing, http.HandlerFunc(h.unknown)},
+	}
+}
+
+// guarded serves a route to those who may use it. What somebody changes is in the log with their name.
+func (h *Handler) guarded(of route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		person := access.From(r.Context())
+		var mailboxes []string
+		if person.May(of.role) && person.Mailboxes != nil {
+			var err error
+			if mailboxes, err = of.of(r); err != nil {
+				h.failed(w, r, err)
+				return
+			}
+		}
+		if !person.May(of.role, mailboxes...) {
+			h.refuse(w, r)
+			return
+		}
+		if r.Method == http.MethodPost {
+			h.app.Log.InfoContext(r.Context(), "somebody acts on the page", "by", person.Name, "path", r.URL.Path)
+		}
+		of.serve.ServeHTTP(w, r)
+	})
+}
+
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
+	if access.From(r.Context()).Role == access.Nobody {
+		http.Error(w, access.Refused, http.StatusForbidden) // not even a frame is for them
+		return
+	}
+	h.problem(w, r, http.StatusForbidden, "Not for you", access.Refused)
+}
+
+// by is the name that what a request does is recorded with.
+func by(r *http.Request) string { return access.From(r.Context()).Name }
+
+// asParam is the parameter of a watched address that names its viewer, so that nobody sees what was made for another.
+// Only events sets it.
+const asParam = "as"
+
+// watchedBy adds the viewer to the address of a watched page.
+func watchedBy(u *url.URL, p access.Person) {
+	query := u.Query()
+	query.Del(asParam)
+	if p.Name != access.LocalName {
+		query.Set(asParam, p.Name)
+	}
+	u.RawQuery = query.Encode()
+}
+
+// viewer returns a context of who watches an address.
+func (h *Handler) viewer(ctx context.Context, u *url.URL) context.Context {
+	query := u.Query()
+	if !query.Has(asParam) {
+		return access.With(ctx, access.Person{Name: access.LocalName, Role: access.Own})
+	}
+	person, _ := h.people.Of(query.Get(asParam))
+	return access.With(ctx, person)
+}
