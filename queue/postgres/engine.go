@@ -36,6 +36,7 @@ type engine struct {
 	release func()
 	// patience is how long the server may take to answer.
 	patience time.Duration
+	probe    time.Duration // see listenProbe
 	guard    nestedwrite.Guard
 	writes   writes
 	// limited reports whether the last claim found limits, so that the next need not check. If it is wrong, it costs

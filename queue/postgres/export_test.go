@@ -75,6 +75,9 @@ func StartClock(ctx context.Context, db *DB, clock func() time.Time) (time.Durat
 // SetAnswerTimeout bounds how long the server may take to answer.
 func SetAnswerTimeout(db *DB, timeout time.Duration) { db.engine.patience = timeout }
 
+// SetListenProbe sets how often a listening connection is asked.
+func SetListenProbe(db *DB, every time.Duration) { db.engine.probe = every }
+
 // ClaimHeld claims jobs that looked held by the given holders.
 func ClaimHeld(
 	ctx context.Context, db *DB, req driver.ClaimRequest, ids, holders []string,

@@ -108,6 +108,7 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, release: func() {},
 		server: serverClock{machine: time.Now}, theirs: theirs, writes: writes{patience: patience},
 		patience: answerTimeout,
+		probe:    listenProbe,
 	}
 	if err := db.startClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)

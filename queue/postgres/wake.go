@@ -161,17 +161,22 @@ func (db *engine) Listen(ctx context.Context, wake func()) error {
 const listenProbe = time.Minute
 
 // waitForNotification returns nil when none has come for a while, and the connection is alive.
-func waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
-	waiting, cancel := context.WithTimeout(ctx, listenProbe)
+func (db *engine) waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+	waiting, cancel := context.WithTimeout(ctx, db.probe)
 	defer cancel()
 	heard, err := conn.WaitForNotification(waiting)
 	if err == nil || waiting.Err() == nil || ctx.Err() != nil {
 		return heard, err
 	}
-	probing, cancel := context.WithTimeout(ctx, notifyTimeout)
+	return nil, db.subscribe(ctx, conn)
+}
+
+// subscribe returns an error if the server does not answer soon: one that has silently disappeared never does.
+func (db *engine) subscribe(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, min(db.probe, notifyTimeout))
 	defer cancel()
-	_, err = conn.Exec(probing, listen)
-	return nil, err
+	_, err := conn.Exec(ctx, listen)
+	return err
 }
 
 func (db *engine) listen(ctx context.Context, wake func()) error {
@@ -182,13 +187,13 @@ func (db *engine) listen(ctx context.Context, wake func()) error {
 	// It has a subscription and must not go back to the pool.
 	own := conn.Hijack()
 	defer own.Close(context.WithoutCancel(ctx))
-	if _, err := own.Exec(ctx, listen); err != nil {
+	if err := db.subscribe(ctx, own); err != nil {
 		return err
 	}
 	// Earlier notifications were missed.
 	wake()
 	for {
-		heard, err := waitForNotification(ctx, own)
+		heard, err := db.waitForNotification(ctx, own)
 		if err != nil {
 			return err
 		}
