@@ -15,6 +15,9 @@ import (
 // maxCompletions bounds what the completer writes in one transaction.
 const maxCompletions = 1024
 
+// maxCompleted bounds the bytes of the results in it: the completion that reaches it is the last.
+const maxCompleted = maxMaxPayload
+
 // A completion is an attempt whose handler has returned, or was given up, with the outcome of its job.
 type completion struct {
 	attempt *Attempt
@@ -63,12 +66,24 @@ func (c *completer) add(e *completion) {
 func (c *completer) take() (batch []*completion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(c.completions); n > maxCompletions {
-		batch, c.completions = c.completions[:maxCompletions:maxCompletions], c.completions[maxCompletions:]
+	if n := c.within(); n < len(c.completions) {
+		batch, c.completions = c.completions[:n:n], c.completions[n:]
 		return batch
 	}
 	batch, c.completions, c.spare = c.completions, c.spare[:0], nil
 	return batch
+}
+
+// within returns how many of the completions keep to the bounds.
+func (c *completer) within() int {
+	bytes := 0
+	for i, e := range c.completions {
+		if i == maxCompletions || bytes >= maxCompleted {
+			return i
+		}
+		bytes += len(e.stored.Result)
+	}
+	return len(c.completions)
 }
 
 // reuse keeps the memory of a batch that is written.

@@ -37,3 +37,20 @@ func TestAlign(t *testing.T) {
 	batch = append(batch[:4], ended(2_000, StateCompleted))
 	require.Equal(t, append(instants[:4:4], after(2_000)), stored(), "what may have been stored keeps its instant")
 }
+
+// A thousand results of 1 MiB are more than PostgreSQL takes in a statement: they would never be written.
+func TestCompletionsOfATransactionAreBoundedByBytes(t *testing.T) {
+	result := make([]byte, 1<<20)
+	c := &completer{}
+	for range 100 {
+		c.completions = append(c.completions, &completion{stored: &driver.Outcome{Result: result}})
+	}
+	require.Len(t, c.take(), maxCompleted>>20)
+	require.Len(t, c.take(), 100-maxCompleted>>20)
+	require.Empty(t, c.take())
+	for range maxCompletions + 1 {
+		c.completions = append(c.completions, &completion{stored: &driver.Outcome{}})
+	}
+	require.Len(t, c.take(), maxCompletions)
+	require.Len(t, c.take(), 1)
+}

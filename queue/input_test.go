@@ -189,7 +189,9 @@ func TestEnqueueInIsDueAfterTheDelay(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, time.Now().Add(time.Minute).Equal(job(t, q, enqueued.ID).NotBefore))
 		_, err = queue.New(q.DB(), &queue.Config{MaxPayload: -1})
-		require.EqualError(t, err, "queue: Config: MaxPayload is -1; it must be at least 1")
+		require.EqualError(t, err, "queue: Config: MaxPayload is -1; it must be within 1 and 67108864")
+		_, err = queue.New(q.DB(), &queue.Config{MaxPayload: 1 << 30})
+		require.EqualError(t, err, "queue: Config: MaxPayload is 1073741824; it must be within 1 and 67108864")
 	})
 }
 

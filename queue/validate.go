@@ -18,6 +18,7 @@ const (
 	maxTags            = 20
 	maxTagLength       = 100
 	defaultMaxPayload  = 1 << 20
+	maxMaxPayload      = 64 << 20 // PostgreSQL takes 1 GiB in a statement, SQLite 1 GB in a value
 )
 
 // lastInstant is the last instant that is stored in a fixed width; the first is the zero time.
@@ -40,8 +41,8 @@ func validContext(ctx context.Context) error {
 }
 
 func validMaxPayload(bytes int) error {
-	if bytes < 1 {
-		return fmt.Errorf("MaxPayload is %d; it must be at least 1", bytes)
+	if bytes < 1 || bytes > maxMaxPayload {
+		return fmt.Errorf("MaxPayload is %d; it must be within 1 and %d", bytes, maxMaxPayload)
 	}
 	return nil
 }

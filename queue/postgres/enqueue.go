@@ -55,7 +55,30 @@ func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob) e
 	case len(jobs) >= bulk && ok:
 		return own.copyJobs(ctx, jobs, tx.Now())
 	}
-	return store(ctx, tx, insertJobs, lists(jobs, tx.Now())...)
+	for len(jobs) > 0 {
+		n := inStatement(jobs)
+		if err := store(ctx, tx, insertJobs, lists(jobs[:n], tx.Now())...); err != nil {
+			return err
+		}
+		jobs = jobs[n:]
+	}
+	return nil
+}
+
+// statementBytes is how many bytes of payload one statement has: the job that reaches it is the last. The server takes
+// 1 GiB.
+const statementBytes = 64 << 20
+
+// inStatement returns how many of the first jobs one statement inserts.
+func inStatement(jobs []*driver.InsertJob) int {
+	bytes := 0
+	for i, job := range jobs {
+		if bytes >= statementBytes {
+			return i
+		}
+		bytes += len(job.Payload)
+	}
+	return len(jobs)
 }
 
 // bound are the columns of which jobs do not have the same value, in the order of the parameters of insertJob and
