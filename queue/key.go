@@ -23,8 +23,10 @@ type Key = driver.Key
 func Forever(name string) Key { return Key{Name: name, Scope: driver.KeyForever} }
 
 // WhileUnfinished is a key that is free again when its job has finished: jobs with this name do not overlap. A request
-// that comes while the job runs is a duplicate, although the job may have read before what the request is about. If
-// each request must be seen by a run that begins after it, use [Coalesce].
+// that comes while the job runs is a duplicate, although the job may have read before what the request is about. So is
+// one in a transaction, of a job that waits: the job may run and finish before the transaction commits, and does not
+// see what it writes. If each request must be seen by a run that begins after it, use [Coalesce], for which the waiting
+// job does not begin before the transaction has ended.
 func WhileUnfinished(name string) Key { return Key{Name: name, Scope: driver.KeyUnfinished} }
 
 // ForPeriod is a key that is taken for a period from the enqueueing on, whatever the outcome of the job: at most one
